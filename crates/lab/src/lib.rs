@@ -1,1 +1,7 @@
-//! The HTTP client engine.
+//! Measures HTTP clients by what the origin saw.
+//!
+//! The flow, one folder a stage, each importing only from those before it:
+//! `spec` (what is asked) → `plan` (in which order) → `run` (done) → `ledger` (kept on disk) →
+//! `findings` (judged) → `report` (shown).
+
+pub mod run;

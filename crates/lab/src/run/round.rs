@@ -1,0 +1,67 @@
+//! One round: a driver's claim, what the harness measured, and what the ledger saw.
+
+use std::collections::BTreeMap;
+
+use hecaton_origin::Page;
+use serde::{Deserialize, Serialize};
+
+/// One setting of the plan: who is measured, under what load.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Cell {
+    /// The client's name as in its manifest.
+    pub client: String,
+    /// Bytes of the answer's body.
+    pub body_bytes: usize,
+    /// Requests that the driver is asked to keep in flight.
+    pub concurrency: usize,
+}
+
+/// What the driver says it did; nothing of it is believed before the ledger agrees.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Requests that ended well.
+    pub done: u64,
+    /// Requests that failed.
+    pub errors: u64,
+    /// Failures by kind, in the driver's words.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub errors_by: BTreeMap<String, u64>,
+    /// Bytes of bodies read.
+    pub bytes: u64,
+    /// Sum modulo 2^32 of the tokens at the end of the bodies.
+    pub sum: u32,
+    /// Latencies of every k-th request in microseconds, in no particular order.
+    #[serde(default)]
+    pub latencies_us: Vec<u32>,
+}
+
+/// One `go`, whole. Times are nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// What was measured.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// Which process of this client, from 0.
+    pub launch: u32,
+    /// The randomised block that the round belongs to, from 0; cells of one block are compared.
+    pub block: u32,
+    /// Position in the block, from 0.
+    pub order: u32,
+    /// Requests asked for.
+    pub count: u64,
+    /// From writing `go` to reading the reply.
+    pub wall_ns: u64,
+    /// CPU time of the driver's process in user mode.
+    pub cpu_user_ns: u64,
+    /// CPU time of the driver's process in the kernel.
+    pub cpu_system_ns: u64,
+    /// Highest resident memory during the round, in KiB.
+    pub peak_rss_kib: u64,
+    /// What the driver says.
+    pub claim: Claim,
+    /// What the origin saw in the measured part; none when the target is not our origin.
+    pub seen: Option<Page>,
+    /// What the origin saw in the proof before it: `2 × concurrency` requests, each held until
+    /// `concurrency` of them are in flight (or none has come for a while).
+    pub proof: Option<Page>,
+}
