@@ -4,4 +4,5 @@
 //! `spec` (what is asked) → `plan` (in which order) → `run` (done) → `ledger` (kept on disk) →
 //! `findings` (judged) → `report` (shown).
 
+pub mod findings;
 pub mod run;

@@ -1,0 +1,50 @@
+//! The rounds by cell, and pairs of rounds that ran in the same block.
+
+use std::collections::BTreeMap;
+
+use super::stats::{Estimate, paired_ratio};
+use crate::run::{Cell, Round};
+
+/// All rounds, grouped.
+pub(super) struct Cells<'a> {
+    by_cell: BTreeMap<&'a Cell, Vec<&'a Round>>,
+}
+
+impl<'a> Cells<'a> {
+    pub(super) fn new(rounds: &'a [Round]) -> Self {
+        let mut by_cell: BTreeMap<&Cell, Vec<&Round>> = BTreeMap::new();
+        for round in rounds {
+            by_cell.entry(&round.cell).or_default().push(round);
+        }
+        Cells { by_cell }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'a Cell, &[&'a Round])> {
+        self.by_cell
+            .iter()
+            .map(|(cell, rounds)| (*cell, rounds.as_slice()))
+    }
+
+    /// How many times faster `cell` is than `than`, over the blocks that hold both.
+    pub(super) fn ratio(&self, cell: &Cell, than: &Cell) -> Option<Estimate> {
+        let (these, those) = (self.by_cell.get(cell)?, self.by_cell.get(than)?);
+        let other: BTreeMap<u32, f64> = those
+            .iter()
+            .map(|round| (round.block, speed(round)))
+            .collect();
+        let pairs: Vec<(f64, f64)> = these
+            .iter()
+            .filter_map(|round| Some((speed(round), *other.get(&round.block)?)))
+            .collect();
+        paired_ratio(&pairs)
+    }
+}
+
+/// Requests per second of one round: those that ended well, over the whole time.
+pub(super) fn speed(round: &Round) -> f64 {
+    round.claim.done as f64 / seconds(round.wall_ns)
+}
+
+pub(super) fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}

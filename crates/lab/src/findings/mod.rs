@@ -1,0 +1,43 @@
+//! Judges rounds: rows, rejections, recommendations and sentences. Pure; reads and writes nothing.
+
+mod cells;
+mod recommend;
+mod rows;
+mod rules;
+pub mod stats;
+mod verdict;
+pub mod words;
+
+pub use recommend::{ENOUGH, Recommendation};
+pub use rows::{CEILING, Row};
+pub use rules::rejection;
+pub use verdict::{HEADROOM, SAME_ISH, body_words};
+
+use hecaton_origin::Delay;
+
+use crate::run::Round;
+
+/// Everything that can be said about a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Findings {
+    /// One per cell, ordered by client, body and concurrency.
+    pub rows: Vec<Row>,
+    /// One per client and body that has a valid row; never for the ceiling.
+    pub recommendations: Vec<Recommendation>,
+    /// One sentence, with its remarks, per client and body.
+    pub verdicts: Vec<String>,
+}
+
+/// Judges all rounds of a run. `delay` is what the origin was told to wait before each answer;
+/// [`Delay::None`] for a server that is not ours.
+pub fn judge(rounds: &[Round], delay: &Delay) -> Findings {
+    let cells = cells::Cells::new(rounds);
+    let rows = rows::rows(&cells, delay);
+    let recommendations = recommend::recommendations(&cells, &rows);
+    let verdicts = verdict::verdicts(&cells, &rows, &recommendations, delay);
+    Findings {
+        rows,
+        recommendations,
+        verdicts,
+    }
+}

@@ -1,0 +1,86 @@
+//! Which concurrency to use: the smallest that is not clearly worse than the best.
+
+use serde::Serialize;
+
+use super::cells::Cells;
+use super::rows::Row;
+use super::stats::Estimate;
+use crate::run::Cell;
+
+/// How much of the best speed the recommended concurrency must surely have.
+///
+/// The fastest row of a plateau is chance; 95 % of it costs little and halves the latency of going higher.
+pub const ENOUGH: f64 = 0.95;
+
+/// The advice for one client and one body size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Recommendation {
+    /// The client's name.
+    pub client: String,
+    /// Bytes of the answer's body.
+    pub body_bytes: usize,
+    /// The smallest measured concurrency whose paired ratio to the best has a lower bound of at least [`ENOUGH`].
+    pub concurrency: usize,
+    /// How many times faster it is than concurrency 1 in the same blocks; none when that was not measured,
+    /// or was rejected.
+    pub speedup_over_one: Option<f64>,
+    /// `speedup_over_one` with its interval.
+    #[serde(skip)]
+    pub speedup: Option<Estimate>,
+    /// The fastest measured concurrency.
+    #[serde(skip)]
+    pub best: usize,
+    /// The speed of the recommended concurrency as a share of the best one's.
+    #[serde(skip)]
+    pub share_of_best: Estimate,
+    /// Whether nothing higher than the recommended concurrency was measured and valid.
+    #[serde(skip)]
+    pub highest: bool,
+}
+
+impl Recommendation {
+    /// The cell that is recommended.
+    pub fn cell(&self) -> Cell {
+        Cell {
+            client: self.client.clone(),
+            body_bytes: self.body_bytes,
+            concurrency: self.concurrency,
+        }
+    }
+}
+
+/// One recommendation per client and body that has a row which is not rejected; none for the ceiling.
+pub(super) fn recommendations(cells: &Cells, rows: &[Row]) -> Vec<Recommendation> {
+    rows.chunk_by(|a, b| (&a.client, a.body_bytes) == (&b.client, b.body_bytes))
+        .filter_map(|series| recommend(cells, series))
+        .collect()
+}
+
+/// `series` are the rows of one client and body, in ascending concurrency.
+fn recommend(cells: &Cells, series: &[Row]) -> Option<Recommendation> {
+    let valid: Vec<&Row> = series
+        .iter()
+        .filter(|row| !row.is_ceiling() && row.rejected.is_none() && row.speed.is_some())
+        .collect();
+    let best = valid
+        .iter()
+        .max_by(|a, b| a.requests_per_second.total_cmp(&b.requests_per_second))?;
+    let (chosen, share_of_best) = valid.iter().find_map(|row| {
+        let share = cells.ratio(&row.cell(), &best.cell())?;
+        (share.low >= ENOUGH).then_some((row, share))
+    })?;
+    let one = valid.iter().find(|row| row.concurrency == 1);
+    let speedup = one.and_then(|one| cells.ratio(&chosen.cell(), &one.cell()));
+    Some(Recommendation {
+        client: chosen.client.clone(),
+        body_bytes: chosen.body_bytes,
+        concurrency: chosen.concurrency,
+        speedup_over_one: speedup.map(|ratio| ratio.value),
+        speedup,
+        best: best.concurrency,
+        share_of_best,
+        highest: valid
+            .last()
+            .is_some_and(|last| last.concurrency == chosen.concurrency),
+    })
+}

@@ -1,0 +1,161 @@
+//! One row per cell: what was measured, summed up, and whether the ledger agrees.
+
+use hecaton_origin::{Delay, Page};
+use serde::Serialize;
+
+use super::cells::{Cells, seconds, speed};
+use super::rules::rejection;
+use super::stats::{Estimate, centre, median, percentile};
+use crate::run::{Cell, Round};
+
+/// The client whose speed is the ceiling: the lab's own raw loader.
+pub const CEILING: &str = "raw";
+
+/// One client at one body size and one concurrency.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The client's name.
+    pub client: String,
+    /// Bytes of the answer's body.
+    pub body_bytes: usize,
+    /// Mean delay of the origin before each answer, in milliseconds; 0 when it answers at once.
+    pub delay_ms: f64,
+    /// Requests asked to be in flight.
+    pub concurrency: usize,
+    /// Median over the rounds.
+    pub requests_per_second: f64,
+    /// CPU time over wall time, median over the rounds; 100 is one core.
+    pub cpu_percentage: f64,
+    /// CPU milliseconds per request that ended well, median over the rounds; none when none did.
+    pub cpu_ms_per_request: Option<f64>,
+    /// Median latency of all rounds in milliseconds; none when the driver gave no latencies.
+    pub p50_ms: Option<f64>,
+    /// 99th percentile of the same.
+    pub p99_ms: Option<f64>,
+    /// Highest resident memory of any round, in megabytes (10⁶ bytes).
+    pub peak_rss_mb: f64,
+    /// Failed requests over all rounds, in the driver's words.
+    pub errors: u64,
+    /// Most connections that a measured round used; none without a ledger.
+    pub connections: Option<u64>,
+    /// Requests that the origin saw again, over all rounds and proofs; none without a ledger.
+    pub duplicates: Option<u64>,
+    /// Most requests in flight that the origin saw, proofs included; none without a ledger.
+    pub peak_in_flight: Option<u64>,
+    /// Share of the ceiling's speed at the same body and concurrency, paired by block; none without a
+    /// ceiling that is itself valid, or when this row is rejected.
+    pub ceiling_ratio: Option<f64>,
+    /// True when every round has a ledger page and nothing disagrees.
+    pub verified: bool,
+    /// Why the row is not ranked; none when it is.
+    pub rejected: Option<String>,
+    /// Requests per second with the interval over rounds, for charts; none when a round did nothing.
+    #[serde(skip)]
+    pub speed: Option<Estimate>,
+    /// `ceiling_ratio` with its interval.
+    #[serde(skip)]
+    pub ceiling: Option<Estimate>,
+}
+
+impl Row {
+    /// The cell that the row sums up.
+    pub fn cell(&self) -> Cell {
+        Cell {
+            client: self.client.clone(),
+            body_bytes: self.body_bytes,
+            concurrency: self.concurrency,
+        }
+    }
+
+    /// Whether this is the raw loader, which is shown and never recommended.
+    pub fn is_ceiling(&self) -> bool {
+        self.client == CEILING
+    }
+}
+
+/// A row per cell, ordered by client, body and concurrency.
+pub(super) fn rows(cells: &Cells, delay: &Delay) -> Vec<Row> {
+    let mut rows: Vec<Row> = cells
+        .iter()
+        .map(|(cell, rounds)| row(cell, rounds, delay))
+        .collect();
+    let ceilings: Vec<Cell> = rows
+        .iter()
+        .filter(|row| row.is_ceiling() && row.rejected.is_none())
+        .map(Row::cell)
+        .collect();
+    for row in rows.iter_mut().filter(|row| row.rejected.is_none()) {
+        let ceiling = Cell {
+            client: CEILING.into(),
+            ..row.cell()
+        };
+        if ceilings.contains(&ceiling) {
+            row.ceiling = cells.ratio(&row.cell(), &ceiling);
+            row.ceiling_ratio = row.ceiling.map(|ratio| ratio.value);
+        }
+    }
+    rows
+}
+
+fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
+    let each = |value: fn(&Round) -> f64| -> Vec<f64> {
+        rounds.iter().map(|round| value(round)).collect()
+    };
+    let speeds = each(speed);
+    let per_request: Vec<f64> = each(cpu_ms_per_request)
+        .into_iter()
+        .filter(|value| value.is_finite())
+        .collect();
+    let latencies = latencies_ms(rounds);
+    let rejected = rejection(rounds, delay);
+    let witnessed = rounds.iter().all(|round| round.seen.is_some());
+    let seen: Vec<&Page> = rounds
+        .iter()
+        .filter_map(|round| round.seen.as_ref())
+        .collect();
+    let all: Vec<&Page> = seen
+        .iter()
+        .copied()
+        .chain(rounds.iter().filter_map(|r| r.proof.as_ref()))
+        .collect();
+    Row {
+        client: cell.client.clone(),
+        body_bytes: cell.body_bytes,
+        delay_ms: delay.mean().as_secs_f64() * 1e3,
+        concurrency: cell.concurrency,
+        requests_per_second: median(&speeds).unwrap_or(0.0),
+        cpu_percentage: median(&each(|r| cpu_seconds(r) / seconds(r.wall_ns) * 100.0))
+            .unwrap_or(0.0),
+        cpu_ms_per_request: median(&per_request),
+        p50_ms: percentile(&latencies, 0.5),
+        p99_ms: percentile(&latencies, 0.99),
+        peak_rss_mb: rounds.iter().map(|r| r.peak_rss_kib).max().unwrap_or(0) as f64 * 1024.0 / 1e6,
+        errors: rounds.iter().map(|round| round.claim.errors).sum(),
+        connections: seen.iter().map(|page| page.connections_used).max(),
+        duplicates: witnessed.then(|| all.iter().map(|page| page.duplicates).sum()),
+        peak_in_flight: all.iter().map(|page| page.peak_in_flight).max(),
+        ceiling_ratio: None,
+        verified: witnessed && rejected.is_none(),
+        rejected,
+        speed: centre(&speeds),
+        ceiling: None,
+    }
+}
+
+fn cpu_seconds(round: &Round) -> f64 {
+    seconds(round.cpu_user_ns + round.cpu_system_ns)
+}
+
+fn cpu_ms_per_request(round: &Round) -> f64 {
+    cpu_seconds(round) * 1e3 / round.claim.done as f64
+}
+
+fn latencies_ms(rounds: &[&Round]) -> Vec<f64> {
+    let mut all: Vec<f64> = rounds
+        .iter()
+        .flat_map(|r| &r.claim.latencies_us)
+        .map(|us| f64::from(*us) / 1e3)
+        .collect();
+    all.sort_by(f64::total_cmp);
+    all
+}

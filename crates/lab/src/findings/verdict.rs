@@ -1,0 +1,159 @@
+//! The findings in sentences: one for each client and body size.
+
+use hecaton_origin::Delay;
+
+use super::cells::Cells;
+use super::recommend::Recommendation;
+use super::rows::Row;
+use super::stats::Estimate;
+use super::words::{figure, interval, percent, times};
+
+/// Two speeds that differ by no more than this are called the same.
+pub const SAME_ISH: f64 = 0.02;
+
+/// When the ceiling is less than this many times faster than a client, the server may have been the limit.
+pub const HEADROOM: f64 = 1.3;
+
+/// From this share of concurrency ÷ delay on, waiting is what bounds the speed.
+const WAITING: f64 = 0.9;
+
+/// One sentence (with its remarks) per client and body, the fastest client of each body first.
+pub(super) fn verdicts(
+    cells: &Cells,
+    rows: &[Row],
+    advice: &[Recommendation],
+    delay: &Delay,
+) -> Vec<String> {
+    let mut bodies: Vec<usize> = rows.iter().map(|row| row.body_bytes).collect();
+    bodies.sort_unstable();
+    bodies.dedup();
+    bodies
+        .into_iter()
+        .flat_map(|body| verdicts_for(body, cells, rows, advice, delay))
+        .collect()
+}
+
+fn verdicts_for(
+    body: usize,
+    cells: &Cells,
+    rows: &[Row],
+    advice: &[Recommendation],
+    delay: &Delay,
+) -> Vec<String> {
+    let mut ranked: Vec<(&Recommendation, &Row)> = advice
+        .iter()
+        .filter(|advice| advice.body_bytes == body)
+        .filter_map(|advice| Some((advice, rows.iter().find(|row| row.cell() == advice.cell())?)))
+        .collect();
+    ranked.sort_by(|a, b| b.1.requests_per_second.total_cmp(&a.1.requests_per_second));
+    let mut sentences: Vec<String> = ranked
+        .iter()
+        .enumerate()
+        .map(|(place, (advice, row))| {
+            let others = if place == 0 {
+                &ranked[1..]
+            } else {
+                &ranked[..1]
+            };
+            let compared = others.iter().filter_map(|(other, _)| {
+                Some(comparison(
+                    &other.client,
+                    &cells.ratio(&row.cell(), &other.cell())?,
+                ))
+            });
+            sentence(advice, row, compared.collect(), delay)
+        })
+        .collect();
+    sentences.extend(without_advice(body, rows, &ranked));
+    sentences
+}
+
+fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>, delay: &Delay) -> String {
+    let mut facts = vec![format!("{} requests/s", figure(row.requests_per_second))];
+    if let Some(speedup) = advice.speedup.filter(|_| advice.concurrency > 1) {
+        facts.push(format!(
+            "{} its speed at concurrency 1 {}",
+            times(speedup.value),
+            interval(&speedup)
+        ));
+    }
+    facts.extend(compared);
+    if let Some(ratio) = row.ceiling_ratio {
+        facts.push(format!("{} of the ceiling", percent(ratio)));
+    }
+    format!(
+        "{}, {}: use concurrency {}: {}.{}",
+        advice.client,
+        body_words(advice.body_bytes),
+        advice.concurrency,
+        facts.join("; "),
+        remarks(advice, row, delay)
+    )
+}
+
+fn comparison(other: &str, ratio: &Estimate) -> String {
+    let clear = ratio.low > 1.0 + SAME_ISH || ratio.high < 1.0 - SAME_ISH;
+    let words = match (ratio.value - 1.0).abs() <= SAME_ISH {
+        _ if clear => return format!("{} {other} {}", times(ratio.value), interval(ratio)),
+        true => "same-ish as",
+        false => "not clearly different from",
+    };
+    format!(
+        "{words} {other} ({} {})",
+        times(ratio.value),
+        interval(ratio)
+    )
+}
+
+fn remarks(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
+    let mut remarks = String::new();
+    let mean = delay.mean().as_secs_f64();
+    let most = advice.concurrency as f64 / mean;
+    if mean > 0.0 && row.requests_per_second >= WAITING * most {
+        remarks += &format!(
+            " Waiting is the limit here: with a delay of {} ms no client can do more than {} requests/s at concurrency {}.",
+            figure(mean * 1e3),
+            figure(most),
+            advice.concurrency
+        );
+    } else if row
+        .ceiling_ratio
+        .is_some_and(|ratio| ratio > 1.0 / HEADROOM)
+    {
+        remarks +=
+            " The server may be the limit here: the raw loader is less than 1.3 times faster.";
+    }
+    if advice.highest && advice.concurrency > 1 {
+        remarks += &format!(
+            " Nothing above {} was measured; more may be faster.",
+            advice.concurrency
+        );
+    }
+    remarks
+}
+
+/// Clients without a single valid row at this body: said, not left out.
+fn without_advice(body: usize, rows: &[Row], ranked: &[(&Recommendation, &Row)]) -> Vec<String> {
+    rows.chunk_by(|a, b| (&a.client, a.body_bytes) == (&b.client, b.body_bytes))
+        .filter(|series| series[0].body_bytes == body && !series[0].is_ceiling())
+        .filter(|series| {
+            ranked
+                .iter()
+                .all(|(advice, _)| advice.client != series[0].client)
+        })
+        .map(|series| {
+            let reason = series.iter().find_map(|row| row.rejected.as_deref());
+            format!(
+                "{}, {}: no recommendation: {}.",
+                series[0].client,
+                body_words(body),
+                reason.unwrap_or("a round ended without a single request done")
+            )
+        })
+        .collect()
+}
+
+/// A body size in words: `133-byte bodies`.
+pub fn body_words(bytes: usize) -> String {
+    format!("{}-byte bodies", super::words::count(bytes as u64))
+}
