@@ -1,1 +1,46 @@
-//! The HTTP client engine.
+//! An HTTP client engine: many requests at once, and exactly one outcome for each.
+//!
+//! The files in the order a request meets them: [`config`](Config) (limits, and the one home of every
+//! default) → `request` (checked before anything is sent) → `batch` (how many at once) → `client`
+//! (one deadline around it all) → `pool` and `connect` (which connection) → `exchange` (one request on
+//! one connection) → `response` or `error`, both with the `attempt`s that led there. `reactor` lets
+//! threads that are not asynchronous wait for all this.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use hecaton::{Client, Config, Reactor, Request};
+//!
+//! let reactor = Reactor::new()?;
+//! let client = Client::new(Config::new(Duration::from_secs(5)));
+//! let response = reactor.block_on(client.send(Request::get("http://127.0.0.1:8080/users/1")?))?;
+//! assert_eq!(response.status(), 200);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! No request is ever sent twice: there is no retry here, hidden or otherwise. The one thing that
+//! is done again is a request of which no byte was written, because its pooled connection turned
+//! out to be closed; it moves to a fresh connection, and the attempt is listed.
+
+#![forbid(unsafe_code)]
+
+mod attempt;
+mod batch;
+mod client;
+mod config;
+mod connect;
+mod error;
+mod exchange;
+mod pool;
+mod reactor;
+mod request;
+mod response;
+mod socket;
+
+pub use attempt::{Attempt, Ending};
+pub use batch::Batch;
+pub use client::{Client, Outcome};
+pub use config::Config;
+pub use error::{Error, InvalidRequest, Kind, Phase};
+pub use reactor::Reactor;
+pub use request::{Origin, Request};
+pub use response::Response;

@@ -1,0 +1,63 @@
+//! One try of a request on the wire: which connection, how long each phase took, how it ended.
+
+use std::time::Duration;
+
+use crate::error::Phase;
+
+/// One try of a request. Durations are `None` for phases that were not reached or not needed
+/// (a reused connection has no `resolve` and no `connect`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// Number of the connection, unique within the client; 0 when none was had.
+    pub connection: u64,
+    /// Whether the connection had carried a request before.
+    pub reused: bool,
+    /// Whether any byte of the request was written.
+    pub sent: bool,
+    /// Resolving the name.
+    pub resolve: Option<Duration>,
+    /// Opening the connection.
+    pub connect: Option<Duration>,
+    /// Writing the request.
+    pub send: Option<Duration>,
+    /// From the request written to the head of the response read.
+    pub first_byte: Option<Duration>,
+    /// From the head to the last byte of the body.
+    pub read: Option<Duration>,
+    /// The phase that the attempt reached last.
+    pub phase: Phase,
+    /// How the attempt ended.
+    pub ending: Ending,
+}
+
+impl Attempt {
+    /// An attempt that has not got anywhere yet.
+    pub(crate) fn new() -> Attempt {
+        Attempt {
+            connection: 0,
+            reused: false,
+            sent: false,
+            resolve: None,
+            connect: None,
+            send: None,
+            first_byte: None,
+            read: None,
+            phase: Phase::Queue,
+            ending: Ending::Unfinished,
+        }
+    }
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Ending {
+    /// It was still going on when its request was given up.
+    #[default]
+    Unfinished,
+    /// A response with this status, read whole.
+    Status(u16),
+    /// A failure, in the phase reached last.
+    Failed,
+    /// The pooled connection was closed before a byte was written; the request moved to another.
+    Moved,
+}

@@ -1,0 +1,170 @@
+//! A client: settings and a pool, and the one place where a request runs from start to outcome.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http::HeaderValue;
+use tokio::time::timeout_at;
+
+use crate::attempt::{Attempt, Ending};
+use crate::config::Config;
+use crate::connect::connect;
+use crate::error::{Error, Failure, InvalidRequest, Kind, Phase};
+use crate::exchange::{Answer, Broken, exchange};
+use crate::pool::{Connection, Pool};
+use crate::request::Request;
+use crate::response::Response;
+
+/// How every request ends: in exactly one of these.
+pub type Outcome = Result<Response, Error>;
+
+/// An HTTP client. Clones share settings and connections.
+#[derive(Clone)]
+pub struct Client(Arc<Shared>);
+
+struct Shared {
+    config: Config,
+    user_agent: HeaderValue,
+    pool: Pool,
+}
+
+impl Client {
+    /// A client with these settings; opens nothing.
+    ///
+    /// # Panics
+    /// When `user_agent` contains a control character; see [`Client::try_new`].
+    pub fn new(config: Config) -> Client {
+        Client::try_new(config).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// A client with these settings, or the reason why they can not be used.
+    pub fn try_new(config: Config) -> Result<Client, InvalidRequest> {
+        let user_agent = HeaderValue::from_bytes(config.user_agent.as_bytes()).map_err(|_| {
+            InvalidRequest("user agent contains a line break or another control character".into())
+        })?;
+        if config.concurrency == 0 {
+            return Err(InvalidRequest("concurrency is 0: use at least 1".into()));
+        }
+        Ok(Client(Arc::new(Shared {
+            config,
+            user_agent,
+            pool: Pool::default(),
+        })))
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &Config {
+        &self.0.config
+    }
+
+    /// How many connections are idle.
+    pub fn idle_connections(&self) -> usize {
+        self.0.pool.idle()
+    }
+
+    /// Closes idle connections. Requests in flight go on, and the client can still be used.
+    pub fn close_idle(&self) {
+        self.0.pool.clear();
+    }
+
+    /// Runs one request to its outcome. Dropping the future gives the request up and closes its
+    /// connection.
+    pub async fn send(&self, request: Request) -> Outcome {
+        let begun = Instant::now();
+        let limit = request.timeout.unwrap_or(self.0.config.timeout);
+        // The list outlives the future that a deadline cuts off.
+        let mut attempts = Vec::with_capacity(1);
+        let result = match begun.checked_add(limit) {
+            Some(deadline) => timeout_at(deadline.into(), self.run(&request, &mut attempts)).await,
+            None => Ok(self.run(&request, &mut attempts).await),
+        };
+        let result = result.unwrap_or_else(|_| Err(out_of_time(limit, attempts.last())));
+        let elapsed = begun.elapsed();
+        match result {
+            Ok(Answer {
+                status,
+                headers,
+                body,
+                ..
+            }) => Ok(Response {
+                status,
+                headers,
+                body,
+                attempts,
+                elapsed,
+            }),
+            Err(failure) => Err(Error::new(
+                failure,
+                request.display_url(),
+                elapsed,
+                attempts,
+            )),
+        }
+    }
+
+    /// The attempts, one after the other: another one only if the last wrote nothing.
+    async fn run(&self, request: &Request, attempts: &mut Vec<Attempt>) -> Result<Answer, Failure> {
+        loop {
+            attempts.push(Attempt::new());
+            let attempt = attempts.last_mut().expect("one was pushed just now");
+            match self.attempt(request, attempt).await {
+                Ok(answer) => {
+                    attempt.ending = Ending::Status(answer.status);
+                    return Ok(answer);
+                }
+                Err(Broken::Unsent) if attempt.reused => attempt.ending = Ending::Moved,
+                Err(broken) => {
+                    attempt.ending = Ending::Failed;
+                    return Err(broken.into_failure());
+                }
+            }
+        }
+    }
+
+    async fn attempt(&self, request: &Request, attempt: &mut Attempt) -> Result<Answer, Broken> {
+        let Shared {
+            config,
+            pool,
+            user_agent,
+        } = &*self.0;
+        let mut connection = self
+            .connection(request, attempt)
+            .await
+            .map_err(Broken::Failed)?;
+        let wire = request.to_http(user_agent);
+        let answer = exchange(&mut connection, wire, config.max_body, attempt).await?;
+        if answer.reusable {
+            pool.put(&request.origin, connection, config.idle_timeout);
+        }
+        Ok(answer)
+    }
+
+    /// A pooled connection if there is one, else a new one.
+    async fn connection(
+        &self,
+        request: &Request,
+        attempt: &mut Attempt,
+    ) -> Result<Connection, Failure> {
+        let Shared { config, pool, .. } = &*self.0;
+        if let Some(connection) = pool.take(&request.origin, config.idle_timeout) {
+            attempt.connection = connection.id;
+            attempt.reused = true;
+            return Ok(connection);
+        }
+        connect(
+            &request.origin,
+            pool.next_id(),
+            config.connect_timeout,
+            attempt,
+        )
+        .await
+    }
+}
+
+fn out_of_time(limit: Duration, attempt: Option<&Attempt>) -> Failure {
+    let doing = attempt
+        .map_or(Phase::Queue, |attempt| attempt.phase)
+        .doing();
+    let detail = format!("the deadline of {limit:?} passed while {doing}");
+    Failure::new(Kind::Timeout, Phase::Total, detail)
+}

@@ -1,0 +1,40 @@
+//! Every setting of a client, with its unit; the one home of every default.
+
+use std::time::Duration;
+
+/// The settings of a [`Client`](crate::Client). Plain data: change the fields you need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The total deadline of one request: from the moment it is started (a request that waits its
+    /// turn in a [`Batch`](crate::Batch) is not started) to the last byte of the body, connecting
+    /// included. There is no default and no "off": zero fails every request.
+    pub timeout: Duration,
+    /// The longest time that opening a connection may take, name resolution excluded.
+    /// Default 3 s, which survives the loss of one SYN (retransmitted after 1 s, RFC 6298 §2).
+    /// The total deadline applies beside it, so a larger value than `timeout` has no effect.
+    pub connect_timeout: Duration,
+    /// How long an unused connection stays in the pool. Default 30 s. Zero closes each connection
+    /// after its answer.
+    pub idle_timeout: Duration,
+    /// Most bytes of a response's body. Default 64 MiB. A longer body ends in an error of kind
+    /// [`Body`](crate::Kind::Body), and no more than this is ever held. Zero allows only empty bodies.
+    pub max_body: usize,
+    /// How many requests a [`Batch`](crate::Batch) keeps in flight. Default 200. At least 1.
+    pub concurrency: usize,
+    /// The `User-Agent` of requests that carry none. Default `hecaton/<version>`.
+    pub user_agent: String,
+}
+
+impl Config {
+    /// The defaults, with the one setting that has none: the total deadline of a request.
+    pub fn new(timeout: Duration) -> Config {
+        Config {
+            timeout,
+            connect_timeout: Duration::from_secs(3),
+            idle_timeout: Duration::from_secs(30),
+            max_body: 64 << 20,
+            concurrency: 200,
+            user_agent: concat!("hecaton/", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
+    }
+}

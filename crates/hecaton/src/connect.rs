@@ -1,0 +1,102 @@
+//! Opens connections: name to addresses, addresses to a TCP stream, the stream to HTTP/1.1.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::attempt::Attempt;
+use crate::error::{Failure, Kind, Phase};
+use crate::pool::Connection;
+use crate::request::Origin;
+use crate::socket::Socket;
+
+/// Opens a connection to `origin`, noting in `attempt` how far it got.
+pub(crate) async fn connect(
+    origin: &Origin,
+    id: u64,
+    limit: Duration,
+    attempt: &mut Attempt,
+) -> Result<Connection, Failure> {
+    attempt.phase = Phase::Resolve;
+    let begun = Instant::now();
+    let addresses = resolve(origin).await?;
+    attempt.resolve = Some(begun.elapsed());
+
+    attempt.phase = Phase::Connect;
+    let begun = Instant::now();
+    let stream = match timeout(limit, first_that_answers(&addresses)).await {
+        Ok(result) => result.map_err(|error| refused(origin, &error))?,
+        Err(_) => return Err(too_slow(origin, limit)),
+    };
+    attempt.connect = Some(begun.elapsed());
+    attempt.connection = id;
+    handshake(stream, id).await
+}
+
+async fn resolve(origin: &Origin) -> Result<Vec<SocketAddr>, Failure> {
+    if let Ok(address) = origin.host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, origin.port)]);
+    }
+    let failed = |why: String| {
+        Failure::new(
+            Kind::Resolve,
+            Phase::Resolve,
+            format!("can not resolve {}: {why}", origin.host),
+        )
+    };
+    let found = tokio::net::lookup_host((origin.host.as_str(), origin.port)).await;
+    let addresses: Vec<_> = found.map_err(|error| failed(error.to_string()))?.collect();
+    if addresses.is_empty() {
+        Err(failed("it has no address".into()))
+    } else {
+        Ok(addresses)
+    }
+}
+
+/// Tries the addresses in the resolver's order; the last error counts when none answers.
+async fn first_that_answers(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in addresses {
+        match TcpStream::connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+async fn handshake(stream: TcpStream, id: u64) -> Result<Connection, Failure> {
+    let broken = |why: String| {
+        Failure::new(
+            Kind::Connect,
+            Phase::Connect,
+            format!("can not connect: {why}"),
+        )
+    };
+    // Nagle's algorithm would hold back the last piece of a request until the previous is acknowledged.
+    stream
+        .set_nodelay(true)
+        .map_err(|error| broken(error.to_string()))?;
+    let socket = Socket::new(stream);
+    let (sender, driver) = http1::handshake(TokioIo::new(socket.clone()))
+        .await
+        .map_err(|error| broken(error.to_string()))?;
+    Ok(Connection::new(id, sender, driver, socket))
+}
+
+fn refused(origin: &Origin, error: &io::Error) -> Failure {
+    let Origin { host, port } = origin;
+    let detail = format!("can not connect to {host} port {port}: {error}");
+    Failure::new(Kind::Connect, Phase::Connect, detail)
+}
+
+fn too_slow(origin: &Origin, limit: Duration) -> Failure {
+    let Origin { host, port } = origin;
+    let detail = format!("no connection to {host} port {port} within {limit:?}");
+    Failure::new(Kind::Timeout, Phase::Connect, detail)
+}

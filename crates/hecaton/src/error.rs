@@ -1,0 +1,202 @@
+//! How a request fails: what kind, in which phase, after how long, and whether it left the machine.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::attempt::Attempt;
+
+/// The steps of one attempt, in order; `Total` names the deadline around all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Phase {
+    /// Waiting for a connection.
+    Queue,
+    /// Turning the host's name into addresses.
+    Resolve,
+    /// Opening a TCP connection.
+    Connect,
+    /// Writing the request.
+    Send,
+    /// Waiting for the head of the response.
+    FirstByte,
+    /// Reading the body of the response.
+    Read,
+    /// The total deadline, whatever was going on when it passed.
+    Total,
+}
+
+impl Phase {
+    /// Every phase, in order.
+    pub const ALL: [Phase; 7] = [
+        Phase::Queue,
+        Phase::Resolve,
+        Phase::Connect,
+        Phase::Send,
+        Phase::FirstByte,
+        Phase::Read,
+        Phase::Total,
+    ];
+
+    /// The phase's name: `queue`, `resolve`, `connect`, `send`, `first_byte`, `read` or `total`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Queue => "queue",
+            Phase::Resolve => "resolve",
+            Phase::Connect => "connect",
+            Phase::Send => "send",
+            Phase::FirstByte => "first_byte",
+            Phase::Read => "read",
+            Phase::Total => "total",
+        }
+    }
+
+    /// The phase in the middle of a sentence.
+    pub(crate) fn doing(self) -> &'static str {
+        match self {
+            Phase::Queue => "waiting for a connection",
+            Phase::Resolve => "resolving the name",
+            Phase::Connect => "connecting",
+            Phase::Send => "sending the request",
+            Phase::FirstByte => "waiting for the response",
+            Phase::Read => "reading the body",
+            Phase::Total => "running",
+        }
+    }
+}
+
+/// What went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A deadline passed; the phase says which.
+    Timeout,
+    /// The name has no address, or the resolver failed.
+    Resolve,
+    /// No connection could be opened.
+    Connect,
+    /// The connection broke, or what came is not HTTP.
+    Protocol,
+    /// The body was cut short, or is larger than allowed.
+    Body,
+    /// The request was given up by its owner before it ended.
+    Cancelled,
+}
+
+/// A request that did not end in a response.
+///
+/// The text never contains the URL's query or anything of headers and bodies.
+#[derive(Clone, Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, Debug)]
+struct Inner {
+    kind: Kind,
+    phase: Phase,
+    sent: bool,
+    elapsed: Duration,
+    url: String,
+    detail: String,
+    attempts: Vec<Attempt>,
+}
+
+/// What an attempt knows when it fails; the client adds the rest.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub kind: Kind,
+    pub phase: Phase,
+    pub detail: String,
+}
+
+impl Failure {
+    pub fn new(kind: Kind, phase: Phase, detail: impl Into<String>) -> Failure {
+        Failure {
+            kind,
+            phase,
+            detail: detail.into(),
+        }
+    }
+}
+
+impl Error {
+    pub(crate) fn new(
+        failure: Failure,
+        url: String,
+        elapsed: Duration,
+        attempts: Vec<Attempt>,
+    ) -> Error {
+        let Failure {
+            kind,
+            phase,
+            detail,
+        } = failure;
+        let sent = attempts.iter().any(|attempt| attempt.sent);
+        Error(Box::new(Inner {
+            kind,
+            phase,
+            sent,
+            elapsed,
+            url,
+            detail,
+            attempts,
+        }))
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// In which phase it went wrong; `Total` when the total deadline passed.
+    pub fn phase(&self) -> Phase {
+        self.0.phase
+    }
+
+    /// Whether any byte of the request left the machine. If not, sending it again is always safe.
+    pub fn sent(&self) -> bool {
+        self.0.sent
+    }
+
+    /// From the start of the request to this error.
+    pub fn elapsed(&self) -> Duration {
+        self.0.elapsed
+    }
+
+    /// The URL without credentials and query.
+    pub fn url(&self) -> &str {
+        &self.0.url
+    }
+
+    /// What was tried, in order.
+    pub fn attempts(&self) -> &[Attempt] {
+        &self.0.attempts
+    }
+
+    /// The reason alone, without URL and times.
+    pub fn detail(&self) -> &str {
+        &self.0.detail
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner {
+            url,
+            detail,
+            elapsed,
+            sent,
+            ..
+        } = &*self.0;
+        let left = if *sent {
+            "the request had been sent"
+        } else {
+            "nothing had been sent"
+        };
+        write!(f, "{detail} ({url}, after {:.0?}; {left})", elapsed)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A request that can not be sent as it stands; nothing was sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidRequest(pub(crate) String);

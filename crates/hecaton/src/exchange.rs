@@ -1,0 +1,203 @@
+//! One request on one connection, from the first byte out to the last byte of the body in.
+//!
+//! The connection is driven here, by the request that owns it, and by nothing else: no task is
+//! spawned, so a request that is dropped stops at once and takes its connection with it.
+
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Instant;
+
+use bytes::{Bytes, BytesMut};
+use http::HeaderMap;
+use http_body_util::Full;
+use hyper::body::{Body, Incoming};
+
+use crate::attempt::Attempt;
+use crate::error::{Failure, Kind, Phase};
+use crate::pool::Connection;
+
+pub(crate) struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+    /// Whether the connection may carry another request.
+    pub reusable: bool,
+}
+
+/// Why there is no answer.
+pub(crate) enum Broken {
+    /// The connection was closed before a byte of the request was written.
+    Unsent,
+    Failed(Failure),
+}
+
+impl Broken {
+    pub fn into_failure(self) -> Failure {
+        match self {
+            Broken::Failed(failure) => failure,
+            Broken::Unsent => {
+                let detail = "the connection was closed before the request could be written";
+                Failure::new(Kind::Protocol, Phase::Send, detail)
+            }
+        }
+    }
+}
+
+/// Sends `request` over `connection` and reads the answer whole, at most `max_body` bytes of body.
+pub(crate) async fn exchange(
+    connection: &mut Connection,
+    request: http::Request<Bytes>,
+    max_body: usize,
+    attempt: &mut Attempt,
+) -> Result<Answer, Broken> {
+    attempt.phase = Phase::Send;
+    let response = head(connection, request, attempt).await?;
+    attempt.phase = Phase::Read;
+    let begun = Instant::now();
+    let (head, body) = response.into_parts();
+    let body = read(connection, body, max_body)
+        .await
+        .map_err(Broken::Failed)?;
+    let reusable = poll_fn(|cx| Poll::Ready(connection.is_ready(cx))).await;
+    attempt.read = Some(begun.elapsed());
+    Ok(Answer {
+        status: head.status.as_u16(),
+        headers: head.headers,
+        body,
+        reusable,
+    })
+}
+
+/// Writes the request and waits for the head of the response.
+async fn head(
+    connection: &mut Connection,
+    request: http::Request<Bytes>,
+    attempt: &mut Attempt,
+) -> Result<http::Response<Incoming>, Broken> {
+    let before = connection.socket.written();
+    let begun = Instant::now();
+    let mut written_at = None;
+    let mut response = pin!(connection.sender.send_request(request.map(Full::new)));
+    let result = poll_fn(|cx| {
+        connection.drive(cx);
+        if written_at.is_none() && connection.socket.written() > before {
+            written_at = Some(Instant::now());
+            attempt.sent = true;
+            attempt.phase = Phase::FirstByte;
+        }
+        response.as_mut().poll(cx)
+    })
+    .await;
+    let now = Instant::now();
+    if let Some(at) = written_at {
+        attempt.send = Some(at - begun);
+        attempt.first_byte = Some(now - at);
+    }
+    result.map_err(|error| match attempt.sent {
+        true => Broken::Failed(Failure::new(
+            Kind::Protocol,
+            attempt.phase,
+            no_answer(&error),
+        )),
+        false => Broken::Unsent,
+    })
+}
+
+/// Reads the body to its end.
+async fn read(
+    connection: &mut Connection,
+    mut body: Incoming,
+    max_body: usize,
+) -> Result<Bytes, Failure> {
+    if body.size_hint().lower() > max_body as u64 {
+        return Err(too_large(max_body));
+    }
+    let mut gathered = Gathered::default();
+    loop {
+        let frame = poll_fn(|cx| {
+            // First the socket, then what it brought: the body only passes on what the driver read.
+            if let Poll::Ready(frame) = Pin::new(&mut body).poll_frame(cx) {
+                return Poll::Ready(frame);
+            }
+            connection.drive(cx);
+            Pin::new(&mut body).poll_frame(cx)
+        })
+        .await;
+        match frame {
+            None => return Ok(gathered.whole()),
+            Some(Err(error)) => {
+                return Err(Failure::new(Kind::Body, Phase::Read, cut_short(&error)));
+            }
+            Some(Ok(frame)) => {
+                if let Ok(data) = frame.into_data() {
+                    gathered.add(data);
+                }
+            }
+        }
+        if gathered.len() > max_body {
+            return Err(too_large(max_body));
+        }
+    }
+}
+
+/// The pieces of a body; the usual single piece is passed on without a copy.
+#[derive(Default)]
+struct Gathered {
+    first: Bytes,
+    more: BytesMut,
+}
+
+impl Gathered {
+    fn add(&mut self, data: Bytes) {
+        if self.len() == 0 {
+            self.first = data;
+        } else {
+            if self.more.is_empty() {
+                self.more
+                    .extend_from_slice(&std::mem::take(&mut self.first));
+            }
+            self.more.extend_from_slice(&data);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.first.len() + self.more.len()
+    }
+
+    fn whole(self) -> Bytes {
+        if self.more.is_empty() {
+            self.first
+        } else {
+            self.more.freeze()
+        }
+    }
+}
+
+fn no_answer(error: &hyper::Error) -> String {
+    if error.is_parse() {
+        format!("what came is not an HTTP response: {}", reasons(error))
+    } else {
+        format!("the connection ended before a response: {}", reasons(error))
+    }
+}
+
+fn cut_short(error: &hyper::Error) -> String {
+    format!("the body was cut short: {}", reasons(error))
+}
+
+fn too_large(max_body: usize) -> Failure {
+    let detail = format!("the body is larger than the allowed {max_body} bytes");
+    Failure::new(Kind::Body, Phase::Read, detail)
+}
+
+/// An error and its causes in one line.
+fn reasons(error: &hyper::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

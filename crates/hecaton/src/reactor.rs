@@ -1,0 +1,31 @@
+//! Lets threads wait for requests: whoever waits drives the sockets of everyone.
+//!
+//! There is no background thread. The first thread that waits runs the reactor for all; the others
+//! sleep until their own request has something, and when the first is done another takes over
+//! (tokio's current-thread runtime hands its driver on in just this way). ARCHITECTURE.md has the
+//! measurement that led here.
+
+use std::io;
+
+use tokio::runtime::{Builder, Runtime};
+
+/// A reactor for threads to wait on; share it by reference, any number of threads may wait at once.
+pub struct Reactor(Runtime);
+
+impl Reactor {
+    /// A new reactor. Starts no thread. Fails when the process is out of descriptors (it needs
+    /// three).
+    pub fn new() -> io::Result<Reactor> {
+        Ok(Reactor(
+            Builder::new_current_thread()
+                .enable_io()
+                .enable_time()
+                .build()?,
+        ))
+    }
+
+    /// Waits on the calling thread until `future` is ready. Must not be called from within a future.
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.0.block_on(future)
+    }
+}

@@ -1,0 +1,288 @@
+//! A request, checked when it is made: nothing that could be misread on the wire gets past here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use http::uri::{PathAndQuery, Uri};
+use http::{Method, uri};
+
+use crate::error::InvalidRequest;
+
+/// Where a request goes; connections are shared by requests of equal origins.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// Host name or address, an IPv6 address without brackets.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+}
+
+/// One request, ready to be sent.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub(crate) method: Method,
+    pub(crate) origin: Arc<Origin>,
+    pub(crate) target: PathAndQuery,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) timeout: Option<Duration>,
+}
+
+impl Request {
+    /// A GET of an absolute `http` URL.
+    pub fn get(url: &str) -> Result<Request, InvalidRequest> {
+        Request::new("GET", url)
+    }
+
+    /// A request with a method (case as on the wire, RFC 9110 §9.1) and an absolute `http` URL.
+    pub fn new(method: &str, url: &str) -> Result<Request, InvalidRequest> {
+        let (origin, target) = parse_url(url)?;
+        let host = host_header(&origin);
+        let mut headers = HeaderMap::with_capacity(4);
+        headers.insert(HOST, host);
+        Ok(Request {
+            method: parse_method(method)?,
+            origin: Arc::new(origin),
+            target,
+            headers,
+            body: Bytes::new(),
+            timeout: None,
+        })
+    }
+
+    /// Adds a header; repeats are kept. `Content-Length` and `Transfer-Encoding` are the engine's
+    /// own business and refused; `Host` replaces the one taken from the URL.
+    pub fn header(mut self, name: &str, value: &[u8]) -> Result<Request, InvalidRequest> {
+        let refused = |what: &str| InvalidRequest(format!("header {name:?} {what}"));
+        let key = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| refused("is not a valid name: use letters, digits and hyphens"))?;
+        let value = HeaderValue::from_bytes(value)
+            .map_err(|_| refused("has a value with a line break or another control character"))?;
+        if key == CONTENT_LENGTH || key == TRANSFER_ENCODING {
+            return Err(refused(
+                "is set by the client itself from the body: leave it out",
+            ));
+        }
+        if key == HOST {
+            self.headers.insert(key, value);
+        } else {
+            self.headers.append(key, value);
+        }
+        Ok(self)
+    }
+
+    /// Sets the body, sent with its `Content-Length`.
+    pub fn body(mut self, body: impl Into<Bytes>) -> Request {
+        self.body = body.into();
+        self
+    }
+
+    /// Sets the total deadline of this request instead of the client's.
+    pub fn timeout(mut self, timeout: Duration) -> Request {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Where the request goes.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The URL without credentials and query, for messages.
+    pub fn display_url(&self) -> String {
+        format!("http://{}{}", authority(&self.origin), self.target.path())
+    }
+
+    /// The head as hyper wants it: the target in origin form, the host in a header.
+    pub(crate) fn to_http(&self, user_agent: &HeaderValue) -> http::Request<Bytes> {
+        let mut request = http::Request::new(self.body.clone());
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = Uri::from(self.target.clone());
+        let headers = request.headers_mut();
+        *headers = self.headers.clone();
+        headers
+            .entry(http::header::USER_AGENT)
+            .or_insert_with(|| user_agent.clone());
+        headers
+            .entry(http::header::ACCEPT)
+            .or_insert(HeaderValue::from_static("*/*"));
+        request
+    }
+}
+
+fn parse_method(method: &str) -> Result<Method, InvalidRequest> {
+    Method::from_bytes(method.as_bytes()).map_err(|_| {
+        InvalidRequest(format!(
+            "method {method:?} is not valid: use a word such as GET or POST"
+        ))
+    })
+}
+
+fn parse_url(url: &str) -> Result<(Origin, PathAndQuery), InvalidRequest> {
+    let refused = |why: &str| InvalidRequest(format!("URL {:?} {why}", shown(url)));
+    if let Some(bad) = url.bytes().find(|byte| !byte.is_ascii_graphic()) {
+        return Err(refused(&format!(
+            "contains the byte 0x{bad:02x}: percent-encode it"
+        )));
+    }
+    let whole = url.split('#').next().unwrap_or_default();
+    let uri: Uri = whole
+        .parse()
+        .map_err(|error: uri::InvalidUri| refused(&error.to_string()))?;
+    match uri.scheme_str() {
+        Some("http") => {}
+        Some(other) => return Err(refused(&format!("has the scheme {other:?}: use http"))),
+        None => return Err(refused("has no scheme: begin it with http://")),
+    }
+    let authority = uri.authority().ok_or_else(|| refused("has no host"))?;
+    if authority.as_str().contains('@') {
+        return Err(refused(
+            "has credentials in it: send an Authorization header instead",
+        ));
+    }
+    let host = authority
+        .host()
+        .trim_start_matches('[')
+        .trim_end_matches(']');
+    if host.is_empty() {
+        return Err(refused("has no host"));
+    }
+    let port = match (authority.port_u16(), authority.as_str().rsplit_once(':')) {
+        (Some(0), _) => return Err(refused("has port 0: use 1 to 65535")),
+        (Some(port), _) => port,
+        (None, Some((_, digits))) if !digits.ends_with(']') && !digits.is_empty() => {
+            return Err(refused("has a port that is not a number from 1 to 65535"));
+        }
+        (None, _) => 80,
+    };
+    let target = uri
+        .path_and_query()
+        .cloned()
+        .unwrap_or(PathAndQuery::from_static("/"));
+    let target = match target.as_str().starts_with('?') {
+        true => format!("/{target}")
+            .parse()
+            .map_err(|_| refused("has an invalid query"))?,
+        false => target,
+    };
+    Ok((
+        Origin {
+            host: host.to_ascii_lowercase(),
+            port,
+        },
+        target,
+    ))
+}
+
+/// A URL as messages may show it: without what follows `?`, and without what stands before `@`.
+fn shown(url: &str) -> String {
+    let plain = url.split(['?', '#']).next().unwrap_or_default();
+    match (plain.find("://"), plain.rfind('@')) {
+        (Some(scheme), Some(at)) if at > scheme => {
+            format!("{}{}", &plain[..scheme + 3], &plain[at + 1..])
+        }
+        _ => plain.to_owned(),
+    }
+}
+
+fn authority(origin: &Origin) -> String {
+    let Origin { host, port } = origin;
+    let host = if host.contains(':') {
+        format!("[{host}]")
+    } else {
+        host.clone()
+    };
+    if *port == 80 {
+        host
+    } else {
+        format!("{host}:{port}")
+    }
+}
+
+fn host_header(origin: &Origin) -> HeaderValue {
+    HeaderValue::from_maybe_shared(Bytes::from(authority(origin)))
+        .unwrap_or(HeaderValue::from_static(""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(url: &str) -> String {
+        Request::get(url).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn urls_are_taken_apart() {
+        let request = Request::get("http://Example.org:8080/a/b?c=d#e").unwrap();
+        assert_eq!(
+            *request.origin,
+            Origin {
+                host: "example.org".into(),
+                port: 8080
+            }
+        );
+        assert_eq!(request.target.as_str(), "/a/b?c=d");
+        assert_eq!(request.headers[HOST], "example.org:8080");
+        assert_eq!(request.display_url(), "http://example.org:8080/a/b");
+    }
+
+    #[test]
+    fn defaults_of_a_url() {
+        let request = Request::get("http://[::1]?x").unwrap();
+        assert_eq!(
+            *request.origin,
+            Origin {
+                host: "::1".into(),
+                port: 80
+            }
+        );
+        assert_eq!(request.target.as_str(), "/?x");
+        assert_eq!(request.headers[HOST], "[::1]");
+    }
+
+    #[test]
+    fn bad_urls_are_refused_with_the_reason_and_without_secrets() {
+        assert!(refusal("http://host/a b").contains("0x20: percent-encode"));
+        assert!(refusal("http://host/\r\nX: 1").contains("0x0d"));
+        assert!(refusal("http://host/é").contains("percent-encode"));
+        assert!(refusal("/only/path").contains("no scheme"));
+        assert!(refusal("https://host/").contains("scheme \"https\""));
+        assert!(refusal("http://host:99999/").contains("port"));
+        assert!(refusal("http://host:0/").contains("port 0"));
+        assert!(refusal("http://:80/").contains("host") || refusal("http://:80/").contains("URL"));
+        let message = refusal("http://user:secret@host/?token=hidden");
+        assert!(message.contains("credentials"), "{message}");
+        assert!(
+            !message.contains("secret") && !message.contains("hidden"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn headers_can_not_be_injected() {
+        let request = || Request::get("http://host/").unwrap();
+        assert!(request().header("x-a", b"1\r\nx-b: 2").is_err());
+        assert!(request().header("x-a", b"1\0").is_err());
+        assert!(request().header("x a", b"1").is_err());
+        assert!(request().header("", b"1").is_err());
+        assert!(request().header("content-length", b"5").is_err());
+        assert!(Request::new("GE T", "http://host/").is_err());
+        assert!(Request::new("", "http://host/").is_err());
+    }
+
+    proptest::proptest! {
+        /// Whatever a URL contains, the target and the host that reach the wire are clean.
+        #[test]
+        fn no_url_puts_control_characters_on_the_wire(url in "\\PC*|http://[a-z.:@\\[\\]]{0,9}[\\x00-\\x7f]{0,20}") {
+            if let Ok(request) = Request::get(&url) {
+                let wire = format!("{}{:?}", request.target, request.headers[HOST]);
+                proptest::prop_assert!(wire.bytes().all(|byte| byte.is_ascii_graphic()), "{wire:?}");
+                proptest::prop_assert!(request.target.as_str().starts_with('/') || request.target.as_str() == "*");
+                proptest::prop_assert!(request.origin.port > 0 && !request.origin.host.is_empty());
+            }
+        }
+    }
+}
