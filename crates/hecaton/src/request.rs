@@ -162,7 +162,7 @@ fn parse_url(url: &str) -> Result<(Origin, PathAndQuery), InvalidRequest> {
         .cloned()
         .unwrap_or(PathAndQuery::from_static("/"));
     let target = match target.as_str().starts_with('?') {
-        true => format!("/{target}")
+        true => format!("/{}", target.as_str())
             .parse()
             .map_err(|_| refused("has an invalid query"))?,
         false => target,

@@ -1,5 +1,41 @@
 //! A scripted HTTP server that witnesses what its clients really do.
+//!
+//! [`Origin::start`] runs the server on a thread of its own. `/r/<id>` answers a body that ends in
+//! a token which only a client that read it can know; the [`Page`] of a round and the [`Summary`]
+//! of a life say what really arrived. The other paths serve the tests of HTTP clients:
+//! see the table in `route.rs`, and `fault.rs` for what goes wrong on purpose.
 
+mod answer;
+mod body;
+mod connection;
+mod date;
+mod delay;
+mod document;
+mod draw;
+mod fault;
+mod gate;
+mod held;
+mod hub;
+mod ids;
+mod input;
+mod ledger;
+mod options;
+mod origin;
 mod page;
+mod parse;
+mod request;
+mod route;
+mod script;
+mod server;
+mod stream;
+mod summary;
+mod tally;
+mod timer;
+mod token;
+mod wire;
 
+pub use delay::{Delay, DelayError};
+pub use options::{Options, RoundSpec, StartError};
+pub use origin::Origin;
 pub use page::Page;
+pub use summary::Summary;
