@@ -1,1 +1,30 @@
-//! The HTTP client engine.
+//! The bridge between the engine and the gem: plain values in, plain values out.
+//!
+//! Ruby owns names, keyword arguments, documentation and errors (`ruby/lib`); nothing here has a
+//! default. All that is unsafe is in `gvl.rs`.
+
+// All that is public are the two entry points that the macro makes for Ruby.
+#![allow(missing_docs)]
+
+mod batch;
+mod client;
+mod gvl;
+mod process;
+mod record;
+mod request;
+
+use magnus::{Error, Module, Ruby};
+
+/// For RubyGems since 3.4, which installs `hecaton/hecaton_native.so`.
+#[magnus::init]
+fn init(ruby: &Ruby) -> Result<(), Error> {
+    let native = ruby.define_module("Hecaton")?.define_module("Native")?;
+    client::init(ruby, native)?;
+    batch::init(ruby, native)
+}
+
+/// For older RubyGems, which install the library under the gem's name, `hecaton.so`.
+#[magnus::init(name = "hecaton")]
+fn init_by_gem_name(ruby: &Ruby) -> Result<(), Error> {
+    init(ruby)
+}

@@ -1,0 +1,123 @@
+//! `Hecaton::Native::Client`: settings, and the engine of the current process.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hecaton::{Config, Phase, Reactor};
+use magnus::{
+    Error, Module, Object, RArray, RHash, RModule, RString, Ruby, TryConvert, function, method,
+};
+
+use crate::batch::Batch;
+use crate::process::ProcessLocal;
+use crate::{gvl, record, request};
+
+/// An engine client and the reactor that its threads wait on.
+pub struct Engine {
+    pub client: hecaton::Client,
+    pub reactor: Reactor,
+}
+
+#[magnus::wrap(class = "Hecaton::Native::Client", free_immediately, size)]
+struct Client {
+    config: Config,
+    engine: Mutex<ProcessLocal<Arc<Engine>>>,
+}
+
+impl Client {
+    fn new(ruby: &Ruby, options: RHash) -> Result<Client, Error> {
+        let config = config(ruby, options)?;
+        let engine = Mutex::new(ProcessLocal::new(Arc::new(start(ruby, &config)?)));
+        Ok(Client { config, engine })
+    }
+
+    /// The engine of this process: a child of `fork` gets one of its own at its first request.
+    fn engine(&self, ruby: &Ruby) -> Result<Arc<Engine>, Error> {
+        let mut engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(engine) = engine.get() {
+            return Ok(engine.clone());
+        }
+        let fresh = Arc::new(start(ruby, &self.config)?);
+        *engine = ProcessLocal::new(fresh.clone());
+        Ok(fresh)
+    }
+
+    fn perform(
+        ruby: &Ruby,
+        this: &Client,
+        method: RString,
+        url: RString,
+        headers: Option<RArray>,
+        body: Option<RString>,
+        timeout: Option<f64>,
+    ) -> Result<RArray, Error> {
+        let request = request::build(ruby, method, url, headers, body, timeout)?;
+        let engine = this.engine(ruby)?;
+        let outcome = gvl::block_on(ruby, &engine.reactor, engine.client.send(request))?;
+        Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
+    }
+
+    fn batch(ruby: &Ruby, this: &Client, concurrency: Option<usize>) -> Result<Batch, Error> {
+        Ok(Batch::new(
+            this.engine(ruby)?,
+            concurrency.unwrap_or(this.config.concurrency),
+        ))
+    }
+
+    fn idle_connections(ruby: &Ruby, this: &Client) -> Result<usize, Error> {
+        Ok(this.engine(ruby)?.client.idle_connections())
+    }
+
+    fn close_idle(ruby: &Ruby, this: &Client) -> Result<(), Error> {
+        this.engine(ruby)?.client.close_idle();
+        Ok(())
+    }
+}
+
+fn start(ruby: &Ruby, config: &Config) -> Result<Engine, Error> {
+    let client = hecaton::Client::try_new(config.clone())
+        .map_err(|error| request::invalid(ruby, error.to_string()))?;
+    let reactor = Reactor::new().map_err(|error| {
+        let message = format!("can not start the reactor: {error}");
+        Error::new(ruby.exception_runtime_error(), message)
+    })?;
+    Ok(Engine { client, reactor })
+}
+
+/// The engine's defaults, with what the options name in their place; nil and absent are the same.
+fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
+    let timeout = given::<f64>(ruby, options, "timeout")?
+        .ok_or_else(|| request::invalid(ruby, "timeout is missing".into()))?;
+    let mut config = Config::new(request::seconds(ruby, timeout)?);
+    if let Some(limit) = given::<f64>(ruby, options, "connect_timeout")? {
+        config.connect_timeout = request::seconds(ruby, limit)?;
+    }
+    if let Some(limit) = given::<f64>(ruby, options, "idle_timeout")? {
+        config.idle_timeout = request::seconds(ruby, limit)?;
+    }
+    if let Some(bytes) = given(ruby, options, "max_body")? {
+        config.max_body = bytes;
+    }
+    if let Some(concurrency) = given(ruby, options, "concurrency")? {
+        config.concurrency = concurrency;
+    }
+    if let Some(user_agent) = given(ruby, options, "user_agent")? {
+        config.user_agent = user_agent;
+    }
+    Ok(config)
+}
+
+fn given<T: TryConvert>(ruby: &Ruby, options: RHash, name: &str) -> Result<Option<T>, Error> {
+    options.lookup::<_, Option<T>>(ruby.to_symbol(name))
+}
+
+/// Defines the class and the list of phase names, in the order of their numbers in a record.
+pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
+    let names = Phase::ALL.iter().map(|phase| ruby.to_symbol(phase.name()));
+    native.const_set("PHASES", ruby.ary_from_iter(names))?;
+    let class = native.define_class("Client", ruby.class_object())?;
+    class.define_singleton_method("new", function!(Client::new, 1))?;
+    class.define_method("perform", method!(Client::perform, 5))?;
+    class.define_method("batch", method!(Client::batch, 1))?;
+    class.define_method("idle_connections", method!(Client::idle_connections, 0))?;
+    class.define_method("close_idle", method!(Client::close_idle, 0))
+}

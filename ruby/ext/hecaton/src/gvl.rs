@@ -1,0 +1,145 @@
+//! Waits without the GVL. The only file with unsafe code.
+//!
+//! `rb_thread_call_without_gvl` checks interrupts itself, and then jumps out over the Rust frames:
+//! neither the code after it nor `Drop` runs, and what the frames own leaks at every
+//! `Timeout.timeout` and `Thread#kill`. So the call here is `rb_nogvl` with `RB_NOGVL_INTR_FAIL`,
+//! which returns instead, and interrupts are checked afterwards under `protect`, as a value.
+//!
+//! Rules: nothing of Ruby is touched while the GVL is away; a panic does not cross C; an interrupt
+//! is Ruby's own exception, never an error of ours.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_void};
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use futures_util::task::AtomicWaker;
+use hecaton::Reactor;
+use magnus::{Error, Ruby};
+use rb_sys::{Qnil, RB_NOGVL_INTR_FAIL, rb_nogvl, rb_thread_check_ints};
+
+/// Waits for `future` on the calling thread while other Ruby threads run.
+///
+/// When an interrupt makes Ruby raise (`Thread#kill`, `Thread#raise`, Ctrl-C), `future` is dropped
+/// and that exception is returned. An interrupt that raises nothing, such as a trapped signal, lets
+/// the wait go on.
+pub fn block_on<F>(ruby: &Ruby, reactor: &Reactor, future: F) -> Result<F::Output, Error>
+where
+    F: Future + Send,
+    F::Output: Send,
+{
+    let mut future = pin!(future);
+    loop {
+        let interrupt = Interrupt::default();
+        let ended = without_gvl(ruby, &interrupt, || {
+            reactor.block_on(poll_fn(|cx| interrupt.poll_or(cx, future.as_mut())))
+        })?;
+        if let Some(Some(output)) = ended {
+            return Ok(output);
+        }
+    }
+}
+
+/// Set by Ruby, from any thread and without the GVL, when the waiting thread should look up.
+#[derive(Default)]
+struct Interrupt {
+    raised: AtomicBool,
+    waker: AtomicWaker,
+}
+
+impl Interrupt {
+    fn raise(&self) {
+        self.raised.store(true, Ordering::Release);
+        self.waker.wake();
+    }
+
+    /// The future's output, or none as soon as the interrupt is raised.
+    fn poll_or<F: Future>(
+        &self,
+        cx: &mut Context<'_>,
+        future: Pin<&mut F>,
+    ) -> Poll<Option<F::Output>> {
+        self.waker.register(cx.waker());
+        if self.raised.load(Ordering::Acquire) {
+            return Poll::Ready(None);
+        }
+        future.poll(cx).map(Some)
+    }
+}
+
+/// What C carries to `run` and back.
+struct Call<F, T> {
+    work: Option<F>,
+    result: Option<std::thread::Result<T>>,
+}
+
+/// Runs `work` without the GVL, then lets Ruby raise what is pending. None when `work` did not run
+/// because something was pending before it that turned out to raise nothing.
+fn without_gvl<F, T>(ruby: &Ruby, interrupt: &Interrupt, work: F) -> Result<Option<T>, Error>
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    let mut call = Call {
+        work: Some(work),
+        result: None,
+    };
+    // SAFETY: `call` and `interrupt` outlive the call, which returns here and nowhere else (flag
+    // INTR_FAIL). Ruby forgets `unblock` and its argument before it returns. `F` and `T` are Send
+    // because `work` may not rely on the GVL that guards what is not.
+    unsafe {
+        rb_nogvl(
+            Some(run::<F, T>),
+            (&raw mut call).cast::<c_void>(),
+            Some(unblock),
+            (&raw const *interrupt).cast_mut().cast::<c_void>(),
+            RB_NOGVL_INTR_FAIL as c_int,
+        );
+    }
+    check_interrupts()?;
+    match call.result {
+        Some(Ok(output)) => Ok(Some(output)),
+        Some(Err(panic)) => Err(bug(ruby, panic.as_ref())),
+        None => Ok(None),
+    }
+}
+
+/// SAFETY: called by Ruby with the `Call<F, T>` that `without_gvl` passed.
+unsafe extern "C" fn run<F: FnOnce() -> T, T>(data: *mut c_void) -> *mut c_void {
+    // SAFETY: see above; nobody else has the pointer while this runs.
+    let call = unsafe { &mut *data.cast::<Call<F, T>>() };
+    if let Some(work) = call.work.take() {
+        call.result = Some(catch_unwind(AssertUnwindSafe(work)));
+    }
+    null_mut()
+}
+
+/// SAFETY: called by Ruby with the `Interrupt` that `without_gvl` passed, while that waits.
+unsafe extern "C" fn unblock(data: *mut c_void) {
+    // SAFETY: see above; `Interrupt` is Sync and only read here.
+    unsafe { &*data.cast::<Interrupt>() }.raise();
+}
+
+fn check_interrupts() -> Result<(), Error> {
+    // SAFETY: the GVL is held; what Ruby raises is caught by `protect` and becomes a value.
+    magnus::rb_sys::protect(|| unsafe {
+        rb_thread_check_ints();
+        Qnil.into()
+    })?;
+    Ok(())
+}
+
+fn bug(ruby: &Ruby, panic: &(dyn std::any::Any + Send)) -> Error {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    Error::new(
+        ruby.exception_fatal(),
+        format!("a bug in Hecaton, please report it: {text}"),
+    )
+}

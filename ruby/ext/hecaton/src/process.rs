@@ -1,0 +1,39 @@
+//! Values that belong to one process: a child of `fork` never uses or drops its parent's.
+//!
+//! A forked child shares the parent's sockets and its epoll instance. Dropping a connection there
+//! would take the parent's registration away, so the child forgets them; the next use makes new ones.
+
+use std::process;
+
+/// A value with the process it was made in.
+pub struct ProcessLocal<T> {
+    pid: u32,
+    value: Option<T>,
+}
+
+impl<T> ProcessLocal<T> {
+    /// Binds `value` to this process.
+    pub fn new(value: T) -> ProcessLocal<T> {
+        ProcessLocal {
+            pid: process::id(),
+            value: Some(value),
+        }
+    }
+
+    /// The value, or none in a process that is not its own.
+    pub fn get(&mut self) -> Option<&mut T> {
+        if self.pid == process::id() {
+            self.value.as_mut()
+        } else {
+            None
+        }
+    }
+}
+
+impl<T> Drop for ProcessLocal<T> {
+    fn drop(&mut self) {
+        if self.pid != process::id() {
+            std::mem::forget(self.value.take());
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! An outcome → the three values that Ruby decodes when it is asked (`ruby/lib/hecaton/record.rb`).
+//!
+//! Most programs look at the status and the body alone, so the rest travels as one string: first the
+//! times, then the header fields. Layout, integers little-endian, durations in nanoseconds with
+//! 2^64 − 1 for none:
+//!
+//! - elapsed: u64, number of attempts: u64
+//! - per attempt: connection u64, flags u8 (1 reused, 2 sent), phase u8, ending u8 (0 unfinished,
+//!   1 status, 2 failed, 3 moved), 0 u8, status u16, 0 u16, then resolve, connect, send, first byte,
+//!   read as u64
+//! - header fields as `name: value\r\n`
+
+use std::time::Duration;
+
+use hecaton::{Attempt, Ending, Error as Failure, Kind, Outcome, Phase, Response};
+use magnus::encoding::EncodingCapable;
+use magnus::{IntoValue, RArray, RString, Ruby, Value};
+
+/// Status, record and body of a response; nil, record and a list of facts of an error.
+pub fn values(ruby: &Ruby, outcome: Outcome) -> [Value; 3] {
+    match outcome {
+        Ok(response) => {
+            let record = ruby.str_from_slice(&response_record(&response));
+            let body = body(ruby, &response);
+            [
+                response.status().into_value_with(ruby),
+                record.into_value_with(ruby),
+                body.into_value_with(ruby),
+            ]
+        }
+        Err(error) => {
+            let record = ruby.str_from_slice(&times(error.elapsed(), error.attempts()));
+            let facts = facts(ruby, &error);
+            [
+                ruby.qnil().into_value_with(ruby),
+                record.into_value_with(ruby),
+                facts.into_value_with(ruby),
+            ]
+        }
+    }
+}
+
+/// Class name, phase, whether sent, URL, message.
+fn facts(ruby: &Ruby, error: &Failure) -> RArray {
+    let class = match error.kind() {
+        Kind::Timeout => "TimeoutError",
+        Kind::Resolve => "ResolveError",
+        Kind::Connect => "ConnectError",
+        Kind::Protocol => "ProtocolError",
+        Kind::Body => "BodyError",
+        Kind::Cancelled => "CancelledError",
+    };
+    ruby.ary_new_from_values(&[
+        ruby.to_symbol(class).into_value_with(ruby),
+        ruby.to_symbol(error.phase().name()).into_value_with(ruby),
+        error.sent().into_value_with(ruby),
+        error.url().into_value_with(ruby),
+        error.to_string().into_value_with(ruby),
+    ])
+}
+
+/// The body with the encoding that its Content-Type names; bytes when it names none.
+fn body(ruby: &Ruby, response: &Response) -> RString {
+    let string = ruby.str_from_slice(response.body());
+    let content_type = response
+        .headers()
+        .get("content-type")
+        .and_then(|value| value.to_str().ok());
+    if let Some(name) = content_type.and_then(charset) {
+        if name.eq_ignore_ascii_case("utf-8") {
+            let _ = string.enc_associate(ruby.utf8_encindex());
+        } else if let Ok(index) = ruby.find_encindex(name) {
+            let _ = string.enc_associate(index);
+        }
+    }
+    string
+}
+
+/// The charset parameter (RFC 9110 §8.3.2), or UTF-8 for JSON (RFC 8259 §8.1).
+fn charset(content_type: &str) -> Option<&str> {
+    let mut parameters = content_type.split(';');
+    let media_type = parameters.next()?.trim();
+    let named = parameters.find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim()
+            .eq_ignore_ascii_case("charset")
+            .then(|| value.trim().trim_matches('"'))
+    });
+    named.or(media_type
+        .eq_ignore_ascii_case("application/json")
+        .then_some("utf-8"))
+}
+
+fn response_record(response: &Response) -> Vec<u8> {
+    let mut record = times(response.elapsed(), response.attempts());
+    for (name, value) in response.headers() {
+        record.extend_from_slice(name.as_str().as_bytes());
+        record.extend_from_slice(b": ");
+        record.extend_from_slice(value.as_bytes());
+        record.extend_from_slice(b"\r\n");
+    }
+    record
+}
+
+fn times(elapsed: Duration, attempts: &[Attempt]) -> Vec<u8> {
+    let mut record = Vec::with_capacity(16 + attempts.len() * 56 + 160);
+    record.extend_from_slice(&nanoseconds(Some(elapsed)).to_le_bytes());
+    record.extend_from_slice(&(attempts.len() as u64).to_le_bytes());
+    for attempt in attempts {
+        add_attempt(&mut record, attempt);
+    }
+    record
+}
+
+fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
+    let (ending, status) = match attempt.ending {
+        Ending::Unfinished => (0, 0),
+        Ending::Status(status) => (1, status),
+        Ending::Failed => (2, 0),
+        Ending::Moved => (3, 0),
+    };
+    let flags = u8::from(attempt.reused) | u8::from(attempt.sent) << 1;
+    record.extend_from_slice(&attempt.connection.to_le_bytes());
+    record.extend_from_slice(&[flags, phase_number(attempt.phase), ending, 0]);
+    record.extend_from_slice(&status.to_le_bytes());
+    record.extend_from_slice(&[0, 0]);
+    let Attempt {
+        resolve,
+        connect,
+        send,
+        first_byte,
+        read,
+        ..
+    } = attempt;
+    for duration in [resolve, connect, send, first_byte, read] {
+        record.extend_from_slice(&nanoseconds(*duration).to_le_bytes());
+    }
+}
+
+/// Position in `Phase::ALL`, which Ruby gets at start-up.
+fn phase_number(phase: Phase) -> u8 {
+    phase as u8
+}
+
+fn nanoseconds(duration: Option<Duration>) -> u64 {
+    duration.map_or(u64::MAX, |duration| {
+        duration.as_nanos().try_into().unwrap_or(u64::MAX - 1)
+    })
+}

@@ -1,0 +1,57 @@
+//! Ruby's arguments of a request → the engine's request.
+
+use std::time::Duration;
+
+use hecaton::Request;
+use magnus::{Error, RArray, RString, Ruby, TryConvert};
+
+/// A request as Ruby passes it: method, URL, headers as a flat list of names and values or nil,
+/// body or nil, timeout in seconds or nil (the client's).
+pub fn build(
+    ruby: &Ruby,
+    method: RString,
+    url: RString,
+    headers: Option<RArray>,
+    body: Option<RString>,
+    timeout: Option<f64>,
+) -> Result<Request, Error> {
+    let invalid = |error: hecaton::InvalidRequest| invalid(ruby, error.to_string());
+    let mut request = Request::new(&text(ruby, method)?, &text(ruby, url)?).map_err(invalid)?;
+    if let Some(headers) = headers {
+        let flat = headers
+            .into_iter()
+            .map(RString::try_convert)
+            .collect::<Result<Vec<_>, _>>()?;
+        for pair in flat.chunks_exact(2) {
+            request = request
+                .header(&text(ruby, pair[0])?, &pair[1].to_bytes())
+                .map_err(invalid)?;
+        }
+    }
+    if let Some(body) = body {
+        request = request.body(body.to_bytes());
+    }
+    if let Some(timeout) = timeout {
+        request = request.timeout(seconds(ruby, timeout)?);
+    }
+    Ok(request)
+}
+
+/// Seconds → a duration; Ruby has checked that they are not negative.
+pub fn seconds(ruby: &Ruby, seconds: f64) -> Result<Duration, Error> {
+    Duration::try_from_secs_f64(seconds).map_err(|error| invalid(ruby, format!("timeout: {error}")))
+}
+
+/// An ArgumentError.
+pub fn invalid(ruby: &Ruby, message: String) -> Error {
+    Error::new(ruby.exception_arg_error(), message)
+}
+
+fn text(ruby: &Ruby, string: RString) -> Result<String, Error> {
+    String::from_utf8(string.to_bytes().to_vec()).map_err(|_| {
+        invalid(
+            ruby,
+            "bytes that are not UTF-8 in a method, URL or header name".into(),
+        )
+    })
+}

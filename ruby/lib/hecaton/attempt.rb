@@ -1,0 +1,27 @@
+# One try of a request on the wire, and the times of one request.
+module Hecaton
+  # One try. Durations are Floats in seconds, nil for what was not reached or not needed (a reused
+  # connection has no resolve and no connect).
+  #
+  # - connection: number of the connection, unique within the client; nil when none was had
+  # - reused: whether the connection had carried a request before
+  # - sent: whether any byte of the request was written
+  # - phase: the phase reached last, a Symbol of Native::PHASES
+  # - ending: :status (answered), :failed, :moved (the pooled connection turned out to be closed
+  #   before a byte was written, and the request moved to another), :unfinished (given up)
+  # - status: the status code when answered
+  Attempt = Struct.new(
+    :connection, :reused, :sent, :phase, :ending, :status,
+    :resolve, :connect, :send_time, :first_byte, :read,
+    keyword_init: true
+  ) do
+    alias_method :reused?, :reused
+    alias_method :sent?, :sent
+  end
+
+  # Where the time of a request went, in seconds as Floats: the phases of its last attempt (nil for
+  # what was not needed), and total, from its start to its end, all attempts included.
+  Timings = Struct.new(
+    :resolve, :connect, :send_time, :first_byte, :read, :total, keyword_init: true
+  )
+end

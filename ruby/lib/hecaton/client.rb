@@ -1,0 +1,89 @@
+# A client: settings and a pool of connections, for one request or a batch of them.
+module Hecaton
+  # Safe to share between threads; connections are kept and shared by all requests to the same
+  # scheme, host and port. Works on both sides of a fork: a child opens connections of its own.
+  class Client
+    # Names of the settings, all in seconds unless said otherwise; nil means the engine's default.
+    #
+    # timeout:: the total deadline of a request, from its start to the last byte of the body,
+    #   connecting included. Required: ArgumentError without it. Fractions count.
+    # connect_timeout:: to open a connection. Default 3, which survives one lost SYN.
+    # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each answer.
+    # max_body:: most bytes of a response's body; more is a BodyError. Default 64 MiB.
+    # concurrency:: requests in flight in a batch. Default 200.
+    # user_agent:: String. Default "hecaton/VERSION".
+    def initialize(timeout:, connect_timeout: nil, idle_timeout: nil, max_body: nil, concurrency: nil,
+                   user_agent: nil)
+      raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
+
+      @native = Native::Client.new(
+        timeout: Client.seconds(timeout), connect_timeout: Client.seconds(connect_timeout),
+        idle_timeout: Client.seconds(idle_timeout), max_body: max_body, concurrency: concurrency,
+        user_agent: user_agent
+      )
+    end
+
+    %i[get head post put patch delete options].each do |verb|
+      method = verb.to_s.upcase.freeze
+      define_method(verb) do |url, headers: nil, body: nil, timeout: nil|
+        request(method, url, headers: headers, body: body, timeout: timeout)
+      end
+    end
+
+    # Sends one request and returns its Response, whatever the status. Other Ruby threads run while
+    # it waits.
+    #
+    # method:: "GET" and the like, as on the wire.
+    # url:: an absolute http URL, percent-encoded; a fragment is dropped.
+    # headers:: Hash; a value may be an Array, for a repeated field.
+    # body:: String.
+    # timeout:: seconds for this request instead of the client's.
+    #
+    # Raises Error (TimeoutError, ConnectError, …) when there is no response, and ArgumentError,
+    # before anything is sent, when the request can not be put on the wire as it stands.
+    def request(method, url, headers: nil, body: nil, timeout: nil)
+      status, record, rest =
+        @native.perform(method.to_s, url.to_s, Client.flat(headers), body, Client.seconds(timeout))
+      raise Error.from_engine(record, rest) unless status
+
+      Response.from_engine(status, record, rest)
+    end
+
+    # Yields a Batch to queue requests in, then runs it until nothing is left; see Batch. Returns nil.
+    #
+    # concurrency:: how many requests are in flight at once, at least 1. Default: the client's.
+    def batch(concurrency: nil)
+      unless concurrency.nil? || (concurrency.is_a?(Integer) && concurrency.positive?)
+        raise ArgumentError, "concurrency is #{concurrency.inspect}: use an Integer of at least 1"
+      end
+
+      batch = Batch.new(@native.batch(concurrency))
+      yield batch
+      batch.run
+      nil
+    end
+
+    # Connections that wait to be used again.
+    def idle_connections = @native.idle_connections
+
+    # Closes idle connections. The client can still be used, and opens new ones.
+    def close = @native.close_idle
+
+    def inspect = "#<Hecaton::Client #{idle_connections} idle connections>"
+
+    class << self
+      # Headers as the engine takes them: [name, value, name, value].
+      def flat(headers)
+        headers&.flat_map { |name, values| Array(values).flat_map { |value| [name.to_s, value.to_s] } }
+      end
+
+      # A time in seconds as a Float, nil for nil.
+      def seconds(value)
+        return if value.nil?
+        return value.to_f if value.is_a?(Numeric) && value.real? && value.to_f.finite? && value >= 0
+
+        raise ArgumentError, "#{value.inspect} is not a time: give seconds as a number of at least 0"
+      end
+    end
+  end
+end

@@ -1,0 +1,66 @@
+# What a request fails with: one tree, each error with its facts.
+module Hecaton
+  # A request that did not end in a response. Raised by Client#get and its sisters, handed to the
+  # callback in a batch. The message holds no query, header or body.
+  class Error < StandardError
+    # Symbol: :queue, :resolve, :connect, :send, :first_byte, :read, or :total for the total deadline.
+    attr_reader :phase
+    # String: the URL without query.
+    attr_reader :url
+
+    def initialize(message = nil, phase: nil, sent: false, url: nil, attempts: [], elapsed: 0.0)
+      super(message)
+      @phase = phase
+      @sent = sent
+      @url = url
+      @attempts = attempts
+      @elapsed = elapsed
+    end
+
+    # From the engine; the record is decoded when it is asked for.
+    def self.from_engine(record, facts)
+      name, phase, sent, url, message = facts
+      Hecaton.const_get(name).new(
+        message, phase: phase, sent: sent, url: url,
+        attempts: Record.attempts(record), elapsed: Record.elapsed(record)
+      )
+    end
+
+    # Whether any byte of the request left the machine. If not, sending it again is always safe.
+    def sent? = @sent
+
+    # Array of Attempt: what was tried, in order.
+    attr_reader :attempts
+
+    # Seconds from the start of the request to this error.
+    attr_reader :elapsed
+
+    # Nil: this outcome is not a response.
+    def response = nil
+
+    # Itself: an outcome answers to response and error alike.
+    def error = self
+
+    # False: an error is no success, like a response outside 2xx.
+    def success? = false
+  end
+
+  # A deadline passed; phase says which.
+  class TimeoutError < Error; end
+
+  # The host's name has no address, or the resolver failed.
+  class ResolveError < Error; end
+
+  # No connection could be opened.
+  class ConnectError < Error; end
+
+  # The connection broke, or what came is not HTTP.
+  class ProtocolError < Error; end
+
+  # The body was cut short, or is larger than allowed.
+  class BodyError < Error; end
+
+  # The batch ended before the request did, by an exception. sent? is then true for everything that
+  # had been started, since it may have been sent.
+  class CancelledError < Error; end
+end

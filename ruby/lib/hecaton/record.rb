@@ -1,0 +1,41 @@
+# Decodes what the engine says about an outcome; layout in ext/hecaton/src/record.rs.
+module Hecaton
+  # Called when somebody asks for attempts, timings or headers, not before.
+  module Record
+    HEAD = "Q<Q<"
+    HEAD_SIZE = 16
+    ATTEMPT = "Q<CCCxS<x2Q<5"
+    ATTEMPT_SIZE = 56
+    ENDINGS = %i[unfinished status failed moved].freeze
+    NONE = 2**64 - 1
+    private_constant :HEAD, :HEAD_SIZE, :ATTEMPT, :ATTEMPT_SIZE, :ENDINGS, :NONE
+
+    module_function
+
+    # Seconds from the start of the request to its end.
+    def elapsed(record) = record.unpack1("Q<") / 1e9
+
+    # Array of Attempt.
+    def attempts(record)
+      Array.new(record.unpack(HEAD).last) { |index| attempt(record, HEAD_SIZE + index * ATTEMPT_SIZE) }
+    end
+
+    # Headers.
+    def headers(record)
+      start = HEAD_SIZE + record.unpack(HEAD).last * ATTEMPT_SIZE
+      lines = record.byteslice(start..).force_encoding(Encoding::UTF_8).split("\r\n")
+      Headers.new(lines.map { |line| line.split(": ", 2) })
+    end
+
+    def attempt(record, offset)
+      connection, flags, phase, ending, status, *times = record.unpack("@#{offset}#{ATTEMPT}")
+      resolve, connect, send_time, first_byte, read = times.map { |time| time / 1e9 unless time == NONE }
+      Attempt.new(
+        connection: (connection unless connection.zero?), reused: flags & 1 == 1, sent: flags & 2 == 2,
+        phase: Native::PHASES[phase], ending: ENDINGS[ending], status: (status unless status.zero?),
+        resolve: resolve, connect: connect, send_time: send_time, first_byte: first_byte, read: read
+      )
+    end
+    private_class_method :attempt
+  end
+end

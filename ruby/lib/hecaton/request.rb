@@ -1,0 +1,33 @@
+# A request in a batch: where its callbacks are kept until its outcome is there.
+module Hecaton
+  # Made by Batch#get and its sisters.
+  class Request
+    # Response or Error once the request has ended, nil before. Every request gets exactly one.
+    attr_reader :outcome
+
+    # Calls the block with the outcome (see Batch) when the request has ended. Several blocks are
+    # called in the order they were given; one given after the end is called at once. Returns self.
+    def on_complete(&block)
+      raise ArgumentError, "on_complete needs a block" unless block
+
+      if @outcome
+        block.call(@outcome)
+      elsif @callback
+        first = @callback
+        @callback = ->(outcome) { first.call(outcome); block.call(outcome) }
+      else
+        @callback = block
+      end
+      self
+    end
+
+    # Called by the batch, once.
+    def finish(outcome)
+      @outcome = outcome
+      @callback&.call(outcome)
+    end
+
+    # Called by the batch when an exception ends it: the outcome is kept, nobody is called.
+    def abandon(outcome) = @outcome = outcome
+  end
+end

@@ -1,0 +1,71 @@
+# A response: plain Ruby, so that it can be marshalled, compared, and made by hand in tests.
+module Hecaton
+  # What a server answered, read whole. Any status is a response: 404 and 500 are not errors here.
+  class Response
+    # Integer, 200 to 999.
+    attr_reader :status
+    # String in the encoding of its Content-Type's charset (UTF-8 for JSON), else ASCII-8BIT.
+    attr_reader :body
+
+    # By hand, for tests: Hecaton::Response.new(status: 200, headers: {"etag" => "x"}, body: "…").
+    def initialize(status:, headers: {}, body: "", attempts: [], elapsed: 0.0)
+      @status = status
+      @headers = headers.is_a?(Headers) ? headers : Headers.new(headers)
+      @body = body
+      @attempts = attempts
+      @elapsed = elapsed
+    end
+
+    # From the engine; the record is decoded when it is asked for.
+    def self.from_engine(status, record, body)
+      response = allocate
+      response.send(:load_engine, status, record, body)
+      response
+    end
+
+    # Headers.
+    def headers = @headers ||= Record.headers(@record)
+
+    # Array of Attempt, in order; the last one brought this response.
+    def attempts = @attempts ||= Record.attempts(@record)
+
+    # Seconds from the start of the request to the last byte of the body.
+    def elapsed = @elapsed ||= Record.elapsed(@record)
+
+    # Timings: where those seconds went.
+    def timings
+      last = attempts.last
+      Timings.new(
+        resolve: last&.resolve, connect: last&.connect, send_time: last&.send_time,
+        first_byte: last&.first_byte, read: last&.read, total: elapsed
+      )
+    end
+
+    # Whether the status is 2xx.
+    def success? = status.between?(200, 299)
+
+    # Itself: an outcome answers to response and error alike.
+    def response = self
+
+    # Nil: this outcome is not an error.
+    def error = nil
+
+    # Equal in status, headers and body, whatever the way here.
+    def ==(other)
+      other.is_a?(Response) && status == other.status && headers == other.headers && body == other.body
+    end
+    alias eql? ==
+
+    def hash = [status, headers, body].hash
+
+    def inspect = "#<Hecaton::Response #{status}, #{body.bytesize} bytes>"
+
+    private
+
+    def load_engine(status, record, body)
+      @status = status
+      @record = record
+      @body = body
+    end
+  end
+end
