@@ -23,6 +23,7 @@ mod options;
 mod origin;
 mod page;
 mod parse;
+mod reply;
 mod request;
 mod route;
 mod script;

@@ -1,0 +1,203 @@
+//! Reads a request's body out of bytes, by length or by chunks; knows nothing of sockets.
+
+use crate::parse::{Framing, MAX_HEAD};
+
+/// Longest body that is read; a longer one is answered 413.
+pub(crate) const MAX_BODY: u64 = 64 * 1024 * 1024;
+/// Longest line that may introduce a chunk, extensions included.
+const MAX_LINE: usize = 4096;
+
+/// A body on its way. Bytes are kept only when asked for.
+#[derive(Debug)]
+pub(crate) struct Body {
+    state: State,
+    kept: Option<Vec<u8>>,
+    received: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// So many bytes of a body with a length are missing.
+    Length(u64),
+    /// The line with a chunk's size comes next.
+    Size,
+    /// So many bytes of a chunk are missing.
+    Chunk(u64),
+    /// The line end after a chunk comes next.
+    ChunkEnd,
+    /// Trailers come next; so many bytes of them have been read.
+    Trailer(usize),
+    Done,
+}
+
+/// Why a body cannot be read: the status that answers it.
+pub(crate) type Refusal = u16;
+
+impl Body {
+    pub(crate) fn new(framing: Framing, keep: bool) -> Result<Body, Refusal> {
+        let state = match framing {
+            Framing::None => State::Done,
+            Framing::Length(length) if length > MAX_BODY => return Err(413),
+            Framing::Length(length) => State::Length(length),
+            Framing::Chunked => State::Size,
+        };
+        Ok(Body {
+            state,
+            kept: keep.then(Vec::new),
+            received: 0,
+        })
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// The bytes kept; none when none were asked for.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.kept.unwrap_or_default()
+    }
+
+    /// Reads what it can and says how many bytes it used; the rest must be offered again with more.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
+        let mut used = 0;
+        while !self.is_done() {
+            let step = self.step(&bytes[used..])?;
+            if step == 0 {
+                break;
+            }
+            used += step;
+        }
+        Ok(used)
+    }
+
+    fn step(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
+        match self.state {
+            State::Done => Ok(0),
+            State::Length(missing) => {
+                let taken = self.take(bytes, missing);
+                let rest = missing - taken as u64;
+                self.state = if rest == 0 {
+                    State::Done
+                } else {
+                    State::Length(rest)
+                };
+                Ok(taken)
+            }
+            State::Size => self.size(bytes),
+            State::Chunk(missing) => {
+                let taken = self.take(bytes, missing);
+                let rest = missing - taken as u64;
+                self.state = if rest == 0 {
+                    State::ChunkEnd
+                } else {
+                    State::Chunk(rest)
+                };
+                Ok(taken)
+            }
+            State::ChunkEnd => match bytes {
+                [b'\r', b'\n', ..] => {
+                    self.state = State::Size;
+                    Ok(2)
+                }
+                [] | [b'\r'] => Ok(0),
+                _ => Err(400),
+            },
+            State::Trailer(read) => self.trailer(bytes, read),
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], missing: u64) -> usize {
+        let taken = bytes
+            .len()
+            .min(usize::try_from(missing).unwrap_or(usize::MAX));
+        if let Some(kept) = &mut self.kept {
+            kept.extend_from_slice(&bytes[..taken]);
+        }
+        taken
+    }
+
+    fn size(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
+        let (used, size) = match httparse::parse_chunk_size(bytes) {
+            Ok(httparse::Status::Complete(found)) => found,
+            Ok(httparse::Status::Partial) if bytes.len() < MAX_LINE => return Ok(0),
+            _ => return Err(400),
+        };
+        self.received = self.received.saturating_add(size);
+        if self.received > MAX_BODY {
+            return Err(413);
+        }
+        self.state = if size == 0 {
+            State::Trailer(0)
+        } else {
+            State::Chunk(size)
+        };
+        Ok(used)
+    }
+
+    /// Trailers are skipped line by line until the empty one.
+    fn trailer(&mut self, bytes: &[u8], read: usize) -> Result<usize, Refusal> {
+        let Some(end) = memchr::memchr(b'\n', bytes) else {
+            return if read + bytes.len() < MAX_HEAD {
+                Ok(0)
+            } else {
+                Err(431)
+            };
+        };
+        let used = end + 1;
+        if read + used > MAX_HEAD {
+            return Err(431);
+        }
+        let empty = matches!(&bytes[..end], b"" | b"\r");
+        self.state = if empty {
+            State::Done
+        } else {
+            State::Trailer(read + used)
+        };
+        Ok(used)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(framing: Framing, bytes: &[u8]) -> Result<(Body, usize), Refusal> {
+        let mut body = Body::new(framing, true)?;
+        let used = body.feed(bytes)?;
+        Ok((body, used))
+    }
+
+    fn refusal(framing: Framing, bytes: &[u8]) -> Refusal {
+        read(framing, bytes).expect_err("a body that cannot be read")
+    }
+
+    #[test]
+    fn a_length_leaves_what_follows() {
+        let (body, used) = read(Framing::Length(5), b"helloGET").unwrap();
+        assert!(body.is_done());
+        assert_eq!((used, body.into_bytes()), (5, b"hello".to_vec()));
+    }
+
+    #[test]
+    fn chunks_with_extension_and_trailer_are_joined() {
+        let bytes = b"5;a=b\r\nhello\r\n6\r\n world\r\n0\r\nX: y\r\n\r\nGET";
+        let (body, used) = read(Framing::Chunked, bytes).unwrap();
+        assert!(body.is_done());
+        assert_eq!(
+            (used, body.into_bytes()),
+            (bytes.len() - 3, b"hello world".to_vec())
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_or_too_long_is_refused() {
+        assert_eq!(refusal(Framing::Length(MAX_BODY + 1), b""), 413);
+        assert_eq!(refusal(Framing::Chunked, b"fffffffff\r\n"), 413);
+        assert_eq!(refusal(Framing::Chunked, b"xyz\r\n"), 400);
+        assert_eq!(refusal(Framing::Chunked, b"1\r\nabc"), 400);
+        let endless = [b"1;".as_slice(), &[b'x'; MAX_LINE]].concat();
+        assert_eq!(refusal(Framing::Chunked, &endless), 400);
+        let trailers = [b"0\r\n".as_slice(), &b"X: y\r\n".repeat(MAX_HEAD / 6 + 1)].concat();
+        assert_eq!(refusal(Framing::Chunked, &trailers), 431);
+    }
+}

@@ -1,0 +1,83 @@
+//! What all connections of one origin share: ledger, clock, timer, gate and the present script.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::rc::Rc;
+
+use crate::date::Date;
+use crate::gate::Gate;
+use crate::ledger::Ledger;
+use crate::options::{Options, RoundSpec};
+use crate::page::Page;
+use crate::script::Script;
+use crate::summary::Summary;
+use crate::timer::Timer;
+use crate::token::Key;
+
+/// Lives in the origin's thread, shared by `Rc`; nothing is locked.
+pub(crate) struct Hub {
+    pub(crate) ledger: RefCell<Ledger>,
+    pub(crate) date: Date,
+    pub(crate) timer: Timer,
+    pub(crate) gate: Gate,
+    pub(crate) key: Key,
+    script: RefCell<Rc<Script>>,
+    /// The script outside of rounds.
+    between: Rc<Script>,
+    seed: u64,
+    capacity: u64,
+    connections: Cell<u64>,
+}
+
+impl Hub {
+    /// Must be called inside the runtime.
+    pub(crate) fn new(options: &Options, capacity: u64) -> io::Result<Hub> {
+        let between = Rc::new(Script::new(options.body_bytes, options.delay, options.seed));
+        Ok(Hub {
+            ledger: RefCell::new(Ledger::new()),
+            date: Date::new(),
+            timer: Timer::new()?,
+            gate: Gate::new(),
+            key: Key::random(),
+            script: RefCell::new(between.clone()),
+            between,
+            seed: options.seed,
+            capacity,
+            connections: Cell::new(0),
+        })
+    }
+
+    pub(crate) fn script(&self) -> Rc<Script> {
+        self.script.borrow().clone()
+    }
+
+    /// The hash of an id in the present round; its lower half is the token.
+    pub(crate) fn hash(&self, id: u64) -> u64 {
+        self.key.hash(self.script.borrow().nonce, id)
+    }
+
+    /// The number of a new connection, from 1.
+    pub(crate) fn connected(&self) -> u64 {
+        self.ledger.borrow_mut().connected();
+        self.connections.set(self.connections.get() + 1);
+        self.connections.get()
+    }
+
+    pub(crate) fn open_round(&self, round: &RoundSpec) {
+        let script = Script::new(round.body_bytes, round.delay, self.seed);
+        self.gate.set(round.gate.unwrap_or(0));
+        self.script.replace(Rc::new(script));
+        self.ledger.borrow_mut().open(round.first, round.count);
+    }
+
+    pub(crate) fn close_round(&self) -> Page {
+        self.gate.set(0);
+        let script = self.script.replace(self.between.clone());
+        let token = |id| self.key.token(script.nonce, id).0;
+        self.ledger.borrow_mut().close(token)
+    }
+
+    pub(crate) fn summary(&self) -> Summary {
+        self.ledger.borrow().summary(self.capacity)
+    }
+}

@@ -1,0 +1,76 @@
+//! The bytes read from one socket and not used yet.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::net::TcpStream;
+
+use crate::parse::MAX_HEAD;
+
+/// Small at first, so that ten thousand idle connections need little memory.
+const FIRST: usize = 2048;
+
+/// A buffer that grows up to the longest head.
+pub(crate) struct Input {
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Input {
+    pub(crate) fn new() -> Input {
+        Input {
+            buffer: vec![0; FIRST],
+            start: 0,
+            end: 0,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Whether nothing more can be read before something is used.
+    pub(crate) fn is_full(&self) -> bool {
+        self.end - self.start >= MAX_HEAD
+    }
+
+    pub(crate) fn used(&mut self, count: usize) {
+        self.start += count;
+        if self.is_empty() {
+            (self.start, self.end) = (0, 0);
+        }
+    }
+
+    /// Reads once; 0 is the end of the connection. Must not be called when full.
+    pub(crate) fn poll_read(
+        &mut self,
+        stream: &mut TcpStream,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        self.make_room();
+        let mut free = ReadBuf::new(&mut self.buffer[self.end..]);
+        ready!(Pin::new(stream).poll_read(context, &mut free))?;
+        let count = free.filled().len();
+        self.end += count;
+        Poll::Ready(Ok(count))
+    }
+
+    fn make_room(&mut self) {
+        if self.end < self.buffer.len() {
+            return;
+        }
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        } else {
+            self.buffer.resize((self.buffer.len() * 4).min(MAX_HEAD), 0);
+        }
+    }
+}

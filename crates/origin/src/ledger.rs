@@ -1,0 +1,275 @@
+//! The ledger: every request, answer and connection is written down here, and read out as pages.
+
+use std::time::{Duration, Instant};
+
+use nix::time::{ClockId, clock_gettime};
+
+use crate::ids::Ids;
+use crate::page::Page;
+use crate::summary::Summary;
+use crate::tally::Tally;
+
+/// All that the origin has seen. Lives in the origin's thread; nothing here is locked.
+pub(crate) struct Ledger {
+    /// The round, or the time between rounds.
+    present: Stretch,
+    /// While a round is open: the time between rounds, to be continued.
+    between: Option<Stretch>,
+    /// Stretches that are over.
+    past: Tally,
+    past_distinct: u64,
+    rounds: u64,
+    in_flight: u64,
+    peak_in_flight: u64,
+    connections_open: u64,
+    peak_connections: u64,
+    started: Instant,
+}
+
+struct Stretch {
+    number: u32,
+    tally: Tally,
+    ids: Ids,
+    cpu_at_start: u64,
+}
+
+/// What the ledger keeps of a connection, in the connection.
+#[derive(Default)]
+pub(crate) struct Marks {
+    /// Requests it has carried.
+    pub(crate) carried: u64,
+    /// The last round of which it carried a request.
+    round: u32,
+}
+
+/// A request that the ledger holds as unanswered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Receipt {
+    stretch: u32,
+    /// Whether it asked for `/r/<id>`.
+    item: bool,
+    /// Whether it belongs to the round.
+    pub(crate) belongs: bool,
+    /// When the answer should leave; `None` when nobody can say (gates, faults).
+    planned: Option<Instant>,
+}
+
+impl Receipt {
+    pub(crate) fn planned_at(self, planned: Option<Instant>) -> Receipt {
+        Receipt { planned, ..self }
+    }
+}
+
+impl Ledger {
+    pub(crate) fn new() -> Ledger {
+        Ledger {
+            present: Stretch::new(0, Ids::new(0, 0)),
+            between: None,
+            past: Tally::new(),
+            past_distinct: 0,
+            rounds: 0,
+            in_flight: 0,
+            peak_in_flight: 0,
+            connections_open: 0,
+            peak_connections: 0,
+            started: Instant::now(),
+        }
+    }
+
+    pub(crate) fn connected(&mut self) {
+        self.present.tally.connections_opened += 1;
+        self.connections_open += 1;
+        self.peak_connections = self.peak_connections.max(self.connections_open);
+    }
+
+    pub(crate) fn disconnected(&mut self) {
+        self.connections_open -= 1;
+    }
+
+    /// A request for `/r/<id>` has been read, as far as its head.
+    pub(crate) fn item(&mut self, id: u64, token: u32, marks: &mut Marks, now: Instant) -> Receipt {
+        let sighting = self.present.ids.see(id, token);
+        let tally = &mut self.present.tally;
+        tally.duplicates += u64::from(sighting.repeated);
+        self.arrived(marks, now, true, sighting.foreign)
+    }
+
+    /// A request for another path has been read, as far as its head.
+    pub(crate) fn other(&mut self, marks: &mut Marks, now: Instant) -> Receipt {
+        self.arrived(marks, now, false, true)
+    }
+
+    fn arrived(&mut self, marks: &mut Marks, now: Instant, item: bool, foreign: bool) -> Receipt {
+        let (round, tally) = (self.present.number, &mut self.present.tally);
+        let in_round = self.between.is_some();
+        tally.foreign += u64::from(foreign && in_round);
+        tally.reused += u64::from(marks.carried > 0);
+        marks.carried += 1;
+        if in_round && !foreign && marks.round != round {
+            marks.round = round;
+            tally.connections_used += 1;
+        }
+        tally.enter(now);
+        self.in_flight += 1;
+        self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
+        Receipt {
+            stretch: round,
+            item,
+            belongs: in_round && !foreign,
+            planned: Some(now),
+        }
+    }
+
+    /// The answer of a request has been written whole.
+    pub(crate) fn answered(&mut self, receipt: Receipt, now: Instant) {
+        self.leave(receipt);
+        let tally = &mut self.present.tally;
+        tally.requests += 1;
+        tally.items += u64::from(receipt.item);
+        tally.last_written = Some(now);
+        if let Some(planned) = receipt.planned {
+            tally.late(now.saturating_duration_since(planned));
+        }
+    }
+
+    /// A request has ended without a whole answer.
+    pub(crate) fn aborted(&mut self, receipt: Receipt) {
+        self.leave(receipt);
+        self.present.tally.aborted += 1;
+    }
+
+    /// A request of an earlier stretch is no longer counted as in flight in this one.
+    fn leave(&mut self, receipt: Receipt) {
+        self.in_flight -= 1;
+        for stretch in [Some(&mut self.present), self.between.as_mut()]
+            .into_iter()
+            .flatten()
+        {
+            if stretch.number == receipt.stretch {
+                stretch.tally.in_flight -= 1;
+            }
+        }
+    }
+
+    /// Bytes came that are no request.
+    pub(crate) fn refused(&mut self) {
+        self.present.tally.refused += 1;
+    }
+
+    pub(crate) fn read(&mut self, bytes: usize) {
+        self.present.tally.bytes_in += bytes as u64;
+    }
+
+    pub(crate) fn wrote(&mut self, bytes: usize) {
+        self.present.tally.bytes_out += bytes as u64;
+    }
+
+    pub(crate) fn wrote_body(&mut self, bytes: usize) {
+        self.present.tally.body_bytes_out += bytes as u64;
+    }
+
+    /// Begins a round; one that is still open is closed and its page lost.
+    pub(crate) fn open(&mut self, first: u64, count: u64) {
+        if self.between.is_some() {
+            self.close(|_| 0);
+        }
+        self.rounds += 1;
+        let round = Stretch::new(self.rounds as u32, Ids::new(first, count));
+        self.between = Some(std::mem::replace(&mut self.present, round));
+    }
+
+    /// Ends the round; `token` is asked for ids that were not seen. Without a round: an empty page.
+    pub(crate) fn close(&mut self, token: impl Fn(u64) -> u32) -> Page {
+        let Some(between) = self.between.take() else {
+            return Page::default();
+        };
+        let round = std::mem::replace(&mut self.present, between);
+        self.past.add(&round.tally);
+        self.past_distinct += round.distinct();
+        round.page(token)
+    }
+
+    /// The whole life so far.
+    pub(crate) fn summary(&self, capacity: u64) -> Summary {
+        let mut all = Tally::new();
+        let stretches = [Some(&self.present), self.between.as_ref()]
+            .into_iter()
+            .flatten();
+        let mut distinct = self.past_distinct;
+        all.add(&self.past);
+        for stretch in stretches {
+            all.add(&stretch.tally);
+            distinct += stretch.distinct();
+        }
+        Summary {
+            requests: all.requests,
+            items: all.items,
+            distinct,
+            duplicates: all.duplicates,
+            foreign: all.foreign,
+            aborted: all.aborted,
+            refused: all.refused,
+            rounds: self.rounds - u64::from(self.between.is_some()),
+            connections: all.connections_opened,
+            connections_open: self.connections_open,
+            peak_connections: self.peak_connections,
+            reused: all.reused,
+            peak_in_flight: self.peak_in_flight,
+            bytes_in: all.bytes_in,
+            bytes_out: all.bytes_out,
+            body_bytes_out: all.body_bytes_out,
+            cpu_ns: thread_cpu_ns(),
+            uptime_ns: self.started.elapsed().as_nanos() as u64,
+            lateness_p50_us: all.lateness_us(0.5),
+            lateness_p99_us: all.lateness_us(0.99),
+            capacity,
+        }
+    }
+}
+
+impl Stretch {
+    fn new(number: u32, ids: Ids) -> Stretch {
+        Stretch {
+            number,
+            tally: Tally::new(),
+            ids,
+            cpu_at_start: thread_cpu_ns(),
+        }
+    }
+
+    fn distinct(&self) -> u64 {
+        self.ids.distinct() + self.ids.distinct_foreign()
+    }
+
+    fn page(&self, token: impl Fn(u64) -> u32) -> Page {
+        let tally = &self.tally;
+        let cpu_ns = thread_cpu_ns() - self.cpu_at_start;
+        Page {
+            first: self.ids.first(),
+            count: self.ids.count(),
+            requests: tally.requests,
+            distinct: self.ids.distinct(),
+            duplicates: tally.duplicates,
+            foreign: tally.foreign,
+            aborted: tally.aborted,
+            connections_opened: tally.connections_opened,
+            connections_used: tally.connections_used,
+            reused: tally.reused,
+            peak_in_flight: tally.peak_in_flight,
+            bytes_in: tally.bytes_in,
+            bytes_out: tally.bytes_out,
+            body_bytes_out: tally.body_bytes_out,
+            expected_sum: self.ids.expected_sum(token),
+            cpu_ns,
+            span_ns: tally.span_ns(),
+            lateness_p50_us: tally.lateness_us(0.5),
+            lateness_p99_us: tally.lateness_us(0.99),
+        }
+    }
+}
+
+/// CPU time of the calling thread, in nanoseconds; 0 where the system has no such clock.
+fn thread_cpu_ns() -> u64 {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
+        .map_or(0, |time| Duration::from(time).as_nanos() as u64)
+}

@@ -1,0 +1,83 @@
+//! What an origin and a round are asked for, and why a start can fail.
+
+use std::io;
+use std::net::SocketAddr;
+
+use crate::delay::Delay;
+
+/// How an origin starts. The defaults serve 133 bytes without delay on a free port of loopback.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Where to listen; port 0 takes a free one. Default `127.0.0.1:0`.
+    pub listen: SocketAddr,
+    /// Bytes of an answer's body outside rounds; fewer than 8 (0 too) means 8, the token alone.
+    /// Default 133.
+    pub body_bytes: usize,
+    /// Delay of answers outside rounds. Default none.
+    pub delay: Delay,
+    /// Seed of all delays: the same seed and id give the same delay. Default 0, a seed like any other.
+    pub seed: u64,
+    /// Core that the origin's thread is pinned to; none leaves the choice to the system. Default none.
+    pub core: Option<usize>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            body_bytes: 133,
+            delay: Delay::None,
+            seed: 0,
+            core: None,
+        }
+    }
+}
+
+/// What one round serves. Ids `first..first + count` belong to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundSpec {
+    /// First id of the round.
+    pub first: u64,
+    /// How many ids; 0 makes every request foreign. The ledger needs one byte of memory for each.
+    pub count: u64,
+    /// Bytes of an answer's body; fewer than 8 (0 too) means 8, the token alone.
+    pub body_bytes: usize,
+    /// Delay of every answer; ignored when `gate` is given.
+    pub delay: Delay,
+    /// Hold every answer until this many requests are held at once, or until no new one has arrived
+    /// for 150 ms. None and 0 hold nothing.
+    pub gate: Option<usize>,
+}
+
+/// Why an origin could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another program listens there.
+    #[error("cannot listen on {0}: the port is in use; choose another, or port 0 for a free one")]
+    PortInUse(SocketAddr),
+    /// The system refused the address for another reason.
+    #[error(
+        "cannot listen on {address}: {error}; choose an address of this machine and a port you may use"
+    )]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The thread could not be pinned.
+    #[error(
+        "cannot pin the origin to core {core}: {error}; choose one of the cores this process may use"
+    )]
+    Pin {
+        /// The core asked for.
+        core: usize,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The system gave no thread, timer or event queue.
+    #[error(
+        "cannot start the origin's thread: {0}; free some descriptors or memory, and try again"
+    )]
+    System(#[from] io::Error),
+}

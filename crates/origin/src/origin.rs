@@ -1,0 +1,199 @@
+//! The origin's thread, and the commands that reach it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+use tokio::sync::mpsc as commands;
+use tokio::task::spawn_local;
+
+use crate::hub::Hub;
+use crate::options::{Options, RoundSpec, StartError};
+use crate::page::Page;
+use crate::server;
+use crate::summary::Summary;
+
+/// A server that runs on a thread of its own until it is stopped or dropped.
+pub struct Origin {
+    address: SocketAddr,
+    capacity: u64,
+    commands: commands::UnboundedSender<Command>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread is asked for; each is answered when it has been done.
+enum Command {
+    Open(RoundSpec, mpsc::Sender<()>),
+    Close(mpsc::Sender<Page>),
+    Summary(mpsc::Sender<Summary>),
+    Stop,
+}
+
+/// What the thread says once it serves.
+type Started = Result<SocketAddr, StartError>;
+
+impl Origin {
+    /// Listens and serves; when it returns, connections are accepted. Raises this process's soft limit on
+    /// descriptors to the hard one, so that thousands of connections fit.
+    ///
+    /// # Errors
+    /// When the address is taken or not of this machine, the core cannot be used, or the system has
+    /// no thread or descriptor left.
+    pub fn start(options: Options) -> Result<Origin, StartError> {
+        let capacity = server::raise_capacity();
+        let (sender, receiver) = commands::unbounded_channel();
+        let (started, start) = mpsc::channel();
+        let run = move || run(options, capacity, receiver, &started);
+        let thread = thread::Builder::new()
+            .name("origin".to_owned())
+            .spawn(run)?;
+        let gone = || StartError::System(io::Error::other("the thread ended"));
+        let address = start.recv().map_err(|_| gone())??;
+        Ok(Origin {
+            address,
+            capacity,
+            commands: sender,
+            thread: Some(thread),
+        })
+    }
+
+    /// Where it listens, with the port that was chosen.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `http://` and the address, without a slash at the end.
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Connections that may be open at once under this process's limit on descriptors; clients in the
+    /// same process share it.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Begins a new page and returns when the origin has taken it. Until `close_round`, requests for
+    /// anything but the ids of the round are foreign. A round that is still open is closed and its
+    /// page lost.
+    pub fn open_round(&self, round: RoundSpec) {
+        self.ask(|answer| Command::Open(round, answer));
+    }
+
+    /// Ends the round and returns its page; what the gate still holds is released. An empty page
+    /// when no round is open.
+    pub fn close_round(&self) -> Page {
+        self.ask(Command::Close)
+    }
+
+    /// What the origin has seen so far.
+    pub fn summary(&self) -> Summary {
+        self.ask(Command::Summary)
+    }
+
+    /// Closes the port and all connections; returns what the origin has seen.
+    pub fn stop(self) -> Summary {
+        self.summary()
+    }
+
+    fn ask<T>(&self, command: impl FnOnce(mpsc::Sender<T>) -> Command) -> T {
+        let (sender, answer) = mpsc::channel();
+        let sent = self.commands.send(command(sender)).is_ok();
+        let answer = sent.then(|| answer.recv().ok()).flatten();
+        answer.expect("the origin's thread lives as long as its Origin")
+    }
+}
+
+impl Drop for Origin {
+    fn drop(&mut self) {
+        // Fails only when the thread has already ended.
+        let _ = self.commands.send(Command::Stop);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(
+    options: Options,
+    capacity: u64,
+    commands: commands::UnboundedReceiver<Command>,
+    started: &mpsc::Sender<Started>,
+) {
+    let prepared = pin(options.core).and_then(|()| Ok(runtime()?));
+    match prepared {
+        Ok(runtime) => runtime.block_on(serve(options, capacity, commands, started)),
+        Err(error) => report(started, Err(error)),
+    }
+}
+
+async fn serve(
+    options: Options,
+    capacity: u64,
+    commands: commands::UnboundedReceiver<Command>,
+    started: &mpsc::Sender<Started>,
+) {
+    match prepare(&options, capacity) {
+        Ok((address, hub)) => {
+            report(started, Ok(address));
+            obey(commands, &hub).await;
+        }
+        Err(error) => report(started, Err(error)),
+    }
+}
+
+fn prepare(options: &Options, capacity: u64) -> Result<(SocketAddr, Rc<Hub>), StartError> {
+    let listener = server::listen(options.listen)?;
+    let address = listener.local_addr()?;
+    let hub = Rc::new(Hub::new(options, capacity)?);
+    let (clock, gate) = (hub.clone(), hub.clone());
+    spawn_local(async move { clock.timer.run().await });
+    spawn_local(async move { gate.gate.watch(&gate.timer).await });
+    spawn_local(server::accept(listener, hub.clone()));
+    Ok((address, hub))
+}
+
+/// Does what is asked until the stop; an asker that has gone needs no answer.
+async fn obey(mut commands: commands::UnboundedReceiver<Command>, hub: &Hub) {
+    while let Some(command) = commands.recv().await {
+        let _ = match command {
+            Command::Open(round, done) => {
+                hub.open_round(&round);
+                done.send(()).ok()
+            }
+            Command::Close(page) => page.send(hub.close_round()).ok(),
+            Command::Summary(summary) => summary.send(hub.summary()).ok(),
+            Command::Stop => return,
+        };
+    }
+}
+
+fn report(started: &mpsc::Sender<Started>, result: Started) {
+    // The starter waits for exactly this message.
+    let _ = started.send(result);
+}
+
+fn runtime() -> io::Result<LocalRuntime> {
+    Builder::new_current_thread()
+        .enable_all()
+        .build_local(LocalOptions::default())
+}
+
+fn pin(core: Option<usize>) -> Result<(), StartError> {
+    let Some(core) = core else {
+        return Ok(());
+    };
+    let mut cores = CpuSet::new();
+    cores
+        .set(core)
+        .and_then(|()| sched_setaffinity(Pid::from_raw(0), &cores))
+        .map_err(|error| StartError::Pin {
+            core,
+            error: error.into(),
+        })
+}

@@ -1,0 +1,198 @@
+//! What `/r/<id>` answers during one round: a prepared answer, of which only date and token change.
+
+use std::cell::{Ref, RefCell};
+use std::ops::Range;
+use std::time::Instant;
+
+use crate::answer::{DATE_AT, Head, JSON, Length, TEXT};
+use crate::date::{self, Date};
+use crate::delay::Delay;
+use crate::document;
+use crate::draw::Draw;
+use crate::request::After;
+use crate::token::{self, Token};
+
+/// The answers of one round, or of the time between rounds.
+pub(crate) struct Script {
+    pub(crate) nonce: u64,
+    pub(crate) draw: Draw,
+    prepared: RefCell<Prepared>,
+    body: Range<usize>,
+}
+
+struct Prepared {
+    bytes: Vec<u8>,
+    /// The second of the date in it.
+    second: u64,
+}
+
+/// How one `/r/<id>` is to be answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item {
+    pub(crate) hash: u64,
+    pub(crate) json: bool,
+    pub(crate) is_head: bool,
+}
+
+impl Item {
+    pub(crate) fn token(&self) -> Token {
+        Token(self.hash as u32)
+    }
+
+    /// Whether the prepared answer is all it needs.
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.json && !self.is_head
+    }
+}
+
+impl Script {
+    pub(crate) fn new(body_bytes: usize, delay: Delay, seed: u64) -> Script {
+        let length = body_bytes.max(token::LENGTH);
+        let mut bytes = Vec::with_capacity(length + 256);
+        head(After::Keep, TEXT, length).write(&mut bytes, [b' '; date::LENGTH]);
+        let start = bytes.len();
+        bytes.extend(filler().take(length - token::LENGTH));
+        bytes.resize(start + length, b'0');
+        Script {
+            nonce: rand::random(),
+            draw: Draw::new(delay, seed),
+            prepared: RefCell::new(Prepared { bytes, second: 0 }),
+            body: start..start + length,
+        }
+    }
+
+    /// Bytes of a plain body.
+    pub(crate) fn body_bytes(&self) -> usize {
+        self.body.len()
+    }
+
+    /// The whole plain answer of one token on a connection that stays: the hot path.
+    pub(crate) fn plain(&self, token: Token, date: &Date, now: Instant) -> Ref<'_, [u8]> {
+        {
+            let mut prepared = self.prepared.borrow_mut();
+            if prepared.second != date.second(now) {
+                let (text, second) = date.at(now);
+                prepared.bytes[DATE_AT..DATE_AT + date::LENGTH].copy_from_slice(&text);
+                prepared.second = second;
+            }
+            prepared.bytes[self.body.end - token::LENGTH..].copy_from_slice(&token.text());
+        }
+        Ref::map(self.prepared.borrow(), |prepared| prepared.bytes.as_slice())
+    }
+
+    /// Appends an answer of any kind; returns the bytes of its body.
+    pub(crate) fn write(
+        &self,
+        out: &mut Vec<u8>,
+        item: Item,
+        after: After,
+        date: &Date,
+        now: Instant,
+    ) -> usize {
+        if item.json {
+            return document_answer(out, item, after, date, now);
+        }
+        let plain = self.plain(item.token(), date, now);
+        if after == After::Keep {
+            let end = if item.is_head {
+                self.body.start
+            } else {
+                self.body.end
+            };
+            out.extend_from_slice(&plain[..end]);
+        } else {
+            head(after, TEXT, self.body.len()).write(out, date.at(now).0);
+            out.extend_from_slice(if item.is_head {
+                &[]
+            } else {
+                &plain[self.body.clone()]
+            });
+        }
+        if item.is_head { 0 } else { self.body.len() }
+    }
+}
+
+fn document_answer(
+    out: &mut Vec<u8>,
+    item: Item,
+    after: After,
+    date: &Date,
+    now: Instant,
+) -> usize {
+    let document = document::of(item.hash);
+    head(after, JSON, document.len()).write(out, date.at(now).0);
+    if item.is_head {
+        return 0;
+    }
+    out.extend_from_slice(&document);
+    document.len()
+}
+
+fn head(after: After, content_type: &str, length: usize) -> Head<'_> {
+    Head {
+        status: 200,
+        content_type,
+        length: Length::Bytes(length as u64),
+        after,
+    }
+}
+
+/// Readable text to fill bodies with.
+fn filler() -> impl Iterator<Item = u8> {
+    b"The quick brown fox jumps over the lazy dog.\n"
+        .iter()
+        .copied()
+        .cycle()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(script: &Script, after: After, is_head: bool) -> String {
+        let mut out = Vec::new();
+        let item = Item {
+            hash: 0xdead_beef_0123_abcd,
+            json: false,
+            is_head,
+        };
+        script.write(&mut out, item, after, &Date::new(), Instant::now());
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_body_has_its_length_and_ends_in_the_token() {
+        for (asked, length) in [(133, 133), (8, 8), (0, 8), (13_801, 13_801)] {
+            let script = Script::new(asked, Delay::None, 0);
+            let text = answer(&script, After::Keep, false);
+            let (head, body) = text.split_once("\r\n\r\n").unwrap();
+            assert_eq!(body.len(), length);
+            assert!(body.ends_with("0123abcd"), "{text}");
+            assert!(
+                head.contains(&format!("\r\nContent-Length: {length}")),
+                "{head}"
+            );
+            assert!(head.starts_with("HTTP/1.1 200 OK\r\nDate: "), "{head}");
+            assert!(
+                httpdate::parse_http_date(&head[DATE_AT..DATE_AT + 29]).is_ok(),
+                "{head}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_head_says_what_becomes_of_the_connection() {
+        let script = Script::new(8, Delay::None, 0);
+        assert!(!answer(&script, After::Keep, false).contains("Connection"));
+        assert!(
+            answer(&script, After::KeepAlive, false).contains("\r\nConnection: keep-alive\r\n")
+        );
+        let closed = answer(&script, After::Close, true);
+        assert!(
+            closed.contains("\r\nContent-Length: 8\r\nConnection: close\r\n\r\n"),
+            "{closed}"
+        );
+        assert!(closed.ends_with("\r\n\r\n"));
+        assert!(answer(&script, After::Keep, true).ends_with("\r\n\r\n"));
+    }
+}

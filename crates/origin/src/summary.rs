@@ -1,0 +1,52 @@
+//! The ledger of an origin's whole life.
+
+use serde::{Deserialize, Serialize};
+
+/// What the origin saw since it started.
+///
+/// Counts are requests unless the name says otherwise. Requests for `/ledger` are not counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Requests answered, of every path.
+    pub requests: u64,
+    /// Those of them that asked for `/r/<id>`.
+    pub items: u64,
+    /// Distinct ids: in each round its own, and all others (the first million of them).
+    pub distinct: u64,
+    /// Requests for an id that had been seen before in the same round, or outside of rounds.
+    pub duplicates: u64,
+    /// Requests during a round for something that does not belong to it.
+    pub foreign: u64,
+    /// Requests that ended without a whole answer because the client went away.
+    pub aborted: u64,
+    /// Messages that were no request, or one too long: answered 400, 413, 431, 501 or 505.
+    pub refused: u64,
+    /// Rounds closed.
+    pub rounds: u64,
+    /// Connections accepted.
+    pub connections: u64,
+    /// Connections open now.
+    pub connections_open: u64,
+    /// Most connections open at one moment.
+    pub peak_connections: u64,
+    /// Requests that arrived on a connection that had carried one before.
+    pub reused: u64,
+    /// Most requests held at one moment (read, and not yet answered).
+    pub peak_in_flight: u64,
+    /// Bytes of requests read from sockets.
+    pub bytes_in: u64,
+    /// Bytes of answers written to sockets, heads included.
+    pub bytes_out: u64,
+    /// Bytes of bodies written.
+    pub body_bytes_out: u64,
+    /// CPU time of the origin's thread, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Time since the start, in nanoseconds.
+    pub uptime_ns: u64,
+    /// Median lateness of an answer against its planned instant, in microseconds.
+    pub lateness_p50_us: u64,
+    /// 99th percentile of the same.
+    pub lateness_p99_us: u64,
+    /// Connections that the limit on descriptors allowed to be open at once, when the origin started.
+    pub capacity: u64,
+}
