@@ -4,5 +4,14 @@
 //! `spec` (what is asked) → `plan` (in which order) → `run` (done) → `ledger` (kept on disk) →
 //! `findings` (judged) → `report` (shown).
 
-pub mod findings;
+pub mod spec;
+
+pub mod plan;
+
 pub mod run;
+
+pub mod ledger;
+
+pub mod findings;
+
+pub mod report;

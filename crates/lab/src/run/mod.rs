@@ -1,5 +1,25 @@
 //! Runs a plan: drivers as processes, the origin beside them, one round after another.
 
+mod account;
+mod conductor;
+mod cores;
+mod driver;
+mod failure;
+mod limits;
+mod process;
+pub mod raw;
+mod receipt;
 mod round;
+mod visit;
+mod wire;
 
-pub use round::{Cell, Claim, Round};
+pub use crate::plan::Cell;
+pub use account::Account;
+pub use conductor::{Event, Stage, sweep};
+pub use cores::{Pinning, choose_cores};
+pub use driver::Driver;
+pub use failure::{DriverError, Interrupted};
+pub use limits::{allow_descriptors, descriptors_needed};
+pub use receipt::{Missing, receipt};
+pub use round::{Claim, Round};
+pub use wire::{Go, Hello, PROTO, Prepare, Verify};

@@ -5,16 +5,7 @@ use std::collections::BTreeMap;
 use hecaton_origin::Page;
 use serde::{Deserialize, Serialize};
 
-/// One setting of the plan: who is measured, under what load.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Cell {
-    /// The client's name as in its manifest.
-    pub client: String,
-    /// Bytes of the answer's body.
-    pub body_bytes: usize,
-    /// Requests that the driver is asked to keep in flight.
-    pub concurrency: usize,
-}
+use crate::plan::Cell;
 
 /// What the driver says it did; nothing of it is believed before the ledger agrees.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,84 @@
+//! The document of a run: what was asked, where it was measured, and every round.
+
+use hecaton_origin::Delay;
+use serde::{Deserialize, Serialize};
+
+use super::Environment;
+use crate::run::Round;
+use crate::spec::{Sweep, Target};
+
+/// Version of the document's keys; a reader refuses another one.
+pub const SCHEMA: u32 = 1;
+
+/// Everything that a run found out, before it is judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The command line.
+    pub command: String,
+    /// Where and with what it was measured.
+    pub environment: Environment,
+    /// What was asked.
+    pub plan: PlanRecord,
+    /// Every round, in the order in which they were made.
+    pub rounds: Vec<Round>,
+}
+
+/// What was asked, as kept on disk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanRecord {
+    /// Names of all that are measured; `raw` is the ceiling.
+    pub clients: Vec<String>,
+    /// Requests in flight, ascending.
+    pub concurrency: Vec<usize>,
+    /// Sizes of bodies, ascending; a single 0 when the server is not ours.
+    pub body_bytes: Vec<usize>,
+    /// The origin's delay, as it is written on the command line.
+    pub delay: Delay,
+    /// Rounds planned for every cell.
+    pub rounds: u32,
+    /// Processes of every client.
+    pub launches: u32,
+    /// How long a round was to last.
+    pub round_seconds: f64,
+    /// Unmeasured work of every new process.
+    pub warm_up_seconds: f64,
+    /// Seed of the order and of the delays; a string, since not every reader of JSON keeps 64 bits.
+    #[serde(with = "as_text")]
+    pub seed: u64,
+    /// Where requests went.
+    pub target: Target,
+}
+
+impl From<&Sweep> for PlanRecord {
+    fn from(sweep: &Sweep) -> PlanRecord {
+        PlanRecord {
+            clients: sweep.client_names(),
+            concurrency: sweep.concurrency.clone(),
+            body_bytes: sweep.body_bytes.clone(),
+            delay: sweep.delay,
+            rounds: sweep.rounds,
+            launches: sweep.launches,
+            round_seconds: sweep.round_time.as_secs_f64(),
+            warm_up_seconds: sweep.warm_up.as_secs_f64(),
+            seed: sweep.seed,
+            target: sweep.target.clone(),
+        }
+    }
+}
+
+/// Writes a `u64` as a string of digits.
+mod as_text {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(value: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(D::Error::custom)
+    }
+}

@@ -1,0 +1,130 @@
+//! Where and with what a run was measured, so that its figures can be judged and repeated.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::run::{Hello, Pinning};
+
+/// The machine, the programs, and how they were set up. What cannot be found out is null.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Start of the run, ISO 8601 in UTC.
+    pub date: String,
+    /// Version of this program.
+    pub hecaton: String,
+    /// Revision of the project's sources, with `+` when files differ from it.
+    pub revision: Option<String>,
+    /// Operating system by its own name.
+    pub system: Option<String>,
+    /// Release of the kernel.
+    pub kernel: Option<String>,
+    /// Model of the processor.
+    pub processor: Option<String>,
+    /// Cores that this process may use.
+    pub cores: usize,
+    /// Memory of the machine in KiB.
+    pub memory_kib: Option<u64>,
+    /// The frequency governor of the clients' core.
+    pub governor: Option<String>,
+    /// Load of the machine over the last minute, when the run began.
+    pub load_average: Option<f64>,
+    /// Open files allowed to each process.
+    pub descriptors: u64,
+    /// Which core does what; null when there is only one.
+    pub pinning: Option<Pinning>,
+    /// Every client that took part, by name.
+    pub clients: BTreeMap<String, ClientRecord>,
+}
+
+/// What a client's driver says it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClientRecord {
+    /// Version of the client.
+    pub version: String,
+    /// What runs it, with version.
+    pub runtime: String,
+    /// What does the work underneath.
+    pub engine: String,
+    /// How requests are kept in flight.
+    pub models: Vec<String>,
+    /// Whether the client repeats failed requests.
+    pub retries: String,
+}
+
+impl From<&Hello> for ClientRecord {
+    fn from(hello: &Hello) -> ClientRecord {
+        ClientRecord {
+            version: hello.version.clone(),
+            runtime: hello.runtime.clone(),
+            engine: hello.engine.clone(),
+            models: hello.models.clone(),
+            retries: hello.retries.clone(),
+        }
+    }
+}
+
+impl Environment {
+    /// Looks around. `root` is the project's folder, where the revision is asked for.
+    pub fn collect(root: &Path, descriptors: u64, pinning: Option<Pinning>) -> Environment {
+        let core = pinning.map_or(0, |pinning| pinning.client_core);
+        Environment {
+            date: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            hecaton: env!("CARGO_PKG_VERSION").to_string(),
+            revision: revision(root),
+            system: field("/etc/os-release", "PRETTY_NAME=")
+                .map(|name| name.trim_matches('"').to_string()),
+            kernel: read_line("/proc/sys/kernel/osrelease"),
+            processor: field("/proc/cpuinfo", "model name")
+                .map(|model| model.trim_start_matches([':', ' ']).to_string()),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_kib: field("/proc/meminfo", "MemTotal:")
+                .and_then(|size| size.split_whitespace().next()?.parse().ok()),
+            governor: read_line(&format!(
+                "/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor"
+            )),
+            load_average: read_line("/proc/loadavg")
+                .and_then(|line| line.split(' ').next()?.parse().ok()),
+            descriptors,
+            pinning,
+            clients: BTreeMap::new(),
+        }
+    }
+}
+
+/// The rest of the first line that begins with `key`, trimmed.
+fn field(path: &str, key: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    text.lines()
+        .find_map(|line| line.strip_prefix(key))
+        .map(|rest| rest.trim().to_string())
+}
+
+fn read_line(path: &str) -> Option<String> {
+    std::fs::read_to_string(path)
+        .ok()
+        .map(|text| text.trim().to_string())
+}
+
+fn revision(root: &Path) -> Option<String> {
+    let head = git(root, &["rev-parse", "--short=12", "HEAD"])?;
+    let changed = git(root, &["status", "--porcelain", "--untracked-files=no"])
+        .is_some_and(|list| !list.is_empty());
+    Some(if changed { format!("{head}+") } else { head })
+}
+
+fn git(root: &Path, arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(root)
+        .args(arguments)
+        .output()
+        .ok()?;
+    output
+        .status
+        .success()
+        .then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
+}

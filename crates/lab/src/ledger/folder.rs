@@ -1,0 +1,163 @@
+//! The folder of one run: rounds are appended as they come, so a crash keeps what was measured.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::run::Round;
+
+/// Rounds in the order in which they were made, one JSON object a line; gone when `run.json` is whole.
+const ROUNDS: &str = "rounds.jsonl";
+
+/// A run's folder, open for writing.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    rounds: File,
+    kept: usize,
+}
+
+impl Folder {
+    /// Makes `chosen`, or `hecaton-report/<UTC time>-<verb>` below the current directory.
+    ///
+    /// # Errors
+    /// A sentence with the path when it cannot be written.
+    pub fn create(chosen: Option<&Path>, verb: &str) -> Result<Folder> {
+        let path = match chosen {
+            Some(path) => path.to_path_buf(),
+            None => {
+                let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+                Path::new("hecaton-report").join(format!("{time}-{verb}"))
+            }
+        };
+        let problem = || {
+            format!(
+                "cannot write the report to {}; choose another place with --out",
+                path.display()
+            )
+        };
+        std::fs::create_dir_all(path.join("drivers")).with_context(problem)?;
+        let rounds = File::create(path.join(ROUNDS)).with_context(problem)?;
+        Ok(Folder {
+            path,
+            rounds,
+            kept: 0,
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the drivers' error output goes.
+    pub fn drivers(&self) -> PathBuf {
+        self.path.join("drivers")
+    }
+
+    /// How many rounds are on disk.
+    pub fn kept(&self) -> usize {
+        self.kept
+    }
+
+    /// Keeps one round.
+    ///
+    /// # Errors
+    /// When the disk does not take it.
+    pub fn append(&mut self, round: &Round) -> Result<()> {
+        let mut line = serde_json::to_vec(round)?;
+        line.push(b'\n');
+        self.rounds
+            .write_all(&line)
+            .with_context(|| format!("cannot write {}", self.path.join(ROUNDS).display()))?;
+        self.kept += 1;
+        Ok(())
+    }
+
+    /// Writes a file of the run, replacing it as a whole.
+    ///
+    /// # Errors
+    /// When the disk does not take it.
+    pub fn write(&self, name: &str, content: &[u8]) -> Result<PathBuf> {
+        let path = self.path.join(name);
+        let beside = self.path.join(format!("{name}.part"));
+        std::fs::write(&beside, content)
+            .and_then(|()| std::fs::rename(&beside, &path))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(path)
+    }
+
+    /// Writes the whole document as `run.json`; the list of rounds beside it is then no longer needed.
+    ///
+    /// # Errors
+    /// When the disk does not take it.
+    pub fn finish(&self, document: &impl Serialize) -> Result<PathBuf> {
+        let path = self.write("run.json", &serde_json::to_vec(document)?)?;
+        let _ = std::fs::remove_file(self.path.join(ROUNDS));
+        let _ = std::fs::remove_dir(self.drivers()); // only when no driver wrote anything
+        Ok(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Cell;
+    use crate::run::Claim;
+
+    fn round(block: u32) -> Round {
+        Round {
+            cell: Cell {
+                client: "raw".into(),
+                body_bytes: 133,
+                concurrency: 2,
+            },
+            launch: 0,
+            block,
+            order: 0,
+            count: 10,
+            wall_ns: 1,
+            cpu_user_ns: 1,
+            cpu_system_ns: 1,
+            peak_rss_kib: 1,
+            claim: Claim::default(),
+            seen: None,
+            proof: None,
+        }
+    }
+
+    #[test]
+    fn rounds_are_on_disk_as_soon_as_they_are_appended() {
+        let place = tempfile::tempdir().unwrap();
+        let mut folder = Folder::create(Some(&place.path().join("deep/run")), "sweep").unwrap();
+        folder.append(&round(0)).unwrap();
+        folder.append(&round(1)).unwrap();
+        let text = std::fs::read_to_string(folder.path().join(ROUNDS)).unwrap();
+        let read: Vec<Round> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(read, [round(0), round(1)]);
+        assert_eq!(folder.kept(), 2);
+
+        folder.finish(&read).unwrap();
+        assert!(folder.path().join("run.json").is_file());
+        assert!(!folder.path().join(ROUNDS).exists() && !folder.drivers().exists());
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_named() {
+        let error = format!(
+            "{:#}",
+            Folder::create(Some(Path::new("/proc/nowhere")), "sweep").unwrap_err()
+        );
+        assert!(
+            error.contains("/proc/nowhere") && error.contains("--out"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,9 @@
+//! What was measured, kept on disk: one folder a run, written while it is made.
+
+mod document;
+mod environment;
+mod folder;
+
+pub use document::{Document, PlanRecord, SCHEMA};
+pub use environment::{ClientRecord, Environment};
+pub use folder::Folder;

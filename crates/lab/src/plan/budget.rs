@@ -1,0 +1,88 @@
+//! How long a sweep will take, told before it starts.
+
+use std::time::Duration;
+
+use crate::spec::{Sweep, Target};
+
+/// Starting a driver and hearing its hello.
+const LAUNCH: f64 = 0.3;
+
+/// Preparing a cell, reading accounts, opening and closing the page.
+const VISIT: f64 = 0.02;
+
+/// One request of the proof, or of opening connections, with a slow client.
+const REQUEST: f64 = 0.000_15;
+
+/// Finding out how many requests of a cell fill a round takes about this part of a round.
+const CALIBRATION: f64 = 0.5;
+
+/// Requests per second and connection that a foreign server is thought to answer.
+const FOREIGN_RATE: f64 = 500.0;
+
+/// A guess of the whole run's length; it tends to be too long rather than too short.
+pub fn estimate(sweep: &Sweep) -> Duration {
+    let clients = sweep.client_names().len() as f64;
+    let bodies = sweep.body_bytes.len() as f64;
+    let launches = clients * f64::from(sweep.launches) * (LAUNCH + sweep.warm_up.as_secs_f64());
+    let block: f64 = sweep
+        .concurrency
+        .iter()
+        .map(|&concurrency| visit(sweep, concurrency))
+        .sum();
+    let calibration = match sweep.target {
+        Target::Origin => CALIBRATION * block,
+        Target::Foreign { .. } => 0.0,
+    };
+    Duration::from_secs_f64(
+        launches + clients * bodies * (block * f64::from(sweep.rounds) + calibration),
+    )
+}
+
+fn visit(sweep: &Sweep, concurrency: usize) -> f64 {
+    let concurrency = concurrency as f64;
+    let measured = match sweep.target {
+        // Each connection carries at least three requests, however short the round.
+        Target::Origin => sweep
+            .round_time
+            .as_secs_f64()
+            .max(3.0 * sweep.delay.mean().as_secs_f64()),
+        Target::Foreign { requests, .. } => {
+            requests as f64 / (FOREIGN_RATE * concurrency.min(20.0))
+        }
+    };
+    VISIT + 2.0 * concurrency * REQUEST + measured
+}
+
+#[cfg(test)]
+mod tests {
+    use hecaton_origin::Delay;
+
+    use super::*;
+
+    fn sweep(delay: &str, round_ms: u64) -> Sweep {
+        Sweep {
+            clients: vec![],
+            concurrency: vec![1],
+            body_bytes: vec![133],
+            delay: delay.parse::<Delay>().unwrap(),
+            rounds: 10,
+            launches: 1,
+            round_time: Duration::from_millis(round_ms),
+            warm_up: Duration::ZERO,
+            seed: 1,
+            target: Target::Origin,
+        }
+    }
+
+    #[test]
+    fn rounds_dominate() {
+        let estimate = estimate(&sweep("0", 1000)).as_secs_f64();
+        assert!((10.0..12.0).contains(&estimate), "{estimate}");
+    }
+
+    #[test]
+    fn a_long_delay_makes_rounds_longer_than_asked() {
+        let estimate = estimate(&sweep("1s", 100)).as_secs_f64();
+        assert!(estimate > 30.0, "{estimate}");
+    }
+}

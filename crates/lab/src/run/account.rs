@@ -1,0 +1,206 @@
+//! What a driver's processes use: CPU time to the nanosecond, and the peak of their memory.
+
+use std::fs;
+use std::time::Duration;
+
+use nix::time::clock_getcpuclockid;
+use nix::unistd::Pid;
+
+/// CPU time of a process and all its descendants since they began.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Account {
+    /// Exact time of all threads, those that ended included.
+    total: Duration,
+    /// The system's coarse count of time in user mode, in ticks.
+    user_ticks: u64,
+    /// The same in the kernel.
+    system_ticks: u64,
+}
+
+impl Account {
+    /// Reads the clocks of the process and its descendants; one that is gone counts nothing.
+    pub fn read(pid: i32) -> Account {
+        let mut account = Account::default();
+        account.add(pid);
+        for child in descendants(pid) {
+            account.add(child);
+        }
+        account
+    }
+
+    fn add(&mut self, pid: i32) {
+        if let Ok(now) = clock_getcpuclockid(Pid::from_raw(pid)).and_then(|clock| clock.now()) {
+            self.total += Duration::from(now);
+        }
+        if let Some(ticks) = Ticks::read(pid) {
+            self.user_ticks += ticks.user + ticks.dead_children_user;
+            self.system_ticks += ticks.system + ticks.dead_children_system;
+            // Children that were waited for have no clock any more: only their ticks are left.
+            self.total += ticks_to_time(ticks.dead_children_user + ticks.dead_children_system);
+        }
+    }
+
+    /// Time in user mode and in the kernel since `earlier`: the exact total, split as the ticks are.
+    pub fn since(&self, earlier: &Account) -> (Duration, Duration) {
+        let total = self.total.saturating_sub(earlier.total);
+        let recent = (
+            self.user_ticks - earlier.user_ticks,
+            self.system_ticks - earlier.system_ticks,
+        );
+        // A short round may fall between two ticks; then the life so far says how the client divides its time.
+        let (user, system) = if recent == (0, 0) {
+            (self.user_ticks, self.system_ticks)
+        } else {
+            recent
+        };
+        let share = if user + system == 0 {
+            1.0
+        } else {
+            user as f64 / (user + system) as f64
+        };
+        let user = total.mul_f64(share);
+        (user, total.saturating_sub(user))
+    }
+}
+
+fn ticks_to_time(ticks: u64) -> Duration {
+    // USER_HZ is 100 on every Linux that programs can see, whatever the kernel uses inside.
+    Duration::from_millis(ticks * 10)
+}
+
+/// Fields 14 to 17 of `/proc/PID/stat`.
+struct Ticks {
+    user: u64,
+    system: u64,
+    dead_children_user: u64,
+    dead_children_system: u64,
+}
+
+impl Ticks {
+    fn read(pid: i32) -> Option<Ticks> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The second field is the name in brackets, which may hold blanks; after it comes field 3.
+        let mut fields = stat
+            .rsplit_once(')')?
+            .1
+            .split_whitespace()
+            .skip(11)
+            .map(|field| field.parse().ok());
+        let mut next = || fields.next().flatten();
+        Some(Ticks {
+            user: next()?,
+            system: next()?,
+            dead_children_user: next()?,
+            dead_children_system: next()?,
+        })
+    }
+}
+
+/// Children, their children, and so on.
+fn descendants(pid: i32) -> Vec<i32> {
+    let mut found = children(pid);
+    let mut next = 0;
+    while next < found.len() {
+        found.extend(children(found[next]));
+        next += 1;
+    }
+    found
+}
+
+fn children(pid: i32) -> Vec<i32> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return Vec::new();
+    };
+    let lists = threads
+        .flatten()
+        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    lists
+        .flat_map(|list| {
+            list.split_whitespace()
+                .filter_map(|child| child.parse().ok())
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Starts the peak of resident memory afresh for the process and its descendants.
+pub fn reset_peak_memory(pid: i32) {
+    for member in std::iter::once(pid).chain(descendants(pid)) {
+        // When the system refuses, the peak since the start is reported: larger, but never flattering.
+        let _ = fs::write(format!("/proc/{member}/clear_refs"), "5");
+    }
+}
+
+/// Peak of resident memory since the reset, in KiB, of the process and its descendants together.
+pub fn peak_memory_kib(pid: i32) -> u64 {
+    std::iter::once(pid)
+        .chain(descendants(pid))
+        .filter_map(high_water_mark)
+        .sum()
+}
+
+/// Never `ru_maxrss`: a child inherits that from whoever started it.
+fn high_water_mark(pid: i32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+    use std::process::{Command, Stdio};
+    use std::time::Instant;
+
+    use super::*;
+
+    fn me() -> i32 {
+        std::process::id() as i32
+    }
+
+    #[test]
+    fn counts_the_work_of_this_process() {
+        let before = Account::read(me());
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(60) {
+            black_box((0..1000).sum::<u64>());
+        }
+        let (user, system) = Account::read(me()).since(&before);
+        assert!(
+            user + system > Duration::from_millis(5),
+            "{user:?} {system:?}"
+        );
+    }
+
+    #[test]
+    fn finds_a_child_and_its_memory() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        assert!(descendants(me()).contains(&(child.id() as i32)));
+        assert!(peak_memory_kib(child.id() as i32) > 0);
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn the_peak_forgets_after_a_reset() {
+        let mut child = Command::new("sh")
+            .args([
+                "-c",
+                "v=$(head -c 40000000 /dev/zero | tr '\\0' x); unset v; echo; read x",
+            ])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pid = child.id() as i32;
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        let high = peak_memory_kib(pid);
+        reset_peak_memory(pid);
+        let low = peak_memory_kib(pid);
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert!(high > 30_000 && low < high, "{high} {low}");
+    }
+}

@@ -1,0 +1,152 @@
+//! The conductor: starts the drivers of each launch and leads them through their visits.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use hecaton_origin::{Options, Origin};
+
+use super::visit::Bench;
+use super::{Driver, Hello, Pinning, Round};
+use crate::plan::visits;
+use crate::spec::{Manifest, RAW, Sweep, Target, Usage};
+
+/// What a run needs besides the question.
+pub struct Stage {
+    /// This very program, which is also the raw loader.
+    pub program: PathBuf,
+    /// Folder for the error output of drivers.
+    pub logs: PathBuf,
+    /// Which core does what.
+    pub pinning: Option<Pinning>,
+    /// How long an answer may take beyond three times what is expected.
+    pub patience: Duration,
+    /// Becomes true when the run should end.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What happens during a run.
+pub enum Event<'a> {
+    /// A driver has been started and said who it is.
+    Started(&'a Hello),
+    /// The raw loader cannot serve this target, so there is no ceiling.
+    NoCeiling(String),
+    /// A round has been measured.
+    Measured(Box<Round>),
+}
+
+/// Makes every visit of a sweep, in order.
+///
+/// # Errors
+/// The first thing that goes wrong, whether here or in `observe`; every round until then has been handed over.
+pub fn sweep(
+    sweep: &Sweep,
+    stage: &Stage,
+    observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut bench = Bench::new(sweep, start_origin(sweep, stage.pinning)?);
+    let visits = visits(sweep);
+    for launch in visits.chunk_by(|left, right| left.launch == right.launch) {
+        let number = launch[0].launch;
+        let mut drivers = start_drivers(sweep, stage, number, observe)?;
+        for driver in &mut drivers {
+            driver.resume();
+            bench.warm_up(driver)?;
+            driver.pause();
+        }
+        for visit in launch {
+            // A client that cannot serve the target has been reported and has no driver.
+            let Some(driver) = drivers
+                .iter_mut()
+                .find(|driver| driver.client() == visit.cell.client)
+            else {
+                continue;
+            };
+            driver.resume();
+            let round = bench.visit(driver, visit)?;
+            driver.pause();
+            observe(Event::Measured(Box::new(round)))?;
+        }
+        for driver in drivers {
+            driver.resume();
+            driver.bye()?;
+        }
+    }
+    Ok(())
+}
+
+fn start_origin(sweep: &Sweep, pinning: Option<Pinning>) -> Result<Option<Origin>> {
+    if !sweep.target.is_origin() {
+        return Ok(None);
+    }
+    let options = Options {
+        delay: sweep.delay,
+        seed: sweep.seed,
+        core: pinning.map(|pinning| pinning.origin_core),
+        ..Options::default()
+    };
+    Ok(Some(
+        Origin::start(options).context("the origin cannot start")?,
+    ))
+}
+
+/// Starts one process of every client; each waits, stopped, for its turn.
+fn start_drivers(
+    sweep: &Sweep,
+    stage: &Stage,
+    launch: u32,
+    observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
+) -> Result<Vec<Driver>> {
+    let raw = Manifest::raw(&stage.program);
+    let mut drivers = Vec::new();
+    for manifest in sweep.clients.iter().chain([&raw]) {
+        let log = log_of(&stage.logs, &manifest.client, launch);
+        let core = stage.pinning.map(|pinning| pinning.client_core);
+        let mut driver = Driver::start(manifest, core, &log, stage.patience, stage.stop.clone())?;
+        let hello = driver.hello()?;
+        match objection(&hello, sweep) {
+            None => observe(Event::Started(&hello))?,
+            Some(why) if hello.name == RAW && !sweep.clients.is_empty() => {
+                if launch == 0 {
+                    observe(Event::NoCeiling(why))?;
+                }
+                continue;
+            }
+            Some(why) => bail!(Usage(format!(
+                "{}; leave it out or ask for something else",
+                why
+            ))),
+        }
+        driver.pause();
+        drivers.push(driver);
+    }
+    Ok(drivers)
+}
+
+fn log_of(folder: &Path, client: &str, launch: u32) -> PathBuf {
+    folder.join(format!("{client}-{launch}.log"))
+}
+
+/// Why a client cannot be asked for this sweep.
+fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
+    let name = &hello.name;
+    let highest = sweep.highest_concurrency();
+    if hello.max_concurrency < highest {
+        return Some(format!(
+            "{name} keeps at most {} requests in flight, not {highest}",
+            hello.max_concurrency
+        ));
+    }
+    let Target::Foreign { method, url, .. } = &sweep.target else {
+        return None;
+    };
+    if url.starts_with("https:") && !hello.tls {
+        return Some(format!("{name} does not speak https"));
+    }
+    if !hello.methods.contains(method) {
+        return Some(format!("{name} does not send {method}"));
+    }
+    None
+}

@@ -1,0 +1,92 @@
+//! What can go wrong with a driver, each as one sentence that says what to do.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A driver that did not do its part.
+#[derive(Debug)]
+pub struct DriverError {
+    /// The client.
+    pub client: String,
+    /// What it was asked to do.
+    pub asked: String,
+    /// What happened.
+    pub problem: Problem,
+    /// File that holds all that the driver wrote to its error output.
+    pub log: PathBuf,
+    /// The end of that output.
+    pub last_words: String,
+}
+
+/// How a driver failed.
+#[derive(Debug)]
+pub enum Problem {
+    /// It could not be started.
+    NotStarted(std::io::Error),
+    /// Its process ended.
+    Ended(String),
+    /// It gave no answer in time.
+    Late(Duration),
+    /// What it wrote is no answer: the line, and why.
+    Rubbish(String, String),
+    /// It answered that it cannot: the error's kind, and its words.
+    Refused(String, String),
+}
+
+impl fmt::Display for DriverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let DriverError { client, asked, .. } = self;
+        match &self.problem {
+            Problem::NotStarted(error) => {
+                write!(
+                    f,
+                    "the driver of {client} cannot be started ({error}); `hecaton drivers` says what is missing"
+                )?;
+            }
+            Problem::Ended(status) => write!(
+                f,
+                "the driver of {client} ended ({status}) when asked to {asked}"
+            )?,
+            Problem::Late(waited) => {
+                write!(
+                    f,
+                    "the driver of {client} did not answer `{asked}` within {:.1} s",
+                    waited.as_secs_f64()
+                )?;
+            }
+            Problem::Rubbish(line, why) => write!(
+                f,
+                "the driver of {client} answered `{asked}` with {line:?}: {why}"
+            )?,
+            Problem::Refused(kind, what) => write!(
+                f,
+                "the driver of {client} refused `{asked}` ({kind}: {what})"
+            )?,
+        }
+        if !matches!(self.problem, Problem::NotStarted(_)) {
+            write!(f, "; try `hecaton drivers check {client}`")?;
+        }
+        if !self.last_words.is_empty() {
+            write!(f, "\n  its last words, from {}:", self.log.display())?;
+            for line in self.last_words.lines() {
+                write!(f, "\n  | {line}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for DriverError {}
+
+/// Someone pressed Ctrl-C or sent SIGTERM.
+#[derive(Clone, Copy, Debug)]
+pub struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("stopped on request")
+    }
+}
+
+impl std::error::Error for Interrupted {}

@@ -1,0 +1,55 @@
+//! Open files: how many a sweep needs, and the system's leave to open them.
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+use crate::spec::{Sweep, Usage};
+
+/// What a process has open besides its connections.
+const OTHERS: u64 = 128;
+
+/// Descriptors that the busiest process of a sweep needs.
+///
+/// A driver may open its next pool before the last one is closed, hence two of each; on our own origin the
+/// connections of all clients meet in one process.
+pub fn descriptors_needed(sweep: &Sweep) -> u64 {
+    let pools = if sweep.target.is_origin() {
+        sweep.client_names().len() as u64
+    } else {
+        1
+    };
+    (sweep.highest_concurrency() as u64).saturating_mul(2 * pools) + OTHERS
+}
+
+/// Raises this process's limit as far as the system lets it; processes started later inherit it.
+/// Returns the limit that holds now.
+///
+/// # Errors
+/// [`Usage`] when fewer than `needed` are allowed.
+pub fn allow_descriptors(needed: u64) -> Result<u64, Usage> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
+    let raised = setrlimit(Resource::RLIMIT_NOFILE, hard, hard).is_ok();
+    let allowed = if raised { hard } else { soft };
+    if allowed < needed {
+        return Err(Usage(format!(
+            "so many connections need {needed} open files and the system allows {allowed}; ask for a lower \
+             --concurrency or raise `ulimit -Hn`"
+        )));
+    }
+    Ok(allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_both_numbers_when_the_system_allows_too_few() {
+        let error = allow_descriptors(u64::MAX).unwrap_err().0;
+        assert!(
+            error.contains(&u64::MAX.to_string()) && error.contains("ulimit"),
+            "{error}"
+        );
+        let allowed = allow_descriptors(1).unwrap();
+        assert_eq!(getrlimit(Resource::RLIMIT_NOFILE).unwrap().0, allowed);
+    }
+}

@@ -1,0 +1,152 @@
+//! The loader's loop: as many requests in flight as asked, on one thread.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use mio::{Events, Poll, Token};
+use url::Url;
+
+use super::connection::Connection;
+use super::response::Fault;
+use super::tally::Tally;
+use super::target::{Request, resolve};
+use crate::run::{Claim, Go, Prepare, Verify};
+
+/// How often requests are looked through for one that takes too long.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// Connections that stay open from one `go` to the next.
+pub struct Loader {
+    poll: Poll,
+    events: Events,
+    connections: Vec<Connection>,
+    address: SocketAddr,
+    request: Request,
+    timeout: Duration,
+    verify: Verify,
+    keepalive: bool,
+    in_flight: usize,
+}
+
+impl Loader {
+    /// Gets ready; nothing is opened or sent yet.
+    ///
+    /// # Errors
+    /// A few words when the target cannot be served.
+    pub fn new(prepare: &Prepare) -> Result<Loader, String> {
+        let url: Url = prepare
+            .url
+            .parse()
+            .map_err(|error| format!("url: {error}"))?;
+        if url.scheme() != "http" {
+            return Err(format!("url: {} is not spoken", url.scheme()));
+        }
+        let bodyless = prepare.method == "HEAD";
+        Ok(Loader {
+            poll: Poll::new().map_err(|error| error.to_string())?,
+            events: Events::with_capacity(1024),
+            connections: (0..prepare.concurrency)
+                .map(|_| Connection::new(bodyless))
+                .collect(),
+            address: resolve(&url)?,
+            request: Request::new(&prepare.method, &url, prepare.append_id),
+            timeout: Duration::from_millis(prepare.timeout_ms),
+            verify: prepare.verify,
+            keepalive: prepare.keepalive,
+            in_flight: 0,
+        })
+    }
+
+    /// Sends every request and returns what became of them.
+    ///
+    /// # Errors
+    /// When the system's polling fails.
+    pub fn go(&mut self, go: Go) -> io::Result<Claim> {
+        let mut tally = Tally::new(go, self.verify);
+        let mut events = std::mem::replace(&mut self.events, Events::with_capacity(1));
+        for index in 0..self.connections.len() {
+            self.send_next(index, &mut tally);
+        }
+        let mut last_glance = Instant::now();
+        while self.in_flight > 0 {
+            self.poll.poll(&mut events, Some(GLANCE))?;
+            for event in &events {
+                self.advance(event.token().0, &mut tally);
+            }
+            if last_glance.elapsed() >= GLANCE {
+                last_glance = Instant::now();
+                self.give_up_on_late(last_glance, &mut tally);
+            }
+        }
+        self.events = events;
+        Ok(tally.into_claim())
+    }
+
+    /// Moves one connection on as far as it goes.
+    fn advance(&mut self, index: usize, tally: &mut Tally) {
+        let connection = &mut self.connections[index];
+        let Some(sent) = connection.sent else {
+            // Nothing is expected: the server closes an idle connection, or breaks the rules.
+            if connection.receive().is_err() {
+                connection.drop_stream();
+            }
+            return;
+        };
+        match connection.flush().and_then(|()| connection.receive()) {
+            Ok(None) => {}
+            Ok(Some(answer)) => {
+                tally.answered(&answer, connection.timed.then_some(sent));
+                if answer.close || !self.keepalive {
+                    connection.drop_stream();
+                }
+                self.finished(index, tally);
+            }
+            Err(fault) => self.fail(index, fault, tally),
+        }
+    }
+
+    fn fail(&mut self, index: usize, fault: Fault, tally: &mut Tally) {
+        tally.failed(fault);
+        self.connections[index].drop_stream();
+        self.finished(index, tally);
+    }
+
+    fn finished(&mut self, index: usize, tally: &mut Tally) {
+        self.connections[index].sent = None;
+        self.in_flight -= 1;
+        self.send_next(index, tally);
+    }
+
+    /// Sends the next request that can be sent; one that cannot is counted, and the next is tried.
+    fn send_next(&mut self, index: usize, tally: &mut Tally) {
+        while let Some((id, timed)) = tally.take() {
+            let connection = &mut self.connections[index];
+            self.request.write(id, connection.request_buffer());
+            connection.timed = timed;
+            connection.sent = Some(Instant::now());
+            match connection.send(self.address, self.poll.registry(), Token(index)) {
+                Ok(()) => {
+                    self.in_flight += 1;
+                    return;
+                }
+                Err(fault) => {
+                    connection.sent = None;
+                    connection.drop_stream();
+                    tally.failed(fault);
+                }
+            }
+        }
+    }
+
+    fn give_up_on_late(&mut self, now: Instant, tally: &mut Tally) {
+        for index in 0..self.connections.len() {
+            if self.connections[index]
+                .sent
+                .is_some_and(|sent| now.duration_since(sent) > self.timeout)
+            {
+                self.fail(index, "timeout", tally);
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What one `go` has come to so far.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use super::response::{Answer, Fault, digits};
+use crate::run::{Claim, Go, Verify};
+
+/// Hands out ids and counts what becomes of them.
+#[derive(Debug)]
+pub struct Tally {
+    next: u64,
+    end: u64,
+    lat_every: u64,
+    until_timed: u64,
+    verify: Verify,
+    claim: Claim,
+    faults: BTreeMap<Fault, u64>,
+}
+
+impl Tally {
+    /// A tally of nothing.
+    pub fn new(go: Go, verify: Verify) -> Tally {
+        Tally {
+            next: go.first,
+            end: go.first.saturating_add(go.count),
+            lat_every: go.lat_every.max(1),
+            until_timed: 0,
+            verify,
+            claim: Claim::default(),
+            faults: BTreeMap::new(),
+        }
+    }
+
+    /// The next id, and whether its request is to be timed; none when all are given out.
+    pub fn take(&mut self) -> Option<(u64, bool)> {
+        if self.next == self.end {
+            return None;
+        }
+        let timed = self.until_timed == 0;
+        self.until_timed = if timed {
+            self.lat_every
+        } else {
+            self.until_timed
+        } - 1;
+        self.next += 1;
+        Some((self.next - 1, timed))
+    }
+
+    /// Counts an answer.
+    pub fn answered(&mut self, answer: &Answer, started: Option<Instant>) {
+        if !(200..300).contains(&answer.status) {
+            return self.failed("status");
+        }
+        if self.verify == Verify::Tail {
+            let Some(token) = digits(&answer.tail, 16) else {
+                return self.failed("token");
+            };
+            self.claim.sum = self.claim.sum.wrapping_add(token as u32);
+        }
+        self.claim.done += 1;
+        self.claim.bytes += answer.bytes;
+        if let Some(started) = started {
+            let micros = started.elapsed().as_micros();
+            self.claim
+                .latencies_us
+                .push(u32::try_from(micros).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// Counts a failure.
+    pub fn failed(&mut self, fault: Fault) {
+        self.claim.errors += 1;
+        *self.faults.entry(fault).or_default() += 1;
+    }
+
+    /// The claim, when all is done.
+    pub fn into_claim(self) -> Claim {
+        let errors_by = self
+            .faults
+            .into_iter()
+            .map(|(fault, count)| (fault.to_string(), count))
+            .collect();
+        Claim {
+            errors_by,
+            ..self.claim
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kth_request_is_timed_from_the_first() {
+        let mut tally = Tally::new(
+            Go {
+                first: 5,
+                count: 5,
+                lat_every: 2,
+            },
+            Verify::Tail,
+        );
+        let taken: Vec<_> = std::iter::from_fn(|| tally.take()).collect();
+        assert_eq!(
+            taken,
+            [(5, true), (6, false), (7, true), (8, false), (9, true)]
+        );
+    }
+
+    #[test]
+    fn tokens_are_summed_and_failures_counted_by_kind() {
+        let mut tally = Tally::new(
+            Go {
+                first: 0,
+                count: 4,
+                lat_every: 1,
+            },
+            Verify::Tail,
+        );
+        let answer = Answer {
+            status: 200,
+            bytes: 133,
+            tail: *b"ffffffff",
+            close: false,
+        };
+        tally.answered(&answer, Some(Instant::now()));
+        tally.answered(
+            &Answer {
+                tail: *b"00000003",
+                ..answer
+            },
+            None,
+        );
+        tally.answered(
+            &Answer {
+                tail: *b"no token",
+                ..answer
+            },
+            None,
+        );
+        tally.answered(
+            &Answer {
+                status: 500,
+                ..answer
+            },
+            None,
+        );
+        let claim = tally.into_claim();
+        assert_eq!(
+            (claim.done, claim.errors, claim.bytes, claim.sum),
+            (2, 2, 266, 2)
+        );
+        assert_eq!(
+            claim.errors_by,
+            [("status".to_string(), 1), ("token".to_string(), 1)].into()
+        );
+        assert_eq!(claim.latencies_us.len(), 1);
+    }
+}

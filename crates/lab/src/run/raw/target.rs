@@ -1,0 +1,94 @@
+//! Where requests go, resolved once, and the bytes of a request.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use url::Url;
+
+/// A prepared request; only the id is still missing.
+#[derive(Debug)]
+pub struct Request {
+    before_id: Vec<u8>,
+    after_id: Vec<u8>,
+    append_id: bool,
+}
+
+impl Request {
+    /// Prepares a request to `url`.
+    pub fn new(method: &str, url: &Url, append_id: bool) -> Request {
+        let query = url
+            .query()
+            .map(|query| format!("?{query}"))
+            .unwrap_or_default();
+        let port = url
+            .port()
+            .map(|port| format!(":{port}"))
+            .unwrap_or_default();
+        let host = url.host_str().unwrap_or_default();
+        let empty_body = if matches!(method, "POST" | "PUT" | "PATCH") {
+            "Content-Length: 0\r\n"
+        } else {
+            ""
+        };
+        Request {
+            before_id: format!("{method} {}{query}", url.path()).into_bytes(),
+            after_id: format!(" HTTP/1.1\r\nHost: {host}{port}\r\n{empty_body}\r\n").into_bytes(),
+            append_id,
+        }
+    }
+
+    /// Writes the request for one id, replacing what was in `buffer`.
+    pub fn write(&self, id: u64, buffer: &mut Vec<u8>) {
+        buffer.clear();
+        buffer.extend_from_slice(&self.before_id);
+        if self.append_id {
+            buffer.extend_from_slice(itoa::Buffer::new().format(id).as_bytes());
+        }
+        buffer.extend_from_slice(&self.after_id);
+    }
+}
+
+/// The first address of the URL's host.
+///
+/// # Errors
+/// A few words when the host has none.
+pub fn resolve(url: &Url) -> Result<SocketAddr, String> {
+    let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+        return Err("the URL has no host".into());
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let mut found = (host, port)
+        .to_socket_addrs()
+        .map_err(|error| error.to_string())?;
+    found.next().ok_or_else(|| format!("{host} has no address"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(method: &str, url: &str, append_id: bool) -> String {
+        let mut buffer = b"old".to_vec();
+        Request::new(method, &url.parse().unwrap(), append_id).write(42, &mut buffer);
+        String::from_utf8(buffer).unwrap()
+    }
+
+    #[test]
+    fn requests_carry_path_query_host_and_id() {
+        assert_eq!(
+            request("GET", "http://127.0.0.1:81/r/", true),
+            "GET /r/42 HTTP/1.1\r\nHost: 127.0.0.1:81\r\n\r\n"
+        );
+        assert_eq!(
+            request("HEAD", "http://[::1]/a?b=c", false),
+            "HEAD /a?b=c HTTP/1.1\r\nHost: [::1]\r\n\r\n"
+        );
+        assert!(request("POST", "http://h/", false).contains("Content-Length: 0"));
+    }
+
+    #[test]
+    fn literal_addresses_resolve_to_themselves() {
+        let resolved = |url: &str| resolve(&url.parse().unwrap()).unwrap().to_string();
+        assert_eq!(resolved("http://127.0.0.1:81/"), "127.0.0.1:81");
+        assert_eq!(resolved("http://[::1]/"), "[::1]:80");
+    }
+}

@@ -1,0 +1,178 @@
+//! Whether a client is there: its version, printed by itself, is the receipt.
+
+use std::fmt;
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::process::command_of;
+use crate::spec::{Manifest, Need};
+
+/// Longest time that printing a version may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A client that cannot run here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The client.
+    pub client: String,
+    /// What is missing.
+    pub what: String,
+    /// The command that installs it.
+    pub hint: String,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} cannot run here: {}; install it with `{}`",
+            self.client, self.what, self.hint
+        )
+    }
+}
+
+impl std::error::Error for Missing {}
+
+/// The version that the client prints.
+///
+/// # Errors
+/// [`Missing`], with the command that installs what is absent.
+pub fn receipt(manifest: &Manifest) -> Result<String, Missing> {
+    match output_of(command_of(manifest, &manifest.version)) {
+        Ok(text) if !text.trim().is_empty() => {
+            Ok(text.lines().next().unwrap_or_default().trim().to_string())
+        }
+        Ok(_) => Err(missing(
+            manifest,
+            "its version command prints nothing".into(),
+        )),
+        Err(problem) => Err(missing(manifest, problem)),
+    }
+}
+
+/// Finds the first unmet need; the client itself when all are met.
+fn missing(manifest: &Manifest, problem: String) -> Missing {
+    let client = manifest.client.clone();
+    for need in &manifest.needs {
+        if let Err(what) = check(manifest, need) {
+            return Missing {
+                client,
+                what,
+                hint: need.hint.clone(),
+            };
+        }
+    }
+    let hint = if manifest.install.apt.is_empty() {
+        "bin/setup".to_string()
+    } else {
+        format!("apt-get install {}", manifest.install.apt.join(" "))
+    };
+    Missing {
+        client,
+        what: problem,
+        hint,
+    }
+}
+
+fn check(manifest: &Manifest, need: &Need) -> Result<(), String> {
+    let shown = need.run.join(" ");
+    let text = output_of(command_of(manifest, &need.run))
+        .map_err(|problem| format!("`{shown}` fails, {problem}"))?;
+    if text.contains(&need.says) {
+        Ok(())
+    } else {
+        Err(format!("`{shown}` does not say `{}`", need.says))
+    }
+}
+
+/// Standard output of a command that succeeds, else what went wrong in a few words.
+fn output_of(mut command: Command) -> Result<String, String> {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let program = command.get_program().to_string_lossy().into_owned();
+    let mut child = command
+        .spawn()
+        .map_err(|error| format!("{program} does not start ({error})"))?;
+    let deadline = Instant::now() + PATIENCE;
+    let status = loop {
+        match child.try_wait().map_err(|error| error.to_string())? {
+            Some(status) => break status,
+            None if Instant::now() > deadline => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!(
+                    "{program} did not end within {} s",
+                    PATIENCE.as_secs()
+                ));
+            }
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    };
+    let (mut text, mut problem) = (String::new(), String::new());
+    // A version is a line; what does not fit into a pipe would have made the program wait, and so time out.
+    let _ = child
+        .stdout
+        .take()
+        .map(|mut stdout| stdout.read_to_string(&mut text));
+    let _ = child
+        .stderr
+        .take()
+        .map(|mut stderr| stderr.read_to_string(&mut problem));
+    if status.success() {
+        return Ok(text);
+    }
+    let words = problem
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or("without a word")
+        .trim();
+    Err(format!("{program} ended with {status}, {words}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn manifest(version: &str, need: &str) -> Manifest {
+        let text = format!(
+            "client = 'x'\nlanguage = 'sh'\nhomepage = ''\napproach = 'tuned'\ncan = []\nrun = ['true']\n\
+             version = ['sh', '-c', '{version}']\n\
+             needs = [{{ run = ['sh', '-c', '{need}'], match = 'shell', hint = 'get a shell' }}]\n\
+             install = {{ apt = ['the-x'] }}"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.toml");
+        std::fs::write(&path, text).unwrap();
+        Manifest {
+            folder: Path::new("/").into(),
+            ..Manifest::load(&path).unwrap()
+        }
+    }
+
+    #[test]
+    fn a_printed_version_is_the_receipt() {
+        assert_eq!(
+            receipt(&manifest("echo 1.2.3", "false")),
+            Ok("1.2.3".into())
+        );
+    }
+
+    #[test]
+    fn an_unmet_need_is_named_with_its_hint() {
+        let missing = receipt(&manifest("exit 3", "echo nothing")).unwrap_err();
+        assert!(missing.what.contains("does not say `shell`"), "{missing}");
+        assert_eq!(missing.hint, "get a shell");
+    }
+
+    #[test]
+    fn without_an_unmet_need_the_package_is_named() {
+        let missing = receipt(&manifest("echo broken >&2; exit 3", "echo a shell")).unwrap_err();
+        assert!(missing.what.contains("broken"), "{missing}");
+        assert_eq!(missing.hint, "apt-get install the-x");
+    }
+}

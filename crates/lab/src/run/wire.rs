@@ -1,0 +1,213 @@
+//! The lines between the harness and a driver; `docs/driver-protocol.md` is their description.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Claim;
+
+/// Version of the protocol that this harness speaks.
+pub const PROTO: u32 = 1;
+
+/// What a driver says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// The protocol that the driver chose.
+    pub proto: u32,
+    /// The client's name, as in its manifest.
+    pub name: String,
+    /// Version of the client.
+    pub version: String,
+    /// What runs it, with version.
+    pub runtime: String,
+    /// What does the work underneath.
+    pub engine: String,
+    /// Versions of HTTP.
+    pub http: Vec<String>,
+    /// Whether https is spoken.
+    pub tls: bool,
+    /// How requests are kept in flight: `threads`, `callbacks`, `batch`, …
+    pub models: Vec<String>,
+    /// Which of reusing connections (`true`) and not reusing them (`false`) can be asked for.
+    pub keepalive: Vec<bool>,
+    /// Whether the client repeats requests by itself: `off`, `fixed:N` or `unknown`.
+    pub retries: String,
+    /// Most requests that it can keep in flight.
+    pub max_concurrency: usize,
+    /// Cores that it can use.
+    pub cores: usize,
+    /// Ways in which it can verify bodies.
+    pub verify: Vec<Verify>,
+    /// Methods that it can send.
+    pub methods: Vec<String>,
+}
+
+/// How a driver verifies the body of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verify {
+    /// The last eight bytes are the token, in hexadecimal digits.
+    Tail,
+    /// The body is parsed as JSON; the token is the text under the key `token`.
+    Json,
+    /// The body is read to its end and no token is looked for.
+    None,
+}
+
+/// What the next requests are like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prepare {
+    /// Method of every request.
+    pub method: String,
+    /// Where requests go.
+    pub url: String,
+    /// Whether the id of each request is appended to the URL.
+    pub append_id: bool,
+    /// Requests in flight.
+    pub concurrency: usize,
+    /// Whether connections are used again.
+    pub keepalive: bool,
+    /// What to do with bodies.
+    pub verify: Verify,
+    /// How long one request may take before it counts as failed, in milliseconds.
+    pub timeout_ms: u64,
+}
+
+/// Which requests to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Go {
+    /// The first id; the ids are `first..first + count`.
+    pub first: u64,
+    /// How many requests.
+    pub count: u64,
+    /// Every how-manieth request is timed, at least 1.
+    pub lat_every: u64,
+}
+
+/// A line to the driver. Keys keep the order in which they are written here.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "cmd", rename_all = "lowercase")]
+pub enum Command {
+    /// Who are you?
+    Hello {
+        /// The protocol that the harness speaks.
+        proto: u32,
+    },
+    /// Get ready; send nothing yet.
+    Prepare(Prepare),
+    /// Send.
+    Go(Go),
+    /// End.
+    Bye,
+    /// A word that no driver knows, to see what it answers.
+    Unheard,
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Command::Hello { .. } => "hello",
+            Command::Prepare(_) => "prepare",
+            Command::Go(_) => "go",
+            Command::Bye => "bye",
+            Command::Unheard => "unheard",
+        })
+    }
+}
+
+/// A command with the number that its answer repeats.
+#[derive(Debug, Serialize)]
+struct Numbered<'a> {
+    id: u64,
+    #[serde(flatten)]
+    command: &'a Command,
+}
+
+/// The command as one line, with its end.
+pub fn line(id: u64, command: &Command) -> Vec<u8> {
+    let mut line = serde_json::to_vec(&Numbered { id, command }).expect("commands are plain data");
+    line.push(b'\n');
+    line
+}
+
+/// The part of an answer that all have in common.
+#[derive(Debug, Deserialize)]
+pub struct Envelope {
+    /// Number of the command.
+    pub id: u64,
+    /// Whether it was done.
+    pub ok: bool,
+    /// Why not: `unsupported`, `bad_request` or `failed`.
+    #[serde(default)]
+    pub error: String,
+    /// The same in the driver's words.
+    #[serde(default)]
+    pub what: String,
+}
+
+/// A driver's answer to `go`.
+#[derive(Debug, Deserialize)]
+pub struct GoReply {
+    done: u64,
+    errors: u64,
+    #[serde(default)]
+    errors_by: BTreeMap<String, u64>,
+    bytes: u64,
+    sum: u32,
+    lat_us: Vec<u32>,
+}
+
+impl From<GoReply> for Claim {
+    fn from(reply: GoReply) -> Claim {
+        Claim {
+            done: reply.done,
+            errors: reply.errors,
+            errors_by: reply.errors_by,
+            bytes: reply.bytes,
+            sum: reply.sum,
+            latencies_us: reply.lat_us,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(id: u64, command: Command) -> String {
+        String::from_utf8(line(id, &command)).unwrap()
+    }
+
+    #[test]
+    fn lines_are_flat_and_in_the_documented_order() {
+        assert_eq!(
+            text(1, Command::Hello { proto: PROTO }),
+            "{\"id\":1,\"cmd\":\"hello\",\"proto\":1}\n"
+        );
+        let prepare = Prepare {
+            method: "GET".into(),
+            url: "http://127.0.0.1:4001/r/".into(),
+            append_id: true,
+            concurrency: 40,
+            keepalive: true,
+            verify: Verify::Tail,
+            timeout_ms: 10_000,
+        };
+        assert_eq!(
+            text(2, Command::Prepare(prepare)),
+            "{\"id\":2,\"cmd\":\"prepare\",\"method\":\"GET\",\"url\":\"http://127.0.0.1:4001/r/\",\"append_id\":true,\
+             \"concurrency\":40,\"keepalive\":true,\"verify\":\"tail\",\"timeout_ms\":10000}\n"
+        );
+        let go = Go {
+            first: 8_812_345,
+            count: 2000,
+            lat_every: 4,
+        };
+        assert_eq!(
+            text(3, Command::Go(go)),
+            "{\"id\":3,\"cmd\":\"go\",\"first\":8812345,\"count\":2000,\"lat_every\":4}\n"
+        );
+        assert_eq!(text(4, Command::Bye), "{\"id\":4,\"cmd\":\"bye\"}\n");
+    }
+}

@@ -1,0 +1,283 @@
+//! Manifests: which clients there are, how their drivers are started, and what they need.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use super::Usage;
+
+/// One client, as written in `drivers/<language>/<name>.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The client's name: on the command line, in tables, in documents.
+    pub client: String,
+    /// The language of its users.
+    pub language: String,
+    /// Where people read about it.
+    pub homepage: String,
+    /// How the driver uses the client: `idiomatic` (as its README shows) or `tuned`.
+    pub approach: Approach,
+    /// Prints the client's version; doing so is the receipt that it can run.
+    pub version: Vec<String>,
+    /// Starts the driver, in the manifest's folder.
+    pub run: Vec<String>,
+    /// Commands that build the driver, in the manifest's folder; none for interpreted ones.
+    #[serde(default)]
+    pub build: Vec<Vec<String>>,
+    /// What must be there first.
+    #[serde(default)]
+    pub needs: Vec<Need>,
+    /// What the client can do, in words that scenarios select by.
+    pub can: Vec<String>,
+    /// Packages that bring the client.
+    #[serde(default)]
+    pub install: Install,
+    /// The folder of the manifest.
+    #[serde(skip)]
+    pub folder: PathBuf,
+}
+
+/// How a driver uses its client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Approach {
+    /// As the client's own documentation shows.
+    Idiomatic,
+    /// Set up for speed by someone who knows it well.
+    Tuned,
+}
+
+/// Something that must be installed before a client can run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Need {
+    /// A command that shows it.
+    pub run: Vec<String>,
+    /// Text that the command's output contains; empty means that success is enough.
+    #[serde(default, rename = "match")]
+    pub says: String,
+    /// The command that installs it.
+    pub hint: String,
+}
+
+/// Packages that bring a client, by package manager.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Install {
+    /// Debian packages.
+    #[serde(default)]
+    pub apt: Vec<String>,
+}
+
+impl Manifest {
+    /// The lab's own loader: `program` is this very command, which has a hidden verb for it.
+    pub fn raw(program: &Path) -> Manifest {
+        let program = program.to_string_lossy().into_owned();
+        Manifest {
+            client: super::RAW.to_string(),
+            language: "rust".to_string(),
+            homepage: String::new(),
+            approach: Approach::Tuned,
+            version: vec![program.clone(), "--version".to_string()],
+            run: vec![program, super::RAW.to_string()],
+            build: Vec::new(),
+            needs: Vec::new(),
+            can: vec!["http1".to_string(), "keep-alive".to_string()],
+            install: Install::default(),
+            folder: PathBuf::from("."),
+        }
+    }
+
+    /// Reads one manifest.
+    ///
+    /// # Errors
+    /// A sentence that names the file and the key.
+    pub fn load(path: &Path) -> Result<Manifest> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        let mut manifest: Manifest = toml::from_str(&text)
+            .with_context(|| format!("{} is not a client's manifest", path.display()))?;
+        for (key, command) in [("run", &manifest.run), ("version", &manifest.version)] {
+            if command.is_empty() {
+                bail!(
+                    "{}: {key} is empty; name the program to start",
+                    path.display()
+                );
+            }
+        }
+        manifest.folder = path.parent().unwrap_or(Path::new(".")).to_path_buf();
+        Ok(manifest)
+    }
+}
+
+/// All clients that the lab knows, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    clients: BTreeMap<String, Manifest>,
+}
+
+impl Catalogue {
+    /// Reads every `*.toml` in `folder` and one level below.
+    ///
+    /// # Errors
+    /// A sentence when a folder or manifest cannot be read, or when two manifests share a name.
+    pub fn load(folder: &Path) -> Result<Catalogue> {
+        let mut catalogue = Catalogue::default();
+        for path in manifests_in(folder)? {
+            let manifest = Manifest::load(&path)?;
+            let name = manifest.client.clone();
+            if let Some(other) = catalogue.clients.insert(name, manifest) {
+                bail!(
+                    "{}: the client {} has another manifest; names are unique",
+                    path.display(),
+                    other.client
+                );
+            }
+        }
+        if catalogue.clients.is_empty() {
+            bail!("{} holds no client's manifest", folder.display());
+        }
+        Ok(catalogue)
+    }
+
+    /// Every client, in the order of names.
+    pub fn all(&self) -> impl Iterator<Item = &Manifest> {
+        self.clients.values()
+    }
+
+    /// The client of that name.
+    ///
+    /// # Errors
+    /// [`Usage`] that names the nearest client, or all of them.
+    pub fn find(&self, name: &str) -> Result<&Manifest, Usage> {
+        self.clients.get(name).ok_or_else(|| {
+            let known: Vec<&str> = self.clients.keys().map(String::as_str).collect();
+            let nearest = known
+                .iter()
+                .min_by_key(|candidate| distance(candidate, name));
+            let guess = match nearest {
+                Some(candidate) if distance(candidate, name) <= 3 => {
+                    format!("did you mean {candidate}? ")
+                }
+                _ => String::new(),
+            };
+            Usage(format!(
+                "no client is called `{name}`; {guess}the clients are {} and raw",
+                known.join(", ")
+            ))
+        })
+    }
+}
+
+fn manifests_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for path in entries(folder)? {
+        if path.is_dir() {
+            found.extend(entries(&path)?);
+        } else {
+            found.push(path);
+        }
+    }
+    found.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "toml")
+    });
+    found.sort();
+    Ok(found)
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let listing =
+        std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    listing.map(|entry| Ok(entry?.path())).collect()
+}
+
+/// Levenshtein's distance: how many letters one must change.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, a) in left.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in right.iter().enumerate() {
+            let substituted = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = r#"
+        client = "net-http"
+        language = "ruby"
+        homepage = "https://example.com"
+        approach = "idiomatic"
+        version = ["ruby", "--version"]
+        run = ["ruby", "net_http.rb"]
+        can = ["http1"]
+    "#;
+
+    fn folder_with(manifests: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in manifests {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn finds_manifests_one_level_down_and_suggests_names() {
+        let folder = folder_with(&[("ruby/net_http.toml", WHOLE), ("ruby/kit.rb", "")]);
+        let catalogue = Catalogue::load(folder.path()).unwrap();
+        assert_eq!(
+            catalogue.find("net-http").unwrap().folder,
+            folder.path().join("ruby")
+        );
+        assert!(
+            catalogue
+                .find("nethttp")
+                .unwrap_err()
+                .0
+                .contains("did you mean net-http?")
+        );
+        let far = catalogue.find("curl").unwrap_err().0;
+        assert!(
+            far.contains("the clients are net-http and raw") && !far.contains("did you mean"),
+            "{far}"
+        );
+    }
+
+    #[test]
+    fn errors_name_file_and_key() {
+        let folder = folder_with(&[("a.toml", &WHOLE.replace("client =", "cleint ="))]);
+        let error = format!("{:#}", Catalogue::load(folder.path()).unwrap_err());
+        assert!(
+            error.contains("a.toml") && error.contains("cleint"),
+            "{error}"
+        );
+
+        let folder = folder_with(&[("a.toml", &WHOLE.replace(r#"["ruby", "net_http.rb"]"#, "[]"))]);
+        let error = format!("{:#}", Catalogue::load(folder.path()).unwrap_err());
+        assert!(error.contains("a.toml: run is empty"), "{error}");
+    }
+
+    #[test]
+    fn refuses_two_manifests_of_one_name() {
+        let folder = folder_with(&[("a.toml", WHOLE), ("b.toml", WHOLE)]);
+        let error = format!("{:#}", Catalogue::load(folder.path()).unwrap_err());
+        assert!(
+            error.contains("b.toml") && error.contains("names are unique"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,17 @@
+//! What is asked: a checked sweep, the defaults of its scenario, and the clients that can take part.
+
+mod duration;
+mod manifest;
+mod root;
+mod scenario;
+mod sweep;
+mod target;
+mod usage;
+
+pub use duration::parse_duration;
+pub use manifest::{Approach, Catalogue, Install, Manifest, Need};
+pub use root::project_root;
+pub use scenario::SweepScenario;
+pub use sweep::{RAW, Sweep, SweepRequest};
+pub use target::Target;
+pub use usage::Usage;

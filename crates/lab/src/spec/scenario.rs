@@ -1,0 +1,42 @@
+//! The scenario of a sweep: what is measured when the command line does not say otherwise.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use hecaton_origin::Delay;
+use serde::Deserialize;
+
+/// `scenarios/bench/sweep.toml`. Every key is required: defaults live in that file alone.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepScenario {
+    /// Clients to measure; the raw loader always joins them.
+    pub clients: Vec<String>,
+    /// Requests to keep in flight, one cell each.
+    pub concurrency: Vec<usize>,
+    /// Sizes of the answer's body.
+    pub body_bytes: Vec<usize>,
+    /// How long the origin waits before each answer.
+    pub delay: Delay,
+    /// Measured rounds of every cell, one in each block.
+    pub rounds: u32,
+    /// Processes of every client, one after another; the blocks are shared out among them.
+    pub launches: u32,
+    /// How long one round should last, in seconds; the number of requests follows from it.
+    pub round_seconds: f64,
+    /// Unmeasured work of every new process before its first round, in seconds; 0 means none.
+    pub warm_up_seconds: f64,
+}
+
+impl SweepScenario {
+    /// Reads the scenario from the project's folder.
+    ///
+    /// # Errors
+    /// A sentence that names the file and, for a wrong value, the key.
+    pub fn load(root: &Path) -> Result<SweepScenario> {
+        let path = root.join("scenarios/bench/sweep.toml");
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        toml::from_str(&text).with_context(|| format!("{} is not a sweep scenario", path.display()))
+    }
+}

@@ -1,0 +1,280 @@
+//! A sweep, checked: everything that the plan needs to know, and nothing that could still be wrong.
+
+use std::time::Duration;
+
+use hecaton_origin::Delay;
+
+use super::{Catalogue, Manifest, SweepScenario, Target, Usage};
+
+/// Name of the lab's own loader, which takes part in every run as the ceiling.
+pub const RAW: &str = "raw";
+
+/// Fewest bytes of a body: the token takes them all.
+const SMALLEST_BODY: usize = 8;
+
+/// Most bytes of a body: the origin keeps one copy in memory, and so does every client for each request.
+const LARGEST_BODY: usize = 64 << 20;
+
+/// What a user asked for; whatever is absent comes from the scenario.
+#[derive(Clone, Debug, Default)]
+pub struct SweepRequest {
+    /// Names of clients; empty means those of the scenario.
+    pub clients: Vec<String>,
+    /// Requests in flight; empty means those of the scenario.
+    pub concurrency: Vec<usize>,
+    /// Sizes of bodies; empty means those of the scenario.
+    pub body_bytes: Vec<usize>,
+    /// The origin's delay.
+    pub delay: Option<Delay>,
+    /// Rounds of every cell.
+    pub rounds: Option<u32>,
+    /// Length of a round.
+    pub round_time: Option<Duration>,
+    /// Seed of the order and of the delays.
+    pub seed: Option<u64>,
+    /// A server other than the lab's origin.
+    pub foreign: Option<Target>,
+}
+
+/// One sweep.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// The clients, without the raw loader.
+    pub clients: Vec<Manifest>,
+    /// Requests in flight, ascending, each once.
+    pub concurrency: Vec<usize>,
+    /// Sizes of bodies, ascending, each once; a single 0 when the server is not ours.
+    pub body_bytes: Vec<usize>,
+    /// The origin's delay; none when the server is not ours.
+    pub delay: Delay,
+    /// Rounds of every cell, which is also the number of blocks.
+    pub rounds: u32,
+    /// Processes of every client, at most one for each block.
+    pub launches: u32,
+    /// How long a round should last.
+    pub round_time: Duration,
+    /// Unmeasured work of a new process.
+    pub warm_up: Duration,
+    /// Seed of the order and of the delays.
+    pub seed: u64,
+    /// Where requests go.
+    pub target: Target,
+}
+
+impl Sweep {
+    /// Fills what was not asked from the scenario, and checks the whole.
+    ///
+    /// # Errors
+    /// [`Usage`], one sentence with what to do.
+    pub fn new(
+        request: SweepRequest,
+        scenario: &SweepScenario,
+        catalogue: &Catalogue,
+    ) -> Result<Sweep, Usage> {
+        let names = or_default(request.clients, &scenario.clients);
+        let target = request.foreign.unwrap_or(Target::Origin);
+        let rounds = request.rounds.unwrap_or(scenario.rounds);
+        if rounds == 0 {
+            return Err(Usage(
+                "0 rounds measure nothing; ask for at least one, better six".into(),
+            ));
+        }
+        let concurrency = ascending(or_default(request.concurrency, &scenario.concurrency));
+        check_concurrency(&concurrency, &target)?;
+        let (body_bytes, delay) = match target {
+            Target::Origin => (
+                checked_bodies(or_default(request.body_bytes, &scenario.body_bytes))?,
+                request.delay.unwrap_or(scenario.delay),
+            ),
+            Target::Foreign { .. } => (vec![0], Delay::None),
+        };
+        Ok(Sweep {
+            clients: find_clients(&names, catalogue)?,
+            concurrency,
+            body_bytes,
+            delay,
+            rounds,
+            launches: scenario.launches.clamp(1, rounds),
+            round_time: request
+                .round_time
+                .unwrap_or(Duration::from_secs_f64(scenario.round_seconds)),
+            warm_up: Duration::from_secs_f64(scenario.warm_up_seconds),
+            seed: request.seed.unwrap_or_else(rand::random),
+            target,
+        })
+    }
+
+    /// Names of all that are measured, the raw loader included.
+    pub fn client_names(&self) -> Vec<String> {
+        let clients = self.clients.iter().map(|manifest| manifest.client.clone());
+        clients.chain([RAW.to_string()]).collect()
+    }
+
+    /// Most requests in flight in any cell.
+    pub fn highest_concurrency(&self) -> usize {
+        self.concurrency.last().copied().unwrap_or(1)
+    }
+}
+
+fn or_default<T: Clone>(asked: Vec<T>, default: &[T]) -> Vec<T> {
+    if asked.is_empty() {
+        default.to_vec()
+    } else {
+        asked
+    }
+}
+
+fn ascending(mut values: Vec<usize>) -> Vec<usize> {
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+fn find_clients(names: &[String], catalogue: &Catalogue) -> Result<Vec<Manifest>, Usage> {
+    let mut clients: Vec<Manifest> = Vec::new();
+    for name in names {
+        if name != RAW && !clients.iter().any(|known| known.client == *name) {
+            clients.push(catalogue.find(name)?.clone());
+        }
+    }
+    Ok(clients)
+}
+
+fn check_concurrency(concurrency: &[usize], target: &Target) -> Result<(), Usage> {
+    if concurrency.first() == Some(&0) {
+        return Err(Usage("concurrency 0 sends nothing; the lowest is 1".into()));
+    }
+    let highest = concurrency.last().copied().unwrap_or(1) as u64;
+    if let Target::Foreign { requests, .. } = target
+        && *requests < highest
+    {
+        return Err(Usage(format!(
+            "{requests} requests cannot keep {highest} in flight; ask for more REQUESTS or a lower --concurrency"
+        )));
+    }
+    Ok(())
+}
+
+fn checked_bodies(body_bytes: Vec<usize>) -> Result<Vec<usize>, Usage> {
+    for &bytes in &body_bytes {
+        if bytes < SMALLEST_BODY {
+            return Err(Usage(format!(
+                "a body of {bytes} bytes has no room for the token; {SMALLEST_BODY} are needed"
+            )));
+        }
+        if bytes > LARGEST_BODY {
+            return Err(Usage(format!(
+                "a body of {bytes} bytes is too large; at most {LARGEST_BODY} can be asked"
+            )));
+        }
+    }
+    Ok(ascending(body_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario() -> SweepScenario {
+        SweepScenario {
+            clients: vec![],
+            concurrency: vec![1, 10],
+            body_bytes: vec![133],
+            delay: Delay::None,
+            rounds: 6,
+            launches: 3,
+            round_seconds: 0.2,
+            warm_up_seconds: 0.0,
+        }
+    }
+
+    fn build(request: SweepRequest) -> Result<Sweep, Usage> {
+        Sweep::new(request, &scenario(), &Catalogue::default())
+    }
+
+    fn foreign(requests: u64) -> Option<Target> {
+        Some(Target::Foreign {
+            method: "GET".into(),
+            url: "http://127.0.0.1/".into(),
+            requests,
+        })
+    }
+
+    #[test]
+    fn what_was_asked_wins_over_the_scenario() {
+        let sweep = build(SweepRequest {
+            concurrency: vec![40, 1, 40],
+            rounds: Some(2),
+            seed: Some(7),
+            ..SweepRequest::default()
+        })
+        .unwrap();
+        assert_eq!(sweep.concurrency, [1, 40]);
+        assert_eq!(sweep.body_bytes, [133]);
+        assert_eq!((sweep.rounds, sweep.launches, sweep.seed), (2, 2, 7));
+        assert_eq!(sweep.client_names(), [RAW]);
+    }
+
+    #[test]
+    fn a_foreign_server_has_no_body_size_and_no_delay() {
+        let sweep = build(SweepRequest {
+            foreign: foreign(500),
+            ..SweepRequest::default()
+        })
+        .unwrap();
+        assert_eq!(sweep.body_bytes, [0]);
+        assert!(matches!(sweep.delay, Delay::None));
+    }
+
+    #[test]
+    fn refuses_with_a_sentence() {
+        let cases = [
+            (
+                SweepRequest {
+                    concurrency: vec![0, 5],
+                    ..Default::default()
+                },
+                "concurrency 0",
+            ),
+            (
+                SweepRequest {
+                    body_bytes: vec![7],
+                    ..Default::default()
+                },
+                "no room for the token",
+            ),
+            (
+                SweepRequest {
+                    body_bytes: vec![1 << 40],
+                    ..Default::default()
+                },
+                "too large",
+            ),
+            (
+                SweepRequest {
+                    rounds: Some(0),
+                    ..Default::default()
+                },
+                "0 rounds",
+            ),
+            (
+                SweepRequest {
+                    clients: vec!["nobody".into()],
+                    ..Default::default()
+                },
+                "no client is called",
+            ),
+            (
+                SweepRequest {
+                    foreign: foreign(9),
+                    ..Default::default()
+                },
+                "9 requests cannot keep 10 in flight",
+            ),
+        ];
+        for (request, words) in cases {
+            let error = build(request).unwrap_err();
+            assert!(error.0.contains(words), "{error}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Where requests go: the lab's own origin, or a server that the lab knows nothing about.
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+use url::{Host, Url};
+
+use super::Usage;
+
+/// The server under the clients.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Target {
+    /// The lab's origin, whose ledger decides.
+    Origin,
+    /// Someone else's server: no ledger, so nothing of what drivers claim can be verified.
+    Foreign {
+        /// Method of every request, upper case.
+        method: String,
+        /// Requested as it is, every time.
+        url: String,
+        /// Requests of one round.
+        requests: u64,
+    },
+}
+
+impl Target {
+    /// Checks a foreign target.
+    ///
+    /// # Errors
+    /// [`Usage`] when the URL is not absolute http or https, when there is nothing to send, or when the host is
+    /// not this machine and nobody said `owned`.
+    pub fn foreign(method: &str, url: &str, requests: u64, owned: bool) -> Result<Target, Usage> {
+        let method = method.to_ascii_uppercase();
+        if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
+            return Err(Usage(format!(
+                "`{method}` is not an HTTP method; write GET, HEAD, POST, …"
+            )));
+        }
+        let parsed = Url::parse(url).map_err(|error| {
+            Usage(format!(
+                "`{url}` is not a URL ({error}); write it whole, as in http://127.0.0.1:8080/path"
+            ))
+        })?;
+        if !matches!(parsed.scheme(), "http" | "https") || parsed.host().is_none() {
+            return Err(Usage(format!(
+                "`{url}` is neither http nor https; write it as in http://127.0.0.1:8080/path"
+            )));
+        }
+        if requests == 0 {
+            return Err(Usage(
+                "REQUESTS is 0; ask for at least one request per round".into(),
+            ));
+        }
+        if !owned && !is_loopback(&parsed) {
+            return Err(Usage(format!(
+                "{} is not this machine, and a sweep sends it as many requests as it can; add --i-own-this-host if \
+                 you may do that",
+                parsed.host_str().unwrap_or_default()
+            )));
+        }
+        Ok(Target::Foreign {
+            method,
+            url: parsed.into(),
+            requests,
+        })
+    }
+
+    /// Whether the requests go to the lab's own origin.
+    pub fn is_origin(&self) -> bool {
+        matches!(self, Target::Origin)
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => IpAddr::V4(address).is_loopback(),
+        Some(Host::Ipv6(address)) => IpAddr::V6(address).is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(method: &str, url: &str, requests: u64) -> String {
+        Target::foreign(method, url, requests, false).unwrap_err().0
+    }
+
+    #[test]
+    fn takes_this_machine_and_owned_hosts() {
+        for url in [
+            "http://127.0.0.1:80/",
+            "http://localhost:3000/x",
+            "http://[::1]:80/",
+            "http://127.9.9.9/",
+        ] {
+            assert!(Target::foreign("get", url, 1, false).is_ok(), "{url}");
+        }
+        let target = Target::foreign("get", "http://example.com/a b", 5, true).unwrap();
+        let expected = Target::Foreign {
+            method: "GET".into(),
+            url: "http://example.com/a%20b".into(),
+            requests: 5,
+        };
+        assert_eq!(target, expected);
+    }
+
+    #[test]
+    fn refuses_strangers_and_nonsense() {
+        assert!(refusal("GET", "http://example.com/", 1).contains("--i-own-this-host"));
+        assert!(refusal("GET", "http://127.0.0.1.example.com/", 1).contains("--i-own-this-host"));
+        assert!(refusal("GET", "ftp://127.0.0.1/", 1).contains("neither http nor https"));
+        assert!(refusal("GET", "localhost:80", 1).contains("neither http nor https"));
+        assert!(refusal("GET", "/path", 1).contains("not a URL"));
+        assert!(refusal("G T", "http://127.0.0.1/", 1).contains("not an HTTP method"));
+        assert!(refusal("GET", "http://127.0.0.1/", 0).contains("REQUESTS"));
+    }
+}

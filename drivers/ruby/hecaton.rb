@@ -1,0 +1,38 @@
+# Hecaton: one batch a round that refills itself, each finished request queueing the next.
+require_relative "../../ruby/lib/hecaton"
+require_relative "kit"
+
+class HecatonDriver
+  def initialize(job)
+    @job = job
+    @method = job.method
+    @headers = job.headers
+    @client = Hecaton::Client.new(timeout: job.timeout) # its pool outlives the batches
+  end
+
+  def go(round)
+    @client.batch(concurrency: @job.concurrency) do |batch|
+      @job.concurrency.times { send_next(round, batch) }
+    end
+  end
+
+  def close = @client.close
+
+  private
+
+  def send_next(round, batch)
+    url, taken = round.take
+    return unless url
+    batch.request(@method, url, headers: @headers).on_complete do |outcome|
+      if (response = outcome.response)
+        round.done(response.status, response.body, taken)
+      else
+        round.failed(outcome.error.class)
+      end
+      send_next(round, batch)
+    end
+  end
+end
+
+Kit.run(HecatonDriver, name: "hecaton-ruby", version: Hecaton::VERSION, engine: "hecaton on hyper", models: ["batch"],
+                       max_concurrency: 10_000)

@@ -1,0 +1,95 @@
+# The harness's side of every Ruby driver: answers commands, hands out requests, verifies and counts answers.
+require "json"
+
+module Kit
+  METHODS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS].freeze
+  HELLO = { proto: 1, runtime: "#{RUBY_ENGINE} #{RUBY_ENGINE_VERSION}", http: ["1.1"], tls: false, keepalive: [true],
+            retries: "off", cores: 1, verify: %w[tail json none], methods: METHODS }.freeze
+
+  # What `prepare` asked for.
+  Job = Struct.new(:method, :url, :append_id, :concurrency, :keepalive, :verify, :timeout_ms, keyword_init: true) do
+    def timeout = timeout_ms / 1000.0
+    def headers = verify == "json" ? { "Accept" => "application/json" } : {}
+  end
+
+  # One `go`. Threads that share it take turns by a lock of their own.
+  class Round
+    def initialize(job, first:, count:, lat_every:, **)
+      @url, @append_id, @verify = job.url, job.append_id, job.verify
+      @next, @end, @every, @untimed = first, first + count, lat_every, 0
+      @done = @bytes = @sum = 0
+      @errors, @latencies = Hash.new(0), []
+    end
+
+    # The next URL, with the moment at which it was taken if it is to be timed; nil when all are taken.
+    def take
+      return if (id = @next) == @end
+      @next = id + 1
+      url = @append_id ? "#{@url}#{id}" : @url
+      return url if (@untimed -= 1) >= 0
+      @untimed = @every - 1
+      [url, now]
+    end
+
+    # Counts an answer whose body has been read.
+    def done(status, body, taken = nil)
+      return failed("status #{status}") unless status / 100 == 2
+      @sum += token(body) unless @verify == "none"
+      @bytes += body.bytesize
+      @done += 1
+      @latencies << ((now - taken) * 1e6).round if taken
+    rescue JSON::ParserError, NoMethodError
+      failed("no token")
+    end
+
+    # Counts a request that failed.
+    def failed(kind) = @errors[kind.to_s] += 1
+
+    def answer
+      { done: @done, errors: @errors.values.sum, errors_by: @errors, bytes: @bytes, sum: @sum & 0xffffffff,
+        lat_us: @latencies }
+    end
+
+    private
+
+    def token(body) = (@verify == "json" ? JSON.parse(body)["token"] : body.byteslice(-8, 8)).hex
+    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  end
+
+  # Answers commands until `bye` or the end of the input. `driver.new(job)` gets ready, its `go(round)` sends all
+  # of a round, its `close` (if there is one) lets go of what it holds.
+  def self.run(driver, **about)
+    out = $stdout.dup
+    $stdout.reopen($stderr) # what a library prints must not stand between the answers
+    $stdin.each_line do |line|
+      ask = JSON.parse(line, symbolize_names: true)
+      answer = begin
+        { ok: true, **answer_to(ask, driver, about) }
+      rescue NotImplementedError => error then { ok: false, error: "unsupported", what: error.message }
+      rescue StandardError => error then { ok: false, error: "failed", what: "#{error.class}: #{error.message}" }
+      end
+      out.puts(JSON.generate({ id: ask[:id], **answer }))
+      out.flush
+      break if ask[:cmd] == "bye"
+    end
+  rescue Interrupt, SignalException
+    exit
+  end
+
+  def self.answer_to(ask, driver, about)
+    case ask[:cmd]
+    when "hello" then { **HELLO, **about }
+    when "prepare"
+      raise NotImplementedError, "keepalive=false" unless ask[:keepalive]
+      @driver.close if @driver.respond_to?(:close)
+      @driver = nil
+      GC.start # old connections close now, and every round starts from a clean heap
+      @job = Job.new(**ask.slice(*Job.members))
+      @driver = driver.new(@job)
+      {}
+    when "go" then Round.new(@job, **ask.except(:id, :cmd)).tap { |round| @driver.go(round) }.answer
+    when "bye" then {}
+    else raise NotImplementedError, "cmd=#{ask[:cmd]}"
+    end
+  end
+end

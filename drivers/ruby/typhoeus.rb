@@ -1,0 +1,32 @@
+# Typhoeus: one Hydra that refills itself, each finished request queueing the next.
+require "typhoeus"
+require_relative "kit"
+
+class TyphoeusDriver
+  def initialize(job)
+    @job = job
+    @hydra = Typhoeus::Hydra.new(max_concurrency: job.concurrency) # kept, and its connections with it
+    @options = { method: job.method.downcase.to_sym, headers: job.headers, timeout_ms: job.timeout_ms }
+  end
+
+  def go(round)
+    @job.concurrency.times { send_next(round) }
+    @hydra.run
+  end
+
+  private
+
+  def send_next(round)
+    url, taken = round.take
+    return unless url
+    request = Typhoeus::Request.new(url, @options)
+    request.on_complete do |response|
+      response.code.zero? ? round.failed(response.return_code) : round.done(response.code, response.body, taken)
+      send_next(round)
+    end
+    @hydra.queue(request)
+  end
+end
+
+Kit.run(TyphoeusDriver, name: "typhoeus", version: Typhoeus::VERSION, engine: Ethon::Curl.version[/libcurl\S+/],
+                        models: ["callbacks"], max_concurrency: 1000) # select() in Ethon ends at 1024 descriptors
