@@ -52,6 +52,13 @@ impl<T: Send + 'static> Batch<T> {
         self.len() == 0
     }
 
+    /// Gives up everything: closes the connections of what is in flight, and returns the tags of
+    /// what had not been started.
+    pub fn clear(&mut self) -> Vec<T> {
+        self.in_flight = FuturesUnordered::new();
+        self.waiting.drain(..).map(|(tag, _)| tag).collect()
+    }
+
     /// Waits until at least one request has ended, and adds all that have to `outcomes`.
     /// Returns at once when the batch is empty.
     pub async fn wait(&mut self, outcomes: &mut Vec<(T, Outcome)>) {

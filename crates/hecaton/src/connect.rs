@@ -82,11 +82,11 @@ async fn handshake(stream: TcpStream, id: u64) -> Result<Connection, Failure> {
     stream
         .set_nodelay(true)
         .map_err(|error| broken(error.to_string()))?;
-    let socket = Socket::new(stream);
-    let (sender, driver) = http1::handshake(TokioIo::new(socket.clone()))
+    let (socket, watch) = Socket::new(stream);
+    let (sender, driver) = http1::handshake(TokioIo::new(socket))
         .await
         .map_err(|error| broken(error.to_string()))?;
-    Ok(Connection::new(id, sender, driver, socket))
+    Ok(Connection::new(id, sender, driver, watch))
 }
 
 fn refused(origin: &Origin, error: &io::Error) -> Failure {

@@ -17,6 +17,10 @@ use crate::attempt::Attempt;
 use crate::error::{Failure, Kind, Phase};
 use crate::pool::Connection;
 
+/// How many pieces of one body are read before others have their turn; a piece is what one read
+/// brings, some 8 to 400 KiB.
+const PIECES_PER_TURN: u32 = 8;
+
 pub(crate) struct Answer {
     pub status: u16,
     pub headers: HeaderMap,
@@ -75,13 +79,13 @@ async fn head(
     request: http::Request<Bytes>,
     attempt: &mut Attempt,
 ) -> Result<http::Response<Incoming>, Broken> {
-    let before = connection.socket.written();
+    let before = connection.watch.written();
     let begun = Instant::now();
     let mut written_at = None;
     let mut response = pin!(connection.sender.send_request(request.map(Full::new)));
     let result = poll_fn(|cx| {
         connection.drive(cx);
-        if written_at.is_none() && connection.socket.written() > before {
+        if written_at.is_none() && connection.watch.written() > before {
             written_at = Some(Instant::now());
             attempt.sent = true;
             attempt.phase = Phase::FirstByte;
@@ -114,7 +118,12 @@ async fn read(
         return Err(too_large(max_body));
     }
     let mut gathered = Gathered::default();
+    let mut pieces = 0_u32;
     loop {
+        pieces = pieces.wrapping_add(1);
+        if pieces % PIECES_PER_TURN == 0 {
+            give_way().await;
+        }
         let frame = poll_fn(|cx| {
             // First the socket, then what it brought: the body only passes on what the driver read.
             if let Poll::Ready(frame) = Pin::new(&mut body).poll_frame(cx) {
@@ -139,6 +148,19 @@ async fn read(
             return Err(too_large(max_body));
         }
     }
+}
+
+/// Lets the other requests have a turn.
+async fn give_way() {
+    let mut given = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut given, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
 }
 
 /// The pieces of a body; the usual single piece is passed on without a copy.

@@ -17,7 +17,7 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 
 use crate::request::Origin;
-use crate::socket::Socket;
+use crate::socket::{Socket, Watch};
 
 /// How long a connection may have been idle and still be trusted without asking the kernel. A busy
 /// batch takes a connection back within microseconds, and then one system call a request counts.
@@ -32,18 +32,18 @@ pub(crate) struct Connection {
     pub sender: Sender,
     driver: Driver,
     closed: bool,
-    pub socket: Socket,
+    pub watch: Watch,
     idle_since: Instant,
 }
 
 impl Connection {
-    pub fn new(id: u64, sender: Sender, driver: Driver, socket: Socket) -> Connection {
+    pub fn new(id: u64, sender: Sender, driver: Driver, watch: Watch) -> Connection {
         Connection {
             id,
             sender,
             driver,
             closed: false,
-            socket,
+            watch,
             idle_since: Instant::now(),
         }
     }
@@ -55,7 +55,11 @@ impl Connection {
 
     /// Whether another request may be sent, now that the last answer has been read.
     pub fn is_ready(&mut self, cx: &mut Context<'_>) -> bool {
-        self.drive(cx);
+        // Usually the driver has come round to wanting the next request while it read the body; to
+        // drive it for nothing would cost a system call.
+        if !self.sender.is_ready() {
+            self.drive(cx);
+        }
         !self.closed && matches!(self.sender.poll_ready(cx), Poll::Ready(Ok(())))
     }
 }
@@ -78,7 +82,7 @@ impl Pool {
         let connections = idle.get_mut(origin)?;
         while let Some(connection) = connections.pop() {
             let age = connection.idle_since.elapsed();
-            if age < TRUSTED || (age < idle_timeout && !connection.socket.is_readable()) {
+            if age < TRUSTED || (age < idle_timeout && !connection.watch.is_readable()) {
                 return Some(connection);
             }
         }

@@ -8,6 +8,7 @@
 use std::io;
 
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::coop::unconstrained;
 
 /// A reactor for threads to wait on; share it by reference, any number of threads may wait at once.
 pub struct Reactor(Runtime);
@@ -25,7 +26,12 @@ impl Reactor {
     }
 
     /// Waits on the calling thread until `future` is ready. Must not be called from within a future.
+    ///
+    /// Requests of a batch live on between two waits, and so must their wake-ups. tokio defers those
+    /// of its cooperative budget to the end of a turn, and forgets them when the wait ends first:
+    /// hence `unconstrained`. What might run on for too long (a body that is always ready) yields by
+    /// itself.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.0.block_on(future)
+        self.0.block_on(unconstrained(future))
     }
 }

@@ -1,107 +1,104 @@
-//! A TCP stream shared with its owner, who can ask how much was written and whether the peer hung up.
+//! A TCP stream whose owner can ask how much was written and whether the peer hung up.
 
 use std::io;
-use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, RawFd};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
-use socket2::SockRef;
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Both halves of one socket: hyper reads and writes through a clone while the pool keeps another.
-#[derive(Clone)]
-pub(crate) struct Socket(Arc<Inner>);
-
-struct Inner {
+/// The stream itself; hyper gets it, and keeps it for as long as the connection lives.
+pub(crate) struct Socket {
     stream: TcpStream,
-    written: AtomicU64,
+    written: Arc<AtomicU64>,
+}
+
+/// What the connection can still ask of the stream that hyper has.
+pub(crate) struct Watch {
+    fd: RawFd,
+    written: Arc<AtomicU64>,
 }
 
 impl Socket {
-    pub fn new(stream: TcpStream) -> Socket {
-        Socket(Arc::new(Inner {
-            stream,
-            written: AtomicU64::new(0),
-        }))
+    /// The stream, and a watch on it that must not outlive it.
+    pub fn new(stream: TcpStream) -> (Socket, Watch) {
+        let written = Arc::new(AtomicU64::new(0));
+        let watch = Watch {
+            fd: stream.as_raw_fd(),
+            written: written.clone(),
+        };
+        (Socket { stream, written }, watch)
     }
 
+    fn count(&self, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(count)) = result {
+            self.written.fetch_add(count as u64, Ordering::Relaxed);
+        }
+        result
+    }
+}
+
+impl Watch {
     /// Bytes written so far.
     pub fn written(&self) -> u64 {
-        self.0.written.load(Ordering::Relaxed)
+        self.written.load(Ordering::Relaxed)
     }
 
     /// Whether there is anything to read, be it the end of the stream. On an idle connection that
     /// means it can not be used. Asks the kernel itself: the reactor may not have run for a while.
     pub fn is_readable(&self) -> bool {
-        let mut byte = [MaybeUninit::uninit()];
-        !matches!(SockRef::from(&self.0.stream).peek(&mut byte),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock)
-    }
-
-    fn poll_written(
-        &self,
-        cx: &mut Context<'_>,
-        write: impl Fn(&TcpStream) -> io::Result<usize>,
-    ) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.0.stream.poll_write_ready(cx))?;
-            match write(&self.0.stream) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Poll::Ready(Err(error)),
-                Ok(count) => {
-                    self.0.written.fetch_add(count as u64, Ordering::Relaxed);
-                    return Poll::Ready(Ok(count));
-                }
-            }
-        }
+        let peeked = recv(
+            self.fd,
+            &mut [0],
+            MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT,
+        );
+        peeked != Err(Errno::EAGAIN)
     }
 }
 
 impl AsyncRead for Socket {
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        loop {
-            ready!(self.0.stream.poll_read_ready(cx))?;
-            match self.0.stream.try_read_buf(buf) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result.map(drop)),
-            }
-        }
+        Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
 
 impl AsyncWrite for Socket {
     fn poll_write(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.poll_written(cx, |stream| stream.try_write(bytes))
+        let result = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.count(result)
     }
 
     fn poll_write_vectored(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.poll_written(cx, |stream| stream.try_write_vectored(slices))
+        let result = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.count(result)
     }
 
     fn is_write_vectored(&self) -> bool {
-        true
+        self.stream.is_write_vectored()
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(SockRef::from(&self.0.stream).shutdown(std::net::Shutdown::Write))
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

@@ -48,8 +48,9 @@ impl Batch {
         timeout: Option<f64>,
     ) -> Result<(), Error> {
         let request = request::build(ruby, method, url, headers, body, timeout)?;
-        let mut guard = this.lock(ruby)?;
-        local(ruby, &mut guard)?.batch.push(tag, request);
+        if let Some(inner) = this.lock(ruby)?.anywhere() {
+            inner.batch.push(tag, request);
+        }
         Ok(())
     }
 

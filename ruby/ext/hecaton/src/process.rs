@@ -20,6 +20,12 @@ impl<T> ProcessLocal<T> {
         }
     }
 
+    /// The value in whatever process: for what touches memory alone, and so often that asking for
+    /// the process each time (a system call) would show.
+    pub fn anywhere(&mut self) -> Option<&mut T> {
+        self.value.as_mut()
+    }
+
     /// The value, or none in a process that is not its own.
     pub fn get(&mut self) -> Option<&mut T> {
         if self.pid == process::id() {
