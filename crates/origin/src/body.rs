@@ -34,18 +34,17 @@ enum State {
 pub(crate) type Refusal = u16;
 
 impl Body {
-    pub(crate) fn new(framing: Framing, keep: bool) -> Result<Body, Refusal> {
+    pub(crate) fn new(framing: Framing, keep: bool) -> Body {
         let state = match framing {
             Framing::None => State::Done,
-            Framing::Length(length) if length > MAX_BODY => return Err(413),
             Framing::Length(length) => State::Length(length),
             Framing::Chunked => State::Size,
         };
-        Ok(Body {
+        Body {
             state,
             kept: keep.then(Vec::new),
             received: 0,
-        })
+        }
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -61,11 +60,13 @@ impl Body {
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
         let mut used = 0;
         while !self.is_done() {
-            let step = self.step(&bytes[used..])?;
-            if step == 0 {
-                break;
+            match self.step(&bytes[used..]) {
+                Ok(0) => break,
+                Ok(step) => used += step,
+                // What came before the error counts; the error comes again.
+                Err(_) if used > 0 => break,
+                Err(refusal) => return Err(refusal),
             }
-            used += step;
         }
         Ok(used)
     }
@@ -73,6 +74,7 @@ impl Body {
     fn step(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
         match self.state {
             State::Done => Ok(0),
+            State::Length(missing) if missing > MAX_BODY => Err(413),
             State::Length(missing) => {
                 let taken = self.take(bytes, missing);
                 let rest = missing - taken as u64;
@@ -162,13 +164,21 @@ mod tests {
     use super::*;
 
     fn read(framing: Framing, bytes: &[u8]) -> Result<(Body, usize), Refusal> {
-        let mut body = Body::new(framing, true)?;
+        let mut body = Body::new(framing, true);
         let used = body.feed(bytes)?;
         Ok((body, used))
     }
 
     fn refusal(framing: Framing, bytes: &[u8]) -> Refusal {
-        read(framing, bytes).expect_err("a body that cannot be read")
+        let mut body = Body::new(framing, true);
+        let mut used = 0;
+        for _ in 0..bytes.len() + 1 {
+            match body.feed(&bytes[used..]) {
+                Ok(more) => used += more,
+                Err(refusal) => return refusal,
+            }
+        }
+        panic!("a body that can be read: {body:?}");
     }
 
     #[test]

@@ -57,6 +57,13 @@ impl Held {
         }
     }
 
+    /// The answer to what cannot be read as a request; the connection ends with it.
+    pub(crate) fn refusal(status: u16, receipt: Option<Receipt>) -> Held {
+        let receipt = receipt.map(|receipt| receipt.planned_at(None));
+        let answer = Answer::Small(Small::status(status, false));
+        Held::new(receipt, Hold::Nothing, answer, After::Close)
+    }
+
     pub(crate) fn is_ready(&self, hub: &Hub, now: Instant) -> bool {
         match self.hold {
             Hold::Nothing => true,
@@ -74,6 +81,14 @@ impl Held {
             Hold::Nothing => {}
             Hold::Until(at) => hub.timer.wake_at(at, waker.clone()),
             Hold::Gate(_) => hub.gate.wake_on_release(waker.clone()),
+        }
+    }
+
+    /// The stream and its receipt, when it is one.
+    pub(crate) fn into_stream(self) -> Option<(Stream, Option<Receipt>)> {
+        match self.answer {
+            Answer::Stream(stream) => Some((stream, self.receipt)),
+            _ => None,
         }
     }
 
@@ -100,11 +115,6 @@ impl Small {
     /// A status with its reason as body.
     pub(crate) fn status(status: u16, is_head: bool) -> Small {
         Small::text(status, format!("{status} {}\n", reason(status)), is_head)
-    }
-
-    /// The answer to what cannot be read as a request.
-    pub(crate) fn refusal(status: u16) -> Small {
-        Small::status(status, false)
     }
 
     /// Appends the answer; returns the bytes of its body.

@@ -3,12 +3,15 @@
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
+use std::time::Instant;
 
 use crate::date::Date;
 use crate::gate::Gate;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Marks, Receipt};
 use crate::options::{Options, RoundSpec};
 use crate::page::Page;
+use crate::request::Request;
+use crate::route::Route;
 use crate::script::Script;
 use crate::summary::Summary;
 use crate::timer::Timer;
@@ -51,9 +54,26 @@ impl Hub {
         self.script.borrow().clone()
     }
 
-    /// The hash of an id in the present round; its lower half is the token.
-    pub(crate) fn hash(&self, id: u64) -> u64 {
-        self.key.hash(self.script.borrow().nonce, id)
+    /// Writes a request into the ledger when its head (of `length` bytes) has been read, and finds
+    /// the hash of its id, 0 when it has none. Requests for `/ledger` are not written down.
+    pub(crate) fn witness(
+        &self,
+        request: &Request,
+        marks: &mut Marks,
+        length: usize,
+        now: Instant,
+    ) -> (Option<Receipt>, u64) {
+        let mut ledger = self.ledger.borrow_mut();
+        let (receipt, hash) = match request.route {
+            Route::Ledger => return (None, 0),
+            Route::Item(id) => {
+                let hash = self.key.hash(self.script.borrow().nonce, id);
+                (ledger.item(id, hash as u32, marks, now), hash)
+            }
+            _ => (ledger.other(marks, now), 0),
+        };
+        ledger.read(length);
+        (Some(receipt), hash)
     }
 
     /// The number of a new connection, from 1.

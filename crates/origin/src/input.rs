@@ -62,6 +62,16 @@ impl Input {
         Poll::Ready(Ok(count))
     }
 
+    /// Takes bytes as if they had been read; returns how many found room.
+    #[cfg(test)]
+    pub(crate) fn fill(&mut self, bytes: &[u8]) -> usize {
+        self.make_room();
+        let count = bytes.len().min(self.buffer.len() - self.end);
+        self.buffer[self.end..self.end + count].copy_from_slice(&bytes[..count]);
+        self.end += count;
+        count
+    }
+
     fn make_room(&mut self) {
         if self.end < self.buffer.len() {
             return;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::answer::JSON;
 use crate::held::{Answer, Held, Hold, Small};
 use crate::hub::Hub;
-use crate::ledger::{Marks, Receipt};
+use crate::ledger::Receipt;
 use crate::request::{After, Request};
 use crate::route::Route;
 use crate::script::Item;
@@ -20,35 +20,13 @@ pub(crate) struct Reply<'h> {
     pub(crate) carried: u64,
 }
 
-/// Writes a request into the ledger when its head has been read, and finds the hash of its id (0 when it
-/// has none). Requests for `/ledger` are not written down.
-pub(crate) fn witness(
-    hub: &Hub,
-    request: &Request,
-    marks: &mut Marks,
-    length: usize,
-    now: Instant,
-) -> (Option<Receipt>, u64) {
-    let mut ledger = hub.ledger.borrow_mut();
-    let found = match request.route {
-        Route::Ledger => return (None, 0),
-        Route::Item(id) => {
-            let hash = hub.hash(id);
-            (Some(ledger.item(id, hash as u32, marks, now)), hash)
-        }
-        _ => (Some(ledger.other(marks, now)), 0),
-    };
-    ledger.read(length);
-    found
-}
-
 impl Reply<'_> {
     /// The answer of a complete request.
     pub(crate) fn held(
         &self,
         request: Request,
         receipt: Option<Receipt>,
-        id_hash: u64,
+        hash: u64,
         body: Vec<u8>,
         now: Instant,
     ) -> Held {
@@ -60,7 +38,7 @@ impl Reply<'_> {
         let answer = match request.route {
             Route::Item(_) => {
                 let item = Item {
-                    hash: id_hash,
+                    hash,
                     json: request.wants_json,
                     is_head: request.is_head,
                 };

@@ -1,9 +1,11 @@
 //! What the origin keeps of a request once its head has been read.
 
+use crate::body::MAX_BODY;
 use crate::parse::{Framing, Head, header_pairs};
 use crate::route::{self, Route};
 
 /// A request whose head is no longer in the buffer.
+#[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) route: Route,
     pub(crate) is_head: bool,
@@ -27,7 +29,7 @@ pub(crate) enum After {
 }
 
 /// Method, path and headers of a request, as text.
-#[derive(serde::Serialize)]
+#[derive(Debug, serde::Serialize)]
 pub(crate) struct Echo {
     method: String,
     path: String,
@@ -46,12 +48,17 @@ impl Request {
             is_head: head.method == "HEAD",
             wants_json: head.wants_json,
             framing: head.framing,
-            expects_continue: head.expects_continue,
+            // Nobody is asked to send a body that will be refused.
+            expects_continue: head.expects_continue && !is_too_long(head.framing),
             after: after(head),
             version: head.version,
             echo: (route == Route::Echo).then(|| Box::new(Echo::new(head, bytes))),
         }
     }
+}
+
+fn is_too_long(framing: Framing) -> bool {
+    matches!(framing, Framing::Length(length) if length > MAX_BODY)
 }
 
 fn after(head: &Head<'_>) -> After {

@@ -1,0 +1,206 @@
+//! The answers of one connection: queued in the order of their requests, written when they are ready.
+
+use std::collections::VecDeque;
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use tokio::net::TcpStream;
+
+use crate::held::{Answer, Held, Hold};
+use crate::hub::Hub;
+use crate::ledger::Receipt;
+use crate::request::After;
+use crate::script::{Item, Script};
+use crate::stream::{End, Stream};
+use crate::wire::Wire;
+
+/// Most answers that one connection may have waiting; further requests stay unread.
+const MOST_HELD: usize = 1024;
+/// More bytes than this are written before further requests are read.
+const MUCH_OUTPUT: usize = 256 * 1024;
+
+/// What one connection owes its client.
+pub(crate) struct Outbox {
+    hub: Rc<Hub>,
+    /// Answers that are not ready, or stand behind one that is not.
+    queue: VecDeque<Held>,
+    output: Vec<u8>,
+    /// The requests whose answers are in `output`, or are being streamed.
+    unwritten: Vec<Receipt>,
+}
+
+impl Outbox {
+    pub(crate) fn new(hub: Rc<Hub>) -> Outbox {
+        Outbox {
+            hub,
+            queue: VecDeque::new(),
+            output: Vec::new(),
+            unwritten: Vec::new(),
+        }
+    }
+
+    /// Whether no answer waits; what is written already may still be on its way.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Whether another request may be read.
+    pub(crate) fn has_room(&self) -> bool {
+        self.queue.len() < MOST_HELD && self.output.len() < MUCH_OUTPUT
+    }
+
+    /// Whether the next answer is a stream whose turn has come.
+    pub(crate) fn has_stream(&self, now: Instant) -> bool {
+        let ready = |held: &Held| held.is_stream() && held.is_ready(&self.hub, now);
+        self.queue.front().is_some_and(ready)
+    }
+
+    /// Writes bytes that are no answer. Must not be called while answers wait.
+    pub(crate) fn interim(&mut self, bytes: &[u8]) {
+        self.output.extend_from_slice(bytes);
+    }
+
+    /// Takes an answer, and writes it at once when nothing holds it.
+    pub(crate) fn push(&mut self, held: Held, socket: &TcpStream, now: Instant) {
+        if self.queue.is_empty() && self.may_go(&held, now) {
+            self.emit(held, socket, now);
+        } else {
+            self.queue.push_back(held);
+        }
+    }
+
+    /// Moves what is ready from the queue to the output, up to the first stream.
+    pub(crate) fn release(&mut self, socket: &TcpStream, now: Instant) {
+        while self.output.len() < MUCH_OUTPUT {
+            let ready = self
+                .queue
+                .front()
+                .is_some_and(|held| self.may_go(held, now));
+            let next = if ready { self.queue.pop_front() } else { None };
+            match next {
+                Some(held) => self.emit(held, socket, now),
+                None => return,
+            }
+        }
+    }
+
+    fn may_go(&self, held: &Held, now: Instant) -> bool {
+        held.is_ready(&self.hub, now) && !held.is_stream()
+    }
+
+    fn emit(&mut self, held: Held, socket: &TcpStream, now: Instant) {
+        let body = match &held.answer {
+            Answer::Item(script, item) => self.item(script, *item, held.after, socket, now),
+            Answer::Small(small) => small.write(&mut self.output, held.after, &self.hub, now),
+            Answer::Stream(_) => 0,
+        };
+        let Some(receipt) = held.receipt else {
+            return;
+        };
+        let mut ledger = self.hub.ledger.borrow_mut();
+        ledger.wrote_body(body);
+        if self.output.is_empty() {
+            ledger.answered(receipt, Instant::now());
+        } else {
+            self.unwritten.push(receipt);
+        }
+    }
+
+    /// The hot path: a plain answer goes from the prepared bytes straight to the socket, and only what
+    /// the socket does not take is copied.
+    fn item(
+        &mut self,
+        script: &Script,
+        item: Item,
+        after: After,
+        socket: &TcpStream,
+        now: Instant,
+    ) -> usize {
+        if !self.output.is_empty() || after != After::Keep || !item.is_plain() {
+            return script.write(&mut self.output, item, after, &self.hub.date, now);
+        }
+        let bytes = script.plain(item.token(), &self.hub.date, now);
+        // An error comes again when the rest is flushed.
+        let sent = socket.try_write(&bytes).unwrap_or(0);
+        self.hub.ledger.borrow_mut().wrote(sent);
+        self.output.extend_from_slice(&bytes[sent..]);
+        script.body_bytes()
+    }
+
+    /// Writes the output. `ended`: the client has ended its side; it may still read, or be gone, and
+    /// then the write is answered by a reset.
+    pub(crate) async fn flush(&mut self, socket: &mut TcpStream, ended: bool) -> io::Result<()> {
+        if self.output.is_empty() {
+            return Ok(());
+        }
+        Wire {
+            stream: socket,
+            hub: &self.hub,
+        }
+        .send(&self.output)
+        .await?;
+        self.output.clear();
+        self.output.shrink_to(MUCH_OUTPUT);
+        if ended {
+            socket.take_error()?.map_or(Ok(()), Err)?;
+        }
+        self.written();
+        Ok(())
+    }
+
+    /// Plays the stream at the front; must only be called when there is one.
+    pub(crate) async fn play(&mut self, socket: &mut TcpStream) -> io::Result<End> {
+        let Some((stream, receipt)) = self.queue.pop_front().and_then(Held::into_stream) else {
+            return Ok(End::Keep);
+        };
+        self.unwritten.extend(receipt);
+        let end = Stream::play(
+            stream,
+            &mut Wire {
+                stream: socket,
+                hub: &self.hub,
+            },
+        )
+        .await?;
+        self.written();
+        Ok(end)
+    }
+
+    fn written(&mut self) {
+        let now = Instant::now();
+        let mut ledger = self.hub.ledger.borrow_mut();
+        self.unwritten
+            .drain(..)
+            .for_each(|receipt| ledger.answered(receipt, now));
+    }
+
+    /// Ready when the first answer is; pending for ever when none waits.
+    pub(crate) fn poll_front(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match self.queue.front_mut() {
+            Some(held) if held.is_ready(&self.hub, Instant::now()) => Poll::Ready(()),
+            Some(held) => {
+                held.wait(&self.hub, context.waker());
+                Poll::Pending
+            }
+            None => Poll::Pending,
+        }
+    }
+
+    /// The connection is over: what is unanswered counts as aborted.
+    pub(crate) fn abandon(&mut self) {
+        let mut ledger = self.hub.ledger.borrow_mut();
+        for held in self.queue.drain(..) {
+            if let Hold::Gate(ticket) = held.hold {
+                self.hub.gate.leave(ticket);
+            }
+            held.receipt
+                .into_iter()
+                .for_each(|receipt| ledger.aborted(receipt));
+        }
+        self.unwritten
+            .drain(..)
+            .for_each(|receipt| ledger.aborted(receipt));
+    }
+}
