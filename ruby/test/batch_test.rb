@@ -1,0 +1,127 @@
+# Many requests under one limit, refilled while they run.
+require "test_helper"
+
+class BatchTest < OriginTest
+  def test_every_request_has_one_outcome
+    seen = Hash.new(0)
+    client.batch(concurrency: 7) do |batch|
+      100.times { |id| batch.get(url("/r/#{id}")).on_complete { |outcome| seen[id] += outcome.response.status } }
+    end
+    assert_equal Array.new(100) { |id| [id, 200] }.to_h, seen
+  end
+
+  def test_callbacks_may_queue_more
+    left = 500
+    done = 0
+    client.batch(concurrency: 20) do |batch|
+      again = lambda do |_|
+        done += 1
+        batch.get(url("/r/1")).on_complete(&again) if (left -= 1) >= 0
+      end
+      20.times { batch.get(url("/r/1")).on_complete(&again) }
+    end
+    assert_equal 520, done
+  end
+
+  def test_no_more_connections_than_concurrency_and_all_are_used_again
+    client = client()
+    before = origin.ledger["connections"]
+    2.times { client.batch(concurrency: 5) { |batch| 50.times { batch.get(url("/delay/1")) } } }
+    assert_equal 5, origin.ledger["connections"] - before
+    assert_equal 5, client.idle_connections
+  end
+
+  # tokio's cooperative budget is 128 operations a turn; what is beyond must not be forgotten.
+  def test_a_first_wave_larger_than_a_turn_of_the_reactor
+    outcomes = []
+    client(timeout: 20).batch(concurrency: 600) do |batch|
+      600.times { batch.get(url("/r/1")).on_complete { |outcome| outcomes << outcome.error } }
+    end
+    assert_equal [nil] * 600, outcomes
+  end
+
+  def test_failures_go_to_the_callback
+    outcomes = []
+    client.batch do |batch|
+      batch.get(url("/fault/truncate")).on_complete { |outcome| outcomes << outcome }
+      batch.get(url("/fault/stall-head"), timeout: 0.2).on_complete { |outcome| outcomes << outcome }
+    end
+    assert_equal [Hecaton::BodyError, Hecaton::TimeoutError], outcomes.map { |outcome| outcome.error.class }
+    assert_equal [nil, nil], outcomes.map(&:response)
+  end
+
+  def test_a_bad_request_is_refused_when_it_is_queued
+    ended = []
+    client.batch do |batch|
+      assert_raises(ArgumentError) { batch.get("http://a b/") }
+      batch.get(url("/r/1")).on_complete { |outcome| ended << outcome }
+    end
+    assert_equal 1, ended.size
+  end
+
+  def test_bad_concurrency
+    [0, -1, 1.5, "5"].each { |bad| assert_raises(ArgumentError) { client.batch(concurrency: bad) { flunk } } }
+  end
+
+  def test_waiting_in_the_queue_does_not_use_up_the_timeout
+    errors = []
+    client(timeout: 0.4).tap do |client|
+      client.batch(concurrency: 1) { |batch| 8.times { batch.get(url("/delay/100")).on_complete { |o| errors << o.error } } }
+    end
+    assert_equal [nil] * 8, errors
+  end
+
+  def test_an_exception_in_a_callback_ends_the_batch_in_a_defined_state
+    requests = []
+    called = 0
+    error = assert_raises(RuntimeError) do
+      client.batch(concurrency: 4) do |batch|
+        requests << batch.get(url("/r/1")).on_complete { raise "stop" }
+        3.times { requests << batch.get(url("/delay/2000")).on_complete { called += 1 } }
+        5.times { requests << batch.get(url("/r/2")).on_complete { called += 1 } }
+      end
+    end
+    assert_equal "stop", error.message
+    assert_equal 0, called
+    assert_equal 200, requests[0].outcome.response.status
+    assert_equal [Hecaton::CancelledError] * 8, requests[1..].map { |request| request.outcome.class }
+    assert_equal [true] * 3 + [false] * 5, requests[1..].map { |request| request.outcome.sent? }
+  end
+
+  def test_a_batch_can_be_used_inside_a_callback
+    inner = nil
+    client = client()
+    client.batch do |batch|
+      batch.get(url("/r/1")).on_complete do
+        inner = client.get(url("/r/2")).status
+        client.batch { |other| other.get(url("/r/3")).on_complete { |outcome| inner += outcome.response.status } }
+      end
+    end
+    assert_equal 400, inner
+  end
+
+  def test_another_thread_is_told_to_keep_out
+    problem = nil
+    client.batch do |batch|
+      batch.get(url("/delay/300"))
+      Thread.new do
+        sleep 0.1
+        batch.get(url("/r/1"))
+      rescue ThreadError => error
+        problem = error
+      end
+    end
+    sleep 0.01 until problem
+    assert_match(/another thread/, problem.message)
+  end
+
+  def test_on_complete_after_the_end_is_called_at_once
+    request = nil
+    client.batch { |batch| request = batch.get(url("/r/1")) }
+    assert_equal 200, request.outcome.status
+    seen = []
+    request.on_complete { |outcome| seen << outcome }
+    assert_equal [request.outcome], seen
+    assert_raises(ArgumentError) { request.on_complete }
+  end
+end

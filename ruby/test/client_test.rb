@@ -1,0 +1,154 @@
+# One request at a time: methods, headers, bodies, connections.
+require "test_helper"
+
+class ClientTest < OriginTest
+  def echo(response) = JSON.parse(response.body)
+
+  def test_timeout_is_mandatory
+    assert_raises(ArgumentError) { Hecaton::Client.new }
+    assert_raises(ArgumentError) { Hecaton::Client.new(timeout: nil) }
+  end
+
+  def test_bad_settings_are_refused
+    assert_match(/seconds/, error_of(ArgumentError) { Hecaton::Client.new(timeout: -1) }.message)
+    assert_match(/seconds/, error_of(ArgumentError) { Hecaton::Client.new(timeout: "5") }.message)
+    assert_match(/seconds/, error_of(ArgumentError) { Hecaton::Client.new(timeout: Float::NAN) }.message)
+    assert_match(/concurrency is 0/, error_of(ArgumentError) { client(concurrency: 0) }.message)
+    assert_raises(ArgumentError) { client(user_agent: "a\r\nb: c") }
+  end
+
+  def test_get
+    response = client.get(url("/bytes/1000"))
+    assert_equal 200, response.status
+    assert_equal 1000, response.body.bytesize
+    assert_equal "1000", response.headers["Content-Length"]
+    assert_equal [200], response.attempts.map(&:status)
+    assert response.success?
+  end
+
+  def test_every_method_arrives_with_headers_and_body
+    %w[get post put patch delete options].each do |verb|
+      body = verb == "get" ? nil : "body of #{verb}"
+      seen = echo(client.public_send(verb, url("/echo?a=b"), headers: { "X-Test" => verb }, body: body))
+      assert_equal verb.upcase, seen["method"]
+      assert_equal "/echo?a=b", seen["path"]
+      assert_equal body.to_s, seen["body"]
+      assert_includes seen["headers"], ["x-test", verb]
+    end
+  end
+
+  def test_head_has_no_body
+    response = client.head(url("/bytes/1000"))
+    assert_equal [200, "", "1000"], [response.status, response.body, response.headers["content-length"]]
+  end
+
+  def test_repeated_headers_are_kept
+    seen = echo(client.get(url("/echo"), headers: { "X-Many" => %w[1 2] }))
+    assert_equal %w[1 2], seen["headers"].filter_map { |name, value| value if name == "x-many" }
+  end
+
+  def test_default_headers
+    headers = echo(client.get(url("/echo")))["headers"].to_h
+    assert_equal "hecaton/#{Hecaton::VERSION}", headers["user-agent"]
+    assert_equal origin.url.delete_prefix("http://"), headers["host"]
+    own = echo(client(user_agent: "mine").get(url("/echo")))["headers"].to_h
+    assert_equal "mine", own["user-agent"]
+  end
+
+  def test_binary_bodies_go_both_ways
+    bytes = (0..255).to_a.pack("C*")
+    assert_equal 256, echo(client.post(url("/echo"), body: bytes * 1))["headers"].to_h["content-length"].to_i
+  end
+
+  def test_chunked_bodies
+    response = client.get(url("/chunked/3"))
+    assert_equal "chunk 0\nchunk 1\nchunk 2\n", response.body
+  end
+
+  def test_body_ended_by_the_connection
+    response = client.get(url("/eof"))
+    assert_equal 200, response.status
+    refute_empty response.body
+  end
+
+  def test_statuses_are_responses
+    [404, 500, 204, 304].each { |status| assert_equal status, client.get(url("/status/#{status}")).status }
+  end
+
+  def test_connections_are_kept_and_numbered
+    client = client()
+    first, second = Array.new(2) { client.get(url("/echo")) }
+    assert_equal [false, true], [first, second].map { |response| response.attempts.last.reused? }
+    assert_equal first.attempts.last.connection, second.attempts.last.connection
+    assert_equal JSON.parse(first.body)["connection"], JSON.parse(second.body)["connection"]
+    assert_equal 1, client.idle_connections
+    client.close
+    assert_equal 0, client.idle_connections
+    assert_equal 200, client.get(url("/echo")).status
+  end
+
+  def test_idle_timeout_zero_keeps_nothing
+    client = client(idle_timeout: 0)
+    client.get(url("/echo"))
+    assert_equal 0, client.idle_connections
+  end
+
+  def test_connection_close_is_heeded
+    client = client()
+    client.get(url("/close"))
+    assert_equal 0, client.idle_connections
+  end
+
+  def test_a_connection_closed_by_the_server_is_noticed_before_it_is_used
+    client = client()
+    first = client.get(url("/fault/idle-close"))
+    sleep 0.2
+    second = client.get(url("/echo"))
+    assert_equal 200, second.status
+    refute_equal first.attempts.last.connection, second.attempts.last.connection
+  end
+
+  def test_timings_add_up
+    timings = client.get(url("/delay/50")).timings
+    assert_operator timings.first_byte, :>=, 0.05
+    assert_operator timings.total, :>=, timings.connect + timings.first_byte
+  end
+
+  def test_encoding_follows_the_charset
+    assert_equal Encoding::UTF_8, client.get(url("/echo")).body.encoding
+  end
+
+  def test_header_injection_sends_nothing
+    before = origin.ledger["requests"]
+    bad = [
+      [url("/echo\r\nX: y"), {}], [url("/a b"), {}], [url("/echo"), { headers: { "X" => "a\r\nb: c" } }],
+      [url("/echo"), { headers: { "X\r\nY" => "a" } }], [url("/echo"), { headers: { "X" => "a\0" } }]
+    ]
+    bad.each { |url, options| assert_raises(ArgumentError) { client.get(url, **options) } }
+    assert_raises(ArgumentError) { client.request("GET /x HTTP/1.1\r\n", url("/echo")) }
+    assert_equal before, origin.ledger["requests"]
+  end
+
+  def test_threads_wait_at_the_same_time
+    client = client()
+    started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    statuses = Array.new(8) { Thread.new { client.get(url("/delay/300")).status } }.map(&:value)
+    assert_equal [200] * 8, statuses
+    # One after the other they would take 2.4 s.
+    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started, :<, 2
+  end
+
+  def test_a_forked_child_has_connections_of_its_own
+    client = client()
+    parents = JSON.parse(client.get(url("/echo")).body)["connection"]
+    reader, writer = IO.pipe
+    pid = fork do
+      writer.write(JSON.parse(client.get(url("/echo")).body)["connection"])
+      exit!(0)
+    end
+    writer.close
+    Process.wait(pid)
+    refute_equal parents, reader.read.to_i
+    assert_equal parents, JSON.parse(client.get(url("/echo")).body)["connection"]
+  end
+end

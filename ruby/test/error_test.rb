@@ -1,0 +1,83 @@
+# Every failure says what, in which phase, after how long, and whether the request was sent.
+require "test_helper"
+
+class ErrorTest < OriginTest
+  def test_total_timeout_is_kept_once_and_says_where_the_time_went
+    before = origin.ledger["requests"]
+    error = error_of(Hecaton::TimeoutError) { client.get(url("/fault/stall-head"), timeout: 0.3) }
+    assert_equal :total, error.phase
+    assert_equal :first_byte, error.attempts.last.phase
+    assert error.sent?
+    assert_in_delta 0.3, error.elapsed, 0.2
+    assert_equal 1, origin.ledger["requests"] - before, "one request, and no other behind our back"
+  end
+
+  def test_a_dripping_body_does_not_defeat_the_total
+    error = error_of(Hecaton::TimeoutError) { client.get(url("/fault/drip"), timeout: 0.5) }
+    assert_equal [:total, :read], [error.phase, error.attempts.last.phase]
+  end
+
+  def test_connect_timeout
+    # A listener whose queue is full leaves connections unanswered, as a lost host would.
+    Socket.tcp_server_sockets("127.0.0.1", 0) do |(server)|
+      server.listen(0)
+      port = server.local_address.ip_port
+      fillers = Array.new(4) { Socket.new(:INET, :STREAM).tap { |s| s.connect_nonblock(Socket.sockaddr_in(port, "127.0.0.1"), exception: false) } }
+      error = error_of(Hecaton::TimeoutError) { client(connect_timeout: 0.2).get("http://127.0.0.1:#{port}/") }
+      assert_equal :connect, error.phase
+      refute error.sent?
+      assert_in_delta 0.2, error.elapsed, 0.2
+    ensure
+      fillers&.each(&:close)
+    end
+  end
+
+  def test_refused_connection
+    port = TCPServer.open("127.0.0.1", 0) { |server| server.local_address.ip_port }
+    error = error_of(Hecaton::ConnectError) { client.get("http://127.0.0.1:#{port}/path?secret=1") }
+    assert_equal :connect, error.phase
+    refute error.sent?
+    assert_match(/refused/i, error.message)
+    refute_match(/secret/, error.message)
+    assert_equal "http://127.0.0.1:#{port}/path", error.url
+  end
+
+  def test_unknown_host
+    error = error_of(Hecaton::ResolveError) { client.get("http://does-not-exist.invalid/") }
+    assert_equal [:resolve, false], [error.phase, error.sent?]
+  end
+
+  def test_a_short_body_is_an_error
+    %w[truncate truncate-chunked].each do |fault|
+      error = error_of(Hecaton::BodyError) { client.get(url("/fault/#{fault}")) }
+      assert_equal :read, error.phase
+      assert error.sent?
+    end
+  end
+
+  def test_a_connection_that_breaks
+    %w[reset close garbage].each do |fault|
+      error = error_of(Hecaton::ProtocolError) { client.get(url("/fault/#{fault}")) }
+      assert_equal :first_byte, error.phase, fault
+      assert error.sent?
+      assert_equal 1, error.attempts.size
+    end
+  end
+
+  def test_an_endless_head_is_an_error
+    assert_kind_of Hecaton::Error, error_of(Hecaton::ProtocolError) { client.get(url("/fault/huge-head")) }
+  end
+
+  def test_a_body_over_the_cap
+    assert_equal 1000, client(max_body: 1000).get(url("/bytes/1000")).body.bytesize
+    error = error_of(Hecaton::BodyError) { client(max_body: 999).get(url("/bytes/1000")) }
+    assert_match(/999 bytes/, error.message)
+    assert_raises(Hecaton::BodyError) { client(max_body: 20).get(url("/chunked/100")) }
+  end
+
+  def test_errors_are_one_tree
+    [Hecaton::TimeoutError, Hecaton::ConnectError, Hecaton::ResolveError, Hecaton::ProtocolError,
+     Hecaton::BodyError, Hecaton::CancelledError].each { |klass| assert_operator klass, :<, Hecaton::Error }
+    assert_operator Hecaton::Error, :<, StandardError
+  end
+end

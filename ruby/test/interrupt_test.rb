@@ -1,0 +1,86 @@
+# Thread#kill, Timeout.timeout, signals: they stop what runs at once, and nothing leaks.
+require "test_helper"
+require "timeout"
+
+class InterruptTest < OriginTest
+  def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+  def stalled_batch(client, size = 5)
+    client.batch { |batch| size.times { batch.get(url("/fault/stall-head")) } }
+  end
+
+  def test_timeout_stops_a_request_and_a_batch
+    client = client(timeout: 30)
+    started = clock
+    assert_raises(Timeout::Error) { Timeout.timeout(0.2) { client.get(url("/fault/stall-head")) } }
+    assert_raises(Timeout::Error) { Timeout.timeout(0.2) { stalled_batch(client) } }
+    assert_operator clock - started, :<, 10
+    assert_equal 200, client.get(url("/r/1")).status
+  end
+
+  def test_kill_runs_ensure_and_leaks_no_descriptor
+    client = client(timeout: 30)
+    client.get(url("/r/1"))
+    before = descriptors
+    ensured = 0
+    20.times do
+      thread = Thread.new do
+        stalled_batch(client, 10)
+      ensure
+        ensured += 1
+      end
+      sleep 0.005
+      thread.kill.join
+    end
+    assert_equal 20, ensured
+    assert_equal before, descriptors
+  end
+
+  def test_random_raises_leak_nothing
+    client = client(timeout: 30)
+    client.get(url("/r/1"))
+    before = descriptors
+    random = Random.new(4)
+    100.times do
+      Timeout.timeout(random.rand * 0.01) { loop { client.batch(concurrency: 3) { |batch| 9.times { batch.get(url("/delay/1")) } } } }
+    rescue Timeout::Error
+      client.close
+    end
+    client.get(url("/r/1"))
+    assert_operator descriptors, :<=, before
+  end
+
+  def test_a_trapped_signal_lets_the_request_go_on
+    trapped = 0
+    previous = trap(:USR1) { trapped += 1 }
+    Thread.new { 5.times { sleep 0.02; Process.kill(:USR1, Process.pid) } }
+    connections = origin.ledger["connections"]
+    response = client.get(url("/delay/300"))
+    assert_equal 200, response.status
+    assert_operator trapped, :>, 0
+    assert_equal 1, response.attempts.size
+    assert_operator origin.ledger["connections"] - connections, :<=, 2 # the request's, and the ledger's own
+  ensure
+    trap(:USR1, previous || "DEFAULT")
+  end
+
+  def test_interrupt_ends_the_process_at_once
+    script = <<~RUBY
+      require "hecaton"
+      client = Hecaton::Client.new(timeout: 60)
+      puts "ready"
+      $stdout.flush
+      client.batch { |batch| 50.times { batch.get(#{url("/fault/stall-head").inspect}) } }
+    RUBY
+    started = clock
+    output = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script], err: File::NULL)
+    assert_equal "ready\n", output.gets
+    sleep 0.2
+    Process.kill(:INT, output.pid)
+    Process.wait(output.pid)
+    assert_equal Signal.list["INT"], $?.termsig
+    assert_operator clock - started, :<, 30
+  ensure
+    output&.close
+  end
+end

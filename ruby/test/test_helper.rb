@@ -1,0 +1,42 @@
+# Starts the real origin for the tests, and stops it at the end.
+require "minitest/autorun"
+require "json"
+require "net/http"
+require "hecaton"
+
+# `hecaton serve` as a process of its own.
+class Origin
+  BINARY = ENV.fetch("HECATON_BINARY") { File.expand_path("../../target/release/hecaton", __dir__) }
+
+  attr_reader :url
+
+  def self.shared = @shared ||= new.tap { |origin| Minitest.after_run { origin.stop } }
+
+  def initialize(*arguments)
+    @output = IO.popen([BINARY, "serve", "--listen", "127.0.0.1:0", *arguments], "r", err: :out)
+    @url = @output.gets.chomp
+    raise "the origin did not start: #{@url}#{@output.read}" unless @url.start_with?("http://")
+  end
+
+  # What the origin has seen so far.
+  def ledger = JSON.parse(Net::HTTP.get(URI("#{url}/ledger")))
+
+  def stop
+    Process.kill(:TERM, @output.pid)
+    JSON.parse(@output.read)
+  ensure
+    @output.close
+  end
+end
+
+# Requests to the shared origin.
+class OriginTest < Minitest::Test
+  def origin = Origin.shared
+  def url(path) = "#{origin.url}#{path}"
+  def client(**options) = Hecaton::Client.new(timeout: 5, **options)
+
+  # The error that the block raises, which must be of this class.
+  def error_of(klass, &block) = assert_raises(klass, &block)
+
+  def descriptors = Dir.children("/proc/self/fd").size
+end
