@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::stats::{Estimate, paired_ratio};
-use crate::run::{Cell, Round};
+use crate::plan::Cell;
+use crate::run::Round;
 
 /// All rounds, grouped.
 pub(super) struct Cells<'a> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::cells::Cells;
 use super::rows::Row;
 use super::stats::Estimate;
-use crate::run::Cell;
+use crate::plan::Cell;
 
 /// How much of the best speed the recommended concurrency must surely have.
 ///

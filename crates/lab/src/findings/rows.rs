@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::cells::{Cells, seconds, speed};
 use super::rules::rejection;
 use super::stats::{Estimate, centre, median, percentile};
-use crate::run::{Cell, Round};
+use crate::plan::Cell;
+use crate::run::Round;
 
 /// The client whose speed is the ceiling: the lab's own raw loader.
 pub const CEILING: &str = "raw";

@@ -290,7 +290,7 @@ fn little_broken(rounds: &[&Round]) -> Option<String> {
             figure(in_flight),
             figure(least),
             figure(most),
-            figure(asked)
+            count(asked as u64)
         )
     })
 }

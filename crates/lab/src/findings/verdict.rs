@@ -24,6 +24,9 @@ pub(super) fn verdicts(
     advice: &[Recommendation],
     delay: &Delay,
 ) -> Vec<String> {
+    if rows.is_empty() {
+        return vec!["No round was measured.".into()];
+    }
     let mut bodies: Vec<usize> = rows.iter().map(|row| row.body_bytes).collect();
     bodies.sort_unstable();
     bodies.dedup();
@@ -153,7 +156,10 @@ fn without_advice(body: usize, rows: &[Row], ranked: &[(&Recommendation, &Row)])
         .collect()
 }
 
-/// A body size in words: `133-byte bodies`.
+/// A body size in words: `133-byte bodies`; 0 stands for a server that is not ours.
 pub fn body_words(bytes: usize) -> String {
+    if bytes == 0 {
+        return "the server's own bodies".into();
+    }
     format!("{}-byte bodies", super::words::count(bytes as u64))
 }

@@ -8,13 +8,12 @@ pub fn figure(value: f64) -> String {
     if !value.is_finite() {
         return "–".into();
     }
-    if size >= 99.95 {
+    if size >= 99.95 || size == 0.0 {
         return count(value.round() as i64);
     }
     // The limits are where rounding would otherwise add a digit: 9.996 is 10.0, not 10.00.
-    let decimals = if size >= 9.995 || size == 0.0 { 1 } else { 2 };
-    let text = format!("{value:.decimals$}");
-    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+    let decimals = if size >= 9.995 { 1 } else { 2 };
+    format!("{value:.decimals$}")
 }
 
 /// `1234567` → `1,234,567`.
@@ -75,7 +74,7 @@ mod tests {
         assert_eq!(figure(1_234_567.8), "1,234,568");
         assert_eq!(figure(99.96), "100");
         assert_eq!(figure(12.34), "12.3");
-        assert_eq!(figure(9.996), "10");
+        assert_eq!(figure(9.996), "10.0");
         assert_eq!(figure(0.123), "0.12");
         assert_eq!(figure(0.0), "0");
         assert_eq!(figure(f64::NAN), "–");

@@ -1,0 +1,39 @@
+//! The document that machines read: everything measured, and everything found.
+
+use serde::Serialize;
+
+use crate::findings::{Findings, Recommendation, Row};
+use crate::ledger::{Document, Environment, PlanRecord};
+use crate::run::Round;
+
+/// A run with its findings; serialises to the keys in this order.
+#[derive(Debug, Serialize)]
+pub struct FullDocument<'a> {
+    /// Version of these keys.
+    pub schema: u32,
+    /// The command line.
+    pub command: &'a str,
+    /// Where and with what it was measured.
+    pub environment: &'a Environment,
+    /// What was asked.
+    pub plan: &'a PlanRecord,
+    /// Every round, raw.
+    pub rounds: &'a [Round],
+    /// One per cell.
+    pub rows: &'a [Row],
+    /// One per client and body.
+    pub recommendations: &'a [Recommendation],
+}
+
+/// Puts what was measured and what was found into one document.
+pub fn document<'a>(run: &'a Document, findings: &'a Findings) -> FullDocument<'a> {
+    FullDocument {
+        schema: run.schema,
+        command: &run.command,
+        environment: &run.environment,
+        plan: &run.plan,
+        rounds: &run.rounds,
+        rows: &findings.rows,
+        recommendations: &findings.recommendations,
+    }
+}

@@ -1,0 +1,96 @@
+//! Axes: round numbers that span the data, and values turned into positions.
+
+/// Round numbers from 0 to at least `most`: of the steps 1, 2, 2.5 and 5 times a power of ten that need `fewest` to
+/// `fewest` + 3 of them, the one that leaves little room above the data.
+pub(super) fn ticks(most: f64, fewest: usize) -> Vec<f64> {
+    let most = if most.is_finite() && most > 0.0 {
+        most
+    } else {
+        1.0
+    };
+    let power = 10f64.powf((most / fewest as f64).log10().floor());
+    let steps_of = |step: f64| (most / step - 1e-9).ceil() as usize;
+    let fitting = [0.25, 0.5, 1.0, 2.0, 2.5, 5.0, 10.0]
+        .map(|factor| factor * power)
+        .into_iter()
+        .filter(|step| (fewest..=fewest + 3).contains(&steps_of(*step)))
+        .min_by(|a, b| crowding(*a, most).total_cmp(&crowding(*b, most)));
+    let step = fitting.unwrap_or(power);
+    (0..=steps_of(step)).map(|n| n as f64 * step).collect()
+}
+
+/// How much of the axis lies above the data, and, as 6 % of the data each, how many steps there are.
+fn crowding(step: f64, most: f64) -> f64 {
+    let steps = (most / step - 1e-9).ceil();
+    steps * step / most + 0.06 * steps
+}
+
+/// A number on an axis: `12k` for 12,000, `2.5` for 2.5.
+pub(super) fn tick_label(value: f64) -> String {
+    let (scaled, unit) = match value {
+        v if v >= 1e6 => (v / 1e6, "M"),
+        v if v >= 1e4 => (v / 1e3, "k"),
+        v => (v, ""),
+    };
+    let text = format!("{scaled:.2}");
+    format!("{}{unit}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Maps 0…`most` to a stretch of the page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Linear {
+    pub(super) most: f64,
+    pub(super) from: f64,
+    pub(super) to: f64,
+}
+
+impl Linear {
+    pub(super) fn at(&self, value: f64) -> f64 {
+        self.from + (self.to - self.from) * (value / self.most).clamp(0.0, 1.0)
+    }
+}
+
+/// Maps the n-th of `count` categories to the middle of its share of a stretch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Categories {
+    pub(super) count: usize,
+    pub(super) from: f64,
+    pub(super) to: f64,
+}
+
+impl Categories {
+    pub(super) fn at(&self, index: usize) -> f64 {
+        self.from + self.width() * (index as f64 + 0.5)
+    }
+
+    pub(super) fn width(&self) -> f64 {
+        (self.to - self.from) / self.count.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn ticks_are_round() {
+        assert_eq!(ticks(1690.0, 4), [0.0, 500.0, 1000.0, 1500.0, 2000.0]);
+        assert_eq!(ticks(100.0, 4), [0.0, 25.0, 50.0, 75.0, 100.0]);
+        assert_eq!(ticks(0.0, 4).last(), Some(&1.0));
+        assert_eq!(tick_label(12_500.0), "12.5k");
+        assert_eq!(tick_label(2_000_000.0), "2M");
+        assert_eq!(tick_label(1_500.0), "1500");
+        assert_eq!(tick_label(0.0), "0");
+    }
+
+    proptest! {
+        #[test]
+        fn ticks_span_the_data(most in 1e-3..1e7f64, fewest in 2usize..6) {
+            let ticks = ticks(most, fewest);
+            prop_assert!(*ticks.last().unwrap() >= most * (1.0 - 1e-6));
+            prop_assert!(ticks.len() > fewest && ticks.len() <= fewest + 4, "{:?}", ticks);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What the terminal can show: how wide it is, whether in colour, whether beyond ASCII.
+
+/// How to write to a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns; views use at most 120 and need at least 60.
+    pub width: usize,
+    /// Whether ANSI colours are understood and wanted.
+    pub color: bool,
+    /// Whether braille and box-drawing characters can be shown; else plain ASCII.
+    pub unicode: bool,
+}
+
+/// Colours of the clients in order: the closest of the 256 to the Okabe–Ito palette, on dark and on light.
+const COLORS: [u8; 6] = [32, 166, 36, 175, 178, 74];
+
+impl Style {
+    /// Asks the environment. `terminal` says whether the output is one: a file or a pipe gets no colours.
+    ///
+    /// `NO_COLOR` (not empty) and `TERM=dumb` switch to plain ASCII without colours, as does a locale that is not UTF-8;
+    /// in a pipe an unset locale is taken as UTF-8.
+    pub fn detect(
+        variable: impl Fn(&str) -> Option<String>,
+        terminal: bool,
+        width: usize,
+    ) -> Style {
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let plain = set("NO_COLOR").is_some() || set("TERM").is_some_and(|term| term == "dumb");
+        let locale = set("LC_ALL")
+            .or_else(|| set("LC_CTYPE"))
+            .or_else(|| set("LANG"));
+        let utf8 = locale.map_or(!terminal, |name| {
+            let name = name.to_ascii_lowercase();
+            name.contains("utf-8") || name.contains("utf8")
+        });
+        Style {
+            width: width.clamp(60, 120),
+            color: terminal && !plain,
+            unicode: utf8 && !plain,
+        }
+    }
+
+    pub(super) fn bold(&self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    pub(super) fn warn(&self, text: &str) -> String {
+        self.paint("1;33", text)
+    }
+
+    pub(super) fn client(&self, place: usize, text: &str) -> String {
+        self.paint(&format!("38;5;{}", COLORS[place % COLORS.len()]), text)
+    }
+
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.color && !text.is_empty() {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.into()
+        }
+    }
+
+    /// `text` in ASCII when that is all there is.
+    pub(super) fn plain(&self, text: String) -> String {
+        if self.unicode {
+            return text;
+        }
+        text.chars()
+            .fold(String::with_capacity(text.len()), |mut out, character| {
+                match character {
+                    '–' => out.push('-'),
+                    '×' => out.push('x'),
+                    '…' => out.push_str("..."),
+                    '◀' => out.push('<'),
+                    '✗' => out.push('x'),
+                    '·' => out.push('-'),
+                    c if c.is_ascii() => out.push(c),
+                    _ => out.push('?'),
+                }
+                out
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn detect(variables: &[(&str, &str)], terminal: bool) -> (bool, bool) {
+        let find = |name: &str| {
+            variables
+                .iter()
+                .find(|(n, _)| *n == name)
+                .map(|(_, v)| v.to_string())
+        };
+        let style = Style::detect(find, terminal, 100);
+        (style.color, style.unicode)
+    }
+
+    #[test]
+    fn asks_the_environment() {
+        assert_eq!(
+            detect(&[("LANG", "en_GB.UTF-8"), ("TERM", "xterm-256color")], true),
+            (true, true)
+        );
+        assert_eq!(
+            detect(&[("LANG", "en_GB.UTF-8"), ("NO_COLOR", "1")], true),
+            (false, false)
+        );
+        assert_eq!(
+            detect(&[("LANG", "en_GB.UTF-8"), ("NO_COLOR", "")], true),
+            (true, true)
+        );
+        assert_eq!(
+            detect(&[("LANG", "en_GB.UTF-8"), ("TERM", "dumb")], true),
+            (false, false)
+        );
+        assert_eq!(
+            detect(&[("LC_ALL", "C"), ("LANG", "en_GB.UTF-8")], true),
+            (true, false)
+        );
+        assert_eq!(detect(&[], false), (false, true));
+        assert_eq!(Style::detect(|_| None, true, 20).width, 60);
+    }
+}

@@ -1,0 +1,393 @@
+//! Rounds are judged as the ledger says: rows, rejections, recommendations, sentences.
+
+use crate::synthetic::{
+    JRUBY_MEDIUM, JRUBY_SHORT, MRI_MEDIUM, MRI_SHORT, Machine, ten_ms, unwitnessed,
+};
+use hecaton_lab::findings::{Findings, Row, judge, rejection};
+use hecaton_lab::run::Round;
+use hecaton_origin::{Delay, Page};
+
+fn row<'a>(findings: &'a Findings, client: &str, concurrency: usize) -> &'a Row {
+    let of = |row: &&Row| row.client == client && row.concurrency == concurrency;
+    findings.rows.iter().find(of).expect("a row")
+}
+
+fn recommended(rounds: &[Round]) -> usize {
+    let findings = judge(rounds, &ten_ms());
+    assert_eq!(
+        findings.recommendations.len(),
+        1,
+        "{:?}",
+        findings.rows.iter().find(|r| r.rejected.is_some())
+    );
+    findings.recommendations[0].concurrency
+}
+
+/// The rule, on the four published series: stable on the plateaus where the arg-max is chance.
+#[test]
+fn the_published_sweeps_get_the_advice_that_their_figures_bear() {
+    let machine = Machine::default();
+    assert_eq!(recommended(&machine.sweep("mri", 133, &MRI_SHORT)), 80);
+    assert_eq!(recommended(&machine.sweep("mri", 13801, &MRI_MEDIUM)), 20);
+    assert_eq!(recommended(&machine.sweep("jruby", 133, &JRUBY_SHORT)), 80);
+    assert_eq!(
+        recommended(&machine.sweep("jruby", 13801, &JRUBY_MEDIUM)),
+        10
+    );
+}
+
+#[test]
+fn an_honest_row_holds_the_figures_of_its_rounds() {
+    let findings = judge(
+        &Machine {
+            noise: 0.0,
+            drift: 0.0,
+            ..Machine::default()
+        }
+        .sweep("mri", 133, &MRI_SHORT),
+        &ten_ms(),
+    );
+    assert_eq!(findings.rows.len(), 16);
+    let row = row(&findings, "mri", 80);
+    assert!((row.requests_per_second - 1690.68).abs() < 0.01, "{row:?}");
+    assert!((row.cpu_percentage - 66.13).abs() < 0.01, "{row:?}");
+    assert!(
+        (row.cpu_ms_per_request.unwrap() - 0.6613 / 1.69068).abs() < 1e-3,
+        "{row:?}"
+    );
+    assert!(
+        (row.p50_ms.unwrap() - 80.0 / 1.69068 * 0.97).abs() < 1.0,
+        "{row:?}"
+    );
+    assert!(row.p99_ms > row.p50_ms);
+    assert_eq!(
+        (row.connections, row.duplicates, row.peak_in_flight),
+        (Some(80), Some(0), Some(80))
+    );
+    assert_eq!((row.delay_ms, row.errors, row.verified), (10.0, 0, true));
+    assert!((row.peak_rss_mb - (20_000.0 + 3_200.0) * 1024.0 / 1e6).abs() < 1e-9);
+    assert_eq!((row.rejected.clone(), row.ceiling_ratio), (None, None));
+    let advice = &findings.recommendations[0];
+    assert!(
+        (advice.speedup_over_one.unwrap() - 1690.68 / 68.98).abs() < 0.01,
+        "{advice:?}"
+    );
+}
+
+/// Spoils the measured and the proof page of one round of concurrency 10 and returns the reason.
+fn reason(spoil: impl Fn(&mut Round)) -> String {
+    let mut rounds = Machine::default().rounds("mri", 133, &[(10, (624.21, 34.81))]);
+    assert_eq!(
+        rejection(&rounds.iter().collect::<Vec<_>>(), &ten_ms()),
+        None,
+        "honest rounds are not rejected"
+    );
+    spoil(&mut rounds[3]);
+    rejection(&rounds.iter().collect::<Vec<_>>(), &ten_ms()).expect("a reason")
+}
+
+/// What a cheat does, how it shows in a round, and what the reason must say.
+type Case = (&'static str, fn(&mut Round), &'static [&'static str]);
+
+fn seen(round: &mut Round) -> &mut Page {
+    round.seen.as_mut().unwrap()
+}
+
+fn proof(round: &mut Round) -> &mut Page {
+    round.proof.as_mut().unwrap()
+}
+
+#[test]
+fn every_rule_names_what_was_expected_and_what_was_seen() {
+    let cases: [Case; 15] = [
+        (
+            "counts without sending",
+            |r| seen(r).distinct = 0,
+            &["never arrived", "claims", "origin saw 0"],
+        ),
+        (
+            "drops one",
+            |r| seen(r).distinct -= 1,
+            &["1 of ", "never arrived"],
+        ),
+        ("miscounts", |r| r.claim.done -= 5, &["accounts for"]),
+        (
+            "fails",
+            |r| {
+                r.claim.done -= 2;
+                r.claim.errors = 2;
+                r.claim.errors_by.insert("timeout".into(), 2);
+            },
+            &["2 of ", "failed (timeout: 2)"],
+        ),
+        (
+            "sends twice",
+            |r| seen(r).duplicates = 1,
+            &["1 request was sent more than once"],
+        ),
+        (
+            "retries in the proof",
+            |r| proof(r).duplicates = 3,
+            &["3 requests were sent more than once in the proof"],
+        ),
+        (
+            "warms up in secret",
+            |r| seen(r).foreign = 7,
+            &["7 requests that nobody asked for"],
+        ),
+        (
+            "leaves early",
+            |r| seen(r).aborted = 4,
+            &["went away from 4 answers"],
+        ),
+        (
+            "does not read",
+            |r| r.claim.sum = 0,
+            &["sum of the tokens", "24301 expected, 0 claimed"],
+        ),
+        (
+            "miscounts bytes",
+            |r| r.claim.bytes = 1,
+            &["claims 1 byte of bodies"],
+        ),
+        (
+            "half the pool",
+            |r| proof(r).peak_in_flight = 5,
+            &["only 5 of 10 requests were in flight"],
+        ),
+        (
+            "floods",
+            |r| seen(r).peak_in_flight = 11,
+            &["11 requests were in flight at once, 10 asked"],
+        ),
+        (
+            "reconnects",
+            |r| seen(r).connections_opened = 600,
+            &["not kept alive: 600 were opened", "at most 10"],
+        ),
+        (
+            "many connections",
+            |r| seen(r).connections_used = 12,
+            &["12 connections were used, at most 10"],
+        ),
+        (
+            "few connections",
+            |r| seen(r).connections_used = 4,
+            &["only 4 connections were used for 10"],
+        ),
+    ];
+    for (cheat, spoil, words) in cases {
+        let reason = reason(spoil);
+        assert!(
+            words.iter().all(|word| reason.contains(word)),
+            "{cheat}: {reason}"
+        );
+        assert!(reason.ends_with("(in 1 of 12 rounds)"), "{cheat}: {reason}");
+    }
+}
+
+#[test]
+fn an_unfinished_proof_is_rejected() {
+    assert!(reason(|round| proof(round).distinct = 19).contains("1 of 20 requests of the proof"));
+}
+
+fn with_latencies(change: impl Fn(u32) -> u32, delay: &Delay) -> Option<String> {
+    let mut rounds = Machine::default().rounds("mri", 133, &[(10, (624.21, 34.81))]);
+    for latency in rounds
+        .iter_mut()
+        .flat_map(|round| &mut round.claim.latencies_us)
+    {
+        *latency = change(*latency);
+    }
+    rejection(&rounds.iter().collect::<Vec<_>>(), delay)
+}
+
+#[test]
+fn false_latencies_contradict_the_speed() {
+    assert_eq!(with_latencies(|us| us, &Delay::None), None);
+    let half = with_latencies(|us| us / 2, &Delay::None).expect("a reason");
+    assert!(
+        half.contains("Little's law") && half.contains("4.8") && half.contains("concurrency 10"),
+        "{half}"
+    );
+    let double = with_latencies(|us| us * 2, &Delay::None).expect("a reason");
+    assert!(double.contains("19.4"), "{double}");
+}
+
+#[test]
+fn no_answer_comes_before_the_origin_sends_it() {
+    for delay in [
+        "17ms",
+        "uniform:16ms..20ms",
+        "exponential:30ms",
+        "lognormal:p50=18ms,p99=19ms",
+    ] {
+        let reason = with_latencies(|us| us, &delay.parse().unwrap()).expect(delay);
+        assert!(
+            reason.contains("median latency is 16.0 ms") && reason.contains(delay),
+            "{reason}"
+        );
+    }
+    for delay in [
+        "15ms",
+        "uniform:14ms..16ms",
+        "exponential:21ms",
+        "lognormal:p50=15ms,p99=40ms",
+    ] {
+        assert_eq!(
+            with_latencies(|us| us, &delay.parse().unwrap()),
+            None,
+            "{delay}"
+        );
+    }
+}
+
+/// In a short round with long tails the last answers come alone; that is no lack of concurrency.
+#[test]
+fn the_end_of_a_round_is_not_held_against_the_client() {
+    let mut rounds = Machine::default().rounds("mri", 133, &[(100, (1500.0, 50.0))]);
+    for round in &mut rounds {
+        round.claim.latencies_us = (0..300)
+            .map(|n| if n % 10 == 0 { 250_000 } else { 6_000 })
+            .collect();
+        (round.count, round.claim.done, round.wall_ns) = (300, 300, 320_000_000);
+        (seen(round).count, seen(round).distinct, round.claim.bytes) = (300, 300, 300 * 133);
+        seen(round).body_bytes_out = 300 * 133;
+    }
+    assert_eq!(
+        rejection(&rounds.iter().collect::<Vec<_>>(), &Delay::None),
+        None
+    );
+}
+
+#[test]
+fn rejected_rows_are_shown_but_never_ranked() {
+    let mut rounds = Machine::default().sweep("mri", 133, &MRI_SHORT);
+    rounds
+        .iter_mut()
+        .filter(|r| r.cell.concurrency == 80)
+        .for_each(|r| r.claim.sum = 1);
+    let findings = judge(&rounds, &ten_ms());
+    assert!(row(&findings, "mri", 80).rejected.is_some() && !row(&findings, "mri", 80).verified);
+    assert_eq!(
+        findings.recommendations[0].concurrency, 120,
+        "{:?}",
+        findings.recommendations
+    );
+    rounds.iter_mut().for_each(|r| r.claim.sum = 1);
+    let findings = judge(&rounds, &ten_ms());
+    assert!(findings.recommendations.is_empty());
+    assert!(
+        findings.verdicts[0].contains("no recommendation: the sum of the tokens"),
+        "{:?}",
+        findings.verdicts
+    );
+}
+
+#[test]
+fn without_a_ledger_nothing_is_verified_and_claims_still_have_to_agree() {
+    let mut rounds = unwitnessed(Machine::default().sweep("mri", 0, &MRI_SHORT));
+    let findings = judge(&rounds, &Delay::None);
+    let first = row(&findings, "mri", 1);
+    assert_eq!((first.verified, first.rejected.clone()), (false, None));
+    assert_eq!(
+        (first.connections, first.duplicates, first.peak_in_flight),
+        (None, None, None)
+    );
+    assert_eq!(findings.recommendations[0].concurrency, 80);
+    rounds[0].claim.errors = 1;
+    assert!(
+        row(&judge(&rounds, &Delay::None), "mri", 1)
+            .rejected
+            .is_some()
+    );
+}
+
+/// Two clients with a constant ratio and a ceiling, under drift: the ratios come out of the blocks.
+#[test]
+fn clients_are_compared_in_pairs_and_with_the_ceiling() {
+    let machine = Machine::default();
+    let faster = MRI_SHORT.map(|(speed, cpu)| (speed * 1.5, cpu));
+    let ceiling = MRI_SHORT.map(|(speed, cpu)| (speed * 3.0, cpu));
+    let mut rounds = machine.sweep("slow", 133, &MRI_SHORT);
+    rounds.extend(machine.sweep("fast", 133, &faster));
+    rounds.extend(machine.sweep("raw", 133, &ceiling));
+    let findings = judge(&rounds, &Delay::None);
+    assert!((row(&findings, "fast", 80).ceiling_ratio.unwrap() - 0.5).abs() < 0.01);
+    assert!((row(&findings, "raw", 80).ceiling_ratio.unwrap() - 1.0).abs() < 1e-9);
+    assert!(
+        findings
+            .recommendations
+            .iter()
+            .all(|advice| advice.client != "raw")
+    );
+    let [fast, slow] = findings.verdicts.as_slice() else {
+        panic!("{:?}", findings.verdicts)
+    };
+    assert!(
+        fast.starts_with("fast, 133-byte bodies: use concurrency 80: 2,4"),
+        "{fast}"
+    );
+    assert!(
+        fast.contains("1.50× slow [1.") && fast.contains("50 % of the ceiling"),
+        "{fast}"
+    );
+    assert!(slow.contains("0.67× fast [0."), "{slow}");
+    assert!(!fast.contains("limit"), "{fast}");
+}
+
+#[test]
+fn close_clients_are_same_ish_and_the_server_may_be_the_limit() {
+    let machine = Machine::default();
+    let near = MRI_SHORT.map(|(speed, cpu)| (speed * 1.005, cpu));
+    let ceiling = MRI_SHORT.map(|(speed, cpu)| (speed * 1.2, cpu));
+    let mut rounds = machine.sweep("one", 133, &MRI_SHORT);
+    rounds.extend(machine.sweep("other", 133, &near));
+    rounds.extend(machine.sweep("raw", 133, &ceiling));
+    let verdicts = judge(&rounds, &Delay::None).verdicts;
+    assert!(verdicts[0].contains("same-ish as one (1.0"), "{verdicts:?}");
+    assert!(
+        verdicts
+            .iter()
+            .all(|v| v.contains("raw loader is less than 1.3 times faster")),
+        "{verdicts:?}"
+    );
+}
+
+#[test]
+fn waiting_for_the_origin_is_named_as_the_limit() {
+    let shape = [(1, (98.0, 2.0)), (10, (980.0, 9.0))];
+    let verdicts = judge(&Machine::default().rounds("mri", 133, &shape), &ten_ms()).verdicts;
+    assert!(
+        verdicts[0].contains("no client can do more than 1,000 requests/s at concurrency 10"),
+        "{verdicts:?}"
+    );
+    assert!(
+        verdicts[0].contains("Nothing above 10 was measured"),
+        "{verdicts:?}"
+    );
+}
+
+#[test]
+fn few_rounds_are_said_to_carry_no_interval() {
+    let findings = judge(
+        &Machine {
+            blocks: 3,
+            ..Machine::default()
+        }
+        .sweep("mri", 133, &MRI_SHORT),
+        &ten_ms(),
+    );
+    assert!(
+        findings.verdicts[0].contains("[range 2") && findings.verdicts[0].contains("3 rounds]"),
+        "{:?}",
+        findings.verdicts
+    );
+    assert!(
+        findings.recommendations[0]
+            .speedup
+            .unwrap()
+            .confidence
+            .is_none()
+    );
+}

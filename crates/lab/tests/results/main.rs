@@ -1,0 +1,5 @@
+//! From rounds to findings, and from findings to what people and machines read.
+
+mod findings;
+mod report;
+mod synthetic;

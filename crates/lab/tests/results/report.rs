@@ -1,0 +1,321 @@
+//! The document, the terminal's text and the page: the figures are in them, and nothing from outside becomes markup.
+
+use crate::synthetic::{
+    JRUBY_MEDIUM, JRUBY_SHORT, MRI_MEDIUM, MRI_SHORT, Machine, document, ten_ms, unwitnessed,
+};
+use hecaton_lab::findings::judge;
+use hecaton_lab::ledger::Document;
+use hecaton_lab::report::{self, Style};
+use serde_json::{Value, json};
+
+const WIDE: Style = Style {
+    width: 100,
+    color: false,
+    unicode: true,
+};
+
+/// Three clients, two bodies, six rounds: as much as the default sweep measures. Some rows are rejected.
+fn whole_sweep() -> Document {
+    let machine = Machine {
+        blocks: 6,
+        noise: 0.02,
+        ..Machine::default()
+    };
+    let ceiling = |shape: [(f64, f64); 16]| shape.map(|(speed, cpu)| (speed * 1.25, cpu * 0.2));
+    let mut rounds = machine.sweep("typhoeus", 133, &MRI_SHORT);
+    rounds.extend(machine.sweep("typhoeus", 13801, &MRI_MEDIUM));
+    rounds.extend(machine.sweep("typhoeus-jruby", 133, &JRUBY_SHORT));
+    rounds.extend(machine.sweep("typhoeus-jruby", 13801, &JRUBY_MEDIUM));
+    rounds.extend(machine.sweep("raw", 133, &ceiling(JRUBY_SHORT)));
+    rounds.extend(machine.sweep("raw", 13801, &ceiling(JRUBY_MEDIUM)));
+    for round in rounds
+        .iter_mut()
+        .filter(|r| r.cell.client == "typhoeus" && r.cell.concurrency == 200)
+    {
+        round.proof.as_mut().unwrap().peak_in_flight = 128;
+    }
+    document(rounds, "10ms", json!({ "kind": "origin" }))
+}
+
+fn foreign_sweep() -> Document {
+    let rounds = unwitnessed(Machine::default().sweep("typhoeus", 0, &MRI_SHORT));
+    let target = json!({ "kind": "foreign", "method": "GET", "url": "http://example.com/", "requests": 500 });
+    document(rounds, "0", target)
+}
+
+/// Where the browser's test finds a page when no sweep has been made.
+fn keep(name: &str, page: &str) {
+    std::fs::write(
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name),
+        page,
+    )
+    .unwrap();
+}
+
+#[test]
+fn the_document_has_exactly_the_promised_keys() {
+    let run = whole_sweep();
+    let findings = judge(&run.rounds, &ten_ms());
+    let text = serde_json::to_string(&report::document(&run, &findings)).unwrap();
+    assert!(
+        text.starts_with("{\"schema\":1,\"command\":"),
+        "{}",
+        &text[..60]
+    );
+    let value: Value = serde_json::from_str(&text).unwrap();
+    let keys = |value: &Value| {
+        value
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        keys(&value),
+        sorted("schema command environment plan rounds rows recommendations")
+    );
+    assert_eq!(
+        keys(&value["rows"][0]),
+        sorted(
+            "client body_bytes delay_ms concurrency requests_per_second cpu_percentage cpu_ms_per_request p50_ms p99_ms \
+             peak_rss_mb errors connections duplicates peak_in_flight ceiling_ratio verified rejected"
+        )
+    );
+    assert_eq!(
+        keys(&value["recommendations"][0]),
+        sorted("client body_bytes concurrency speedup_over_one")
+    );
+    assert_eq!(value["rows"].as_array().unwrap().len(), 96);
+    assert_eq!(value["rounds"].as_array().unwrap().len(), 576);
+    assert_eq!(value["recommendations"].as_array().unwrap().len(), 4);
+    let rejected = value["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| !row["rejected"].is_null());
+    assert_eq!(rejected.count(), 2);
+}
+
+fn sorted(keys: &str) -> Vec<String> {
+    let mut keys: Vec<String> = keys.split_whitespace().map(str::to_owned).collect();
+    keys.sort();
+    keys
+}
+
+#[test]
+fn the_terminal_shows_tables_charts_verdicts_and_rejections() {
+    let run = whole_sweep();
+    let findings = judge(&run.rounds, &ten_ms());
+    let text = report::terminal(&run, &findings, &WIDE);
+    keep("terminal.txt", &text);
+    for words in [
+        "133-byte bodies, delay 10ms",
+        "13,801-byte bodies",
+        "requests",
+        "Verdict",
+        "Rejected: shown, not ranked",
+    ] {
+        assert!(text.contains(words), "{words} is missing in\n{text}");
+    }
+    for verdict in &findings.verdicts {
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            flat.contains(&verdict.split_whitespace().collect::<Vec<_>>().join(" ")),
+            "{verdict}"
+        );
+    }
+    assert_eq!(text.matches("only 128 of 200 requests").count(), 2);
+    assert_eq!(
+        text.matches('◀').count(),
+        4 + 2,
+        "one mark for each recommendation, and what it means"
+    );
+    assert!(
+        text.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c)),
+        "a chart in braille"
+    );
+    for line in text.lines() {
+        assert!(
+            line.chars().count() <= 100,
+            "{} columns: {line}",
+            line.chars().count()
+        );
+    }
+    assert!(!text.contains('\x1b') && !text.contains("UNVERIFIED"));
+}
+
+#[test]
+fn every_width_and_every_style_fits() {
+    let run = whole_sweep();
+    let findings = judge(&run.rounds, &ten_ms());
+    for width in [60, 80, 100, 120] {
+        let plain = report::terminal(
+            &run,
+            &findings,
+            &Style {
+                width,
+                color: false,
+                unicode: false,
+            },
+        );
+        assert!(
+            plain.is_ascii(),
+            "{:?}",
+            plain.chars().find(|c| !c.is_ascii())
+        );
+        assert!(!plain.contains('?'), "a character without a plain form");
+        let longest = plain.lines().max_by_key(|line| line.len()).unwrap();
+        assert!(
+            longest.len() <= width,
+            "{} of {width} columns: {longest}",
+            longest.len()
+        );
+    }
+    let coloured = report::terminal(
+        &run,
+        &findings,
+        &Style {
+            color: true,
+            ..WIDE
+        },
+    );
+    keep("terminal.ansi", &coloured);
+    assert_eq!(
+        coloured.matches("\x1b[0m").count() * 2,
+        coloured.matches("\x1b[").count(),
+        "every colour ends"
+    );
+    assert_eq!(
+        without_colours(&coloured),
+        report::terminal(&run, &findings, &WIDE)
+    );
+}
+
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split("\x1b[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |plain, part| {
+        plain + part.split_once('m').map_or("", |(_, rest)| rest)
+    })
+}
+
+#[test]
+fn a_server_without_a_ledger_gets_a_stamp_everywhere() {
+    let run = foreign_sweep();
+    let findings = judge(&run.rounds, &hecaton_origin::Delay::None);
+    let text = report::terminal(&run, &findings, &WIDE);
+    assert!(
+        text.contains("UNVERIFIED") && text.matches(" ~").count() >= 16,
+        "{text}"
+    );
+    let page = report::html(&run, &findings);
+    keep("foreign.html", &page);
+    assert!(
+        page.contains("UNVERIFIED: the server kept no ledger")
+            && page.contains("GET http://example.com/")
+    );
+}
+
+#[test]
+fn the_page_is_whole_small_and_alone() {
+    let run = whole_sweep();
+    let findings = judge(&run.rounds, &ten_ms());
+    let page = report::html(&run, &findings);
+    keep("report.html", &page);
+    assert!(page.len() <= 200_000, "{} bytes", page.len());
+    for verdict in &findings.verdicts {
+        let (client, rest) = verdict.split_once(',').unwrap();
+        assert!(
+            page.contains(&format!("<strong>{client}</strong>,{rest}")),
+            "{verdict}"
+        );
+    }
+    assert_eq!(
+        page.matches("<svg class=\"panel\"").count(),
+        6,
+        "a chart per client and body"
+    );
+    assert_eq!(page.matches("<svg class=\"overview").count(), 4);
+    assert_eq!(
+        page.matches("class=\"cross\"").count(),
+        2,
+        "rejected rows stay visible"
+    );
+    assert_eq!(page.matches("<tr class=\"use\">").count(), 4);
+    for outside in ["src=", "href=", "@import", "url(", "<link", "<script>"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    assert!(
+        page.contains("--seed 18446744073709551615"),
+        "the command repeats this very run"
+    );
+    let data = embedded(&page);
+    assert_eq!(data["rows"].as_array().unwrap().len(), 96);
+    let rounds = &data["rounds"]["clients"]["typhoeus"];
+    assert_eq!(rounds.as_array().unwrap().len(), 16 * 2 * 6);
+    assert_eq!(
+        data["rounds"]["columns"].as_array().unwrap().len(),
+        rounds[0].as_array().unwrap().len()
+    );
+}
+
+fn embedded(page: &str) -> Value {
+    let (_, rest) = page.split_once("id=\"run\">").expect("the data");
+    serde_json::from_str(rest.split_once("</script>").expect("its end").0).expect("JSON")
+}
+
+#[test]
+fn too_many_rounds_are_left_to_the_document() {
+    let mut run = whole_sweep();
+    let rounds = run.rounds.clone();
+    for block in 1..5 {
+        run.rounds.extend(rounds.iter().cloned().map(|mut round| {
+            round.block += 6 * block;
+            round
+        }));
+    }
+    let page = report::html(&run, &judge(&run.rounds, &ten_ms()));
+    assert!(page.len() <= 200_000, "{} bytes", page.len());
+    assert!(embedded(&page)["rounds"].is_null() && page.contains("too many rounds"));
+}
+
+#[test]
+fn nothing_from_outside_becomes_markup() {
+    const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror='a'>\"&";
+    let mut rounds = Machine {
+        blocks: 6,
+        ..Machine::default()
+    }
+    .sweep(EVIL, 133, &MRI_SHORT);
+    for round in rounds
+        .iter_mut()
+        .filter(|round| round.cell.concurrency == 2)
+    {
+        round.claim.errors = 1;
+        round.claim.errors_by.insert(EVIL.into(), 1);
+        round.claim.done -= 1;
+    }
+    let mut run = document(
+        rounds,
+        "10ms",
+        json!({ "kind": "foreign", "method": EVIL, "url": EVIL, "requests": 1 }),
+    );
+    run.command = EVIL.into();
+    run.environment.processor = Some(EVIL.into());
+    run.environment.date = EVIL.into();
+    let page = report::html(&run, &judge(&run.rounds, &ten_ms()));
+    keep("evil.html", &page);
+    assert_eq!(page.matches("<script").count(), 1, "only the data");
+    assert_eq!(page.matches("</script").count(), 1);
+    assert!(!page.contains("<img"));
+    assert_eq!(embedded(&page)["command"], EVIL);
+}
+
+#[test]
+fn a_run_that_was_cut_off_at_once_still_has_a_report() {
+    let run = document(Vec::new(), "0", json!({ "kind": "origin" }));
+    let findings = judge(&run.rounds, &hecaton_origin::Delay::None);
+    assert!(report::terminal(&run, &findings, &WIDE).contains("No round was measured"));
+    assert!(report::html(&run, &findings).contains("No round was measured"));
+}
