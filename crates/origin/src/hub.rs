@@ -101,3 +101,42 @@ impl Hub {
         self.ledger.borrow().summary(self.capacity)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// The delays of ids 1 to 50 in a round of an origin with that seed.
+    fn delays(seed: u64) -> Vec<Option<Duration>> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let _inside = runtime.enter();
+        let hub = Hub::new(
+            &Options {
+                seed,
+                ..Options::default()
+            },
+            0,
+        )
+        .unwrap();
+        let delay = "lognormal:p50=5ms,p99=40ms".parse().unwrap();
+        hub.open_round(&RoundSpec {
+            first: 1,
+            count: 50,
+            body_bytes: 8,
+            delay,
+            gate: None,
+        });
+        (1..=50).map(|id| hub.script().draw.of(id)).collect()
+    }
+
+    #[test]
+    fn rounds_draw_their_delays_from_the_seed_of_the_origin() {
+        assert_eq!(delays(1), delays(1));
+        assert_ne!(delays(1), delays(2));
+        assert!(delays(1).iter().all(Option::is_some));
+    }
+}

@@ -1,0 +1,89 @@
+//! Delays are kept, seeded, and witnessed.
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use hecaton_origin::{Delay, Options, Origin, RoundSpec};
+use support::{Client, round};
+
+fn delayed(text: &str, count: u64) -> RoundSpec {
+    RoundSpec {
+        delay: text.parse().unwrap(),
+        ..round(1, count)
+    }
+}
+
+#[test]
+fn no_answer_comes_before_its_delay() {
+    let origin = support::origin();
+    origin.open_round(delayed("30ms", 5));
+    let mut client = Client::new(&origin);
+    for id in 1..=5 {
+        let start = Instant::now();
+        client.get(&format!("/r/{id}"));
+        assert!(
+            start.elapsed() >= Duration::from_millis(30),
+            "{:?}",
+            start.elapsed()
+        );
+    }
+    let page = origin.close_round();
+    assert!(page.span_ns >= 150_000_000, "{page:?}");
+    // Lateness is measured from the planned instant: it does not contain the delay.
+    assert!(page.lateness_p50_us < 30_000, "{page:?}");
+}
+
+#[test]
+fn delays_of_many_connections_run_side_by_side() {
+    let origin = support::origin();
+    origin.open_round(delayed("300ms", 40));
+    let mut clients: Vec<_> = (0..40).map(|_| Client::new(&origin)).collect();
+    for (id, client) in (1..).zip(&mut clients) {
+        client.request("GET", &format!("/r/{id}"), "");
+    }
+    clients
+        .iter_mut()
+        .for_each(|client| assert_eq!(client.answer().status, 200));
+    let page = origin.close_round();
+    assert_eq!(page.peak_in_flight, 40);
+    assert!(page.span_ns >= 300_000_000, "{page:?}");
+}
+
+#[test]
+fn a_gated_round_ignores_the_delay() {
+    let origin = support::origin();
+    origin.open_round(RoundSpec {
+        gate: Some(1),
+        ..delayed("3600s", 1)
+    });
+    assert_eq!(Client::new(&origin).get("/r/1").status, 200);
+    assert_eq!(origin.close_round().requests, 1);
+}
+
+#[test]
+fn foreign_ids_are_delayed_alike() {
+    let origin = support::origin();
+    origin.open_round(delayed("30ms", 1));
+    let start = Instant::now();
+    Client::new(&origin).get("/r/77");
+    assert!(start.elapsed() >= Duration::from_millis(30));
+}
+
+#[test]
+fn between_rounds_the_options_rule() {
+    let options = Options {
+        body_bytes: 50,
+        delay: Delay::Fixed(Duration::from_millis(20)),
+        ..Options::default()
+    };
+    let origin = Origin::start(options).unwrap();
+    let mut client = Client::new(&origin);
+    let start = Instant::now();
+    assert_eq!(client.get("/r/1").body.len(), 50);
+    assert!(start.elapsed() >= Duration::from_millis(20));
+    origin.open_round(round(1, 1));
+    assert_eq!(client.get("/r/1").body.len(), 133);
+    origin.close_round();
+    assert_eq!(client.get("/r/1").body.len(), 50);
+}

@@ -1,0 +1,257 @@
+//! What the ledger says after clients have done things whose counts are known.
+
+mod support;
+
+use std::sync::Barrier;
+use std::thread;
+
+use hecaton_origin::{Options, Origin, Page, RoundSpec};
+use support::{Client, eventually, origin, round};
+
+/// Requests the ids on so many connections at once, each an equal share; returns the tokens' sum.
+fn fetch(origin: &Origin, first: u64, count: u64, connections: u64) -> u32 {
+    let share = count / connections;
+    let start = Barrier::new(connections as usize);
+    let worker = |number: u64| {
+        let mut client = Client::new(origin);
+        start.wait();
+        let ids = first + number * share..first + (number + 1) * share;
+        ids.fold(0u32, |sum, id| {
+            sum.wrapping_add(client.get(&format!("/r/{id}")).token())
+        })
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..connections)
+            .map(|number| scope.spawn(move || worker(number)))
+            .collect();
+        workers
+            .into_iter()
+            .fold(0u32, |sum, w| sum.wrapping_add(w.join().unwrap()))
+    })
+}
+
+#[test]
+fn an_honest_round_adds_up() {
+    let origin = origin();
+    let first = u64::MAX - 50; // The ids may run over the end of the numbers.
+    origin.open_round(round(first - 1000, 1000));
+    let sum = fetch(&origin, first - 1000, 1000, 4);
+    let page = origin.close_round();
+    assert_eq!(page.expected_sum, sum);
+    let counts = (
+        page.requests,
+        page.distinct,
+        page.duplicates,
+        page.foreign,
+        page.aborted,
+    );
+    assert_eq!(counts, (1000, 1000, 0, 0, 0));
+    assert_eq!((page.first, page.count), (first - 1000, 1000));
+    assert_eq!(
+        (page.connections_opened, page.connections_used, page.reused),
+        (4, 4, 996)
+    );
+    assert!(
+        (1..=4).contains(&page.peak_in_flight),
+        "{}",
+        page.peak_in_flight
+    );
+    assert_eq!(page.body_bytes_out, 133_000);
+    assert!(page.bytes_out > page.body_bytes_out);
+    assert!(page.cpu_ns > 0 && page.span_ns > 0);
+    assert!(page.lateness_p99_us >= page.lateness_p50_us);
+}
+
+#[test]
+fn bytes_are_counted_exactly() {
+    let origin = origin();
+    let mut client = Client::new(&origin);
+    origin.open_round(round(1, 1));
+    let request = "GET /r/1 HTTP/1.1\r\nHost: a\r\n\r\n";
+    client.send(request);
+    let answer = client.answer();
+    let page = origin.close_round();
+    assert_eq!(page.bytes_in, request.len() as u64);
+    assert_eq!(
+        page.bytes_out,
+        (answer.head.len() + answer.body.len()) as u64
+    );
+}
+
+#[test]
+fn the_expected_sum_counts_ids_that_never_came() {
+    let origin = origin();
+    origin.open_round(round(10, 3));
+    let mut client = Client::new(&origin);
+    let tokens = [10, 11, 12].map(|id| client.get(&format!("/r/{id}")).token());
+    let whole = origin.close_round();
+    assert_eq!(
+        whole.expected_sum,
+        tokens
+            .iter()
+            .fold(0u32, |sum, token| sum.wrapping_add(*token))
+    );
+    origin.open_round(round(10, 3));
+    let seen = client.get("/r/11").token();
+    let page = origin.close_round();
+    assert_eq!((page.distinct, page.requests), (1, 1));
+    assert_ne!(page.expected_sum, seen);
+    assert_ne!(
+        page.expected_sum, whole.expected_sum,
+        "the nonce of a round is new"
+    );
+}
+
+#[test]
+fn repeats_and_foreign_requests_are_told() {
+    let origin = origin();
+    let mut client = Client::new(&origin);
+    client.get("/r/1");
+    origin.open_round(round(100, 10));
+    for path in [
+        "/r/100", "/r/100", "/r/100", "/r/109", "/r/110", "/r/99", "/echo", "/ledger",
+    ] {
+        client.get(path);
+    }
+    let page = origin.close_round();
+    let counts = (page.requests, page.distinct, page.duplicates, page.foreign);
+    assert_eq!(counts, (7, 2, 2, 3));
+    assert_eq!(
+        (page.connections_opened, page.connections_used, page.reused),
+        (0, 1, 7)
+    );
+    client.get("/r/1");
+    let summary = origin.summary();
+    assert_eq!(
+        (summary.requests, summary.items, summary.duplicates),
+        (9, 8, 3)
+    );
+    assert_eq!(
+        (summary.distinct, summary.rounds, summary.connections),
+        (5, 1, 1)
+    );
+}
+
+#[test]
+fn foreign_requests_alone_use_no_connection_of_the_round() {
+    let origin = origin();
+    origin.open_round(round(100, 10));
+    Client::new(&origin).get("/r/5");
+    let page = origin.close_round();
+    assert_eq!((page.connections_opened, page.connections_used), (1, 0));
+}
+
+#[test]
+fn without_a_round_the_page_is_empty() {
+    let origin = origin();
+    Client::new(&origin).get("/r/1");
+    assert_eq!(origin.close_round(), Page::default());
+    assert_eq!(origin.summary().requests, 1);
+}
+
+fn gated(first: u64, count: u64, width: usize) -> RoundSpec {
+    RoundSpec {
+        gate: Some(width),
+        ..round(first, count)
+    }
+}
+
+#[test]
+fn the_gate_shows_the_true_concurrency() {
+    let origin = origin();
+    for (connections, width) in [(8, 8), (3, 8), (1, 1)] {
+        origin.open_round(gated(1, 2 * connections, width));
+        fetch(&origin, 1, 2 * connections, connections);
+        let page = origin.close_round();
+        assert_eq!(
+            page.peak_in_flight, connections,
+            "{connections} behind a gate of {width}"
+        );
+        assert_eq!((page.distinct, page.foreign), (2 * connections, 0));
+    }
+}
+
+#[test]
+fn pipelined_requests_are_in_flight_together() {
+    let origin = origin();
+    let mut client = Client::new(&origin);
+    origin.open_round(gated(1, 5, 5));
+    for id in 1..=5 {
+        client.request("GET", &format!("/r/{id}"), "");
+    }
+    (1..=5).for_each(|_| assert_eq!(client.answer().status, 200));
+    assert_eq!(origin.close_round().peak_in_flight, 5);
+}
+
+#[test]
+fn closing_the_round_opens_the_gate() {
+    let origin = origin();
+    let mut client = Client::new(&origin);
+    origin.open_round(gated(1, 2, 2));
+    client.request("GET", "/r/1", "");
+    eventually(&origin, |summary| summary.peak_in_flight == 1);
+    let page = origin.close_round();
+    assert_eq!(
+        (page.requests, page.distinct, page.peak_in_flight),
+        (0, 1, 1)
+    );
+    assert_eq!(client.answer().status, 200);
+}
+
+#[test]
+fn a_client_that_leaves_before_its_answer_is_an_abort() {
+    let origin = origin();
+    origin.open_round(round(1, 1));
+    let mut client = Client::new(&origin);
+    client.request("GET", "/delay/40", "");
+    client.request("GET", "/delay/40", "");
+    eventually(&origin, |summary| summary.peak_in_flight == 2);
+    drop(client);
+    assert_eq!(
+        eventually(&origin, |summary| summary.connections_open == 0).aborted,
+        2
+    );
+    let page = origin.close_round();
+    assert_eq!((page.aborted, page.requests, page.foreign), (2, 0, 2));
+}
+
+#[test]
+fn an_upload_that_breaks_off_is_an_abort() {
+    let origin = origin();
+    let mut client = Client::new(&origin);
+    client.request("POST", "/r/1", "Content-Length: 10\r\n");
+    client.send("half");
+    eventually(&origin, |summary| summary.bytes_in > 50);
+    drop(client);
+    assert_eq!(
+        eventually(&origin, |summary| summary.aborted == 1).requests,
+        0
+    );
+}
+
+#[test]
+fn the_ledger_is_served_as_json_and_not_counted() {
+    let origin = origin();
+    let mut client = Client::new(&origin);
+    client.get("/r/7");
+    client.get("/ledger");
+    let seen = client.get("/ledger").json();
+    assert_eq!(
+        (&seen["requests"], &seen["distinct"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(
+        (&seen["connections"], &seen["connections_open"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(origin.summary().requests, 1);
+}
+
+#[test]
+fn two_origins_keep_two_ledgers_and_two_keys() {
+    let (one, other) = (origin(), Origin::start(Options::default()).unwrap());
+    let tokens = [&one, &other].map(|origin| Client::new(origin).get("/r/1").token());
+    assert_ne!(tokens[0], tokens[1]);
+    assert_eq!(one.stop().requests, 1);
+    assert_eq!(other.summary().requests, 1);
+}
