@@ -55,9 +55,9 @@ pub fn interval(ratio: &Estimate) -> String {
     }
 }
 
-/// A share as a percentage without decimals: `0.613` → `61 %`.
+/// A share as a percentage without decimals, with a space that never becomes a line break: `0.613` → `61 %`.
 pub fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    format!("{:.0}\u{a0}%", share * 100.0)
 }
 
 /// `1 round`, `2 rounds`.

@@ -7,10 +7,10 @@ use crate::findings::words::{figure, interval};
 use crate::findings::{Row, body_words};
 
 /// Size of a client's own chart; it is shown at about this size also on a telephone.
-const PANEL: (f64, f64) = (440.0, 346.0);
+const PANEL: (f64, f64) = (410.0, 346.0);
 
 /// Where the plots of a panel begin and end.
-const LEFT: f64 = 46.0;
+const LEFT: f64 = 42.0;
 const SPEED: (f64, f64) = (34.0, 204.0);
 const CPU: (f64, f64) = (240.0, 306.0);
 
@@ -24,7 +24,7 @@ pub(super) fn overview(body: &Body, wide: bool, id: &str) -> String {
     } else {
         (PANEL.0, 280.0)
     };
-    let right = if wide { size.0 - 150.0 } else { size.0 - 10.0 };
+    let right = if wide { size.0 - 150.0 } else { size.0 - 6.0 };
     let across = Categories {
         count: body.grid.len(),
         from: LEFT,
@@ -63,7 +63,7 @@ pub(super) fn overview(body: &Body, wide: bool, id: &str) -> String {
 
 /// One client: requests/s as a line above, CPU % as dots below, over the same concurrencies.
 pub(super) fn panel(series: &Series, body: &Body, id: &str) -> String {
-    let right = PANEL.0 - 10.0;
+    let right = PANEL.0 - 6.0;
     let across = Categories {
         count: body.grid.len(),
         from: LEFT,
@@ -84,7 +84,7 @@ pub(super) fn panel(series: &Series, body: &Body, id: &str) -> String {
         .iter()
         .map(|row| row.cpu_percentage)
         .fold(100.0, f64::max);
-    let cpu_axis = ticks(busiest, 2);
+    let cpu_axis = ticks(busiest, 1);
     let cpu = Linear {
         most: last(&cpu_axis),
         from: CPU.1,
@@ -100,7 +100,7 @@ pub(super) fn panel(series: &Series, body: &Body, id: &str) -> String {
     categories(&mut svg, &body.grid, across, CPU.1 + 17.0);
     svg.text("axis end", (right, PANEL.1 - 6.0), "concurrency");
     draw_speed(&mut svg, series, body, across, up, true);
-    svg.open_group(&format!("c{}", series.place % 6));
+    svg.open_group(&colour(series));
     for row in series.valid() {
         let hint = format!(
             "concurrency {}: CPU {} %",
@@ -120,6 +120,15 @@ pub(super) fn panel(series: &Series, body: &Body, id: &str) -> String {
         body_words(body.bytes)
     );
     svg.finish(PANEL, id, "panel", &title, &series_words(series))
+}
+
+/// The class that gives a client its colour.
+pub(super) fn colour(series: &Series) -> String {
+    if series.is_ceiling() {
+        "ceil".into()
+    } else {
+        format!("c{}", series.place % 6)
+    }
 }
 
 fn last(axis: &[f64]) -> f64 {
@@ -158,7 +167,7 @@ fn categories(svg: &mut Svg, grid: &[usize], across: Categories, y: f64) {
     let mut free_from = f64::MIN;
     for (index, concurrency) in grid.iter().enumerate() {
         let text = concurrency.to_string();
-        let half = text.len() as f64 * 3.3 + 1.5;
+        let half = text.len() as f64 * 3.1 + 1.2;
         if across.at(index) - half >= free_from {
             svg.text("tick middle", (across.at(index), y), &text);
             free_from = across.at(index) + half;
@@ -175,11 +184,7 @@ fn draw_speed(
     detailed: bool,
 ) {
     let ceiling = series.is_ceiling();
-    svg.open_group(&format!(
-        "c{}{}",
-        series.place % 6,
-        if ceiling { " ceil" } else { "" }
-    ));
+    svg.open_group(&colour(series));
     let at = |row: &Row| (across.at(index(body, row)), up.at(row.requests_per_second));
     let points: Vec<(f64, f64)> = series.valid().map(at).collect();
     svg.path(if ceiling { "line ceiling" } else { "line" }, &points);
@@ -268,15 +273,24 @@ fn names(svg: &mut Svg, body: &Body, across: Categories, up: Linear) {
     for (y, x, series) in &ends {
         let shown = y.max(free_from);
         free_from = shown + NAME_STEP;
-        svg.open_group(&format!(
-            "c{}{}",
-            series.place % 6,
-            if series.is_ceiling() { " ceil" } else { "" }
-        ));
+        svg.open_group(&colour(series));
         svg.line("leader", (x + 7.0, *y), (across.to + 8.0, shown));
-        svg.text("name", (across.to + 12.0, shown + 4.0), &series.name());
+        svg.text(
+            "name",
+            (across.to + 12.0, shown + 4.0),
+            &shortened(&series.name()),
+        );
         svg.close_group();
     }
+}
+
+/// A name that fits beside the overview; the heading of the client's own chart has all of it.
+fn shortened(name: &str) -> String {
+    const ROOM: usize = 17;
+    if name.chars().count() <= ROOM {
+        return name.to_owned();
+    }
+    name.chars().take(ROOM - 1).chain(['…']).collect()
 }
 
 fn overview_words(body: &Body) -> String {

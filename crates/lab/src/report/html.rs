@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::figures::{overview, panel};
 use super::svg::{escape, legend_marker};
-use super::view::{Body, COLUMNS, Series, any_unverified, bodies, rejections};
+use super::view::{Body, COLUMNS, Column, Series, any_unverified, bodies, rejections};
 use crate::findings::words::{count, plural};
 use crate::findings::{ENOUGH, Findings, Row, SAME_ISH, body_words};
 use crate::ledger::Document;
@@ -155,8 +155,7 @@ fn body_section(body: &Body, run: &Document, place: usize) -> String {
     );
     for (index, series) in body.clients.iter().enumerate() {
         section += &format!(
-            "<figure class=\"c{}\"><h3>{}</h3>{}</figure>",
-            series.place % 6,
+            "<figure><h3>{}</h3>{}</figure>",
             escape(&series.name()),
             panel(series, body, &format!("p{place}x{index}"))
         );
@@ -188,10 +187,7 @@ fn capital(text: &str) -> String {
 /// The figures behind a client's chart, with what the ledger saw.
 fn table(series: &Series, body: &Body) -> String {
     let name = format!("{}, {}: all figures", series.name(), body_words(body.bytes));
-    let mut head: String = COLUMNS
-        .iter()
-        .map(|column| cell("th", "", &column.title()))
-        .collect();
+    let mut head: String = COLUMNS.iter().map(column_head).collect();
     head += &cell("th", "", "errors");
     head += &cell("th", "", "duplicates");
     head += &cell("th", "word", "ledger");
@@ -214,6 +210,12 @@ fn table(series: &Series, body: &Body) -> String {
          <table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>",
         escape(&name)
     )
+}
+
+/// A name of two words stands in two lines.
+fn column_head(column: &Column) -> String {
+    let lines = column.title().split('\n').map(escape).collect::<Vec<_>>();
+    format!("<th scope=\"col\">{}</th>", lines.join("<br>"))
 }
 
 fn ledger_words(row: &Row) -> &'static str {
@@ -300,6 +302,7 @@ fn environment(run: &Document) -> String {
         &serde_json::to_value(&run.environment).unwrap_or_default(),
         &mut pairs,
     );
+    pairs.sort_by_key(|(key, _)| key.contains('›'));
     let rows: String = pairs
         .iter()
         .map(|(key, value)| {

@@ -73,6 +73,7 @@ impl Style {
                     '…' => out.push_str("..."),
                     '◀' => out.push('<'),
                     '✗' => out.push('x'),
+                    '\u{a0}' => out.push(' '),
                     '·' => out.push('-'),
                     c if c.is_ascii() => out.push(c),
                     _ => out.push('?'),

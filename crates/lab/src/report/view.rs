@@ -111,11 +111,11 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// The name in one line.
+    /// The name with its two lines, or in one when it is one word.
     pub(super) fn title(&self) -> String {
         let [first, second] = self.name;
         first.strip_suffix('-').map_or_else(
-            || format!("{first} {second}"),
+            || format!("{first}\n{second}"),
             |start| format!("{start}{second}"),
         )
     }

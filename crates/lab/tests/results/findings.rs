@@ -329,7 +329,7 @@ fn clients_are_compared_in_pairs_and_with_the_ceiling() {
         "{fast}"
     );
     assert!(
-        fast.contains("1.50× slow [1.") && fast.contains("50 % of the ceiling"),
+        fast.contains("1.50× slow [1.") && fast.contains("50\u{a0}% of the ceiling"),
         "{fast}"
     );
     assert!(slow.contains("0.67× fast [0."), "{slow}");

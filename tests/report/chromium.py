@@ -1,0 +1,134 @@
+"""Drives a headless Chromium over its debugging pipe; needs nothing but Python and the browser."""
+
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --disable-extensions --disable-dev-shm-usage --remote-debugging-pipe"
+).split()
+
+
+class BrowserError(Exception):
+    """The browser does not start, does not answer, or refuses a command."""
+
+
+class Chromium:
+    """One browser with a profile of its own; close it, or use it in a `with`."""
+
+    def __init__(self, path, patience=60):
+        self.patience = patience
+        self.profile = tempfile.mkdtemp(prefix="hecaton-chromium-")
+        self.log = open(os.path.join(self.profile, "stderr"), "w+b")
+        to_read, self.to = os.pipe()
+        self.back, back_write = os.pipe()
+        command = [path, *FLAGS, f"--user-data-dir={self.profile}", "about:blank"]
+        # The browser reads commands from descriptor 3 and answers on 4.
+        shell = f'exec "$0" "$@" 3<&{to_read} 4>&{back_write}'
+        self.process = subprocess.Popen(
+            ["bash", "-c", shell, *command], pass_fds=(to_read, back_write), stdin=subprocess.DEVNULL,
+            stdout=self.log, stderr=self.log, start_new_session=True)
+        os.close(to_read)
+        os.close(back_write)
+        self.number, self.buffer, self.events = 0, b"", []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Ends the browser and removes its profile."""
+        try:
+            self.call("Browser.close")
+            self.process.wait(10)
+        except (BrowserError, OSError, subprocess.TimeoutExpired):
+            self.process.kill()
+            self.process.wait()
+        for descriptor in (self.to, self.back):
+            os.close(descriptor)
+        self.log.close()
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+    def call(self, method, session=None, **parameters):
+        """Sends a command and returns its result; events that come meanwhile are kept."""
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": parameters}
+        if session:
+            message["sessionId"] = session
+        data = memoryview(json.dumps(message).encode() + b"\0")
+        while data:
+            data = data[os.write(self.to, data):]
+        while True:
+            answer = self.receive(f"an answer to {method}")
+            if answer.get("id") != self.number:
+                self.events.append(answer)
+            elif "error" in answer:
+                raise BrowserError(f"{method}: {answer['error'].get('message')}")
+            else:
+                return answer["result"]
+
+    def wait_for(self, method, session):
+        """Waits until an event of this name has come."""
+        while not any(e.get("method") == method and e.get("sessionId") == session for e in self.events):
+            self.events.append(self.receive(method))
+
+    def receive(self, what):
+        """The next message of the browser."""
+        deadline = time.monotonic() + self.patience
+        while b"\0" not in self.buffer:
+            ready, _, _ = select.select([self.back], [], [], max(0, deadline - time.monotonic()))
+            chunk = os.read(self.back, 1 << 20) if ready else b""
+            if not chunk:
+                self.log.seek(0)
+                tail = self.log.read()[-600:].decode(errors="replace").strip()
+                raise BrowserError(f"no {what} from the browser within {self.patience} s; its last words: {tail or 'none'}")
+            self.buffer += chunk
+        line, _, self.buffer = self.buffer.partition(b"\0")
+        return json.loads(line)
+
+
+class Page:
+    """One fresh tab: its own cookies, its own requests, its own errors."""
+
+    def __init__(self, browser, width, scheme, scripts=True):
+        self.browser = browser
+        context = browser.call("Target.createBrowserContext")["browserContextId"]
+        target = browser.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        if not scripts:
+            self.call("Emulation.setScriptExecutionDisabled", value=True)
+
+    def call(self, method, **parameters):
+        """Sends a command to this tab."""
+        return self.browser.call(method, self.session, **parameters)
+
+    def open(self, url):
+        """Loads a page and waits until all of it is there."""
+        self.browser.events.clear()
+        failure = self.call("Page.navigate", url=url).get("errorText")
+        if failure:
+            raise BrowserError(f"{url}: {failure}")
+        self.browser.wait_for("Page.loadEventFired", self.session)
+
+    def ask(self, expression):
+        """The value of an expression of JavaScript in the page."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        if "exceptionDetails" in answer:
+            raise BrowserError(answer["exceptionDetails"]["exception"].get("description", "an exception"))
+        return answer["result"].get("value")
+
+    def seen(self, method):
+        """The parameters of all events of this name since the page was opened."""
+        mine = (e for e in self.browser.events if e.get("sessionId") == self.session)
+        return [e["params"] for e in mine if e.get("method") == method]

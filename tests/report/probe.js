@@ -1,0 +1,53 @@
+// Looks at an open report from inside the page and returns what a reader would meet, as plain data.
+(() => {
+  const shown = (element) => element.checkVisibility() && element.getBoundingClientRect().width > 0;
+  const parts = (text) => (text.match(/[\d.]+/g) || []).map(Number);
+  const luminance = (rgb) => {
+    const [r, g, b] = rgb.map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  // Backgrounds may be translucent: they are laid over one another from the page up.
+  const background = (element) => {
+    const layers = [];
+    for (let e = element; e; e = e.parentElement) layers.push(parts(getComputedStyle(e).backgroundColor));
+    return layers.reverse().reduce((under, [r, g, b, a = 1]) =>
+      [r, g, b].map((v, i) => v * a + under[i] * (1 - a)), [255, 255, 255]);
+  };
+  const contrast = (element) => {
+    const style = getComputedStyle(element);
+    const ink = parts(element instanceof SVGElement ? style.fill : style.color).slice(0, 3);
+    const [dark, light] = [luminance(ink), luminance(background(element))].sort((a, b) => a - b);
+    return (light + 0.05) / (dark + 0.05);
+  };
+  const ownText = (element) => [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+  const words = (element) => `${element.tagName} "${element.textContent.trim().slice(0, 40)}"`;
+
+  const charts = [...document.querySelectorAll("svg[role=img]")].filter(shown);
+  const size = (text) => {
+    const svg = text.ownerSVGElement;
+    return parseFloat(getComputedStyle(text).fontSize) * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+  };
+  const closed = document.documentElement.scrollWidth;
+  document.querySelectorAll("details").forEach((details) => { details.open = true; });
+  const texts = [...document.body.querySelectorAll("*")].filter((e) =>
+    !["SCRIPT", "STYLE", "title", "desc"].includes(e.tagName) && ownText(e) && shown(e));
+  const tables = [...document.querySelectorAll("table")];
+  return {
+    charts: charts.length,
+    named: charts.filter((c) => c.querySelector("title")?.textContent && c.querySelector("desc")?.textContent).length,
+    drawn: charts.filter((c) => c.querySelector("path.line") && [...c.querySelectorAll("text")].some(shown)).length,
+    smallest: Math.min(...charts.flatMap((c) => [...c.querySelectorAll("text")].map(size))),
+    spilled: charts.flatMap((c) => [...c.querySelectorAll("text")].filter((t) => {
+      const [text, svg] = [t.getBoundingClientRect(), c.getBoundingClientRect()];
+      return text.left < svg.left - 1 || text.right > svg.right + 1 || text.bottom > svg.bottom + 1;
+    }).map(words)),
+    tables: tables.filter((t) => t.tHead && t.tBodies[0].rows.length > 0).length,
+    figures: tables.flatMap((t) => [...t.querySelectorAll("tbody td")]).filter((d) => /\d/.test(d.textContent)).length,
+    verdicts: [...document.querySelectorAll(".verdicts li")].filter(shown).map((li) => li.textContent),
+    faint: texts.filter((e) => contrast(e) < 4.5).map((e) => `${words(e)} ${contrast(e).toFixed(2)}`),
+    width: innerWidth,
+    overflow: Math.max(closed, document.documentElement.scrollWidth) - innerWidth,
+    data: typeof JSON.parse(document.getElementById("run").textContent).rows,
+    scripts: [...document.scripts].filter((s) => s.type !== "application/json").length,
+  };
+})()
