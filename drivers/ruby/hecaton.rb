@@ -1,5 +1,5 @@
 # Hecaton: one batch a round that refills itself, each finished request queueing the next.
-require_relative "../../ruby/lib/hecaton"
+require "hecaton"
 require_relative "kit"
 
 class HecatonDriver

@@ -2,9 +2,9 @@
 require "json"
 
 module Kit
-  METHODS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS].freeze
   HELLO = { proto: 1, runtime: "#{RUBY_ENGINE} #{RUBY_ENGINE_VERSION}", http: ["1.1"], tls: false, keepalive: [true],
-            retries: "off", cores: 1, verify: %w[tail json none], methods: METHODS }.freeze
+            retries: "off", cores: 1, verify: %w[tail json none],
+            methods: %w[GET HEAD POST PUT PATCH DELETE OPTIONS] }.freeze
 
   # What `prepare` asked for.
   Job = Struct.new(:method, :url, :append_id, :concurrency, :keepalive, :verify, :timeout_ms, keyword_init: true) do
@@ -12,7 +12,7 @@ module Kit
     def headers = verify == "json" ? { "Accept" => "application/json" } : {}
   end
 
-  # One `go`. Threads that share it take turns by a lock of their own.
+  # One `go`. Threads that share it must take turns.
   class Round
     def initialize(job, first:, count:, lat_every:, **)
       @url, @append_id, @verify = job.url, job.append_id, job.verify
@@ -34,26 +34,21 @@ module Kit
     # Counts an answer whose body has been read.
     def done(status, body, taken = nil)
       return failed("status #{status}") unless status / 100 == 2
-      @sum += token(body) unless @verify == "none"
+      @sum += (@verify == "json" ? JSON.parse(body)["token"] : body.byteslice(-8, 8)).hex unless @verify == "none"
       @bytes += body.bytesize
       @done += 1
       @latencies << ((now - taken) * 1e6).round if taken
-    rescue JSON::ParserError, NoMethodError
-      failed("no token")
+    rescue JSON::ParserError, NoMethodError # no JSON, or no token in it
+      failed("token")
     end
 
     # Counts a request that failed.
     def failed(kind) = @errors[kind.to_s] += 1
 
-    def answer
-      { done: @done, errors: @errors.values.sum, errors_by: @errors, bytes: @bytes, sum: @sum & 0xffffffff,
-        lat_us: @latencies }
-    end
+    def answer = { done: @done, errors: @errors.values.sum, errors_by: @errors, bytes: @bytes,
+                   sum: @sum & 0xffffffff, lat_us: @latencies }
 
-    private
-
-    def token(body) = (@verify == "json" ? JSON.parse(body)["token"] : body.byteslice(-8, 8)).hex
-    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    private def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   end
 
   # Answers commands until `bye` or the end of the input. `driver.new(job)` gets ready, its `go(round)` sends all
@@ -61,35 +56,33 @@ module Kit
   def self.run(driver, **about)
     out = $stdout.dup
     $stdout.reopen($stderr) # what a library prints must not stand between the answers
-    $stdin.each_line do |line|
+    while (line = $stdin.gets)
       ask = JSON.parse(line, symbolize_names: true)
-      answer = begin
-        { ok: true, **answer_to(ask, driver, about) }
-      rescue NotImplementedError => error then { ok: false, error: "unsupported", what: error.message }
-      rescue StandardError => error then { ok: false, error: "failed", what: "#{error.class}: #{error.message}" }
-      end
-      out.puts(JSON.generate({ id: ask[:id], **answer }))
+      out.puts(JSON.generate({ id: ask[:id], **answer(ask, driver, about) }))
       out.flush
       break if ask[:cmd] == "bye"
     end
-  rescue Interrupt, SignalException
+  rescue SignalException
     exit
   end
 
-  def self.answer_to(ask, driver, about)
+  def self.answer(ask, driver, about)
     case ask[:cmd]
-    when "hello" then { **HELLO, **about }
-    when "prepare"
-      raise NotImplementedError, "keepalive=false" unless ask[:keepalive]
-      @driver.close if @driver.respond_to?(:close)
-      @driver = nil
-      GC.start # old connections close now, and every round starts from a clean heap
-      @job = Job.new(**ask.slice(*Job.members))
-      @driver = driver.new(@job)
-      {}
-    when "go" then Round.new(@job, **ask.except(:id, :cmd)).tap { |round| @driver.go(round) }.answer
-    when "bye" then {}
-    else raise NotImplementedError, "cmd=#{ask[:cmd]}"
+    when "hello" then { ok: true, **HELLO, **about }
+    when "prepare" then ask[:keepalive] ? prepare(ask, driver) : { ok: false, error: "unsupported", what: "keepalive" }
+    when "go" then { ok: true, **Round.new(@job, **ask.except(:id, :cmd)).tap { |round| @driver.go(round) }.answer }
+    when "bye" then { ok: true }
+    else { ok: false, error: "unsupported", what: ask[:cmd] }
     end
+  rescue StandardError => error
+    { ok: false, error: "failed", what: "#{error.class}: #{error.message}" }
+  end
+
+  def self.prepare(ask, driver)
+    @driver.close if @driver.respond_to?(:close)
+    @driver = nil
+    GC.start # old connections close now, and every round starts from a clean heap
+    @driver = driver.new(@job = Job.new(**ask.slice(*Job.members)))
+    { ok: true }
   end
 end

@@ -4,54 +4,36 @@ require_relative "kit"
 
 class NetHttpDriver
   def initialize(job)
-    @job = job
-    @uri = URI(job.url)
-    @verb = Net::HTTP.const_get(job.method.capitalize)
-    @rounds = Queue.new
-    @ended = Queue.new
-    @lock = Mutex.new
-    @threads = Array.new(job.concurrency) { Thread.new { work(connect) } } # not made while the clock runs
+    @job, @uri, @verb = job, URI(job.url), Net::HTTP.const_get(job.method.capitalize)
+    @rounds, @ended, @lock = Queue.new, Queue.new, Mutex.new
+    @threads = Array.new(job.concurrency) { Thread.new { work } } # not started while the clock runs
   end
 
-  def go(round)
-    @threads.size.times { @rounds << round }
-    @threads.size.times { @ended.pop }
-  end
-
-  def close
-    @rounds.close
-    @threads.each(&:join)
-  end
+  def go(round) = @threads.each { @rounds << round }.each { @ended.pop }
+  def close = @rounds.close && @threads.each(&:join)
 
   private
 
-  def connect
-    Net::HTTP.new(@uri.host, @uri.port).tap do |http|
-      http.max_retries = 0 # the default repeats a failed GET without a word
-      http.keep_alive_timeout = 30
-      http.open_timeout = http.read_timeout = http.write_timeout = @job.timeout
-    end
-  end
-
-  def work(http)
+  def work
+    http = Net::HTTP.new(@uri.host, @uri.port)
+    http.max_retries = 0 # the default sends a failed GET again without a word
+    http.open_timeout = http.read_timeout = http.write_timeout = http.keep_alive_timeout = @job.timeout
     while (round = @rounds.pop)
-      send_all(http, round)
+      while (url, taken = @lock.synchronize { round.take })
+        answer = answer_to(http, url)
+        @lock.synchronize { answer.is_a?(String) ? round.failed(answer) : round.done(answer.code.to_i, answer.body.to_s, taken) }
+      end
       @ended << true
     end
     http.finish if http.started?
   end
 
-  def send_all(http, round)
-    while (url, taken = @lock.synchronize { round.take })
-      begin
-        http.start unless http.started?
-        response = http.request(@verb.new(URI(url).request_uri, @job.headers))
-        @lock.synchronize { round.done(response.code.to_i, response.body.to_s, taken) }
-      rescue StandardError => error
-        @lock.synchronize { round.failed(error.class) }
-        http.finish if http.started?
-      end
-    end
+  def answer_to(http, url)
+    http.start unless http.started?
+    http.request(@verb.new(URI(url), @job.headers))
+  rescue StandardError => error
+    http.finish if http.started?
+    error.class.name
   end
 end
 

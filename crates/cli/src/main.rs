@@ -1,2 +1,57 @@
-//! The command hecaton.
-fn main() {}
+//! The command `hecaton`: reads the command line, does one verb, and ends with its status.
+
+mod cmd;
+mod ending;
+mod progress;
+mod stop;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Measures HTTP clients of any language by what the server saw.
+#[derive(Parser)]
+#[command(name = "hecaton", version, arg_required_else_help = true, after_help = EXAMPLES)]
+struct Line {
+    #[command(subcommand)]
+    verb: Verb,
+    /// Folder of the clients' manifests; the project's drivers when absent.
+    #[arg(
+        long,
+        global = true,
+        hide = true,
+        env = "HECATON_DRIVERS",
+        value_name = "DIR"
+    )]
+    drivers: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hecaton sweep                                  measure the default clients, in less than three minutes
+  hecaton sweep --client net-http --delay 20ms   one client, answers after 20 ms
+  hecaton sweep GET http://127.0.0.1:3000/ 500 10
+  hecaton drivers                                which clients there are, and what is missing
+  hecaton serve --body 13801 --delay 5ms         the server alone";
+
+#[derive(Subcommand)]
+enum Verb {
+    Sweep(cmd::sweep::Arguments),
+    Serve(cmd::serve::Arguments),
+    Drivers(cmd::drivers::Arguments),
+    /// The lab's own loader, speaking the driver protocol.
+    #[command(hide = true)]
+    Raw,
+}
+
+fn main() -> ExitCode {
+    let line = Line::parse();
+    let result = match line.verb {
+        Verb::Sweep(arguments) => cmd::sweep::run(&arguments, line.drivers.as_deref()),
+        Verb::Serve(arguments) => cmd::serve::run(&arguments),
+        Verb::Drivers(arguments) => cmd::drivers::run(&arguments, line.drivers.as_deref()),
+        Verb::Raw => cmd::raw::run(),
+    };
+    ending::of(result)
+}

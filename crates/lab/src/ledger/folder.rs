@@ -91,6 +91,15 @@ impl Folder {
         Ok(path)
     }
 
+    /// Takes an empty run away; what the drivers wrote stays, since an error may speak of it.
+    pub fn discard(&self) {
+        for name in [ROUNDS, "run.json"] {
+            let _ = std::fs::remove_file(self.path.join(name));
+        }
+        let _ = std::fs::remove_dir(self.drivers());
+        let _ = std::fs::remove_dir(&self.path);
+    }
+
     /// Writes the whole document as `run.json`; the list of rounds beside it is then no longer needed.
     ///
     /// # Errors

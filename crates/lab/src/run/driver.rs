@@ -110,10 +110,31 @@ impl Driver {
     /// [`DriverError`] when it does not answer or does not end.
     pub fn bye(mut self) -> Result<String> {
         self.ask::<Envelope>(&Command::Bye, Duration::ZERO)?;
-        let patience = self.patience;
-        match self.process.ended(patience) {
+        self.wait_for_end("bye")
+    }
+
+    /// Closes its input, which ends it; returns how its process ended.
+    ///
+    /// # Errors
+    /// [`DriverError`] when it does not end.
+    pub fn close_input(mut self) -> Result<String> {
+        self.process.close_input();
+        self.wait_for_end("end of input")
+    }
+
+    /// Sends it SIGTERM, which ends it; returns how its process ended.
+    ///
+    /// # Errors
+    /// [`DriverError`] when it does not end.
+    pub fn terminate(mut self) -> Result<String> {
+        self.process.terminate();
+        self.wait_for_end("SIGTERM")
+    }
+
+    fn wait_for_end(&mut self, asked: &str) -> Result<String> {
+        match self.process.ended(self.patience) {
             Some(status) => Ok(status),
-            None => Err(self.error("end", Problem::Late(patience))),
+            None => Err(self.error(asked, Problem::Late(self.patience))),
         }
     }
 

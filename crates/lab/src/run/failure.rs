@@ -64,9 +64,6 @@ impl fmt::Display for DriverError {
                 "the driver of {client} refused `{asked}` ({kind}: {what})"
             )?,
         }
-        if !matches!(self.problem, Problem::NotStarted(_)) {
-            write!(f, "; try `hecaton drivers check {client}`")?;
-        }
         if !self.last_words.is_empty() {
             write!(f, "\n  its last words, from {}:", self.log.display())?;
             for line in self.last_words.lines() {

@@ -33,7 +33,8 @@ pub struct Line {
 #[derive(Debug)]
 pub struct Process {
     child: Child,
-    stdin: ChildStdin,
+    /// None after it has been closed.
+    stdin: Option<ChildStdin>,
     /// Lines of stdout; closed when the driver closes it.
     pub lines: Receiver<Line>,
     /// The file that its error output goes to.
@@ -54,12 +55,11 @@ impl Process {
             .stderr(File::create(log)?)
             .process_group(0);
         let mut child = on_core(core, move || command.spawn())?;
-        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-        let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
-            unreachable!("both were asked for")
-        };
+        let stdin = child.stdin.take();
         let (sender, lines) = sync_channel(4);
-        std::thread::spawn(move || forward_lines(stdout, &sender));
+        if let Some(stdout) = child.stdout.take() {
+            std::thread::spawn(move || forward_lines(stdout, &sender));
+        }
         Ok(Process {
             child,
             stdin,
@@ -78,7 +78,20 @@ impl Process {
     /// # Errors
     /// When the driver has closed its input.
     pub fn write(&mut self, line: &[u8]) -> io::Result<()> {
-        self.stdin.write_all(line)
+        match &mut self.stdin {
+            Some(stdin) => stdin.write_all(line),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// Closes its input.
+    pub fn close_input(&mut self) {
+        self.stdin = None;
+    }
+
+    /// Asks it to end by SIGTERM.
+    pub fn terminate(&self) {
+        let _ = killpg(Pid::from_raw(self.pid()), Signal::SIGTERM);
     }
 
     /// Stops the whole group where it stands, so that it cannot disturb the rounds of others.

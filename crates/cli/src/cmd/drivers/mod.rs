@@ -1,0 +1,47 @@
+//! `hecaton drivers`: which clients there are, and whether their drivers keep the protocol.
+
+mod check;
+mod list;
+mod trial;
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use hecaton_lab::spec::parse_duration;
+
+/// Lists every client with its version, or with what is missing.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Checks that a driver keeps the protocol and does what it claims.
+    Check {
+        /// The client's name, `raw`, or `all`.
+        name: String,
+        /// How long the driver may be late.
+        #[arg(long, hide = true, value_parser = parse_duration, default_value = "10s")]
+        patience: Duration,
+    },
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hecaton drivers
+  hecaton drivers check net-http
+  hecaton drivers check all";
+
+/// Lists, or checks.
+pub fn run(arguments: &Arguments, folder: Option<&Path>) -> Result<()> {
+    let catalogue = super::catalogue(folder)?;
+    match &arguments.verb {
+        None => list::list(&catalogue),
+        Some(Verb::Check { name, patience }) => check::check(&catalogue, name, *patience),
+    }
+}

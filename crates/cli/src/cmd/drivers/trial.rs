@@ -1,0 +1,360 @@
+//! What a driver must do, one function for each promise, each with a process of its own.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use hecaton_lab::findings::rejection;
+use hecaton_lab::plan::{Cell, Visit};
+use hecaton_lab::run::{Bench, Claim, Driver, DriverError, Go, Prepare, Problem, Round, Verify};
+use hecaton_lab::spec::{Manifest, Sweep, Target};
+use hecaton_origin::{Delay, Options, Origin, RoundSpec};
+
+/// How long a driver is watched to see that it does nothing.
+const IDLE: Duration = Duration::from_millis(300);
+
+/// Share of a core that a driver may use while nothing is asked of it.
+const IDLE_SHARE: f64 = 0.1;
+
+/// First id of the rounds made here.
+const FIRST: u64 = 5_000_000_000;
+
+/// A promise in words, and the function that tries it.
+type Promise = (&'static str, fn(&Trial<'_>) -> Result<()>);
+
+/// Every promise, in the order in which they are tried.
+pub const TRIALS: [Promise; 13] = [
+    ("says hello", |trial| trial.start().map(drop)),
+    (
+        "calls a command that it does not know unsupported",
+        refuses_the_unheard,
+    ),
+    (
+        "1 in flight: every request once, every body read, every claim true",
+        |trial| keeps_in_flight(trial, 1),
+    ),
+    ("2 in flight: the same", |trial| keeps_in_flight(trial, 2)),
+    ("7 in flight: the same", |trial| keeps_in_flight(trial, 7)),
+    ("times every k-th request", times_some),
+    ("verifies JSON, if it says so", verifies_json),
+    ("is idle between commands", is_idle),
+    ("counts answers of status 500 as errors", counts_statuses),
+    ("counts refused connections as errors", counts_refusals),
+    ("ends with status 0 on bye", |trial| {
+        ends(trial.start()?.bye()?)
+    }),
+    ("ends with status 0 when its input ends", |trial| {
+        ends(trial.start()?.close_input()?)
+    }),
+    ("ends on SIGTERM", |trial| {
+        trial.start()?.terminate().map(drop)
+    }),
+];
+
+/// What a trial works with.
+pub struct Trial<'a> {
+    /// The client.
+    pub manifest: &'a Manifest,
+    /// How long the driver may be late.
+    pub patience: Duration,
+    /// Becomes true when the check should end.
+    pub stop: Arc<AtomicBool>,
+    /// File for the driver's error output.
+    pub log: PathBuf,
+}
+
+impl Trial<'_> {
+    /// A driver that has said hello.
+    fn start(&self) -> Result<Driver> {
+        let mut driver = Driver::start(
+            self.manifest,
+            None,
+            &self.log,
+            self.patience,
+            self.stop.clone(),
+        )?;
+        let hello = driver.hello()?;
+        ensure!(
+            hello.max_concurrency >= 1,
+            "max_concurrency is {}",
+            hello.max_concurrency
+        );
+        ensure!(
+            !hello.methods.is_empty() && !hello.models.is_empty(),
+            "methods or models are empty"
+        );
+        ensure!(
+            hello.verify.contains(&Verify::Tail),
+            "verify does not contain tail"
+        );
+        Ok(driver)
+    }
+
+    /// One round outside the usual: prepare, then go.
+    fn round(&self, driver: &mut Driver, prepare: &Prepare, go: Go) -> Result<Claim> {
+        driver.prepare(prepare)?;
+        Ok(driver.go(go, Duration::from_secs(1))?.0)
+    }
+}
+
+fn origin() -> Result<Origin> {
+    Ok(Origin::start(Options::default())?)
+}
+
+fn to(url: String, append_id: bool, verify: Verify) -> Prepare {
+    Prepare {
+        method: "GET".into(),
+        url,
+        append_id,
+        concurrency: 2,
+        keepalive: true,
+        verify,
+        timeout_ms: 5000,
+    }
+}
+
+fn refuses_the_unheard(trial: &Trial<'_>) -> Result<()> {
+    let Err(error) = trial.start()?.unheard() else {
+        anyhow::bail!("it said ok")
+    };
+    match error
+        .downcast_ref::<DriverError>()
+        .map(|error| &error.problem)
+    {
+        Some(Problem::Refused(kind, _)) if kind == "unsupported" => Ok(()),
+        _ => Err(error),
+    }
+}
+
+/// Visits small and larger bodies as a sweep does, and lets the same rules judge.
+fn keeps_in_flight(trial: &Trial<'_>, concurrency: usize) -> Result<()> {
+    let delay = Delay::Fixed(Duration::from_millis(3));
+    let sweep = Sweep {
+        clients: Vec::new(),
+        concurrency: vec![concurrency],
+        body_bytes: vec![133, 13801],
+        delay,
+        rounds: 1,
+        launches: 1,
+        round_time: Duration::from_millis(100),
+        warm_up: Duration::from_millis(50),
+        seed: 1,
+        target: Target::Origin,
+    };
+    let mut driver = trial.start()?;
+    let mut bench = Bench::new(&sweep, Some(origin()?));
+    bench.warm_up(&mut driver)?;
+    for &body_bytes in &sweep.body_bytes {
+        let cell = Cell {
+            client: trial.manifest.client.clone(),
+            body_bytes,
+            concurrency,
+        };
+        let round: Round = bench.visit(
+            &mut driver,
+            &Visit {
+                cell,
+                launch: 0,
+                block: 0,
+                order: 0,
+            },
+        )?;
+        if let Some(reason) = rejection(&[&round], &delay) {
+            anyhow::bail!("with bodies of {body_bytes} bytes, {reason}");
+        }
+    }
+    Ok(())
+}
+
+fn times_some(trial: &Trial<'_>) -> Result<()> {
+    let origin = origin()?;
+    let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Tail);
+    let claim = trial.round(
+        &mut trial.start()?,
+        &prepare,
+        Go {
+            first: FIRST,
+            count: 50,
+            lat_every: 7,
+        },
+    )?;
+    ensure!(
+        claim.latencies_us.len() == 8,
+        "50 requests, every 7th timed: {} of 8 times",
+        claim.latencies_us.len()
+    );
+    Ok(())
+}
+
+fn verifies_json(trial: &Trial<'_>) -> Result<()> {
+    let mut driver = Driver::start(
+        trial.manifest,
+        None,
+        &trial.log,
+        trial.patience,
+        trial.stop.clone(),
+    )?;
+    if !driver.hello()?.verify.contains(&Verify::Json) {
+        return Ok(());
+    }
+    let origin = origin()?;
+    origin.open_round(RoundSpec {
+        first: FIRST,
+        count: 20,
+        body_bytes: 133,
+        delay: Delay::None,
+        gate: None,
+    });
+    let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Json);
+    let claim = trial.round(
+        &mut driver,
+        &prepare,
+        Go {
+            first: FIRST,
+            count: 20,
+            lat_every: 1,
+        },
+    )?;
+    let page = origin.close_round();
+    ensure!(
+        claim.done == 20,
+        "{} of 20 done, errors by kind: {:?}",
+        claim.done,
+        claim.errors_by
+    );
+    ensure!(
+        claim.sum == page.expected_sum,
+        "the sum is {}, not {}",
+        claim.sum,
+        page.expected_sum
+    );
+    ensure!(
+        claim.bytes == page.body_bytes_out,
+        "{} bytes of {}",
+        claim.bytes,
+        page.body_bytes_out
+    );
+    Ok(())
+}
+
+/// Watches the driver after a round, with its connections open.
+fn is_idle(trial: &Trial<'_>) -> Result<()> {
+    let origin = origin()?;
+    let mut driver = trial.start()?;
+    let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Tail);
+    origin.open_round(RoundSpec {
+        first: FIRST,
+        count: 0,
+        body_bytes: 133,
+        delay: Delay::None,
+        gate: None,
+    });
+    driver.prepare(&prepare)?;
+    ensure!(
+        origin.close_round().requests == 0,
+        "it sent requests when asked to prepare"
+    );
+    trial.round(
+        &mut driver,
+        &prepare,
+        Go {
+            first: FIRST,
+            count: 20,
+            lat_every: 1,
+        },
+    )?;
+    origin.open_round(RoundSpec {
+        first: FIRST,
+        count: 0,
+        body_bytes: 133,
+        delay: Delay::None,
+        gate: None,
+    });
+    let before = driver.account();
+    std::thread::sleep(IDLE);
+    let (user, system) = driver.account().since(&before);
+    let page = origin.close_round();
+    ensure!(
+        page.requests == 0,
+        "it sent {} requests that nobody had asked for",
+        page.requests
+    );
+    let share = (user + system).as_secs_f64() / IDLE.as_secs_f64();
+    ensure!(
+        share < IDLE_SHARE,
+        "it used {:.0} % of a core",
+        share * 100.0
+    );
+    Ok(())
+}
+
+fn counts_statuses(trial: &Trial<'_>) -> Result<()> {
+    let origin = origin()?;
+    let prepare = to(
+        format!("{}/status/500", origin.base_url()),
+        false,
+        Verify::None,
+    );
+    let claim = trial.round(
+        &mut trial.start()?,
+        &prepare,
+        Go {
+            first: FIRST,
+            count: 5,
+            lat_every: 1,
+        },
+    )?;
+    all_failed(&claim, 5)
+}
+
+fn counts_refusals(trial: &Trial<'_>) -> Result<()> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let prepare = to(
+        format!("http://{}/r/", listener.local_addr()?),
+        true,
+        Verify::Tail,
+    );
+    drop(listener);
+    let mut driver = trial.start()?;
+    match trial.round(
+        &mut driver,
+        &prepare,
+        Go {
+            first: FIRST,
+            count: 5,
+            lat_every: 1,
+        },
+    ) {
+        Ok(claim) => all_failed(&claim, 5),
+        // A driver that opens its connections early says so when asked to prepare.
+        Err(error) => match error.downcast_ref::<DriverError>() {
+            Some(DriverError {
+                problem: Problem::Refused(kind, _),
+                ..
+            }) if kind == "failed" => Ok(()),
+            _ => Err(error),
+        },
+    }
+}
+
+fn all_failed(claim: &Claim, count: u64) -> Result<()> {
+    ensure!(
+        claim.done == 0 && claim.errors == count,
+        "{count} requests had to fail: it claims {} done and {} failed",
+        claim.done,
+        claim.errors
+    );
+    ensure!(
+        claim.errors_by.values().sum::<u64>() == count,
+        "errors_by does not say of what kind the errors are"
+    );
+    Ok(())
+}
+
+fn ends(status: String) -> Result<()> {
+    ensure!(status == "exit status: 0", "it ended with {status}");
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! How the command ends: a sentence for what went wrong, and the status that tells its kind.
+
+use std::io::{self, ErrorKind};
+use std::process::ExitCode;
+
+use anyhow::{Error, Result};
+use hecaton_lab::run::{DriverError, Interrupted};
+use hecaton_lab::spec::Usage;
+
+/// Something could not be done.
+const FAILURE: u8 = 1;
+
+/// Something was asked that cannot be.
+const USAGE: u8 = 2;
+
+/// Ended by Ctrl-C or SIGTERM, as shells count it.
+const INTERRUPTED: u8 = 130;
+
+/// Prints the error, if there is one, and returns the status.
+pub fn of(result: Result<()>) -> ExitCode {
+    let Err(error) = result else {
+        return ExitCode::SUCCESS;
+    };
+    if nobody_reads(&error) {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("hecaton: {error:#}");
+    if let Some(DriverError { client, .. }) = error.downcast_ref() {
+        eprintln!("`hecaton drivers check {client}` looks closer");
+    }
+    ExitCode::from(status(&error))
+}
+
+fn status(error: &Error) -> u8 {
+    if error.is::<Usage>() {
+        USAGE
+    } else if error.is::<Interrupted>() {
+        INTERRUPTED
+    } else {
+        FAILURE
+    }
+}
+
+/// Whether the output was closed by its reader, as in `hecaton … | head`: nothing is wrong then.
+fn nobody_reads(error: &Error) -> bool {
+    error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn the_kind_shows_through_what_was_added_to_it() {
+        assert_eq!(
+            status(&anyhow!(Usage("no".into())).context("nothing was kept")),
+            USAGE
+        );
+        assert_eq!(
+            status(&anyhow!(Interrupted).context("3 rounds are kept")),
+            INTERRUPTED
+        );
+        assert_eq!(status(&anyhow!("broken")), FAILURE);
+        assert!(nobody_reads(&io::Error::from(ErrorKind::BrokenPipe).into()));
+    }
+}

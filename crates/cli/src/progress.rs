@@ -1,0 +1,117 @@
+//! Tells on stderr how far a run has come: a bar in a terminal, a line now and then elsewhere.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use hecaton_lab::plan::Cell;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How often a line is written where there is no terminal.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// The progress of one run.
+pub enum Progress {
+    /// Says nothing.
+    Quiet,
+    /// A bar that is drawn again and again.
+    Bar(ProgressBar),
+    /// Plain lines.
+    Lines {
+        /// Rounds planned.
+        total: u64,
+        /// Rounds made.
+        done: u64,
+        /// Start of the run.
+        start: Instant,
+        /// When the last line was written.
+        last: Instant,
+    },
+}
+
+impl Progress {
+    /// Begins to tell of `total` rounds.
+    pub fn new(total: u64, quiet: bool) -> Progress {
+        if quiet {
+            return Progress::Quiet;
+        }
+        if !std::io::stderr().is_terminal() {
+            let now = Instant::now();
+            return Progress::Lines {
+                total,
+                done: 0,
+                start: now,
+                last: now,
+            };
+        }
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+        if let Ok(style) =
+            ProgressStyle::with_template("{bar:30} {pos}/{len} rounds, {eta} left  {msg}")
+        {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(500));
+        Progress::Bar(bar)
+    }
+
+    /// Writes a line of its own, above the bar.
+    pub fn say(&self, line: &str) {
+        match self {
+            Progress::Quiet => {}
+            Progress::Bar(bar) => bar.suspend(|| eprintln!("{line}")),
+            Progress::Lines { .. } => eprintln!("{line}"),
+        }
+    }
+
+    /// One more round is done.
+    pub fn advance(&mut self, cell: &Cell) {
+        match self {
+            Progress::Quiet => {}
+            Progress::Bar(bar) => {
+                bar.set_message(format!("{} × {}", cell.client, cell.concurrency));
+                bar.inc(1);
+            }
+            Progress::Lines {
+                total,
+                done,
+                start,
+                last,
+            } => {
+                *done += 1;
+                if last.elapsed() >= PERIOD {
+                    *last = Instant::now();
+                    let left = start
+                        .elapsed()
+                        .mul_f64((*total - *done) as f64 / *done as f64);
+                    eprintln!("{done} of {total} rounds, {} left", words(left));
+                }
+            }
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn end(&self) {
+        if let Progress::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A duration as one says it: `40 s`, `2 min 10 s`.
+pub fn words(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64().ceil() as u64;
+    match (seconds / 60, seconds % 60) {
+        (0, seconds) => format!("{seconds} s"),
+        (minutes, seconds) => format!("{minutes} min {seconds} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_as_one_says_them() {
+        assert_eq!(words(Duration::from_millis(900)), "1 s");
+        assert_eq!(words(Duration::from_secs(130)), "2 min 10 s");
+    }
+}

@@ -1,0 +1,22 @@
+//! Ctrl-C and SIGTERM: the first asks the run to end in order, the second ends the command at once.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+/// A flag that becomes true when someone wants the run to end.
+///
+/// # Errors
+/// When the system refuses to tell about signals.
+pub fn on_request() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // In this order: the first signal finds the flag down and raises it, the second finds it raised.
+        flag::register_conditional_shutdown(signal, 130, stop.clone())?;
+        flag::register(signal, stop.clone())?;
+    }
+    Ok(stop)
+}

@@ -1,0 +1,60 @@
+//! Whether a foreign server is there, before anything is started for it.
+
+use std::io;
+use std::net::TcpStream;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use url::Url;
+
+use crate::spec::Target;
+
+/// How long a connection may take to open.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Opens one connection to a foreign target and closes it again; our own origin needs no such look.
+///
+/// # Errors
+/// One sentence with the URL and what the system says.
+pub fn reach(target: &Target) -> Result<()> {
+    let Target::Foreign { url, .. } = target else {
+        return Ok(());
+    };
+    connect(url).map_err(|error| {
+        anyhow!("{url} cannot be reached ({error}); start its server or correct the URL")
+    })
+}
+
+fn connect(url: &str) -> io::Result<()> {
+    let parsed = Url::parse(url).map_err(io::Error::other)?;
+    let mut last = io::Error::other("the host has no address");
+    for address in parsed.socket_addrs(|| None)? {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Ok(_) => return Ok(()),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn an_open_port_is_reached_and_a_closed_one_named() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let target = Target::Foreign {
+            method: "GET".into(),
+            url: url.clone(),
+            requests: 1,
+        };
+        reach(&target).unwrap();
+        drop(listener);
+        let error = reach(&target).unwrap_err().to_string();
+        assert!(error.contains(&url) && error.contains("refused"), "{error}");
+    }
+}
