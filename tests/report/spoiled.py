@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Proves that check.py can fail: spoils a good report in every way it looks for, and expects each complaint.
+
+    tests/report/spoiled.py REPORT.html
+"""
+
+import pathlib
+import re
+import sys
+import tempfile
+
+from check import problems
+from chromium import Chromium, Page
+
+CSP = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
+
+
+def after_main(markup):
+    """Puts markup into the page, which is then no longer protected from it."""
+    return lambda page: CSP.sub("", page).replace("<main>", f"<main>{markup}", 1)
+
+
+# (what is done to the page, what must be said about it)
+SPOILS = {
+    "charts removed": (lambda page: re.sub(r"<svg.*?</svg>", "", page), "no chart is visible"),
+    "charts unnamed": (lambda page: re.sub(r"<desc.*?</desc>", "", page), "lack a title or a description"),
+    "lines removed": (lambda page: page.replace('class="line', 'class="gone'), "lack a line or text"),
+    "tables emptied": (lambda page: re.sub(r"<tbody>.*?</tbody>", "<tbody></tbody>", page), "no table with figures"),
+    "verdicts removed": (lambda page: page.replace('class="verdicts"', ""), "no verdict"),
+    "faint text": (after_main('<p style="color:#999;background:#fff">faint</p>'), "contrast below 4.5"),
+    "too wide": (after_main('<div style="width:2000px">wide</div>'), "wider than its"),
+    "tiny text": (lambda page: page.replace("</style>", "text{font-size:5px!important}</style>"), "px small"),
+    "text outside": (lambda page: page.replace('<text class="name" x="', '<text class="name" x="9'), "sticks out"),
+    "an image loaded": (after_main('<img alt="" src="http://127.0.0.1:9/x.png">'), "requests leave the page"),
+    "a script": (after_main("<script>console.error('broken')</script>"), "errors are logged"),
+    "an exception": (after_main("<script>throw new Error('broken')</script>"), "errors are logged"),
+    "no data": (lambda page: re.sub(r'(id="run">).*?(</script>)', r"\1{}\2", page), "embedded JSON has no rows"),
+}
+
+
+def main(report):
+    good = pathlib.Path(report).read_text()
+    failed = 0
+    with Chromium("/usr/bin/chromium") as browser, tempfile.TemporaryDirectory() as folder:
+        for name, (spoil, expected) in SPOILS.items():
+            path = pathlib.Path(folder, "spoiled.html")
+            path.write_text(spoil(good))
+            page = Page(browser, 1280, "light")
+            page.open(path.as_uri())
+            said = problems(page, path.as_uri())
+            noticed = any(expected in sentence for sentence in said)
+            failed += not noticed
+            print(f"{'✓' if noticed else '✗'} {name}" + ("" if noticed else f": expected “{expected}”, got {said}"))
+    print(f"{len(SPOILS) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
