@@ -123,9 +123,9 @@ impl Connection {
         match self.reader.next() {
             Event::Hungry => {}
             Event::Head(request, length) => self.begin(request, length, now),
-            Event::Part(length) => self.count_upload(length),
+            Event::Part(length) => self.hub.ledger.borrow_mut().read(length),
             Event::Body(body, length) => {
-                self.count_upload(length);
+                self.hub.ledger.borrow_mut().read(length);
                 if let Some(upload) = self.upload.take() {
                     self.answer(upload.known, body, now);
                 }
@@ -147,16 +147,6 @@ impl Connection {
         } else {
             let expecting = known.request.expects_continue && self.reader.input.is_empty();
             self.upload = Some(Box::new(Upload { known, expecting }));
-        }
-    }
-
-    fn count_upload(&mut self, length: usize) {
-        if self
-            .upload
-            .as_ref()
-            .is_some_and(|upload| upload.known.receipt.is_some())
-        {
-            self.hub.ledger.borrow_mut().read(length);
         }
     }
 
@@ -197,7 +187,7 @@ impl Connection {
                     self.ended = count == 0;
                     self.reader.fed();
                     if self.last {
-                        self.reader.input.used(count);
+                        self.reader.input.clear();
                     }
                 })
         })
@@ -211,8 +201,7 @@ impl Connection {
             stream: &mut self.socket,
             hub: &self.hub,
         };
-        // Whether the client ends in time or not, the connection is dropped next.
-        let _ = tokio::time::timeout(LINGER, wire.until_end()).await;
+        wire.until_end(Some(Instant::now() + LINGER)).await;
         Ok(())
     }
 }

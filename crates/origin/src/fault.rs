@@ -102,7 +102,7 @@ async fn truncate_chunked(wire: &mut Wire<'_>, stream: Stream) -> io::Result<End
 
 /// Nothing more until the client goes away.
 async fn stall(wire: &mut Wire<'_>) -> io::Result<End> {
-    wire.until_end().await;
+    wire.until_end(None).await;
     Err(io::ErrorKind::ConnectionAborted.into())
 }
 

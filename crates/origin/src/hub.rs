@@ -55,7 +55,8 @@ impl Hub {
     }
 
     /// Writes a request into the ledger when its head (of `length` bytes) has been read, and finds
-    /// the hash of its id, 0 when it has none. Requests for `/ledger` are not written down.
+    /// the hash of its id, 0 when it has none. Requests for `/ledger` are not
+    /// written down, but for their bytes.
     pub(crate) fn witness(
         &self,
         request: &Request,
@@ -64,6 +65,7 @@ impl Hub {
         now: Instant,
     ) -> (Option<Receipt>, u64) {
         let mut ledger = self.ledger.borrow_mut();
+        ledger.read(length);
         let (receipt, hash) = match request.route {
             Route::Ledger => return (None, 0),
             Route::Item(id) => {
@@ -72,7 +74,6 @@ impl Hub {
             }
             _ => (ledger.other(marks, now), 0),
         };
-        ledger.read(length);
         (Some(receipt), hash)
     }
 
@@ -110,7 +111,7 @@ mod tests {
     /// The delays of ids 1 to 50 in a round of an origin with that seed.
     fn delays(seed: u64) -> Vec<Option<Duration>> {
         let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
+            .enable_io()
             .build()
             .unwrap();
         let _inside = runtime.enter();

@@ -44,8 +44,13 @@ impl Input {
     pub(crate) fn used(&mut self, count: usize) {
         self.start += count;
         if self.is_empty() {
-            (self.start, self.end) = (0, 0);
+            self.clear();
         }
+    }
+
+    /// Drops what has not been used.
+    pub(crate) fn clear(&mut self) {
+        (self.start, self.end) = (0, 0);
     }
 
     /// Reads once; 0 is the end of the connection. Must not be called when full.

@@ -81,6 +81,9 @@ impl Origin {
     /// Begins a new page and returns when the origin has taken it. Until `close_round`, requests for
     /// anything but the ids of the round are foreign. A round that is still open is closed and its
     /// page lost.
+    ///
+    /// # Panics
+    /// When the round has more ids than memory has bytes.
     pub fn open_round(&self, round: RoundSpec) {
         self.ask(|answer| Command::Open(round, answer));
     }
@@ -180,7 +183,7 @@ fn report(started: &mpsc::Sender<Started>, result: Started) {
 
 fn runtime() -> io::Result<LocalRuntime> {
     Builder::new_current_thread()
-        .enable_all()
+        .enable_io()
         .build_local(LocalOptions::default())
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
@@ -61,7 +61,7 @@ pub(crate) async fn accept(listener: TcpListener, hub: Rc<Hub>) {
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             // Out of descriptors: the clients wait in the backlog meanwhile.
-            Err(_) => tokio::time::sleep(RECOVERY).await,
+            Err(_) => hub.timer.sleep_until(Instant::now() + RECOVERY).await,
         }
     }
 }

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// What the origin saw since it started.
 ///
-/// Counts are requests unless the name says otherwise. Requests for `/ledger` are not counted.
+/// Counts are requests unless the name says otherwise. Requests for `/ledger` count
+/// in bytes and connections only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Requests answered, of every path.

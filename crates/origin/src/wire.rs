@@ -1,8 +1,12 @@
 //! Writes pieces of an answer to a socket and tells the ledger.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 
 use crate::hub::Hub;
@@ -39,12 +43,29 @@ impl Wire<'_> {
         Ok(())
     }
 
-    /// Reads and drops what the client sends until it ends the connection.
-    pub(crate) async fn until_end(&mut self) {
-        let mut waste = [0; 4096];
-        while let Ok(count) = tokio::io::AsyncReadExt::read(self.stream, &mut waste).await {
-            if count == 0 {
-                break;
+    /// Reads and drops what the client sends until it ends the connection, or until the deadline.
+    pub(crate) async fn until_end(&mut self, deadline: Option<Instant>) {
+        let mut asked = false;
+        poll_fn(|context| {
+            let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            if late || self.poll_end(context).is_ready() {
+                return Poll::Ready(());
+            }
+            if let Some(deadline) = deadline.filter(|_| !std::mem::replace(&mut asked, true)) {
+                self.hub.timer.wake_at(deadline, context.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let mut bytes = [0; 4096];
+        loop {
+            let mut waste = ReadBuf::new(&mut bytes);
+            let read = ready!(Pin::new(&mut *self.stream).poll_read(context, &mut waste));
+            if read.is_err() || waste.filled().is_empty() {
+                return Poll::Ready(());
             }
         }
     }
