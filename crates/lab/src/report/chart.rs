@@ -196,7 +196,7 @@ impl Canvas {
             let tick = axis
                 .iter()
                 .find(|tick| (up.at(**tick) / 4.0) as usize == row);
-            tick.map(|tick| tick_label(*tick)).unwrap_or_default()
+            tick.map(|tick| tick_label(*tick, top)).unwrap_or_default()
         };
         let bar = |label: &str| match (style.unicode, label.is_empty()) {
             (true, true) => '│',

@@ -158,7 +158,11 @@ fn grid_lines(svg: &mut Svg, axis: &[f64], up: Linear, (left, right): (f64, f64)
             (left, y),
             (right, y),
         );
-        svg.text("tick end", (left - 6.0, y + 4.0), &tick_label(*tick));
+        svg.text(
+            "tick end",
+            (left - 6.0, y + 4.0),
+            &tick_label(*tick, up.most),
+        );
     }
 }
 

@@ -27,6 +27,7 @@ pub fn html(run: &Document, findings: &Findings) -> String {
     }
     page += &rejected(findings);
     page += &how_to_read(run, findings);
+    page += &clients(run);
     page += &environment(run);
     let room = LARGEST.saturating_sub(page.len());
     page + &raw_data(run, findings, room) + "</main></body></html>\n"
@@ -297,12 +298,9 @@ fn environment(run: &Document) -> String {
         command += &format!(" --seed {}", run.plan.seed);
     }
     let mut pairs = Vec::new();
-    flatten(
-        "",
-        &serde_json::to_value(&run.environment).unwrap_or_default(),
-        &mut pairs,
-    );
-    pairs.sort_by_key(|(key, _)| key.contains('›'));
+    let mut machine = serde_json::to_value(&run.environment).unwrap_or_default();
+    machine["clients"] = Value::Null;
+    flatten("", &machine, &mut pairs);
     let rows: String = pairs
         .iter()
         .map(|(key, value)| {
@@ -320,7 +318,48 @@ fn environment(run: &Document) -> String {
     )
 }
 
-/// Nested keys as `clients › typhoeus › version`; what is not known is left out.
+/// Who took part, in which version, and how.
+fn clients(run: &Document) -> String {
+    if run.environment.clients.is_empty() {
+        return String::new();
+    }
+    let names = [
+        "client",
+        "version",
+        "runtime",
+        "engine",
+        "in flight by",
+        "retries",
+    ];
+    let head: String = names.iter().map(|name| cell("th", "word", name)).collect();
+    let rows: String = run
+        .environment
+        .clients
+        .iter()
+        .map(|(name, client)| {
+            let models = client.models.join(", ");
+            let values = [
+                name,
+                &client.version,
+                &client.runtime,
+                &client.engine,
+                &models,
+                &client.retries,
+            ];
+            let cells: String = values
+                .iter()
+                .map(|value| cell("td", "word", value))
+                .collect();
+            format!("<tr>{cells}</tr>")
+        })
+        .collect();
+    format!(
+        "<section><h2>Clients</h2><div class=\"scroll bare\" role=\"region\" tabindex=\"0\" aria-label=\"Clients\">\
+         <table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"
+    )
+}
+
+/// Nested keys as `pinning › client core`; what is not known is left out.
 fn flatten(prefix: &str, value: &Value, pairs: &mut Vec<(String, String)>) {
     let text = match value {
         Value::Object(fields) => {

@@ -25,13 +25,16 @@ fn crowding(step: f64, most: f64) -> f64 {
     steps * step / most + 0.06 * steps
 }
 
-/// A number on an axis: `12k` for 12,000, `2.5` for 2.5.
-pub(super) fn tick_label(value: f64) -> String {
-    let (scaled, unit) = match value {
-        v if v >= 1e6 => (v / 1e6, "M"),
-        v if v >= 1e4 => (v / 1e3, "k"),
-        v => (v, ""),
+/// A number on an axis that ends at `top`, all in the same unit: `7.5k` and `12k`, or `2.5`.
+pub(super) fn tick_label(value: f64, top: f64) -> String {
+    let (scaled, unit) = match top {
+        top if top >= 1e7 => (value / 1e6, "M"),
+        top if top >= 1e4 => (value / 1e3, "k"),
+        _ => (value, ""),
     };
+    if value == 0.0 {
+        return "0".into();
+    }
     let text = format!("{scaled:.2}");
     format!("{}{unit}", text.trim_end_matches('0').trim_end_matches('.'))
 }
@@ -79,10 +82,11 @@ mod tests {
         assert_eq!(ticks(1690.0, 4), [0.0, 500.0, 1000.0, 1500.0, 2000.0]);
         assert_eq!(ticks(100.0, 4), [0.0, 25.0, 50.0, 75.0, 100.0]);
         assert_eq!(ticks(0.0, 4).last(), Some(&1.0));
-        assert_eq!(tick_label(12_500.0), "12.5k");
-        assert_eq!(tick_label(2_000_000.0), "2M");
-        assert_eq!(tick_label(1_500.0), "1500");
-        assert_eq!(tick_label(0.0), "0");
+        assert_eq!(tick_label(12_500.0, 15_000.0), "12.5k");
+        assert_eq!(tick_label(7_500.0, 15_000.0), "7.5k");
+        assert_eq!(tick_label(20_000_000.0, 2e7), "20M");
+        assert_eq!(tick_label(1_500.0, 2_000.0), "1500");
+        assert_eq!(tick_label(0.0, 15_000.0), "0");
     }
 
     proptest! {
