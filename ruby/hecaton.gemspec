@@ -8,6 +8,7 @@ Gem::Specification.new do |spec|
   spec.description = "An HTTP client on an engine in Rust: a mandatory total deadline, no hidden retries, " \
                      "every attempt visible, and batches that callbacks may refill while they run."
   spec.authors = ["The Hecaton developers"]
+  spec.homepage = "https://rubygems.org/gems/hecaton"
   spec.licenses = ["MIT", "Apache-2.0"]
   spec.required_ruby_version = ">= 3.1"
   # The first RubyGems with a builder for Cargo.

@@ -85,7 +85,8 @@ class BatchTest < OriginTest
     assert_equal 0, called
     assert_equal 200, requests[0].outcome.response.status
     assert_equal [Hecaton::CancelledError] * 8, requests[1..].map { |request| request.outcome.class }
-    assert_equal [true] * 3 + [false] * 5, requests[1..].map { |request| request.outcome.sent? }
+    # The first left its place to the fifth before its callback was called.
+    assert_equal [true] * 4 + [false] * 4, requests[1..].map { |request| request.outcome.sent? }
   end
 
   def test_a_batch_can_be_used_inside_a_callback

@@ -33,7 +33,7 @@ class InterruptTest < OriginTest
       thread.kill.join
     end
     assert_equal 20, ensured
-    assert_equal before, descriptors
+    assert_operator descriptors, :<=, before
   end
 
   def test_random_raises_leak_nothing
@@ -59,7 +59,7 @@ class InterruptTest < OriginTest
     assert_equal 200, response.status
     assert_operator trapped, :>, 0
     assert_equal 1, response.attempts.size
-    assert_operator origin.ledger["connections"] - connections, :<=, 2 # the request's, and the ledger's own
+    assert_operator origin.ledger["connections"] - connections, :<=, 1
   ensure
     trap(:USR1, previous || "DEFAULT")
   end
@@ -67,6 +67,7 @@ class InterruptTest < OriginTest
   def test_interrupt_ends_the_process_at_once
     script = <<~RUBY
       require "hecaton"
+      trap(:INT, "DEFAULT") # it may be ignored where the tests run
       client = Hecaton::Client.new(timeout: 60)
       puts "ready"
       $stdout.flush

@@ -18,8 +18,15 @@ class Origin
     raise "the origin did not start: #{@url}#{@output.read}" unless @url.start_with?("http://")
   end
 
-  # What the origin has seen so far.
-  def ledger = JSON.parse(Net::HTTP.get(URI("#{url}/ledger")))
+  # What the origin has seen so far; asked over one connection, which counts as one of its own.
+  def ledger
+    uri = URI(url)
+    @asking ||= Net::HTTP.start(uri.host, uri.port)
+    JSON.parse(@asking.get("/ledger").body)
+  end
+
+  # Requests that arrived, whether or not they were answered.
+  def arrived = ledger.values_at("requests", "aborted").sum
 
   def stop
     Process.kill(:TERM, @output.pid)
@@ -38,5 +45,14 @@ class OriginTest < Minitest::Test
   # The error that the block raises, which must be of this class.
   def error_of(klass, &block) = assert_raises(klass, &block)
 
-  def descriptors = Dir.children("/proc/self/fd").size
+  # Descriptors of this process, those of forgotten objects closed.
+  def descriptors
+    GC.start
+    Dir.children("/proc/self/fd").size
+  end
+
+  def wait_until(seconds = 10)
+    deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
+    sleep 0.01 until yield || Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline
+  end
 end

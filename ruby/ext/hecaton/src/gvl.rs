@@ -5,6 +5,13 @@
 //! `Timeout.timeout` and `Thread#kill`. So the call here is `rb_nogvl` with `RB_NOGVL_INTR_FAIL`,
 //! which returns instead, and interrupts are checked afterwards under `protect`, as a value.
 //!
+//! That is not all: while a process has one Ruby thread, `rb_nogvl` makes another for each call, to
+//! pass signals on, and waits for its end, where it checks interrupts after all (thread.c,
+//! `rb_thread_start_unblock_thread`, in Ruby 3.1). `RB_NOGVL_UBF_ASYNC_SAFE` says that this is not
+//! needed, because `unblock` may run in a signal handler. It may: it stores to an atomic and wakes
+//! the reactor of the only thread there is, which is a swap of atomics and a write to an eventfd;
+//! nothing is allocated, freed or locked.
+//!
 //! Rules: nothing of Ruby is touched while the GVL is away; a panic does not cross C; an interrupt
 //! is Ruby's own exception, never an error of ours.
 #![allow(unsafe_code)]
@@ -20,7 +27,7 @@ use std::task::{Context, Poll};
 use futures_util::task::AtomicWaker;
 use hecaton::Reactor;
 use magnus::{Error, Ruby};
-use rb_sys::{Qnil, RB_NOGVL_INTR_FAIL, rb_nogvl, rb_thread_check_ints};
+use rb_sys::{Qnil, RB_NOGVL_INTR_FAIL, RB_NOGVL_UBF_ASYNC_SAFE, rb_nogvl, rb_thread_check_ints};
 
 /// Waits for `future` on the calling thread while other Ruby threads run.
 ///
@@ -71,6 +78,9 @@ impl Interrupt {
     }
 }
 
+/// Return instead of raising, and start no thread to pass signals on.
+const FLAGS: u32 = RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE;
+
 /// What C carries to `run` and back.
 struct Call<F, T> {
     work: Option<F>,
@@ -88,8 +98,8 @@ where
         work: Some(work),
         result: None,
     };
-    // SAFETY: `call` and `interrupt` outlive the call, which returns here and nowhere else (flag
-    // INTR_FAIL). Ruby forgets `unblock` and its argument before it returns. `F` and `T` are Send
+    // SAFETY: `call` and `interrupt` outlive the call, which returns here and nowhere else (see
+    // FLAGS). Ruby forgets `unblock` and its argument before it returns. `F` and `T` are Send
     // because `work` may not rely on the GVL that guards what is not.
     unsafe {
         rb_nogvl(
@@ -97,7 +107,7 @@ where
             (&raw mut call).cast::<c_void>(),
             Some(unblock),
             (&raw const *interrupt).cast_mut().cast::<c_void>(),
-            RB_NOGVL_INTR_FAIL as c_int,
+            FLAGS as c_int,
         );
     }
     check_interrupts()?;
