@@ -119,6 +119,8 @@ fn remarks(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
             figure(most),
             advice.concurrency
         );
+    } else if row.ceiling.is_some_and(|ratio| ratio.low > 1.0 + SAME_ISH) {
+        remarks += " The raw loader was slower, so it is no ceiling here; longer rounds (--time) would tell.";
     } else if row
         .ceiling_ratio
         .is_some_and(|ratio| ratio > 1.0 / HEADROOM)

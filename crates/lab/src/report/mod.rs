@@ -1,6 +1,7 @@
 //! Shows what was found: as one JSON document, in a terminal, and as one HTML page.
 
 mod chart;
+mod embedded;
 mod figures;
 mod html;
 mod json;

@@ -1,11 +1,11 @@
-//! Rounds are judged as the ledger says: rows, rejections, recommendations, sentences.
+//! Rounds become rows, recommendations and sentences as the ledger says.
 
 use crate::synthetic::{
     JRUBY_MEDIUM, JRUBY_SHORT, MRI_MEDIUM, MRI_SHORT, Machine, ten_ms, unwitnessed,
 };
-use hecaton_lab::findings::{Findings, Row, judge, rejection};
+use hecaton_lab::findings::{Findings, Row, judge};
 use hecaton_lab::run::Round;
-use hecaton_origin::{Delay, Page};
+use hecaton_origin::Delay;
 
 fn row<'a>(findings: &'a Findings, client: &str, concurrency: usize) -> &'a Row {
     let of = |row: &&Row| row.client == client && row.concurrency == concurrency;
@@ -71,192 +71,6 @@ fn an_honest_row_holds_the_figures_of_its_rounds() {
     assert!(
         (advice.speedup_over_one.unwrap() - 1690.68 / 68.98).abs() < 0.01,
         "{advice:?}"
-    );
-}
-
-/// Spoils the measured and the proof page of one round of concurrency 10 and returns the reason.
-fn reason(spoil: impl Fn(&mut Round)) -> String {
-    let mut rounds = Machine::default().rounds("mri", 133, &[(10, (624.21, 34.81))]);
-    assert_eq!(
-        rejection(&rounds.iter().collect::<Vec<_>>(), &ten_ms()),
-        None,
-        "honest rounds are not rejected"
-    );
-    spoil(&mut rounds[3]);
-    rejection(&rounds.iter().collect::<Vec<_>>(), &ten_ms()).expect("a reason")
-}
-
-/// What a cheat does, how it shows in a round, and what the reason must say.
-type Case = (&'static str, fn(&mut Round), &'static [&'static str]);
-
-fn seen(round: &mut Round) -> &mut Page {
-    round.seen.as_mut().unwrap()
-}
-
-fn proof(round: &mut Round) -> &mut Page {
-    round.proof.as_mut().unwrap()
-}
-
-#[test]
-fn every_rule_names_what_was_expected_and_what_was_seen() {
-    let cases: [Case; 15] = [
-        (
-            "counts without sending",
-            |r| seen(r).distinct = 0,
-            &["never arrived", "claims", "origin saw 0"],
-        ),
-        (
-            "drops one",
-            |r| seen(r).distinct -= 1,
-            &["1 of ", "never arrived"],
-        ),
-        ("miscounts", |r| r.claim.done -= 5, &["accounts for"]),
-        (
-            "fails",
-            |r| {
-                r.claim.done -= 2;
-                r.claim.errors = 2;
-                r.claim.errors_by.insert("timeout".into(), 2);
-            },
-            &["2 of ", "failed (timeout: 2)"],
-        ),
-        (
-            "sends twice",
-            |r| seen(r).duplicates = 1,
-            &["1 request was sent more than once"],
-        ),
-        (
-            "retries in the proof",
-            |r| proof(r).duplicates = 3,
-            &["3 requests were sent more than once in the proof"],
-        ),
-        (
-            "warms up in secret",
-            |r| seen(r).foreign = 7,
-            &["7 requests that nobody asked for"],
-        ),
-        (
-            "leaves early",
-            |r| seen(r).aborted = 4,
-            &["went away from 4 answers"],
-        ),
-        (
-            "does not read",
-            |r| r.claim.sum = 0,
-            &["sum of the tokens", "24301 expected, 0 claimed"],
-        ),
-        (
-            "miscounts bytes",
-            |r| r.claim.bytes = 1,
-            &["claims 1 byte of bodies"],
-        ),
-        (
-            "half the pool",
-            |r| proof(r).peak_in_flight = 5,
-            &["only 5 of 10 requests were in flight"],
-        ),
-        (
-            "floods",
-            |r| seen(r).peak_in_flight = 11,
-            &["11 requests were in flight at once, 10 asked"],
-        ),
-        (
-            "reconnects",
-            |r| seen(r).connections_opened = 600,
-            &["not kept alive: 600 were opened", "at most 10"],
-        ),
-        (
-            "many connections",
-            |r| seen(r).connections_used = 12,
-            &["12 connections were used, at most 10"],
-        ),
-        (
-            "few connections",
-            |r| seen(r).connections_used = 4,
-            &["only 4 connections were used for 10"],
-        ),
-    ];
-    for (cheat, spoil, words) in cases {
-        let reason = reason(spoil);
-        assert!(
-            words.iter().all(|word| reason.contains(word)),
-            "{cheat}: {reason}"
-        );
-        assert!(reason.ends_with("(in 1 of 12 rounds)"), "{cheat}: {reason}");
-    }
-}
-
-#[test]
-fn an_unfinished_proof_is_rejected() {
-    assert!(reason(|round| proof(round).distinct = 19).contains("1 of 20 requests of the proof"));
-}
-
-fn with_latencies(change: impl Fn(u32) -> u32, delay: &Delay) -> Option<String> {
-    let mut rounds = Machine::default().rounds("mri", 133, &[(10, (624.21, 34.81))]);
-    for latency in rounds
-        .iter_mut()
-        .flat_map(|round| &mut round.claim.latencies_us)
-    {
-        *latency = change(*latency);
-    }
-    rejection(&rounds.iter().collect::<Vec<_>>(), delay)
-}
-
-#[test]
-fn false_latencies_contradict_the_speed() {
-    assert_eq!(with_latencies(|us| us, &Delay::None), None);
-    let half = with_latencies(|us| us / 2, &Delay::None).expect("a reason");
-    assert!(
-        half.contains("Little's law") && half.contains("4.8") && half.contains("concurrency 10"),
-        "{half}"
-    );
-    let double = with_latencies(|us| us * 2, &Delay::None).expect("a reason");
-    assert!(double.contains("19.4"), "{double}");
-}
-
-#[test]
-fn no_answer_comes_before_the_origin_sends_it() {
-    for delay in [
-        "17ms",
-        "uniform:16ms..20ms",
-        "exponential:30ms",
-        "lognormal:p50=18ms,p99=19ms",
-    ] {
-        let reason = with_latencies(|us| us, &delay.parse().unwrap()).expect(delay);
-        assert!(
-            reason.contains("median latency is 16.0 ms") && reason.contains(delay),
-            "{reason}"
-        );
-    }
-    for delay in [
-        "15ms",
-        "uniform:14ms..16ms",
-        "exponential:21ms",
-        "lognormal:p50=15ms,p99=40ms",
-    ] {
-        assert_eq!(
-            with_latencies(|us| us, &delay.parse().unwrap()),
-            None,
-            "{delay}"
-        );
-    }
-}
-
-/// In a short round with long tails the last answers come alone; that is no lack of concurrency.
-#[test]
-fn the_end_of_a_round_is_not_held_against_the_client() {
-    let mut rounds = Machine::default().rounds("mri", 133, &[(100, (1500.0, 50.0))]);
-    for round in &mut rounds {
-        round.claim.latencies_us = (0..300)
-            .map(|n| if n % 10 == 0 { 250_000 } else { 6_000 })
-            .collect();
-        (round.count, round.claim.done, round.wall_ns) = (300, 300, 320_000_000);
-        (seen(round).count, seen(round).distinct, round.claim.bytes) = (300, 300, 300 * 133);
-        seen(round).body_bytes_out = 300 * 133;
-    }
-    assert_eq!(
-        rejection(&rounds.iter().collect::<Vec<_>>(), &Delay::None),
-        None
     );
 }
 
@@ -350,6 +164,26 @@ fn close_clients_are_same_ish_and_the_server_may_be_the_limit() {
         verdicts
             .iter()
             .all(|v| v.contains("raw loader is less than 1.3 times faster")),
+        "{verdicts:?}"
+    );
+}
+
+#[test]
+fn a_ceiling_below_the_client_is_called_none() {
+    let machine = Machine::default();
+    let mut rounds = machine.sweep("mri", 133, &MRI_SHORT);
+    rounds.extend(machine.sweep(
+        "raw",
+        133,
+        &MRI_SHORT.map(|(speed, cpu)| (speed * 0.8, cpu)),
+    ));
+    let verdicts = judge(&rounds, &Delay::None).verdicts;
+    assert!(
+        verdicts[0].contains("125\u{a0}% of the ceiling"),
+        "{verdicts:?}"
+    );
+    assert!(
+        verdicts[0].contains("it is no ceiling here"),
         "{verdicts:?}"
     );
 }

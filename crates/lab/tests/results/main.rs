@@ -2,4 +2,5 @@
 
 mod findings;
 mod report;
+mod rules;
 mod synthetic;
