@@ -1,0 +1,56 @@
+//! The engine against the real origin: one file per promise.
+
+mod batch;
+mod failures;
+mod requests;
+
+use std::future::Future;
+use std::time::Duration;
+
+use hecaton::{Client, Config, Reactor, Request, Response};
+use hecaton_origin::{Options, Origin};
+
+/// An origin, a client and a reactor of their own for each test.
+struct World {
+    origin: Origin,
+    reactor: Reactor,
+    client: Client,
+}
+
+impl World {
+    fn new() -> World {
+        World::with(|_| {})
+    }
+
+    fn with(change: impl FnOnce(&mut Config)) -> World {
+        let origin = Origin::start(Options::default()).expect("an origin starts on a free port");
+        let mut config = Config::new(Duration::from_secs(10));
+        change(&mut config);
+        let reactor = Reactor::new().expect("a reactor starts");
+        World {
+            origin,
+            reactor,
+            client: Client::new(config),
+        }
+    }
+
+    fn request(&self, path: &str) -> Request {
+        Request::get(&format!("{}{path}", self.origin.base_url())).expect("the URL is good")
+    }
+
+    fn send(&self, request: Request) -> hecaton::Outcome {
+        self.run(self.client.send(request))
+    }
+
+    fn get(&self, path: &str) -> Response {
+        self.send(self.request(path)).expect("a response")
+    }
+
+    fn run<F: Future>(&self, future: F) -> F::Output {
+        self.reactor.block_on(future)
+    }
+}
+
+fn json(response: &Response) -> serde_json::Value {
+    serde_json::from_slice(response.body()).expect("the echo is JSON")
+}

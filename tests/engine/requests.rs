@@ -1,0 +1,128 @@
+//! Requests arrive as they were meant, responses come back whole, connections are kept.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use hecaton::{Ending, Request};
+
+use crate::{World, json};
+
+#[test]
+fn every_method_arrives_with_headers_and_body() {
+    let world = World::new();
+    for method in [
+        "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND",
+    ] {
+        let request =
+            Request::new(method, &format!("{}/echo?a=1", world.origin.base_url())).unwrap();
+        let request = request.header("x-test", b"yes").unwrap().body("payload");
+        let seen = json(&world.send(request).unwrap());
+        assert_eq!(seen["method"], method);
+        assert_eq!(seen["path"], "/echo?a=1");
+        assert_eq!(seen["body"], "payload");
+        let headers = seen["headers"].as_array().unwrap();
+        assert!(
+            headers.contains(&serde_json::json!(["x-test", "yes"])),
+            "{headers:?}"
+        );
+    }
+}
+
+#[test]
+fn bodies_come_whole_however_they_are_framed() {
+    let world = World::new();
+    assert_eq!(world.get("/bytes/0").body().len(), 0);
+    assert_eq!(world.get("/bytes/5000000").body().len(), 5_000_000);
+    assert_eq!(
+        world.get("/chunked/3").body(),
+        "chunk 1\nchunk 2\nchunk 3\n"
+    );
+    assert!(!world.get("/eof").body().is_empty());
+    for status in [200, 204, 304, 404, 500] {
+        assert_eq!(world.get(&format!("/status/{status}")).status(), status);
+    }
+}
+
+#[test]
+fn head_leaves_the_connection_usable() {
+    let world = World::new();
+    let head = Request::new("HEAD", &format!("{}/bytes/100", world.origin.base_url())).unwrap();
+    let response = world.send(head).unwrap();
+    assert_eq!(response.headers()["content-length"], "100");
+    assert!(response.body().is_empty());
+    assert!(world.get("/echo").attempts()[0].reused);
+}
+
+#[test]
+fn a_connection_is_used_again_and_the_ledger_agrees() {
+    let world = World::new();
+    let ids: Vec<u64> = (0..20)
+        .map(|_| world.get("/r/1").attempts()[0].connection)
+        .collect();
+    assert!(ids.iter().all(|id| *id == ids[0]));
+    let summary = world.origin.stop();
+    assert_eq!(
+        (summary.connections, summary.requests, summary.reused),
+        (1, 20, 19)
+    );
+}
+
+#[test]
+fn origins_do_not_share_connections() {
+    let world = World::new();
+    let by_name = world.origin.base_url().replace("127.0.0.1", "localhost");
+    world.get("/r/1");
+    let response = world
+        .send(Request::get(&format!("{by_name}/r/1")).unwrap())
+        .unwrap();
+    assert!(!response.attempts()[0].reused);
+    assert_eq!(world.client.idle_connections(), 2);
+}
+
+#[test]
+fn a_closed_connection_is_noticed_before_it_is_used() {
+    let world = World::new();
+    world.get("/fault/idle-close");
+    thread::sleep(Duration::from_millis(200));
+    let response = world.get("/r/1");
+    let endings: Vec<_> = response
+        .attempts()
+        .iter()
+        .map(|attempt| &attempt.ending)
+        .collect();
+    assert_eq!(endings, [&Ending::Status(200)]);
+    assert!(!response.attempts()[0].reused);
+}
+
+#[test]
+fn idle_connections_expire() {
+    let world = World::with(|config| config.idle_timeout = Duration::from_millis(50));
+    world.get("/r/1");
+    assert_eq!(world.client.idle_connections(), 1);
+    thread::sleep(Duration::from_millis(100));
+    assert!(!world.get("/r/1").attempts()[0].reused);
+}
+
+#[test]
+fn threads_share_a_reactor_and_its_connections() {
+    let world = Arc::new(World::new());
+    let threads: Vec<_> = (0..8)
+        .map(|_| {
+            let world = world.clone();
+            thread::spawn(move || {
+                (0..50)
+                    .map(|_| world.get("/r/1").status())
+                    .all(|s| s == 200)
+            })
+        })
+        .collect();
+    assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
+    let summary = world.origin.summary();
+    assert_eq!(summary.requests, 400);
+    assert!(
+        summary.connections <= 8,
+        "{} connections",
+        summary.connections
+    );
+}
