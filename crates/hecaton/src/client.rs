@@ -75,6 +75,8 @@ impl Client {
         // The list outlives the future that a deadline cuts off.
         let mut attempts = Vec::with_capacity(1);
         let result = match begun.checked_add(limit) {
+            // The timer counts milliseconds, and much can be done in one: zero must not start at all.
+            Some(_) if limit.is_zero() => Ok(Err(out_of_time(limit, None))),
             Some(deadline) => timeout_at(deadline.into(), self.run(&request, &mut attempts)).await,
             None => Ok(self.run(&request, &mut attempts).await),
         };
