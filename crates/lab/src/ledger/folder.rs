@@ -13,6 +13,9 @@ use crate::run::Round;
 /// Rounds in the order in which they were made, one JSON object a line; gone when `run.json` is whole.
 const ROUNDS: &str = "rounds.jsonl";
 
+/// Folder of all runs, below the current directory.
+const REPORTS: &str = "hecaton-report";
+
 /// A run's folder, open for writing.
 #[derive(Debug)]
 pub struct Folder {
@@ -31,7 +34,7 @@ impl Folder {
             Some(path) => path.to_path_buf(),
             None => {
                 let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-                Path::new("hecaton-report").join(format!("{time}-{verb}"))
+                Path::new(REPORTS).join(format!("{time}-{verb}"))
             }
         };
         let problem = || {
@@ -98,6 +101,13 @@ impl Folder {
         }
         let _ = std::fs::remove_dir(self.drivers());
         let _ = std::fs::remove_dir(&self.path);
+        if let Some(parent) = self
+            .path
+            .parent()
+            .filter(|parent| parent.ends_with(REPORTS))
+        {
+            let _ = std::fs::remove_dir(parent); // only when no other run is in it
+        }
     }
 
     /// Writes the whole document as `run.json`; the list of rounds beside it is then no longer needed.

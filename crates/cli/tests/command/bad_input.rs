@@ -1,0 +1,132 @@
+//! Whatever is asked wrongly gets one sentence that says what to do, and status 2; what cannot be done, status 1.
+
+use std::net::TcpListener;
+
+use crate::support::{hecaton, run};
+
+fn refused(arguments: &[&str], words: &[&str]) {
+    let place = tempfile::tempdir().unwrap();
+    let ending = run(hecaton("cheats").args(arguments).current_dir(place.path()));
+    ending.assert(2, words);
+    assert_eq!(ending.stdout, "");
+    assert_eq!(
+        std::fs::read_dir(place.path()).unwrap().count(),
+        0,
+        "{arguments:?} left something"
+    );
+}
+
+#[test]
+fn questions_that_cannot_be_asked() {
+    refused(
+        &["sweep", "--client", "honset"],
+        &["no client is called `honset`", "did you mean honest?"],
+    );
+    refused(
+        &["drivers", "check", "nobody"],
+        &["no client is called `nobody`", "the clients are"],
+    );
+    refused(
+        &["sweep", "--concurrency", "0"],
+        &["concurrency 0 sends nothing"],
+    );
+    refused(
+        &["sweep", "--concurrency", "many"],
+        &["'many'", "--concurrency"],
+    );
+    refused(&["sweep", "--body", "4"], &["no room for the token"]);
+    refused(&["sweep", "--delay", "soon"], &["soon", "lognormal:"]);
+    refused(&["sweep", "--time", "0"], &["'0'", "200ms"]);
+    refused(&["sweep", "--rounds", "0"], &["0 rounds measure nothing"]);
+    refused(
+        &["sweep", "--concurrency", "100000000", "--client", "honest"],
+        &["open files", "ulimit"],
+    );
+    refused(&["sweep", "GET"], &["<URL>"]);
+    refused(&["serve", "--body", "1"], &["8"]);
+    refused(&["conquer"], &["unrecognized subcommand 'conquer'"]);
+}
+
+#[test]
+fn more_in_flight_than_the_driver_can() {
+    let arguments = [
+        "sweep",
+        "--client",
+        "honest",
+        "--concurrency",
+        "101",
+        "--body",
+        "133",
+    ];
+    refused(
+        &arguments,
+        &["honest keeps at most 100 requests in flight, not 101"],
+    );
+}
+
+#[test]
+fn targets_that_may_not_be_loaded() {
+    refused(
+        &["sweep", "GET", "http://192.0.2.1/"],
+        &["192.0.2.1 is not this machine", "--i-own-this-host"],
+    );
+    refused(
+        &["sweep", "GET", "gopher://127.0.0.1/"],
+        &["neither http nor https"],
+    );
+    refused(
+        &["sweep", "GET", "http://127.0.0.1/", "0"],
+        &["REQUESTS is 0"],
+    );
+    refused(
+        &["sweep", "GET", "http://127.0.0.1/", "50"],
+        &["50 requests cannot keep 200 in flight"],
+    );
+    refused(
+        &["sweep", "GET", "http://127.0.0.1/", "500", "0"],
+        &["0 rounds"],
+    );
+    refused(
+        &["sweep", "GET", "http://127.0.0.1/", "--delay", "1ms"],
+        &["--delay"],
+    );
+}
+
+#[test]
+fn a_target_that_is_not_there() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    drop(listener);
+    let place = tempfile::tempdir().unwrap();
+    let ending = run(hecaton("cheats")
+        .args(["sweep", "--client", "honest", "GET", &url])
+        .current_dir(place.path()));
+    ending.assert(
+        1,
+        &[&url, "cannot be reached", "refused", "start its server"],
+    );
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_port_in_use() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let ending = run(hecaton("cheats").args(["serve", "--listen", &address]));
+    ending.assert(1, &[&address, "in use", "port 0"]);
+}
+
+#[test]
+fn a_place_that_cannot_be_written() {
+    let ending =
+        run(hecaton("cheats").args(["sweep", "--client", "honest", "--out", "/proc/nowhere"]));
+    ending.assert(1, &["/proc/nowhere", "--out"]);
+}
+
+#[test]
+fn a_project_that_is_not_there() {
+    let ending = run(hecaton("cheats")
+        .args(["sweep"])
+        .env("HECATON_ROOT", "/nowhere"));
+    ending.assert(1, &["HECATON_ROOT is /nowhere"]);
+}

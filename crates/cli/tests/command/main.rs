@@ -1,0 +1,8 @@
+//! The command as its users meet it: real processes, real sockets, real files.
+
+mod bad_input;
+mod broken;
+mod cheats;
+mod foreign;
+mod signals;
+mod support;

@@ -1,0 +1,8 @@
+# Never answers.
+require_relative "broken"
+
+class Hangs < Broken
+  def break_down = sleep
+end
+
+Cheat.run(Hangs, "hangs")

@@ -1,0 +1,48 @@
+# A client on plain sockets that can be told to cheat; honest where a cheat does not say otherwise.
+require "socket"
+require_relative "../../../drivers/ruby/kit"
+
+class Cheat
+  def initialize(job)
+    @job = job
+    @host, @port, @path = job.url.match(%r{\Ahttp://([^:/]+):(\d+)(/.*)\z}).captures
+    @sockets = Array.new(workers) { nil }
+    @lock = Mutex.new
+  end
+
+  # Threads, and so connections and requests in flight.
+  def workers = @job.concurrency
+
+  def go(round)
+    Array.new(workers) { |index| Thread.new { work(round, index) } }.each(&:join)
+  end
+
+  def close = @sockets.each { |socket| socket&.close }
+
+  # What is done with one URL: [status, body].
+  def fetch(url, index)
+    socket = @sockets[index] ||= TCPSocket.new(@host, @port)
+    socket.write("GET #{url[%r{\Ahttp://[^/]+(.*)}, 1]} HTTP/1.1\r\nHost: #{@host}:#{@port}\r\n\r\n")
+    head = socket.gets("\r\n\r\n")
+    [head[9, 3].to_i, body(socket, head[/^content-length: *(\d+)/i, 1].to_i)]
+  end
+
+  def body(socket, length) = socket.read(length)
+
+  def work(round, index)
+    while (url, taken = @lock.synchronize { round.take })
+      answer = begin
+        fetch(url, index)
+      rescue SystemCallError, IOError, NoMethodError => error
+        @sockets[index] = nil
+        error.class.name
+      end
+      @lock.synchronize { answer.is_a?(String) ? round.failed(answer) : round.done(*answer, taken) }
+    end
+  end
+
+  def self.run(cheat, name)
+    Kit.run(cheat, name: name, version: "1", engine: "sockets", models: ["threads"], verify: %w[tail none],
+                   max_concurrency: 100)
+  end
+end

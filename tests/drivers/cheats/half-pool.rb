@@ -1,0 +1,8 @@
+# Keeps half as many requests in flight as it was asked to.
+require_relative "cheat"
+
+class HalfPool < Cheat
+  def workers = (@job.concurrency / 2.0).ceil
+end
+
+Cheat.run(HalfPool, "half-pool")

@@ -1,0 +1,4 @@
+# Does not cheat: what the others are compared with.
+require_relative "cheat"
+
+Cheat.run(Cheat, "honest")
