@@ -110,7 +110,35 @@ fn a_missing_client_is_named_with_the_command_that_installs_it() {
 
 #[test]
 fn a_check_tells_a_crash_and_goes_on() {
-    let ending = run(hecaton("broken").args(["drivers", "check", "mute", "--patience", "100ms"]));
+    let ending = run(hecaton("broken").args(["drivers", "check", "crashes"]));
     ending.assert(1, &["checks failed"]);
-    assert!(ending.stdout.matches("✗").count() > 10, "{}", ending.stdout);
+    let failed = ending.stdout.find("✗ 1 in flight").unwrap();
+    assert!(
+        ending.stdout[failed..].contains("the driver of crashes ended (exit status: 3)"),
+        "{}",
+        ending.stdout
+    );
+    assert!(
+        ending.stdout[failed..].contains("✓ ends with status 0 on bye"),
+        "{}",
+        ending.stdout
+    );
+}
+
+#[test]
+fn a_check_without_a_hello_is_short() {
+    let ending = run(hecaton("broken").args(["drivers", "check", "mute", "--patience", "100ms"]));
+    ending.assert(1, &["1 check failed"]);
+    assert!(
+        ending
+            .stdout
+            .contains("✗ says hello: the driver of mute did not answer"),
+        "{}",
+        ending.stdout
+    );
+    assert!(
+        ending.stdout.contains("the rest was not tried"),
+        "{}",
+        ending.stdout
+    );
 }
