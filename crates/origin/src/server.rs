@@ -1,13 +1,11 @@
 //! Listens and accepts: one task per connection.
 
-use std::ffi::OsString;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::spawn_local;
 
@@ -38,15 +36,8 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     };
     // A port whose last connections still linger in TIME_WAIT is free to take.
     socket.set_reuseaddr(true)?;
-    calm(&socket);
     socket.bind(address)?;
     socket.listen(BACKLOG)
-}
-
-/// Loopback needs no congestion control, and one that paces (BBR) delays answers; accepted connections
-/// inherit this. Where the system does not allow it, its own choice stays.
-fn calm(socket: &TcpSocket) {
-    let _ = setsockopt(socket, TcpCongestion, &OsString::from("reno"));
 }
 
 /// Accepts for ever.
