@@ -51,6 +51,25 @@ fn delays_of_many_connections_run_side_by_side() {
 }
 
 #[test]
+fn delays_of_different_lengths_end_each_in_its_turn() {
+    let origin = support::origin();
+    let lengths = [90, 30, 60, 30];
+    let start = Instant::now();
+    let mut clients = lengths.map(|_| Client::new(&origin));
+    for (client, ms) in clients.iter_mut().zip(lengths) {
+        client.request("GET", &format!("/delay/{ms}"), "");
+    }
+    for (client, ms) in clients.iter_mut().zip(lengths) {
+        assert_eq!(client.answer().text(), "late\n");
+        assert!(
+            start.elapsed() >= Duration::from_millis(ms),
+            "{:?}",
+            start.elapsed()
+        );
+    }
+}
+
+#[test]
 fn a_gated_round_ignores_the_delay() {
     let origin = support::origin();
     origin.open_round(RoundSpec {
