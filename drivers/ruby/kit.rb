@@ -2,9 +2,8 @@
 require "json"
 
 module Kit
-  HELLO = { proto: 1, runtime: "#{RUBY_ENGINE} #{RUBY_ENGINE_VERSION}", http: ["1.1"], tls: false, keepalive: [true],
-            retries: "off", cores: 1, verify: %w[tail json none],
-            methods: %w[GET HEAD POST PUT PATCH DELETE OPTIONS] }.freeze
+  HELLO = { proto: 1, runtime: "ruby #{RUBY_VERSION}", http: ["1.1"], tls: false, keepalive: [true], retries: "off",
+            cores: 1, verify: %w[tail json none], methods: %w[GET HEAD POST PUT PATCH DELETE OPTIONS] }.freeze
 
   # What `prepare` asked for.
   Job = Struct.new(:method, :url, :append_id, :concurrency, :keepalive, :verify, :timeout_ms, keyword_init: true) do
@@ -17,11 +16,10 @@ module Kit
     def initialize(job, first:, count:, lat_every:, **)
       @url, @append_id, @verify = job.url, job.append_id, job.verify
       @next, @end, @every, @untimed = first, first + count, lat_every, 0
-      @done = @bytes = @sum = 0
-      @errors, @latencies = Hash.new(0), []
+      @done, @bytes, @sum, @errors, @latencies = 0, 0, 0, Hash.new(0), []
     end
 
-    # The next URL, with the moment at which it was taken if it is to be timed; nil when all are taken.
+    # The next URL, and when it was taken if it is to be timed; nil when all are taken.
     def take
       return if (id = @next) == @end
       @next = id + 1
@@ -42,35 +40,30 @@ module Kit
       failed("token")
     end
 
-    # Counts a request that failed.
     def failed(kind) = @errors[kind.to_s] += 1
-
     def answer = { done: @done, errors: @errors.values.sum, errors_by: @errors, bytes: @bytes,
                    sum: @sum & 0xffffffff, lat_us: @latencies }
 
     private def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   end
 
-  # Answers commands until `bye` or the end of the input. `driver.new(job)` gets ready, its `go(round)` sends all
-  # of a round, its `close` (if there is one) lets go of what it holds.
+  # Answers commands until told to end. `driver.new(job)` gets ready, its `go(round)` sends a round, its `close` lets go.
   def self.run(driver, **about)
-    out = $stdout.dup
+    trap("TERM") { exit }
+    out = $stdout.dup.tap { |stdout| stdout.sync = true }
     $stdout.reopen($stderr) # what a library prints must not stand between the answers
     while (line = $stdin.gets)
       ask = JSON.parse(line, symbolize_names: true)
       out.puts(JSON.generate({ id: ask[:id], **answer(ask, driver, about) }))
-      out.flush
       break if ask[:cmd] == "bye"
     end
-  rescue SignalException
-    exit
   end
 
   def self.answer(ask, driver, about)
     case ask[:cmd]
     when "hello" then { ok: true, **HELLO, **about }
     when "prepare" then ask[:keepalive] ? prepare(ask, driver) : { ok: false, error: "unsupported", what: "keepalive" }
-    when "go" then { ok: true, **Round.new(@job, **ask.except(:id, :cmd)).tap { |round| @driver.go(round) }.answer }
+    when "go" then { ok: true, **Round.new(@job, **ask).tap { |round| @driver.go(round) }.answer }
     when "bye" then { ok: true }
     else { ok: false, error: "unsupported", what: ask[:cmd] }
     end
@@ -79,9 +72,8 @@ module Kit
   end
 
   def self.prepare(ask, driver)
-    @driver.close if @driver.respond_to?(:close)
-    @driver = nil
-    GC.start # old connections close now, and every round starts from a clean heap
+    @driver = @driver&.close && nil
+    GC.start # what is left of old connections closes now, and every round starts from a clean heap
     @driver = driver.new(@job = Job.new(**ask.slice(*Job.members)))
     { ok: true }
   end

@@ -29,8 +29,7 @@ class NetHttpDriver
   end
 
   def answer_to(http, url)
-    http.start unless http.started?
-    http.request(@verb.new(URI(url), @job.headers))
+    (http.started? ? http : http.start).request(@verb.new(URI(url), @job.headers))
   rescue StandardError => error
     http.finish if http.started?
     error.class.name

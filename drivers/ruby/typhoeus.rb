@@ -14,6 +14,8 @@ class TyphoeusDriver
     @hydra.run
   end
 
+  def close = Typhoeus::Pool.clear
+
   private
 
   def send_next(round)
