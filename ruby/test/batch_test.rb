@@ -1,5 +1,6 @@
 # Many requests under one limit, refilled while they run.
 require "test_helper"
+require "timeout"
 
 class BatchTest < OriginTest
   def test_every_request_has_one_outcome
@@ -114,6 +115,47 @@ class BatchTest < OriginTest
     end
     sleep 0.01 until problem
     assert_match(/another thread/, problem.message)
+  end
+
+  def test_a_batch_that_has_ended_takes_no_more
+    kept = nil
+    client.batch { |batch| (kept = batch).get(url("/r/1")) }
+    assert_match(/has ended/, assert_raises(RuntimeError) { kept.get(url("/r/1")) }.message)
+  end
+
+  def test_an_exception_in_the_block_sends_nothing
+    before = origin.arrived
+    request = nil
+    assert_raises(RuntimeError) do
+      client.batch do |batch|
+        request = batch.get(url("/r/1"))
+        raise "stop"
+      end
+    end
+    assert_kind_of Hecaton::CancelledError, request.outcome
+    refute request.outcome.sent?
+    assert_equal before, origin.arrived
+  end
+
+  # Wherever the exception strikes, every request has an outcome, and exactly one.
+  def test_random_interrupts_leave_no_request_without_an_outcome
+    random = Random.new(11)
+    client = client()
+    60.times do
+      requests = []
+      called = Hash.new(0)
+      again = lambda do |batch|
+        request = batch.get(url("/delay/1"))
+        requests << request
+        request.on_complete { called[request] += 1; again.call(batch) if requests.size < 2000 }
+      end
+      begin
+        Timeout.timeout(0.002 + random.rand * 0.05) { client.batch(concurrency: 8) { |batch| 12.times { again.call(batch) } } }
+      rescue Timeout::Error
+        requests.each { |request| assert_kind_of Hecaton::Outcome, request.outcome }
+      end
+      assert(called.values.all?(1))
+    end
   end
 
   def test_on_complete_after_the_end_is_called_at_once

@@ -20,8 +20,8 @@ module Hecaton
   class Batch
     def initialize(native)
       @native = native
-      @requests = []
-      @free = []
+      @requests = [] # by tag, the number that the engine knows them by
+      @free = []     # tags to use again
     end
 
     %i[get head post put patch delete options].each do |verb|
@@ -34,55 +34,63 @@ module Hecaton
     # Queues a request and returns a Request. Arguments as in Client#request; a bad one raises
     # ArgumentError here, and nothing is queued.
     def request(method, url, headers: nil, body: nil, timeout: nil)
+      raise "this batch has ended: queue in its block or its callbacks" if @ended
+
       tag = @free.pop || @requests.size
+      request = @requests[tag] = Request.new
       begin
         @native.push(tag, method.to_s, url.to_s, Client.flat(headers), body, Client.seconds(timeout))
-      rescue Exception
-        @free << tag
+      rescue StandardError
+        release(tag)
         raise
       end
-      @requests[tag] = Request.new
+      request
     end
 
     # Requests queued or in flight.
     def size = @requests.size - @free.size
 
-    # Runs until nothing is left. Called by Client#batch.
+    # Yields itself to be filled, then runs until nothing is left. Called by Client#batch, once.
     def run
-      ended = nil
+      yield self
       until (ended = @native.wait).empty?
-        while (tag = ended.shift)
-          finish(tag, ended.shift, ended.shift, ended.shift)
+        index = 0
+        while index < ended.size
+          index += 4 # First, so that an interrupt after the callback does not see this one again.
+          finish(ended[index - 4], ended[index - 3], ended[index - 2], ended[index - 1])
         end
       end
     ensure
-      abandon(ended) unless size.zero?
+      @ended = true
+      abandon(ended, index) unless size.zero?
     end
 
     private
 
     def finish(tag, status, record, body)
       request = @requests[tag]
+      request.settle(outcome(status, record, body))
+      release(tag)
+      request.call_back
+    end
+
+    def release(tag)
       @requests[tag] = nil
       @free << tag
-      request.finish(outcome(status, record, body))
     end
 
     def outcome(status, record, body)
       status ? Response.from_engine(status, record, body) : Error.from_engine(record, body)
     end
 
-    def abandon(ended)
-      ended&.each_slice(4) { |tag, *values| take(tag).abandon(outcome(*values)) }
-      @native.clear.each { |tag| take(tag).abandon(cancelled(sent: false)) }
-      @requests.each_index { |tag| take(tag).abandon(cancelled(sent: true)) if @requests[tag] }
-    end
-
-    def take(tag)
-      @free << tag
-      request = @requests[tag]
-      @requests[tag] = nil
-      request
+    # An interrupt can come between any two lines above, so nothing is taken for granted here.
+    def abandon(ended, index)
+      (index || 0).step((ended || []).size - 1, 4) do |at|
+        tag, *values = ended[at, 4]
+        @requests[tag]&.settle(outcome(*values))
+      end
+      @native.clear.each { |tag| @requests[tag]&.settle(cancelled(sent: false)) }
+      @requests.each { |request| request&.settle(cancelled(sent: true)) }
     end
 
     def cancelled(sent:) = CancelledError.new("the batch ended before this request", phase: :queue, sent: sent)

@@ -52,14 +52,13 @@ module Hecaton
     # Yields a Batch to queue requests in, then runs it until nothing is left; see Batch. Returns nil.
     #
     # concurrency:: how many requests are in flight at once, at least 1. Default: the client's.
-    def batch(concurrency: nil)
+    def batch(concurrency: nil, &block)
+      raise ArgumentError, "batch needs a block to queue requests in" unless block
       unless concurrency.nil? || (concurrency.is_a?(Integer) && concurrency.positive?)
         raise ArgumentError, "concurrency is #{concurrency.inspect}: use an Integer of at least 1"
       end
 
-      batch = Batch.new(@native.batch(concurrency))
-      yield batch
-      batch.run
+      Batch.new(@native.batch(concurrency)).run(&block)
       nil
     end
 

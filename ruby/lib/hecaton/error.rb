@@ -3,6 +3,8 @@ module Hecaton
   # A request that did not end in a response. Raised by Client#get and its sisters, handed to the
   # callback in a batch. The message holds no query, header or body.
   class Error < StandardError
+    include Outcome
+
     # Symbol: :queue, :resolve, :connect, :send, :first_byte, :read, or :total for the total deadline.
     attr_reader :phase
     # String: the URL without query.
@@ -35,14 +37,8 @@ module Hecaton
     # Seconds from the start of the request to this error.
     attr_reader :elapsed
 
-    # Nil: this outcome is not a response.
-    def response = nil
-
     # Itself: an outcome answers to response and error alike.
     def error = self
-
-    # False: an error is no success, like a response outside 2xx.
-    def success? = false
   end
 
   # A deadline passed; phase says which.

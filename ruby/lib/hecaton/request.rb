@@ -21,13 +21,10 @@ module Hecaton
       self
     end
 
-    # Called by the batch, once.
-    def finish(outcome)
-      @outcome = outcome
-      @callback&.call(outcome)
-    end
+    # For the batch: keeps the outcome. The first one counts.
+    def settle(outcome) = @outcome ||= outcome
 
-    # Called by the batch when an exception ends it: the outcome is kept, nobody is called.
-    def abandon(outcome) = @outcome = outcome
+    # For the batch: hands the outcome on.
+    def call_back = @callback&.call(@outcome)
   end
 end

@@ -2,6 +2,8 @@
 module Hecaton
   # What a server answered, read whole. Any status is a response: 404 and 500 are not errors here.
   class Response
+    include Outcome
+
     # Integer, 200 to 999.
     attr_reader :status
     # String in the encoding of its Content-Type's charset (UTF-8 for JSON), else ASCII-8BIT.
@@ -46,9 +48,6 @@ module Hecaton
 
     # Itself: an outcome answers to response and error alike.
     def response = self
-
-    # Nil: this outcome is not an error.
-    def error = nil
 
     # Equal in status, headers and body, whatever the way here.
     def ==(other)
