@@ -122,8 +122,7 @@ impl Ledger {
 
     /// The answer of a request has been written whole.
     pub(crate) fn answered(&mut self, receipt: Receipt, now: Instant) {
-        self.leave(receipt);
-        let tally = &mut self.present.tally;
+        let tally = self.leave(receipt);
         tally.requests += 1;
         tally.items += u64::from(receipt.item);
         tally.last_written = Some(now);
@@ -134,20 +133,21 @@ impl Ledger {
 
     /// A request has ended without a whole answer.
     pub(crate) fn aborted(&mut self, receipt: Receipt) {
-        self.leave(receipt);
-        self.present.tally.aborted += 1;
+        self.leave(receipt).aborted += 1;
     }
 
-    /// A request of an earlier stretch is no longer counted as in flight in this one.
-    fn leave(&mut self, receipt: Receipt) {
+    /// Takes a request out of flight; returns the counters of the stretch in which it came, so that
+    /// an answer outlasting its round is not counted in the next one.
+    fn leave(&mut self, receipt: Receipt) -> &mut Tally {
         self.in_flight -= 1;
-        for stretch in [Some(&mut self.present), self.between.as_mut()]
-            .into_iter()
-            .flatten()
-        {
-            if stretch.number == receipt.stretch {
+        let stretches = [Some(&mut self.present), self.between.as_mut()];
+        let mut stretches = stretches.into_iter().flatten();
+        match stretches.find(|stretch| stretch.number == receipt.stretch) {
+            Some(stretch) => {
                 stretch.tally.in_flight -= 1;
+                &mut stretch.tally
             }
+            None => &mut self.past,
         }
     }
 

@@ -216,6 +216,30 @@ fn a_client_that_leaves_before_its_answer_is_an_abort() {
 }
 
 #[test]
+fn an_answer_that_outlasts_its_round_is_not_of_the_next() {
+    let origin = origin();
+    let mut client = Client::new(&origin);
+    client.request("GET", "/delay/50", "");
+    eventually(&origin, |summary| summary.peak_in_flight == 1);
+    origin.open_round(gated(1, 2, 2));
+    client.answer();
+    client.request("GET", "/r/1", "");
+    eventually(&origin, |summary| summary.distinct == 1);
+    origin.open_round(round(5, 1));
+    client.answer();
+    assert_eq!(client.get("/r/5").status, 200);
+    let page = origin.close_round();
+    let counts = (
+        page.requests,
+        page.distinct,
+        page.foreign,
+        page.peak_in_flight,
+    );
+    assert_eq!(counts, (1, 1, 0, 1));
+    assert_eq!((origin.summary().requests, origin.summary().rounds), (3, 2));
+}
+
+#[test]
 fn an_upload_that_breaks_off_is_an_abort() {
     let origin = origin();
     let mut client = Client::new(&origin);
