@@ -106,7 +106,7 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
         plan: PlanRecord::from(&sweep),
         rounds: Vec::new(),
     };
-    folder.write("run.json", &serde_json::to_vec(&document)?)?;
+    folder.begin(&document)?;
     let result = measure(&sweep, arguments, pinning, &mut folder, &mut document);
     match result {
         Ok(()) => finish(&folder, &document, arguments),

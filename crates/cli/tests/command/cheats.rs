@@ -4,12 +4,13 @@ use crate::support::{hecaton, run};
 use serde_json::Value;
 
 /// A cheat, and words of the reason for which it is rejected.
-const CHEATS: [(&str, &str); 5] = [
+const CHEATS: [(&str, &str); 6] = [
     ("body-unread", "bodies were not read to their end"),
     ("half-pool", "only 2 of 4 requests were in flight at once"),
     ("reconnects", "connections are not kept alive"),
     ("duplicates", "1 request was sent more than once"),
     ("counts-without-sending", "requests never arrived"),
+    ("warms-up-in-secret", "1 request that nobody asked for"),
 ];
 
 #[test]

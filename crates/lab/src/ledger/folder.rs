@@ -13,6 +13,9 @@ use crate::run::Round;
 /// Rounds in the order in which they were made, one JSON object a line; gone when `run.json` is whole.
 const ROUNDS: &str = "rounds.jsonl";
 
+/// What was asked and where, until `run.json` holds it together with the rounds.
+const HEAD: &str = "unfinished.json";
+
 /// Folder of all runs, below the current directory.
 const REPORTS: &str = "hecaton-report";
 
@@ -67,6 +70,14 @@ impl Folder {
         self.kept
     }
 
+    /// Keeps what is known before the first round.
+    ///
+    /// # Errors
+    /// When the disk does not take it.
+    pub fn begin(&self, head: &impl Serialize) -> Result<()> {
+        self.write(HEAD, &serde_json::to_vec(head)?).map(drop)
+    }
+
     /// Keeps one round.
     ///
     /// # Errors
@@ -96,10 +107,7 @@ impl Folder {
 
     /// Takes an empty run away; what the drivers wrote stays, since an error may speak of it.
     pub fn discard(&self) {
-        for name in [ROUNDS, "run.json"] {
-            let _ = std::fs::remove_file(self.path.join(name));
-        }
-        let _ = std::fs::remove_dir(self.drivers());
+        self.clear();
         let _ = std::fs::remove_dir(&self.path);
         if let Some(parent) = self
             .path
@@ -116,9 +124,16 @@ impl Folder {
     /// When the disk does not take it.
     pub fn finish(&self, document: &impl Serialize) -> Result<PathBuf> {
         let path = self.write("run.json", &serde_json::to_vec(document)?)?;
-        let _ = std::fs::remove_file(self.path.join(ROUNDS));
-        let _ = std::fs::remove_dir(self.drivers()); // only when no driver wrote anything
+        self.clear();
         Ok(path)
+    }
+
+    /// Removes what only an unfinished run needs.
+    fn clear(&self) {
+        for name in [ROUNDS, HEAD] {
+            let _ = std::fs::remove_file(self.path.join(name));
+        }
+        let _ = std::fs::remove_dir(self.drivers()); // only when no driver wrote anything
     }
 }
 
@@ -163,9 +178,27 @@ mod tests {
         assert_eq!(read, [round(0), round(1)]);
         assert_eq!(folder.kept(), 2);
 
+        folder.begin(&"head").unwrap();
         folder.finish(&read).unwrap();
-        assert!(folder.path().join("run.json").is_file());
-        assert!(!folder.path().join(ROUNDS).exists() && !folder.drivers().exists());
+        let names: Vec<_> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(names, ["run.json"]);
+    }
+
+    #[test]
+    fn an_empty_run_leaves_an_earlier_one_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::create(Some(place.path()), "sweep").unwrap();
+        folder.finish(&"the first").unwrap();
+        let folder = Folder::create(Some(place.path()), "sweep").unwrap();
+        folder.begin(&"the second").unwrap();
+        folder.discard();
+        assert_eq!(
+            std::fs::read_to_string(place.path().join("run.json")).unwrap(),
+            "\"the first\""
+        );
     }
 
     #[test]

@@ -63,10 +63,13 @@ fn missing(manifest: &Manifest, problem: String) -> Missing {
             };
         }
     }
-    let hint = if manifest.install.apt.is_empty() {
-        "bin/setup".to_string()
-    } else {
-        format!("apt-get install {}", manifest.install.apt.join(" "))
+    let hint = match (&manifest.build[..], &manifest.install.apt[..]) {
+        ([], []) => "bin/setup".to_string(),
+        ([], packages) => format!("apt-get install {}", packages.join(" ")),
+        (steps, _) => {
+            let steps: Vec<String> = steps.iter().map(|step| step.join(" ")).collect();
+            format!("cd {} && {}", manifest.folder.display(), steps.join(" && "))
+        }
     };
     Missing {
         client,
@@ -174,5 +177,11 @@ mod tests {
         let missing = receipt(&manifest("echo broken >&2; exit 3", "echo a shell")).unwrap_err();
         assert!(missing.what.contains("broken"), "{missing}");
         assert_eq!(missing.hint, "apt-get install the-x");
+
+        let built = Manifest {
+            build: vec![vec!["make".into(), "x".into()]],
+            ..manifest("exit 3", "echo a shell")
+        };
+        assert_eq!(receipt(&built).unwrap_err().hint, "cd / && make x");
     }
 }

@@ -1,10 +1,11 @@
 //! Manifests: which clients there are, how their drivers are started, and what they need.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Usage;
 
@@ -31,7 +32,7 @@ pub struct Manifest {
     #[serde(default)]
     pub needs: Vec<Need>,
     /// What the client can do, in words that scenarios select by.
-    pub can: Vec<String>,
+    pub can: Vec<Ability>,
     /// Packages that bring the client.
     #[serde(default)]
     pub install: Install,
@@ -48,6 +49,38 @@ pub enum Approach {
     Idiomatic,
     /// Set up for speed by someone who knows it well.
     Tuned,
+}
+
+/// What a client can do, in the words of manifests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ability {
+    /// HTTP/1.1.
+    Http1,
+    /// HTTP/2.
+    Http2,
+    /// https.
+    Tls,
+    /// Using a connection for more than one request.
+    KeepAlive,
+    /// Many requests at once by threads.
+    Threads,
+    /// Many requests at once by callbacks.
+    Callbacks,
+    /// Many requests at once by a batch that refills itself.
+    Batch,
+    /// Many requests at once by fibers.
+    Fibers,
+    /// Many requests at once by `async`/`await`.
+    Async,
+    /// Many requests at once by an event loop.
+    Events,
+}
+
+impl fmt::Display for Ability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
 }
 
 /// Something that must be installed before a client can run.
@@ -85,7 +118,7 @@ impl Manifest {
             run: vec![program, super::RAW.to_string()],
             build: Vec::new(),
             needs: Vec::new(),
-            can: vec!["http1".to_string(), "keep-alive".to_string()],
+            can: vec![Ability::Http1, Ability::KeepAlive, Ability::Events],
             install: Install::default(),
             folder: PathBuf::from("."),
         }
@@ -269,6 +302,10 @@ mod tests {
         let folder = folder_with(&[("a.toml", &WHOLE.replace(r#"["ruby", "net_http.rb"]"#, "[]"))]);
         let error = format!("{:#}", Catalogue::load(folder.path()).unwrap_err());
         assert!(error.contains("a.toml: run is empty"), "{error}");
+
+        let folder = folder_with(&[("a.toml", &WHOLE.replace(r#"["http1"]"#, r#"["fly"]"#))]);
+        let error = format!("{:#}", Catalogue::load(folder.path()).unwrap_err());
+        assert!(error.contains("can = ") && error.contains("fly"), "{error}");
     }
 
     #[test]

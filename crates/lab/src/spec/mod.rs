@@ -9,7 +9,7 @@ mod target;
 mod usage;
 
 pub use duration::parse_duration;
-pub use manifest::{Approach, Catalogue, Install, Manifest, Need};
+pub use manifest::{Ability, Approach, Catalogue, Install, Manifest, Need};
 pub use root::project_root;
 pub use scenario::SweepScenario;
 pub use sweep::{RAW, Sweep, SweepRequest};

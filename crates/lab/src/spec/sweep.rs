@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use hecaton_origin::Delay;
 
-use super::{Catalogue, Manifest, SweepScenario, Target, Usage};
+use super::{Ability, Catalogue, Manifest, SweepScenario, Target, Usage};
 
 /// Name of the lab's own loader, which takes part in every run as the ceiling.
 pub const RAW: &str = "raw";
+
+/// What a client must be able to do.
+const NEEDED: [Ability; 2] = [Ability::Http1, Ability::KeepAlive];
 
 /// Fewest bytes of a body: the token takes them all.
 const SMALLEST_BODY: usize = 8;
@@ -134,7 +137,15 @@ fn find_clients(names: &[String], catalogue: &Catalogue) -> Result<Vec<Manifest>
     let mut clients: Vec<Manifest> = Vec::new();
     for name in names {
         if name != RAW && !clients.iter().any(|known| known.client == *name) {
-            clients.push(catalogue.find(name)?.clone());
+            let manifest = catalogue.find(name)?;
+            if !NEEDED.iter().all(|ability| manifest.can.contains(ability)) {
+                let needed: Vec<String> = NEEDED.iter().map(Ability::to_string).collect();
+                return Err(Usage(format!(
+                    "{name} cannot be swept: it must be able to do {}",
+                    needed.join(" and ")
+                )));
+            }
+            clients.push(manifest.clone());
         }
     }
     Ok(clients)

@@ -4,31 +4,42 @@ use std::io::{Write, stdout};
 
 use anyhow::Result;
 use hecaton_lab::run::receipt;
-use hecaton_lab::spec::{Catalogue, Manifest};
+use hecaton_lab::spec::{Ability, Catalogue, Manifest};
 
 /// Prints one line for each client.
 pub fn list(catalogue: &Catalogue) -> Result<()> {
     let raw = Manifest::raw(&std::env::current_exe()?);
     let mut out = stdout().lock();
-    writeln!(
-        out,
-        "{:<16} {:<9} {:<10} version",
-        "client", "language", "approach"
+    line(
+        &mut out,
+        ["client", "language", "approach", "can", "version"],
     )?;
     for manifest in catalogue.all().chain([&raw]) {
-        let version = match receipt(manifest) {
-            Ok(version) => version,
-            Err(missing) => format!(
+        let approach = format!("{:?}", manifest.approach).to_lowercase();
+        let can: Vec<String> = manifest.can.iter().map(Ability::to_string).collect();
+        let version = receipt(manifest).unwrap_or_else(|missing| {
+            format!(
                 "missing: {}; install it with `{}`",
                 missing.what, missing.hint
-            ),
-        };
-        let approach = format!("{:?}", manifest.approach).to_lowercase();
-        writeln!(
-            out,
-            "{:<16} {:<9} {:<10} {version}",
-            manifest.client, manifest.language, approach
+            )
+        });
+        line(
+            &mut out,
+            [
+                &manifest.client,
+                &manifest.language,
+                &approach,
+                &can.join(" "),
+                &version,
+            ],
         )?;
     }
     Ok(())
+}
+
+fn line(out: &mut impl Write, [client, language, approach, can, version]: [&str; 5]) -> Result<()> {
+    Ok(writeln!(
+        out,
+        "{client:<16} {language:<9} {approach:<10} {can:<28} {version}"
+    )?)
 }
