@@ -53,7 +53,7 @@ pub struct Arguments {
     /// Rounds of each row; fewer than six allow no statement with 95 % confidence [default: 6].
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
-    /// How long a round lasts, as in 500ms or 1s; the number of requests follows from it.
+    /// How long a round lasts, as in 500ms or 1s; the number of requests follows from it [default: 200ms].
     #[arg(long, value_parser = parse_duration)]
     time: Option<Duration>,
     /// Seed of the order and of the delays; a random one, kept in the document, when absent.
@@ -233,19 +233,69 @@ fn style(term: &Term) -> Style {
 }
 
 fn command_line() -> String {
-    let quoted = std::env::args().skip(1).map(|word| {
-        let plain = !word.is_empty()
-            && word
-                .chars()
-                .all(|c| c.is_alphanumeric() || "-_.,:/=%?&+@".contains(c));
-        if plain {
-            word
-        } else {
-            format!("'{}'", word.replace('\'', "'\\''"))
-        }
-    });
+    let words = std::env::args().skip(1).map(|word| quoted(&word));
     std::iter::once("hecaton".to_string())
-        .chain(quoted)
+        .chain(words)
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+/// A word as a shell would read it.
+fn quoted(word: &str) -> String {
+    let plain = !word.is_empty()
+        && word
+            .chars()
+            .all(|c| c.is_alphanumeric() || "-_.,:/=%+@".contains(c));
+    if plain {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    /// The help cannot read the scenario, so this holds them together.
+    #[test]
+    fn the_help_names_the_defaults_of_the_scenario() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let scenario = SweepScenario::load(&root).unwrap();
+        let help = Line::command().render_help().to_string().replace('\n', " ");
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        let bodies: Vec<String> = scenario.body_bytes.iter().map(usize::to_string).collect();
+        for default in [
+            scenario.clients.join(" and "),
+            bodies.join(" and "),
+            scenario.delay.to_string(),
+            scenario.rounds.to_string(),
+            format!("{}ms", scenario.round_seconds * 1000.0),
+        ] {
+            assert!(
+                help.contains(&format!("[default: {default}]")),
+                "{default} is not in: {help}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_command_line_can_be_pasted_into_a_shell() {
+        assert_eq!(quoted("--delay"), "--delay");
+        assert_eq!(
+            quoted("lognormal:p50=5ms,p99=40ms"),
+            "lognormal:p50=5ms,p99=40ms"
+        );
+        assert_eq!(quoted("http://h/?a=b&c"), "'http://h/?a=b&c'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+    }
 }

@@ -150,3 +150,58 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use hecaton_origin::Delay;
+
+    use super::*;
+
+    fn hello() -> Hello {
+        let text = r#"{"proto":1,"name":"x","version":"1","runtime":"r","engine":"e","http":["1.1"],"tls":false,
+            "models":["threads"],"keepalive":[true],"retries":"off","max_concurrency":50,"cores":1,"verify":["tail"],
+            "methods":["GET"]}"#;
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn sweep(concurrency: usize, method: &str, url: &str) -> Sweep {
+        Sweep {
+            clients: vec![],
+            concurrency: vec![1, concurrency],
+            body_bytes: vec![0],
+            delay: Delay::None,
+            rounds: 1,
+            launches: 1,
+            round_time: Duration::from_millis(100),
+            warm_up: Duration::ZERO,
+            seed: 1,
+            target: Target::Foreign {
+                method: method.into(),
+                url: url.into(),
+                requests: 500,
+            },
+        }
+    }
+
+    #[test]
+    fn a_client_is_only_asked_for_what_it_can_do() {
+        assert_eq!(
+            objection(&hello(), &sweep(50, "GET", "http://127.0.0.1/")),
+            None
+        );
+        let cases = [
+            (
+                sweep(51, "GET", "http://127.0.0.1/"),
+                "x keeps at most 50 requests in flight, not 51",
+            ),
+            (
+                sweep(50, "GET", "https://127.0.0.1/"),
+                "x does not speak https",
+            ),
+            (sweep(50, "PUT", "http://127.0.0.1/"), "x does not send PUT"),
+        ];
+        for (sweep, why) in cases {
+            assert_eq!(objection(&hello(), &sweep).as_deref(), Some(why));
+        }
+    }
+}
