@@ -12,8 +12,11 @@ use crate::connect::connect;
 use crate::error::{Error, Failure, InvalidRequest, Kind, Phase};
 use crate::exchange::{Answer, Broken, exchange};
 use crate::pool::{Connection, Pool};
-use crate::request::Request;
+use crate::request::{Origin, Request, Wire, display_url};
 use crate::response::Response;
+
+/// Stands for deadlines that the clock can not express, some centuries from now.
+const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
 /// How every request ends: in exactly one of these.
 pub type Outcome = Result<Response, Error>;
@@ -69,20 +72,28 @@ impl Client {
 
     /// Runs one request to its outcome. Dropping the future gives the request up and closes its
     /// connection.
-    pub async fn send(&self, request: Request) -> Outcome {
+    pub async fn send(&self, mut request: Request) -> Outcome {
         let begun = Instant::now();
         let limit = request.timeout.unwrap_or(self.0.config.timeout);
+        request.complete(&self.0.user_agent);
+        let Request {
+            origin,
+            target,
+            wire,
+            ..
+        } = request;
         // The list outlives the future that a deadline cuts off.
         let mut attempts = Vec::with_capacity(1);
         let result = match begun.checked_add(limit) {
             // The timer counts milliseconds, and much can be done in one: zero must not start at all.
             Some(_) if limit.is_zero() => Ok(Err(out_of_time(limit, None))),
-            Some(deadline) => timeout_at(deadline.into(), self.run(&request, &mut attempts)).await,
-            None => Ok(self.run(&request, &mut attempts).await),
+            deadline => {
+                let deadline = deadline.unwrap_or_else(|| begun + FAR_AWAY);
+                timeout_at(deadline.into(), self.run(&origin, wire, &mut attempts)).await
+            }
         };
-        let result = result.unwrap_or_else(|_| Err(out_of_time(limit, attempts.last())));
         let elapsed = begun.elapsed();
-        match result {
+        match result.unwrap_or_else(|_| Err(out_of_time(limit, attempts.last()))) {
             Ok(Answer {
                 status,
                 headers,
@@ -97,7 +108,7 @@ impl Client {
             }),
             Err(failure) => Err(Error::new(
                 failure,
-                request.display_url(),
+                display_url(&origin, &target),
                 elapsed,
                 attempts,
             )),
@@ -105,16 +116,24 @@ impl Client {
     }
 
     /// The attempts, one after the other: another one only if the last wrote nothing.
-    async fn run(&self, request: &Request, attempts: &mut Vec<Attempt>) -> Result<Answer, Failure> {
+    async fn run(
+        &self,
+        origin: &Arc<Origin>,
+        mut wire: Wire,
+        attempts: &mut Vec<Attempt>,
+    ) -> Result<Answer, Failure> {
         loop {
             attempts.push(Attempt::new());
             let attempt = attempts.last_mut().expect("one was pushed just now");
-            match self.attempt(request, attempt).await {
+            match self.attempt(origin, wire, attempt).await {
                 Ok(answer) => {
                     attempt.ending = Ending::Status(answer.status);
                     return Ok(answer);
                 }
-                Err(Broken::Unsent) if attempt.reused => attempt.ending = Ending::Moved,
+                Err(Broken::Unsent(unsent)) if attempt.reused => {
+                    attempt.ending = Ending::Moved;
+                    wire = *unsent;
+                }
                 Err(broken) => {
                     attempt.ending = Ending::Failed;
                     return Err(broken.into_failure());
@@ -123,20 +142,20 @@ impl Client {
         }
     }
 
-    async fn attempt(&self, request: &Request, attempt: &mut Attempt) -> Result<Answer, Broken> {
-        let Shared {
-            config,
-            pool,
-            user_agent,
-        } = &*self.0;
+    async fn attempt(
+        &self,
+        origin: &Arc<Origin>,
+        wire: Wire,
+        attempt: &mut Attempt,
+    ) -> Result<Answer, Broken> {
+        let Shared { config, pool, .. } = &*self.0;
         let mut connection = self
-            .connection(request, attempt)
+            .connection(origin, attempt)
             .await
             .map_err(Broken::Failed)?;
-        let wire = request.to_http(user_agent);
         let answer = exchange(&mut connection, wire, config.max_body, attempt).await?;
         if answer.reusable {
-            pool.put(&request.origin, connection, config.idle_timeout);
+            pool.put(origin, connection, config.idle_timeout);
         }
         Ok(answer)
     }
@@ -144,22 +163,16 @@ impl Client {
     /// A pooled connection if there is one, else a new one.
     async fn connection(
         &self,
-        request: &Request,
+        origin: &Arc<Origin>,
         attempt: &mut Attempt,
-    ) -> Result<Connection, Failure> {
+    ) -> Result<Box<Connection>, Failure> {
         let Shared { config, pool, .. } = &*self.0;
-        if let Some(connection) = pool.take(&request.origin, config.idle_timeout) {
+        if let Some(connection) = pool.take(origin, config.idle_timeout) {
             attempt.connection = connection.id;
             attempt.reused = true;
             return Ok(connection);
         }
-        connect(
-            &request.origin,
-            pool.next_id(),
-            config.connect_timeout,
-            attempt,
-        )
-        .await
+        connect(origin, pool.next_id(), config.connect_timeout, attempt).await
     }
 }
 

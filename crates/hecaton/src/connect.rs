@@ -21,7 +21,7 @@ pub(crate) async fn connect(
     id: u64,
     limit: Duration,
     attempt: &mut Attempt,
-) -> Result<Connection, Failure> {
+) -> Result<Box<Connection>, Failure> {
     attempt.phase = Phase::Resolve;
     let begun = Instant::now();
     let addresses = resolve(origin).await?;
@@ -70,7 +70,7 @@ async fn first_that_answers(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     Err(last)
 }
 
-async fn handshake(stream: TcpStream, id: u64) -> Result<Connection, Failure> {
+async fn handshake(stream: TcpStream, id: u64) -> Result<Box<Connection>, Failure> {
     let broken = |why: String| {
         Failure::new(
             Kind::Connect,
@@ -86,7 +86,7 @@ async fn handshake(stream: TcpStream, id: u64) -> Result<Connection, Failure> {
     let (sender, driver) = http1::handshake(TokioIo::new(socket))
         .await
         .map_err(|error| broken(error.to_string()))?;
-    Ok(Connection::new(id, sender, driver, watch))
+    Ok(Box::new(Connection::new(id, sender, driver, watch)))
 }
 
 fn refused(origin: &Origin, error: &io::Error) -> Failure {

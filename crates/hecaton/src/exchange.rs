@@ -10,12 +10,12 @@ use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
-use http_body_util::Full;
 use hyper::body::{Body, Incoming};
 
 use crate::attempt::Attempt;
 use crate::error::{Failure, Kind, Phase};
 use crate::pool::Connection;
+use crate::request::Wire;
 
 /// How many pieces of one body are read before others have their turn; a piece is what one read
 /// brings, some 8 to 400 KiB.
@@ -31,8 +31,8 @@ pub(crate) struct Answer {
 
 /// Why there is no answer.
 pub(crate) enum Broken {
-    /// The connection was closed before a byte of the request was written.
-    Unsent,
+    /// The connection was closed before a byte of the request was written; the request comes back.
+    Unsent(Box<Wire>),
     Failed(Failure),
 }
 
@@ -40,7 +40,7 @@ impl Broken {
     pub fn into_failure(self) -> Failure {
         match self {
             Broken::Failed(failure) => failure,
-            Broken::Unsent => {
+            Broken::Unsent(_) => {
                 let detail = "the connection was closed before the request could be written";
                 Failure::new(Kind::Protocol, Phase::Send, detail)
             }
@@ -51,7 +51,7 @@ impl Broken {
 /// Sends `request` over `connection` and reads the answer whole, at most `max_body` bytes of body.
 pub(crate) async fn exchange(
     connection: &mut Connection,
-    request: http::Request<Bytes>,
+    request: Wire,
     max_body: usize,
     attempt: &mut Attempt,
 ) -> Result<Answer, Broken> {
@@ -76,13 +76,13 @@ pub(crate) async fn exchange(
 /// Writes the request and waits for the head of the response.
 async fn head(
     connection: &mut Connection,
-    request: http::Request<Bytes>,
+    request: Wire,
     attempt: &mut Attempt,
 ) -> Result<http::Response<Incoming>, Broken> {
     let before = connection.watch.written();
     let begun = Instant::now();
     let mut written_at = None;
-    let mut response = pin!(connection.sender.send_request(request.map(Full::new)));
+    let mut response = pin!(connection.sender.try_send_request(request));
     let result = poll_fn(|cx| {
         connection.drive(cx);
         if written_at.is_none() && connection.watch.written() > before {
@@ -98,13 +98,12 @@ async fn head(
         attempt.send = Some(at - begun);
         attempt.first_byte = Some(now - at);
     }
-    result.map_err(|error| match attempt.sent {
-        true => Broken::Failed(Failure::new(
-            Kind::Protocol,
-            attempt.phase,
-            no_answer(&error),
-        )),
-        false => Broken::Unsent,
+    result.map_err(|mut error| match error.take_message() {
+        Some(request) if !attempt.sent => Broken::Unsent(Box::new(request)),
+        _ => {
+            let detail = no_answer(&error.into_error());
+            Broken::Failed(Failure::new(Kind::Protocol, attempt.phase, detail))
+        }
     })
 }
 

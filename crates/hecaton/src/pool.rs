@@ -4,6 +4,9 @@
 //! most one request at a time; it leaves the pool the moment it is taken. Nothing drives an idle
 //! connection, so its state is asked of the kernel when it is taken.
 
+// A connection is some 800 bytes, and moves in and out of here with every request.
+#![allow(clippy::vec_box)]
+
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -66,7 +69,7 @@ impl Connection {
 
 #[derive(Default)]
 pub(crate) struct Pool {
-    idle: Mutex<HashMap<Arc<Origin>, Vec<Connection>>>,
+    idle: Mutex<HashMap<Arc<Origin>, Vec<Box<Connection>>>>,
     opened: AtomicU64,
 }
 
@@ -77,7 +80,7 @@ impl Pool {
     }
 
     /// Takes the connection to `origin` that was used last, dropping those that are too old or closed.
-    pub fn take(&self, origin: &Arc<Origin>, idle_timeout: Duration) -> Option<Connection> {
+    pub fn take(&self, origin: &Arc<Origin>, idle_timeout: Duration) -> Option<Box<Connection>> {
         let mut idle = self.lock();
         let connections = idle.get_mut(origin)?;
         while let Some(connection) = connections.pop() {
@@ -91,7 +94,12 @@ impl Pool {
     }
 
     /// Puts a connection back, and drops those of the same origin that have been idle for too long.
-    pub fn put(&self, origin: &Arc<Origin>, mut connection: Connection, idle_timeout: Duration) {
+    pub fn put(
+        &self,
+        origin: &Arc<Origin>,
+        mut connection: Box<Connection>,
+        idle_timeout: Duration,
+    ) {
         if idle_timeout.is_zero() {
             return;
         }
@@ -120,7 +128,7 @@ impl Pool {
         self.lock().values().map(Vec::len).sum()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<Origin>, Vec<Connection>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<Origin>, Vec<Box<Connection>>>> {
         // A panic can not leave the map half-changed, so a poisoned lock is still good.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,12 +1,16 @@
 //! A request, checked when it is made: nothing that could be misread on the wire gets past here.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
-use http::uri::{PathAndQuery, Uri};
-use http::{Method, uri};
+use http::Method;
+use http::header::{
+    ACCEPT, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING, USER_AGENT,
+};
+use http::uri::{Authority, PathAndQuery, Scheme, Uri};
+use http_body_util::Full;
 
 use crate::error::InvalidRequest;
 
@@ -22,13 +26,14 @@ pub struct Origin {
 /// One request, ready to be sent.
 #[derive(Clone, Debug)]
 pub struct Request {
-    pub(crate) method: Method,
     pub(crate) origin: Arc<Origin>,
     pub(crate) target: PathAndQuery,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
+    pub(crate) wire: Wire,
     pub(crate) timeout: Option<Duration>,
 }
+
+/// A request as hyper sends it: the target in origin form, the host in a header.
+pub(crate) type Wire = http::Request<Full<Bytes>>;
 
 impl Request {
     /// A GET of an absolute `http` URL.
@@ -38,16 +43,17 @@ impl Request {
 
     /// A request with a method (case as on the wire, RFC 9110 §9.1) and an absolute `http` URL.
     pub fn new(method: &str, url: &str) -> Result<Request, InvalidRequest> {
-        let (origin, target) = parse_url(url)?;
-        let host = host_header(&origin);
-        let mut headers = HeaderMap::with_capacity(4);
-        headers.insert(HOST, host);
+        let (authority, target) = parse_url(url)?;
+        let (origin, host) = destination(&authority, url)?;
+        let mut wire = Wire::new(Full::default());
+        *wire.method_mut() = parse_method(method)?;
+        *wire.uri_mut() = Uri::from(target.clone());
+        wire.headers_mut().reserve(3);
+        wire.headers_mut().insert(HOST, host);
         Ok(Request {
-            method: parse_method(method)?,
-            origin: Arc::new(origin),
+            origin,
             target,
-            headers,
-            body: Bytes::new(),
+            wire,
             timeout: None,
         })
     }
@@ -66,16 +72,16 @@ impl Request {
             ));
         }
         if key == HOST {
-            self.headers.insert(key, value);
+            self.wire.headers_mut().insert(key, value);
         } else {
-            self.headers.append(key, value);
+            self.wire.headers_mut().append(key, value);
         }
         Ok(self)
     }
 
     /// Sets the body, sent with its `Content-Length`.
     pub fn body(mut self, body: impl Into<Bytes>) -> Request {
-        self.body = body.into();
+        *self.wire.body_mut() = Full::new(body.into());
         self
     }
 
@@ -90,26 +96,21 @@ impl Request {
         &self.origin
     }
 
-    /// The URL without credentials and query, for messages.
-    pub fn display_url(&self) -> String {
-        format!("http://{}{}", authority(&self.origin), self.target.path())
-    }
-
-    /// The head as hyper wants it: the target in origin form, the host in a header.
-    pub(crate) fn to_http(&self, user_agent: &HeaderValue) -> http::Request<Bytes> {
-        let mut request = http::Request::new(self.body.clone());
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = Uri::from(self.target.clone());
-        let headers = request.headers_mut();
-        *headers = self.headers.clone();
+    /// Adds the headers that every request has, unless it has its own.
+    pub(crate) fn complete(&mut self, user_agent: &HeaderValue) {
+        let headers = self.wire.headers_mut();
         headers
-            .entry(http::header::USER_AGENT)
+            .entry(USER_AGENT)
             .or_insert_with(|| user_agent.clone());
         headers
-            .entry(http::header::ACCEPT)
+            .entry(ACCEPT)
             .or_insert(HeaderValue::from_static("*/*"));
-        request
     }
+}
+
+/// The URL without credentials and query, for messages.
+pub(crate) fn display_url(origin: &Origin, target: &PathAndQuery) -> String {
+    format!("http://{}{}", authority(origin), target.path())
 }
 
 fn parse_method(method: &str) -> Result<Method, InvalidRequest> {
@@ -120,60 +121,90 @@ fn parse_method(method: &str) -> Result<Method, InvalidRequest> {
     })
 }
 
-fn parse_url(url: &str) -> Result<(Origin, PathAndQuery), InvalidRequest> {
-    let refused = |why: &str| InvalidRequest(format!("URL {:?} {why}", shown(url)));
+/// Takes a URL apart and refuses what could be misread; the authority is not looked into yet.
+fn parse_url(url: &str) -> Result<(Authority, PathAndQuery), InvalidRequest> {
     if let Some(bad) = url.bytes().find(|byte| !byte.is_ascii_graphic()) {
-        return Err(refused(&format!(
-            "contains the byte 0x{bad:02x}: percent-encode it"
-        )));
+        return Err(refused(
+            url,
+            &format!("contains the byte 0x{bad:02x}: percent-encode it"),
+        ));
     }
     let whole = url.split('#').next().unwrap_or_default();
-    let uri: Uri = whole
-        .parse()
-        .map_err(|error: uri::InvalidUri| refused(&error.to_string()))?;
-    match uri.scheme_str() {
+    let parts = whole
+        .parse::<Uri>()
+        .map_err(|error| refused(url, &error.to_string()))?
+        .into_parts();
+    match parts.scheme.as_ref().map(Scheme::as_str) {
         Some("http") => {}
-        Some(other) => return Err(refused(&format!("has the scheme {other:?}: use http"))),
-        None => return Err(refused("has no scheme: begin it with http://")),
+        Some(other) => return Err(refused(url, &format!("has the scheme {other:?}: use http"))),
+        None => return Err(refused(url, "has no scheme: begin it with http://")),
     }
-    let authority = uri.authority().ok_or_else(|| refused("has no host"))?;
+    let authority = parts.authority.ok_or_else(|| refused(url, "has no host"))?;
+    let target = parts
+        .path_and_query
+        .unwrap_or(PathAndQuery::from_static("/"));
+    let target = match target.as_str().starts_with('?') {
+        true => format!("/{}", target.as_str())
+            .parse()
+            .map_err(|_| refused(url, "has an invalid query"))?,
+        false => target,
+    };
+    Ok((authority, target))
+}
+
+/// The origin and the `Host` header of an authority. Programs tend to ask the same host again, so
+/// each thread keeps the last.
+fn destination(
+    authority: &Authority,
+    url: &str,
+) -> Result<(Arc<Origin>, HeaderValue), InvalidRequest> {
+    thread_local! {
+        static LAST: RefCell<Option<(Authority, Arc<Origin>, HeaderValue)>> = const { RefCell::new(None) };
+    }
+    LAST.with_borrow_mut(|last| {
+        if let Some((known, origin, host)) = last.as_ref() {
+            if known.as_str() == authority.as_str() {
+                return Ok((origin.clone(), host.clone()));
+            }
+        }
+        let origin = Arc::new(parse_origin(authority, url)?);
+        let host = host_header(&origin);
+        *last = Some((authority.clone(), origin.clone(), host.clone()));
+        Ok((origin, host))
+    })
+}
+
+fn parse_origin(authority: &Authority, url: &str) -> Result<Origin, InvalidRequest> {
     if authority.as_str().contains('@') {
-        return Err(refused(
-            "has credentials in it: send an Authorization header instead",
-        ));
+        let why = "has credentials in it: send an Authorization header instead";
+        return Err(refused(url, why));
     }
     let host = authority
         .host()
         .trim_start_matches('[')
         .trim_end_matches(']');
     if host.is_empty() {
-        return Err(refused("has no host"));
+        return Err(refused(url, "has no host"));
     }
     let port = match (authority.port_u16(), authority.as_str().rsplit_once(':')) {
-        (Some(0), _) => return Err(refused("has port 0: use 1 to 65535")),
+        (Some(0), _) => return Err(refused(url, "has port 0: use 1 to 65535")),
         (Some(port), _) => port,
         (None, Some((_, digits))) if !digits.ends_with(']') && !digits.is_empty() => {
-            return Err(refused("has a port that is not a number from 1 to 65535"));
+            return Err(refused(
+                url,
+                "has a port that is not a number from 1 to 65535",
+            ));
         }
         (None, _) => 80,
     };
-    let target = uri
-        .path_and_query()
-        .cloned()
-        .unwrap_or(PathAndQuery::from_static("/"));
-    let target = match target.as_str().starts_with('?') {
-        true => format!("/{}", target.as_str())
-            .parse()
-            .map_err(|_| refused("has an invalid query"))?,
-        false => target,
-    };
-    Ok((
-        Origin {
-            host: host.to_ascii_lowercase(),
-            port,
-        },
-        target,
-    ))
+    Ok(Origin {
+        host: host.to_ascii_lowercase(),
+        port,
+    })
+}
+
+fn refused(url: &str, why: &str) -> InvalidRequest {
+    InvalidRequest(format!("URL {:?} {why}", shown(url)))
 }
 
 /// A URL as messages may show it: without what follows `?`, and without what stands before `@`.
@@ -225,8 +256,11 @@ mod tests {
             }
         );
         assert_eq!(request.target.as_str(), "/a/b?c=d");
-        assert_eq!(request.headers[HOST], "example.org:8080");
-        assert_eq!(request.display_url(), "http://example.org:8080/a/b");
+        assert_eq!(request.wire.headers()[HOST], "example.org:8080");
+        assert_eq!(
+            display_url(&request.origin, &request.target),
+            "http://example.org:8080/a/b"
+        );
     }
 
     #[test]
@@ -240,7 +274,7 @@ mod tests {
             }
         );
         assert_eq!(request.target.as_str(), "/?x");
-        assert_eq!(request.headers[HOST], "[::1]");
+        assert_eq!(request.wire.headers()[HOST], "[::1]");
     }
 
     #[test]
@@ -278,7 +312,7 @@ mod tests {
         #[test]
         fn no_url_puts_control_characters_on_the_wire(url in "\\PC*|http://[a-z.:@\\[\\]]{0,9}[\\x00-\\x7f]{0,20}") {
             if let Ok(request) = Request::get(&url) {
-                let wire = format!("{}{:?}", request.target, request.headers[HOST]);
+                let wire = format!("{}{:?}", request.target, request.wire.headers()[HOST]);
                 proptest::prop_assert!(wire.bytes().all(|byte| byte.is_ascii_graphic()), "{wire:?}");
                 proptest::prop_assert!(request.target.as_str().starts_with('/') || request.target.as_str() == "*");
                 proptest::prop_assert!(request.origin.port > 0 && !request.origin.host.is_empty());

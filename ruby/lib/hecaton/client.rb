@@ -73,7 +73,9 @@ module Hecaton
     class << self
       # Headers as the engine takes them: [name, value, name, value].
       def flat(headers)
-        headers&.flat_map { |name, values| Array(values).flat_map { |value| [name.to_s, value.to_s] } }
+        return if headers.nil? || headers.empty?
+
+        headers.flat_map { |name, values| Array(values).flat_map { |value| [name.to_s, value.to_s] } }
       end
 
       # A time in seconds as a Float, nil for nil.

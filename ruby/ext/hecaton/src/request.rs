@@ -48,7 +48,7 @@ pub fn invalid(ruby: &Ruby, message: String) -> Error {
 }
 
 fn text(ruby: &Ruby, string: RString) -> Result<String, Error> {
-    String::from_utf8(string.to_bytes().to_vec()).map_err(|_| {
+    String::from_utf8(Vec::from(string.to_bytes())).map_err(|_| {
         invalid(
             ruby,
             "bytes that are not UTF-8 in a method, URL or header name".into(),
