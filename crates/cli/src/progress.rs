@@ -1,10 +1,11 @@
 //! Tells on stderr how far a run has come: a bar in a terminal, a line now and then elsewhere.
 
+use std::fmt;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use hecaton_lab::plan::Cell;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// How often a line is written where there is no terminal.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -44,10 +45,9 @@ impl Progress {
             };
         }
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-        if let Ok(style) =
-            ProgressStyle::with_template("{bar:30} {pos}/{len} rounds, {eta} left  {msg}")
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} rounds{left}  {msg}")
         {
-            bar.set_style(style);
+            bar.set_style(style.with_key("left", write_time_left));
         }
         bar.enable_steady_tick(Duration::from_millis(500));
         Progress::Bar(bar)
@@ -93,6 +93,13 @@ impl Progress {
         if let Progress::Bar(bar) = self {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// Before the first round there is nothing to reckon with.
+fn write_time_left(state: &ProgressState, out: &mut dyn fmt::Write) {
+    if state.pos() > 0 {
+        let _ = write!(out, ", {} left", words(state.eta()));
     }
 }
 

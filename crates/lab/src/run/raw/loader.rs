@@ -1,6 +1,6 @@
 //! The loader's loop: as many requests in flight as asked, on one thread.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -65,15 +65,14 @@ impl Loader {
     pub fn go(&mut self, go: Go) -> io::Result<Claim> {
         let mut tally = Tally::new(go, self.verify);
         let mut events = std::mem::replace(&mut self.events, Events::with_capacity(1));
+        // What the server has closed since the last round must not be taken for open.
+        self.turn(&mut events, Duration::ZERO, &mut tally)?;
         for index in 0..self.connections.len() {
             self.send_next(index, &mut tally);
         }
         let mut last_glance = Instant::now();
         while self.in_flight > 0 {
-            self.poll.poll(&mut events, Some(GLANCE))?;
-            for event in &events {
-                self.advance(event.token().0, &mut tally);
-            }
+            self.turn(&mut events, GLANCE, &mut tally)?;
             if last_glance.elapsed() >= GLANCE {
                 last_glance = Instant::now();
                 self.give_up_on_late(last_glance, &mut tally);
@@ -81,6 +80,23 @@ impl Loader {
         }
         self.events = events;
         Ok(tally.into_claim())
+    }
+
+    /// Waits until something has happened, and moves on every connection to which it has.
+    fn turn(
+        &mut self,
+        events: &mut Events,
+        timeout: Duration,
+        tally: &mut Tally,
+    ) -> io::Result<()> {
+        match self.poll.poll(events, Some(timeout)) {
+            Ok(()) => events
+                .iter()
+                .for_each(|event| self.advance(event.token().0, tally)),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// Moves one connection on as far as it goes.
