@@ -39,7 +39,8 @@ module Hecaton
       tag = @free.pop || @requests.size
       request = @requests[tag] = Request.new
       begin
-        @native.push(tag, method.to_s, url.to_s, Client.flat(headers), body, Client.seconds(timeout))
+        @native.push(tag, method.to_s, url.to_s, headers && Client.flat(headers), body,
+                     timeout && Client.seconds(timeout))
       rescue StandardError
         release(tag)
         raise
