@@ -6,7 +6,7 @@ class HecatonDriver
   def initialize(job)
     @job = job
     @method = job.method
-    @headers = job.headers
+    @headers = job.headers unless job.headers.empty?
     @client = Hecaton::Client.new(timeout: job.timeout) # its pool outlives the batches
   end
 
