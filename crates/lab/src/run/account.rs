@@ -42,10 +42,11 @@ impl Account {
 
     /// Time in user mode and in the kernel since `earlier`: the exact total, split as the ticks are.
     pub fn since(&self, earlier: &Account) -> (Duration, Duration) {
+        // A child that nobody waits for takes its time with it, so less may be known than before.
         let total = self.total.saturating_sub(earlier.total);
         let recent = (
-            self.user_ticks - earlier.user_ticks,
-            self.system_ticks - earlier.system_ticks,
+            self.user_ticks.saturating_sub(earlier.user_ticks),
+            self.system_ticks.saturating_sub(earlier.system_ticks),
         );
         // A short round may fall between two ticks; then the life so far says how the client divides its time.
         let (user, system) = if recent == (0, 0) {

@@ -139,6 +139,9 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
             hello.max_concurrency
         ));
     }
+    if !hello.keepalive.contains(&true) {
+        return Some(format!("{name} does not keep connections"));
+    }
     let Target::Foreign { method, url, .. } = &sweep.target else {
         return None;
     };
@@ -203,5 +206,11 @@ mod tests {
         for (sweep, why) in cases {
             assert_eq!(objection(&hello(), &sweep).as_deref(), Some(why));
         }
+        let forgetful = Hello {
+            keepalive: vec![false],
+            ..hello()
+        };
+        let why = objection(&forgetful, &sweep(50, "GET", "http://127.0.0.1/"));
+        assert_eq!(why.as_deref(), Some("x does not keep connections"));
     }
 }

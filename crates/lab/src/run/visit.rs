@@ -10,7 +10,7 @@ use super::{Cell, Driver, Go, Prepare, Round, Verify};
 use crate::plan::Visit;
 use crate::spec::{Sweep, Target};
 
-/// How long one request may take before a driver counts it as failed.
+/// How long one request may take, delays aside, before a driver counts it as failed.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Timed requests of one round, at most.
@@ -222,7 +222,8 @@ impl<'a> Bench<'a> {
             concurrency: cell.concurrency,
             keepalive: true,
             verify,
-            timeout_ms: REQUEST_TIMEOUT.as_millis() as u64,
+            // A delay is no failure, however long; a distribution's tail is longer than its mean.
+            timeout_ms: (REQUEST_TIMEOUT + 10 * self.sweep.delay.mean()).as_millis() as u64,
         }
     }
 
