@@ -119,7 +119,7 @@ impl Client {
     async fn run(
         &self,
         origin: &Arc<Origin>,
-        mut wire: Wire,
+        mut wire: Box<Wire>,
         attempts: &mut Vec<Attempt>,
     ) -> Result<Answer, Failure> {
         loop {
@@ -132,7 +132,7 @@ impl Client {
                 }
                 Err(Broken::Unsent(unsent)) if attempt.reused => {
                     attempt.ending = Ending::Moved;
-                    wire = *unsent;
+                    wire = unsent;
                 }
                 Err(broken) => {
                     attempt.ending = Ending::Failed;
@@ -145,7 +145,7 @@ impl Client {
     async fn attempt(
         &self,
         origin: &Arc<Origin>,
-        wire: Wire,
+        wire: Box<Wire>,
         attempt: &mut Attempt,
     ) -> Result<Answer, Broken> {
         let Shared { config, pool, .. } = &*self.0;
@@ -172,7 +172,14 @@ impl Client {
             attempt.reused = true;
             return Ok(connection);
         }
-        connect(origin, pool.next_id(), config.connect_timeout, attempt).await
+        // Boxed, so that requests which need no new connection do not carry its state along.
+        Box::pin(connect(
+            origin,
+            pool.next_id(),
+            config.connect_timeout,
+            attempt,
+        ))
+        .await
     }
 }
 

@@ -51,7 +51,7 @@ impl Broken {
 /// Sends `request` over `connection` and reads the answer whole, at most `max_body` bytes of body.
 pub(crate) async fn exchange(
     connection: &mut Connection,
-    request: Wire,
+    request: Box<Wire>,
     max_body: usize,
     attempt: &mut Attempt,
 ) -> Result<Answer, Broken> {
@@ -76,13 +76,13 @@ pub(crate) async fn exchange(
 /// Writes the request and waits for the head of the response.
 async fn head(
     connection: &mut Connection,
-    request: Wire,
+    request: Box<Wire>,
     attempt: &mut Attempt,
 ) -> Result<http::Response<Incoming>, Broken> {
     let before = connection.watch.written();
     let begun = Instant::now();
     let mut written_at = None;
-    let mut response = pin!(connection.sender.try_send_request(request));
+    let mut response = pin!(connection.sender.try_send_request(*request));
     let result = poll_fn(|cx| {
         connection.drive(cx);
         if written_at.is_none() && connection.watch.written() > before {

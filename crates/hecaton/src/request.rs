@@ -28,7 +28,8 @@ pub struct Origin {
 pub struct Request {
     pub(crate) origin: Arc<Origin>,
     pub(crate) target: PathAndQuery,
-    pub(crate) wire: Wire,
+    // Boxed, because it is large and passed on from hand to hand.
+    pub(crate) wire: Box<Wire>,
     pub(crate) timeout: Option<Duration>,
 }
 
@@ -45,7 +46,7 @@ impl Request {
     pub fn new(method: &str, url: &str) -> Result<Request, InvalidRequest> {
         let (authority, target) = parse_url(url)?;
         let (origin, host) = destination(&authority, url)?;
-        let mut wire = Wire::new(Full::default());
+        let mut wire = Box::new(Wire::new(Full::default()));
         *wire.method_mut() = parse_method(method)?;
         *wire.uri_mut() = Uri::from(target.clone());
         wire.headers_mut().reserve(3);
