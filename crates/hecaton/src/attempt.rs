@@ -1,6 +1,6 @@
 //! One try of a request on the wire: which connection, how long each phase took, how it ended.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::Phase;
 
@@ -60,4 +60,36 @@ pub enum Ending {
     Failed,
     /// The pooled connection was closed before a byte was written; the request moved to another.
     Moved,
+}
+
+/// The attempts of a request and the instant up to which its time is accounted for. It outlives the
+/// future that a deadline cuts off.
+pub(crate) struct Trace {
+    pub attempts: Vec<Attempt>,
+    pub mark: Instant,
+}
+
+impl Trace {
+    pub fn new(begun: Instant) -> Trace {
+        Trace {
+            attempts: Vec::with_capacity(1),
+            mark: begun,
+        }
+    }
+
+    /// Begins another attempt.
+    pub fn begin(&mut self) {
+        self.attempts.push(Attempt::new());
+    }
+
+    /// The attempt going on.
+    pub fn attempt(&mut self) -> &mut Attempt {
+        self.attempts.last_mut().expect("an attempt was begun")
+    }
+
+    /// The time since the last lap, for one phase of the attempt: each costs one look at the clock.
+    pub fn lap(&mut self) -> Option<Duration> {
+        let now = Instant::now();
+        Some(now - std::mem::replace(&mut self.mark, now))
+    }
 }

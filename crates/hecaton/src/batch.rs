@@ -8,6 +8,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use crate::client::{Client, Outcome};
@@ -85,9 +86,9 @@ impl<T: Send + 'static> Batch<T> {
             let Some((tag, request)) = self.waiting.pop_front() else {
                 return;
             };
-            let client = self.client.clone();
+            let sending = self.client.send(request);
             self.in_flight
-                .push(Box::pin(async move { (tag, client.send(request).await) }));
+                .push(Box::pin(sending.map(|outcome| (tag, outcome))));
         }
     }
 }

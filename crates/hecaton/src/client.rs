@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use http::HeaderValue;
 use tokio::time::timeout_at;
 
-use crate::attempt::{Attempt, Ending};
+use crate::attempt::{Attempt, Ending, Trace};
 use crate::config::Config;
 use crate::connect::connect;
 use crate::error::{Error, Failure, InvalidRequest, Kind, Phase};
 use crate::exchange::{Answer, Broken, exchange};
 use crate::pool::{Connection, Pool};
-use crate::request::{Origin, Request, Wire, display_url};
+use crate::request::{Origin, Request, Wire, complete, display_url};
 use crate::response::Response;
 
 /// Stands for deadlines that the clock can not express, some centuries from now.
@@ -72,70 +72,66 @@ impl Client {
 
     /// Runs one request to its outcome. Dropping the future gives the request up and closes its
     /// connection.
-    pub async fn send(&self, mut request: Request) -> Outcome {
-        let begun = Instant::now();
-        let limit = request.timeout.unwrap_or(self.0.config.timeout);
-        request.complete(&self.0.user_agent);
-        let Request {
-            origin,
-            target,
-            wire,
-            ..
-        } = request;
-        // The list outlives the future that a deadline cuts off.
-        let mut attempts = Vec::with_capacity(1);
-        let result = match begun.checked_add(limit) {
-            // The timer counts milliseconds, and much can be done in one: zero must not start at all.
-            Some(_) if limit.is_zero() => Ok(Err(out_of_time(limit, None))),
-            deadline => {
-                let deadline = deadline.unwrap_or_else(|| begun + FAR_AWAY);
-                timeout_at(deadline.into(), self.run(&origin, wire, &mut attempts)).await
+    pub fn send(&self, request: Request) -> impl Future<Output = Outcome> + Send + use<> {
+        let shared = self.0.clone();
+        async move {
+            let begun = Instant::now();
+            let limit = request.timeout.unwrap_or(shared.config.timeout);
+            let mut trace = Trace::new(begun);
+            let result = match begun.checked_add(limit) {
+                // The timer counts milliseconds, and much can be done in one: zero must not start.
+                Some(_) if limit.is_zero() => Ok(Err(out_of_time(limit, None))),
+                deadline => {
+                    let deadline = deadline.unwrap_or_else(|| begun + FAR_AWAY);
+                    let run = shared.run(&request.origin, request.wire, &mut trace);
+                    timeout_at(deadline.into(), run).await
+                }
+            };
+            let attempts = trace.attempts;
+            match result.unwrap_or_else(|_| Err(out_of_time(limit, attempts.last()))) {
+                Ok(Answer {
+                    status,
+                    headers,
+                    body,
+                    ..
+                }) => Ok(Response {
+                    status,
+                    headers,
+                    body,
+                    attempts,
+                    elapsed: trace.mark - begun,
+                }),
+                Err(failure) => {
+                    let url = display_url(&request.origin, &request.target);
+                    Err(Error::new(failure, url, begun.elapsed(), attempts))
+                }
             }
-        };
-        let elapsed = begun.elapsed();
-        match result.unwrap_or_else(|_| Err(out_of_time(limit, attempts.last()))) {
-            Ok(Answer {
-                status,
-                headers,
-                body,
-                ..
-            }) => Ok(Response {
-                status,
-                headers,
-                body,
-                attempts,
-                elapsed,
-            }),
-            Err(failure) => Err(Error::new(
-                failure,
-                display_url(&origin, &target),
-                elapsed,
-                attempts,
-            )),
         }
     }
+}
 
+impl Shared {
     /// The attempts, one after the other: another one only if the last wrote nothing.
     async fn run(
         &self,
         origin: &Arc<Origin>,
         mut wire: Box<Wire>,
-        attempts: &mut Vec<Attempt>,
+        trace: &mut Trace,
     ) -> Result<Answer, Failure> {
+        complete(&mut wire, &self.user_agent);
         loop {
-            attempts.push(Attempt::new());
-            let attempt = attempts.last_mut().expect("one was pushed just now");
-            match self.attempt(origin, wire, attempt).await {
+            trace.begin();
+            match self.attempt(origin, wire, trace).await {
                 Ok(answer) => {
-                    attempt.ending = Ending::Status(answer.status);
+                    trace.attempt().ending = Ending::Status(answer.status);
                     return Ok(answer);
                 }
-                Err(Broken::Unsent(unsent)) if attempt.reused => {
-                    attempt.ending = Ending::Moved;
+                Err(Broken::Unsent(unsent)) if trace.attempt().reused => {
+                    trace.attempt().ending = Ending::Moved;
                     wire = unsent;
                 }
                 Err(broken) => {
-                    attempt.ending = Ending::Failed;
+                    trace.attempt().ending = Ending::Failed;
                     return Err(broken.into_failure());
                 }
             }
@@ -146,16 +142,16 @@ impl Client {
         &self,
         origin: &Arc<Origin>,
         wire: Box<Wire>,
-        attempt: &mut Attempt,
+        trace: &mut Trace,
     ) -> Result<Answer, Broken> {
-        let Shared { config, pool, .. } = &*self.0;
         let mut connection = self
-            .connection(origin, attempt)
+            .connection(origin, trace)
             .await
             .map_err(Broken::Failed)?;
-        let answer = exchange(&mut connection, wire, config.max_body, attempt).await?;
+        let answer = exchange(&mut connection, wire, self.config.max_body, trace).await?;
         if answer.reusable {
-            pool.put(origin, connection, config.idle_timeout);
+            self.pool
+                .put(origin, connection, trace.mark, self.config.idle_timeout);
         }
         Ok(answer)
     }
@@ -164,10 +160,10 @@ impl Client {
     async fn connection(
         &self,
         origin: &Arc<Origin>,
-        attempt: &mut Attempt,
+        trace: &mut Trace,
     ) -> Result<Box<Connection>, Failure> {
-        let Shared { config, pool, .. } = &*self.0;
-        if let Some(connection) = pool.take(origin, config.idle_timeout) {
+        if let Some(connection) = self.pool.take(origin, trace.mark, self.config.idle_timeout) {
+            let attempt = trace.attempt();
             attempt.connection = connection.id;
             attempt.reused = true;
             return Ok(connection);
@@ -175,9 +171,9 @@ impl Client {
         // Boxed, so that requests which need no new connection do not carry its state along.
         Box::pin(connect(
             origin,
-            pool.next_id(),
-            config.connect_timeout,
-            attempt,
+            self.pool.next_id(),
+            self.config.connect_timeout,
+            trace,
         ))
         .await
     }

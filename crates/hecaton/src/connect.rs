@@ -2,39 +2,37 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::attempt::Attempt;
+use crate::attempt::Trace;
 use crate::error::{Failure, Kind, Phase};
 use crate::pool::Connection;
 use crate::request::Origin;
 use crate::socket::Socket;
 
-/// Opens a connection to `origin`, noting in `attempt` how far it got.
+/// Opens a connection to `origin`, noting in `trace` how far it got.
 pub(crate) async fn connect(
     origin: &Origin,
     id: u64,
     limit: Duration,
-    attempt: &mut Attempt,
+    trace: &mut Trace,
 ) -> Result<Box<Connection>, Failure> {
-    attempt.phase = Phase::Resolve;
-    let begun = Instant::now();
+    trace.attempt().phase = Phase::Resolve;
     let addresses = resolve(origin).await?;
-    attempt.resolve = Some(begun.elapsed());
+    trace.attempt().resolve = trace.lap();
 
-    attempt.phase = Phase::Connect;
-    let begun = Instant::now();
+    trace.attempt().phase = Phase::Connect;
     let stream = match timeout(limit, first_that_answers(&addresses)).await {
         Ok(result) => result.map_err(|error| refused(origin, &error))?,
         Err(_) => return Err(too_slow(origin, limit)),
     };
-    attempt.connect = Some(begun.elapsed());
-    attempt.connection = id;
+    trace.attempt().connect = trace.lap();
+    trace.attempt().connection = id;
     handshake(stream, id).await
 }
 

@@ -6,13 +6,12 @@
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::Poll;
-use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use hyper::body::{Body, Incoming};
 
-use crate::attempt::Attempt;
+use crate::attempt::Trace;
 use crate::error::{Failure, Kind, Phase};
 use crate::pool::Connection;
 use crate::request::Wire;
@@ -53,18 +52,16 @@ pub(crate) async fn exchange(
     connection: &mut Connection,
     request: Box<Wire>,
     max_body: usize,
-    attempt: &mut Attempt,
+    trace: &mut Trace,
 ) -> Result<Answer, Broken> {
-    attempt.phase = Phase::Send;
-    let response = head(connection, request, attempt).await?;
-    attempt.phase = Phase::Read;
-    let begun = Instant::now();
-    let (head, body) = response.into_parts();
+    trace.attempt().phase = Phase::Send;
+    let (head, body) = head(connection, request, trace).await?.into_parts();
+    trace.attempt().phase = Phase::Read;
     let body = read(connection, body, max_body)
         .await
         .map_err(Broken::Failed)?;
     let reusable = poll_fn(|cx| Poll::Ready(connection.is_ready(cx))).await;
-    attempt.read = Some(begun.elapsed());
+    trace.attempt().read = trace.lap();
     Ok(Answer {
         status: head.status.as_u16(),
         headers: head.headers,
@@ -77,26 +74,24 @@ pub(crate) async fn exchange(
 async fn head(
     connection: &mut Connection,
     request: Box<Wire>,
-    attempt: &mut Attempt,
+    trace: &mut Trace,
 ) -> Result<http::Response<Incoming>, Broken> {
     let before = connection.watch.written();
-    let begun = Instant::now();
-    let mut written_at = None;
     let mut response = pin!(connection.sender.try_send_request(*request));
     let result = poll_fn(|cx| {
         connection.drive(cx);
-        if written_at.is_none() && connection.watch.written() > before {
-            written_at = Some(Instant::now());
-            attempt.sent = true;
-            attempt.phase = Phase::FirstByte;
+        if !trace.attempt().sent && connection.watch.written() > before {
+            let send = trace.lap();
+            let attempt = trace.attempt();
+            (attempt.sent, attempt.send, attempt.phase) = (true, send, Phase::FirstByte);
         }
         response.as_mut().poll(cx)
     })
     .await;
-    let now = Instant::now();
-    if let Some(at) = written_at {
-        attempt.send = Some(at - begun);
-        attempt.first_byte = Some(now - at);
+    let waited = trace.lap();
+    let attempt = trace.attempt();
+    if attempt.sent {
+        attempt.first_byte = waited;
     }
     result.map_err(|mut error| match error.take_message() {
         Some(request) if !attempt.sent => Broken::Unsent(Box::new(request)),

@@ -80,11 +80,16 @@ impl Pool {
     }
 
     /// Takes the connection to `origin` that was used last, dropping those that are too old or closed.
-    pub fn take(&self, origin: &Arc<Origin>, idle_timeout: Duration) -> Option<Box<Connection>> {
+    pub fn take(
+        &self,
+        origin: &Arc<Origin>,
+        now: Instant,
+        idle_timeout: Duration,
+    ) -> Option<Box<Connection>> {
         let mut idle = self.lock();
         let connections = idle.get_mut(origin)?;
         while let Some(connection) = connections.pop() {
-            let age = connection.idle_since.elapsed();
+            let age = now.duration_since(connection.idle_since);
             if age < TRUSTED || (age < idle_timeout && !connection.watch.is_readable()) {
                 return Some(connection);
             }
@@ -98,12 +103,12 @@ impl Pool {
         &self,
         origin: &Arc<Origin>,
         mut connection: Box<Connection>,
+        now: Instant,
         idle_timeout: Duration,
     ) {
         if idle_timeout.is_zero() {
             return;
         }
-        let now = Instant::now();
         connection.idle_since = now;
         let mut idle = self.lock();
         match idle.get_mut(origin) {

@@ -96,17 +96,17 @@ impl Request {
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
+}
 
-    /// Adds the headers that every request has, unless it has its own.
-    pub(crate) fn complete(&mut self, user_agent: &HeaderValue) {
-        let headers = self.wire.headers_mut();
-        headers
-            .entry(USER_AGENT)
-            .or_insert_with(|| user_agent.clone());
-        headers
-            .entry(ACCEPT)
-            .or_insert(HeaderValue::from_static("*/*"));
-    }
+/// Adds the headers that every request has, unless it has its own.
+pub(crate) fn complete(wire: &mut Wire, user_agent: &HeaderValue) {
+    let headers = wire.headers_mut();
+    headers
+        .entry(USER_AGENT)
+        .or_insert_with(|| user_agent.clone());
+    headers
+        .entry(ACCEPT)
+        .or_insert(HeaderValue::from_static("*/*"));
 }
 
 /// The URL without credentials and query, for messages.

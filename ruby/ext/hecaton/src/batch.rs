@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use magnus::{Class, Error, Module, RArray, RModule, RString, Ruby, method};
+use magnus::{Class, Error, IntoValue, Module, RArray, RModule, RString, Ruby, method};
 
 use crate::client::Engine;
 use crate::process::ProcessLocal;
@@ -65,8 +65,8 @@ impl Batch {
         }
         let values = ruby.ary_new_capa(outcomes.len() * 4);
         for (tag, outcome) in outcomes {
-            values.push(tag)?;
-            values.cat(&record::values(ruby, outcome))?;
+            let [status, record, body] = record::values(ruby, outcome);
+            values.cat(&[tag.into_value_with(ruby), status, record, body])?;
         }
         Ok(values)
     }
