@@ -42,7 +42,8 @@ module Hecaton
         @native.push(tag, method.to_s, url.to_s, headers && Client.flat(headers), body,
                      timeout && Client.seconds(timeout))
       rescue StandardError
-        release(tag)
+        @requests[tag] = nil
+        @free << tag
         raise
       end
       request
@@ -70,14 +71,10 @@ module Hecaton
 
     def finish(tag, status, record, body)
       request = @requests[tag]
-      request.settle(outcome(status, record, body))
-      release(tag)
-      request.call_back
-    end
-
-    def release(tag)
+      request.settle(status ? Response.from_engine(status, record, body) : Error.from_engine(record, body))
       @requests[tag] = nil
       @free << tag
+      request.call_back
     end
 
     def outcome(status, record, body)
