@@ -34,5 +34,5 @@ class HecatonDriver
   end
 end
 
-Kit.run(HecatonDriver, name: "hecaton-ruby", version: Hecaton::VERSION, engine: "hecaton on hyper", models: ["batch"],
+Kit.run(HecatonDriver, name: "hecaton-ruby", version: Hecaton::VERSION, engine: "hecaton", models: ["batch"],
                        max_concurrency: 10_000)

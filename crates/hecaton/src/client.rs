@@ -9,10 +9,11 @@ use tokio::time::timeout_at;
 use crate::attempt::{Attempt, Ending, Trace};
 use crate::config::Config;
 use crate::connect::connect;
+use crate::connection::Connection;
 use crate::error::{Error, Failure, InvalidRequest, Kind, Phase};
 use crate::exchange::{Answer, Broken, exchange};
-use crate::pool::{Connection, Pool};
-use crate::request::{Origin, Request, Wire, complete, display_url};
+use crate::pool::Pool;
+use crate::request::{Origin, Request, display_url};
 use crate::response::Response;
 
 /// Stands for deadlines that the clock can not express, some centuries from now.
@@ -27,7 +28,6 @@ pub struct Client(Arc<Shared>);
 
 struct Shared {
     config: Config,
-    user_agent: HeaderValue,
     pool: Pool,
 }
 
@@ -42,7 +42,7 @@ impl Client {
 
     /// A client with these settings, or the reason why they can not be used.
     pub fn try_new(config: Config) -> Result<Client, InvalidRequest> {
-        let user_agent = HeaderValue::from_bytes(config.user_agent.as_bytes()).map_err(|_| {
+        HeaderValue::from_bytes(config.user_agent.as_bytes()).map_err(|_| {
             InvalidRequest("user agent contains a line break or another control character".into())
         })?;
         if config.concurrency == 0 {
@@ -50,7 +50,6 @@ impl Client {
         }
         Ok(Client(Arc::new(Shared {
             config,
-            user_agent,
             pool: Pool::default(),
         })))
     }
@@ -83,7 +82,7 @@ impl Client {
                 Some(_) if limit.is_zero() => Ok(Err(out_of_time(limit, None))),
                 deadline => {
                     let deadline = deadline.unwrap_or_else(|| begun + FAR_AWAY);
-                    let run = shared.run(&request.origin, request.wire, &mut trace);
+                    let run = shared.run(&request, &mut trace);
                     timeout_at(deadline.into(), run).await
                 }
             };
@@ -91,12 +90,12 @@ impl Client {
             match result.unwrap_or_else(|_| Err(out_of_time(limit, attempts.last()))) {
                 Ok(Answer {
                     status,
-                    headers,
+                    fields,
                     body,
                     ..
                 }) => Ok(Response {
                     status,
-                    headers,
+                    fields,
                     body,
                     attempts,
                     elapsed: trace.mark - begun,
@@ -112,23 +111,16 @@ impl Client {
 
 impl Shared {
     /// The attempts, one after the other: another one only if the last wrote nothing.
-    async fn run(
-        &self,
-        origin: &Arc<Origin>,
-        mut wire: Box<Wire>,
-        trace: &mut Trace,
-    ) -> Result<Answer, Failure> {
-        complete(&mut wire, &self.user_agent);
+    async fn run(&self, request: &Request, trace: &mut Trace) -> Result<Answer, Failure> {
         loop {
             trace.begin();
-            match self.attempt(origin, wire, trace).await {
+            match self.attempt(request, trace).await {
                 Ok(answer) => {
                     trace.attempt().ending = Ending::Status(answer.status);
                     return Ok(answer);
                 }
-                Err(Broken::Unsent(unsent)) if trace.attempt().reused => {
+                Err(Broken::Unsent) if trace.attempt().reused => {
                     trace.attempt().ending = Ending::Moved;
-                    wire = unsent;
                 }
                 Err(broken) => {
                     trace.attempt().ending = Ending::Failed;
@@ -138,20 +130,24 @@ impl Shared {
         }
     }
 
-    async fn attempt(
-        &self,
-        origin: &Arc<Origin>,
-        wire: Box<Wire>,
-        trace: &mut Trace,
-    ) -> Result<Answer, Broken> {
+    async fn attempt(&self, request: &Request, trace: &mut Trace) -> Result<Answer, Broken> {
         let mut connection = self
-            .connection(origin, trace)
+            .connection(&request.origin, trace)
             .await
             .map_err(Broken::Failed)?;
-        let answer = exchange(&mut connection, wire, self.config.max_body, trace).await?;
+        let Config {
+            max_body,
+            user_agent,
+            ..
+        } = &self.config;
+        let answer = exchange(&mut connection, request, user_agent, *max_body, trace).await?;
         if answer.reusable {
-            self.pool
-                .put(origin, connection, trace.mark, self.config.idle_timeout);
+            self.pool.put(
+                &request.origin,
+                connection,
+                trace.mark,
+                self.config.idle_timeout,
+            );
         }
         Ok(answer)
     }
@@ -161,7 +157,7 @@ impl Shared {
         &self,
         origin: &Arc<Origin>,
         trace: &mut Trace,
-    ) -> Result<Box<Connection>, Failure> {
+    ) -> Result<Connection, Failure> {
         if let Some(connection) = self.pool.take(origin, trace.mark, self.config.idle_timeout) {
             let attempt = trace.attempt();
             attempt.connection = connection.id;

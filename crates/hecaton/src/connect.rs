@@ -1,19 +1,16 @@
-//! Opens connections: name to addresses, addresses to a TCP stream, the stream to HTTP/1.1.
+//! Opens connections: name to addresses, addresses to a TCP stream.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::attempt::Trace;
+use crate::connection::Connection;
 use crate::error::{Failure, Kind, Phase};
-use crate::pool::Connection;
 use crate::request::Origin;
-use crate::socket::Socket;
 
 /// Opens a connection to `origin`, noting in `trace` how far it got.
 pub(crate) async fn connect(
@@ -21,7 +18,7 @@ pub(crate) async fn connect(
     id: u64,
     limit: Duration,
     trace: &mut Trace,
-) -> Result<Box<Connection>, Failure> {
+) -> Result<Connection, Failure> {
     trace.attempt().phase = Phase::Resolve;
     let addresses = resolve(origin).await?;
     trace.attempt().resolve = trace.lap();
@@ -33,7 +30,11 @@ pub(crate) async fn connect(
     };
     trace.attempt().connect = trace.lap();
     trace.attempt().connection = id;
-    handshake(stream, id).await
+    // Nagle's algorithm would hold back the end of a request until what was sent before is acknowledged.
+    stream
+        .set_nodelay(true)
+        .map_err(|error| refused(origin, &error))?;
+    Ok(Connection::new(id, stream))
 }
 
 async fn resolve(origin: &Origin) -> Result<Vec<SocketAddr>, Failure> {
@@ -66,25 +67,6 @@ async fn first_that_answers(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
         }
     }
     Err(last)
-}
-
-async fn handshake(stream: TcpStream, id: u64) -> Result<Box<Connection>, Failure> {
-    let broken = |why: String| {
-        Failure::new(
-            Kind::Connect,
-            Phase::Connect,
-            format!("can not connect: {why}"),
-        )
-    };
-    // Nagle's algorithm would hold back the last piece of a request until the previous is acknowledged.
-    stream
-        .set_nodelay(true)
-        .map_err(|error| broken(error.to_string()))?;
-    let (socket, watch) = Socket::new(stream);
-    let (sender, driver) = http1::handshake(TokioIo::new(socket))
-        .await
-        .map_err(|error| broken(error.to_string()))?;
-    Ok(Box::new(Connection::new(id, sender, driver, watch)))
 }
 
 fn refused(origin: &Origin, error: &io::Error) -> Failure {

@@ -4,25 +4,24 @@
 //! spawned, so a request that is dropped stops at once and takes its connection with it.
 
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
-use std::task::Poll;
+use std::io;
+use std::task::{Context, Poll};
 
-use bytes::{Bytes, BytesMut};
-use http::HeaderMap;
-use hyper::body::{Body, Incoming};
+use bytes::Bytes;
 
 use crate::attempt::Trace;
+use crate::connection::Connection;
 use crate::error::{Failure, Kind, Phase};
-use crate::pool::Connection;
-use crate::request::Wire;
+use crate::h1::{BodyError, BodyReader, Head, HeadReader, encode};
+use crate::request::Request;
 
 /// How many pieces of one body are read before others have their turn; a piece is what one read
-/// brings, some 8 to 400 KiB.
+/// brings, at most 64 KiB.
 const PIECES_PER_TURN: u32 = 8;
 
 pub(crate) struct Answer {
     pub status: u16,
-    pub headers: HeaderMap,
+    pub fields: Vec<u8>,
     pub body: Bytes,
     /// Whether the connection may carry another request.
     pub reusable: bool,
@@ -30,8 +29,8 @@ pub(crate) struct Answer {
 
 /// Why there is no answer.
 pub(crate) enum Broken {
-    /// The connection was closed before a byte of the request was written; the request comes back.
-    Unsent(Box<Wire>),
+    /// The connection was closed before a byte of the request was written.
+    Unsent,
     Failed(Failure),
 }
 
@@ -39,7 +38,7 @@ impl Broken {
     pub fn into_failure(self) -> Failure {
         match self {
             Broken::Failed(failure) => failure,
-            Broken::Unsent(_) => {
+            Broken::Unsent => {
                 let detail = "the connection was closed before the request could be written";
                 Failure::new(Kind::Protocol, Phase::Send, detail)
             }
@@ -50,98 +49,163 @@ impl Broken {
 /// Sends `request` over `connection` and reads the answer whole, at most `max_body` bytes of body.
 pub(crate) async fn exchange(
     connection: &mut Connection,
-    request: Box<Wire>,
+    request: &Request,
+    user_agent: &str,
     max_body: usize,
     trace: &mut Trace,
 ) -> Result<Answer, Broken> {
     trace.attempt().phase = Phase::Send;
-    let (head, body) = head(connection, request, trace).await?.into_parts();
+    if connection.seems_readable() {
+        return Err(Broken::Unsent);
+    }
+    let mut writer = Writer::new(connection, request, user_agent);
+    let head = poll_fn(|cx| writer.poll(cx, connection, request, trace)).await?;
     trace.attempt().phase = Phase::Read;
-    let body = read(connection, body, max_body)
+    let body = body(connection, &head, max_body)
         .await
         .map_err(Broken::Failed)?;
-    let reusable = poll_fn(|cx| Poll::Ready(connection.is_ready(cx))).await;
     trace.attempt().read = trace.lap();
+    // An answer that came before the whole request was out leaves the rest of it unsent, and bytes
+    // behind the answer belong to nothing: neither connection can be used again.
+    let reusable = head.keep_alive && writer.is_done(request) && connection.input.is_empty();
     Ok(Answer {
-        status: head.status.as_u16(),
-        headers: head.headers,
+        status: head.status,
+        fields: head.fields,
         body,
         reusable,
     })
 }
 
-/// Writes the request and waits for the head of the response.
-async fn head(
-    connection: &mut Connection,
-    request: Box<Wire>,
-    trace: &mut Trace,
-) -> Result<http::Response<Incoming>, Broken> {
-    let before = connection.watch.written();
-    let mut response = pin!(connection.sender.try_send_request(*request));
-    let result = poll_fn(|cx| {
-        connection.drive(cx);
-        if !trace.attempt().sent && connection.watch.written() > before {
-            let send = trace.lap();
-            let attempt = trace.attempt();
-            (attempt.sent, attempt.send, attempt.phase) = (true, send, Phase::FirstByte);
+/// Writes a request while it waits for the head of the response, which may come before the end.
+struct Writer {
+    output: Vec<u8>,
+    written: usize,
+    /// Whether the body is part of the output.
+    whole: bool,
+    reader: HeadReader,
+}
+
+impl Writer {
+    fn new(connection: &mut Connection, request: &Request, user_agent: &str) -> Writer {
+        let mut output = std::mem::take(&mut connection.output);
+        output.clear();
+        let whole = encode(request, user_agent, &mut output);
+        Writer {
+            output,
+            written: 0,
+            whole,
+            reader: HeadReader::default(),
         }
-        response.as_mut().poll(cx)
-    })
-    .await;
-    let waited = trace.lap();
-    let attempt = trace.attempt();
-    if attempt.sent {
-        attempt.first_byte = waited;
     }
-    result.map_err(|mut error| match error.take_message() {
-        Some(request) if !attempt.sent => Broken::Unsent(Box::new(request)),
-        _ => {
-            let detail = no_answer(&error.into_error());
-            Broken::Failed(Failure::new(Kind::Protocol, attempt.phase, detail))
+
+    fn is_done(&self, request: &Request) -> bool {
+        self.remaining(request).is_empty()
+    }
+
+    /// What is to be written next.
+    fn remaining<'a>(&'a self, request: &'a Request) -> &'a [u8] {
+        match self.written.checked_sub(self.output.len()) {
+            None => &self.output[self.written..],
+            Some(_) if self.whole => &[],
+            Some(written) => &request.body[written..],
         }
-    })
+    }
+
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        connection: &mut Connection,
+        request: &Request,
+        trace: &mut Trace,
+    ) -> Poll<Result<Head, Broken>> {
+        let failed = |trace: &mut Trace, detail: String| {
+            let phase = trace.attempt().phase;
+            Poll::Ready(Err(Broken::Failed(Failure::new(
+                Kind::Protocol,
+                phase,
+                detail,
+            ))))
+        };
+        let write_error = match self.poll_write(cx, connection, request, trace) {
+            Err(_) if !trace.attempt().sent => return Poll::Ready(Err(Broken::Unsent)),
+            result => result.err(),
+        };
+        loop {
+            match self.reader.take(&request.method, &mut connection.input) {
+                Err(detail) => {
+                    return failed(
+                        trace,
+                        format!("what came is not an HTTP response: {detail}"),
+                    );
+                }
+                Ok(Some(head)) => {
+                    trace.attempt().first_byte = trace.lap();
+                    connection.output = std::mem::take(&mut self.output);
+                    return Poll::Ready(Ok(head));
+                }
+                Ok(None) => {}
+            }
+            match connection.poll_fill(cx) {
+                Poll::Ready(Ok(0)) => return failed(trace, ended(write_error)),
+                Poll::Ready(Ok(_)) => {}
+                Poll::Ready(Err(error)) => return failed(trace, ended(Some(error))),
+                // Nothing came, and nothing will if the request can not be finished.
+                Poll::Pending => match write_error {
+                    Some(error) => return failed(trace, ended(Some(error))),
+                    None => return Poll::Pending,
+                },
+            }
+        }
+    }
+
+    /// Writes what the socket takes.
+    fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        connection: &mut Connection,
+        request: &Request,
+        trace: &mut Trace,
+    ) -> io::Result<()> {
+        while !self.is_done(request) {
+            match connection.poll_write(cx, self.remaining(request)) {
+                Poll::Pending => return Ok(()),
+                Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(Ok(count)) => self.written += count,
+                Poll::Ready(Err(error)) => return Err(error),
+            }
+            trace.attempt().sent = true;
+            if self.is_done(request) {
+                trace.attempt().send = trace.lap();
+                trace.attempt().phase = Phase::FirstByte;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Reads the body to its end.
-async fn read(
-    connection: &mut Connection,
-    mut body: Incoming,
-    max_body: usize,
-) -> Result<Bytes, Failure> {
-    if body.size_hint().lower() > max_body as u64 {
-        return Err(too_large(max_body));
-    }
-    let mut gathered = Gathered::default();
+async fn body(connection: &mut Connection, head: &Head, max_body: usize) -> Result<Bytes, Failure> {
+    let failed = |error| failure(error, max_body);
+    let mut reader = BodyReader::new(head.framing, max_body).map_err(failed)?;
     let mut pieces = 0_u32;
-    loop {
+    while !reader.take(&mut connection.input).map_err(failed)? {
         pieces = pieces.wrapping_add(1);
         if pieces % PIECES_PER_TURN == 0 {
             give_way().await;
         }
-        let frame = poll_fn(|cx| {
-            // First the socket, then what it brought: the body only passes on what the driver read.
-            if let Poll::Ready(frame) = Pin::new(&mut body).poll_frame(cx) {
-                return Poll::Ready(frame);
+        match poll_fn(|cx| connection.poll_fill(cx)).await {
+            Ok(0) => {
+                reader.end().map_err(failed)?;
+                break;
             }
-            connection.drive(cx);
-            Pin::new(&mut body).poll_frame(cx)
-        })
-        .await;
-        match frame {
-            None => return Ok(gathered.whole()),
-            Some(Err(error)) => {
-                return Err(Failure::new(Kind::Body, Phase::Read, cut_short(&error)));
+            Ok(_) => {}
+            Err(error) => {
+                let detail = format!("the body was cut short: {error}");
+                return Err(Failure::new(Kind::Body, Phase::Read, detail));
             }
-            Some(Ok(frame)) => {
-                if let Ok(data) = frame.into_data() {
-                    gathered.add(data);
-                }
-            }
-        }
-        if gathered.len() > max_body {
-            return Err(too_large(max_body));
         }
     }
+    Ok(reader.into_body())
 }
 
 /// Lets the other requests have a turn.
@@ -157,63 +221,18 @@ async fn give_way() {
     .await
 }
 
-/// The pieces of a body; the usual single piece is passed on without a copy.
-#[derive(Default)]
-struct Gathered {
-    first: Bytes,
-    more: BytesMut,
-}
-
-impl Gathered {
-    fn add(&mut self, data: Bytes) {
-        if self.len() == 0 {
-            self.first = data;
-        } else {
-            if self.more.is_empty() {
-                self.more
-                    .extend_from_slice(&std::mem::take(&mut self.first));
-            }
-            self.more.extend_from_slice(&data);
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.first.len() + self.more.len()
-    }
-
-    fn whole(self) -> Bytes {
-        if self.more.is_empty() {
-            self.first
-        } else {
-            self.more.freeze()
-        }
+fn ended(error: Option<io::Error>) -> String {
+    match error {
+        Some(error) => format!("the connection ended before a response: {error}"),
+        None => "the connection ended before a response".into(),
     }
 }
 
-fn no_answer(error: &hyper::Error) -> String {
-    if error.is_parse() {
-        format!("what came is not an HTTP response: {}", reasons(error))
-    } else {
-        format!("the connection ended before a response: {}", reasons(error))
-    }
-}
-
-fn cut_short(error: &hyper::Error) -> String {
-    format!("the body was cut short: {}", reasons(error))
-}
-
-fn too_large(max_body: usize) -> Failure {
-    let detail = format!("the body is larger than the allowed {max_body} bytes");
+fn failure(error: BodyError, max_body: usize) -> Failure {
+    let detail = match error {
+        BodyError::TooLarge => format!("the body is larger than the allowed {max_body} bytes"),
+        BodyError::CutShort => "the body was cut short: the connection ended before it did".into(),
+        BodyError::Malformed(what) => format!("the body can not be read: {what}"),
+    };
     Failure::new(Kind::Body, Phase::Read, detail)
-}
-
-/// An error and its causes in one line.
-fn reasons(error: &hyper::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

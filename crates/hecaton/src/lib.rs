@@ -2,8 +2,8 @@
 //!
 //! The files in the order a request meets them: [`config`](Config) (limits, and the one home of every
 //! default) → `request` (checked before anything is sent) → `batch` (how many at once) → `client`
-//! (one deadline around it all) → `pool` and `connect` (which connection) → `exchange` (one request on
-//! one connection) → `response` or `error`, both with the `attempt`s that led there. `reactor` lets
+//! (one deadline around it all) → `pool`, `connect` and `connection` (which one) → `exchange` (one
+//! request on one connection) → `h1` (the bytes) → `response` or `error`, both with the `attempt`s that led there. `reactor` lets
 //! threads that are not asynchronous wait for all this.
 //!
 //! ```no_run
@@ -28,13 +28,14 @@ mod batch;
 mod client;
 mod config;
 mod connect;
+mod connection;
 mod error;
 mod exchange;
+mod h1;
 mod pool;
 mod reactor;
 mod request;
 mod response;
-mod socket;
 
 pub use attempt::{Attempt, Ending};
 pub use batch::Batch;

@@ -10,7 +10,6 @@ use http::header::{
     ACCEPT, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING, USER_AGENT,
 };
 use http::uri::{Authority, PathAndQuery, Scheme, Uri};
-use http_body_util::Full;
 
 use crate::error::InvalidRequest;
 
@@ -27,14 +26,17 @@ pub struct Origin {
 #[derive(Clone, Debug)]
 pub struct Request {
     pub(crate) origin: Arc<Origin>,
+    pub(crate) method: Method,
     pub(crate) target: PathAndQuery,
-    // Boxed, because it is large and passed on from hand to hand.
-    pub(crate) wire: Box<Wire>,
+    /// The `Host` header.
+    pub(crate) host: Bytes,
+    /// The other headers as they go on the wire, `name: value\r\n`.
+    pub(crate) fields: Vec<u8>,
+    pub(crate) has_user_agent: bool,
+    pub(crate) has_accept: bool,
+    pub(crate) body: Bytes,
     pub(crate) timeout: Option<Duration>,
 }
-
-/// A request as hyper sends it: the target in origin form, the host in a header.
-pub(crate) type Wire = http::Request<Full<Bytes>>;
 
 impl Request {
     /// A GET of an absolute `http` URL.
@@ -46,15 +48,15 @@ impl Request {
     pub fn new(method: &str, url: &str) -> Result<Request, InvalidRequest> {
         let (authority, target) = parse_url(url)?;
         let (origin, host) = destination(&authority, url)?;
-        let mut wire = Box::new(Wire::new(Full::default()));
-        *wire.method_mut() = parse_method(method)?;
-        *wire.uri_mut() = Uri::from(target.clone());
-        wire.headers_mut().reserve(3);
-        wire.headers_mut().insert(HOST, host);
         Ok(Request {
             origin,
+            method: parse_method(method)?,
             target,
-            wire,
+            host,
+            fields: Vec::new(),
+            has_user_agent: false,
+            has_accept: false,
+            body: Bytes::new(),
             timeout: None,
         })
     }
@@ -65,24 +67,31 @@ impl Request {
         let refused = |what: &str| InvalidRequest(format!("header {name:?} {what}"));
         let key = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| refused("is not a valid name: use letters, digits and hyphens"))?;
-        let value = HeaderValue::from_bytes(value)
+        HeaderValue::from_bytes(value)
             .map_err(|_| refused("has a value with a line break or another control character"))?;
-        if key == CONTENT_LENGTH || key == TRANSFER_ENCODING {
-            return Err(refused(
-                "is set by the client itself from the body: leave it out",
-            ));
+        match key {
+            CONTENT_LENGTH | TRANSFER_ENCODING => {
+                return Err(refused(
+                    "is set by the client itself from the body: leave it out",
+                ));
+            }
+            HOST => {
+                self.host = Bytes::copy_from_slice(value);
+                return Ok(self);
+            }
+            USER_AGENT => self.has_user_agent = true,
+            ACCEPT => self.has_accept = true,
+            _ => {}
         }
-        if key == HOST {
-            self.wire.headers_mut().insert(key, value);
-        } else {
-            self.wire.headers_mut().append(key, value);
+        for part in [key.as_str().as_bytes(), b": ", value, b"\r\n"] {
+            self.fields.extend_from_slice(part);
         }
         Ok(self)
     }
 
     /// Sets the body, sent with its `Content-Length`.
     pub fn body(mut self, body: impl Into<Bytes>) -> Request {
-        *self.wire.body_mut() = Full::new(body.into());
+        self.body = body.into();
         self
     }
 
@@ -96,17 +105,6 @@ impl Request {
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
-}
-
-/// Adds the headers that every request has, unless it has its own.
-pub(crate) fn complete(wire: &mut Wire, user_agent: &HeaderValue) {
-    let headers = wire.headers_mut();
-    headers
-        .entry(USER_AGENT)
-        .or_insert_with(|| user_agent.clone());
-    headers
-        .entry(ACCEPT)
-        .or_insert(HeaderValue::from_static("*/*"));
 }
 
 /// The URL without credentials and query, for messages.
@@ -155,12 +153,9 @@ fn parse_url(url: &str) -> Result<(Authority, PathAndQuery), InvalidRequest> {
 
 /// The origin and the `Host` header of an authority. Programs tend to ask the same host again, so
 /// each thread keeps the last.
-fn destination(
-    authority: &Authority,
-    url: &str,
-) -> Result<(Arc<Origin>, HeaderValue), InvalidRequest> {
+fn destination(authority: &Authority, url: &str) -> Result<(Arc<Origin>, Bytes), InvalidRequest> {
     thread_local! {
-        static LAST: RefCell<Option<(Authority, Arc<Origin>, HeaderValue)>> = const { RefCell::new(None) };
+        static LAST: RefCell<Option<(Authority, Arc<Origin>, Bytes)>> = const { RefCell::new(None) };
     }
     LAST.with_borrow_mut(|last| {
         if let Some((known, origin, host)) = last.as_ref() {
@@ -169,7 +164,7 @@ fn destination(
             }
         }
         let origin = Arc::new(parse_origin(authority, url)?);
-        let host = host_header(&origin);
+        let host = Bytes::from(self::authority(&origin));
         *last = Some((authority.clone(), origin.clone(), host.clone()));
         Ok((origin, host))
     })
@@ -233,11 +228,6 @@ fn authority(origin: &Origin) -> String {
     }
 }
 
-fn host_header(origin: &Origin) -> HeaderValue {
-    HeaderValue::from_maybe_shared(Bytes::from(authority(origin)))
-        .unwrap_or(HeaderValue::from_static(""))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,7 +247,7 @@ mod tests {
             }
         );
         assert_eq!(request.target.as_str(), "/a/b?c=d");
-        assert_eq!(request.wire.headers()[HOST], "example.org:8080");
+        assert_eq!(request.host, "example.org:8080");
         assert_eq!(
             display_url(&request.origin, &request.target),
             "http://example.org:8080/a/b"
@@ -275,7 +265,7 @@ mod tests {
             }
         );
         assert_eq!(request.target.as_str(), "/?x");
-        assert_eq!(request.wire.headers()[HOST], "[::1]");
+        assert_eq!(request.host, "[::1]");
     }
 
     #[test]
@@ -313,7 +303,7 @@ mod tests {
         #[test]
         fn no_url_puts_control_characters_on_the_wire(url in "\\PC*|http://[a-z.:@\\[\\]]{0,9}[\\x00-\\x7f]{0,20}") {
             if let Ok(request) = Request::get(&url) {
-                let wire = format!("{}{:?}", request.target, request.wire.headers()[HOST]);
+                let wire = format!("{}{:?}", request.target, request.host);
                 proptest::prop_assert!(wire.bytes().all(|byte| byte.is_ascii_graphic()), "{wire:?}");
                 proptest::prop_assert!(request.target.as_str().starts_with('/') || request.target.as_str() == "*");
                 proptest::prop_assert!(request.origin.port > 0 && !request.origin.host.is_empty());

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::HeaderMap;
 
 use crate::attempt::Attempt;
 
@@ -11,7 +10,7 @@ use crate::attempt::Attempt;
 #[derive(Clone, Debug)]
 pub struct Response {
     pub(crate) status: u16,
-    pub(crate) headers: HeaderMap,
+    pub(crate) fields: Vec<u8>,
     pub(crate) body: Bytes,
     pub(crate) attempts: Vec<Attempt>,
     pub(crate) elapsed: Duration,
@@ -23,9 +22,32 @@ impl Response {
         self.status
     }
 
-    /// The headers; repeats are kept.
-    pub fn headers(&self) -> &HeaderMap {
-        &self.headers
+    /// The value of a header, the first one if it is repeated; the name in any case.
+    pub fn header(&self, name: &str) -> Option<&[u8]> {
+        self.headers()
+            .find(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+    }
+
+    /// The headers in order, names in lower case; repeats are kept.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let mut rest = self.fields.as_slice();
+        std::iter::from_fn(move || {
+            // No value contains a line break, so the first one ends the field.
+            let end = rest.iter().position(|byte| *byte == b'\r')?;
+            let (line, after) = rest.split_at(end);
+            rest = &after[2..];
+            let colon = line.iter().position(|byte| *byte == b':')?;
+            Some((
+                std::str::from_utf8(&line[..colon]).ok()?,
+                &line[colon + 2..],
+            ))
+        })
+    }
+
+    /// The same as one block of lines: `name: value\r\n`.
+    pub fn header_block(&self) -> &[u8] {
+        &self.fields
     }
 
     /// The body, without transfer coding.

@@ -63,9 +63,8 @@ fn facts(ruby: &Ruby, error: &Failure) -> RArray {
 fn body(ruby: &Ruby, response: &Response) -> RString {
     let string = ruby.str_from_slice(response.body());
     let content_type = response
-        .headers()
-        .get("content-type")
-        .and_then(|value| value.to_str().ok());
+        .header("content-type")
+        .and_then(|value| std::str::from_utf8(value).ok());
     if let Some(name) = content_type.and_then(charset) {
         if name.eq_ignore_ascii_case("utf-8") {
             let _ = string.enc_associate(ruby.utf8_encindex());
@@ -93,12 +92,7 @@ fn charset(content_type: &str) -> Option<&str> {
 
 fn response_record(response: &Response) -> Vec<u8> {
     let mut record = times(response.elapsed(), response.attempts());
-    for (name, value) in response.headers() {
-        record.extend_from_slice(name.as_str().as_bytes());
-        record.extend_from_slice(b": ");
-        record.extend_from_slice(value.as_bytes());
-        record.extend_from_slice(b"\r\n");
-    }
+    record.extend_from_slice(response.header_block());
     record
 }
 

@@ -1,0 +1,66 @@
+//! One HTTP/1.1 connection: a socket and what has been read from it ahead of need.
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::BytesMut;
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv};
+use tokio::io::{AsyncReadExt, AsyncWrite};
+use tokio::net::TcpStream;
+
+/// How much is read at once, at most.
+const PIECE: usize = 64 << 10;
+
+pub(crate) struct Connection {
+    /// Number of the connection, unique within the client.
+    pub id: u64,
+    /// Read and not yet used; empty between two requests.
+    pub input: BytesMut,
+    /// The request being written; kept for its memory.
+    pub output: Vec<u8>,
+    /// Since when the connection is idle.
+    pub idle_since: Instant,
+    stream: TcpStream,
+}
+
+impl Connection {
+    pub fn new(id: u64, stream: TcpStream) -> Connection {
+        let input = BytesMut::with_capacity(4 << 10);
+        Connection {
+            id,
+            input,
+            output: Vec::new(),
+            idle_since: Instant::now(),
+            stream,
+        }
+    }
+
+    /// Reads some more into `input`; 0 means that the peer has ended the stream.
+    pub fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        // What was read so far tells how much more may come.
+        self.input
+            .reserve(self.input.capacity().clamp(4 << 10, PIECE));
+        pin!(self.stream.read_buf(&mut self.input)).poll(cx)
+    }
+
+    /// Writes some of `bytes`.
+    pub fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    /// Whether there is anything to read, be it the end of the stream: an idle connection that has
+    /// can not be used. Asks the kernel itself, for the reactor may not have run for a while.
+    pub fn is_readable(&self) -> bool {
+        let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
+        recv(self.stream.as_raw_fd(), &mut [0], flags) != Err(Errno::EAGAIN)
+    }
+
+    /// The same, of what the reactor has seen so far; costs nothing.
+    pub fn seems_readable(&self) -> bool {
+        !matches!(self.stream.try_read(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+}

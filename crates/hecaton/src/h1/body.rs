@@ -1,0 +1,317 @@
+//! The body of a response, taken out of what arrives piece by piece (RFC 9112 §6 and §7).
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+use super::Framing;
+
+/// Longest line of a chunk's size with its extensions, and most bytes of all trailers.
+const MOST_OVERHEAD: usize = 16 << 10;
+
+/// Memory taken ahead of a body whose length is known.
+const MOST_AHEAD: usize = 64 << 10;
+
+/// Reads one body; fed with what has arrived until it says that it has all.
+#[derive(Debug)]
+pub(crate) struct BodyReader {
+    state: State,
+    most: usize,
+    body: BytesMut,
+    trailers: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// So many bytes are to come, of the body or of a chunk.
+    Data {
+        left: u64,
+        chunked: bool,
+    },
+    /// Everything up to the end of the connection.
+    UntilClose,
+    /// The line with the size of the next chunk.
+    Size,
+    /// The line end behind a chunk.
+    AfterChunk,
+    /// The fields behind the last chunk, up to an empty line; they are dropped.
+    Trailers,
+    Done,
+}
+
+/// Why a body can not be read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum BodyError {
+    /// It has more than the allowed bytes.
+    TooLarge,
+    /// Its chunks are not as they should be.
+    Malformed(&'static str),
+    /// The connection ended before the body did.
+    CutShort,
+}
+
+impl BodyReader {
+    /// A reader of at most `most` bytes. Fails at once when the length is known to be more.
+    pub fn new(framing: Framing, most: usize) -> Result<BodyReader, BodyError> {
+        let mut expected = 0;
+        let state = match framing {
+            Framing::Length(0) => State::Done,
+            Framing::Length(left) if left > most as u64 => return Err(BodyError::TooLarge),
+            Framing::Length(left) => {
+                expected = usize::try_from(left).unwrap_or(usize::MAX);
+                State::Data {
+                    left,
+                    chunked: false,
+                }
+            }
+            Framing::Chunked => State::Size,
+            Framing::Close => State::UntilClose,
+        };
+        // A length is only a promise: memory beyond the usual follows what really comes.
+        let body = BytesMut::with_capacity(expected.min(MOST_AHEAD));
+        Ok(BodyReader {
+            state,
+            most,
+            body,
+            trailers: 0,
+        })
+    }
+
+    /// Takes what belongs to the body off `input`; true when the body is whole.
+    pub fn take(&mut self, input: &mut BytesMut) -> Result<bool, BodyError> {
+        loop {
+            let before = (self.state, input.len());
+            match self.state {
+                State::Data { left, chunked } => self.take_data(left, chunked, input)?,
+                State::UntilClose => {
+                    let count = input.len();
+                    self.add(count, input)?;
+                }
+                State::Size => self.take_size(input)?,
+                State::AfterChunk => self.take_line_end(input)?,
+                State::Trailers => self.take_trailer(input)?,
+                State::Done => return Ok(true),
+            }
+            if (self.state, input.len()) == before {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// The connection has ended: fine only if that is how the body ends.
+    pub fn end(&mut self) -> Result<(), BodyError> {
+        match self.state {
+            State::Done | State::UntilClose => Ok(()),
+            _ => Err(BodyError::CutShort),
+        }
+    }
+
+    /// The body.
+    pub fn into_body(self) -> Bytes {
+        self.body.freeze()
+    }
+
+    fn take_data(
+        &mut self,
+        left: u64,
+        chunked: bool,
+        input: &mut BytesMut,
+    ) -> Result<(), BodyError> {
+        let count = input.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        self.add(count, input)?;
+        self.state = match left - count as u64 {
+            0 if chunked => State::AfterChunk,
+            0 => State::Done,
+            left => State::Data { left, chunked },
+        };
+        Ok(())
+    }
+
+    fn add(&mut self, count: usize, input: &mut BytesMut) -> Result<(), BodyError> {
+        if self.body.len() + count > self.most {
+            return Err(BodyError::TooLarge);
+        }
+        self.body.put_slice(&input[..count]);
+        input.advance(count);
+        Ok(())
+    }
+
+    fn take_size(&mut self, input: &mut BytesMut) -> Result<(), BodyError> {
+        let Some(line) = line(input, MOST_OVERHEAD)? else {
+            return Ok(());
+        };
+        let left = parse_size(&input[..line])?;
+        input.advance(line + 2);
+        if left > (self.most - self.body.len()) as u64 {
+            return Err(BodyError::TooLarge);
+        }
+        self.state = if left == 0 {
+            State::Trailers
+        } else {
+            State::Data {
+                left,
+                chunked: true,
+            }
+        };
+        Ok(())
+    }
+
+    fn take_line_end(&mut self, input: &mut BytesMut) -> Result<(), BodyError> {
+        if input.len() >= 2 {
+            if &input[..2] != b"\r\n" {
+                return Err(BodyError::Malformed("a chunk is longer than its size"));
+            }
+            input.advance(2);
+            self.state = State::Size;
+        }
+        Ok(())
+    }
+
+    fn take_trailer(&mut self, input: &mut BytesMut) -> Result<(), BodyError> {
+        let Some(line) = line(input, MOST_OVERHEAD - self.trailers)? else {
+            return Ok(());
+        };
+        self.trailers += line;
+        input.advance(line + 2);
+        if line == 0 {
+            self.state = State::Done;
+        }
+        Ok(())
+    }
+}
+
+/// Length of the first line of `input` without its end, none if the end has not come.
+fn line(input: &[u8], most: usize) -> Result<Option<usize>, BodyError> {
+    match input.windows(2).position(|pair| pair == b"\r\n") {
+        Some(length) if length <= most => Ok(Some(length)),
+        None if input.len() <= most => Ok(None),
+        _ => Err(BodyError::Malformed("a line around a chunk is too long")),
+    }
+}
+
+/// Hexadecimal digits, then perhaps extensions, which nobody uses and everybody may ignore.
+fn parse_size(line: &[u8]) -> Result<u64, BodyError> {
+    let digits = line
+        .split(|byte| *byte == b';')
+        .next()
+        .unwrap_or_default()
+        .trim_ascii_end();
+    let text = std::str::from_utf8(digits).unwrap_or_default();
+    if text.is_empty() || text.len() > 16 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(BodyError::Malformed(
+            "the size of a chunk is not a hexadecimal number",
+        ));
+    }
+    u64::from_str_radix(text, 16)
+        .map_err(|_| BodyError::Malformed("the size of a chunk is too large"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a body that comes in these pieces and then ends; also what is left over.
+    fn read(framing: Framing, most: usize, pieces: &[&[u8]]) -> Result<(Bytes, Bytes), BodyError> {
+        let mut reader = BodyReader::new(framing, most)?;
+        let mut input = BytesMut::new();
+        for piece in pieces {
+            input.extend_from_slice(piece);
+            reader.take(&mut input)?;
+        }
+        if !reader.take(&mut input)? {
+            reader.end()?;
+        }
+        Ok((reader.into_body(), input.freeze()))
+    }
+
+    fn chunked(text: &str) -> Result<(Bytes, Bytes), BodyError> {
+        read(Framing::Chunked, 100, &[text.as_bytes()])
+    }
+
+    #[test]
+    fn by_length() {
+        let (body, rest) = read(Framing::Length(5), 5, &[b"he", b"llo!"]).unwrap();
+        assert_eq!((&body[..], &rest[..]), (&b"hello"[..], &b"!"[..]));
+        assert_eq!(
+            read(Framing::Length(5), 5, &[b"hell"]),
+            Err(BodyError::CutShort)
+        );
+        assert_eq!(read(Framing::Length(6), 5, &[]), Err(BodyError::TooLarge));
+        assert!(read(Framing::Length(0), 0, &[]).unwrap().0.is_empty());
+    }
+
+    #[test]
+    fn until_the_end() {
+        assert_eq!(
+            read(Framing::Close, 5, &[b"he", b"llo"]).unwrap().0,
+            "hello"
+        );
+        assert_eq!(
+            read(Framing::Close, 5, &[b"hello", b"!"]),
+            Err(BodyError::TooLarge)
+        );
+    }
+
+    #[test]
+    fn in_chunks() {
+        let (body, rest) =
+            chunked("5;x=\"y\"\r\nhello\r\n00A \r\n, world...\r\n0\r\nT: 1\r\n\r\nnext").unwrap();
+        assert_eq!(
+            (&body[..], &rest[..]),
+            (&b"hello, world..."[..], &b"next"[..])
+        );
+        for text in [
+            "5\r\nhell",
+            "5\r\nhello",
+            "5\r\nhello\r\n",
+            "0\r\n",
+            "0\r\nT: 1\r\n",
+            "",
+        ] {
+            assert_eq!(chunked(text), Err(BodyError::CutShort), "{text:?}");
+        }
+        for text in [
+            "x\r\n",
+            "-1\r\n",
+            "+5\r\nhello",
+            "\r\n",
+            "5 5\r\n",
+            "1\r\nhello",
+            "11111111111111111\r\n",
+            " 5\r\nhello",
+        ] {
+            assert!(
+                matches!(chunked(text), Err(BodyError::Malformed(_))),
+                "{text:?}"
+            );
+        }
+        assert_eq!(chunked("65\r\n"), Err(BodyError::TooLarge));
+        assert_eq!(chunked("ffffffffffffffff\r\n"), Err(BodyError::TooLarge));
+        let long = "x".repeat(MOST_OVERHEAD);
+        assert!(chunked(&format!("5;{long}\r\nhello\r\n0\r\n\r\n")).is_err());
+        assert!(chunked(&format!("0\r\n{}\r\n", format!("a: {long}\r\n").repeat(2))).is_err());
+    }
+
+    proptest::proptest! {
+        /// However the bytes are cut into pieces, the body is the same, and so is what is left.
+        #[test]
+        fn every_split_reads_alike(chunks in proptest::collection::vec("[a-z]{1,40}", 0..6), cuts in proptest::collection::vec(0usize..400, 0..8)) {
+            let mut wire: String = chunks.iter().map(|c| format!("{:x}\r\n{c}\r\n", c.len())).collect();
+            wire.push_str("0\r\n\r\nrest");
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % wire.len()).chain([0, wire.len()]).collect();
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &wire.as_bytes()[cut[0]..cut[1]]).collect();
+            let (body, rest) = read(Framing::Chunked, 1000, &pieces).unwrap();
+            proptest::prop_assert_eq!(body, chunks.concat());
+            proptest::prop_assert_eq!(&rest[..], b"rest");
+        }
+
+        /// Any bytes end in a body or an error, never in more than is allowed.
+        #[test]
+        fn nothing_panics_and_nothing_grows(bytes in "([0-9a-f]{1,3}[;\r \n]{0,3}[a-z\r\n]{0,20}){0,9}", most in 0usize..50) {
+            for framing in [Framing::Chunked, Framing::Close, Framing::Length(20)] {
+                if let Ok((body, _)) = read(framing, most, &[bytes.as_bytes()]) {
+                    proptest::prop_assert!(body.len() <= most);
+                }
+            }
+        }
+    }
+}

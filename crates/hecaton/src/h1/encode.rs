@@ -1,0 +1,97 @@
+//! A request → its bytes.
+
+use bytes::BufMut;
+use http::Method;
+
+use crate::request::Request;
+
+/// Bodies up to this size are sent behind the head in one write.
+const SMALL_BODY: usize = 16 << 10;
+
+/// Writes head and, if it is small, body into `out`; returns whether the body is in it.
+pub(crate) fn encode(request: &Request, user_agent: &str, out: &mut Vec<u8>) -> bool {
+    let Request {
+        method,
+        target,
+        host,
+        fields,
+        body,
+        ..
+    } = request;
+    for part in [method.as_str(), " ", target.as_str(), " HTTP/1.1\r\nhost: "] {
+        out.put_slice(part.as_bytes());
+    }
+    out.put_slice(host);
+    if !request.has_user_agent {
+        out.put_slice(b"\r\nuser-agent: ");
+        out.put_slice(user_agent.as_bytes());
+    }
+    out.put_slice(if request.has_accept {
+        b"\r\n"
+    } else {
+        b"\r\naccept: */*\r\n"
+    });
+    out.put_slice(fields);
+    if !body.is_empty() || expects_content(method) {
+        out.put_slice(b"content-length: ");
+        out.put_slice(itoa::Buffer::new().format(body.len()).as_bytes());
+        out.put_slice(b"\r\n");
+    }
+    out.put_slice(b"\r\n");
+    let small = body.len() <= SMALL_BODY;
+    if small {
+        out.put_slice(body);
+    }
+    small
+}
+
+/// Methods whose requests tell their length even when it is 0 (RFC 9110 §8.6).
+fn expects_content(method: &Method) -> bool {
+    matches!(*method, Method::POST | Method::PUT | Method::PATCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoded(request: Request) -> String {
+        let mut out = Vec::new();
+        let whole = encode(&request, "test/1", &mut out);
+        assert_eq!(whole, request.body.len() <= SMALL_BODY);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_plain_get() {
+        let request = Request::get("http://host:8080/a?b").unwrap();
+        let expected =
+            "GET /a?b HTTP/1.1\r\nhost: host:8080\r\nuser-agent: test/1\r\naccept: */*\r\n\r\n";
+        assert_eq!(encoded(request), expected);
+    }
+
+    #[test]
+    fn own_headers_replace_the_usual_ones() {
+        let request = Request::new("POST", "http://host/").unwrap();
+        let request = request.header("User-Agent", b"mine").unwrap();
+        let request = request
+            .header("accept", b"a")
+            .unwrap()
+            .header("Host", b"other")
+            .unwrap();
+        let expected = "POST / HTTP/1.1\r\nhost: other\r\nuser-agent: mine\r\naccept: a\r\ncontent-length: 3\r\n\r\nabc";
+        assert_eq!(encoded(request.body("abc")), expected);
+    }
+
+    #[test]
+    fn an_empty_post_says_so_and_a_large_body_is_left_to_the_caller() {
+        assert!(
+            encoded(Request::new("PUT", "http://h/").unwrap())
+                .ends_with("content-length: 0\r\n\r\n")
+        );
+        assert!(!encoded(Request::new("DELETE", "http://h/").unwrap()).contains("content-length"));
+        let large = Request::new("POST", "http://h/")
+            .unwrap()
+            .body(vec![b'x'; SMALL_BODY + 1]);
+        assert!(encoded(large).ends_with("content-length: 16385\r\n\r\n"));
+    }
+}
