@@ -12,8 +12,9 @@ use nix::sys::socket::{MsgFlags, recv};
 use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
 
-/// How much is read at once, at most.
-const PIECE: usize = 64 << 10;
+/// How much is asked for in one read: at first, and at most once answers turn out to be long.
+const FIRST_READ: usize = 8 << 10;
+const LONGEST_READ: usize = 64 << 10;
 
 pub(crate) struct Connection {
     /// Number of the connection, unique within the client.
@@ -24,27 +25,32 @@ pub(crate) struct Connection {
     pub output: Vec<u8>,
     /// Since when the connection is idle.
     pub idle_since: Instant,
+    /// How much the next read asks for.
+    ahead: usize,
     stream: TcpStream,
 }
 
 impl Connection {
     pub fn new(id: u64, stream: TcpStream) -> Connection {
-        let input = BytesMut::with_capacity(4 << 10);
         Connection {
             id,
-            input,
+            input: BytesMut::new(),
             output: Vec::new(),
             idle_since: Instant::now(),
+            ahead: FIRST_READ,
             stream,
         }
     }
 
     /// Reads some more into `input`; 0 means that the peer has ended the stream.
     pub fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        // What was read so far tells how much more may come.
-        self.input
-            .reserve(self.input.capacity().clamp(4 << 10, PIECE));
-        pin!(self.stream.read_buf(&mut self.input)).poll(cx)
+        self.input.reserve(self.ahead);
+        let room = self.input.capacity() - self.input.len();
+        let result = pin!(self.stream.read_buf(&mut self.input)).poll(cx);
+        if matches!(result, Poll::Ready(Ok(count)) if count == room) {
+            self.ahead = (self.ahead * 2).min(LONGEST_READ);
+        }
+        result
     }
 
     /// Writes some of `bytes`.
