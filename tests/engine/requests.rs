@@ -1,5 +1,7 @@
 //! Requests arrive as they were meant, responses come back whole, connections are kept.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -27,6 +29,74 @@ fn every_method_arrives_with_headers_and_body() {
             "{headers:?}"
         );
     }
+}
+
+#[test]
+fn a_large_body_goes_out_whole_and_leaves_the_connection_usable() {
+    let world = World::new();
+    for size in [0, 1, 16 << 10, (16 << 10) + 1, 5_000_000] {
+        let url = format!("{}/echo", world.origin.base_url());
+        let request = Request::new("POST", &url).unwrap().body("x".repeat(size));
+        let response = world.send(request).unwrap();
+        assert_eq!(json(&response)["body"].as_str().unwrap().len(), size);
+    }
+    assert!(world.get("/r/1").attempts()[0].reused);
+}
+
+/// A server that answers each connection with these bytes after the head of a request, and hangs up.
+fn blunt_server(answer: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(answer);
+        }
+    });
+    url
+}
+
+#[test]
+fn an_answer_before_the_request_is_out_is_taken_and_the_connection_is_not_used_again() {
+    let world = World::new();
+    let url = blunt_server(b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
+    let request = Request::new("POST", &url)
+        .unwrap()
+        .body(vec![b'x'; 50_000_000]);
+    // The reset that follows may come first: then it is an error, but never a wait.
+    match world.send(request) {
+        Ok(response) => assert_eq!((response.status(), &response.body()[..]), (413, &b"no"[..])),
+        Err(error) => assert!(
+            error.sent() && error.kind() != hecaton::Kind::Timeout,
+            "{error}"
+        ),
+    }
+    assert_eq!(world.client.idle_connections(), 0);
+}
+
+#[test]
+fn bytes_behind_an_answer_are_never_taken_for_the_next_one() {
+    let world = World::new();
+    let url =
+        blunt_server(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n");
+    let response = world.send(Request::get(&url).unwrap()).unwrap();
+    assert_eq!(response.body(), "ok");
+    assert_eq!(world.client.idle_connections(), 0);
+}
+
+#[test]
+fn interim_answers_are_skipped_and_lengths_that_disagree_are_errors() {
+    let world = World::new();
+    let url =
+        blunt_server(b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n");
+    assert_eq!(
+        world.send(Request::get(&url).unwrap()).unwrap().status(),
+        204
+    );
+    let url = blunt_server(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc");
+    let error = world.send(Request::get(&url).unwrap()).unwrap_err();
+    assert_eq!(error.kind(), hecaton::Kind::Protocol);
 }
 
 #[test]

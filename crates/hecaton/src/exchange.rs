@@ -60,6 +60,8 @@ pub(crate) async fn exchange(
     }
     let mut writer = Writer::new(connection, request, user_agent);
     let head = poll_fn(|cx| writer.poll(cx, connection, request, trace)).await?;
+    let sent_whole = writer.is_done(request);
+    connection.output = writer.output;
     trace.attempt().phase = Phase::Read;
     let body = body(connection, &head, max_body)
         .await
@@ -67,7 +69,7 @@ pub(crate) async fn exchange(
     trace.attempt().read = trace.lap();
     // An answer that came before the whole request was out leaves the rest of it unsent, and bytes
     // behind the answer belong to nothing: neither connection can be used again.
-    let reusable = head.keep_alive && writer.is_done(request) && connection.input.is_empty();
+    let reusable = head.keep_alive && sent_whole && connection.input.is_empty();
     Ok(Answer {
         status: head.status,
         fields: head.fields,
@@ -140,7 +142,6 @@ impl Writer {
                 }
                 Ok(Some(head)) => {
                     trace.attempt().first_byte = trace.lap();
-                    connection.output = std::mem::take(&mut self.output);
                     return Poll::Ready(Ok(head));
                 }
                 Ok(None) => {}
