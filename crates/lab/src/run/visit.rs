@@ -260,7 +260,11 @@ impl<'a> Bench<'a> {
     /// Requests that fill a round at the rate of `done` in `wall`.
     fn count_for(&self, cell: &Cell, done: u64, wall: Duration) -> u64 {
         let rate = done as f64 / wall.as_secs_f64().max(1e-9);
-        ((rate * self.sweep.round_time.as_secs_f64()) as u64).clamp(fewest(cell), MOST_REQUESTS)
+        let count = (rate * self.sweep.round_time.as_secs_f64()) as u64;
+        // Whole waves: when answers take time, a last wave that is half empty lasts as long as a full one.
+        count
+            .clamp(fewest(cell), MOST_REQUESTS)
+            .next_multiple_of(cell.concurrency as u64)
     }
 }
 
