@@ -18,17 +18,12 @@ module Hecaton
   # never sent, no further callback is called, and the outcome of each of these requests is a
   # CancelledError (or what it really was, if it had ended but its callback had not been called).
   class Batch
+    include Verbs
+
     def initialize(native)
       @native = native
       @requests = [] # by tag, the number that the engine knows them by
       @free = []     # tags to use again
-    end
-
-    %i[get head post put patch delete options].each do |verb|
-      method = verb.to_s.upcase.freeze
-      define_method(verb) do |url, headers: nil, body: nil, timeout: nil|
-        request(method, url, headers: headers, body: body, timeout: timeout)
-      end
     end
 
     # Queues a request and returns a Request. Arguments as in Client#request; a bad one raises

@@ -3,6 +3,8 @@ module Hecaton
   # Safe to share between threads; connections are kept and shared by all requests to the same
   # scheme, host and port. Works on both sides of a fork: a child opens connections of its own.
   class Client
+    include Verbs
+
     # Names of the settings, all in seconds unless said otherwise; nil means the engine's default.
     #
     # timeout:: the total deadline of a request, from its start to the last byte of the body,
@@ -21,13 +23,6 @@ module Hecaton
         idle_timeout: Client.seconds(idle_timeout), max_body: max_body, concurrency: concurrency,
         user_agent: user_agent
       )
-    end
-
-    %i[get head post put patch delete options].each do |verb|
-      method = verb.to_s.upcase.freeze
-      define_method(verb) do |url, headers: nil, body: nil, timeout: nil|
-        request(method, url, headers: headers, body: body, timeout: timeout)
-      end
     end
 
     # Sends one request and returns its Response, whatever the status. Other Ruby threads run while
