@@ -32,6 +32,15 @@ class ErrorTest < OriginTest
     end
   end
 
+  def test_each_phase_has_a_limit_of_its_own
+    { first_byte_timeout: "stall-head", read_timeout: "stall-body" }.each do |setting, fault|
+      error = error_of(Hecaton::TimeoutError) { client(**{ setting => 0.2 }).get(url("/fault/#{fault}")) }
+      assert_equal setting.to_s.delete_suffix("_timeout").to_sym, error.phase
+      assert_equal 1, error.attempts.size
+      assert_in_delta 0.2, error.elapsed, 0.2
+    end
+  end
+
   def test_refused_connection
     port = TCPServer.open("127.0.0.1", 0) { |server| server.local_address.ip_port }
     error = error_of(Hecaton::ConnectError) { client.get("http://127.0.0.1:#{port}/path?secret=1") }

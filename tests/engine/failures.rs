@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use hecaton::{Ending, Error, Kind, Phase, Request};
+use hecaton::{Config, Ending, Error, Kind, Phase, Request};
 
 use crate::World;
 
@@ -122,5 +122,77 @@ fn no_such_host() {
     assert_eq!(
         (error.kind(), error.phase()),
         (Kind::Resolve, Phase::Resolve)
+    );
+}
+
+/// The failure of a request under one phase's limit of 200 ms (or none for a name to resolve).
+fn late(path: &str, change: impl FnOnce(&mut Config, Duration)) -> (Kind, Phase, Phase, bool) {
+    let limit = Duration::from_millis(200);
+    let world = World::with(|config| change(config, limit));
+    let begun = Instant::now();
+    let error = failure(&world, path);
+    assert!(
+        begun.elapsed() >= limit && begun.elapsed() < Duration::from_secs(5),
+        "{error}"
+    );
+    assert_eq!(error.attempts().len(), 1);
+    (
+        error.kind(),
+        error.phase(),
+        error.attempts()[0].phase,
+        error.sent(),
+    )
+}
+
+#[test]
+fn each_phase_has_a_limit_and_an_error_of_its_own() {
+    assert_eq!(
+        late("/fault/stall-head", |config, limit| config
+            .first_byte_timeout =
+            Some(limit)),
+        (Kind::Timeout, Phase::FirstByte, Phase::FirstByte, true)
+    );
+    assert_eq!(
+        late("/fault/stall-body", |config, limit| config.read_timeout =
+            Some(limit)),
+        (Kind::Timeout, Phase::Read, Phase::Read, true)
+    );
+}
+
+#[test]
+fn a_limit_between_pieces_does_not_end_a_body_that_drips_but_the_total_does() {
+    let world = World::with(|config| {
+        config.read_timeout = Some(Duration::from_secs(3));
+        config.timeout = Duration::from_millis(500);
+    });
+    let error = failure(&world, "/fault/drip");
+    assert_eq!((error.kind(), error.phase()), (Kind::Timeout, Phase::Total));
+}
+
+#[test]
+fn a_peer_that_does_not_read_meets_the_limit_of_sending() {
+    // Accepted by the kernel, read by nobody.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let world = World::with(|config| config.send_timeout = Some(Duration::from_millis(200)));
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let request = Request::new("POST", &url)
+        .unwrap()
+        .body(vec![b'x'; 50_000_000]);
+    let error = world.send(request).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.phase(), error.sent()),
+        (Kind::Timeout, Phase::Send, true)
+    );
+}
+
+#[test]
+fn no_time_to_resolve_is_no_time() {
+    let world = World::with(|config| config.resolve_timeout = Some(Duration::ZERO));
+    let error = world
+        .send(Request::get("http://localhost:1/").unwrap())
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.phase(), error.sent()),
+        (Kind::Timeout, Phase::Resolve, false)
     );
 }

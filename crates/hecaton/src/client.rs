@@ -135,12 +135,7 @@ impl Shared {
             .connection(&request.origin, trace)
             .await
             .map_err(Broken::Failed)?;
-        let Config {
-            max_body,
-            user_agent,
-            ..
-        } = &self.config;
-        let answer = exchange(&mut connection, request, user_agent, *max_body, trace).await?;
+        let answer = exchange(&mut connection, request, &self.config, trace).await?;
         if answer.reusable {
             self.pool.put(
                 &request.origin,
@@ -165,13 +160,7 @@ impl Shared {
             return Ok(connection);
         }
         // Boxed, so that requests which need no new connection do not carry its state along.
-        Box::pin(connect(
-            origin,
-            self.pool.next_id(),
-            self.config.connect_timeout,
-            trace,
-        ))
-        .await
+        Box::pin(connect(origin, self.pool.next_id(), &self.config, trace)).await
     }
 }
 

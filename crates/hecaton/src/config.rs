@@ -13,6 +13,16 @@ pub struct Config {
     /// Default 3 s, which survives the loss of one SYN (retransmitted after 1 s, RFC 6298 §2).
     /// The total deadline applies beside it, so a larger value than `timeout` has no effect.
     pub connect_timeout: Duration,
+    /// The longest time that turning a name into addresses may take. Default none: the total deadline
+    /// alone. Here as below, zero leaves no time at all.
+    pub resolve_timeout: Option<Duration>,
+    /// The longest time that writing the request may take, its body included. Default none.
+    pub send_timeout: Option<Duration>,
+    /// The longest time from the last byte of the request to the head of the response. Default none.
+    pub first_byte_timeout: Option<Duration>,
+    /// The longest time between two pieces of a body. Default none. It does not limit the whole: a
+    /// body that drips is ended by the total deadline.
+    pub read_timeout: Option<Duration>,
     /// How long an unused connection stays in the pool. Default 30 s. Zero closes each connection
     /// after its answer.
     pub idle_timeout: Duration,
@@ -31,6 +41,10 @@ impl Config {
         Config {
             timeout,
             connect_timeout: Duration::from_secs(3),
+            resolve_timeout: None,
+            send_timeout: None,
+            first_byte_timeout: None,
+            read_timeout: None,
             idle_timeout: Duration::from_secs(30),
             max_body: 64 << 20,
             concurrency: 200,

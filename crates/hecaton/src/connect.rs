@@ -2,32 +2,34 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
 
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 
 use crate::attempt::Trace;
+use crate::config::Config;
 use crate::connection::Connection;
 use crate::error::{Failure, Kind, Phase};
 use crate::request::Origin;
+use crate::timer::within;
 
 /// Opens a connection to `origin`, noting in `trace` how far it got.
 pub(crate) async fn connect(
     origin: &Origin,
     id: u64,
-    limit: Duration,
+    config: &Config,
     trace: &mut Trace,
 ) -> Result<Connection, Failure> {
     trace.attempt().phase = Phase::Resolve;
-    let addresses = resolve(origin).await?;
+    let addresses = within(config, Phase::Resolve, resolve(origin)).await?;
     trace.attempt().resolve = trace.lap();
 
     trace.attempt().phase = Phase::Connect;
-    let stream = match timeout(limit, first_that_answers(&addresses)).await {
-        Ok(result) => result.map_err(|error| refused(origin, &error))?,
-        Err(_) => return Err(too_slow(origin, limit)),
+    let opening = async {
+        first_that_answers(&addresses)
+            .await
+            .map_err(|error| refused(origin, &error))
     };
+    let stream = within(config, Phase::Connect, opening).await?;
     trace.attempt().connect = trace.lap();
     trace.attempt().connection = id;
     // Nagle's algorithm would hold back the end of a request until what was sent before is acknowledged.
@@ -73,10 +75,4 @@ fn refused(origin: &Origin, error: &io::Error) -> Failure {
     let Origin { host, port } = origin;
     let detail = format!("can not connect to {host} port {port}: {error}");
     Failure::new(Kind::Connect, Phase::Connect, detail)
-}
-
-fn too_slow(origin: &Origin, limit: Duration) -> Failure {
-    let Origin { host, port } = origin;
-    let detail = format!("no connection to {host} port {port} within {limit:?}");
-    Failure::new(Kind::Timeout, Phase::Connect, detail)
 }

@@ -10,10 +10,12 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 
 use crate::attempt::Trace;
+use crate::config::Config;
 use crate::connection::Connection;
 use crate::error::{Failure, Kind, Phase};
 use crate::h1::{BodyError, BodyReader, Head, HeadReader, encode};
 use crate::request::Request;
+use crate::timer::PhaseTimer;
 
 /// How many pieces of one body are read before others have their turn; a piece is what one read
 /// brings, at most 64 KiB.
@@ -46,24 +48,31 @@ impl Broken {
     }
 }
 
-/// Sends `request` over `connection` and reads the answer whole, at most `max_body` bytes of body.
+/// Sends `request` over `connection` and reads the answer whole.
 pub(crate) async fn exchange(
     connection: &mut Connection,
     request: &Request,
-    user_agent: &str,
-    max_body: usize,
+    config: &Config,
     trace: &mut Trace,
 ) -> Result<Answer, Broken> {
     trace.attempt().phase = Phase::Send;
     if connection.seems_readable() {
         return Err(Broken::Unsent);
     }
-    let mut writer = Writer::new(connection, request, user_agent);
-    let head = poll_fn(|cx| writer.poll(cx, connection, request, trace)).await?;
+    let mut writer = Writer::new(connection, request, &config.user_agent);
+    let mut timer = PhaseTimer::new(config);
+    let head = poll_fn(|cx| match writer.poll(cx, connection, request, trace) {
+        Poll::Pending => {
+            timer.follow(trace.attempt().phase);
+            timer.poll(cx).map(|late| Err(Broken::Failed(late)))
+        }
+        ready => ready,
+    })
+    .await?;
     let sent_whole = writer.is_done(request);
     connection.output = writer.output;
     trace.attempt().phase = Phase::Read;
-    let body = body(connection, &head, max_body)
+    let body = body(connection, &head, config, timer)
         .await
         .map_err(Broken::Failed)?;
     trace.attempt().read = trace.lap();
@@ -185,7 +194,13 @@ impl Writer {
 }
 
 /// Reads the body to its end.
-async fn body(connection: &mut Connection, head: &Head, max_body: usize) -> Result<Bytes, Failure> {
+async fn body(
+    connection: &mut Connection,
+    head: &Head,
+    config: &Config,
+    mut timer: PhaseTimer<'_>,
+) -> Result<Bytes, Failure> {
+    let max_body = config.max_body;
     let failed = |error| failure(error, max_body);
     let mut reader = BodyReader::new(head.framing, max_body).map_err(failed)?;
     let mut pieces = 0_u32;
@@ -194,7 +209,12 @@ async fn body(connection: &mut Connection, head: &Head, max_body: usize) -> Resu
         if pieces % PIECES_PER_TURN == 0 {
             give_way().await;
         }
-        match poll_fn(|cx| connection.poll_fill(cx)).await {
+        timer.restart(Phase::Read);
+        let filled = poll_fn(|cx| match connection.poll_fill(cx) {
+            Poll::Pending => timer.poll(cx).map(Err),
+            ready => ready.map(Ok),
+        });
+        match filled.await? {
             Ok(0) => {
                 reader.end().map_err(failed)?;
                 break;

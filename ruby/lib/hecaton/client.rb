@@ -10,18 +10,27 @@ module Hecaton
     # timeout:: the total deadline of a request, from its start to the last byte of the body,
     #   connecting included. Required: ArgumentError without it. Fractions count.
     # connect_timeout:: to open a connection. Default 3, which survives one lost SYN.
+    # resolve_timeout:: to turn a name into addresses. Default none, as for the next three: the total
+    #   alone. Each ends in a TimeoutError whose phase says which.
+    # send_timeout:: to write the request, its body included.
+    # first_byte_timeout:: from the last byte of the request to the head of the response.
+    # read_timeout:: between two pieces of the body.
     # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each answer.
     # max_body:: most bytes of a response's body; more is a BodyError. Default 64 MiB.
     # concurrency:: requests in flight in a batch. Default 200.
     # user_agent:: String. Default "hecaton/VERSION".
-    def initialize(timeout:, connect_timeout: nil, idle_timeout: nil, max_body: nil, concurrency: nil,
-                   user_agent: nil)
+    def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, send_timeout: nil, first_byte_timeout: nil,
+                   read_timeout: nil, idle_timeout: nil, max_body: nil, concurrency: nil, user_agent: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
 
+      times = {
+        timeout: timeout, connect_timeout: connect_timeout, resolve_timeout: resolve_timeout,
+        send_timeout: send_timeout, first_byte_timeout: first_byte_timeout, read_timeout: read_timeout,
+        idle_timeout: idle_timeout
+      }
       @native = Native::Client.new(
-        timeout: Client.seconds(timeout), connect_timeout: Client.seconds(connect_timeout),
-        idle_timeout: Client.seconds(idle_timeout), max_body: max_body, concurrency: concurrency,
-        user_agent: user_agent
+        times.transform_values { |time| Client.seconds(time) }
+             .merge(max_body: max_body, concurrency: concurrency, user_agent: user_agent)
       )
     end
 

@@ -91,6 +91,16 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     if let Some(limit) = given::<f64>(ruby, options, "connect_timeout")? {
         config.connect_timeout = request::seconds(ruby, limit)?;
     }
+    for (name, limit) in [
+        ("resolve_timeout", &mut config.resolve_timeout),
+        ("send_timeout", &mut config.send_timeout),
+        ("first_byte_timeout", &mut config.first_byte_timeout),
+        ("read_timeout", &mut config.read_timeout),
+    ] {
+        if let Some(given) = given::<f64>(ruby, options, name)? {
+            *limit = Some(request::seconds(ruby, given)?);
+        }
+    }
     if let Some(limit) = given::<f64>(ruby, options, "idle_timeout")? {
         config.idle_timeout = request::seconds(ruby, limit)?;
     }
