@@ -2,6 +2,7 @@
 
 mod batch;
 mod failures;
+mod limits;
 mod requests;
 
 use std::future::Future;

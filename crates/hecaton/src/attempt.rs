@@ -14,6 +14,8 @@ pub struct Attempt {
     pub reused: bool,
     /// Whether any byte of the request was written.
     pub sent: bool,
+    /// Waiting for a connection, when their number is limited.
+    pub queue: Option<Duration>,
     /// Resolving the name.
     pub resolve: Option<Duration>,
     /// Opening the connection.
@@ -37,6 +39,7 @@ impl Attempt {
             connection: 0,
             reused: false,
             sent: false,
+            queue: None,
             resolve: None,
             connect: None,
             send: None,

@@ -15,6 +15,8 @@ use crate::exchange::{Answer, Broken, exchange};
 use crate::pool::Pool;
 use crate::request::{Origin, Request, display_url};
 use crate::response::Response;
+use crate::timer::within;
+use crate::turns::{Turn, Turns};
 
 /// Stands for deadlines that the clock can not express, some centuries from now.
 const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
@@ -29,6 +31,7 @@ pub struct Client(Arc<Shared>);
 struct Shared {
     config: Config,
     pool: Pool,
+    turns: Turns,
 }
 
 impl Client {
@@ -49,6 +52,7 @@ impl Client {
             return Err(InvalidRequest("concurrency is 0: use at least 1".into()));
         }
         Ok(Client(Arc::new(Shared {
+            turns: Turns::new(&config),
             config,
             pool: Pool::default(),
         })))
@@ -131,6 +135,11 @@ impl Shared {
     }
 
     async fn attempt(&self, request: &Request, trace: &mut Trace) -> Result<Answer, Broken> {
+        // Given back after the connection was put away, or dropped.
+        let _turn = self
+            .turn(&request.origin, trace)
+            .await
+            .map_err(Broken::Failed)?;
         let mut connection = self
             .connection(&request.origin, trace)
             .await
@@ -147,6 +156,22 @@ impl Shared {
         Ok(answer)
     }
 
+    /// Waits until another connection may be used, if there is a limit. Boxed like the other way that
+    /// most requests do not take.
+    async fn turn(
+        &self,
+        origin: &Arc<Origin>,
+        trace: &mut Trace,
+    ) -> Result<Option<Box<Turn>>, Failure> {
+        if !self.turns.are_limited() {
+            return Ok(None);
+        }
+        let waiting = Box::pin(async { Ok(self.turns.wait(origin).await) });
+        let turn = Box::pin(within(&self.config, Phase::Queue, waiting)).await?;
+        trace.attempt().queue = trace.lap();
+        Ok(Some(Box::new(turn)))
+    }
+
     /// A pooled connection if there is one, else a new one.
     async fn connection(
         &self,
@@ -158,6 +183,9 @@ impl Shared {
             attempt.connection = connection.id;
             attempt.reused = true;
             return Ok(connection);
+        }
+        if let Some(most) = self.turns.room_for_idle() {
+            self.pool.shrink(most);
         }
         // Boxed, so that requests which need no new connection do not carry its state along.
         Box::pin(connect(origin, self.pool.next_id(), &self.config, trace)).await

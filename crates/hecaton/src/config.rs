@@ -23,6 +23,14 @@ pub struct Config {
     /// The longest time between two pieces of a body. Default none. It does not limit the whole: a
     /// body that drips is ended by the total deadline.
     pub read_timeout: Option<Duration>,
+    /// The longest wait for a connection when a limit below is reached. Default none.
+    pub queue_timeout: Option<Duration>,
+    /// Most connections to one origin; requests beyond wait their turn, first come, first served, and
+    /// their total deadline runs. Default none. 0 counts as 1.
+    pub per_origin: Option<usize>,
+    /// Most connections of the client, idle ones included: the one idle longest is closed for a new
+    /// one. Default none. 0 counts as 1.
+    pub max_connections: Option<usize>,
     /// How long an unused connection stays in the pool. Default 30 s. Zero closes each connection
     /// after its answer.
     pub idle_timeout: Duration,
@@ -41,6 +49,9 @@ impl Config {
         Config {
             timeout,
             connect_timeout: Duration::from_secs(3),
+            queue_timeout: None,
+            per_origin: None,
+            max_connections: None,
             resolve_timeout: None,
             send_timeout: None,
             first_byte_timeout: None,

@@ -2,7 +2,8 @@
 //!
 //! The files in the order a request meets them: [`config`](Config) (limits, and the one home of every
 //! default) → `request` (checked before anything is sent) → `batch` (how many at once) → `client`
-//! (one deadline around it all) → `pool`, `connect` and `connection` (which one) → `exchange` (one
+//! (one deadline around it all) → `turns`, `pool`, `connect` and `connection` (which
+//! one) → `exchange` (one
 //! request on one connection) → `h1` (the bytes) → `response` or `error`, both with the `attempt`s that led there. `timer` holds each phase to
 //! its limit, and `reactor` lets
 //! threads that are not asynchronous wait for all this.
@@ -38,6 +39,7 @@ mod reactor;
 mod request;
 mod response;
 mod timer;
+mod turns;
 
 pub use attempt::{Attempt, Ending};
 pub use batch::Batch;

@@ -16,10 +16,20 @@ use crate::request::Origin;
 /// batch takes a connection back within microseconds, and then one system call a request counts.
 const TRUSTED: Duration = Duration::from_millis(1);
 
+/// How often at most all origins are searched for connections that have been idle for too long.
+const SWEEP: Duration = Duration::from_secs(1);
+
 #[derive(Default)]
 pub(crate) struct Pool {
-    idle: Mutex<HashMap<Arc<Origin>, Vec<Connection>>>,
+    idle: Mutex<Idle>,
     opened: AtomicU64,
+}
+
+#[derive(Default)]
+struct Idle {
+    /// In the order of return: the old ones stand in front. No list is empty.
+    connections: HashMap<Arc<Origin>, Vec<Connection>>,
+    swept: Option<Instant>,
 }
 
 impl Pool {
@@ -36,18 +46,21 @@ impl Pool {
         idle_timeout: Duration,
     ) -> Option<Connection> {
         let mut idle = self.lock();
-        let connections = idle.get_mut(origin)?;
+        let connections = idle.connections.get_mut(origin)?;
         while let Some(connection) = connections.pop() {
             let age = now.duration_since(connection.idle_since);
             if age < TRUSTED || (age < idle_timeout && !connection.is_readable()) {
+                if connections.is_empty() {
+                    idle.connections.remove(origin);
+                }
                 return Some(connection);
             }
         }
-        idle.remove(origin);
+        idle.connections.remove(origin);
         None
     }
 
-    /// Puts a connection back, and drops those of the same origin that have been idle for too long.
+    /// Puts a connection back, and now and then drops all that have been idle for too long.
     pub fn put(
         &self,
         origin: &Arc<Origin>,
@@ -60,30 +73,72 @@ impl Pool {
         }
         connection.idle_since = now;
         let mut idle = self.lock();
-        match idle.get_mut(origin) {
-            Some(connections) => {
-                let old = |c: &Connection| now.duration_since(c.idle_since) >= idle_timeout;
-                // The list is in the order of return, so the old ones stand in front.
-                let expired = connections.iter().take_while(|c| old(c)).count();
-                connections.drain(..expired);
-                connections.push(connection);
-            }
-            None => drop(idle.insert(origin.clone(), vec![connection])),
+        match idle.connections.get_mut(origin) {
+            Some(connections) => connections.push(connection),
+            None => drop(idle.connections.insert(origin.clone(), vec![connection])),
+        }
+        idle.sweep(now, idle_timeout);
+    }
+
+    /// Closes the connections that have been idle longest until at most `most` are left.
+    pub fn shrink(&self, most: usize) {
+        let mut idle = self.lock();
+        for _ in most..idle.count() {
+            idle.drop_oldest();
         }
     }
 
     /// Closes every idle connection.
     pub fn clear(&self) {
-        self.lock().clear();
+        self.lock().connections.clear();
     }
 
     /// How many connections are idle.
     pub fn idle(&self) -> usize {
-        self.lock().values().map(Vec::len).sum()
+        self.lock().count()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<Origin>, Vec<Connection>>> {
+    fn lock(&self) -> MutexGuard<'_, Idle> {
         // A panic can not leave the map half-changed, so a poisoned lock is still good.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Idle {
+    fn count(&self) -> usize {
+        self.connections.values().map(Vec::len).sum()
+    }
+
+    /// Whoever visits many origins once would otherwise keep a connection to each.
+    fn sweep(&mut self, now: Instant, idle_timeout: Duration) {
+        if self
+            .swept
+            .is_some_and(|swept| now.duration_since(swept) < SWEEP.min(idle_timeout))
+        {
+            return;
+        }
+        self.swept = Some(now);
+        let old = |c: &Connection| now.duration_since(c.idle_since) >= idle_timeout;
+        self.connections.retain(|_, connections| {
+            let expired = connections.iter().take_while(|c| old(c)).count();
+            connections.drain(..expired);
+            !connections.is_empty()
+        });
+    }
+
+    fn drop_oldest(&mut self) {
+        let oldest = self
+            .connections
+            .iter()
+            .min_by_key(|(_, list)| list[0].idle_since);
+        let Some(origin) = oldest.map(|(origin, _)| origin.clone()) else {
+            return;
+        };
+        if let Some(connections) = self.connections.get_mut(&origin) {
+            connections.remove(0);
+            if connections.is_empty() {
+                self.connections.remove(&origin);
+            }
+        }
     }
 }

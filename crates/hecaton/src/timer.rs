@@ -74,7 +74,8 @@ fn limit(config: &Config, phase: Phase) -> Option<Duration> {
         Phase::Send => config.send_timeout,
         Phase::FirstByte => config.first_byte_timeout,
         Phase::Read => config.read_timeout,
-        Phase::Queue | Phase::Total => None,
+        Phase::Queue => config.queue_timeout,
+        Phase::Total => None,
     }
 }
 

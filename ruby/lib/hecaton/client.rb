@@ -15,22 +15,28 @@ module Hecaton
     # send_timeout:: to write the request, its body included.
     # first_byte_timeout:: from the last byte of the request to the head of the response.
     # read_timeout:: between two pieces of the body.
+    # queue_timeout:: to wait for a connection when a limit below is reached. Default none.
+    # per_origin:: most connections to one scheme, host and port; requests beyond wait their turn, first
+    #   come, first served, and their timeout runs. Default none.
+    # max_connections:: most connections in all, idle ones included. Default none.
     # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each answer.
     # max_body:: most bytes of a response's body; more is a BodyError. Default 64 MiB.
     # concurrency:: requests in flight in a batch. Default 200.
     # user_agent:: String. Default "hecaton/VERSION".
     def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, send_timeout: nil, first_byte_timeout: nil,
-                   read_timeout: nil, idle_timeout: nil, max_body: nil, concurrency: nil, user_agent: nil)
+                   read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil, idle_timeout: nil,
+                   max_body: nil, concurrency: nil, user_agent: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
 
       times = {
         timeout: timeout, connect_timeout: connect_timeout, resolve_timeout: resolve_timeout,
         send_timeout: send_timeout, first_byte_timeout: first_byte_timeout, read_timeout: read_timeout,
-        idle_timeout: idle_timeout
+        queue_timeout: queue_timeout, idle_timeout: idle_timeout
       }
       @native = Native::Client.new(
         times.transform_values { |time| Client.seconds(time) }
-             .merge(max_body: max_body, concurrency: concurrency, user_agent: user_agent)
+             .merge(per_origin: per_origin, max_connections: max_connections, max_body: max_body,
+                    concurrency: concurrency, user_agent: user_agent)
       )
     end
 

@@ -38,7 +38,7 @@ module Hecaton
     def timings
       last = attempts.last
       Timings.new(
-        resolve: last&.resolve, connect: last&.connect, send_time: last&.send_time,
+        queue: last&.queue, resolve: last&.resolve, connect: last&.connect, send_time: last&.send_time,
         first_byte: last&.first_byte, read: last&.read, total: elapsed
       )
     end

@@ -92,6 +92,7 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
         config.connect_timeout = request::seconds(ruby, limit)?;
     }
     for (name, limit) in [
+        ("queue_timeout", &mut config.queue_timeout),
         ("resolve_timeout", &mut config.resolve_timeout),
         ("send_timeout", &mut config.send_timeout),
         ("first_byte_timeout", &mut config.first_byte_timeout),
@@ -104,6 +105,8 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     if let Some(limit) = given::<f64>(ruby, options, "idle_timeout")? {
         config.idle_timeout = request::seconds(ruby, limit)?;
     }
+    config.per_origin = given(ruby, options, "per_origin")?;
+    config.max_connections = given(ruby, options, "max_connections")?;
     if let Some(bytes) = given(ruby, options, "max_body")? {
         config.max_body = bytes;
     }

@@ -6,8 +6,8 @@
 //!
 //! - elapsed: u64, number of attempts: u64
 //! - per attempt: connection u64, flags u8 (1 reused, 2 sent), phase u8, ending u8 (0 unfinished,
-//!   1 status, 2 failed, 3 moved), 0 u8, status u16, 0 u16, then resolve, connect, send, first byte,
-//!   read as u64
+//!   1 status, 2 failed, 3 moved), 0 u8, status u16, 0 u16, then queue, resolve, connect, send, first
+//!   byte, read as u64
 //! - header fields as `name: value\r\n`
 
 use std::time::Duration;
@@ -97,7 +97,7 @@ fn response_record(response: &Response) -> Vec<u8> {
 }
 
 fn times(elapsed: Duration, attempts: &[Attempt]) -> Vec<u8> {
-    let mut record = Vec::with_capacity(16 + attempts.len() * 56 + 160);
+    let mut record = Vec::with_capacity(16 + attempts.len() * 64 + 160);
     record.extend_from_slice(&nanoseconds(Some(elapsed)).to_le_bytes());
     record.extend_from_slice(&(attempts.len() as u64).to_le_bytes());
     for attempt in attempts {
@@ -119,6 +119,7 @@ fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
     record.extend_from_slice(&status.to_le_bytes());
     record.extend_from_slice(&[0, 0]);
     let Attempt {
+        queue,
         resolve,
         connect,
         send,
@@ -126,7 +127,7 @@ fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
         read,
         ..
     } = attempt;
-    for duration in [resolve, connect, send, first_byte, read] {
+    for duration in [queue, resolve, connect, send, first_byte, read] {
         record.extend_from_slice(&nanoseconds(*duration).to_le_bytes());
     }
 }

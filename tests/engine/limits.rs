@@ -1,0 +1,154 @@
+//! Limits on connections hold, their queue is fair, and what waits can be given up.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use hecaton::{Batch, Kind, Phase, Request};
+use hecaton_origin::{Delay, RoundSpec};
+
+use crate::{World, json};
+
+#[test]
+fn sixteen_threads_with_a_limit_of_four_never_open_a_fifth_connection() {
+    let world = Arc::new(World::with(|config| config.per_origin = Some(4)));
+    let threads: Vec<_> = (0..16)
+        .map(|_| {
+            let world = world.clone();
+            thread::spawn(move || (0..30).all(|_| world.get("/delay/1").status() == 200))
+        })
+        .collect();
+    assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
+    let summary = world.origin.summary();
+    assert_eq!((summary.requests, summary.connections), (480, 4));
+}
+
+#[test]
+fn a_batch_keeps_to_the_limit_and_reaches_it() {
+    let world = World::with(|config| config.per_origin = Some(4));
+    let round = RoundSpec {
+        first: 1,
+        count: 40,
+        body_bytes: 133,
+        delay: Delay::None,
+        gate: Some(4),
+    };
+    world.origin.open_round(round);
+    let mut batch = Batch::new(world.client.clone(), 20);
+    (1..=40).for_each(|id| batch.push(id, world.request(&format!("/r/{id}"))));
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        world.run(batch.wait(&mut outcomes));
+    }
+    assert!(outcomes.iter().all(|(_, outcome)| outcome.is_ok()));
+    let page = world.origin.close_round();
+    assert_eq!(
+        (page.distinct, page.peak_in_flight, page.connections_opened),
+        (40, 4, 4)
+    );
+}
+
+#[test]
+fn who_came_first_is_served_first() {
+    let world = World::with(|config| config.per_origin = Some(1));
+    let mut batch = Batch::new(world.client.clone(), 10);
+    (0..10).for_each(|tag| batch.push(tag, world.request("/echo")));
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        world.run(batch.wait(&mut outcomes));
+    }
+    let number =
+        |outcome: &hecaton::Outcome| json(outcome.as_ref().unwrap())["request"].as_u64().unwrap();
+    let mut order: Vec<_> = outcomes
+        .iter()
+        .map(|(tag, outcome)| (number(outcome), *tag))
+        .collect();
+    order.sort_unstable();
+    assert_eq!(
+        order.iter().map(|(_, tag)| *tag).collect::<Vec<_>>(),
+        (0..10).collect::<Vec<_>>()
+    );
+    assert!(
+        outcomes
+            .iter()
+            .all(|(_, o)| o.as_ref().unwrap().attempts()[0].queue.is_some())
+    );
+}
+
+#[test]
+fn waiting_has_a_limit_of_its_own_and_sends_nothing() {
+    let world = World::with(|config| {
+        config.per_origin = Some(1);
+        config.queue_timeout = Some(Duration::from_millis(200));
+    });
+    let mut batch = Batch::new(world.client.clone(), 2);
+    batch.push(
+        0,
+        world
+            .request("/fault/stall-head")
+            .timeout(Duration::from_secs(1)),
+    );
+    batch.push(1, world.request("/r/1"));
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        world.run(batch.wait(&mut outcomes));
+    }
+    let (tag, outcome) = &outcomes[0];
+    let error = outcome.as_ref().unwrap_err();
+    assert_eq!(
+        (*tag, error.kind(), error.phase(), error.sent()),
+        (1, Kind::Timeout, Phase::Queue, false)
+    );
+    assert_eq!(outcomes[1].1.as_ref().unwrap_err().phase(), Phase::Total);
+    assert_eq!(world.get("/r/1").status(), 200, "the turn was given back");
+}
+
+#[test]
+fn what_waits_can_be_given_up_without_losing_a_turn() {
+    let world = World::with(|config| config.per_origin = Some(2));
+    for _ in 0..5 {
+        let mut batch = Batch::new(world.client.clone(), 10);
+        (0..10).for_each(|tag| batch.push(tag, world.request("/fault/stall-head")));
+        world.run(async {
+            let mut outcomes = Vec::new();
+            let waiting = batch.wait(&mut outcomes);
+            assert!(
+                tokio::time::timeout(Duration::from_millis(30), waiting)
+                    .await
+                    .is_err()
+            );
+        });
+    }
+    assert_eq!(world.get("/r/1").status(), 200);
+}
+
+#[test]
+fn the_limit_of_all_closes_the_connection_that_was_idle_longest() {
+    let world = World::with(|config| config.max_connections = Some(2));
+    let by_name = world.origin.base_url().replace("127.0.0.1", "localhost");
+    let of = |url: &str| world.send(Request::get(url).unwrap()).unwrap().attempts()[0].connection;
+    let by_address = format!("{}/r/1", world.origin.base_url());
+    let mut batch = Batch::new(world.client.clone(), 2);
+    (0..2).for_each(|tag| batch.push(tag, world.request("/delay/20")));
+    while !batch.is_empty() {
+        world.run(batch.wait(&mut Vec::new()));
+    }
+    assert_eq!(world.client.idle_connections(), 2);
+    let other = of(&format!("{by_name}/r/1"));
+    assert_eq!(world.client.idle_connections(), 2);
+    assert!(of(&by_address) < other, "one of the first two was kept");
+    assert_eq!(of(&format!("{by_name}/r/1")), other);
+    assert_eq!(world.origin.summary().connections, 3);
+}
+
+#[test]
+fn connections_to_origins_that_are_not_visited_again_expire_too() {
+    let world = World::with(|config| config.idle_timeout = Duration::from_millis(50));
+    world.get("/r/1");
+    thread::sleep(Duration::from_millis(100));
+    let by_name = world.origin.base_url().replace("127.0.0.1", "localhost");
+    world
+        .send(Request::get(&format!("{by_name}/r/1")).unwrap())
+        .unwrap();
+    assert_eq!(world.client.idle_connections(), 1);
+}
