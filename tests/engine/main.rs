@@ -4,6 +4,7 @@ mod batch;
 mod failures;
 mod limits;
 mod requests;
+mod retries;
 
 use std::future::Future;
 use std::time::Duration;

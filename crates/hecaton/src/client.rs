@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http::HeaderValue;
-use tokio::time::timeout_at;
+use http::{HeaderValue, Method};
+use tokio::time::{sleep, timeout_at};
 
 use crate::attempt::{Attempt, Ending, Trace};
 use crate::config::Config;
@@ -86,7 +86,7 @@ impl Client {
                 Some(_) if limit.is_zero() => Ok(Err(out_of_time(limit, None))),
                 deadline => {
                     let deadline = deadline.unwrap_or_else(|| begun + FAR_AWAY);
-                    let run = shared.run(&request, &mut trace);
+                    let run = shared.run(&request, deadline, &mut trace);
                     timeout_at(deadline.into(), run).await
                 }
             };
@@ -114,23 +114,56 @@ impl Client {
 }
 
 impl Shared {
-    /// The attempts, one after the other: another one only if the last wrote nothing.
-    async fn run(&self, request: &Request, trace: &mut Trace) -> Result<Answer, Failure> {
+    /// The attempts, one after the other: another one if the last wrote nothing because its pooled
+    /// connection was closed, or if the settings ask for it and there is time.
+    async fn run(
+        &self,
+        request: &Request,
+        deadline: Instant,
+        trace: &mut Trace,
+    ) -> Result<Answer, Failure> {
+        let mut tries = 0;
         loop {
             trace.begin();
-            match self.attempt(request, trace).await {
-                Ok(answer) => {
-                    trace.attempt().ending = Ending::Status(answer.status);
-                    return Ok(answer);
-                }
-                Err(Broken::Unsent) if trace.attempt().reused => {
-                    trace.attempt().ending = Ending::Moved;
+            let result = self.attempt(request, trace).await;
+            let attempt = trace.attempt();
+            let result = match result {
+                Err(Broken::Unsent) if attempt.reused => {
+                    attempt.ending = Ending::Moved;
+                    continue;
                 }
                 Err(broken) => {
-                    trace.attempt().ending = Ending::Failed;
-                    return Err(broken.into_failure());
+                    attempt.ending = Ending::Failed;
+                    Err(broken.into_failure())
                 }
+                Ok(answer) => {
+                    attempt.ending = Ending::Status(answer.status);
+                    Ok(answer)
+                }
+            };
+            tries += 1;
+            let sent = attempt.sent;
+            match self.wait_before_retry(&request.method, tries, sent, &result) {
+                Some(wait) if wait < deadline.saturating_duration_since(Instant::now()) => {
+                    Box::pin(sleep(wait)).await;
+                    trace.lap();
+                }
+                _ => return result,
             }
+        }
+    }
+
+    fn wait_before_retry(
+        &self,
+        method: &Method,
+        tries: u32,
+        sent: bool,
+        result: &Result<Answer, Failure>,
+    ) -> Option<Duration> {
+        let retry = self.config.retry.as_ref()?;
+        match result {
+            Ok(answer) => retry.after_status(method, tries, answer.status, &answer.fields),
+            Err(failure) => retry.after_failure(method, tries, sent, failure),
         }
     }
 

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use crate::retry::Retry;
+
 /// The settings of a [`Client`](crate::Client). Plain data: change the fields you need.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The total deadline of one request: from the moment it is started (a request that waits its
     /// turn in a [`Batch`](crate::Batch) is not started) to the last byte of the body, connecting
@@ -31,6 +33,8 @@ pub struct Config {
     /// Most connections of the client, idle ones included: the one idle longest is closed for a new
     /// one. Default none. 0 counts as 1.
     pub max_connections: Option<usize>,
+    /// Whether requests are sent again. Default none: each is sent once.
+    pub retry: Option<Retry>,
     /// How long an unused connection stays in the pool. Default 30 s. Zero closes each connection
     /// after its answer.
     pub idle_timeout: Duration,
@@ -49,6 +53,7 @@ impl Config {
         Config {
             timeout,
             connect_timeout: Duration::from_secs(3),
+            retry: None,
             queue_timeout: None,
             per_origin: None,
             max_connections: None,

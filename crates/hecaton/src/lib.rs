@@ -19,9 +19,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! No request is ever sent twice: there is no retry here, hidden or otherwise. The one thing that
-//! is done again is a request of which no byte was written, because its pooled connection turned
-//! out to be closed; it moves to a fresh connection, and the attempt is listed.
+//! No request is ever sent twice unless [`Retry`] is set, and then every try is listed. The one thing
+//! that is done again by itself is a request of which no byte was written, because its pooled
+//! connection turned out to be closed; it moves to a fresh connection, and that is listed too.
 
 #![forbid(unsafe_code)]
 
@@ -38,6 +38,7 @@ mod pool;
 mod reactor;
 mod request;
 mod response;
+mod retry;
 mod timer;
 mod turns;
 
@@ -46,6 +47,8 @@ pub use batch::Batch;
 pub use client::{Client, Outcome};
 pub use config::Config;
 pub use error::{Error, InvalidRequest, Kind, Phase};
+pub use http::Method;
 pub use reactor::Reactor;
 pub use request::{Origin, Request};
 pub use response::Response;
+pub use retry::Retry;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::attempt::Attempt;
+use crate::h1::Fields;
 
 /// A response whose body has been read to its end.
 #[derive(Clone, Debug)]
@@ -24,25 +25,12 @@ impl Response {
 
     /// The value of a header, the first one if it is repeated; the name in any case.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
-        self.headers()
-            .find(|(key, _)| key.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value)
+        Fields(&self.fields).get(name)
     }
 
     /// The headers in order, names in lower case; repeats are kept.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        let mut rest = self.fields.as_slice();
-        std::iter::from_fn(move || {
-            // No value contains a line break, so the first one ends the field.
-            let end = rest.iter().position(|byte| *byte == b'\r')?;
-            let (line, after) = rest.split_at(end);
-            rest = &after[2..];
-            let colon = line.iter().position(|byte| *byte == b':')?;
-            Some((
-                std::str::from_utf8(&line[..colon]).ok()?,
-                &line[colon + 2..],
-            ))
-        })
+        Fields(&self.fields).iter()
     }
 
     /// The same as one block of lines: `name: value\r\n`.

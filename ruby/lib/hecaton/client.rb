@@ -19,13 +19,20 @@ module Hecaton
     # per_origin:: most connections to one scheme, host and port; requests beyond wait their turn, first
     #   come, first served, and their timeout runs. Default none.
     # max_connections:: most connections in all, idle ones included. Default none.
+    # retry:: whether requests are sent again: nil (the default) never; true with the engine's defaults; or
+    #   a Hash of some of these. Each try is listed in attempts, and none goes past timeout.
+    #   max: most tries after the first, default 2; methods: default the idempotent ones, GET HEAD OPTIONS
+    #   TRACE PUT DELETE (a failure of which nothing was sent is retried whatever the method); on: which
+    #   errors, default all of :resolve, :connect, :timeout, :protocol, :body; statuses: which statuses, default
+    #   none; interval: seconds before the first retry, default 0.1, a longer Retry-After goes first; backoff:
+    #   what each further wait is multiplied with, default 2; jitter: the share of a wait left to chance, default 0.5.
     # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each answer.
     # max_body:: most bytes of a response's body; more is a BodyError. Default 64 MiB.
     # concurrency:: requests in flight in a batch. Default 200.
     # user_agent:: String. Default "hecaton/VERSION".
     def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, send_timeout: nil, first_byte_timeout: nil,
                    read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil, idle_timeout: nil,
-                   max_body: nil, concurrency: nil, user_agent: nil)
+                   retry: nil, max_body: nil, concurrency: nil, user_agent: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
 
       times = {
@@ -35,7 +42,8 @@ module Hecaton
       }
       @native = Native::Client.new(
         times.transform_values { |time| Client.seconds(time) }
-             .merge(per_origin: per_origin, max_connections: max_connections, max_body: max_body,
+             .merge(retry: Client.retry_options(binding.local_variable_get(:retry)), # a keyword of Ruby's
+                    per_origin: per_origin, max_connections: max_connections, max_body: max_body,
                     concurrency: concurrency, user_agent: user_agent)
       )
     end
@@ -80,7 +88,24 @@ module Hecaton
 
     def inspect = "#<Hecaton::Client #{idle_connections} idle connections>"
 
+    RETRY_OPTIONS = %i[max methods on statuses interval backoff jitter].freeze
+    private_constant :RETRY_OPTIONS
+
     class << self
+      # Retry settings as the engine takes them, nil for none.
+      def retry_options(value)
+        return if value.nil? || value == false
+        return {} if value == true
+
+        unknown = value.keys - RETRY_OPTIONS
+        raise ArgumentError, "retry: #{unknown.join(", ")} is unknown: there are #{RETRY_OPTIONS.join(", ")}" if unknown.any?
+
+        value.merge(
+          methods: value[:methods]&.map { |method| method.to_s.upcase }, on: value[:on]&.map(&:to_s),
+          interval: seconds(value[:interval]), backoff: value[:backoff]&.to_f, jitter: value[:jitter]&.to_f
+        )
+      end
+
       # Headers as the engine takes them: [name, value, name, value].
       def flat(headers)
         return if headers.nil? || headers.empty?

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hecaton::{Config, Phase, Reactor};
+use hecaton::{Config, Kind, Method, Phase, Reactor, Retry};
 use magnus::{
     Error, Module, Object, RArray, RHash, RModule, RString, Ruby, TryConvert, function, method,
 };
@@ -105,6 +105,9 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     if let Some(limit) = given::<f64>(ruby, options, "idle_timeout")? {
         config.idle_timeout = request::seconds(ruby, limit)?;
     }
+    if let Some(options) = given::<RHash>(ruby, options, "retry")? {
+        config.retry = Some(retry(ruby, options)?);
+    }
     config.per_origin = given(ruby, options, "per_origin")?;
     config.max_connections = given(ruby, options, "max_connections")?;
     if let Some(bytes) = given(ruby, options, "max_body")? {
@@ -117,6 +120,56 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
         config.user_agent = user_agent;
     }
     Ok(config)
+}
+
+/// The engine's defaults, with what the options name in their place.
+fn retry(ruby: &Ruby, options: RHash) -> Result<Retry, Error> {
+    let mut retry = Retry::default();
+    if let Some(max) = given(ruby, options, "max")? {
+        retry.max = max;
+    }
+    if let Some(methods) = given::<Vec<String>>(ruby, options, "methods")? {
+        let parse = |name: String| Method::from_bytes(name.as_bytes());
+        let methods: Result<Vec<_>, _> = methods.into_iter().map(parse).collect();
+        retry.methods = methods
+            .map_err(|_| request::invalid(ruby, "retry: methods are words such as GET".into()))?;
+    }
+    if let Some(names) = given::<Vec<String>>(ruby, options, "on")? {
+        retry.on = names
+            .iter()
+            .map(|name| kind(ruby, name))
+            .collect::<Result<_, _>>()?;
+    }
+    if let Some(statuses) = given(ruby, options, "statuses")? {
+        retry.statuses = statuses;
+    }
+    if let Some(interval) = given::<f64>(ruby, options, "interval")? {
+        retry.interval = request::seconds(ruby, interval)?;
+    }
+    if let Some(backoff) = given(ruby, options, "backoff")? {
+        retry.backoff = backoff;
+    }
+    if let Some(jitter) = given(ruby, options, "jitter")? {
+        retry.jitter = jitter;
+    }
+    Ok(retry)
+}
+
+fn kind(ruby: &Ruby, name: &str) -> Result<Kind, Error> {
+    match name {
+        "resolve" => Ok(Kind::Resolve),
+        "connect" => Ok(Kind::Connect),
+        "timeout" => Ok(Kind::Timeout),
+        "protocol" => Ok(Kind::Protocol),
+        "body" => Ok(Kind::Body),
+        _ => {
+            let names = "resolve, connect, timeout, protocol and body";
+            Err(request::invalid(
+                ruby,
+                format!("retry: on {name:?} is unknown: there are {names}"),
+            ))
+        }
+    }
 }
 
 fn given<T: TryConvert>(ruby: &Ruby, options: RHash, name: &str) -> Result<Option<T>, Error> {

@@ -1,0 +1,157 @@
+//! Retries happen only when asked for, are all listed, and the ledger counts as many.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hecaton::{Batch, Ending, Kind, Phase, Request, Retry};
+
+use crate::World;
+
+fn eager() -> Retry {
+    Retry {
+        interval: Duration::from_millis(1),
+        statuses: vec![503],
+        ..Retry::default()
+    }
+}
+
+fn world(retry: Retry) -> World {
+    World::with(|config| config.retry = Some(retry))
+}
+
+fn arrived(world: World) -> u64 {
+    let summary = world.origin.stop();
+    summary.requests + summary.aborted
+}
+
+#[test]
+fn none_by_default() {
+    let world = World::new();
+    assert_eq!(world.get("/status/503").attempts().len(), 1);
+    let error = world.send(world.request("/fault/close")).unwrap_err();
+    assert_eq!(error.attempts().len(), 1);
+    // Another try would have needed another connection.
+    assert_eq!(world.origin.stop().connections, 1);
+}
+
+#[test]
+fn a_status_is_tried_again_and_the_last_answer_counts() {
+    let world = world(eager());
+    let response = world.get("/status/503");
+    assert_eq!(response.status(), 503);
+    let endings: Vec<_> = response
+        .attempts()
+        .iter()
+        .map(|attempt| &attempt.ending)
+        .collect();
+    assert_eq!(endings, [&Ending::Status(503); 3]);
+    assert_eq!(
+        response
+            .attempts()
+            .iter()
+            .filter(|attempt| attempt.reused)
+            .count(),
+        2
+    );
+    assert_eq!(arrived(world), 3);
+}
+
+#[test]
+fn a_broken_connection_is_tried_again_on_another() {
+    let world = world(eager());
+    let error = world.send(world.request("/fault/truncate")).unwrap_err();
+    assert_eq!((error.kind(), error.attempts().len()), (Kind::Body, 3));
+    let mut connections: Vec<_> = error.attempts().iter().map(|a| a.connection).collect();
+    connections.dedup();
+    assert_eq!(connections.len(), 3);
+    assert_eq!(arrived(world), 3);
+}
+
+#[test]
+fn a_post_is_sent_once_unless_it_is_named() {
+    let post = |world: &World| {
+        let url = format!("{}/status/503", world.origin.base_url());
+        world
+            .send(Request::new("POST", &url).unwrap().body("x"))
+            .unwrap()
+            .attempts()
+            .len()
+    };
+    assert_eq!(post(&world(eager())), 1);
+    assert_eq!(
+        post(&world(Retry {
+            methods: vec![hecaton::Method::POST],
+            ..eager()
+        })),
+        3
+    );
+}
+
+#[test]
+fn no_retry_is_begun_or_waited_for_past_the_deadline() {
+    let world = world(Retry {
+        interval: Duration::from_secs(60),
+        ..eager()
+    });
+    let begun = Instant::now();
+    let response = world.get("/status/503");
+    assert_eq!((response.status(), response.attempts().len()), (503, 1));
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    let limit = Duration::from_millis(300);
+    let error = world
+        .send(world.request("/fault/stall-head").timeout(limit))
+        .unwrap_err();
+    assert_eq!((error.phase(), error.attempts().len()), (Phase::Total, 1));
+}
+
+#[test]
+fn a_phase_that_is_late_is_tried_again() {
+    let world = World::with(|config| {
+        config.first_byte_timeout = Some(Duration::from_millis(100));
+        config.retry = Some(eager());
+    });
+    let error = world.send(world.request("/fault/stall-head")).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.phase(), error.attempts().len()),
+        (Kind::Timeout, Phase::FirstByte, 3)
+    );
+}
+
+/// A server that is busy at first, asks for a second's patience, and answers from then on.
+fn busy_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        let busy = b"HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        let fine = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        for (index, stream) in listener.incoming().enumerate() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(if index == 0 { busy } else { fine });
+        }
+    });
+    url
+}
+
+#[test]
+fn a_server_that_asks_for_patience_gets_it_and_nobody_else_waits() {
+    let world = world(eager());
+    let busy = busy_server();
+    let mut batch = Batch::new(world.client.clone(), 2);
+    batch.push("patient", Request::get(&busy).unwrap());
+    (0..20).for_each(|_| batch.push("other", world.request("/r/1")));
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        world.run(batch.wait(&mut outcomes));
+    }
+    let (last, outcome) = outcomes.last().unwrap();
+    let response = outcome.as_ref().unwrap();
+    assert_eq!(
+        (*last, response.status(), response.attempts().len()),
+        ("patient", 200, 2)
+    );
+    assert!(response.elapsed() >= Duration::from_secs(1));
+    assert_eq!(outcomes.len(), 21);
+}
