@@ -1,7 +1,7 @@
 //! Requests arrive as they were meant, responses come back whole, connections are kept.
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -43,6 +43,15 @@ fn a_large_body_goes_out_whole_and_leaves_the_connection_usable() {
     assert!(world.get("/r/1").attempts()[0].reused);
 }
 
+/// Reads the head of a request and nothing more.
+fn skip_head(stream: &mut TcpStream) {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
+}
+
 /// A server that answers each connection with these bytes after the head of a request, and hangs up.
 fn blunt_server(answer: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -72,6 +81,30 @@ fn an_answer_before_the_request_is_out_is_taken_and_the_connection_is_not_used_a
             "{error}"
         ),
     }
+    assert_eq!(world.client.idle_connections(), 0);
+}
+
+#[test]
+fn a_server_that_answers_while_it_reads_gets_the_whole_request() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    const SIZE: usize = 20_000_000;
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n");
+    thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        skip_head(&mut stream);
+        stream.write_all(head.as_bytes()).unwrap();
+        let (mut echoed, mut piece) = (0, [0; 65536]);
+        while echoed < SIZE {
+            let count = stream.read(&mut piece).unwrap();
+            stream.write_all(&piece[..count]).unwrap();
+            echoed += count;
+        }
+    });
+    let world = World::new();
+    let request = Request::new("POST", &url).unwrap().body(vec![b'x'; SIZE]);
+    let response = world.send(request).unwrap();
+    assert!(response.body().len() == SIZE && response.body().iter().all(|byte| *byte == b'x'));
     assert_eq!(world.client.idle_connections(), 0);
 }
 

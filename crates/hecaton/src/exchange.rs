@@ -61,14 +61,14 @@ pub(crate) async fn exchange(
     let mut writer = Writer::new(connection, request, user_agent);
     let head = poll_fn(|cx| writer.poll(cx, connection, request, trace)).await?;
     let sent_whole = writer.is_done(request);
-    connection.output = writer.output;
     trace.attempt().phase = Phase::Read;
-    let body = body(connection, &head, max_body)
+    let body = body(connection, &head, max_body, &mut writer, request)
         .await
         .map_err(Broken::Failed)?;
+    connection.output = writer.output;
     trace.attempt().read = trace.lap();
-    // An answer that came before the whole request was out leaves the rest of it unsent, and bytes
-    // behind the answer belong to nothing: neither connection can be used again.
+    // An answer that came before the whole request was out may leave the rest of it unsent, and
+    // bytes behind the answer belong to nothing: neither connection is used again.
     let reusable = head.keep_alive && sent_whole && connection.input.is_empty();
     Ok(Answer {
         status: head.status,
@@ -182,19 +182,46 @@ impl Writer {
         }
         Ok(())
     }
+
+    /// Writes on when the head of the answer is there already. Errors do not matter any more: the
+    /// answer decides.
+    fn poll_rest(&mut self, cx: &mut Context<'_>, connection: &mut Connection, request: &Request) {
+        while !self.is_done(request) {
+            match connection.poll_write(cx, self.remaining(request)) {
+                Poll::Ready(Ok(count)) if count > 0 => self.written += count,
+                _ => return,
+            }
+        }
+    }
 }
 
-/// Reads the body to its end.
-async fn body(connection: &mut Connection, head: &Head, max_body: usize) -> Result<Bytes, Failure> {
+/// Reads the body to its end, and writes what is left of the request meanwhile: a server that
+/// answers while it reads (an echo, a filter) would wait for it for ever.
+async fn body(
+    connection: &mut Connection,
+    head: &Head,
+    max_body: usize,
+    writer: &mut Writer,
+    request: &Request,
+) -> Result<Bytes, Failure> {
     let failed = |error| failure(error, max_body);
     let mut reader = BodyReader::new(head.framing, max_body).map_err(failed)?;
+    // A server that reports an error and hangs up does not want the rest (RFC 9112 §9.5); sending it
+    // could only bring a reset that swallows the answer.
+    let unwanted = head.status >= 400 && !head.keep_alive;
     let mut pieces = 0_u32;
     while !reader.take(&mut connection.input).map_err(failed)? {
         pieces = pieces.wrapping_add(1);
         if pieces % PIECES_PER_TURN == 0 {
             give_way().await;
         }
-        match poll_fn(|cx| connection.poll_fill(cx)).await {
+        let filled = poll_fn(|cx| {
+            if !unwanted {
+                writer.poll_rest(cx, connection, request);
+            }
+            connection.poll_fill(cx)
+        });
+        match filled.await {
             Ok(0) => {
                 reader.end().map_err(failed)?;
                 break;
