@@ -15,7 +15,7 @@ use crate::error::{Failure, Kind, Phase};
 use crate::h1::{BodyError, BodyReader, Head, HeadReader, encode};
 use crate::request::Request;
 
-/// How many pieces of one body are read before others have their turn; a piece is what one read
+/// How many pieces of one answer are read before others have their turn; a piece is what one read
 /// brings, at most 64 KiB.
 const PIECES_PER_TURN: u32 = 8;
 
@@ -132,6 +132,7 @@ impl Writer {
             Err(_) if !trace.attempt().sent => return Poll::Ready(Err(Broken::Unsent)),
             result => result.err(),
         };
+        let mut pieces = 0;
         loop {
             match self.reader.take(&request.method, &mut connection.input) {
                 Err(detail) => {
@@ -148,7 +149,12 @@ impl Writer {
             }
             match connection.poll_fill(cx) {
                 Poll::Ready(Ok(0)) => return failed(trace, ended(write_error)),
-                Poll::Ready(Ok(_)) => {}
+                // Interim answers without end must not keep deadlines and others from their turn.
+                Poll::Ready(Ok(_)) if pieces == PIECES_PER_TURN => {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Poll::Ready(Ok(_)) => pieces += 1,
                 Poll::Ready(Err(error)) => return failed(trace, ended(Some(error))),
                 // Nothing came, and nothing will if the request can not be finished.
                 Poll::Pending => match write_error {
