@@ -47,6 +47,23 @@ class ClientTest < OriginTest
     assert_equal %w[1 2], seen["headers"].filter_map { |name, value| value if name == "x-many" }
   end
 
+  # Its to_s is no String, and its to_str makes a new one each time.
+  class OddValue
+    def initialize(text) = @text = text
+    def to_s = self
+
+    def to_str
+      GC.start
+      @text.chars.join
+    end
+  end
+
+  def test_odd_header_values_survive_the_garbage_collector
+    sent = (1..20).to_h { |number| ["x-#{number}", number.to_s * 50] }
+    seen = echo(client.get(url("/echo"), headers: sent.transform_values { |text| OddValue.new(text) }))
+    assert_equal sent, seen["headers"].to_h.slice(*sent.keys)
+  end
+
   def test_default_headers
     headers = echo(client.get(url("/echo")))["headers"].to_h
     assert_equal "hecaton/#{Hecaton::VERSION}", headers["user-agent"]
