@@ -172,6 +172,27 @@ fn a_connection_is_used_again_and_the_ledger_agrees() {
 }
 
 #[test]
+fn a_request_that_says_close_is_the_last_on_its_connection() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    // It does not close, nor say that it will.
+    thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        loop {
+            skip_head(&mut stream);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    let world = World::new();
+    for (value, idle) in [("keep-alive", 1), ("x, Close", 0)] {
+        let request = Request::get(&url).unwrap();
+        let request = request.header("Connection", value.as_bytes()).unwrap();
+        assert_eq!(world.send(request).unwrap().status(), 200);
+        assert_eq!(world.client.idle_connections(), idle, "{value}");
+    }
+}
+
+#[test]
 fn origins_do_not_share_connections() {
     let world = World::new();
     let by_name = world.origin.base_url().replace("127.0.0.1", "localhost");

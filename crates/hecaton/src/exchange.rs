@@ -69,7 +69,7 @@ pub(crate) async fn exchange(
     trace.attempt().read = trace.lap();
     // An answer that came before the whole request was out may leave the rest of it unsent, and
     // bytes behind the answer belong to nothing: neither connection is used again.
-    let reusable = head.keep_alive && sent_whole && connection.input.is_empty();
+    let reusable = head.keep_alive && !request.closes && sent_whole && connection.input.is_empty();
     Ok(Answer {
         status: head.status,
         fields: head.fields,

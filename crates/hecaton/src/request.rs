@@ -7,7 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Method;
 use http::header::{
-    ACCEPT, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING, USER_AGENT,
+    ACCEPT, CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
+    USER_AGENT,
 };
 use http::uri::{Authority, PathAndQuery, Scheme, Uri};
 
@@ -34,6 +35,8 @@ pub struct Request {
     pub(crate) fields: Vec<u8>,
     pub(crate) has_user_agent: bool,
     pub(crate) has_accept: bool,
+    /// Whether its headers say that it is the last one on its connection.
+    pub(crate) closes: bool,
     pub(crate) body: Bytes,
     pub(crate) timeout: Option<Duration>,
 }
@@ -56,6 +59,7 @@ impl Request {
             fields: Vec::new(),
             has_user_agent: false,
             has_accept: false,
+            closes: false,
             body: Bytes::new(),
             timeout: None,
         })
@@ -81,6 +85,7 @@ impl Request {
             }
             USER_AGENT => self.has_user_agent = true,
             ACCEPT => self.has_accept = true,
+            CONNECTION => self.closes |= says_close(value),
             _ => {}
         }
         for part in [key.as_str().as_bytes(), b": ", value, b"\r\n"] {
@@ -110,6 +115,13 @@ impl Request {
 /// The URL without credentials and query, for messages.
 pub(crate) fn display_url(origin: &Origin, target: &PathAndQuery) -> String {
     format!("http://{}{}", authority(origin), target.path())
+}
+
+/// Whether `close` is among the options of a `Connection` header.
+fn says_close(value: &[u8]) -> bool {
+    value
+        .split(|byte| *byte == b',')
+        .any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
 }
 
 fn parse_method(method: &str) -> Result<Method, InvalidRequest> {
