@@ -125,6 +125,11 @@ fn says_close(value: &[u8]) -> bool {
 }
 
 fn parse_method(method: &str) -> Result<Method, InvalidRequest> {
+    if method == "CONNECT" {
+        // What follows its answer is a tunnel: no body, and no connection for the next request.
+        let why = "method \"CONNECT\" opens a tunnel, which is not supported";
+        return Err(InvalidRequest(why.into()));
+    }
     Method::from_bytes(method.as_bytes()).map_err(|_| {
         InvalidRequest(format!(
             "method {method:?} is not valid: use a word such as GET or POST"
@@ -308,6 +313,12 @@ mod tests {
         assert!(request().header("content-length", b"5").is_err());
         assert!(Request::new("GE T", "http://host/").is_err());
         assert!(Request::new("", "http://host/").is_err());
+    }
+
+    #[test]
+    fn a_tunnel_is_refused() {
+        let error = Request::new("CONNECT", "http://host/").unwrap_err();
+        assert!(error.to_string().contains("tunnel"), "{error}");
     }
 
     proptest::proptest! {
