@@ -91,6 +91,7 @@ fn parse_head(method: &Method, input: &mut BytesMut) -> Result<Option<Head>, Str
         let head = match response.code.unwrap_or_default() {
             101 => return Err("a switch to another protocol that was not asked for".into()),
             100..=199 => None,
+            code @ ..100 => return Err(format!("the status {code:03}, which does not exist")),
             _ => Some(read(method, &response)?),
         };
         input.advance(length);
@@ -114,8 +115,9 @@ fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, 
     }
     let framing = facts.framing(method, status);
     // A length beside chunks may be an attempt to smuggle, and chunks are no part of HTTP/1.0; both
-    // spoil the connection for what comes after (RFC 9112 §6.1).
-    let doubtful = facts.chunked && (facts.length.is_some() || !version_1_1);
+    // spoil the connection for what comes after (RFC 9112 §6.1). So do chunks of a 204, which has no
+    // body: servers that announce them tend to send them, after it was taken for complete.
+    let doubtful = facts.chunked && (facts.length.is_some() || !version_1_1 || status == 204);
     let persistent = if version_1_1 {
         !facts.close
     } else {
@@ -284,6 +286,12 @@ mod tests {
         assert!(!keep(
             "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked"
         ));
+        assert!(!keep(
+            "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked"
+        ));
+        assert!(keep(
+            "HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked"
+        ));
     }
 
     #[test]
@@ -303,6 +311,8 @@ mod tests {
     fn garbage_and_endless_heads_are_errors() {
         assert!(parse("SSH-2.0-OpenSSH\r\n").is_err());
         assert!(parse("HTTP/2.0 200 OK\r\n\r\n").is_err());
+        assert!(parse("HTTP/1.1 000 OK\r\n\r\n").is_err());
+        assert!(parse("HTTP/1.1 099 OK\r\n\r\n").is_err());
         assert!(parse(&format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(MOST_BYTES))).is_err());
         assert!(
             parse(&format!(
