@@ -229,6 +229,17 @@ fn idle_connections_expire() {
 }
 
 #[test]
+fn idle_connections_to_an_origin_that_is_not_asked_again_expire() {
+    let world = World::with(|config| config.idle_timeout = Duration::from_millis(50));
+    world.get("/r/1");
+    thread::sleep(Duration::from_millis(100));
+    let by_name = world.origin.base_url().replace("127.0.0.1", "localhost");
+    let request = Request::get(&format!("{by_name}/r/1")).unwrap();
+    assert_eq!(world.send(request).unwrap().status(), 200);
+    assert_eq!(world.client.idle_connections(), 1);
+}
+
+#[test]
 fn threads_share_a_reactor_and_its_connections() {
     let world = Arc::new(World::new());
     let threads: Vec<_> = (0..8)

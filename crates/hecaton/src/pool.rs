@@ -18,8 +18,16 @@ const TRUSTED: Duration = Duration::from_millis(1);
 
 #[derive(Default)]
 pub(crate) struct Pool {
-    idle: Mutex<HashMap<Arc<Origin>, Vec<Connection>>>,
+    idle: Mutex<Idle>,
     opened: AtomicU64,
+}
+
+#[derive(Default)]
+struct Idle {
+    /// Each list in the order of return.
+    by_origin: HashMap<Arc<Origin>, Vec<Connection>>,
+    /// When all of them were last looked through.
+    swept: Option<Instant>,
 }
 
 impl Pool {
@@ -29,6 +37,8 @@ impl Pool {
     }
 
     /// Takes the connection to `origin` that was used last, dropping those that are too old or closed.
+    /// When there is none, another will be opened, so connections to other origins that have been
+    /// idle for too long are dropped before.
     pub fn take(
         &self,
         origin: &Arc<Origin>,
@@ -36,14 +46,15 @@ impl Pool {
         idle_timeout: Duration,
     ) -> Option<Connection> {
         let mut idle = self.lock();
-        let connections = idle.get_mut(origin)?;
-        while let Some(connection) = connections.pop() {
-            let age = now.duration_since(connection.idle_since);
-            if age < TRUSTED || (age < idle_timeout && !connection.is_readable()) {
-                return Some(connection);
+        if let Some(connections) = idle.by_origin.get_mut(origin) {
+            while let Some(connection) = connections.pop() {
+                let age = now.duration_since(connection.idle_since);
+                if age < TRUSTED || (age < idle_timeout && !connection.is_readable()) {
+                    return Some(connection);
+                }
             }
         }
-        idle.remove(origin);
+        idle.sweep(now, idle_timeout);
         None
     }
 
@@ -60,30 +71,50 @@ impl Pool {
         }
         connection.idle_since = now;
         let mut idle = self.lock();
-        match idle.get_mut(origin) {
+        match idle.by_origin.get_mut(origin) {
             Some(connections) => {
-                let old = |c: &Connection| now.duration_since(c.idle_since) >= idle_timeout;
-                // The list is in the order of return, so the old ones stand in front.
-                let expired = connections.iter().take_while(|c| old(c)).count();
-                connections.drain(..expired);
+                drop_old(connections, now, idle_timeout);
                 connections.push(connection);
             }
-            None => drop(idle.insert(origin.clone(), vec![connection])),
+            None => drop(idle.by_origin.insert(origin.clone(), vec![connection])),
         }
     }
 
     /// Closes every idle connection.
     pub fn clear(&self) {
-        self.lock().clear();
+        self.lock().by_origin.clear();
     }
 
     /// How many connections are idle.
     pub fn idle(&self) -> usize {
-        self.lock().values().map(Vec::len).sum()
+        self.lock().by_origin.values().map(Vec::len).sum()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<Origin>, Vec<Connection>>> {
+    fn lock(&self) -> MutexGuard<'_, Idle> {
         // A panic can not leave the map half-changed, so a poisoned lock is still good.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Idle {
+    /// Drops all that have been idle for too long, and forgets origins that have none left. Looks no
+    /// more often than connections expire, for there may be thousands of origins.
+    fn sweep(&mut self, now: Instant, idle_timeout: Duration) {
+        let swept = *self.swept.get_or_insert(now);
+        if now.duration_since(swept) < idle_timeout {
+            return;
+        }
+        self.swept = Some(now);
+        self.by_origin.retain(|_, connections| {
+            drop_old(connections, now, idle_timeout);
+            !connections.is_empty()
+        });
+    }
+}
+
+/// Drops those that have been idle for too long; they stand in front.
+fn drop_old(connections: &mut Vec<Connection>, now: Instant, idle_timeout: Duration) {
+    let old = |c: &Connection| now.duration_since(c.idle_since) >= idle_timeout;
+    let expired = connections.iter().take_while(|c| old(c)).count();
+    connections.drain(..expired);
 }
