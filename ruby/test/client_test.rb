@@ -125,6 +125,38 @@ class ClientTest < OriginTest
     refute_equal first.attempts.last.connection, second.attempts.last.connection
   end
 
+  def test_idle_connections_give_way_when_descriptors_run_out
+    server = TCPServer.new("0.0.0.0", 0)
+    answering = Thread.new do
+      loop { Thread.new(server.accept) { |connection| answer_once(connection) } }
+    rescue IOError
+      nil # The end.
+    end
+    script = <<~RUBY
+      require "hecaton"
+      client = Hecaton::Client.new(timeout: 5)
+      Process.setrlimit(:NOFILE, 40)
+      60.times { |number| client.get("http://127.0.0.\#{number + 1}:#{server.addr[1]}/") }
+      print client.idle_connections
+    RUBY
+    output = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script, err: %i[child out]], &:read)
+    assert_includes 1..40, Integer(output, exception: false), output
+  ensure
+    server&.close
+    answering&.join
+  end
+
+  # Keeps the connection open until the client closes it.
+  def answer_once(connection)
+    connection.readpartial(4096)
+    connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    connection.read
+  rescue SystemCallError
+    nil # The client is gone.
+  ensure
+    connection.close
+  end
+
   def test_timings_add_up
     timings = client.get(url("/delay/50")).timings
     assert_operator timings.first_byte, :>=, 0.05

@@ -167,7 +167,7 @@ impl Shared {
         // Boxed, so that requests which need no new connection do not carry its state along.
         Box::pin(connect(
             origin,
-            self.pool.next_id(),
+            &self.pool,
             self.config.connect_timeout,
             trace,
         ))

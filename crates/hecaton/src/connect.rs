@@ -4,27 +4,30 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use nix::errno::Errno;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::attempt::Trace;
 use crate::connection::Connection;
 use crate::error::{Failure, Kind, Phase};
+use crate::pool::Pool;
 use crate::request::Origin;
 
-/// Opens a connection to `origin`, noting in `trace` how far it got.
+/// Opens a connection to `origin`, noting in `trace` how far it got. The pool numbers it.
 pub(crate) async fn connect(
     origin: &Origin,
-    id: u64,
+    pool: &Pool,
     limit: Duration,
     trace: &mut Trace,
 ) -> Result<Connection, Failure> {
+    let id = pool.next_id();
     trace.attempt().phase = Phase::Resolve;
     let addresses = resolve(origin).await?;
     trace.attempt().resolve = trace.lap();
 
     trace.attempt().phase = Phase::Connect;
-    let stream = match timeout(limit, first_that_answers(&addresses)).await {
+    let stream = match timeout(limit, first_that_answers(&addresses, pool)).await {
         Ok(result) => result.map_err(|error| refused(origin, &error))?,
         Err(_) => return Err(too_slow(origin, limit)),
     };
@@ -58,15 +61,31 @@ async fn resolve(origin: &Origin) -> Result<Vec<SocketAddr>, Failure> {
 }
 
 /// Tries the addresses in the resolver's order; the last error counts when none answers.
-async fn first_that_answers(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+async fn first_that_answers(addresses: &[SocketAddr], pool: &Pool) -> io::Result<TcpStream> {
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in addresses {
-        match TcpStream::connect(address).await {
+        match open(address, pool).await {
             Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }
     }
     Err(last)
+}
+
+/// One connection. When descriptors have run out, those of idle connections are given up for it.
+async fn open(address: &SocketAddr, pool: &Pool) -> io::Result<TcpStream> {
+    match TcpStream::connect(address).await {
+        Err(error) if out_of_descriptors(&error) && pool.idle() > 0 => {
+            pool.clear();
+            TcpStream::connect(address).await
+        }
+        result => result,
+    }
+}
+
+fn out_of_descriptors(error: &io::Error) -> bool {
+    let number = error.raw_os_error().map(Errno::from_raw);
+    matches!(number, Some(Errno::EMFILE | Errno::ENFILE))
 }
 
 fn refused(origin: &Origin, error: &io::Error) -> Failure {
