@@ -47,6 +47,23 @@ class ClientTest < OriginTest
     assert_equal %w[1 2], seen["headers"].filter_map { |name, value| value if name == "x-many" }
   end
 
+  # Its to_s is no String, and its to_str makes a new one each time.
+  class OddValue
+    def initialize(text) = @text = text
+    def to_s = self
+
+    def to_str
+      GC.start
+      @text.chars.join
+    end
+  end
+
+  def test_odd_header_values_survive_the_garbage_collector
+    sent = (1..20).to_h { |number| ["x-#{number}", number.to_s * 50] }
+    seen = echo(client.get(url("/echo"), headers: sent.transform_values { |text| OddValue.new(text) }))
+    assert_equal sent, seen["headers"].to_h.slice(*sent.keys)
+  end
+
   def test_default_headers
     headers = echo(client.get(url("/echo")))["headers"].to_h
     assert_equal "hecaton/#{Hecaton::VERSION}", headers["user-agent"]
@@ -106,6 +123,38 @@ class ClientTest < OriginTest
     second = client.get(url("/echo"))
     assert_equal 200, second.status
     refute_equal first.attempts.last.connection, second.attempts.last.connection
+  end
+
+  def test_idle_connections_give_way_when_descriptors_run_out
+    server = TCPServer.new("0.0.0.0", 0)
+    answering = Thread.new do
+      loop { Thread.new(server.accept) { |connection| answer_once(connection) } }
+    rescue IOError
+      nil # The end.
+    end
+    script = <<~RUBY
+      require "hecaton"
+      client = Hecaton::Client.new(timeout: 5)
+      Process.setrlimit(:NOFILE, 40)
+      60.times { |number| client.get("http://127.0.0.\#{number + 1}:#{server.addr[1]}/") }
+      print client.idle_connections
+    RUBY
+    output = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script, err: %i[child out]], &:read)
+    assert_includes 1..40, Integer(output, exception: false), output
+  ensure
+    server&.close
+    answering&.join
+  end
+
+  # Keeps the connection open until the client closes it.
+  def answer_once(connection)
+    connection.readpartial(4096)
+    connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    connection.read
+  rescue SystemCallError
+    nil # The client is gone.
+  ensure
+    connection.close
   end
 
   def test_timings_add_up

@@ -10,6 +10,23 @@ class ResponseTest < OriginTest
     assert_equal response.elapsed, copy.elapsed
   end
 
+  def test_header_values_that_are_not_utf8
+    server = TCPServer.new("127.0.0.1", 0)
+    thread = Thread.new do
+      connection = server.accept
+      connection.readpartial(4096)
+      connection.write("HTTP/1.1 200 OK\r\nX-A: caf\xE9\r\nX-B: é\r\nContent-Length: 0\r\n\r\n")
+    ensure
+      connection&.close
+    end
+    headers = client.get("http://127.0.0.1:#{server.addr[1]}/").headers
+    assert_equal ["caf\xE9", "é", "0"], headers.map(&:last)
+    assert_equal "caf\xE9", headers["x-a"]
+  ensure
+    thread&.join
+    server&.close
+  end
+
   def test_made_by_hand
     response = Hecaton::Response.new(status: 201, headers: { "ETag" => "x" }, body: "hello")
     assert_equal [201, "x", "hello", true], [response.status, response.headers["etag"], response.body, response.success?]

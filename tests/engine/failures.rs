@@ -1,5 +1,6 @@
 //! A failure names its phase and whether the request was sent, and nothing is tried twice.
 
+use std::io::Write;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
@@ -41,6 +42,25 @@ fn the_total_deadline_fires_once_in_whatever_phase() {
         std::thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(ended(), 3, "the ledger saw one attempt each");
+}
+
+#[test]
+fn interim_answers_without_end_do_not_hold_up_the_deadline() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let flood = std::thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        let blob = b"HTTP/1.1 100\r\n\r\n".repeat(1 << 16);
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(5) && stream.write_all(&blob).is_ok() {}
+    });
+    let world = World::new();
+    let request = Request::get(&url).unwrap();
+    let error = world.send(request.timeout(Duration::from_millis(300)));
+    let error = error.unwrap_err();
+    assert_eq!(error.kind(), Kind::Timeout);
+    assert!(error.elapsed() < Duration::from_secs(3), "{error}");
+    flood.join().unwrap();
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Requests arrive as they were meant, responses come back whole, connections are kept.
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -43,6 +43,15 @@ fn a_large_body_goes_out_whole_and_leaves_the_connection_usable() {
     assert!(world.get("/r/1").attempts()[0].reused);
 }
 
+/// Reads the head of a request and nothing more.
+fn skip_head(stream: &mut TcpStream) {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
+}
+
 /// A server that answers each connection with these bytes after the head of a request, and hangs up.
 fn blunt_server(answer: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -72,6 +81,30 @@ fn an_answer_before_the_request_is_out_is_taken_and_the_connection_is_not_used_a
             "{error}"
         ),
     }
+    assert_eq!(world.client.idle_connections(), 0);
+}
+
+#[test]
+fn a_server_that_answers_while_it_reads_gets_the_whole_request() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    const SIZE: usize = 20_000_000;
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n");
+    thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        skip_head(&mut stream);
+        stream.write_all(head.as_bytes()).unwrap();
+        let (mut echoed, mut piece) = (0, [0; 65536]);
+        while echoed < SIZE {
+            let count = stream.read(&mut piece).unwrap();
+            stream.write_all(&piece[..count]).unwrap();
+            echoed += count;
+        }
+    });
+    let world = World::new();
+    let request = Request::new("POST", &url).unwrap().body(vec![b'x'; SIZE]);
+    let response = world.send(request).unwrap();
+    assert!(response.body().len() == SIZE && response.body().iter().all(|byte| *byte == b'x'));
     assert_eq!(world.client.idle_connections(), 0);
 }
 
@@ -139,6 +172,27 @@ fn a_connection_is_used_again_and_the_ledger_agrees() {
 }
 
 #[test]
+fn a_request_that_says_close_is_the_last_on_its_connection() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    // It does not close, nor say that it will.
+    thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        loop {
+            skip_head(&mut stream);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    let world = World::new();
+    for (value, idle) in [("keep-alive", 1), ("x, Close", 0)] {
+        let request = Request::get(&url).unwrap();
+        let request = request.header("Connection", value.as_bytes()).unwrap();
+        assert_eq!(world.send(request).unwrap().status(), 200);
+        assert_eq!(world.client.idle_connections(), idle, "{value}");
+    }
+}
+
+#[test]
 fn origins_do_not_share_connections() {
     let world = World::new();
     let by_name = world.origin.base_url().replace("127.0.0.1", "localhost");
@@ -172,6 +226,17 @@ fn idle_connections_expire() {
     assert_eq!(world.client.idle_connections(), 1);
     thread::sleep(Duration::from_millis(100));
     assert!(!world.get("/r/1").attempts()[0].reused);
+}
+
+#[test]
+fn idle_connections_to_an_origin_that_is_not_asked_again_expire() {
+    let world = World::with(|config| config.idle_timeout = Duration::from_millis(50));
+    world.get("/r/1");
+    thread::sleep(Duration::from_millis(100));
+    let by_name = world.origin.base_url().replace("127.0.0.1", "localhost");
+    let request = Request::get(&format!("{by_name}/r/1")).unwrap();
+    assert_eq!(world.send(request).unwrap().status(), 200);
+    assert_eq!(world.client.idle_connections(), 1);
 }
 
 #[test]

@@ -221,7 +221,7 @@ impl Shared {
             self.pool.shrink(most);
         }
         // Boxed, so that requests which need no new connection do not carry its state along.
-        Box::pin(connect(origin, self.pool.next_id(), &self.config, trace)).await
+        Box::pin(connect(origin, &self.pool, &self.config, trace)).await
     }
 }
 

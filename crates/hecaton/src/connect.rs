@@ -3,29 +3,32 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use nix::errno::Errno;
 use tokio::net::TcpStream;
 
 use crate::attempt::Trace;
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::error::{Failure, Kind, Phase};
+use crate::pool::Pool;
 use crate::request::Origin;
 use crate::timer::within;
 
-/// Opens a connection to `origin`, noting in `trace` how far it got.
+/// Opens a connection to `origin`, noting in `trace` how far it got. The pool numbers it.
 pub(crate) async fn connect(
     origin: &Origin,
-    id: u64,
+    pool: &Pool,
     config: &Config,
     trace: &mut Trace,
 ) -> Result<Connection, Failure> {
+    let id = pool.next_id();
     trace.attempt().phase = Phase::Resolve;
     let addresses = within(config, Phase::Resolve, resolve(origin)).await?;
     trace.attempt().resolve = trace.lap();
 
     trace.attempt().phase = Phase::Connect;
     let opening = async {
-        first_that_answers(&addresses)
+        first_that_answers(&addresses, pool)
             .await
             .map_err(|error| refused(origin, &error))
     };
@@ -60,15 +63,31 @@ async fn resolve(origin: &Origin) -> Result<Vec<SocketAddr>, Failure> {
 }
 
 /// Tries the addresses in the resolver's order; the last error counts when none answers.
-async fn first_that_answers(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+async fn first_that_answers(addresses: &[SocketAddr], pool: &Pool) -> io::Result<TcpStream> {
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in addresses {
-        match TcpStream::connect(address).await {
+        match open(address, pool).await {
             Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }
     }
     Err(last)
+}
+
+/// One connection. When descriptors have run out, those of idle connections are given up for it.
+async fn open(address: &SocketAddr, pool: &Pool) -> io::Result<TcpStream> {
+    match TcpStream::connect(address).await {
+        Err(error) if out_of_descriptors(&error) && pool.idle() > 0 => {
+            pool.clear();
+            TcpStream::connect(address).await
+        }
+        result => result,
+    }
+}
+
+fn out_of_descriptors(error: &io::Error) -> bool {
+    let number = error.raw_os_error().map(Errno::from_raw);
+    matches!(number, Some(Errno::EMFILE | Errno::ENFILE))
 }
 
 fn refused(origin: &Origin, error: &io::Error) -> Failure {

@@ -17,7 +17,7 @@ use crate::h1::{BodyError, BodyReader, Head, HeadReader, encode};
 use crate::request::Request;
 use crate::timer::PhaseTimer;
 
-/// How many pieces of one body are read before others have their turn; a piece is what one read
+/// How many pieces of one answer are read before others have their turn; a piece is what one read
 /// brings, at most 64 KiB.
 const PIECES_PER_TURN: u32 = 8;
 
@@ -70,15 +70,15 @@ pub(crate) async fn exchange(
     })
     .await?;
     let sent_whole = writer.is_done(request);
-    connection.output = writer.output;
     trace.attempt().phase = Phase::Read;
-    let body = body(connection, &head, config, timer)
+    let body = body(connection, &head, config, timer, &mut writer, request)
         .await
         .map_err(Broken::Failed)?;
+    connection.output = writer.output;
     trace.attempt().read = trace.lap();
-    // An answer that came before the whole request was out leaves the rest of it unsent, and bytes
-    // behind the answer belong to nothing: neither connection can be used again.
-    let reusable = head.keep_alive && sent_whole && connection.input.is_empty();
+    // An answer that came before the whole request was out may leave the rest of it unsent, and
+    // bytes behind the answer belong to nothing: neither connection is used again.
+    let reusable = head.keep_alive && !request.closes && sent_whole && connection.input.is_empty();
     Ok(Answer {
         status: head.status,
         fields: head.fields,
@@ -141,6 +141,7 @@ impl Writer {
             Err(_) if !trace.attempt().sent => return Poll::Ready(Err(Broken::Unsent)),
             result => result.err(),
         };
+        let mut pieces = 0;
         loop {
             match self.reader.take(&request.method, &mut connection.input) {
                 Err(detail) => {
@@ -157,7 +158,12 @@ impl Writer {
             }
             match connection.poll_fill(cx) {
                 Poll::Ready(Ok(0)) => return failed(trace, ended(write_error)),
-                Poll::Ready(Ok(_)) => {}
+                // Interim answers without end must not keep deadlines and others from their turn.
+                Poll::Ready(Ok(_)) if pieces == PIECES_PER_TURN => {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Poll::Ready(Ok(_)) => pieces += 1,
                 Poll::Ready(Err(error)) => return failed(trace, ended(Some(error))),
                 // Nothing came, and nothing will if the request can not be finished.
                 Poll::Pending => match write_error {
@@ -191,18 +197,35 @@ impl Writer {
         }
         Ok(())
     }
+
+    /// Writes on when the head of the answer is there already. Errors do not matter any more: the
+    /// answer decides.
+    fn poll_rest(&mut self, cx: &mut Context<'_>, connection: &mut Connection, request: &Request) {
+        while !self.is_done(request) {
+            match connection.poll_write(cx, self.remaining(request)) {
+                Poll::Ready(Ok(count)) if count > 0 => self.written += count,
+                _ => return,
+            }
+        }
+    }
 }
 
-/// Reads the body to its end.
+/// Reads the body to its end, and writes what is left of the request meanwhile: a server that
+/// answers while it reads (an echo, a filter) would wait for it for ever.
 async fn body(
     connection: &mut Connection,
     head: &Head,
     config: &Config,
     mut timer: PhaseTimer<'_>,
+    writer: &mut Writer,
+    request: &Request,
 ) -> Result<Bytes, Failure> {
     let max_body = config.max_body;
     let failed = |error| failure(error, max_body);
     let mut reader = BodyReader::new(head.framing, max_body).map_err(failed)?;
+    // A server that reports an error and hangs up does not want the rest (RFC 9112 §9.5); sending it
+    // could only bring a reset that swallows the answer.
+    let unwanted = head.status >= 400 && !head.keep_alive;
     let mut pieces = 0_u32;
     while !reader.take(&mut connection.input).map_err(failed)? {
         pieces = pieces.wrapping_add(1);
@@ -210,9 +233,14 @@ async fn body(
             give_way().await;
         }
         timer.restart(Phase::Read);
-        let filled = poll_fn(|cx| match connection.poll_fill(cx) {
-            Poll::Pending => timer.poll(cx).map(Err),
-            ready => ready.map(Ok),
+        let filled = poll_fn(|cx| {
+            if !unwanted {
+                writer.poll_rest(cx, connection, request);
+            }
+            match connection.poll_fill(cx) {
+                Poll::Pending => timer.poll(cx).map(Err),
+                ready => ready.map(Ok),
+            }
         });
         match filled.await? {
             Ok(0) => {

@@ -46,18 +46,11 @@ impl Pool {
         idle_timeout: Duration,
     ) -> Option<Connection> {
         let mut idle = self.lock();
-        let connections = idle.connections.get_mut(origin)?;
-        while let Some(connection) = connections.pop() {
-            let age = now.duration_since(connection.idle_since);
-            if age < TRUSTED || (age < idle_timeout && !connection.is_readable()) {
-                if connections.is_empty() {
-                    idle.connections.remove(origin);
-                }
-                return Some(connection);
-            }
+        let found = idle.take(origin, now, idle_timeout);
+        if found.is_none() {
+            idle.sweep(now, idle_timeout);
         }
-        idle.connections.remove(origin);
-        None
+        found
     }
 
     /// Puts a connection back, and now and then drops all that have been idle for too long.
@@ -105,6 +98,27 @@ impl Pool {
 }
 
 impl Idle {
+    fn take(
+        &mut self,
+        origin: &Arc<Origin>,
+        now: Instant,
+        idle_timeout: Duration,
+    ) -> Option<Connection> {
+        let connections = self.connections.get_mut(origin)?;
+        let mut found = None;
+        while let Some(connection) = connections.pop() {
+            let age = now.duration_since(connection.idle_since);
+            if age < TRUSTED || (age < idle_timeout && !connection.is_readable()) {
+                found = Some(connection);
+                break;
+            }
+        }
+        if connections.is_empty() {
+            self.connections.remove(origin);
+        }
+        found
+    }
+
     fn count(&self) -> usize {
         self.connections.values().map(Vec::len).sum()
     }

@@ -11,18 +11,17 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::coop::unconstrained;
 
 /// A reactor for threads to wait on; share it by reference, any number of threads may wait at once.
-pub struct Reactor(Runtime);
+pub struct Reactor(Option<Runtime>); // None while it is dropped.
 
 impl Reactor {
     /// A new reactor. Starts no thread. Fails when the process is out of descriptors (it needs
     /// three).
     pub fn new() -> io::Result<Reactor> {
-        Ok(Reactor(
-            Builder::new_current_thread()
-                .enable_io()
-                .enable_time()
-                .build()?,
-        ))
+        Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()
+            .map(|runtime| Reactor(Some(runtime)))
     }
 
     /// Waits on the calling thread until `future` is ready. Must not be called from within a future.
@@ -32,6 +31,35 @@ impl Reactor {
     /// hence `unconstrained`. What might run on for too long (a body that is always ready) yields by
     /// itself.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.0.block_on(unconstrained(future))
+        let runtime = self.0.as_ref().expect("it is not being dropped");
+        runtime.block_on(unconstrained(future))
+    }
+}
+
+impl Drop for Reactor {
+    /// Leaves the system's resolver behind: a lookup that was given up can not be stopped, and waiting
+    /// for it here would hold up the end of the program, or all of Ruby while it collects garbage.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn a_lookup_that_goes_on_does_not_hold_up_the_end() {
+        let reactor = Reactor::new().unwrap();
+        // The resolver runs in just such a task.
+        let lookup = || std::thread::sleep(Duration::from_secs(3));
+        reactor.block_on(async { drop(tokio::task::spawn_blocking(lookup)) });
+        let begun = Instant::now();
+        drop(reactor);
+        assert!(begun.elapsed() < Duration::from_secs(2));
     }
 }

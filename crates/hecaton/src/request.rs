@@ -7,7 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Method;
 use http::header::{
-    ACCEPT, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING, USER_AGENT,
+    ACCEPT, CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
+    USER_AGENT,
 };
 use http::uri::{Authority, PathAndQuery, Scheme, Uri};
 
@@ -34,6 +35,8 @@ pub struct Request {
     pub(crate) fields: Vec<u8>,
     pub(crate) has_user_agent: bool,
     pub(crate) has_accept: bool,
+    /// Whether its headers say that it is the last one on its connection.
+    pub(crate) closes: bool,
     pub(crate) body: Bytes,
     pub(crate) timeout: Option<Duration>,
 }
@@ -56,6 +59,7 @@ impl Request {
             fields: Vec::new(),
             has_user_agent: false,
             has_accept: false,
+            closes: false,
             body: Bytes::new(),
             timeout: None,
         })
@@ -81,6 +85,7 @@ impl Request {
             }
             USER_AGENT => self.has_user_agent = true,
             ACCEPT => self.has_accept = true,
+            CONNECTION => self.closes |= says_close(value),
             _ => {}
         }
         for part in [key.as_str().as_bytes(), b": ", value, b"\r\n"] {
@@ -112,7 +117,19 @@ pub(crate) fn display_url(origin: &Origin, target: &PathAndQuery) -> String {
     format!("http://{}{}", authority(origin), target.path())
 }
 
+/// Whether `close` is among the options of a `Connection` header.
+fn says_close(value: &[u8]) -> bool {
+    value
+        .split(|byte| *byte == b',')
+        .any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
+}
+
 fn parse_method(method: &str) -> Result<Method, InvalidRequest> {
+    if method == "CONNECT" {
+        // What follows its answer is a tunnel: no body, and no connection for the next request.
+        let why = "method \"CONNECT\" opens a tunnel, which is not supported";
+        return Err(InvalidRequest(why.into()));
+    }
     Method::from_bytes(method.as_bytes()).map_err(|_| {
         InvalidRequest(format!(
             "method {method:?} is not valid: use a word such as GET or POST"
@@ -296,6 +313,12 @@ mod tests {
         assert!(request().header("content-length", b"5").is_err());
         assert!(Request::new("GE T", "http://host/").is_err());
         assert!(Request::new("", "http://host/").is_err());
+    }
+
+    #[test]
+    fn a_tunnel_is_refused() {
+        let error = Request::new("CONNECT", "http://host/").unwrap_err();
+        assert!(error.to_string().contains("tunnel"), "{error}");
     }
 
     proptest::proptest! {

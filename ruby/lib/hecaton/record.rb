@@ -23,8 +23,9 @@ module Hecaton
     # Headers.
     def headers(record)
       start = HEAD_SIZE + record.unpack(HEAD).last * ATTEMPT_SIZE
-      lines = record.byteslice(start..).force_encoding(Encoding::UTF_8).split("\r\n")
-      Headers.new(lines.map { |line| line.split(": ", 2) })
+      # Split as bytes: a value need not be valid UTF-8, and Ruby splits no string that is not.
+      fields = record.byteslice(start..).split("\r\n").map { |line| line.split(": ", 2) }
+      Headers.new(fields.each { |field| field.each { |text| text.force_encoding(Encoding::UTF_8) } })
     end
 
     def attempt(record, offset)

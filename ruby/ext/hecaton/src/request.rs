@@ -18,14 +18,13 @@ pub fn build(
     let invalid = |error: hecaton::InvalidRequest| invalid(ruby, error.to_string());
     let mut request = Request::new(&text(ruby, method)?, &text(ruby, url)?).map_err(invalid)?;
     if let Some(headers) = headers {
-        let flat = headers
-            .into_iter()
-            .map(RString::try_convert)
-            .collect::<Result<Vec<_>, _>>()?;
-        for pair in flat.chunks_exact(2) {
-            request = request
-                .header(&text(ruby, pair[0])?, &pair[1].to_bytes())
-                .map_err(invalid)?;
+        let mut flat = headers.into_iter();
+        // Copied one by one: what `to_str` makes is known to nobody else, and Ruby's garbage
+        // collector looks for it on the stack, not in a Vec.
+        while let (Some(name), Some(value)) = (flat.next(), flat.next()) {
+            let name = text(ruby, RString::try_convert(name)?)?;
+            let value = RString::try_convert(value)?.to_bytes();
+            request = request.header(&name, &value).map_err(invalid)?;
         }
     }
     if let Some(body) = body {
