@@ -119,6 +119,34 @@ fn bytes_behind_an_answer_are_never_taken_for_the_next_one() {
 }
 
 #[test]
+fn bytes_that_come_shortly_after_an_answer_are_noticed_too() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let (go_on, told) = std::sync::mpsc::channel();
+    let (give, given) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let answer = |body| format!("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n{body}");
+            skip_head(&mut stream);
+            stream.write_all(answer("mine").as_bytes()).unwrap();
+            told.recv().unwrap();
+            stream.write_all(answer("evil").as_bytes()).unwrap();
+            give.send(stream).unwrap();
+        }
+    });
+    let world = World::new();
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        let response = world.send(Request::get(&url).unwrap()).unwrap();
+        assert_eq!(response.body(), "mine");
+        go_on.send(()).unwrap();
+        open.push(given.recv().unwrap());
+        thread::sleep(Duration::from_micros(100));
+    }
+}
+
+#[test]
 fn interim_answers_are_skipped_and_lengths_that_disagree_are_errors() {
     let world = World::new();
     let url =

@@ -13,8 +13,9 @@ use crate::connection::Connection;
 use crate::request::Origin;
 
 /// How long a connection may have been idle and still be trusted without asking the kernel. A busy
-/// batch takes a connection back within microseconds, and then one system call a request counts.
-const TRUSTED: Duration = Duration::from_millis(1);
+/// batch takes a connection back within microseconds, and then one system call a request counts. Not
+/// longer: the end of the connection, or bytes behind the last answer, may have come right after it.
+const TRUSTED: Duration = Duration::from_micros(50);
 
 /// How often at most all origins are searched for connections that have been idle for too long.
 const SWEEP: Duration = Duration::from_secs(1);

@@ -180,8 +180,13 @@ impl BodyReader {
 
 /// Length of the first line of `input` without its end, none if the end has not come.
 fn line(input: &[u8], most: usize) -> Result<Option<usize>, BodyError> {
-    match input.windows(2).position(|pair| pair == b"\r\n") {
-        Some(length) if length <= most => Ok(Some(length)),
+    let end = input.iter().position(|byte| *byte == b'\n');
+    match end.map(|end| input[..end].strip_suffix(b"\r")) {
+        Some(Some(line)) if line.len() <= most => Ok(Some(line.len())),
+        // Said at once: the server may think that this was the end, and wait for the next request.
+        Some(None) => Err(BodyError::Malformed(
+            "a line around a chunk does not end as it should",
+        )),
         // One byte more may be the first half of the line's end.
         None if input.len() <= most + 1 => Ok(None),
         _ => Err(BodyError::Malformed("a line around a chunk is too long")),
@@ -191,7 +196,7 @@ fn line(input: &[u8], most: usize) -> Result<Option<usize>, BodyError> {
 /// Hexadecimal digits, then perhaps extensions, which nobody uses and everybody may ignore.
 fn parse_size(line: &[u8]) -> Result<u64, BodyError> {
     // Other readers may end the line here, and would see other chunks than this one does.
-    if line.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
+    if line.contains(&b'\r') {
         return Err(BodyError::Malformed("a line break in the size of a chunk"));
     }
     let digits = line.split(|byte| *byte == b';').next().unwrap_or_default();
@@ -277,6 +282,9 @@ mod tests {
             "5 5\r\n",
             "5\n\r\nhello\r\n0\r\n\r\n",
             "5\r\r\nhello\r\n0\r\n\r\n",
+            "5\nhello\n0\n\n",
+            "0\r\nT: 1\n",
+            "\n",
             "5;a\nb\r\nhello\r\n0\r\n\r\n",
             "1\r\nhello",
             "11111111111111111\r\n",
