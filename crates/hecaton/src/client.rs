@@ -77,6 +77,8 @@ impl Client {
     /// connection.
     pub fn send(&self, request: Request) -> impl Future<Output = Outcome> + Send + use<> {
         let shared = self.0.clone();
+        // Boxed to keep the future under a kibibyte, where malloc is quick.
+        let request = Box::new(request);
         async move {
             let begun = Instant::now();
             let limit = request.timeout.unwrap_or(shared.config.timeout);

@@ -71,7 +71,7 @@ pub(crate) async fn exchange(
     .await?;
     let sent_whole = writer.is_done(request);
     trace.attempt().phase = Phase::Read;
-    let body = body(connection, &head, config, timer, &mut writer, request)
+    let body = body(connection, &head, config, &mut timer, &mut writer, request)
         .await
         .map_err(Broken::Failed)?;
     connection.output = writer.output;
@@ -216,7 +216,7 @@ async fn body(
     connection: &mut Connection,
     head: &Head,
     config: &Config,
-    mut timer: PhaseTimer<'_>,
+    timer: &mut PhaseTimer<'_>,
     writer: &mut Writer,
     request: &Request,
 ) -> Result<Bytes, Failure> {
