@@ -15,7 +15,7 @@ Gem::Specification.new do |spec|
   spec.required_rubygems_version = ">= 3.3.11"
   spec.requirements = ["Rust >= 1.85", "libclang"]
   spec.files = Dir.chdir(__dir__) do
-    Dir["lib/**/*.rb", "ext/**/*.{rs,toml}", "crates/**/*.{rs,toml}",
+    Dir["lib/**/*.rb", "sig/**/*.rbs", "ext/**/*.{rs,toml}", "crates/**/*.{rs,toml}",
         "Cargo.{toml,lock}", "rustfmt.toml", "README.md", "LICENSE-*"]
   end
   spec.extensions = ["ext/hecaton/Cargo.toml"]

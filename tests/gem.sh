@@ -6,6 +6,7 @@ home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
 rake --rakefile "$root/ruby/Rakefile" package
 gem install --local --no-document --install-dir "$home" "$root"/target/hecaton-*.gem
+diff --recursive "$root/ruby/sig" "$home"/gems/hecaton-*/sig
 cat >"$home/use.rb" <<'RUBY'
 require "hecaton"
 origin = IO.popen([ENV.fetch("HECATON_BINARY"), "serve"])

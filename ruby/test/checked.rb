@@ -1,0 +1,34 @@
+# Read by `rake sig` before the tests: sees to it that every call that sig/ tells of is checked.
+require "test_helper"
+require "signatures"
+
+# A call refused with an ArgumentError has had its check: the tests that make one mean to pass a wrong type.
+module RefusedCalls
+  def call(receiver, trace)
+    call = trace.method_call
+    super unless call.exception? && call.exception.is_a?(ArgumentError)
+  end
+end
+RBS::Test::Tester::MethodCallTester.prepend(RefusedCalls)
+
+# The checker looks at a class when it meets the end of its body, and these have no body in Ruby.
+class Hecaton::Attempt; end
+class Hecaton::Timings; end
+class Hecaton::Native::Client; end
+class Hecaton::Native::Batch; end
+
+class CheckedTest < Minitest::Test
+  def test_nothing_is_left_out
+    unchecked = Signatures.modules.product(%i[instance singleton]).flat_map do |owner, kind|
+      names = Signatures.written(kind, owner).keys
+      names.reject { |name| Signatures.checked?(kind, owner, name) }.map { |name| "#{owner} #{name}" }
+    end
+    assert_empty unchecked
+  end
+
+  def test_a_wrong_type_is_noticed
+    assert_raises(RBS::Test::Tester::TypeError) { Hecaton::Headers.new.get_all(1) }
+    assert_raises(RBS::Test::Tester::TypeError) { Hecaton::Attempt.new(phase: :none) }
+    assert_raises(RBS::Test::Tester::TypeError) { Hecaton::Response.new(status: nil).status }
+  end
+end

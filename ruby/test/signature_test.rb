@@ -1,0 +1,66 @@
+# The signatures in sig/ name what lib/ has: no more, no less, and with the same parameters.
+require "test_helper"
+require "rbs/cli"
+require "signatures"
+
+class SignatureTest < Minitest::Test
+  def test_they_are_valid
+    said = StringIO.new
+    RBS::CLI.new(stdout: said, stderr: said).run(["-I", Signatures::FOLDER, "validate"])
+    assert_includes said.string, "`::Hecaton::Client`"
+  end
+
+  def test_a_file_for_each_file
+    written, real = { Signatures::FOLDER => "rbs", File.expand_path("../lib", __dir__) => "rb" }.map do |folder, suffix|
+      Dir["#{folder}/**/*.#{suffix}"].map { |path| path.delete_prefix(folder).delete_suffix(".#{suffix}") }.sort
+    end
+    assert_equal real, written
+  end
+
+  def test_the_same_classes_and_modules
+    assert_equal Signatures.modules.map(&:name).sort, names(Signatures.environment.class_decls)
+  end
+
+  def test_the_same_constants
+    real = Signatures.modules.flat_map do |owner|
+      owner.constants(false).reject { |name| owner.const_get(name).is_a?(Module) }.map { |name| "#{owner}::#{name}" }
+    end
+    assert_equal real.sort, names(Signatures.environment.constant_decls)
+  end
+
+  def test_the_same_public_methods
+    each_side do |kind, owner|
+      written = Signatures.written(kind, owner).keys - [:initialize]
+      assert_equal Signatures.real(kind, owner).sort, written.sort, "#{kind} methods of #{owner}"
+    end
+  end
+
+  def test_the_same_parameters
+    each_side do |kind, owner|
+      Signatures.written(kind, owner).each do |name, method|
+        real = (kind == :instance ? owner.instance_method(name) : owner.method(name)).parameters
+        next if real == [[:rest]] # Written in C and free to take anything: the initialize of a Struct.
+
+        method.method_types.each { |type| assert_equal shape_of(real), shape(type.type), "#{kind} #{owner} #{name}" }
+      end
+    end
+  end
+
+  private
+
+  def each_side(&block) = Signatures.modules.product(%i[instance singleton]) { |owner, kind| block.call(kind, owner) }
+
+  def names(declarations) = declarations.keys.map { |name| name.to_s.delete_prefix("::") }.grep(/\AHecaton\b/).sort
+
+  # How many positional parameters, which keywords; of both the required ones and the optional ones.
+  def shape(type)
+    [type.required_positionals.size, type.optional_positionals.size,
+     type.required_keywords.keys.sort, type.optional_keywords.keys.sort]
+  end
+
+  def shape_of(parameters)
+    named = ->(kind) { parameters.filter_map { |given, name| name if given == kind } }
+    [parameters.count { |kind, _| kind == :req }, parameters.count { |kind, _| kind == :opt },
+     named[:keyreq].sort, named[:key].sort]
+  end
+end

@@ -1,0 +1,49 @@
+# What sig/ says of the gem, and what the gem has, in forms that can be compared.
+require "rbs"
+require "hecaton"
+
+# Of a class or module: what it has by itself. What it inherits or includes is told where it comes from.
+module Signatures
+  FOLDER = File.expand_path("../sig", __dir__)
+  # What Struct.new gives to every class it makes, and what is written of Struct itself.
+  STRUCTS_OWN = Struct.new(:any, keyword_init: true).singleton_methods(false)
+
+  module_function
+
+  # Every class and module of the gem.
+  def modules(from = Hecaton)
+    inner = from.constants(false).map { |name| from.const_get(name) }.grep(Module)
+    [from, *inner.flat_map { |found| modules(found) }]
+  end
+
+  # {name => RBS's method}; kind is :instance or :singleton.
+  def written(kind, owner)
+    type = RBS::Factory.new.type_name("::#{owner.name}")
+    own = builder.public_send("build_#{kind}", type).methods.select { |_, method| method.implemented_in == type }
+    # RBS derives a `new` from each `initialize`.
+    own.reject { |name, method| name == :new && method.defs.first.member.name == :initialize }
+  end
+
+  # Names of the methods that others may call.
+  def real(kind, owner)
+    return owner.public_instance_methods(false) if kind == :instance
+
+    owner.singleton_methods(false) - (owner < Struct ? STRUCTS_OWN : [])
+  end
+
+  # Whether calls of the method pass the run-time checker.
+  def checked?(kind, owner, name)
+    method = kind == :instance ? owner.instance_method(name) : owner.method(name)
+    method.source_location.to_a.first.to_s.end_with?("rbs/test/hook.rb")
+  end
+
+  def environment
+    @environment ||= begin
+      loader = RBS::EnvironmentLoader.new
+      loader.add(path: Pathname(FOLDER))
+      RBS::Environment.from_loader(loader).resolve_type_names
+    end
+  end
+
+  def builder = @builder ||= RBS::DefinitionBuilder.new(env: environment)
+end
