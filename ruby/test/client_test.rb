@@ -159,8 +159,15 @@ class ClientTest < OriginTest
 
   def test_timings_add_up
     timings = client.get(url("/delay/50")).timings
-    assert_operator timings.first_byte, :>=, 0.05
-    assert_operator timings.total, :>=, timings.connect + timings.first_byte
+    assert_operator timings.send_time + timings.first_byte, :>=, 0.05
+    assert_operator timings.total, :>=, timings.connect + timings.send_time + timings.first_byte + timings.read
+  end
+
+  def test_headers_of_a_response_can_be_sent_on
+    first = client.get(url("/bytes/1"))
+    seen = echo(client.get(url("/echo"), headers: first.headers.reject { |name, _| name == "content-length" }))
+    assert_includes seen["headers"], ["date", first.headers["date"]]
+    assert_equal 200, client.get(url("/r/1"), headers: Hecaton::Headers.new).status
   end
 
   def test_encoding_follows_the_charset

@@ -34,5 +34,6 @@ class RetryTest < OriginTest
     assert_match(/tries is unknown: there are max/, error_of(ArgumentError) { client(retry: { tries: 3 }) }.message)
     assert_match(/on "boredom" is unknown/, error_of(ArgumentError) { client(retry: { on: [:boredom] }) }.message)
     assert_raises(ArgumentError) { client(retry: { interval: -1 }) }
+    assert_match(/retry: 3 is not a Hash/, error_of(ArgumentError) { client(retry: 3) }.message)
   end
 end

@@ -66,7 +66,7 @@ module Hecaton
 
     def finish(tag, status, record, body)
       request = @requests[tag]
-      request.settle(status ? Response.from_engine(status, record, body) : Error.from_engine(record, body))
+      request.settle(outcome(status, record, body))
       @requests[tag] = nil
       @free << tag
       request.call_back

@@ -53,7 +53,7 @@ module Hecaton
     #
     # method:: "GET" and the like, as on the wire.
     # url:: an absolute http URL, percent-encoded; a fragment is dropped.
-    # headers:: Hash; a value may be an Array, for a repeated field.
+    # headers:: Hash, Array of pairs, or Headers; a value may be an Array, for a repeated field.
     # body:: String.
     # timeout:: seconds for this request instead of the client's.
     #
@@ -97,6 +97,8 @@ module Hecaton
         return if value.nil? || value == false
         return {} if value == true
 
+        raise ArgumentError, "retry: #{value.inspect} is not a Hash of settings, true, false or nil" unless value.is_a?(Hash)
+
         unknown = value.keys - RETRY_OPTIONS
         raise ArgumentError, "retry: #{unknown.join(", ")} is unknown: there are #{RETRY_OPTIONS.join(", ")}" if unknown.any?
 
@@ -108,9 +110,8 @@ module Hecaton
 
       # Headers as the engine takes them: [name, value, name, value].
       def flat(headers)
-        return if headers.nil? || headers.empty?
-
-        headers.flat_map { |name, values| Array(values).flat_map { |value| [name.to_s, value.to_s] } }
+        flat = headers&.flat_map { |name, values| Array(values).flat_map { |value| [name.to_s, value.to_s] } }
+        flat unless flat.nil? || flat.empty?
       end
 
       # A time in seconds as a Float, nil for nil.
