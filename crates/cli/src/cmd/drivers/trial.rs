@@ -201,23 +201,9 @@ fn verifies_json(trial: &Trial<'_>) -> Result<()> {
         return Ok(());
     }
     let origin = origin()?;
-    origin.open_round(RoundSpec {
-        first: FIRST,
-        count: 20,
-        body_bytes: 133,
-        delay: Delay::None,
-        gate: None,
-    });
+    origin.open_round(page(20));
     let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Json);
-    let claim = trial.round(
-        &mut driver,
-        &prepare,
-        Go {
-            first: FIRST,
-            count: 20,
-            lat_every: 1,
-        },
-    )?;
+    let claim = trial.round(&mut driver, &prepare, go(20))?;
     let page = origin.close_round();
     ensure!(
         claim.done == 20,
@@ -245,34 +231,14 @@ fn is_idle(trial: &Trial<'_>) -> Result<()> {
     let origin = origin()?;
     let mut driver = trial.start()?;
     let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Tail);
-    origin.open_round(RoundSpec {
-        first: FIRST,
-        count: 0,
-        body_bytes: 133,
-        delay: Delay::None,
-        gate: None,
-    });
+    origin.open_round(page(0));
     driver.prepare(&prepare)?;
     ensure!(
         origin.close_round().requests == 0,
         "it sent requests when asked to prepare"
     );
-    trial.round(
-        &mut driver,
-        &prepare,
-        Go {
-            first: FIRST,
-            count: 20,
-            lat_every: 1,
-        },
-    )?;
-    origin.open_round(RoundSpec {
-        first: FIRST,
-        count: 0,
-        body_bytes: 133,
-        delay: Delay::None,
-        gate: None,
-    });
+    trial.round(&mut driver, &prepare, go(20))?;
+    origin.open_round(page(0));
     let before = driver.account();
     std::thread::sleep(IDLE);
     let (user, system) = driver.account().since(&before);
@@ -298,15 +264,7 @@ fn counts_statuses(trial: &Trial<'_>) -> Result<()> {
         false,
         Verify::None,
     );
-    let claim = trial.round(
-        &mut trial.start()?,
-        &prepare,
-        Go {
-            first: FIRST,
-            count: 5,
-            lat_every: 1,
-        },
-    )?;
+    let claim = trial.round(&mut trial.start()?, &prepare, go(5))?;
     all_failed(&claim, 5)
 }
 
@@ -319,15 +277,7 @@ fn counts_refusals(trial: &Trial<'_>) -> Result<()> {
     );
     drop(listener);
     let mut driver = trial.start()?;
-    match trial.round(
-        &mut driver,
-        &prepare,
-        Go {
-            first: FIRST,
-            count: 5,
-            lat_every: 1,
-        },
-    ) {
+    match trial.round(&mut driver, &prepare, go(5)) {
         Ok(claim) => all_failed(&claim, 5),
         // A driver that opens its connections early says so when asked to prepare.
         Err(error) => match error.downcast_ref::<DriverError>() {
@@ -337,6 +287,26 @@ fn counts_refusals(trial: &Trial<'_>) -> Result<()> {
             }) if kind == "failed" => Ok(()),
             _ => Err(error),
         },
+    }
+}
+
+/// The first ids, every request timed.
+fn go(count: u64) -> Go {
+    Go {
+        first: FIRST,
+        count,
+        lat_every: 1,
+    }
+}
+
+/// A page of the ledger for the first ids, or for none.
+fn page(count: u64) -> RoundSpec {
+    RoundSpec {
+        first: FIRST,
+        count,
+        body_bytes: 133,
+        delay: Delay::None,
+        gate: None,
     }
 }
 
