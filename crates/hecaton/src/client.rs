@@ -18,7 +18,7 @@ use crate::response::Response;
 use crate::timer::within;
 use crate::turns::{Turn, Turns};
 
-/// Stands for deadlines that the clock can not express, some centuries from now.
+/// Stands for deadlines that the clock can not express: thirty years from now.
 const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
 /// How every request ends: in exactly one of these.

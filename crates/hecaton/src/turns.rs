@@ -18,7 +18,6 @@ pub(crate) struct Turns {
     per_origin: Option<usize>,
     origins: Mutex<HashMap<Arc<Origin>, Weak<Semaphore>>>,
     all: Option<Arc<Semaphore>>,
-    most: usize,
 }
 
 /// The right to use one connection, for as long as it is kept.
@@ -30,17 +29,13 @@ pub(crate) struct Turn {
 
 impl Turns {
     pub fn new(config: &Config) -> Turns {
-        let most = config.max_connections.unwrap_or(Semaphore::MAX_PERMITS);
-        let most = most.clamp(1, Semaphore::MAX_PERMITS);
+        let possible = |most: usize| most.clamp(1, Semaphore::MAX_PERMITS);
         Turns {
-            per_origin: config
-                .per_origin
-                .map(|most| most.clamp(1, Semaphore::MAX_PERMITS)),
+            per_origin: config.per_origin.map(possible),
             origins: Mutex::default(),
             all: config
                 .max_connections
-                .map(|_| Arc::new(Semaphore::new(most))),
-            most,
+                .map(|most| Arc::new(Semaphore::new(possible(most)))),
         }
     }
 
@@ -64,9 +59,7 @@ impl Turns {
     /// How many connections may be idle while a new one is opened; none when there is no limit.
     pub fn room_for_idle(&self) -> Option<usize> {
         // The turns that are free, the one of the connection to be opened being taken already.
-        self.all
-            .as_ref()
-            .map(|all| all.available_permits().min(self.most))
+        self.all.as_ref().map(|all| all.available_permits())
     }
 
     fn origin(&self, origin: &Arc<Origin>, most: usize) -> Arc<Semaphore> {
