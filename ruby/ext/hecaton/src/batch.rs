@@ -71,11 +71,6 @@ impl Batch {
         Ok(values)
     }
 
-    fn size(ruby: &Ruby, this: &Batch) -> Result<usize, Error> {
-        let mut guard = this.lock(ruby)?;
-        Ok(local(ruby, &mut guard)?.batch.len())
-    }
-
     /// Gives everything up; returns the tags of what had not been started.
     fn clear(ruby: &Ruby, this: &Batch) -> Result<RArray, Error> {
         let mut guard = this.lock(ruby)?;
@@ -96,6 +91,5 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.undef_default_alloc_func();
     class.define_method("push", method!(Batch::push, 6))?;
     class.define_method("wait", method!(Batch::wait, 0))?;
-    class.define_method("size", method!(Batch::size, 0))?;
     class.define_method("clear", method!(Batch::clear, 0))
 }
