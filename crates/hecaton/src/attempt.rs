@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::error::Phase;
 
 /// One try of a request. Durations are `None` for phases that were not reached or not needed
-/// (a reused connection has no `resolve` and no `connect`).
+/// (a reused connection has no `resolve`, no `connect` and no `tls`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// Number of the connection, unique within the client; 0 when none was had.
@@ -20,6 +20,8 @@ pub struct Attempt {
     pub resolve: Option<Duration>,
     /// Opening the connection.
     pub connect: Option<Duration>,
+    /// The TLS handshake.
+    pub tls: Option<Duration>,
     /// Writing the request.
     pub send: Option<Duration>,
     /// From the request written to the head of the response read.
@@ -42,6 +44,7 @@ impl Attempt {
             queue: None,
             resolve: None,
             connect: None,
+            tls: None,
             send: None,
             first_byte: None,
             read: None,

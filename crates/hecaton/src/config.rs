@@ -18,6 +18,8 @@ pub struct Config {
     /// The longest time that turning a name into addresses may take. Default none: the total deadline
     /// alone. Here as below, zero leaves no time at all.
     pub resolve_timeout: Option<Duration>,
+    /// The longest time that a TLS handshake may take. Default none.
+    pub tls_timeout: Option<Duration>,
     /// The longest time that writing the request may take, its body included. Default none.
     pub send_timeout: Option<Duration>,
     /// The longest time from the last byte of the request to the head of the response. Default none.
@@ -58,6 +60,7 @@ impl Config {
             per_origin: None,
             max_connections: None,
             resolve_timeout: None,
+            tls_timeout: None,
             send_timeout: None,
             first_byte_timeout: None,
             read_timeout: None,

@@ -13,8 +13,10 @@ pub enum Phase {
     Queue,
     /// Turning the host's name into addresses.
     Resolve,
-    /// Opening a TCP connection.
+    /// Opening a connection.
     Connect,
+    /// The TLS handshake.
+    Tls,
     /// Writing the request.
     Send,
     /// Waiting for the head of the response.
@@ -27,22 +29,24 @@ pub enum Phase {
 
 impl Phase {
     /// Every phase, in order.
-    pub const ALL: [Phase; 7] = [
+    pub const ALL: [Phase; 8] = [
         Phase::Queue,
         Phase::Resolve,
         Phase::Connect,
+        Phase::Tls,
         Phase::Send,
         Phase::FirstByte,
         Phase::Read,
         Phase::Total,
     ];
 
-    /// The phase's name: `queue`, `resolve`, `connect`, `send`, `first_byte`, `read` or `total`.
+    /// The phase's name: `queue`, `resolve`, `connect`, `tls`, `send`, `first_byte`, `read` or `total`.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Queue => "queue",
             Phase::Resolve => "resolve",
             Phase::Connect => "connect",
+            Phase::Tls => "tls",
             Phase::Send => "send",
             Phase::FirstByte => "first_byte",
             Phase::Read => "read",
@@ -56,6 +60,7 @@ impl Phase {
             Phase::Queue => "waiting for a connection",
             Phase::Resolve => "resolving the name",
             Phase::Connect => "connecting",
+            Phase::Tls => "the TLS handshake",
             Phase::Send => "sending the request",
             Phase::FirstByte => "waiting for the response",
             Phase::Read => "reading the body",
@@ -73,6 +78,8 @@ pub enum Kind {
     Resolve,
     /// No connection could be opened.
     Connect,
+    /// The two sides could not agree on TLS: a certificate, a version, a pin.
+    Tls,
     /// The connection broke, or what came is not HTTP.
     Protocol,
     /// The body was cut short, or is larger than allowed.

@@ -71,6 +71,7 @@ fn limit(config: &Config, phase: Phase) -> Option<Duration> {
     match phase {
         Phase::Resolve => config.resolve_timeout,
         Phase::Connect => Some(config.connect_timeout),
+        Phase::Tls => config.tls_timeout,
         Phase::Send => config.send_timeout,
         Phase::FirstByte => config.first_byte_timeout,
         Phase::Read => config.read_timeout,

@@ -1,7 +1,7 @@
 # One try of a request on the wire, and the times of one request.
 module Hecaton
   # One try. Durations are Floats in seconds, nil for what was not reached or not needed (a reused
-  # connection has no resolve and no connect, and no queue means no limit to wait for).
+  # connection has no resolve, connect and tls, and no queue means no limit to wait for).
   #
   # - connection: number of the connection, unique within the client; nil when none was had
   # - reused: whether the connection had carried a request before
@@ -12,7 +12,7 @@ module Hecaton
   # - status: the status code when answered
   Attempt = Struct.new(
     :connection, :reused, :sent, :phase, :ending, :status,
-    :queue, :resolve, :connect, :send_time, :first_byte, :read,
+    :queue, :resolve, :connect, :tls, :send_time, :first_byte, :read,
     keyword_init: true
   ) do
     alias_method :reused?, :reused
@@ -22,6 +22,6 @@ module Hecaton
   # Where the time of a request went, in seconds as Floats: the phases of its last attempt (nil for
   # what was not needed), and total, from its start to its end, all attempts included.
   Timings = Struct.new(
-    :queue, :resolve, :connect, :send_time, :first_byte, :read, :total, keyword_init: true
+    :queue, :resolve, :connect, :tls, :send_time, :first_byte, :read, :total, keyword_init: true
   )
 end

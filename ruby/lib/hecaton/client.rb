@@ -10,8 +10,9 @@ module Hecaton
     # timeout:: the total deadline of a request, from its start to the last byte of the body,
     #   connecting included. Required: ArgumentError without it. Fractions count.
     # connect_timeout:: to open a connection. Default 3, which survives one lost SYN.
-    # resolve_timeout:: to turn a name into addresses. Default none, as for the next three: the total
+    # resolve_timeout:: to turn a name into addresses. Default none, as for the next four: the total
     #   alone. Each ends in a TimeoutError whose phase says which.
+    # tls_timeout:: for the TLS handshake.
     # send_timeout:: to write the request, its body included.
     # first_byte_timeout:: from the last byte of the request to the head of the response.
     # read_timeout:: between two pieces of the body.
@@ -23,22 +24,22 @@ module Hecaton
     #   a Hash of some of these. Each try is listed in attempts, and none goes past timeout.
     #   max: most tries after the first, default 2; methods: default the idempotent ones, GET HEAD OPTIONS
     #   TRACE PUT DELETE (a failure of which nothing was sent is retried whatever the method); on: which
-    #   errors, default all of :resolve, :connect, :timeout, :protocol, :body; statuses: which statuses, default
+    #   errors, default all of :resolve, :connect, :timeout, :protocol, :body (there is :tls too); statuses: which statuses, default
     #   none; interval: seconds before the first retry, default 0.1, a longer Retry-After goes first; backoff:
     #   what each further wait is multiplied with, default 2; jitter: the share of a wait left to chance, default 0.5.
     # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each answer.
     # max_body:: most bytes of a response's body; more is a BodyError. Default 64 MiB.
     # concurrency:: requests in flight in a batch. Default 200.
     # user_agent:: String. Default "hecaton/VERSION".
-    def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, send_timeout: nil, first_byte_timeout: nil,
-                   read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil, idle_timeout: nil,
-                   retry: nil, max_body: nil, concurrency: nil, user_agent: nil)
+    def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, tls_timeout: nil, send_timeout: nil,
+                   first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
+                   idle_timeout: nil, retry: nil, max_body: nil, concurrency: nil, user_agent: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
 
       times = {
         timeout: timeout, connect_timeout: connect_timeout, resolve_timeout: resolve_timeout,
-        send_timeout: send_timeout, first_byte_timeout: first_byte_timeout, read_timeout: read_timeout,
-        queue_timeout: queue_timeout, idle_timeout: idle_timeout
+        tls_timeout: tls_timeout, send_timeout: send_timeout, first_byte_timeout: first_byte_timeout,
+        read_timeout: read_timeout, queue_timeout: queue_timeout, idle_timeout: idle_timeout
       }
       @native = Native::Client.new(
         times.transform_values { |time| Client.seconds(time) }

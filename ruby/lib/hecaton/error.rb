@@ -5,7 +5,7 @@ module Hecaton
   class Error < StandardError
     include Outcome
 
-    # Symbol: :queue, :resolve, :connect, :send, :first_byte, :read, or :total for the total deadline.
+    # Symbol: :queue, :resolve, :connect, :tls, :send, :first_byte, :read, or :total for the total deadline.
     attr_reader :phase
     # String: the URL without query.
     attr_reader :url
@@ -49,6 +49,10 @@ module Hecaton
 
   # No connection could be opened.
   class ConnectError < Error; end
+
+  # The two sides could not agree on TLS; the message says why: a certificate that is expired or not
+  # trusted, a wrong host, a pin, a version, a client certificate that is missing.
+  class TLSError < Error; end
 
   # The connection broke, or what came is not HTTP.
   class ProtocolError < Error; end

@@ -4,8 +4,8 @@ module Hecaton
   module Record
     HEAD = "Q<Q<"
     HEAD_SIZE = 16
-    ATTEMPT = "Q<CCCxS<x2Q<6"
-    ATTEMPT_SIZE = 64
+    ATTEMPT = "Q<CCCxS<x2Q<7"
+    ATTEMPT_SIZE = 72
     ENDINGS = %i[unfinished status failed moved].freeze
     NONE = 2**64 - 1
     private_constant :HEAD, :HEAD_SIZE, :ATTEMPT, :ATTEMPT_SIZE, :ENDINGS, :NONE
@@ -30,11 +30,12 @@ module Hecaton
 
     def attempt(record, offset)
       connection, flags, phase, ending, status, *times = record.unpack("@#{offset}#{ATTEMPT}")
-      queue, resolve, connect, send_time, first_byte, read = times.map { |time| time / 1e9 unless time == NONE }
+      queue, resolve, connect, tls, send_time, first_byte, read = times.map { |time| time / 1e9 unless time == NONE }
       Attempt.new(
         connection: (connection unless connection.zero?), reused: flags & 1 == 1, sent: flags & 2 == 2,
         phase: Native::PHASES[phase], ending: ENDINGS[ending], status: (status unless status.zero?),
-        queue: queue, resolve: resolve, connect: connect, send_time: send_time, first_byte: first_byte, read: read
+        queue: queue, resolve: resolve, connect: connect, tls: tls,
+        send_time: send_time, first_byte: first_byte, read: read
       )
     end
     private_class_method :attempt

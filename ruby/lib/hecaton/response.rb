@@ -38,8 +38,8 @@ module Hecaton
     def timings
       last = attempts.last
       Timings.new(
-        queue: last&.queue, resolve: last&.resolve, connect: last&.connect, send_time: last&.send_time,
-        first_byte: last&.first_byte, read: last&.read, total: elapsed
+        queue: last&.queue, resolve: last&.resolve, connect: last&.connect, tls: last&.tls,
+        send_time: last&.send_time, first_byte: last&.first_byte, read: last&.read, total: elapsed
       )
     end
 

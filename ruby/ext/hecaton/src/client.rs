@@ -94,6 +94,7 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     for (name, limit) in [
         ("queue_timeout", &mut config.queue_timeout),
         ("resolve_timeout", &mut config.resolve_timeout),
+        ("tls_timeout", &mut config.tls_timeout),
         ("send_timeout", &mut config.send_timeout),
         ("first_byte_timeout", &mut config.first_byte_timeout),
         ("read_timeout", &mut config.read_timeout),
@@ -159,11 +160,12 @@ fn kind(ruby: &Ruby, name: &str) -> Result<Kind, Error> {
     match name {
         "resolve" => Ok(Kind::Resolve),
         "connect" => Ok(Kind::Connect),
+        "tls" => Ok(Kind::Tls),
         "timeout" => Ok(Kind::Timeout),
         "protocol" => Ok(Kind::Protocol),
         "body" => Ok(Kind::Body),
         _ => {
-            let names = "resolve, connect, timeout, protocol and body";
+            let names = "resolve, connect, tls, timeout, protocol and body";
             Err(request::invalid(
                 ruby,
                 format!("retry: on {name:?} is unknown: there are {names}"),

@@ -6,8 +6,8 @@
 //!
 //! - elapsed: u64, number of attempts: u64
 //! - per attempt: connection u64, flags u8 (1 reused, 2 sent), phase u8, ending u8 (0 unfinished,
-//!   1 status, 2 failed, 3 moved), 0 u8, status u16, 0 u16, then queue, resolve, connect, send, first
-//!   byte, read as u64
+//!   1 status, 2 failed, 3 moved), 0 u8, status u16, 0 u16, then queue, resolve, connect, tls, send,
+//!   first byte, read as u64
 //! - header fields as `name: value\r\n`
 
 use std::time::Duration;
@@ -46,6 +46,7 @@ fn facts(ruby: &Ruby, error: &Failure) -> RArray {
         Kind::Timeout => "TimeoutError",
         Kind::Resolve => "ResolveError",
         Kind::Connect => "ConnectError",
+        Kind::Tls => "TLSError",
         Kind::Protocol => "ProtocolError",
         Kind::Body => "BodyError",
         Kind::Cancelled => "CancelledError",
@@ -97,7 +98,7 @@ fn response_record(response: &Response) -> Vec<u8> {
 }
 
 fn times(elapsed: Duration, attempts: &[Attempt]) -> Vec<u8> {
-    let mut record = Vec::with_capacity(16 + attempts.len() * 64 + 160);
+    let mut record = Vec::with_capacity(16 + attempts.len() * 72 + 160);
     record.extend_from_slice(&nanoseconds(Some(elapsed)).to_le_bytes());
     record.extend_from_slice(&(attempts.len() as u64).to_le_bytes());
     for attempt in attempts {
@@ -122,12 +123,13 @@ fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
         queue,
         resolve,
         connect,
+        tls,
         send,
         first_byte,
         read,
         ..
     } = attempt;
-    for duration in [queue, resolve, connect, send, first_byte, read] {
+    for duration in [queue, resolve, connect, tls, send, first_byte, read] {
         record.extend_from_slice(&nanoseconds(*duration).to_le_bytes());
     }
 }
