@@ -50,7 +50,7 @@ module Hecaton
     # Yields itself to be filled, then runs until nothing is left. Called by Client#batch, once.
     def run
       yield self
-      until (ended = @native.wait).empty?
+      until (ended = Fibers.wait { @native.wait }).empty?
         index = 0
         while index < ended.size
           index += 4 # First, so that an interrupt after the callback does not see this one again.

@@ -50,7 +50,7 @@ module Hecaton
     end
 
     # Sends one request and returns its Response, whatever the status. Other Ruby threads run while
-    # it waits.
+    # it waits, and other fibers of the thread if there is a Fiber.scheduler.
     #
     # method:: "GET" and the like, as on the wire.
     # url:: an absolute http URL, percent-encoded; a fragment is dropped.
@@ -61,8 +61,8 @@ module Hecaton
     # Raises Error (TimeoutError, ConnectError, …) when there is no response, and ArgumentError,
     # before anything is sent, when the request can not be put on the wire as it stands.
     def request(method, url, headers: nil, body: nil, timeout: nil)
-      status, record, rest =
-        @native.perform(method.to_s, url.to_s, Client.flat(headers), body, Client.seconds(timeout))
+      arguments = [method.to_s, url.to_s, Client.flat(headers), body, Client.seconds(timeout)]
+      status, record, rest = Fibers.wait { @native.perform(*arguments) }
       raise Error.from_engine(record, rest) unless status
 
       Response.from_engine(status, record, rest)

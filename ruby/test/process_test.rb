@@ -1,0 +1,160 @@
+# Living in a process: fork before and after use, many threads, random kills, the garbage collector, the end.
+require "test_helper"
+
+class ProcessTest < OriginTest
+  # What a child prints; it must end well. Its own test run, which it inherits, is skipped.
+  def in_child
+    reader, writer = IO.pipe
+    pid = fork do
+      reader.close
+      writer.write(Marshal.dump(yield))
+      writer.close
+    ensure
+      exit!($!.nil? ? 0 : 1)
+    end
+    writer.close
+    answer = reader.read
+    Process.wait(pid)
+    assert_predicate $?, :success?
+    Marshal.load(answer)
+  end
+
+  def test_a_client_made_but_not_used_before_the_fork_works_on_both_sides
+    client = client()
+    assert_equal 200, in_child { client.get(url("/r/1")).status }
+    assert_equal 200, client.get(url("/r/1")).status
+  end
+
+  def test_a_used_client_works_on_both_sides_of_a_fork_and_shares_no_connection
+    client = client()
+    before = JSON.parse(client.get(url("/echo")).body)["connection"]
+    child = in_child { Array.new(3) { JSON.parse(client.get(url("/echo")).body)["connection"] } }
+    after = JSON.parse(client.get(url("/echo")).body)["connection"]
+    assert_equal before, after
+    assert_equal 1, child.uniq.size
+    refute_equal before, child.first
+  end
+
+  def test_a_fork_while_other_threads_wait_leaves_both_sides_working
+    client = client()
+    waiting = Array.new(4) { Thread.new { client.get(url("/delay/300")).status } }
+    sleep 0.1
+    assert_equal [200, 200], in_child { Array.new(2) { client.get(url("/r/1")).status } }
+    assert_equal [200] * 4, waiting.map(&:value)
+  end
+
+  def test_a_fork_in_a_callback_leaves_the_parents_batch_running
+    client = client()
+    answers = []
+    client.batch(concurrency: 4) do |batch|
+      20.times do |index|
+        batch.get(url("/r/#{index}")).on_complete do |outcome|
+          answers << outcome.response.status
+          answers << in_child { client.get(url("/r/1")).status } if index == 5
+        end
+      end
+    end
+    assert_equal [200] * 21, answers
+  end
+
+  def test_ten_thousand_threads_born_and_dead_leave_descriptors_flat
+    client = client(timeout: 20, per_origin: 8)
+    client.get(url("/r/1"))
+    before = descriptors
+    statuses = Hash.new(0)
+    500.times { Array.new(20) { Thread.new { client.get(url("/r/1")).status } }.each { |thread| statuses[thread.value] += 1 } }
+    assert_equal({ 200 => 10_000 }, statuses)
+    assert_operator descriptors, :<=, before + 7 # the other connections that the limit allows
+    client.close
+    assert_operator descriptors, :<, before
+  end
+
+  # A turn that was lost would stop all requests after the fourth.
+  def test_a_thousand_random_kills_leak_no_descriptor_no_turn_and_no_memory
+    client = client(timeout: 30, per_origin: 4)
+    random = Random.new(11)
+    descriptors_then = memory_then = nil
+    1000.times do |round|
+      threads = Array.new(3) { Thread.new { use(client, random) }.tap { |thread| thread.report_on_exception = false } }
+      sleep random.rand * 0.004
+      threads.each { |thread| random.rand < 0.5 ? thread.kill : thread.raise("enough") }
+      threads.each { |thread| thread.join rescue nil }
+      next unless round == 300
+
+      client.close
+      descriptors_then, memory_then = descriptors, memory
+    end
+    assert_equal [200] * 8, Array.new(8) { Thread.new { client.get(url("/r/1")).status } }.map(&:value)
+    client.close
+    assert_operator descriptors, :<=, descriptors_then
+    assert_operator memory - memory_then, :<, 8 << 20
+  end
+
+  def test_requests_survive_a_garbage_collection_at_every_allocation
+    client = client()
+    GC.stress = true
+    echo = client.post(url("/echo"), headers: { "x-a" => %w[1 2] }, body: "b" * 100)
+    outcomes = []
+    client.batch(concurrency: 3) { |batch| 5.times { |id| batch.get(url("/r/#{id}")).on_complete { |outcome| outcomes << outcome } } }
+    error = assert_raises(Hecaton::BodyError) { client.get(url("/fault/truncate")) }
+    GC.stress = false
+    assert_equal "b" * 100, JSON.parse(echo.body)["body"]
+    assert_equal %w[1 2], echo.headers.then { JSON.parse(echo.body)["headers"] }.filter_map { |name, value| value if name == "x-a" }
+    assert_equal [200] * 5, outcomes.map { |outcome| outcome.response.status }
+    assert_equal 1, error.attempts.size
+  ensure
+    GC.stress = false
+  end
+
+  def test_requests_survive_compaction
+    skip "this Ruby can not compact its heap" unless GC.respond_to?(:compact)
+    client = client()
+    kept = []
+    client.batch(concurrency: 10) do |batch|
+      100.times do |id|
+        batch.get(url("/r/#{id}")).on_complete do |outcome|
+          kept << outcome
+          GC.compact if (id % 20).zero?
+        end
+      end
+    end
+    GC.compact
+    assert_equal [133] * 100, kept.map { |outcome| outcome.response.body.bytesize }
+    assert_equal [[:status]] * 100, kept.map { |outcome| outcome.attempts.map(&:ending) }
+  rescue NotImplementedError
+    skip "this Ruby can not compact its heap"
+  end
+
+  def test_the_process_ends_promptly_with_requests_in_flight
+    script = <<~RUBY
+      require "hecaton"
+      client = Hecaton::Client.new(timeout: 60)
+      4.times { Thread.new { client.get(#{url("/fault/stall-head").inspect}) } }
+      Thread.new { client.batch { |batch| 50.times { batch.get(#{url("/fault/stall-body").inspect}) } } }
+      sleep 0.5
+      at_exit { print "ended" }
+    RUBY
+    begun = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    output = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script], err: File::NULL, &:read)
+    assert_equal "ended", output
+    assert_predicate $?, :success?
+    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - begun, :<, 20
+  end
+
+  private
+
+  # One of the things that a thread may be doing when it is killed.
+  def use(client, random)
+    case random.rand(3)
+    when 0 then client.get(url("/fault/stall-head"))
+    when 1 then client.batch(concurrency: 2) { |batch| 4.times { batch.get(url("/delay/1")) } }
+    else 20.times { client.get(url("/r/1")) }
+    end
+  end
+
+  # Resident bytes, free memory given back first.
+  def memory
+    GC.start
+    File.read("/proc/self/status")[/VmRSS:\s+(\d+)/, 1].to_i << 10
+  end
+end
