@@ -20,22 +20,24 @@ module Hecaton
   class Batch
     include Verbs
 
-    def initialize(native)
+    def initialize(native, preparation)
       @native = native
+      @preparation = preparation
       @requests = [] # by tag, the number that the engine knows them by
       @free = []     # tags to use again
     end
 
     # Queues a request and returns a Request. Arguments as in Client#request; a bad one raises
     # ArgumentError here, and nothing is queued.
-    def request(method, url, headers: nil, body: nil, timeout: nil)
+    def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil)
       raise "this batch has ended: queue in its block or its callbacks" if @ended
 
       tag = @free.pop || @requests.size
       request = @requests[tag] = Request.new
       begin
-        @native.push(tag, method.to_s, url.to_s, headers && Client.flat(headers), body,
-                     timeout && Client.seconds(timeout))
+        @preparation.call(method, url, headers, body, timeout, params, basic_auth, bearer) do |verb, target, flat, content, limit|
+          @native.push(tag, verb, target, flat, content, limit)
+        end
       rescue StandardError
         @requests[tag] = nil
         @free << tag

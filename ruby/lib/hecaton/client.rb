@@ -30,10 +30,19 @@ module Hecaton
     # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each answer.
     # max_body:: most bytes of a response's body; more is a BodyError. Default 64 MiB.
     # concurrency:: requests in flight in a batch. Default 200.
-    # user_agent:: String. Default "hecaton/VERSION".
+    # user_agent:: String. Default app_name, or else "hecaton/VERSION".
+    # app_name::, app_env:: who asks, for the logs of the other side: sent as X-App-Name and X-App-Env. Default none.
+    # headers:: fields for every request, as in #request. One that a request names itself takes their place, and
+    #   nil there leaves them out.
+    # base_url:: what the URLs of requests are relative to (RFC 3986 §5): "users" beside "http://host/v1/" (mind the
+    #   last slash) is "http://host/v1/users". A request may still name an absolute URL. Default none.
+    # basic_auth::, bearer:: credentials for every request, as in #request. With a base_url, these and the
+    #   fields Authorization, Cookie and Proxy-Authorization of headers go to its scheme, host and port alone;
+    #   without one, to every URL asked for.
     def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, tls_timeout: nil, send_timeout: nil,
                    first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
-                   idle_timeout: nil, retry: nil, max_body: nil, concurrency: nil, user_agent: nil)
+                   idle_timeout: nil, retry: nil, max_body: nil, concurrency: nil, user_agent: nil,
+                   app_name: nil, app_env: nil, headers: nil, base_url: nil, basic_auth: nil, bearer: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
 
       times = {
@@ -45,24 +54,33 @@ module Hecaton
         times.transform_values { |time| Client.seconds(time) }
              .merge(retry: Client.retry_options(binding.local_variable_get(:retry)), # a keyword of Ruby's
                     per_origin: per_origin, max_connections: max_connections, max_body: max_body,
-                    concurrency: concurrency, user_agent: user_agent)
+                    concurrency: concurrency, user_agent: user_agent || app_name&.to_s)
       )
+      @preparation = Preparation.new(headers: headers, base_url: base_url, basic_auth: basic_auth, bearer: bearer,
+                                     app_name: app_name, app_env: app_env)
     end
 
     # Sends one request and returns its Response, whatever the status. Other Ruby threads run while
     # it waits, and other fibers of the thread if there is a Fiber.scheduler.
     #
     # method:: "GET" and the like, as on the wire.
-    # url:: an absolute http URL, percent-encoded; a fragment is dropped.
+    # url:: an http URL, percent-encoded, absolute unless the client has a base_url; a fragment is dropped.
     # headers:: Hash, Array of pairs, or Headers; a value may be an Array, for a repeated field.
     # body:: String.
     # timeout:: seconds for this request instead of the client's.
+    # params:: Hash or Array of pairs, percent-encoded (RFC 3986, in UTF-8) behind the query that the URL has. An Array
+    #   repeats the name, nil leaves it out.
+    # basic_auth:: [user, password] for Authorization (RFC 7617). This and bearer take the place of the client's;
+    #   false sends none; an Authorization among headers goes first.
+    # bearer:: the token for Authorization (RFC 6750).
     #
     # Raises Error (TimeoutError, ConnectError, …) when there is no response, and ArgumentError,
     # before anything is sent, when the request can not be put on the wire as it stands.
-    def request(method, url, headers: nil, body: nil, timeout: nil)
-      arguments = [method.to_s, url.to_s, Client.flat(headers), body, Client.seconds(timeout)]
-      status, record, rest = Fibers.wait { @native.perform(*arguments) }
+    def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil)
+      status, record, rest =
+        @preparation.call(method, url, headers, body, timeout, params, basic_auth, bearer) do |verb, target, flat, content, limit|
+          Fibers.wait { @native.perform(verb, target, flat, content, limit) }
+        end
       raise Error.from_engine(record, rest) unless status
 
       Response.from_engine(status, record, rest)
@@ -77,7 +95,7 @@ module Hecaton
         raise ArgumentError, "concurrency is #{concurrency.inspect}: use an Integer of at least 1"
       end
 
-      Batch.new(@native.batch(concurrency)).run(&block)
+      Batch.new(@native.batch(concurrency), @preparation).run(&block)
       nil
     end
 
@@ -107,12 +125,6 @@ module Hecaton
           methods: value[:methods]&.map { |method| method.to_s.upcase }, on: value[:on]&.map(&:to_s),
           interval: seconds(value[:interval]), backoff: value[:backoff]&.to_f, jitter: value[:jitter]&.to_f
         )
-      end
-
-      # Headers as the engine takes them: [name, value, name, value].
-      def flat(headers)
-        flat = headers&.flat_map { |name, values| Array(values).flat_map { |value| [name.to_s, value.to_s] } }
-        flat unless flat.nil? || flat.empty?
       end
 
       # A time in seconds as a Float, nil for nil.

@@ -2,11 +2,14 @@
 module Hecaton
   # Included by Client and Batch. Each takes what `request` takes after the method.
   module Verbs
-    %i[get head post put patch delete options].each do |verb|
-      method = verb.to_s.upcase.freeze
-      define_method(verb) do |url, headers: nil, body: nil, timeout: nil|
-        request(method, url, headers: headers, body: body, timeout: timeout)
-      end
+    # Written out, because neither `...` nor `**` passes keywords on without making objects.
+    keywords = %w[headers body timeout params basic_auth bearer]
+    taken = keywords.map { |name| "#{name}: nil" }.join(", ")
+    given = keywords.map { |name| "#{name}: #{name}" }.join(", ")
+    %w[get head post put patch delete options].each do |verb|
+      class_eval <<~RUBY, __FILE__, __LINE__ + 1
+        def #{verb}(url, #{taken}) = request("#{verb.upcase}", url, #{given})
+      RUBY
     end
   end
 end

@@ -13,12 +13,13 @@ mod process;
 mod record;
 mod request;
 
-use magnus::{Error, Module, Ruby};
+use magnus::{Error, Module, Object, RString, Ruby, function};
 
 /// For RubyGems since 3.4, which installs `hecaton/hecaton_native.so`.
 #[magnus::init]
 fn init(ruby: &Ruby) -> Result<(), Error> {
     let native = ruby.define_module("Hecaton")?.define_module("Native")?;
+    native.define_singleton_method("resolve", function!(resolve, 2))?;
     client::init(ruby, native)?;
     batch::init(ruby, native)
 }
@@ -27,4 +28,10 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
 #[magnus::init(name = "hecaton")]
 fn init_by_gem_name(ruby: &Ruby) -> Result<(), Error> {
     init(ruby)
+}
+
+/// The URL that a reference names beside a base, as a String.
+fn resolve(ruby: &Ruby, base: RString, reference: RString) -> Result<String, Error> {
+    let (base, reference) = (request::text(ruby, base)?, request::text(ruby, reference)?);
+    hecaton::resolve(&base, &reference).map_err(|error| request::invalid(ruby, error.to_string()))
 }

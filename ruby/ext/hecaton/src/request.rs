@@ -46,7 +46,8 @@ pub fn invalid(ruby: &Ruby, message: String) -> Error {
     Error::new(ruby.exception_arg_error(), message)
 }
 
-fn text(ruby: &Ruby, string: RString) -> Result<String, Error> {
+/// A method, URL or header name.
+pub fn text(ruby: &Ruby, string: RString) -> Result<String, Error> {
     String::from_utf8(Vec::from(string.to_bytes())).map_err(|_| {
         invalid(
             ruby,
