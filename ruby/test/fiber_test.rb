@@ -31,6 +31,7 @@ class FiberTest < OriginTest
 
   def test_a_timeout_of_the_scheduler_gives_the_request_up
     client = client(timeout: 30)
+    client.get(url("/r/1"))
     before = descriptors
     Async do |task|
       assert_raises(Async::TimeoutError) { task.with_timeout(0.1) { client.get(url("/fault/stall-head")) } }

@@ -92,16 +92,17 @@ fn values(shown: &str) -> Vec<(String, String)> {
             (4, Some((name, value))) => values.push((name.to_owned(), value.to_owned())),
             _ => {
                 let value = &mut values.last_mut().expect("a field comes first").1;
-                let space = if value.ends_with(',') { " " } else { "" };
-                *value += &format!("{space}{text}");
+                if text.starts_with([']', ')', '}']) {
+                    *value = value.trim_end_matches(',').to_owned();
+                } else if value.ends_with(',') {
+                    value.push(' ');
+                }
+                *value += text;
             }
         }
     }
     for (_, value) in &mut values {
-        *value = value
-            .trim_end_matches(',')
-            .replace(",]", "]")
-            .replace(",)", ")");
+        *value = value.trim_end_matches(',').to_owned();
     }
     values
 }
