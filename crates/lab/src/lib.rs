@@ -2,7 +2,7 @@
 //!
 //! The flow, one folder a stage, each importing only from those before it:
 //! `spec` (what is asked) → `plan` (in which order) → `run` (done) → `ledger` (kept on disk) →
-//! `findings` (judged) → `report` (shown).
+//! `findings` (judged) → `report` (shown). Beside it stands `doctor`, which looks at the machine.
 
 pub mod spec;
 
@@ -15,3 +15,5 @@ pub mod ledger;
 pub mod findings;
 
 pub mod report;
+
+pub mod doctor;

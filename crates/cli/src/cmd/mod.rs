@@ -1,5 +1,6 @@
 //! One file for each verb of the command.
 
+pub mod doctor;
 pub mod drivers;
 pub mod raw;
 pub mod serve;

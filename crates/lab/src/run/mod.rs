@@ -17,7 +17,7 @@ mod wire;
 pub use crate::plan::Cell;
 pub use account::Account;
 pub use conductor::{Event, Stage, sweep};
-pub use cores::{Pinning, choose_cores};
+pub use cores::{Pinning, choose_cores, on_core};
 pub use driver::Driver;
 pub use failure::{DriverError, Interrupted, Problem};
 pub use limits::{allow_descriptors, descriptors_needed};

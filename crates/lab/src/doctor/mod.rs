@@ -1,0 +1,74 @@
+//! Looks at the machine and says what would disturb a measurement, and what mends it; changes nothing.
+//!
+//! Beside the flow: it needs no plan and leaves no document. What each check reads is text under `/proc`
+//! and `/sys`, so the checks can be tried on the texts of any machine.
+
+mod network;
+mod noise;
+mod processor;
+mod text;
+mod tools;
+
+use serde::Serialize;
+
+pub use noise::noise;
+pub use text::Root;
+pub use tools::tools;
+
+/// What was found out about one thing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What was looked at.
+    pub about: &'static str,
+    /// How it stands.
+    pub standing: Standing,
+    /// What was seen.
+    pub seen: String,
+    /// The command or the deed that mends it; none when nothing needs to be done.
+    pub mend: Option<String>,
+}
+
+/// How a thing stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// As it should be.
+    Good,
+    /// Worth knowing; nothing to do.
+    Note,
+    /// It disturbs measurements, or keeps something from running.
+    Mend,
+}
+
+impl Finding {
+    fn good(about: &'static str, seen: impl Into<String>) -> Finding {
+        Finding {
+            about,
+            standing: Standing::Good,
+            seen: seen.into(),
+            mend: None,
+        }
+    }
+
+    fn note(about: &'static str, seen: impl Into<String>) -> Finding {
+        Finding {
+            standing: Standing::Note,
+            ..Finding::good(about, seen)
+        }
+    }
+
+    fn mend(about: &'static str, seen: impl Into<String>, deed: impl Into<String>) -> Finding {
+        Finding {
+            standing: Standing::Mend,
+            mend: Some(deed.into()),
+            ..Finding::good(about, seen)
+        }
+    }
+}
+
+/// Everything that can be read at once: processor, then limits and network.
+pub fn machine(root: &Root) -> Vec<Finding> {
+    let mut findings = processor::findings(root);
+    findings.extend(network::findings(root));
+    findings
+}
