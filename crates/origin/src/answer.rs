@@ -1,5 +1,7 @@
 //! Writes heads and small answers as bytes.
 
+use std::borrow::Cow;
+
 use http::StatusCode;
 
 use crate::date;
@@ -9,9 +11,14 @@ use crate::request::After;
 pub(crate) struct Head<'a> {
     pub(crate) status: u16,
     pub(crate) content_type: &'a str,
+    /// Further fields, written as they are: without line ends in them.
+    pub(crate) fields: &'a [Field],
     pub(crate) length: Length,
     pub(crate) after: After,
 }
+
+/// Name and value of a header field.
+pub(crate) type Field = (Cow<'static, str>, String);
 
 /// How the body of an answer is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +46,12 @@ impl Head<'_> {
         out.extend_from_slice(&date);
         out.extend_from_slice(b"\r\nContent-Type: ");
         out.extend_from_slice(self.content_type.as_bytes());
+        for (name, value) in self.fields {
+            out.extend_from_slice(b"\r\n");
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(b": ");
+            out.extend_from_slice(value.as_bytes());
+        }
         match self.length {
             Length::Bytes(length) => {
                 out.extend_from_slice(b"\r\nContent-Length: ");

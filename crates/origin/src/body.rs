@@ -2,17 +2,52 @@
 
 use crate::parse::{Framing, MAX_HEAD};
 
-/// Longest body that is read; a longer one is answered 413.
-pub(crate) const MAX_BODY: u64 = 64 * 1024 * 1024;
+/// Longest body that is read and dropped, or kept; a longer one is answered 413.
+const MAX_BODY: u64 = 64 * 1024 * 1024;
+/// Longest body that is summed up only.
+const MAX_SUMMED: u64 = 1 << 40;
 /// Longest line that may introduce a chunk, extensions included.
 const MAX_LINE: usize = 4096;
 
-/// A body on its way. Bytes are kept only when asked for.
+/// A body on its way.
 #[derive(Debug)]
 pub(crate) struct Body {
     state: State,
-    kept: Option<Vec<u8>>,
-    received: u64,
+    keep: Keep,
+    sum: crc32fast::Hasher,
+    received: Received,
+    /// Sum of the sizes that chunks have announced.
+    announced: u64,
+}
+
+/// What becomes of a body's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    Nothing,
+    /// All of them.
+    Bytes,
+    /// Their number and checksum.
+    Sum,
+}
+
+/// What is known of a body that has been read.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Received {
+    /// The bytes, when they were to be kept.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) length: u64,
+    /// CRC-32, when the body was to be summed up.
+    pub(crate) crc32: u32,
+}
+
+impl Keep {
+    /// Longest body of that kind.
+    pub(crate) fn limit(self) -> u64 {
+        match self {
+            Keep::Nothing | Keep::Bytes => MAX_BODY,
+            Keep::Sum => MAX_SUMMED,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +69,7 @@ enum State {
 pub(crate) type Refusal = u16;
 
 impl Body {
-    pub(crate) fn new(framing: Framing, keep: bool) -> Body {
+    pub(crate) fn new(framing: Framing, keep: Keep) -> Body {
         let state = match framing {
             Framing::None => State::Done,
             Framing::Length(length) => State::Length(length),
@@ -42,8 +77,10 @@ impl Body {
         };
         Body {
             state,
-            kept: keep.then(Vec::new),
-            received: 0,
+            keep,
+            sum: crc32fast::Hasher::new(),
+            received: Received::default(),
+            announced: 0,
         }
     }
 
@@ -51,9 +88,9 @@ impl Body {
         self.state == State::Done
     }
 
-    /// The bytes kept; none when none were asked for.
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.kept.unwrap_or_default()
+    pub(crate) fn finish(mut self) -> Received {
+        self.received.crc32 = self.sum.finalize();
+        self.received
     }
 
     /// Reads what it can and says how many bytes it used; the rest must be offered again with more.
@@ -74,7 +111,7 @@ impl Body {
     fn step(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
         match self.state {
             State::Done => Ok(0),
-            State::Length(missing) if missing > MAX_BODY => Err(413),
+            State::Length(missing) if missing > self.keep.limit() => Err(413),
             State::Length(missing) => {
                 let taken = self.take(bytes, missing);
                 let rest = missing - taken as u64;
@@ -112,8 +149,12 @@ impl Body {
         let taken = bytes
             .len()
             .min(usize::try_from(missing).unwrap_or(usize::MAX));
-        if let Some(kept) = &mut self.kept {
-            kept.extend_from_slice(&bytes[..taken]);
+        let bytes = &bytes[..taken];
+        self.received.length += taken as u64;
+        match self.keep {
+            Keep::Nothing => {}
+            Keep::Bytes => self.received.bytes.extend_from_slice(bytes),
+            Keep::Sum => self.sum.update(bytes),
         }
         taken
     }
@@ -124,8 +165,8 @@ impl Body {
             Ok(httparse::Status::Partial) if bytes.len() < MAX_LINE => return Ok(0),
             _ => return Err(400),
         };
-        self.received = self.received.saturating_add(size);
-        if self.received > MAX_BODY {
+        self.announced = self.announced.saturating_add(size);
+        if self.announced > self.keep.limit() {
             return Err(413);
         }
         self.state = if size == 0 {
@@ -164,13 +205,13 @@ mod tests {
     use super::*;
 
     fn read(framing: Framing, bytes: &[u8]) -> Result<(Body, usize), Refusal> {
-        let mut body = Body::new(framing, true);
+        let mut body = Body::new(framing, Keep::Bytes);
         let used = body.feed(bytes)?;
         Ok((body, used))
     }
 
     fn refusal(framing: Framing, bytes: &[u8]) -> Refusal {
-        let mut body = Body::new(framing, true);
+        let mut body = Body::new(framing, Keep::Bytes);
         let mut used = 0;
         for _ in 0..bytes.len() + 1 {
             match body.feed(&bytes[used..]) {
@@ -185,7 +226,7 @@ mod tests {
     fn a_length_leaves_what_follows() {
         let (body, used) = read(Framing::Length(5), b"helloGET").unwrap();
         assert!(body.is_done());
-        assert_eq!((used, body.into_bytes()), (5, b"hello".to_vec()));
+        assert_eq!((used, body.finish().bytes), (5, b"hello".to_vec()));
     }
 
     #[test]
@@ -194,9 +235,19 @@ mod tests {
         let (body, used) = read(Framing::Chunked, bytes).unwrap();
         assert!(body.is_done());
         assert_eq!(
-            (used, body.into_bytes()),
+            (used, body.finish().bytes),
             (bytes.len() - 3, b"hello world".to_vec())
         );
+    }
+
+    #[test]
+    fn a_body_that_is_summed_up_is_not_kept_and_may_be_longer() {
+        let mut body = Body::new(Framing::Length(MAX_BODY + 5), Keep::Sum);
+        assert_eq!(body.feed(b"hello"), Ok(5));
+        let received = body.finish();
+        let sum = crc32fast::hash(b"hello");
+        assert_eq!((received.length, received.crc32), (5, sum));
+        assert_eq!(received.bytes, b"");
     }
 
     #[test]

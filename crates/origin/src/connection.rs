@@ -7,8 +7,8 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
 
+use crate::body::Received;
 use crate::held::Held;
 use crate::hub::Hub;
 use crate::ledger::{Marks, Receipt};
@@ -17,7 +17,9 @@ use crate::parse::Framing;
 use crate::reader::{Event, Reader};
 use crate::reply::Reply;
 use crate::request::{After, Request};
+use crate::socket::Socket;
 use crate::stream::End;
+use crate::tls::Secure;
 use crate::wire::Wire;
 
 /// How long a closing connection waits for the client's end, so that the last answer is not lost
@@ -27,8 +29,10 @@ const LINGER: Duration = Duration::from_secs(1);
 /// A connection and all that is under way on it.
 pub(crate) struct Connection {
     hub: Rc<Hub>,
-    socket: TcpStream,
+    socket: Socket,
     number: u64,
+    /// What TLS agreed on; none in the clear.
+    secure: Option<Box<Secure>>,
     marks: Marks,
     reader: Reader,
     /// A request whose body is still being read.
@@ -54,9 +58,16 @@ struct Upload {
 }
 
 impl Connection {
-    pub(crate) fn new(hub: Rc<Hub>, socket: TcpStream) -> Connection {
+    /// `number` is what the ledger called it when it was accepted.
+    pub(crate) fn new(
+        hub: Rc<Hub>,
+        socket: Socket,
+        number: u64,
+        secure: Option<Box<Secure>>,
+    ) -> Connection {
         Connection {
-            number: hub.connected(),
+            number,
+            secure,
             outbox: Outbox::new(hub.clone()),
             hub,
             socket,
@@ -142,8 +153,8 @@ impl Connection {
             receipt,
             hash,
         };
-        if known.request.framing == Framing::None {
-            self.answer(known, Vec::new(), now);
+        if known.request.framing == Framing::None || known.request.route.is_early() {
+            self.answer(known, Received::default(), now);
         } else {
             let expecting = known.request.expects_continue && self.reader.input.is_empty();
             self.upload = Some(Box::new(Upload { known, expecting }));
@@ -151,11 +162,12 @@ impl Connection {
     }
 
     /// A request is complete: its answer is decided, and goes out at once when nothing holds it.
-    fn answer(&mut self, known: Known, body: Vec<u8>, now: Instant) {
+    fn answer(&mut self, known: Known, body: Received, now: Instant) {
         let reply = Reply {
             hub: &self.hub,
             connection: self.number,
             carried: self.marks.carried,
+            secure: self.secure.as_deref(),
         };
         let held = reply.held(known.request, known.receipt, known.hash, body, now);
         self.last = held.after == After::Close;

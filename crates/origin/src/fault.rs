@@ -15,6 +15,9 @@ pub(crate) enum Fault {
     Truncate,
     /// `truncate-chunked`: one whole chunk and half of another, then the end.
     TruncateChunked,
+    /// `tls-cut`: a body that ends with the connection, and TLS without its close_notify, as if
+    /// somebody had cut it.
+    TlsCut,
     /// `reset`: RST before any answer.
     Reset,
     /// `close`: the end before any answer.
@@ -44,6 +47,7 @@ impl Fault {
         Some(match name {
             "truncate" => Fault::Truncate,
             "truncate-chunked" => Fault::TruncateChunked,
+            "tls-cut" => Fault::TlsCut,
             "reset" => Fault::Reset,
             "close" => Fault::Close,
             "garbage" => Fault::Garbage,
@@ -57,15 +61,20 @@ impl Fault {
     }
 
     /// Does it. An error means that the client went away first.
-    pub(crate) async fn play(self, wire: &mut Wire<'_>, stream: Stream) -> io::Result<End> {
+    pub(crate) async fn play(self, wire: &mut Wire<'_>, stream: &Stream) -> io::Result<End> {
         match self {
             Fault::Truncate => {
                 half(wire, stream).await?;
                 Ok(End::Close)
             }
             Fault::TruncateChunked => truncate_chunked(wire, stream).await,
+            Fault::TlsCut => {
+                stream.head(wire, Length::Silent, After::Close).await?;
+                wire.send_body(&BODY[..BODY.len() / 2]).await?;
+                Ok(End::Drop)
+            }
             Fault::Reset => {
-                wire.stream.set_zero_linger()?;
+                wire.stream.reset_on_drop()?;
                 Ok(End::Drop)
             }
             Fault::Close => Ok(End::Close),
@@ -87,14 +96,14 @@ impl Fault {
 }
 
 /// The head of a whole body and the first half of it.
-async fn half(wire: &mut Wire<'_>, stream: Stream) -> io::Result<()> {
+async fn half(wire: &mut Wire<'_>, stream: &Stream) -> io::Result<()> {
     stream
         .head(wire, Length::Bytes(BODY.len() as u64), After::Keep)
         .await?;
     wire.send_body(&BODY[..BODY.len() / 2]).await
 }
 
-async fn truncate_chunked(wire: &mut Wire<'_>, stream: Stream) -> io::Result<End> {
+async fn truncate_chunked(wire: &mut Wire<'_>, stream: &Stream) -> io::Result<End> {
     stream.head(wire, Length::Chunked, After::Keep).await?;
     wire.send_framed(b"8\r\nchunk 1\n\r\n8\r\nchun", 12).await?;
     Ok(End::Close)
@@ -106,7 +115,7 @@ async fn stall(wire: &mut Wire<'_>) -> io::Result<End> {
     Err(io::ErrorKind::ConnectionAborted.into())
 }
 
-async fn drip(wire: &mut Wire<'_>, stream: Stream) -> io::Result<End> {
+async fn drip(wire: &mut Wire<'_>, stream: &Stream) -> io::Result<End> {
     stream.head(wire, Length::Chunked, After::Keep).await?;
     let mut at = Instant::now();
     loop {
@@ -116,7 +125,7 @@ async fn drip(wire: &mut Wire<'_>, stream: Stream) -> io::Result<End> {
     }
 }
 
-async fn huge_head(wire: &mut Wire<'_>, stream: Stream) -> io::Result<End> {
+async fn huge_head(wire: &mut Wire<'_>, stream: &Stream) -> io::Result<End> {
     let mut head = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n".to_vec();
     while head.len() < HUGE_HEAD {
         head.extend_from_slice(b"X-Huge: ");
@@ -131,7 +140,7 @@ async fn huge_head(wire: &mut Wire<'_>, stream: Stream) -> io::Result<End> {
     Ok(crate::stream::end(stream.after))
 }
 
-async fn idle_close(wire: &mut Wire<'_>, stream: Stream) -> io::Result<End> {
+async fn idle_close(wire: &mut Wire<'_>, stream: &Stream) -> io::Result<End> {
     stream.head(wire, Length::Bytes(3), After::Keep).await?;
     if !stream.is_head {
         wire.send_body(b"ok\n").await?;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::task::Waker;
 use std::time::Instant;
 
-use crate::answer::{Head, Length, TEXT, is_bodiless, reason};
+use crate::answer::{Field, Head, Length, TEXT, is_bodiless, reason};
 use crate::gate::Ticket;
 use crate::hub::Hub;
 use crate::ledger::Receipt;
@@ -34,14 +34,15 @@ pub(crate) enum Hold {
 
 pub(crate) enum Answer {
     Item(Rc<Script>, Item),
-    Small(Small),
-    Stream(Stream),
+    Small(Box<Small>),
+    Stream(Box<Stream>),
 }
 
 /// A short answer kept whole.
 pub(crate) struct Small {
     pub(crate) status: u16,
     pub(crate) content_type: &'static str,
+    pub(crate) fields: Vec<Field>,
     pub(crate) body: Cow<'static, [u8]>,
     pub(crate) is_head: bool,
 }
@@ -60,7 +61,7 @@ impl Held {
     /// The answer to what cannot be read as a request; the connection ends with it.
     pub(crate) fn refusal(status: u16, receipt: Option<Receipt>) -> Held {
         let receipt = receipt.map(|receipt| receipt.planned_at(None));
-        let answer = Answer::Small(Small::status(status, false));
+        let answer = Answer::Small(Box::new(Small::status(status, false)));
         Held::new(receipt, Hold::Nothing, answer, After::Close)
     }
 
@@ -87,7 +88,7 @@ impl Held {
     /// The stream and its receipt, when it is one.
     pub(crate) fn into_stream(self) -> Option<(Stream, Option<Receipt>)> {
         match self.answer {
-            Answer::Stream(stream) => Some((stream, self.receipt)),
+            Answer::Stream(stream) => Some((*stream, self.receipt)),
             _ => None,
         }
     }
@@ -107,6 +108,7 @@ impl Small {
         Small {
             status,
             content_type: TEXT,
+            fields: Vec::new(),
             body,
             is_head,
         }
@@ -128,6 +130,7 @@ impl Small {
         let head = Head {
             status: self.status,
             content_type: self.content_type,
+            fields: &self.fields,
             length,
             after,
         };

@@ -5,9 +5,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::TcpStream;
 
 use crate::parse::MAX_HEAD;
+use crate::socket::Socket;
 
 /// Small at first, so that ten thousand idle connections need little memory.
 const FIRST: usize = 2048;
@@ -56,7 +56,7 @@ impl Input {
     /// Reads once; 0 is the end of the connection. Must not be called when full.
     pub(crate) fn poll_read(
         &mut self,
-        stream: &mut TcpStream,
+        stream: &mut Socket,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
         self.make_room();

@@ -23,7 +23,15 @@ pub(crate) struct Ledger {
     peak_in_flight: u64,
     connections_open: u64,
     peak_connections: u64,
+    tls: Handshakes,
     started: Instant,
+}
+
+#[derive(Default)]
+struct Handshakes {
+    done: u64,
+    resumed: u64,
+    failed: u64,
 }
 
 struct Stretch {
@@ -72,6 +80,7 @@ impl Ledger {
             peak_in_flight: 0,
             connections_open: 0,
             peak_connections: 0,
+            tls: Handshakes::default(),
             started: Instant::now(),
         }
     }
@@ -84,6 +93,17 @@ impl Ledger {
 
     pub(crate) fn disconnected(&mut self) {
         self.connections_open -= 1;
+    }
+
+    /// A TLS handshake is complete.
+    pub(crate) fn shook_hands(&mut self, resumed: bool) {
+        self.tls.done += 1;
+        self.tls.resumed += u64::from(resumed);
+    }
+
+    /// A TLS handshake has failed.
+    pub(crate) fn shook_no_hands(&mut self) {
+        self.tls.failed += 1;
     }
 
     /// A request for `/r/<id>` has been read, as far as its head.
@@ -213,6 +233,9 @@ impl Ledger {
             connections: all.connections_opened,
             connections_open: self.connections_open,
             peak_connections: self.peak_connections,
+            tls_handshakes: self.tls.done,
+            tls_resumed: self.tls.resumed,
+            tls_failed: self.tls.failed,
             reused: all.reused,
             peak_in_flight: self.peak_in_flight,
             bytes_in: all.bytes_in,

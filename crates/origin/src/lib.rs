@@ -7,9 +7,13 @@
 
 mod answer;
 mod body;
+mod bomb;
+mod certificates;
+mod coding;
 mod connection;
 mod date;
 mod delay;
+mod detail;
 mod document;
 mod draw;
 mod fault;
@@ -30,10 +34,14 @@ mod request;
 mod route;
 mod script;
 mod server;
+mod socket;
+mod source;
+mod special;
 mod stream;
 mod summary;
 mod tally;
 mod timer;
+mod tls;
 mod token;
 mod wire;
 
@@ -42,3 +50,4 @@ pub use options::{Options, RoundSpec, StartError};
 pub use origin::Origin;
 pub use page::Page;
 pub use summary::Summary;
+pub use tls::{Certificate, CertificateError, Tls};

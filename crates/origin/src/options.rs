@@ -2,8 +2,10 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use crate::delay::Delay;
+use crate::tls::Tls;
 
 /// How an origin starts. The defaults serve 133 bytes without delay on a free port of loopback.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +21,11 @@ pub struct Options {
     pub seed: u64,
     /// Core that the origin's thread is pinned to; none leaves the choice to the system. Default none.
     pub core: Option<usize>,
+    /// TLS on every TCP connection; none serves in the clear. Default none.
+    pub tls: Option<Tls>,
+    /// A Unix socket to listen on beside TCP, always in the clear. The file must not exist; it is removed
+    /// at the end. Default none.
+    pub unix: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -29,6 +36,8 @@ impl Default for Options {
             delay: Delay::None,
             seed: 0,
             core: None,
+            tls: None,
+            unix: None,
         }
     }
 }
@@ -65,6 +74,14 @@ pub enum StartError {
         /// What the system says.
         error: io::Error,
     },
+    /// The system refused the Unix socket.
+    #[error("cannot listen on the Unix socket {}: {error}; choose a path that does not exist in a folder you may write to", path.display())]
+    Unix {
+        /// The path asked for.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
     /// The thread could not be pinned.
     #[error(
         "cannot pin the origin to core {core}: {error}; choose one of the cores this process may use"
@@ -75,6 +92,9 @@ pub enum StartError {
         /// What the system says.
         error: io::Error,
     },
+    /// The certificate or its key cannot be used.
+    #[error("cannot speak TLS: {0}; give a certificate and its key as PEM, or a kind by name")]
+    Tls(String),
     /// The system gave no thread, timer or event queue.
     #[error(
         "cannot start the origin's thread: {0}; free some descriptors or memory, and try again"

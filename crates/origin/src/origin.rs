@@ -12,16 +12,19 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::mpsc as commands;
 use tokio::task::spawn_local;
 
+use crate::certificates::Identity;
 use crate::hub::Hub;
 use crate::options::{Options, RoundSpec, StartError};
 use crate::page::Page;
 use crate::server;
 use crate::summary::Summary;
+use crate::tls::Port;
 
 /// A server that runs on a thread of its own until it is stopped or dropped.
 pub struct Origin {
     address: SocketAddr,
     capacity: u64,
+    identity: Option<Identity>,
     commands: commands::UnboundedSender<Command>,
     thread: Option<JoinHandle<()>>,
 }
@@ -42,13 +45,14 @@ impl Origin {
     /// descriptors to the hard one, so that thousands of connections fit.
     ///
     /// # Errors
-    /// When the address is taken or not of this machine, the core cannot be used, or the system has
-    /// no thread or descriptor left.
+    /// When the address is taken or not of this machine, the core cannot be used, a certificate is
+    /// given that cannot be used, or the system has no thread or descriptor left.
     pub fn start(options: Options) -> Result<Origin, StartError> {
         let capacity = server::raise_capacity();
+        let (identity, port) = secure(&options)?;
         let (sender, receiver) = commands::unbounded_channel();
         let (started, start) = mpsc::channel();
-        let run = move || run(options, capacity, receiver, &started);
+        let run = move || run(options, port, capacity, receiver, &started);
         let thread = thread::Builder::new()
             .name("origin".to_owned())
             .spawn(run)?;
@@ -57,6 +61,7 @@ impl Origin {
         Ok(Origin {
             address,
             capacity,
+            identity,
             commands: sender,
             thread: Some(thread),
         })
@@ -67,9 +72,38 @@ impl Origin {
         self.address
     }
 
-    /// `http://` and the address, without a slash at the end.
+    /// `http://` or `https://` and the address, without a slash at the end.
     pub fn base_url(&self) -> String {
-        format!("http://{}", self.address)
+        let scheme = if self.identity.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// The authority that clients must trust, as PEM: a new one for each origin. None without TLS.
+    /// It has signed neither a self-signed certificate nor a given one.
+    pub fn ca_pem(&self) -> Option<&str> {
+        self.identity.as_ref().map(|identity| identity.ca.as_str())
+    }
+
+    /// A client's certificate and its key, signed by the authority, as one PEM. None without TLS.
+    pub fn client_pem(&self) -> Option<&str> {
+        let identity = self.identity.as_ref();
+        identity.map(|identity| identity.client.as_str())
+    }
+
+    /// The certificates that the origin shows, leaf first, as PEM. None without TLS.
+    pub fn certificate_pem(&self) -> Option<&str> {
+        let identity = self.identity.as_ref();
+        identity.map(|identity| identity.chain.as_str())
+    }
+
+    /// SHA-256 of the public key shown (its SubjectPublicKeyInfo), in base64: what pins compare. None
+    /// without TLS; empty for a given certificate.
+    pub fn pin(&self) -> Option<&str> {
+        self.identity.as_ref().map(|identity| identity.pin.as_str())
     }
 
     /// Connections that may be open at once under this process's limit on descriptors; clients in the
@@ -122,26 +156,40 @@ impl Drop for Origin {
     }
 }
 
+/// What the origin shows and how, when it speaks TLS.
+fn secure(options: &Options) -> Result<(Option<Identity>, Option<Port>), StartError> {
+    let Some(tls) = &options.tls else {
+        return Ok((None, None));
+    };
+    let identity = tls.identity(options.listen.ip()).map_err(StartError::Tls)?;
+    let port = tls
+        .port(&identity, &["http/1.1"])
+        .map_err(StartError::Tls)?;
+    Ok((Some(identity), Some(port)))
+}
+
 fn run(
     options: Options,
+    port: Option<Port>,
     capacity: u64,
     commands: commands::UnboundedReceiver<Command>,
     started: &mpsc::Sender<Started>,
 ) {
     let prepared = pin(options.core).and_then(|()| Ok(runtime()?));
     match prepared {
-        Ok(runtime) => runtime.block_on(serve(options, capacity, commands, started)),
+        Ok(runtime) => runtime.block_on(serve(options, port, capacity, commands, started)),
         Err(error) => report(started, Err(error)),
     }
 }
 
 async fn serve(
     options: Options,
+    port: Option<Port>,
     capacity: u64,
     commands: commands::UnboundedReceiver<Command>,
     started: &mpsc::Sender<Started>,
 ) {
-    match prepare(&options, capacity) {
+    match prepare(&options, port, capacity) {
         Ok((address, hub)) => {
             report(started, Ok(address));
             obey(commands, &hub).await;
@@ -150,14 +198,23 @@ async fn serve(
     }
 }
 
-fn prepare(options: &Options, capacity: u64) -> Result<(SocketAddr, Rc<Hub>), StartError> {
+fn prepare(
+    options: &Options,
+    port: Option<Port>,
+    capacity: u64,
+) -> Result<(SocketAddr, Rc<Hub>), StartError> {
     let listener = server::listen(options.listen)?;
+    let unix = options.unix.as_deref().map(server::listen_unix);
+    let unix = unix.transpose()?;
     let address = listener.local_addr()?;
     let hub = Rc::new(Hub::new(options, capacity)?);
     let (clock, gate) = (hub.clone(), hub.clone());
     spawn_local(async move { clock.timer.run().await });
     spawn_local(async move { gate.gate.watch(&gate.timer).await });
-    spawn_local(server::accept(listener, hub.clone()));
+    spawn_local(server::accept(listener, hub.clone(), port.map(Rc::new)));
+    if let Some(unix) = unix {
+        spawn_local(server::accept_unix(unix, hub.clone()));
+    }
     Ok((address, hub))
 }
 

@@ -6,13 +6,12 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use tokio::net::TcpStream;
-
 use crate::held::{Answer, Held, Hold};
 use crate::hub::Hub;
 use crate::ledger::Receipt;
 use crate::request::After;
 use crate::script::{Item, Script};
+use crate::socket::Socket;
 use crate::stream::{End, Stream};
 use crate::wire::Wire;
 
@@ -63,7 +62,7 @@ impl Outbox {
     }
 
     /// Takes an answer, and writes it at once when nothing holds it.
-    pub(crate) fn push(&mut self, held: Held, socket: &TcpStream, now: Instant) {
+    pub(crate) fn push(&mut self, held: Held, socket: &Socket, now: Instant) {
         if self.queue.is_empty() && self.may_go(&held, now) {
             self.emit(held, socket, now);
         } else {
@@ -72,7 +71,7 @@ impl Outbox {
     }
 
     /// Moves what is ready from the queue to the output, up to the first stream.
-    pub(crate) fn release(&mut self, socket: &TcpStream, now: Instant) {
+    pub(crate) fn release(&mut self, socket: &Socket, now: Instant) {
         while self.output.len() < MUCH_OUTPUT {
             let ready = self
                 .queue
@@ -90,7 +89,7 @@ impl Outbox {
         held.is_ready(&self.hub, now) && !held.is_stream()
     }
 
-    fn emit(&mut self, held: Held, socket: &TcpStream, now: Instant) {
+    fn emit(&mut self, held: Held, socket: &Socket, now: Instant) {
         let body = match &held.answer {
             Answer::Item(script, item) => self.item(script, *item, held.after, socket, now),
             Answer::Small(small) => small.write(&mut self.output, held.after, &self.hub, now),
@@ -115,7 +114,7 @@ impl Outbox {
         script: &Script,
         item: Item,
         after: After,
-        socket: &TcpStream,
+        socket: &Socket,
         now: Instant,
     ) -> usize {
         if !self.output.is_empty() || after != After::Keep || !item.is_plain() {
@@ -131,7 +130,7 @@ impl Outbox {
 
     /// Writes the output. `ended`: the client has ended its side; it may still read, or be gone, and
     /// then the write is answered by a reset.
-    pub(crate) async fn flush(&mut self, socket: &mut TcpStream, ended: bool) -> io::Result<()> {
+    pub(crate) async fn flush(&mut self, socket: &mut Socket, ended: bool) -> io::Result<()> {
         if self.output.is_empty() {
             return Ok(());
         }
@@ -151,7 +150,7 @@ impl Outbox {
     }
 
     /// Plays the stream at the front; must only be called when there is one.
-    pub(crate) async fn play(&mut self, socket: &mut TcpStream) -> io::Result<End> {
+    pub(crate) async fn play(&mut self, socket: &mut Socket) -> io::Result<End> {
         let Some((stream, receipt)) = self.queue.pop_front().and_then(Held::into_stream) else {
             return Ok(End::Keep);
         };

@@ -1,6 +1,6 @@
 //! Turns bytes into requests; knows nothing of sockets, so that every split of them can be tried.
 
-use crate::body::Body;
+use crate::body::{Body, Received};
 use crate::input::Input;
 use crate::parse::{self, Framing, Parsed};
 use crate::request::Request;
@@ -24,7 +24,7 @@ pub(crate) enum Event {
     /// So many bytes of a body.
     Part(usize),
     /// The last bytes of a body, and what was kept of it.
-    Body(Vec<u8>, usize),
+    Body(Received, usize),
     /// Not a request, or one too long: the status that answers it. Nothing can be read after it.
     Refused(u16),
 }
@@ -69,7 +69,7 @@ impl Reader {
         };
         self.input.used(length);
         if request.framing != Framing::None {
-            self.body = Some(Body::new(request.framing, request.echo.is_some()));
+            self.body = Some(Body::new(request.framing, request.route.keep()));
         }
         Event::Head(request, length)
     }
@@ -81,7 +81,7 @@ impl Reader {
         };
         self.input.used(used);
         if body.is_done() {
-            return Event::Body(body.into_bytes(), used);
+            return Event::Body(body.finish(), used);
         }
         self.body = Some(body);
         if used == 0 {
@@ -102,7 +102,7 @@ mod tests {
     #[derive(Debug, Default, PartialEq)]
     struct Seen {
         routes: Vec<Route>,
-        bodies: Vec<Vec<u8>>,
+        bodies: Vec<Received>,
         bytes: usize,
         refused: Option<u16>,
     }

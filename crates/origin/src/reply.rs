@@ -2,14 +2,18 @@
 
 use std::time::Instant;
 
-use crate::answer::JSON;
+use crate::answer::{JSON, Length, TEXT};
+use crate::body::Received;
 use crate::held::{Answer, Held, Hold, Small};
 use crate::hub::Hub;
 use crate::ledger::Receipt;
 use crate::request::{After, Request};
 use crate::route::Route;
 use crate::script::Item;
+use crate::source::Source;
+use crate::special::{self, Told};
 use crate::stream::{Kind, Stream};
+use crate::tls::Secure;
 
 /// Where a request came in.
 pub(crate) struct Reply<'h> {
@@ -18,6 +22,8 @@ pub(crate) struct Reply<'h> {
     pub(crate) connection: u64,
     /// Requests that the connection has carried, this one included.
     pub(crate) carried: u64,
+    /// What TLS agreed on; none in the clear.
+    pub(crate) secure: Option<&'h Secure>,
 }
 
 impl Reply<'_> {
@@ -27,11 +33,12 @@ impl Reply<'_> {
         request: Request,
         receipt: Option<Receipt>,
         hash: u64,
-        body: Vec<u8>,
+        body: Received,
         now: Instant,
     ) -> Held {
         let after = match request.route {
             Route::Close | Route::Eof => After::Close,
+            route if route.is_early() => After::Close,
             _ => request.after,
         };
         let hold = self.hold(&request, receipt, now);
@@ -44,7 +51,7 @@ impl Reply<'_> {
                 };
                 Answer::Item(self.hub.script(), item)
             }
-            _ => self.other(request, body),
+            _ => self.other(&request, &body, after),
         };
         let planned = match (hold, &answer) {
             (Hold::Gate(_), _) | (_, Answer::Stream(_)) => None,
@@ -70,29 +77,41 @@ impl Reply<'_> {
         }
     }
 
-    fn other(&self, request: Request, body: Vec<u8>) -> Answer {
-        let kind = match request.route {
-            Route::Chunked(count) => Kind::Chunked(count),
-            Route::Bytes(count) => Kind::Bytes(count),
-            Route::Eof => Kind::Eof,
-            Route::Fault(fault) => Kind::Fault(fault),
-            _ => return Answer::Small(self.small(request, body)),
+    fn other(&self, request: &Request, body: &Received, after: After) -> Answer {
+        let (fields, kind) = match request.route {
+            Route::Chunked(count) => (
+                Vec::new(),
+                Kind::Body(Length::Chunked, Source::chunks(count)),
+            ),
+            Route::Bytes(count) => (
+                Vec::new(),
+                Kind::Body(Length::Bytes(count), Source::alphabet(count)),
+            ),
+            Route::Eof => (
+                Vec::new(),
+                Kind::Body(Length::Silent, Source::whole("until the end\n")),
+            ),
+            Route::Fault(fault) => (Vec::new(), Kind::Fault(fault)),
+            Route::Special(special) => {
+                let detail = request.detail.as_deref();
+                match special::answer(special, detail, body, request.is_head) {
+                    Told::Small(small) => return Answer::Small(Box::new(small)),
+                    Told::Body(fields, length, source) => (fields, Kind::Body(length, source)),
+                }
+            }
+            _ => return Answer::Small(Box::new(self.small(request, body))),
         };
-        let Request {
-            is_head,
-            version,
-            after,
-            ..
-        } = request;
-        Answer::Stream(Stream {
+        Answer::Stream(Box::new(Stream {
             kind,
-            is_head,
-            version,
+            content_type: TEXT,
+            fields,
+            is_head: request.is_head,
+            version: request.version,
             after,
-        })
+        }))
     }
 
-    fn small(&self, request: Request, body: Vec<u8>) -> Small {
+    fn small(&self, request: &Request, body: &Received) -> Small {
         let is_head = request.is_head;
         match request.route {
             Route::Echo => self.echo(request, body),
@@ -104,14 +123,21 @@ impl Reply<'_> {
         }
     }
 
-    fn echo(&self, request: Request, body: Vec<u8>) -> Small {
-        let Some(mut echo) = request.echo else {
+    fn echo(&self, request: &Request, body: &Received) -> Small {
+        let Some(detail) = &request.detail else {
             return Small::status(500, request.is_head);
         };
-        echo.body = String::from_utf8_lossy(&body).into_owned();
-        echo.connection = self.connection;
-        echo.request = self.carried;
-        json(&*echo, request.is_head)
+        let echo = serde_json::json!({
+            "method": detail.method,
+            "path": detail.target,
+            "headers": detail.headers,
+            "body": String::from_utf8_lossy(&body.bytes),
+            "connection": self.connection,
+            "request": self.carried,
+            "protocol": request.protocol(),
+            "tls": self.secure,
+        });
+        json(&echo, request.is_head)
     }
 }
 
@@ -120,6 +146,7 @@ fn json(value: &impl serde::Serialize, is_head: bool) -> Small {
         Ok(body) => Small {
             status: 200,
             content_type: JSON,
+            fields: Vec::new(),
             body: body.into(),
             is_head,
         },

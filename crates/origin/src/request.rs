@@ -1,6 +1,6 @@
 //! What the origin keeps of a request once its head has been read.
 
-use crate::body::MAX_BODY;
+use crate::detail::Detail;
 use crate::parse::{Framing, Head, header_pairs};
 use crate::route::{self, Route};
 
@@ -14,8 +14,8 @@ pub(crate) struct Request {
     pub(crate) expects_continue: bool,
     pub(crate) after: After,
     pub(crate) version: u8,
-    /// Only for `/echo`: what it tells.
-    pub(crate) echo: Option<Box<Echo>>,
+    /// Only for routes that look at it.
+    pub(crate) detail: Option<Box<Detail>>,
 }
 
 /// What becomes of the connection after an answer.
@@ -28,18 +28,16 @@ pub(crate) enum After {
     Close,
 }
 
-/// Method, path and headers of a request, as text.
-#[derive(Debug, serde::Serialize)]
-pub(crate) struct Echo {
-    method: String,
-    path: String,
-    headers: Vec<(String, String)>,
-    pub(crate) body: String,
-    pub(crate) connection: u64,
-    pub(crate) request: u64,
-}
-
 impl Request {
+    /// The protocol it came in.
+    pub(crate) fn protocol(&self) -> &'static str {
+        match self.version {
+            0 => "HTTP/1.0",
+            1 => "HTTP/1.1",
+            _ => "HTTP/2",
+        }
+    }
+
     /// `bytes` are the head's own.
     pub(crate) fn new(head: &Head<'_>, bytes: &[u8]) -> Request {
         let route = route::of(head.target);
@@ -49,16 +47,20 @@ impl Request {
             wants_json: head.wants_json,
             framing: head.framing,
             // Nobody is asked to send a body that will be refused.
-            expects_continue: head.expects_continue && !is_too_long(head.framing),
+            expects_continue: head.expects_continue && !is_too_long(head.framing, route),
             after: after(head),
             version: head.version,
-            echo: (route == Route::Echo).then(|| Box::new(Echo::new(head, bytes))),
+            detail: route.needs_detail().then(|| Box::new(detail(head, bytes))),
         }
     }
 }
 
-fn is_too_long(framing: Framing) -> bool {
-    matches!(framing, Framing::Length(length) if length > MAX_BODY)
+fn is_too_long(framing: Framing, route: Route) -> bool {
+    match framing {
+        _ if route.is_early() => true,
+        Framing::Length(length) => length > route.keep().limit(),
+        _ => false,
+    }
 }
 
 fn after(head: &Head<'_>) -> After {
@@ -69,15 +71,10 @@ fn after(head: &Head<'_>) -> After {
     }
 }
 
-impl Echo {
-    fn new(head: &Head<'_>, bytes: &[u8]) -> Echo {
-        Echo {
-            method: head.method.to_owned(),
-            path: head.target.to_owned(),
-            headers: header_pairs(bytes),
-            body: String::new(),
-            connection: 0,
-            request: 0,
-        }
+fn detail(head: &Head<'_>, bytes: &[u8]) -> Detail {
+    Detail {
+        method: head.method.to_owned(),
+        target: head.target.to_owned(),
+        headers: header_pairs(bytes),
     }
 }

@@ -4,9 +4,20 @@
 //! |---|---|
 //! | `/r/<id>` | a body that ends in the id's token; JSON with `Accept: application/json` |
 //! | `/echo` | what arrived, as JSON |
-//! | `/status/<code>` | that status, 200 to 599 |
+//! | `/status/<code>?<name>=<value>` | that status, 200 to 599, with the headers of the query |
+//! | `/headers?<name>=<value>` | the same with status 200 |
 //! | `/chunked/<n>` | n chunks and a trailer |
 //! | `/bytes/<n>` | n bytes |
+//! | `/pieces/<n>/<bytes>/<ms>` | n pieces of a body, with pauses between them |
+//! | `/encoded/<coding>/<n>` | n bytes of text in `gzip`, `deflate`, `br` or `zstd`; a list (`gzip,br`) is applied in order, `?layers=<k>` repeats it; `gzip-corrupt` and `gzip-truncated` damage it |
+//! | `/bomb/<coding>/<MiB>` | so many mebibytes of zeros, small on the wire |
+//! | `/redirect/<status>/<n>?to=<URL>` | n redirects, the last to the URL or else to `/echo` |
+//! | `/redirect-loop` | 302 to itself |
+//! | `/cookies/set?<name>=<value>` | a `Set-Cookie` each; attributes may follow in the value (`a=1%3B%20Path%3D/x`) |
+//! | `/cookies` | the cookies that came, as JSON |
+//! | `/basic/<user>/<password>` | 200 with these credentials, else 401 and a challenge |
+//! | `/upload` | length and CRC-32 of the request's body, as JSON |
+//! | `/early` | 413 before the request's body is read; the connection is closed |
 //! | `/delay/<ms>` | an answer after that time, an hour at most |
 //! | `/close` | an answer, after which the connection is closed |
 //! | `/eof` | a body that ends with the connection |
@@ -15,6 +26,7 @@
 
 use std::time::Duration;
 
+use crate::body::Keep;
 use crate::fault::Fault;
 
 /// What a request asks for.
@@ -30,7 +42,46 @@ pub(crate) enum Route {
     Eof,
     Fault(Fault),
     Ledger,
+    Special(Special),
     Unknown,
+}
+
+/// Routes whose answers depend on more of the request: see `special.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Special {
+    Encoded,
+    Bomb,
+    Pieces,
+    Status(u16),
+    Headers,
+    Redirect,
+    RedirectLoop,
+    SetCookies,
+    Cookies,
+    Basic,
+    Upload,
+    Early,
+}
+
+impl Route {
+    /// Whether the answer needs the request's head as text.
+    pub(crate) fn needs_detail(self) -> bool {
+        matches!(self, Route::Echo | Route::Special(_))
+    }
+
+    /// Whether the answer comes before the request's body is read, and instead of that.
+    pub(crate) fn is_early(self) -> bool {
+        self == Route::Special(Special::Early)
+    }
+
+    /// What the answer needs of the request's body.
+    pub(crate) fn keep(self) -> Keep {
+        match self {
+            Route::Echo => Keep::Bytes,
+            Route::Special(Special::Upload) => Keep::Sum,
+            _ => Keep::Nothing,
+        }
+    }
 }
 
 /// Longest `/delay/<ms>`.
@@ -47,19 +98,33 @@ pub(crate) fn of(target: &str) -> Route {
         "/close" => Route::Close,
         "/eof" => Route::Eof,
         "/ledger" => Route::Ledger,
-        _ => with_argument(path).unwrap_or(Route::Unknown),
+        "/headers" => Route::Special(Special::Headers),
+        "/redirect-loop" => Route::Special(Special::RedirectLoop),
+        "/cookies" => Route::Special(Special::Cookies),
+        "/cookies/set" => Route::Special(Special::SetCookies),
+        "/upload" => Route::Special(Special::Upload),
+        "/early" => Route::Special(Special::Early),
+        _ => with_argument(path, target.contains('?')).unwrap_or(Route::Unknown),
     }
 }
 
-fn with_argument(path: &str) -> Option<Route> {
+fn with_argument(path: &str, has_query: bool) -> Option<Route> {
     let (name, argument) = path.strip_prefix('/')?.split_once('/')?;
     match name {
         "status" => {
             let status = u16::try_from(number(argument)?).ok()?;
-            (200..600)
-                .contains(&status)
-                .then_some(Route::Status(status))
+            let known = (200..600).contains(&status);
+            known.then_some(if has_query {
+                Route::Special(Special::Status(status))
+            } else {
+                Route::Status(status)
+            })
         }
+        "encoded" => Some(Route::Special(Special::Encoded)),
+        "bomb" => Some(Route::Special(Special::Bomb)),
+        "pieces" => Some(Route::Special(Special::Pieces)),
+        "redirect" => Some(Route::Special(Special::Redirect)),
+        "basic" => Some(Route::Special(Special::Basic)),
         "chunked" => number(argument).map(Route::Chunked),
         "bytes" => number(argument).map(Route::Bytes),
         "delay" => {
@@ -72,7 +137,7 @@ fn with_argument(path: &str) -> Option<Route> {
 }
 
 /// The path of a target in origin form (`/a?b`) or absolute form (`http://host/a?b`).
-fn path(target: &str) -> &str {
+pub(crate) fn path(target: &str) -> &str {
     let path = match target.split_once("://") {
         Some((scheme, rest)) if !scheme.contains('/') => {
             rest.find('/').map_or("/", |slash| &rest[slash..])
@@ -83,7 +148,7 @@ fn path(target: &str) -> &str {
 }
 
 /// Decimal digits only: `+1` is no id.
-fn number(text: &str) -> Option<u64> {
+pub(crate) fn number(text: &str) -> Option<u64> {
     text.bytes()
         .all(|byte| byte.is_ascii_digit())
         .then(|| text.parse().ok())
@@ -105,6 +170,12 @@ mod tests {
             ("/delay/20", Route::Delay(Duration::from_millis(20))),
             ("/chunked/3", Route::Chunked(3)),
             ("/bytes/0", Route::Bytes(0)),
+            (
+                "/status/503?Retry-After=1",
+                Route::Special(Special::Status(503)),
+            ),
+            ("/cookies/set?a=1", Route::Special(Special::SetCookies)),
+            ("/pieces/1/2/3", Route::Special(Special::Pieces)),
             ("/fault/reset", Route::Fault(Fault::Reset)),
         ];
         for (target, route) in routes {

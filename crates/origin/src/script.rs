@@ -132,6 +132,7 @@ fn head(after: After, content_type: &str, length: usize) -> Head<'_> {
     Head {
         status: 200,
         content_type,
+        fields: &[],
         length: Length::Bytes(length as u64),
         after,
     }

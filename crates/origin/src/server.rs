@@ -2,16 +2,19 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::{TcpListener, TcpSocket, UnixListener};
 use tokio::task::spawn_local;
 
 use crate::connection::Connection;
 use crate::hub::Hub;
 use crate::options::StartError;
+use crate::socket::Socket;
+use crate::tls;
 
 /// Connections that the kernel may keep waiting (it cuts this to `net.core.somaxconn`).
 const BACKLOG: u32 = 16 * 1024;
@@ -40,21 +43,62 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
+/// Binds a Unix socket; must be called inside the runtime.
+pub(crate) fn listen_unix(path: &Path) -> Result<Unix, StartError> {
+    let path = path.to_owned();
+    match UnixListener::bind(&path) {
+        Ok(listener) => Ok(Unix { listener, path }),
+        Err(error) => Err(StartError::Unix { path, error }),
+    }
+}
+
+/// A Unix socket that is listened on; its file goes with it.
+pub(crate) struct Unix {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Drop for Unix {
+    fn drop(&mut self) {
+        // Somebody may have removed it already.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Accepts on a Unix socket for ever.
+pub(crate) async fn accept_unix(unix: Unix, hub: Rc<Hub>) {
+    loop {
+        match unix.listener.accept().await {
+            Ok((stream, _)) => drop(spawn_local(plain(&hub, Socket::Unix(stream)).run())),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(_) => hub.timer.sleep_until(Instant::now() + RECOVERY).await,
+        }
+    }
+}
+
 /// Accepts for ever.
-pub(crate) async fn accept(listener: TcpListener, hub: Rc<Hub>) {
+pub(crate) async fn accept(listener: TcpListener, hub: Rc<Hub>, port: Option<Rc<tls::Port>>) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
                 // Without it a short answer may wait for the client's acknowledgement; a socket that
                 // refuses is already dead, and its task will find out.
                 let _ = stream.set_nodelay(true);
-                spawn_local(Connection::new(hub.clone(), stream).run());
+                match &port {
+                    None => spawn_local(plain(&hub, Socket::Tcp(stream)).run()),
+                    Some(port) => spawn_local(tls::serve(hub.clone(), port.clone(), stream)),
+                };
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             // Out of descriptors: the clients wait in the backlog meanwhile.
             Err(_) => hub.timer.sleep_until(Instant::now() + RECOVERY).await,
         }
     }
+}
+
+fn plain(hub: &Rc<Hub>, socket: Socket) -> Connection {
+    let number = hub.connected();
+    Connection::new(hub.clone(), socket, number, None)
 }
 
 /// Raises the soft limit on descriptors to the hard one; returns how many connections that allows.

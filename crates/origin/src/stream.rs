@@ -3,25 +3,26 @@
 use std::io::{self, Write as _};
 use std::time::Instant;
 
-use crate::answer::{Head, Length, TEXT};
+use crate::answer::{Field, Head, Length};
 use crate::fault::Fault;
 use crate::request::After;
+use crate::source::{PIECE, Source};
 use crate::wire::Wire;
 
 /// What is streamed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) kind: Kind,
+    pub(crate) content_type: &'static str,
+    pub(crate) fields: Vec<Field>,
     pub(crate) is_head: bool,
     pub(crate) version: u8,
     pub(crate) after: After,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Kind {
-    Chunked(u64),
-    Bytes(u64),
-    Eof,
+    Body(Length, Source),
     Fault(Fault),
 }
 
@@ -35,25 +36,18 @@ pub(crate) enum End {
     Drop,
 }
 
-/// Bodies are written in pieces of about this size.
-const PIECE: usize = 64 * 1024;
-/// Bodies of `/bytes/<n>` repeat this.
-const ALPHABET: &[u8; 26] = b"abcdefghijklmnopqrstuvwxyz";
-
 impl Stream {
     /// Writes the answer. An error means that the client went away before its end.
-    pub(crate) async fn play(self, wire: &mut Wire<'_>) -> io::Result<End> {
-        match self.kind {
-            Kind::Chunked(count) => self.chunked(wire, count).await,
-            Kind::Bytes(count) => self.bytes(wire, count).await,
-            Kind::Eof => self.eof(wire).await,
-            Kind::Fault(fault) => fault.play(wire, self).await,
+    pub(crate) async fn play(mut self, wire: &mut Wire<'_>) -> io::Result<End> {
+        match std::mem::replace(&mut self.kind, Kind::Fault(Fault::Close)) {
+            Kind::Body(length, source) => self.body(wire, length, source).await,
+            Kind::Fault(fault) => fault.play(wire, &self).await,
         }
     }
 
     /// Writes a head of status 200.
     pub(crate) async fn head(
-        self,
+        &self,
         wire: &mut Wire<'_>,
         length: Length,
         after: After,
@@ -61,7 +55,8 @@ impl Stream {
         let mut out = Vec::new();
         let head = Head {
             status: 200,
-            content_type: TEXT,
+            content_type: self.content_type,
+            fields: &self.fields,
             length,
             after,
         };
@@ -69,62 +64,53 @@ impl Stream {
         wire.send(&out).await
     }
 
-    /// Chunks `chunk 1` to `chunk <count>` and the trailer `X-Chunks`. HTTP/1.0 knows no chunks: there the
-    /// body ends with the connection.
-    async fn chunked(self, wire: &mut Wire<'_>, count: u64) -> io::Result<End> {
-        let framed = self.version > 0;
-        let (length, after) = if framed {
-            (Length::Chunked, self.after)
-        } else {
-            (Length::Silent, After::Close)
+    /// HTTP/1.0 knows no chunks: there such a body ends with the connection.
+    async fn body(self, wire: &mut Wire<'_>, length: Length, source: Source) -> io::Result<End> {
+        let framed = length == Length::Chunked && self.version > 0;
+        let (length, after) = match length {
+            Length::Bytes(_) => (length, self.after),
+            Length::Chunked if framed => (length, self.after),
+            Length::Chunked | Length::Silent => (Length::Silent, After::Close),
         };
         self.head(wire, length, after).await?;
         if !self.is_head {
-            send_chunks(wire, count, framed).await?;
+            send(wire, source, framed).await?;
         }
         Ok(end(after))
     }
-
-    async fn bytes(self, wire: &mut Wire<'_>, count: u64) -> io::Result<End> {
-        self.head(wire, Length::Bytes(count), self.after).await?;
-        let piece = ALPHABET.repeat(PIECE / ALPHABET.len());
-        let mut missing = if self.is_head { 0 } else { count };
-        while missing > 0 {
-            let size = missing.min(piece.len() as u64);
-            wire.send_body(&piece[..size as usize]).await?;
-            missing -= size;
-        }
-        Ok(end(self.after))
-    }
-
-    async fn eof(self, wire: &mut Wire<'_>) -> io::Result<End> {
-        self.head(wire, Length::Silent, After::Close).await?;
-        if !self.is_head {
-            wire.send_body(b"until the end\n").await?;
-        }
-        Ok(End::Close)
-    }
 }
 
-async fn send_chunks(wire: &mut Wire<'_>, count: u64, framed: bool) -> io::Result<()> {
-    let (mut piece, mut body) = (Vec::with_capacity(PIECE + 64), 0);
-    for number in 1..=count {
-        let text = format!("chunk {number}\n");
-        if framed {
-            write!(piece, "{:x}\r\n{text}\r\n", text.len())?;
-        } else {
-            piece.extend_from_slice(text.as_bytes());
+/// Writes the body; small pieces go out together.
+async fn send(wire: &mut Wire<'_>, mut source: Source, framed: bool) -> io::Result<()> {
+    let (mut out, mut body) = (Vec::new(), 0);
+    while let Some(piece) = source.next() {
+        if let Some(pause) = piece.pause {
+            wire.send_framed(&out, std::mem::take(&mut body)).await?;
+            out.clear();
+            let until = Instant::now() + pause;
+            wire.hub.timer.sleep_until(until).await;
         }
-        body += text.len();
-        if piece.len() >= PIECE {
-            wire.send_framed(&piece, std::mem::take(&mut body)).await?;
-            piece.clear();
+        body += piece.bytes.len();
+        if framed {
+            write!(out, "{:x}\r\n", piece.bytes.len())?;
+        }
+        out.extend_from_slice(&piece.bytes);
+        if framed {
+            out.extend_from_slice(b"\r\n");
+        }
+        if out.len() >= PIECE / 2 {
+            wire.send_framed(&out, std::mem::take(&mut body)).await?;
+            out.clear();
         }
     }
     if framed {
-        write!(piece, "0\r\nX-Chunks: {count}\r\n\r\n")?;
+        out.extend_from_slice(b"0\r\n");
+        if let Some((name, value)) = source.trailer() {
+            write!(out, "{name}: {value}\r\n")?;
+        }
+        out.extend_from_slice(b"\r\n");
     }
-    wire.send_framed(&piece, body).await
+    wire.send_framed(&out, body).await
 }
 
 /// What an answer's head has promised for the connection.

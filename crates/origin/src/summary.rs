@@ -30,6 +30,15 @@ pub struct Summary {
     pub connections_open: u64,
     /// Most connections open at one moment.
     pub peak_connections: u64,
+    /// TLS handshakes completed.
+    #[serde(default)]
+    pub tls_handshakes: u64,
+    /// Those of them that resumed an earlier session.
+    #[serde(default)]
+    pub tls_resumed: u64,
+    /// TLS handshakes that failed, or that the client left.
+    #[serde(default)]
+    pub tls_failed: u64,
     /// Requests that arrived on a connection that had carried one before.
     pub reused: u64,
     /// Most requests held at one moment (read, and not yet answered).

@@ -7,13 +7,13 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
-use tokio::net::TcpStream;
 
 use crate::hub::Hub;
+use crate::socket::Socket;
 
 /// A socket whose bytes are counted.
 pub(crate) struct Wire<'c> {
-    pub(crate) stream: &'c mut TcpStream,
+    pub(crate) stream: &'c mut Socket,
     pub(crate) hub: &'c Hub,
 }
 
@@ -28,7 +28,8 @@ impl Wire<'_> {
             self.hub.ledger.borrow_mut().wrote(count);
             bytes = &bytes[count..];
         }
-        Ok(())
+        // TLS may hold some of it back; elsewhere there is nothing to do.
+        self.stream.flush().await
     }
 
     /// Writes all of it, bytes of a body.

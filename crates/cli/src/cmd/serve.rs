@@ -2,11 +2,12 @@
 
 use std::io::{Write, stdout};
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use hecaton_lab::run::choose_cores;
-use hecaton_origin::{Delay, Options, Origin};
+use hecaton_origin::{Certificate, Delay, Options, Origin, Tls};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -28,13 +29,53 @@ pub struct Arguments {
     /// Seed of the delays.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Listen on this Unix socket too, always in the clear; the file must not exist.
+    #[arg(long, value_name = "PATH")]
+    unix: Option<PathBuf>,
+    /// Speak TLS and show this certificate: valid, expired, not-yet-valid, wrong-host or self-signed.
+    #[arg(long, value_name = "CERTIFICATE", num_args = 0..=1, require_equals = true, default_missing_value = "valid")]
+    tls: Option<Certificate>,
+    #[command(flatten)]
+    secure: Secure,
+}
+
+/// What only makes sense with `--tls`.
+#[derive(Args)]
+struct Secure {
+    /// Write the authority that clients must trust to this file, as PEM.
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    tls_ca_out: Option<PathBuf>,
+    /// Demand a certificate of that authority from clients.
+    #[arg(long, requires = "tls")]
+    tls_client: bool,
+    /// Write a client's certificate and its key to this file, as PEM.
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    tls_client_out: Option<PathBuf>,
+    /// Another name or address in the certificate; may be repeated.
+    #[arg(long, value_name = "NAME", requires = "tls")]
+    tls_name: Vec<String>,
+    /// Speak no newer version than TLS 1.2.
+    #[arg(long, requires = "tls")]
+    tls_1_2: bool,
+    /// Accept connections and never answer a TLS handshake.
+    #[arg(long, requires = "tls")]
+    tls_stall: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   hecaton serve
+  hecaton serve --tls --tls-ca-out /tmp/ca.pem
   hecaton serve --listen 127.0.0.1:8080 --body 13801 --delay lognormal:p50=5ms,p99=40ms
-Then, from another terminal: curl http://127.0.0.1:8080/r/1";
+Then, from another terminal: curl http://127.0.0.1:8080/r/1
+Paths:
+  /r/<id>  /echo  /status/<code>?<header>=<value>  /headers?<header>=<value>  /ledger
+  /bytes/<n>  /chunked/<n>  /pieces/<n>/<bytes>/<ms>  /delay/<ms>  /close  /eof
+  /encoded/<gzip|deflate|br|zstd>[-corrupt|-truncated]/<n>?layers=<k>  /bomb/<coding>/<MiB>
+  /redirect/<status>/<n>?to=<URL>  /redirect-loop  /cookies/set?<name>=<value>  /cookies
+  /basic/<user>/<password>  /upload  /early  /fault/<kind>
+Faults: truncate truncate-chunked tls-cut reset close garbage stall-head stall-body drip huge-head
+  idle-close";
 
 /// Serves until a signal comes.
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -46,11 +87,43 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         delay: arguments.delay,
         seed: arguments.seed,
         core: choose_cores().map(|pinning| pinning.origin_core),
+        tls: arguments.tls(),
+        unix: arguments.unix.clone(),
     })?;
+    // Before the base URL is printed: who reads it may connect at once.
+    arguments.secure.write(&origin)?;
     let mut out = stdout().lock();
     writeln!(out, "{}", origin.base_url())?;
     out.flush()?;
     signals.forever().next();
     writeln!(out, "{}", serde_json::to_string(&origin.stop())?)?;
     Ok(())
+}
+
+impl Arguments {
+    fn tls(&self) -> Option<Tls> {
+        Some(Tls {
+            certificate: self.tls.clone()?,
+            names: self.secure.tls_name.clone(),
+            client_certificate: self.secure.tls_client,
+            only_1_2: self.secure.tls_1_2,
+            stall: self.secure.tls_stall,
+        })
+    }
+}
+
+impl Secure {
+    fn write(&self, origin: &Origin) -> Result<()> {
+        write(self.tls_ca_out.as_deref(), origin.ca_pem())?;
+        write(self.tls_client_out.as_deref(), origin.client_pem())
+    }
+}
+
+/// Writes the text when both are there.
+fn write(path: Option<&Path>, text: Option<&str>) -> Result<()> {
+    let (Some(path), Some(text)) = (path, text) else {
+        return Ok(());
+    };
+    std::fs::write(path, text)
+        .with_context(|| format!("cannot write {}; choose another path", path.display()))
 }

@@ -1,0 +1,227 @@
+//! TLS as the origin speaks it, with rustls as the client.
+
+mod support;
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hecaton_origin::{Certificate, Options, Origin, StartError, Tls};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use support::eventually;
+
+type Stream = StreamOwned<ClientConnection, TcpStream>;
+
+fn start(tls: Tls) -> Origin {
+    let options = Options {
+        tls: Some(tls),
+        ..Options::default()
+    };
+    Origin::start(options).expect("an origin on a free port")
+}
+
+fn showing(certificate: Certificate) -> Origin {
+    start(Tls {
+        certificate,
+        ..Tls::default()
+    })
+}
+
+/// A client that trusts the origin's authority, and shows a certificate of it when asked to.
+fn config(origin: &Origin, with_certificate: bool) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    let ca = CertificateDer::from_pem_slice(origin.ca_pem().unwrap().as_bytes()).unwrap();
+    roots.add(ca).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots);
+    if !with_certificate {
+        return Arc::new(builder.with_no_client_auth());
+    }
+    let pem = origin.client_pem().unwrap().as_bytes();
+    let certificate = CertificateDer::from_pem_slice(pem).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(pem).unwrap();
+    let config = builder.with_client_auth_cert(vec![certificate], key);
+    Arc::new(config.unwrap())
+}
+
+fn connect(origin: &Origin, config: &Arc<ClientConfig>, name: &str) -> Stream {
+    let socket = TcpStream::connect(origin.address()).unwrap();
+    let patience = Some(Duration::from_secs(20));
+    socket.set_read_timeout(patience).unwrap();
+    let name = name.to_owned().try_into().unwrap();
+    let connection = ClientConnection::new(config.clone(), name).unwrap();
+    StreamOwned::new(connection, socket)
+}
+
+/// Asks, and reads up to the end of the connection.
+fn ask(stream: &mut Stream, path: &str) -> std::io::Result<String> {
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    )?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer)?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+fn get(origin: &Origin, path: &str) -> std::io::Result<String> {
+    ask(
+        &mut connect(origin, &config(origin, false), "127.0.0.1"),
+        path,
+    )
+}
+
+#[test]
+fn what_is_served_in_the_clear_is_served_over_tls() {
+    let origin = start(Tls::default());
+    assert!(origin.base_url().starts_with("https://127.0.0.1:"));
+    let answer = get(&origin, "/r/1").unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert_eq!(answer.split_once("\r\n\r\n").unwrap().1.len(), 133);
+    assert!(get(&origin, "/bytes/1000000").unwrap().len() > 1_000_000);
+    assert!(get(&origin, "/chunked/3").unwrap().contains("X-Chunks: 3"));
+    assert!(
+        get(&origin, "/fault/truncate")
+            .unwrap()
+            .contains("Content-Length: 1000")
+    );
+    let summary = eventually(&origin, |summary| summary.connections_open == 0);
+    assert_eq!(
+        (summary.requests, summary.tls_handshakes, summary.tls_failed),
+        (4, 4, 0)
+    );
+}
+
+#[test]
+fn the_echo_tells_what_the_handshake_agreed_on() {
+    let origin = start(Tls {
+        names: vec!["named.example".to_owned()],
+        ..Tls::default()
+    });
+    let mut stream = connect(&origin, &config(&origin, false), "named.example");
+    let answer = ask(&mut stream, "/echo").unwrap();
+    let echo: serde_json::Value =
+        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
+    assert_eq!(echo["tls"]["sni"], "named.example");
+    assert_eq!(echo["tls"]["version"], "1.3");
+    assert_eq!(echo["tls"]["client_certificate"], false);
+}
+
+#[test]
+fn sessions_are_resumed_and_counted() {
+    let origin = start(Tls::default());
+    let config = config(&origin, false);
+    for _ in 0..3 {
+        ask(&mut connect(&origin, &config, "localhost"), "/r/1").unwrap();
+    }
+    let summary = origin.summary();
+    assert_eq!((summary.tls_handshakes, summary.tls_resumed), (3, 2));
+}
+
+#[test]
+fn each_bad_certificate_is_bad_in_its_own_way() {
+    let cases = [
+        (Certificate::Expired, "expired"),
+        (Certificate::NotYetValid, "not valid yet"),
+        (Certificate::WrongHost, "not valid for name"),
+        (Certificate::SelfSigned, "UnknownIssuer"),
+    ];
+    for (certificate, reason) in cases {
+        let origin = showing(certificate.clone());
+        let error = get(&origin, "/r/1").unwrap_err().to_string();
+        assert!(error.contains(reason), "{certificate}: {error}");
+        let summary = eventually(&origin, |summary| summary.tls_failed == 1);
+        assert_eq!((summary.tls_handshakes, summary.connections), (0, 1));
+        assert_eq!(certificate.to_string().parse(), Ok(certificate));
+    }
+}
+
+#[test]
+fn a_client_certificate_is_demanded_when_asked_for() {
+    let origin = start(Tls {
+        client_certificate: true,
+        ..Tls::default()
+    });
+    assert!(get(&origin, "/r/1").is_err());
+    let mut known = connect(&origin, &config(&origin, true), "localhost");
+    let answer = ask(&mut known, "/echo").unwrap();
+    assert!(answer.contains("\"client_certificate\":true"), "{answer}");
+    assert_eq!(origin.summary().tls_failed, 1);
+}
+
+#[test]
+fn an_old_version_is_spoken_when_asked_for() {
+    let origin = start(Tls {
+        only_1_2: true,
+        ..Tls::default()
+    });
+    let answer = get(&origin, "/echo").unwrap();
+    assert!(answer.contains("\"version\":\"1.2\""), "{answer}");
+}
+
+#[test]
+fn a_given_certificate_is_shown_and_rubbish_is_an_error() {
+    let made = start(Tls::default());
+    let (chain, key) = (made.certificate_pem().unwrap(), made.client_pem().unwrap());
+    let given = |chain: &str, key: &str| Options {
+        tls: Some(Tls {
+            certificate: Certificate::Given {
+                chain: chain.to_owned(),
+                key: key.to_owned(),
+            },
+            ..Tls::default()
+        }),
+        ..Options::default()
+    };
+    // The client's own certificate and key belong together; the leaf and the client's key do not.
+    let origin = Origin::start(given(key, key)).unwrap();
+    assert_eq!(origin.certificate_pem(), Some(key));
+    for options in [given(chain, key), given("nothing", key), given(chain, "")] {
+        let error = Origin::start(options).err().unwrap();
+        assert!(matches!(error, StartError::Tls(_)), "{error}");
+    }
+}
+
+#[test]
+fn a_stalled_handshake_lasts_until_the_client_goes() {
+    let origin = start(Tls {
+        stall: true,
+        ..Tls::default()
+    });
+    let mut stream = connect(&origin, &config(&origin, false), "localhost");
+    let patience = Some(Duration::from_millis(60));
+    stream.sock.set_read_timeout(patience).unwrap();
+    let error = ask(&mut stream, "/r/1").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+    assert_eq!(origin.summary().connections_open, 1);
+    drop(stream);
+    let summary = eventually(&origin, |summary| summary.connections_open == 0);
+    assert_eq!((summary.connections, summary.tls_handshakes), (1, 0));
+}
+
+#[test]
+fn a_cut_has_no_close_notify_and_a_close_has_one() {
+    let origin = start(Tls::default());
+    assert!(get(&origin, "/eof").unwrap().ends_with("until the end\n"));
+    let error = get(&origin, "/fault/tls-cut").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+    let error = get(&origin, "/fault/reset").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+}
+
+#[test]
+fn what_is_not_tls_is_a_failed_handshake() {
+    let origin = start(Tls::default());
+    let mut socket = TcpStream::connect(origin.address()).unwrap();
+    socket.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let mut rest = Vec::new();
+    let _ = socket.read_to_end(&mut rest);
+    let summary = eventually(&origin, |summary| summary.connections_open == 0);
+    assert_eq!((summary.tls_failed, summary.requests), (1, 0));
+}
