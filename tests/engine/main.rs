@@ -5,6 +5,7 @@ mod failures;
 mod limits;
 mod requests;
 mod retries;
+mod streams;
 
 use std::future::Future;
 use std::time::Duration;

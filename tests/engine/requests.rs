@@ -289,3 +289,10 @@ fn threads_share_a_reactor_and_its_connections() {
         summary.connections
     );
 }
+
+#[test]
+fn the_future_of_a_request_fits_mallocs_fast_path() {
+    let world = World::new();
+    let size = size_of_val(&world.client.send(world.request("/r/1")));
+    assert!(size < 1024, "{size} bytes");
+}

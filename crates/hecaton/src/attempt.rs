@@ -60,7 +60,8 @@ pub enum Ending {
     /// It was still going on when its request was given up.
     #[default]
     Unfinished,
-    /// A response with this status, read whole.
+    /// A response with this status, read whole; of a [`Streaming`](crate::Streaming) one its body may
+    /// still be going on, or have been given up.
     Status(u16),
     /// A failure, in the phase reached last.
     Failed,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use http::{HeaderValue, Method};
 use tokio::time::{sleep, timeout_at};
 
@@ -11,10 +12,11 @@ use crate::config::Config;
 use crate::connect::connect;
 use crate::connection::Connection;
 use crate::error::{Error, Failure, InvalidRequest, Kind, Phase};
-use crate::exchange::{Answer, Broken, exchange};
+use crate::exchange::{Broken, exchange};
 use crate::pool::Pool;
 use crate::request::{Origin, Request, display_url};
 use crate::response::Response;
+use crate::stream::{Rest, Streaming};
 use crate::timer::within;
 use crate::turns::{Turn, Turns};
 
@@ -28,10 +30,78 @@ pub type Outcome = Result<Response, Error>;
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
 
-struct Shared {
-    config: Config,
-    pool: Pool,
+/// What the clones of a client share.
+pub(crate) struct Shared {
+    pub config: Config,
+    pub pool: Pool,
     turns: Turns,
+}
+
+/// What a request is answered with.
+pub(crate) struct Answer {
+    pub status: u16,
+    pub fields: Vec<u8>,
+    pub body: Body,
+}
+
+/// The body of an answer.
+pub(crate) enum Body {
+    Whole(Bytes),
+    /// Still to be read. Dropping it closes the connection.
+    Open(Box<Rest>),
+}
+
+impl Body {
+    /// The body that was asked for whole.
+    fn into_whole(self) -> Bytes {
+        match self {
+            Body::Whole(body) => body,
+            Body::Open(_) => unreachable!("bodies are read as they were asked for"),
+        }
+    }
+}
+
+/// How a body is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Whole,
+    Open,
+}
+
+/// When a request began, and when it must have ended.
+#[derive(Clone, Copy)]
+pub(crate) struct Allowance {
+    pub begun: Instant,
+    pub limit: Duration,
+    pub deadline: Instant,
+}
+
+impl Allowance {
+    /// From now on.
+    fn new(limit: Duration) -> Allowance {
+        let begun = Instant::now();
+        Allowance {
+            begun,
+            limit,
+            deadline: begun.checked_add(limit).unwrap_or(begun + FAR_AWAY),
+        }
+    }
+
+    /// The time until the deadline.
+    fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// The failure of a request that has not ended by then.
+    pub fn used_up(&self, attempt: Option<&Attempt>) -> Failure {
+        let reached = attempt.map_or(Phase::Queue, |attempt| attempt.phase);
+        let detail = format!(
+            "the deadline of {:?} passed while {}",
+            self.limit,
+            reached.doing()
+        );
+        Failure::new(Kind::Timeout, Phase::Total, detail)
+    }
 }
 
 impl Client {
@@ -80,54 +150,83 @@ impl Client {
         // Boxed to keep the future under a kibibyte, where malloc is quick.
         let request = Box::new(request);
         async move {
-            let begun = Instant::now();
-            let limit = request.timeout.unwrap_or(shared.config.timeout);
-            let mut trace = Trace::new(begun);
-            let result = match begun.checked_add(limit) {
-                // The timer counts milliseconds, and much can be done in one: zero must not start.
-                Some(_) if limit.is_zero() => Ok(Err(out_of_time(limit, None))),
-                deadline => {
-                    let deadline = deadline.unwrap_or_else(|| begun + FAR_AWAY);
-                    let run = shared.run(&request, deadline, &mut trace);
-                    timeout_at(deadline.into(), run).await
-                }
-            };
-            let attempts = trace.attempts;
-            match result.unwrap_or_else(|_| Err(out_of_time(limit, attempts.last()))) {
-                Ok(Answer {
-                    status,
-                    fields,
-                    body,
-                    ..
-                }) => Ok(Response {
-                    status,
-                    fields,
-                    body,
-                    attempts,
-                    elapsed: trace.mark - begun,
+            let allowance = Allowance::new(request.timeout.unwrap_or(shared.config.timeout));
+            let mut trace = Trace::new(allowance.begun);
+            let answer = shared.answer(&request, Reading::Whole, &allowance, &mut trace);
+            match answer.await {
+                Ok(answer) => Ok(Response {
+                    status: answer.status,
+                    fields: answer.fields,
+                    body: answer.body.into_whole(),
+                    attempts: trace.attempts,
+                    elapsed: trace.mark - allowance.begun,
                 }),
-                Err(failure) => {
+                Err(failure) => Err(failed(&request, failure, allowance, trace)),
+            }
+        }
+    }
+
+    /// Runs one request up to the head of its response, retries included; the body is read from what
+    /// is returned, under the same deadline. Dropping it, or the future, closes the connection.
+    pub fn open(
+        &self,
+        request: Request,
+    ) -> impl Future<Output = Result<Streaming, Error>> + Send + use<> {
+        let shared = self.0.clone();
+        let request = Box::new(request);
+        async move {
+            let allowance = Allowance::new(request.timeout.unwrap_or(shared.config.timeout));
+            let mut trace = Trace::new(allowance.begun);
+            let answer = shared.answer(&request, Reading::Open, &allowance, &mut trace);
+            match answer.await {
+                Ok(answer) => {
                     let url = display_url(&request.origin, &request.target);
-                    Err(Error::new(failure, url, begun.elapsed(), attempts))
+                    Ok(Streaming::new(answer, allowance, trace, url))
                 }
+                Err(failure) => Err(failed(&request, failure, allowance, trace)),
             }
         }
     }
 }
 
+fn failed(request: &Request, failure: Failure, allowance: Allowance, trace: Trace) -> Error {
+    let url = display_url(&request.origin, &request.target);
+    Error::new(failure, url, allowance.begun.elapsed(), trace.attempts)
+}
+
 impl Shared {
+    /// One deadline around all of it.
+    async fn answer(
+        self: &Arc<Self>,
+        request: &Request,
+        reading: Reading,
+        allowance: &Allowance,
+        trace: &mut Trace,
+    ) -> Result<Answer, Failure> {
+        // The timer counts milliseconds, and much can be done in one: zero must not start.
+        if allowance.limit.is_zero() {
+            return Err(allowance.used_up(None));
+        }
+        let run = self.run(request, reading, allowance, trace);
+        match timeout_at(allowance.deadline.into(), run).await {
+            Ok(result) => result,
+            Err(_) => Err(allowance.used_up(trace.attempts.last())),
+        }
+    }
+
     /// The attempts, one after the other: another one if the last wrote nothing because its pooled
     /// connection was closed, or if the settings ask for it and there is time.
     async fn run(
-        &self,
+        self: &Arc<Self>,
         request: &Request,
-        deadline: Instant,
+        reading: Reading,
+        allowance: &Allowance,
         trace: &mut Trace,
     ) -> Result<Answer, Failure> {
         let mut tries = 0;
         loop {
             trace.begin();
-            let result = self.attempt(request, trace).await;
+            let result = self.attempt(request, reading, trace).await;
             let attempt = trace.attempt();
             let result = match result {
                 Err(Broken::Unsent) if attempt.reused => {
@@ -146,7 +245,8 @@ impl Shared {
             tries += 1;
             let sent = attempt.sent;
             match self.wait_before_retry(&request.method, tries, sent, &result) {
-                Some(wait) if wait < deadline.saturating_duration_since(Instant::now()) => {
+                Some(wait) if wait < allowance.left() => {
+                    drop(result); // A body that was to be read closes its connection now.
                     Box::pin(sleep(wait)).await;
                     trace.lap();
                 }
@@ -169,26 +269,41 @@ impl Shared {
         }
     }
 
-    async fn attempt(&self, request: &Request, trace: &mut Trace) -> Result<Answer, Broken> {
+    async fn attempt(
+        self: &Arc<Self>,
+        request: &Request,
+        reading: Reading,
+        trace: &mut Trace,
+    ) -> Result<Answer, Broken> {
+        let origin = &request.origin;
         // Given back after the connection was put away, or dropped.
-        let _turn = self
-            .turn(&request.origin, trace)
-            .await
-            .map_err(Broken::Failed)?;
-        let mut connection = self
-            .connection(&request.origin, trace)
-            .await
-            .map_err(Broken::Failed)?;
-        let answer = exchange(&mut connection, request, &self.config, trace).await?;
-        if answer.reusable {
-            self.pool.put(
-                &request.origin,
+        let turn = self.turn(origin, trace).await.map_err(Broken::Failed)?;
+        let connection = self.connection(origin, trace).await;
+        let mut connection = connection.map_err(Broken::Failed)?;
+        let (head, mut incoming) = exchange(&mut connection, request, &self.config, trace).await?;
+        let body = if reading == Reading::Open {
+            Body::Open(Box::new(Rest {
+                shared: self.clone(),
+                origin: origin.clone(),
+                incoming,
                 connection,
-                trace.mark,
-                self.config.idle_timeout,
-            );
-        }
-        Ok(answer)
+                turn,
+            }))
+        } else {
+            let whole = incoming.whole(&mut connection, &self.config).await;
+            let whole = whole.map_err(Broken::Failed)?;
+            trace.attempt().read = trace.lap();
+            if incoming.finish(&mut connection) {
+                let idle_timeout = self.config.idle_timeout;
+                self.pool.put(origin, connection, trace.mark, idle_timeout);
+            }
+            Body::Whole(whole)
+        };
+        Ok(Answer {
+            status: head.status,
+            fields: head.fields,
+            body,
+        })
     }
 
     /// Waits until another connection may be used, if there is a limit. Boxed like the other way that
@@ -225,12 +340,4 @@ impl Shared {
         // Boxed, so that requests which need no new connection do not carry its state along.
         Box::pin(connect(origin, &self.pool, &self.config, trace)).await
     }
-}
-
-fn out_of_time(limit: Duration, attempt: Option<&Attempt>) -> Failure {
-    let doing = attempt
-        .map_or(Phase::Queue, |attempt| attempt.phase)
-        .doing();
-    let detail = format!("the deadline of {limit:?} passed while {doing}");
-    Failure::new(Kind::Timeout, Phase::Total, detail)
 }

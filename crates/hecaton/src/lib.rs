@@ -4,7 +4,8 @@
 //! default) → `request` (checked before anything is sent) → `batch` (how many at once) → `client`
 //! (one deadline around it all) → `turns`, `pool`, `connect` and `connection` (which
 //! one) → `exchange` (one
-//! request on one connection) → `h1` (the bytes) → `response` or `error`, both with the `attempt`s that led there. `timer` holds each phase to
+//! request on one connection) with `outgoing` and `incoming` (what is still to be written and read) → `h1` (the bytes) →
+//! `response`, `stream` or `error`, all with the `attempt`s that led there. `timer` holds each phase to
 //! its limit, and `reactor` lets
 //! threads that are not asynchronous wait for all this.
 //!
@@ -34,12 +35,15 @@ mod connection;
 mod error;
 mod exchange;
 mod h1;
+mod incoming;
+mod outgoing;
 mod pool;
 mod reactor;
 mod reference;
 mod request;
 mod response;
 mod retry;
+mod stream;
 mod timer;
 mod turns;
 
@@ -54,3 +58,4 @@ pub use reference::resolve;
 pub use request::{Origin, Request};
 pub use response::Response;
 pub use retry::Retry;
+pub use stream::Streaming;

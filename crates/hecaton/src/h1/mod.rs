@@ -1,14 +1,14 @@
 //! HTTP/1.1 on the wire (RFC 9112) as pure functions: bytes in, bytes out, no socket in sight.
 //!
 //! `encode` writes a request; `fields` looks into header fields; `head` reads the head of a response and decides how its body is
-//! framed; `body` takes the body out of what has arrived.
+//! framed; `body` finds it in what has arrived.
 
 mod body;
 mod encode;
 mod fields;
 mod head;
 
-pub(crate) use body::{BodyError, BodyReader};
+pub(crate) use body::{BodyError, BodyReader, Ready};
 pub(crate) use encode::encode;
 pub(crate) use fields::Fields;
 pub(crate) use head::{Framing, Head, HeadReader};

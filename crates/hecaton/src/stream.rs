@@ -1,0 +1,174 @@
+//! A response whose body is read piece by piece, as fast as its reader wants it and no faster.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::time::timeout_at;
+
+use crate::attempt::{Attempt, Ending, Trace};
+use crate::client::{Allowance, Answer, Body, Shared};
+use crate::connection::Connection;
+use crate::error::{Error, Failure};
+use crate::h1::Fields;
+use crate::incoming::Incoming;
+use crate::request::Origin;
+use crate::turns::Turn;
+
+/// A response of which the head has come and the body is still to be read.
+///
+/// Only what the reader asks for is read: a slow one holds up the server, and what is held of the
+/// body stays far below 1 MiB whatever the server sends. The request's total deadline and the limit between two
+/// pieces go on, the reader's own time counting for the former alone; `max_body` is for bodies that
+/// are held whole and does not apply.
+///
+/// The connection goes back to the pool with the last piece. Dropping the stream before closes it.
+pub struct Streaming {
+    status: u16,
+    fields: Vec<u8>,
+    allowance: Allowance,
+    trace: Trace,
+    url: String,
+    state: State,
+}
+
+enum State {
+    Going(Box<Rest>),
+    Ended,
+    Failed(Error),
+}
+
+impl Streaming {
+    /// The stream of an answer whose body is open.
+    pub(crate) fn new(
+        answer: Answer,
+        allowance: Allowance,
+        trace: Trace,
+        url: String,
+    ) -> Streaming {
+        let mut stream = Streaming {
+            status: answer.status,
+            fields: answer.fields,
+            allowance,
+            trace,
+            url,
+            state: match answer.body {
+                Body::Open(rest) => State::Going(rest),
+                Body::Whole(_) => unreachable!("bodies are read as they were asked for"),
+            },
+        };
+        stream.finish_if_whole();
+        stream
+    }
+
+    /// The status code, 200 to 999 (1xx are not final and are skipped).
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The value of a header, the first one if it is repeated; the name in any case.
+    pub fn header(&self, name: &str) -> Option<&[u8]> {
+        Fields(&self.fields).get(name)
+    }
+
+    /// The headers as one block of lines, `name: value\r\n`, names in lower case; repeats are kept.
+    pub fn header_block(&self) -> &[u8] {
+        &self.fields
+    }
+
+    /// What was tried, in order; the last one brought this response.
+    pub fn attempts(&self) -> &[Attempt] {
+        &self.trace.attempts
+    }
+
+    /// From the start of the request to the head of the response; once the body has been read, to its
+    /// last byte.
+    pub fn elapsed(&self) -> Duration {
+        self.trace.mark - self.allowance.begun
+    }
+
+    /// The next piece of the body, never empty, of at most a few hundred KiB; none once it has been read whole. A
+    /// body that ends too early is an error, and an error is told again by every later call.
+    ///
+    /// Dropping the future loses nothing: the next call goes on.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
+        let rest = match &mut self.state {
+            State::Going(rest) => rest,
+            State::Ended => return Ok(None),
+            State::Failed(error) => return Err(error.clone()),
+        };
+        // What has arrived already would be given whatever the time; a reader that is late is late.
+        let deadline = self.allowance.deadline;
+        let result = match deadline > Instant::now() {
+            true => timeout_at(deadline.into(), rest.piece()).await.ok(),
+            false => None,
+        };
+        let late = || self.allowance.used_up(self.trace.attempts.last());
+        match result.unwrap_or_else(|| Err(late())) {
+            Ok(piece) => {
+                self.finish_if_whole();
+                Ok(piece)
+            }
+            Err(failure) => Err(self.fail(failure)),
+        }
+    }
+
+    /// Puts the connection away as soon as the last piece has been taken.
+    fn finish_if_whole(&mut self) {
+        if let State::Going(rest) = &mut self.state {
+            if rest.incoming.is_whole(&mut rest.connection) {
+                self.trace.attempt().read = self.trace.lap();
+                let State::Going(rest) = std::mem::replace(&mut self.state, State::Ended) else {
+                    return;
+                };
+                rest.put_away(self.trace.mark);
+            }
+        }
+    }
+
+    fn fail(&mut self, failure: Failure) -> Error {
+        self.trace.attempt().ending = Ending::Failed;
+        let attempts = self.trace.attempts.clone();
+        let error = Error::new(
+            failure,
+            self.url.clone(),
+            self.allowance.begun.elapsed(),
+            attempts,
+        );
+        self.state = State::Failed(error.clone());
+        error
+    }
+}
+
+/// What the body of an answer is read from, and all that it holds until then.
+pub(crate) struct Rest {
+    pub shared: Arc<Shared>,
+    pub origin: Arc<Origin>,
+    pub incoming: Incoming,
+    pub connection: Connection,
+    /// Given back after the connection was put away, or dropped.
+    pub turn: Option<Box<Turn>>,
+}
+
+impl Rest {
+    async fn piece(&mut self) -> Result<Option<Bytes>, Failure> {
+        let config = &self.shared.config;
+        self.incoming.piece(&mut self.connection, config).await
+    }
+
+    fn put_away(self: Box<Rest>, now: Instant) {
+        let Rest {
+            shared,
+            origin,
+            mut incoming,
+            mut connection,
+            turn,
+        } = *self;
+        if incoming.finish(&mut connection) {
+            shared
+                .pool
+                .put(&origin, connection, now, shared.config.idle_timeout);
+        }
+        drop(turn);
+    }
+}
