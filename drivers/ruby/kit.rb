@@ -62,7 +62,7 @@ module Kit
   def self.answer(ask, driver, about)
     case ask[:cmd]
     when "hello" then { ok: true, **HELLO, **about }
-    when "prepare" then ask[:keepalive] ? prepare(ask, driver) : { ok: false, error: "unsupported", what: "keepalive" }
+    when "prepare" then prepare(ask, driver, HELLO.merge(about))
     when "go" then { ok: true, **Round.new(@job, **ask).tap { |round| @driver.go(round) }.answer }
     when "bye" then { ok: true }
     else { ok: false, error: "unsupported", what: ask[:cmd] }
@@ -71,10 +71,10 @@ module Kit
     { ok: false, error: "failed", what: "#{error.class}: #{error.message}" }
   end
 
-  def self.prepare(ask, driver)
+  def self.prepare(ask, driver, about)
+    return { ok: false, error: "unsupported", what: "keepalive" } unless about[:keepalive].include? ask[:keepalive]
     @driver = @driver&.close && nil
     GC.start # what is left of old connections closes now, and every round starts from a clean heap
-    @driver = driver.new(@job = Job.new(**ask.slice(*Job.members)))
-    { ok: true }
+    (@driver = driver.new(@job = Job.new(**ask.slice(*Job.members)))) && { ok: true }
   end
 end

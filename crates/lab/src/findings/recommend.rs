@@ -19,6 +19,9 @@ pub struct Recommendation {
     pub client: String,
     /// Bytes of the answer's body.
     pub body_bytes: usize,
+    /// Whether connections are kept; absent means yes.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    pub keepalive: bool,
     /// The smallest measured concurrency whose paired ratio to the best has a lower bound of at least [`ENOUGH`].
     pub concurrency: usize,
     /// How many times faster it is than concurrency 1 in the same blocks; none when that was not measured,
@@ -44,14 +47,16 @@ impl Recommendation {
         Cell {
             client: self.client.clone(),
             body_bytes: self.body_bytes,
+            keepalive: self.keepalive,
             concurrency: self.concurrency,
         }
     }
 }
 
-/// One recommendation per client and body that has a row which is not rejected; none for the ceiling.
+/// One recommendation per client, body and use of connections that has a row which is not rejected; none for the ceiling.
 pub(super) fn recommendations(cells: &Cells, rows: &[Row]) -> Vec<Recommendation> {
-    rows.chunk_by(|a, b| (&a.client, a.body_bytes) == (&b.client, b.body_bytes))
+    let series = |row: &Row| (row.client.clone(), row.body_bytes, row.keepalive);
+    rows.chunk_by(|a, b| series(a) == series(b))
         .filter_map(|series| recommend(cells, series))
         .collect()
 }
@@ -74,6 +79,7 @@ fn recommend(cells: &Cells, series: &[Row]) -> Option<Recommendation> {
     Some(Recommendation {
         client: chosen.client.clone(),
         body_bytes: chosen.body_bytes,
+        keepalive: chosen.keepalive,
         concurrency: chosen.concurrency,
         speedup_over_one: speedup.map(|ratio| ratio.value),
         speedup,

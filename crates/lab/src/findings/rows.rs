@@ -23,6 +23,9 @@ pub struct Row {
     pub delay_ms: f64,
     /// Requests asked to be in flight.
     pub concurrency: usize,
+    /// Whether connections are kept; absent means yes.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    pub keepalive: bool,
     /// Median over the rounds.
     pub requests_per_second: f64,
     /// CPU time over wall time, median over the rounds; 100 is one core.
@@ -65,6 +68,7 @@ impl Row {
             client: self.client.clone(),
             body_bytes: self.body_bytes,
             concurrency: self.concurrency,
+            keepalive: self.keepalive,
         }
     }
 
@@ -88,6 +92,7 @@ pub(super) fn rows(cells: &Cells, delay: &Delay) -> Vec<Row> {
     for row in rows.iter_mut().filter(|row| row.rejected.is_none()) {
         let ceiling = Cell {
             client: CEILING.into(),
+            keepalive: true,
             ..row.cell()
         };
         if ceilings.contains(&ceiling) {
@@ -124,6 +129,7 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
         body_bytes: cell.body_bytes,
         delay_ms: delay.mean().as_secs_f64() * 1e3,
         concurrency: cell.concurrency,
+        keepalive: cell.keepalive,
         requests_per_second: median(&speeds).unwrap_or(0.0),
         cpu_percentage: median(&each(|r| cpu_seconds(r) / seconds(r.wall_ns) * 100.0))
             .unwrap_or(0.0),

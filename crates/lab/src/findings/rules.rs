@@ -26,7 +26,7 @@ const FEWEST_LATENCIES: usize = 10;
 type Rule = fn(&Round) -> Option<String>;
 
 /// Rules that look at one round, in the order of causes.
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     unaccounted,
     failed,
     never_arrived,
@@ -38,6 +38,7 @@ const RULES: [Rule; 14] = [
     too_few_in_flight,
     too_many_in_flight,
     reconnected,
+    kept,
     too_many_connections,
     too_few_connections,
     proof_incomplete,
@@ -47,7 +48,7 @@ const RULES: [Rule; 14] = [
 ///
 /// `delay` is what the origin was told to wait before each answer ([`Delay::None`] for a foreign server).
 /// Rounds without a ledger page are only checked against themselves. Connections are judged as those of
-/// HTTP/1.1 with keep-alive, which is all that a sweep asks for.
+/// HTTP/1.1: kept, or one for each request, as the cell says.
 pub fn rejection(rounds: &[&Round], delay: &Delay) -> Option<String> {
     RULES
         .iter()
@@ -207,7 +208,7 @@ fn too_many_in_flight(round: &Round) -> Option<String> {
 /// The proof has just opened every connection that the round needs. A pool that was shut down and built
 /// again opens as many once more; opening more than that is not keep-alive.
 fn reconnected(round: &Round) -> Option<String> {
-    let page = round.seen.as_ref()?;
+    let page = round.seen.as_ref().filter(|_| round.cell.keepalive)?;
     let allowed = round.cell.concurrency as u64;
     (page.connections_opened > allowed).then(|| {
         format!(
@@ -219,7 +220,24 @@ fn reconnected(round: &Round) -> Option<String> {
     })
 }
 
+/// Who is asked for a new connection each must not spare itself any.
+fn kept(round: &Round) -> Option<String> {
+    find_page(round, |page, part| {
+        (!round.cell.keepalive && page.reused > 0).then(|| {
+            format!(
+                "connections are kept alive: {} of {} came on one that had carried another{part}, though each should \
+                 have had its own",
+                count(page.reused),
+                plural(page.requests, "request")
+            )
+        })
+    })
+}
+
 fn too_many_connections(round: &Round) -> Option<String> {
+    if !round.cell.keepalive {
+        return None;
+    }
     let asked = round.cell.concurrency as u64;
     find_page(round, |page, part| {
         (page.connections_used > asked).then(|| {

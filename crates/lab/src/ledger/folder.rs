@@ -148,6 +148,7 @@ mod tests {
             cell: Cell {
                 client: "raw".into(),
                 body_bytes: 133,
+                keepalive: true,
                 concurrency: 2,
             },
             launch: 0,

@@ -23,6 +23,11 @@ const FOREIGN_RATE: f64 = 500.0;
 pub fn estimate(sweep: &Sweep) -> Duration {
     let clients = sweep.client_names().len() as f64;
     let bodies = sweep.body_bytes.len() as f64;
+    let series: f64 = sweep
+        .client_names()
+        .iter()
+        .map(|client| sweep.ways_to_connect(client).len() as f64 * bodies)
+        .sum();
     let launches = clients * f64::from(sweep.launches) * (LAUNCH + sweep.warm_up.as_secs_f64());
     let block: f64 = sweep
         .concurrency
@@ -33,9 +38,7 @@ pub fn estimate(sweep: &Sweep) -> Duration {
         Target::Origin => CALIBRATION * block,
         Target::Foreign { .. } => 0.0,
     };
-    Duration::from_secs_f64(
-        launches + clients * bodies * (block * f64::from(sweep.rounds) + calibration),
-    )
+    Duration::from_secs_f64(launches + series * (block * f64::from(sweep.rounds) + calibration))
 }
 
 fn visit(sweep: &Sweep, concurrency: usize) -> f64 {
@@ -64,6 +67,7 @@ mod tests {
             clients: vec![],
             concurrency: vec![1],
             body_bytes: vec![133],
+            keepalive: vec![true],
             delay: delay.parse::<Delay>().unwrap(),
             rounds: 10,
             launches: 1,

@@ -9,6 +9,13 @@ pub struct Cell {
     pub client: String,
     /// Bytes of the answer's body; 0 when the server is not ours.
     pub body_bytes: usize,
+    /// Whether connections are kept for later requests; if not, each request has one of its own. Absent means yes.
+    #[serde(default = "kept", skip_serializing_if = "Clone::clone")]
+    pub keepalive: bool,
     /// Requests that the driver is asked to keep in flight.
     pub concurrency: usize,
+}
+
+fn kept() -> bool {
+    true
 }

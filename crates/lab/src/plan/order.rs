@@ -49,13 +49,16 @@ fn launch_of(block: u32, sweep: &Sweep) -> u32 {
 fn cells(sweep: &Sweep) -> Vec<Cell> {
     let mut cells = Vec::new();
     for client in sweep.client_names() {
-        for &body_bytes in &sweep.body_bytes {
-            for &concurrency in &sweep.concurrency {
-                cells.push(Cell {
-                    client: client.clone(),
-                    body_bytes,
-                    concurrency,
-                });
+        for keepalive in sweep.ways_to_connect(&client) {
+            for &body_bytes in &sweep.body_bytes {
+                for &concurrency in &sweep.concurrency {
+                    cells.push(Cell {
+                        client: client.clone(),
+                        body_bytes,
+                        concurrency,
+                        keepalive,
+                    });
+                }
             }
         }
     }
@@ -77,6 +80,7 @@ mod tests {
             clients: vec![],
             concurrency: vec![1, 2, 10],
             body_bytes: vec![133, 13801],
+            keepalive: vec![true],
             delay: Delay::None,
             rounds,
             launches,

@@ -139,8 +139,15 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
             hello.max_concurrency
         ));
     }
-    if !hello.keepalive.contains(&true) {
-        return Some(format!("{name} does not keep connections"));
+    for keepalive in sweep.ways_to_connect(name) {
+        if !hello.keepalive.contains(&keepalive) {
+            let cannot = if keepalive {
+                "keep connections"
+            } else {
+                "open a connection for each request"
+            };
+            return Some(format!("{name} does not {cannot}"));
+        }
     }
     let Target::Foreign { method, url, .. } = &sweep.target else {
         return None;
@@ -172,6 +179,7 @@ mod tests {
             clients: vec![],
             concurrency: vec![1, concurrency],
             body_bytes: vec![0],
+            keepalive: vec![true],
             delay: Delay::None,
             rounds: 1,
             launches: 1,
@@ -206,11 +214,24 @@ mod tests {
         for (sweep, why) in cases {
             assert_eq!(objection(&hello(), &sweep).as_deref(), Some(why));
         }
+        let mut keeping = sweep(50, "GET", "http://127.0.0.1/");
+        keeping.clients = vec![Manifest {
+            client: "x".into(),
+            ..Manifest::raw(Path::new("hecaton"))
+        }];
+        assert_eq!(objection(&hello(), &keeping), None);
         let forgetful = Hello {
             keepalive: vec![false],
             ..hello()
         };
-        let why = objection(&forgetful, &sweep(50, "GET", "http://127.0.0.1/"));
-        assert_eq!(why.as_deref(), Some("x does not keep connections"));
+        assert_eq!(
+            objection(&forgetful, &keeping).as_deref(),
+            Some("x does not keep connections")
+        );
+        keeping.keepalive = vec![false];
+        assert_eq!(
+            objection(&hello(), &keeping).as_deref(),
+            Some("x does not open a connection for each request")
+        );
     }
 }

@@ -90,6 +90,7 @@ impl<'a> Bench<'a> {
             client: driver.client().to_string(),
             body_bytes: self.sweep.body_bytes[0],
             concurrency: middle,
+            keepalive: self.sweep.ways_to_connect(driver.client())[0],
         };
         driver.prepare(&self.preparation(&cell))?;
         let (mut spent, mut count) = (Duration::ZERO, fewest(&cell));
@@ -220,7 +221,7 @@ impl<'a> Bench<'a> {
             url,
             append_id: verify == Verify::Tail,
             concurrency: cell.concurrency,
-            keepalive: true,
+            keepalive: cell.keepalive,
             verify,
             // A delay is no failure, however long; a distribution's tail is longer than its mean.
             timeout_ms: (REQUEST_TIMEOUT + 10 * self.sweep.delay.mean()).as_millis() as u64,

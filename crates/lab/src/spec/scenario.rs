@@ -16,6 +16,8 @@ pub struct SweepScenario {
     pub concurrency: Vec<usize>,
     /// Sizes of the answer's body.
     pub body_bytes: Vec<usize>,
+    /// Whether connections are kept (`true`), or each request has a new one (`false`); both ways when both are listed.
+    pub keepalive: Vec<bool>,
     /// How long the origin waits before each answer.
     pub delay: Delay,
     /// Measured rounds of every cell, one in each block.

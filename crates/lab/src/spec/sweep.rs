@@ -9,9 +9,6 @@ use super::{Ability, Catalogue, Manifest, SweepScenario, Target, Usage};
 /// Name of the lab's own loader, which takes part in every run as the ceiling.
 pub const RAW: &str = "raw";
 
-/// What a client must be able to do.
-const NEEDED: [Ability; 2] = [Ability::Http1, Ability::KeepAlive];
-
 /// Fewest bytes of a body: the token takes them all.
 const SMALLEST_BODY: usize = 8;
 
@@ -48,6 +45,9 @@ pub struct Sweep {
     pub concurrency: Vec<usize>,
     /// Sizes of bodies, ascending, each once; a single 0 when the server is not ours.
     pub body_bytes: Vec<usize>,
+    /// Whether connections are kept: both ways when both are here. A client that can not keep them is measured with
+    /// a new one for each request, whatever is asked.
+    pub keepalive: Vec<bool>,
     /// The origin's delay; none when the server is not ours.
     pub delay: Delay,
     /// Rounds of every cell, which is also the number of blocks.
@@ -95,6 +95,7 @@ impl Sweep {
             clients: find_clients(&names, catalogue)?,
             concurrency,
             body_bytes,
+            keepalive: scenario.keepalive.clone(),
             delay,
             rounds,
             launches: scenario.launches.clamp(1, rounds),
@@ -111,6 +112,19 @@ impl Sweep {
     pub fn client_names(&self) -> Vec<String> {
         let clients = self.clients.iter().map(|manifest| manifest.client.clone());
         clients.chain([RAW.to_string()]).collect()
+    }
+
+    /// How a client's connections are used, one cell each: kept (true), or a new one for each request (false).
+    pub fn ways_to_connect(&self, client: &str) -> Vec<bool> {
+        if client == RAW {
+            return vec![true]; // the ceiling is the fastest way, whatever the others do
+        }
+        let forgets = |manifest: &Manifest| !manifest.can.contains(&Ability::KeepAlive);
+        let mut clients = self.clients.iter();
+        match clients.any(|known| known.client == client && forgets(known)) {
+            true => vec![false],
+            false => self.keepalive.clone(),
+        }
     }
 
     /// Most requests in flight in any cell.
@@ -138,11 +152,10 @@ fn find_clients(names: &[String], catalogue: &Catalogue) -> Result<Vec<Manifest>
     for name in names {
         if name != RAW && !clients.iter().any(|known| known.client == *name) {
             let manifest = catalogue.find(name)?;
-            if !NEEDED.iter().all(|ability| manifest.can.contains(ability)) {
-                let needed: Vec<String> = NEEDED.iter().map(Ability::to_string).collect();
+            if !manifest.can.contains(&Ability::Http1) {
                 return Err(Usage(format!(
                     "{name} cannot be swept: it must be able to do {}",
-                    needed.join(" and ")
+                    Ability::Http1
                 )));
             }
             clients.push(manifest.clone());
@@ -191,6 +204,7 @@ mod tests {
             clients: vec![],
             concurrency: vec![1, 10],
             body_bytes: vec![133],
+            keepalive: vec![true],
             delay: Delay::None,
             rounds: 6,
             launches: 3,
@@ -224,6 +238,26 @@ mod tests {
         assert_eq!(sweep.body_bytes, [133]);
         assert_eq!((sweep.rounds, sweep.launches, sweep.seed), (2, 2, 7));
         assert_eq!(sweep.client_names(), [RAW]);
+    }
+
+    #[test]
+    fn a_client_that_cannot_keep_connections_is_measured_as_it_can() {
+        let client = |name: &str, can: &[Ability]| Manifest {
+            client: name.into(),
+            can: can.to_vec(),
+            ..Manifest::raw(std::path::Path::new("hecaton"))
+        };
+        let sweep = Sweep {
+            clients: vec![
+                client("keeps", &[Ability::Http1, Ability::KeepAlive]),
+                client("forgets", &[Ability::Http1]),
+            ],
+            keepalive: vec![true, false],
+            ..build(SweepRequest::default()).unwrap()
+        };
+        assert_eq!(sweep.ways_to_connect("keeps"), [true, false]);
+        assert_eq!(sweep.ways_to_connect("forgets"), [false]);
+        assert_eq!(sweep.ways_to_connect(RAW), [true]);
     }
 
     #[test]

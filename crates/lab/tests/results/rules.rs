@@ -31,7 +31,7 @@ fn proof(round: &mut Round) -> &mut Page {
 
 #[test]
 fn every_rule_names_what_was_expected_and_what_was_seen() {
-    let cases: [Case; 15] = [
+    let cases: [Case; 16] = [
         (
             "counts without sending",
             |r| seen(r).distinct = 0,
@@ -43,6 +43,14 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
             &["1 of ", "never arrived"],
         ),
         ("miscounts", |r| r.claim.done -= 5, &["accounts for"]),
+        (
+            "keeps what it should not",
+            |r| {
+                r.cell.keepalive = false;
+                seen(r).reused = 5;
+            },
+            &["connections are kept alive", "should have had its own"],
+        ),
         (
             "fails",
             |r| {

@@ -133,6 +133,7 @@ impl Machine {
                 let cell = Cell {
                     client: client.into(),
                     body_bytes,
+                    keepalive: true,
                     concurrency: *concurrency,
                 };
                 rounds.push(honest(cell, block, order as u32, speed, *cpu, &mut random));

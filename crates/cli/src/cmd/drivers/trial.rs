@@ -9,8 +9,10 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use hecaton_lab::findings::rejection;
 use hecaton_lab::plan::{Cell, Visit};
-use hecaton_lab::run::{Bench, Claim, Driver, DriverError, Go, Prepare, Problem, Round, Verify};
-use hecaton_lab::spec::{Manifest, Sweep, Target};
+use hecaton_lab::run::{
+    Bench, Claim, Driver, DriverError, Go, Hello, Prepare, Problem, Round, Verify,
+};
+use hecaton_lab::spec::{Ability, Manifest, Sweep, Target};
 use hecaton_origin::{Delay, Options, Origin, RoundSpec};
 
 /// How long a driver is watched to see that it does nothing.
@@ -69,6 +71,11 @@ pub struct Trial<'a> {
 impl Trial<'_> {
     /// A driver that has said hello.
     fn start(&self) -> Result<Driver> {
+        Ok(self.start_and_ask()?.0)
+    }
+
+    /// A driver, and what it said.
+    fn start_and_ask(&self) -> Result<(Driver, Hello)> {
         let mut driver = Driver::start(
             self.manifest,
             None,
@@ -90,12 +97,25 @@ impl Trial<'_> {
             hello.verify.contains(&Verify::Tail),
             "verify does not contain tail"
         );
-        Ok(driver)
+        ensure!(
+            hello.keepalive.contains(&true) == self.manifest.can.contains(&Ability::KeepAlive),
+            "its hello and its manifest do not agree whether it keeps connections"
+        );
+        Ok((driver, hello))
+    }
+
+    /// Asks to prepare, with connections used as the client can.
+    fn prepare(&self, driver: &mut Driver, prepare: &Prepare) -> Result<()> {
+        let keepalive = self.manifest.can.contains(&Ability::KeepAlive);
+        driver.prepare(&Prepare {
+            keepalive,
+            ..prepare.clone()
+        })
     }
 
     /// One round outside the usual: prepare, then go.
     fn round(&self, driver: &mut Driver, prepare: &Prepare, go: Go) -> Result<Claim> {
-        driver.prepare(prepare)?;
+        self.prepare(driver, prepare)?;
         Ok(driver.go(go, Duration::from_secs(1))?.0)
     }
 }
@@ -133,9 +153,10 @@ fn refuses_the_unheard(trial: &Trial<'_>) -> Result<()> {
 fn keeps_in_flight(trial: &Trial<'_>, concurrency: usize) -> Result<()> {
     let delay = Delay::Fixed(Duration::from_millis(3));
     let sweep = Sweep {
-        clients: Vec::new(),
+        clients: vec![trial.manifest.clone()],
         concurrency: vec![concurrency],
         body_bytes: vec![133, 13801],
+        keepalive: vec![true],
         delay,
         rounds: 1,
         launches: 1,
@@ -144,26 +165,36 @@ fn keeps_in_flight(trial: &Trial<'_>, concurrency: usize) -> Result<()> {
         seed: 1,
         target: Target::Origin,
     };
-    let mut driver = trial.start()?;
+    let (mut driver, hello) = trial.start_and_ask()?;
     let mut bench = Bench::new(&sweep, Some(origin()?));
     bench.warm_up(&mut driver)?;
-    for &body_bytes in &sweep.body_bytes {
+    let both = |&keepalive| {
+        sweep
+            .body_bytes
+            .iter()
+            .map(move |&body_bytes| (keepalive, body_bytes))
+    };
+    for (keepalive, body_bytes) in hello.keepalive.iter().flat_map(both) {
         let cell = Cell {
             client: trial.manifest.client.clone(),
             body_bytes,
+            keepalive,
             concurrency,
         };
-        let round: Round = bench.visit(
-            &mut driver,
-            &Visit {
-                cell,
-                launch: 0,
-                block: 0,
-                order: 0,
-            },
-        )?;
+        let visit = Visit {
+            cell,
+            launch: 0,
+            block: 0,
+            order: 0,
+        };
+        let round: Round = bench.visit(&mut driver, &visit)?;
         if let Some(reason) = rejection(&[&round], &delay) {
-            anyhow::bail!("with bodies of {body_bytes} bytes, {reason}");
+            let way = if keepalive {
+                ""
+            } else {
+                " and a new connection each"
+            };
+            anyhow::bail!("with bodies of {body_bytes} bytes{way}, {reason}");
         }
     }
     Ok(())
@@ -190,14 +221,8 @@ fn times_some(trial: &Trial<'_>) -> Result<()> {
 }
 
 fn verifies_json(trial: &Trial<'_>) -> Result<()> {
-    let mut driver = Driver::start(
-        trial.manifest,
-        None,
-        &trial.log,
-        trial.patience,
-        trial.stop.clone(),
-    )?;
-    if !driver.hello()?.verify.contains(&Verify::Json) {
+    let (mut driver, hello) = trial.start_and_ask()?;
+    if !hello.verify.contains(&Verify::Json) {
         return Ok(());
     }
     let origin = origin()?;
@@ -232,7 +257,7 @@ fn is_idle(trial: &Trial<'_>) -> Result<()> {
     let mut driver = trial.start()?;
     let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Tail);
     origin.open_round(page(0));
-    driver.prepare(&prepare)?;
+    trial.prepare(&mut driver, &prepare)?;
     ensure!(
         origin.close_round().requests == 0,
         "it sent requests when asked to prepare"

@@ -1,0 +1,23 @@
+# curb, one request after another: as many threads as requests in flight, each with one Curl::Easy that is used again.
+require "curb"
+require_relative "threads"
+
+class CurbEasyDriver < Kit::Threads
+  private
+
+  def open
+    Curl::Easy.new do |easy| # libcurl sends nothing again but what a kept connection, already closed, did not take
+      easy.timeout_ms = @job.timeout_ms
+      easy.headers = @job.headers
+    end
+  end
+
+  def ask(easy, url)
+    easy.url = url
+    easy.http(@job.method)
+    [easy.response_code, easy.body_str]
+  end
+end
+
+Kit.run(CurbEasyDriver, name: "curb-easy", version: Curl::CURB_VERSION, engine: Curl::CURL_LONG_VERSION[/libcurl\S+/],
+                        models: ["threads"], max_concurrency: 512)

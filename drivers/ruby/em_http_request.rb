@@ -1,0 +1,38 @@
+# em-http-request: as many persistent connections as requests in flight, in one EventMachine that never stops.
+require "em-http-request"
+require "em-http/version"
+require_relative "kit"
+
+class EmHttpRequestDriver
+  def initialize(job)
+    @job, @ended, @connections = job, Queue.new, Array.new(job.concurrency)
+    STARTED.pop unless EM.reactor_running?
+  end
+
+  def go(round)
+    @working = @job.concurrency
+    EM.next_tick { @working.times { |index| send_next(index, round) } }
+    @ended.pop
+  end
+
+  def close = EM.next_tick { @connections.compact.each { |connection| connection.close("done") } }
+
+  private
+
+  def send_next(index, round)
+    url, taken = round.take
+    return ((@working -= 1).zero? && @ended << true) unless url
+    request = (@connections[index] ||= connection).public_send(@job.method.downcase, options(url))
+    request.callback { round.done(request.response_header.status, request.response, taken); send_next(index, round) }
+    request.errback { @connections[index] = nil; round.failed(request.error); send_next(index, round) }
+  end
+
+  # It sends nothing again by itself.
+  def connection = EM::HttpRequest.new(@job.url, connect_timeout: @job.timeout, inactivity_timeout: @job.timeout)
+  def options(url) = { path: URI(url).request_uri, head: @job.headers, keepalive: true }
+end
+
+EM.epoll # select() ends at 1024 descriptors
+STARTED = Queue.new.tap { |started| Thread.new { EM.run { started << true } }.abort_on_exception = true }
+Kit.run(EmHttpRequestDriver, name: "em-http-request", version: EM::HttpRequest::VERSION, engine: "EventMachine",
+                             models: ["events"], max_concurrency: 1000)

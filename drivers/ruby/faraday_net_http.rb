@@ -1,0 +1,23 @@
+# Faraday on Net::HTTP: as many threads as requests in flight; this adapter opens a connection for each request.
+require "faraday"
+require_relative "threads"
+
+class FaradayNetHttpDriver < Kit::Threads
+  def initialize(job)
+    seconds = { timeout: job.timeout, open_timeout: job.timeout }
+    @connection = Faraday.new(request: seconds) { |faraday| faraday.adapter(:net_http) } # it sends nothing again
+    super
+  end
+
+  private
+
+  def open = @connection
+
+  def ask(connection, url)
+    response = connection.run_request(@job.method.downcase.to_sym, url, nil, @job.headers)
+    [response.status, response.body]
+  end
+end
+
+Kit.run(FaradayNetHttpDriver, name: "faraday-net-http", version: Faraday::VERSION, engine: "net/http",
+                              models: ["threads"], keepalive: [false], max_concurrency: 512)

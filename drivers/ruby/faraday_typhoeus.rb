@@ -1,0 +1,31 @@
+# Faraday on Typhoeus: one Hydra that refills itself, each finished request queueing the next.
+require "typhoeus"
+require "faraday"
+require "typhoeus/adapters/faraday"
+require_relative "kit"
+
+class FaradayTyphoeusDriver
+  def initialize(job)
+    @job, @hydra = job, Typhoeus::Hydra.new(max_concurrency: job.concurrency) # kept, and its connections with it
+    @faraday = Faraday.new(request: { timeout: job.timeout }) { |faraday| faraday.adapter(:typhoeus) }
+  end
+
+  def go(round) = @faraday.in_parallel(@hydra) { @job.concurrency.times { send_next(round) } }
+  def close = Typhoeus::Pool.clear
+
+  private
+
+  def send_next(round)
+    url, taken = round.take
+    return unless url
+    @faraday.run_request(@job.method.downcase.to_sym, url, nil, @job.headers).on_complete do |env|
+      env[:typhoeus_connection_failed] || env.status.zero? ? round.failed(kind(env)) : round.done(env.status, env.body, taken)
+      send_next(round)
+    end
+  end
+
+  def kind(env) = env[:typhoeus_return_message] || "timeout"
+end
+
+Kit.run(FaradayTyphoeusDriver, name: "faraday-typhoeus", version: Faraday::VERSION,
+                               engine: Ethon::Curl.version[/libcurl\S+/], models: ["callbacks"], max_concurrency: 1000)

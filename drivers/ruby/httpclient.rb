@@ -1,0 +1,30 @@
+# httpclient: one client that all threads share, as its documentation shows.
+require "httpclient"
+require_relative "threads"
+
+# The library sends again what failed on a kept connection, and has no option for it.
+class Once < HTTPClient
+  private def protect_keep_alive_disconnected = yield
+end
+
+class HttpclientDriver < Kit::Threads
+  def initialize(job)
+    @client = Once.new
+    @client.connect_timeout = @client.send_timeout = @client.receive_timeout = @client.keep_alive_timeout = job.timeout
+    super
+  end
+
+  def close = super && @client.reset_all
+
+  private
+
+  def open = @client
+
+  def ask(client, url)
+    response = client.request(@job.method, url, header: @job.headers)
+    [response.status, response.content]
+  end
+end
+
+Kit.run(HttpclientDriver, name: "httpclient", version: HTTPClient::VERSION, engine: "pure ruby", models: ["threads"],
+                          max_concurrency: 512)
