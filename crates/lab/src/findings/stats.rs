@@ -270,6 +270,41 @@ mod tests {
         );
     }
 
+    /// The same machine and two equal clients: measured one after the other, the drift names a winner in
+    /// a good part of the runs; in blocks, no more often than an interval of 95 % may err.
+    #[test]
+    fn drift_makes_false_winners_unless_rounds_interleave() {
+        let mut random = StdRng::seed_from_u64(8);
+        let (rounds, runs) = (12_u32, 1_500);
+        let mut speed = |place: u32| {
+            (1.0 - 0.06 * f64::from(place) / f64::from(2 * rounds)) * noise(&mut random)
+        };
+        let (mut apart, mut interleaved) = (0, 0);
+        for _ in 0..runs {
+            let one_by_one: Vec<(f64, f64)> = (0..rounds)
+                .map(|round| (speed(round), speed(rounds + round)))
+                .collect();
+            let in_blocks: Vec<(f64, f64)> = (0..rounds)
+                .map(|round| match round % 2 {
+                    0 => (speed(2 * round), speed(2 * round + 1)),
+                    _ => {
+                        let second = speed(2 * round);
+                        (speed(2 * round + 1), second)
+                    }
+                })
+                .collect();
+            apart += usize::from(names_a_winner(&one_by_one));
+            interleaved += usize::from(names_a_winner(&in_blocks));
+        }
+        assert!(apart > runs / 4, "{apart} of {runs}");
+        assert!(interleaved <= runs * 7 / 100, "{interleaved} of {runs}");
+    }
+
+    fn names_a_winner(pairs: &[(f64, f64)]) -> bool {
+        let ratio = paired_ratio(pairs).unwrap();
+        ratio.low > 1.0 || ratio.high < 1.0
+    }
+
     fn noise(random: &mut StdRng) -> f64 {
         let uniform: f64 = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
         let slow = if random.random::<f64>() < 0.1 {
