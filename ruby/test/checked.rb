@@ -13,6 +13,7 @@ RBS::Test::Tester::MethodCallTester.prepend(RefusedCalls)
 
 # The checker looks at a class when it meets the end of its body, and these have no body in Ruby.
 class Hecaton::Attempt; end
+class Hecaton::Redirect; end
 class Hecaton::Timings; end
 module Hecaton::Native; end
 class Hecaton::Native::Client; end

@@ -3,8 +3,10 @@
 mod batch;
 mod failures;
 mod limits;
+mod redirects;
 mod requests;
 mod retries;
+mod scripted;
 mod streams;
 
 use std::future::Future;

@@ -14,6 +14,7 @@ use crate::connection::Connection;
 use crate::error::{Error, Failure, InvalidRequest, Kind, Phase};
 use crate::exchange::{Broken, exchange};
 use crate::pool::Pool;
+use crate::redirect::{Limits, Trail};
 use crate::request::{Origin, Request, display_url};
 use crate::response::Response;
 use crate::stream::{Rest, Streaming};
@@ -148,11 +149,11 @@ impl Client {
     pub fn send(&self, request: Request) -> impl Future<Output = Outcome> + Send + use<> {
         let shared = self.0.clone();
         // Boxed to keep the future under a kibibyte, where malloc is quick.
-        let request = Box::new(request);
+        let mut request = Box::new(request);
         async move {
             let allowance = Allowance::new(request.timeout.unwrap_or(shared.config.timeout));
             let mut trace = Trace::new(allowance.begun);
-            let answer = shared.answer(&request, Reading::Whole, &allowance, &mut trace);
+            let answer = shared.answer(&mut request, Reading::Whole, &allowance, &mut trace);
             match answer.await {
                 Ok(answer) => Ok(Response {
                     status: answer.status,
@@ -160,6 +161,7 @@ impl Client {
                     body: answer.body.into_whole(),
                     attempts: trace.attempts,
                     elapsed: trace.mark - allowance.begun,
+                    request: without_body(request),
                 }),
                 Err(failure) => Err(failed(&request, failure, allowance, trace)),
             }
@@ -173,20 +175,26 @@ impl Client {
         request: Request,
     ) -> impl Future<Output = Result<Streaming, Error>> + Send + use<> {
         let shared = self.0.clone();
-        let request = Box::new(request);
+        let mut request = Box::new(request);
         async move {
             let allowance = Allowance::new(request.timeout.unwrap_or(shared.config.timeout));
             let mut trace = Trace::new(allowance.begun);
-            let answer = shared.answer(&request, Reading::Open, &allowance, &mut trace);
+            let answer = shared.answer(&mut request, Reading::Open, &allowance, &mut trace);
             match answer.await {
                 Ok(answer) => {
-                    let url = display_url(&request.origin, &request.target);
-                    Ok(Streaming::new(answer, allowance, trace, url))
+                    let request = without_body(request);
+                    Ok(Streaming::new(answer, allowance, trace, request))
                 }
                 Err(failure) => Err(failed(&request, failure, allowance, trace)),
             }
         }
     }
+}
+
+/// A request as its response keeps it.
+fn without_body(mut request: Box<Request>) -> Box<Request> {
+    request.body = Bytes::new();
+    request
 }
 
 fn failed(request: &Request, failure: Failure, allowance: Allowance, trace: Trace) -> Error {
@@ -198,7 +206,7 @@ impl Shared {
     /// One deadline around all of it.
     async fn answer(
         self: &Arc<Self>,
-        request: &Request,
+        request: &mut Request,
         reading: Reading,
         allowance: &Allowance,
         trace: &mut Trace,
@@ -207,11 +215,43 @@ impl Shared {
         if allowance.limit.is_zero() {
             return Err(allowance.used_up(None));
         }
-        let run = self.run(request, reading, allowance, trace);
+        let run = self.follow(request, reading, allowance, trace);
         match timeout_at(allowance.deadline.into(), run).await {
             Ok(result) => result,
             Err(_) => Err(allowance.used_up(trace.attempts.last())),
         }
+    }
+
+    /// The hops, one after the other: another one if the answer is a redirect that may be followed.
+    async fn follow(
+        self: &Arc<Self>,
+        request: &mut Request,
+        reading: Reading,
+        allowance: &Allowance,
+        trace: &mut Trace,
+    ) -> Result<Answer, Failure> {
+        let limits = Limits {
+            most: request.redirects.unwrap_or(self.config.redirects),
+            to_http: self.config.redirects_to_http,
+            may_return: false,
+        };
+        if limits.most == 0 {
+            return self.run(request, reading, allowance, trace).await;
+        }
+        // Boxed like everything that most requests do not need.
+        let hops = async {
+            let mut trail = Trail::new(request, limits);
+            loop {
+                let answer = self.run(request, reading, allowance, trace).await?;
+                if !trail.follow(request, answer.status, &answer.fields)? {
+                    return Ok(answer);
+                }
+                if let Body::Open(rest) = answer.body {
+                    rest.skip(trace.mark).await;
+                }
+            }
+        };
+        Box::pin(hops).await
     }
 
     /// The attempts, one after the other: another one if the last wrote nothing because its pooled

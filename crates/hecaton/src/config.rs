@@ -37,6 +37,12 @@ pub struct Config {
     pub max_connections: Option<usize>,
     /// Whether requests are sent again. Default none: each is sent once.
     pub retry: Option<Retry>,
+    /// Most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4). Default 0: a
+    /// redirect is a response. With more than 0, one that is not followed, because it is one too many, leads in a
+    /// circle, or names no place that can be asked, is an error of kind [`Redirect`](crate::Kind::Redirect).
+    pub redirects: u32,
+    /// Whether a redirect may lead from https to http. Default false.
+    pub redirects_to_http: bool,
     /// How long an unused connection stays in the pool. Default 30 s. Zero closes each connection
     /// after its answer.
     pub idle_timeout: Duration,
@@ -56,6 +62,8 @@ impl Config {
             timeout,
             connect_timeout: Duration::from_secs(3),
             retry: None,
+            redirects: 0,
+            redirects_to_http: false,
             queue_timeout: None,
             per_origin: None,
             max_connections: None,

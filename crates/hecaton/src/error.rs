@@ -84,6 +84,8 @@ pub enum Kind {
     Protocol,
     /// The body was cut short, or is larger than allowed.
     Body,
+    /// A redirect that can not or must not be followed.
+    Redirect,
     /// The request was given up by its owner before it ended.
     Cancelled,
 }

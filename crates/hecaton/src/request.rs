@@ -13,6 +13,7 @@ use http::header::{
 use http::uri::{Authority, PathAndQuery, Scheme, Uri};
 
 use crate::error::InvalidRequest;
+use crate::redirect::Redirect;
 
 /// Where a request goes; connections are shared by requests of equal origins.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,6 +40,10 @@ pub struct Request {
     pub(crate) closes: bool,
     pub(crate) body: Bytes,
     pub(crate) timeout: Option<Duration>,
+    /// Most redirects instead of the client's.
+    pub(crate) redirects: Option<u32>,
+    /// The redirects that made it what it is now.
+    pub(crate) redirected: Vec<Redirect>,
 }
 
 impl Request {
@@ -62,6 +67,8 @@ impl Request {
             closes: false,
             body: Bytes::new(),
             timeout: None,
+            redirects: None,
+            redirected: Vec::new(),
         })
     }
 
@@ -104,6 +111,26 @@ impl Request {
     pub fn timeout(mut self, timeout: Duration) -> Request {
         self.timeout = Some(timeout);
         self
+    }
+
+    /// Sets how many redirects of this request are followed, instead of the client's `redirects`.
+    pub fn redirects(mut self, most: u32) -> Request {
+        self.redirects = Some(most);
+        self
+    }
+
+    /// The URL with its query; after redirects the last one.
+    pub(crate) fn url(&self) -> String {
+        let mut url = Vec::new();
+        self.write_url(&mut url);
+        String::from_utf8_lossy(&url).into_owned()
+    }
+
+    /// The same, appended to `out`.
+    pub(crate) fn write_url(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"http://");
+        write_authority(&self.origin, out);
+        out.extend_from_slice(self.target.as_str().as_bytes());
     }
 
     /// Where the request goes.
@@ -230,16 +257,25 @@ fn shown(url: &str) -> &str {
 }
 
 fn authority(origin: &Origin) -> String {
+    let mut authority = Vec::new();
+    write_authority(origin, &mut authority);
+    String::from_utf8_lossy(&authority).into_owned()
+}
+
+/// The host, in brackets if it is an IPv6 address, and the port if it is not the usual one.
+fn write_authority(origin: &Origin, out: &mut Vec<u8>) {
     let Origin { host, port } = origin;
-    let host = if host.contains(':') {
-        format!("[{host}]")
+    let brackets: [&[u8]; 2] = if host.contains(':') {
+        [b"[", b"]"]
     } else {
-        host.clone()
+        [b"", b""]
     };
-    if *port == 80 {
-        host
-    } else {
-        format!("{host}:{port}")
+    for part in [brackets[0], host.as_bytes(), brackets[1]] {
+        out.extend_from_slice(part);
+    }
+    if *port != 80 {
+        out.push(b':');
+        out.extend_from_slice(itoa::Buffer::new().format(*port).as_bytes());
     }
 }
 

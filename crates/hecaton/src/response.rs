@@ -6,6 +6,8 @@ use bytes::Bytes;
 
 use crate::attempt::Attempt;
 use crate::h1::Fields;
+use crate::redirect::Redirect;
+use crate::request::Request;
 
 /// A response whose body has been read to its end.
 #[derive(Clone, Debug)]
@@ -15,6 +17,8 @@ pub struct Response {
     pub(crate) body: Bytes,
     pub(crate) attempts: Vec<Attempt>,
     pub(crate) elapsed: Duration,
+    /// The last one that was sent.
+    pub(crate) request: Box<Request>,
 }
 
 impl Response {
@@ -46,6 +50,21 @@ impl Response {
     /// The body, taken out.
     pub fn into_body(self) -> Bytes {
         self.body
+    }
+
+    /// The URL that answered, with its query: the request's own, or the one that the last redirect led to.
+    pub fn url(&self) -> String {
+        self.request.url()
+    }
+
+    /// The same, appended to `out`.
+    pub fn write_url(&self, out: &mut Vec<u8>) {
+        self.request.write_url(out);
+    }
+
+    /// The redirects that were followed, in order.
+    pub fn redirects(&self) -> &[Redirect] {
+        &self.request.redirected
     }
 
     /// What was tried, in order; the last one brought this response.

@@ -12,8 +12,12 @@ use crate::connection::Connection;
 use crate::error::{Error, Failure};
 use crate::h1::Fields;
 use crate::incoming::Incoming;
-use crate::request::Origin;
+use crate::redirect::Redirect;
+use crate::request::{Origin, Request, display_url};
 use crate::turns::Turn;
+
+/// Most bytes that are read for the sake of the connection alone.
+const WORTH_READING: usize = 64 << 10;
 
 /// A response of which the head has come and the body is still to be read.
 ///
@@ -28,7 +32,8 @@ pub struct Streaming {
     fields: Vec<u8>,
     allowance: Allowance,
     trace: Trace,
-    url: String,
+    /// The last one that was sent.
+    request: Box<Request>,
     state: State,
 }
 
@@ -44,14 +49,14 @@ impl Streaming {
         answer: Answer,
         allowance: Allowance,
         trace: Trace,
-        url: String,
+        request: Box<Request>,
     ) -> Streaming {
         let mut stream = Streaming {
             status: answer.status,
             fields: answer.fields,
             allowance,
             trace,
-            url,
+            request,
             state: match answer.body {
                 Body::Open(rest) => State::Going(rest),
                 Body::Whole(_) => unreachable!("bodies are read as they were asked for"),
@@ -74,6 +79,16 @@ impl Streaming {
     /// The headers as one block of lines, `name: value\r\n`, names in lower case; repeats are kept.
     pub fn header_block(&self) -> &[u8] {
         &self.fields
+    }
+
+    /// The URL that answered, with its query: the request's own, or the one that the last redirect led to.
+    pub fn url(&self) -> String {
+        self.request.url()
+    }
+
+    /// The redirects that were followed, in order.
+    pub fn redirects(&self) -> &[Redirect] {
+        &self.request.redirected
     }
 
     /// What was tried, in order; the last one brought this response.
@@ -131,7 +146,7 @@ impl Streaming {
         let attempts = self.trace.attempts.clone();
         let error = Error::new(
             failure,
-            self.url.clone(),
+            display_url(&self.request.origin, &self.request.target),
             self.allowance.begun.elapsed(),
             attempts,
         );
@@ -154,6 +169,21 @@ impl Rest {
     async fn piece(&mut self) -> Result<Option<Bytes>, Failure> {
         let config = &self.shared.config;
         self.incoming.piece(&mut self.connection, config).await
+    }
+
+    /// Reads a body that nobody wants, so that the connection can be used again; closes it when that
+    /// would take long.
+    pub async fn skip(mut self: Box<Rest>, now: Instant) {
+        let mut read = 0;
+        while let Ok(piece) = self.piece().await {
+            match piece {
+                None => return self.put_away(now),
+                Some(piece) => read += piece.len(),
+            }
+            if read > WORTH_READING {
+                return;
+            }
+        }
     }
 
     fn put_away(self: Box<Rest>, now: Instant) {

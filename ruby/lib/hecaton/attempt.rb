@@ -1,4 +1,4 @@
-# One try of a request on the wire, and the times of one request.
+# What happened on the way to an outcome: attempts, redirects, times.
 module Hecaton
   # One try. Durations are Floats in seconds, nil for what was not reached or not needed (a reused
   # connection has no resolve, connect and tls, and no queue means no limit to wait for).
@@ -18,6 +18,9 @@ module Hecaton
     alias_method :reused?, :reused
     alias_method :sent?, :sent
   end
+
+  # A redirect that was followed: the Integer status that redirected, and the String URL that it led to.
+  Redirect = Struct.new(:status, :url, keyword_init: true)
 
   # Where the time of a request went, in seconds as Floats: the phases of its last attempt (nil for
   # what was not needed), and total, from its start to its end, all attempts included.

@@ -29,14 +29,17 @@ module Hecaton
 
     # Queues a request and returns a Request. Arguments as in Client#request; a bad one raises
     # ArgumentError here, and nothing is queued.
-    def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil)
+    def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
+                redirects: nil)
       raise "this batch has ended: queue in its block or its callbacks" if @ended
 
       tag = @free.pop || @requests.size
       request = @requests[tag] = Request.new
       begin
-        @preparation.call(method, url, headers, body, timeout, params, basic_auth, bearer) do |verb, target, flat, content, limit|
-          @native.push(tag, verb, target, flat, content, limit)
+        @preparation.call(
+          method, url, headers, body, timeout, params, basic_auth, bearer, redirects
+        ) do |verb, target, flat, content, limit, options|
+          @native.push(tag, verb, target, flat, content, limit, options)
         end
       rescue StandardError
         @requests[tag] = nil

@@ -27,6 +27,12 @@ module Hecaton
     #   errors, default all of :resolve, :connect, :timeout, :protocol, :body (there is :tls too); statuses: which statuses, default
     #   none; interval: seconds before the first retry, default 0.1, a longer Retry-After goes first; backoff:
     #   what each further wait is multiplied with, default 2; jitter: the share of a wait left to chance, default 0.5.
+    # redirects:: most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4). Default 0: a
+    #   redirect is a Response. With more than 0, one that is one too many, leads in a circle, from https to http,
+    #   or to what is no URL is a RedirectError. A POST becomes a GET by 301, 302 and 303. On the way to another
+    #   scheme, host or port Host is dropped, and each field that proves who asks: those with auth, cookie, token, secret,
+    #   api-key, session, password or signature in their names.
+    # redirects_to_http:: whether redirects may lead from https to http. Default false.
     # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each answer.
     # max_body:: most bytes of a response's body; more is a BodyError. Default 64 MiB.
     # concurrency:: requests in flight in a batch. Default 200.
@@ -42,7 +48,8 @@ module Hecaton
     def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, tls_timeout: nil, send_timeout: nil,
                    first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
                    idle_timeout: nil, retry: nil, max_body: nil, concurrency: nil, user_agent: nil,
-                   app_name: nil, app_env: nil, headers: nil, base_url: nil, basic_auth: nil, bearer: nil)
+                   app_name: nil, app_env: nil, headers: nil, base_url: nil, basic_auth: nil, bearer: nil,
+                   redirects: nil, redirects_to_http: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
 
       times = {
@@ -53,6 +60,7 @@ module Hecaton
       @native = Native::Client.new(
         times.transform_values { |time| Client.seconds(time) }
              .merge(retry: Client.retry_options(binding.local_variable_get(:retry)), # a keyword of Ruby's
+                    redirects: Preparation.count(:redirects, redirects), redirects_to_http: redirects_to_http,
                     per_origin: per_origin, max_connections: max_connections, max_body: max_body,
                     concurrency: concurrency, user_agent: user_agent || app_name&.to_s)
       )
@@ -73,13 +81,17 @@ module Hecaton
     # basic_auth:: [user, password] for Authorization (RFC 7617). This and bearer take the place of the client's;
     #   false sends none; an Authorization among headers goes first.
     # bearer:: the token for Authorization (RFC 6750).
+    # redirects:: how many are followed, instead of the client's.
     #
     # Raises Error (TimeoutError, ConnectError, …) when there is no response, and ArgumentError,
     # before anything is sent, when the request can not be put on the wire as it stands.
-    def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil)
+    def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
+                redirects: nil)
       status, record, rest =
-        @preparation.call(method, url, headers, body, timeout, params, basic_auth, bearer) do |verb, target, flat, content, limit|
-          Fibers.wait { @native.perform(verb, target, flat, content, limit) }
+        @preparation.call(
+          method, url, headers, body, timeout, params, basic_auth, bearer, redirects
+        ) do |verb, target, flat, content, limit, options|
+          Fibers.wait { @native.perform(verb, target, flat, content, limit, options) }
         end
       raise Error.from_engine(record, rest) unless status
 

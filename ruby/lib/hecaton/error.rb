@@ -60,6 +60,9 @@ module Hecaton
   # The body was cut short, or is larger than allowed.
   class BodyError < Error; end
 
+  # A redirect that can not or must not be followed. Only with redirects asked for; else it is a response.
+  class RedirectError < Error; end
+
   # The batch ended before the request did, by an exception. sent? is then true for everything that
   # had been started, since it may have been sent.
   class CancelledError < Error; end

@@ -19,16 +19,24 @@ module Hecaton
       @elsewhere = @at_home.each_slice(2).reject { |name, _| CREDENTIALS.include?(name.downcase) }.flatten(1).freeze
     end
 
-    # Yields method, URL, headers, body and timeout as the engine takes them, and returns what the block does.
+    # Yields method, URL, headers, body, timeout and options as the engine takes them, and returns what the block does.
     # Not an Array, because this is done for each request.
-    def call(method, url, headers, body, timeout, params, basic_auth, bearer)
+    def call(method, url, headers, body, timeout, params, basic_auth, bearer, redirects)
       url = url.to_s
       url = Preparation.with_query(url, params) if params
       url = Native.resolve(@base, url) if @base
-      yield method.to_s, url, fields(url, headers, basic_auth, bearer), body, timeout && Client.seconds(timeout)
+      yield method.to_s, url, fields(url, headers, basic_auth, bearer), body, timeout && Client.seconds(timeout),
+        redirects && { redirects: Preparation.count(:redirects, redirects) }
     end
 
     class << self
+      # A number of something, nil for nil.
+      def count(name, value)
+        return value if value.nil? || (value.is_a?(Integer) && value.between?(0, 2**32 - 1))
+
+        raise ArgumentError, "#{name} is #{value.inspect}: use an Integer of at least 0"
+      end
+
       # Headers as the engine takes them: [name, value, name, value].
       def flat(headers)
         headers.flat_map { |name, values| Array(values).flat_map { |value| [name.to_s, value.to_s] } }

@@ -2,7 +2,7 @@
 module Hecaton
   # Called when somebody asks for attempts, timings or headers, not before.
   module Record
-    HEAD = "Q<Q<"
+    HEAD = "Q<L<L<"
     HEAD_SIZE = 16
     ATTEMPT = "Q<CCCxS<x2Q<7"
     ATTEMPT_SIZE = 72
@@ -17,16 +17,43 @@ module Hecaton
 
     # Array of Attempt.
     def attempts(record)
-      Array.new(record.unpack(HEAD).last) { |index| attempt(record, HEAD_SIZE + index * ATTEMPT_SIZE) }
+      Array.new(record.unpack(HEAD)[1]) { |index| attempt(record, HEAD_SIZE + index * ATTEMPT_SIZE) }
+    end
+
+    # The URL that answered.
+    def url(record) = text(record, url_offset(record))
+
+    # Array of Redirect.
+    def redirects(record)
+      offset = url_offset(record)
+      offset += 4 + record.unpack1("L<", offset: offset)
+      Array.new(record.unpack(HEAD)[2]) do
+        redirect = Redirect.new(status: record.unpack1("L<", offset: offset), url: text(record, offset + 4))
+        offset += 8 + redirect.url.bytesize
+        redirect
+      end
     end
 
     # Headers.
     def headers(record)
-      start = HEAD_SIZE + record.unpack(HEAD).last * ATTEMPT_SIZE
+      start = url_offset(record)
+      start += 4 + record.unpack1("L<", offset: start)
+      record.unpack(HEAD)[2].times { start += 8 + record.unpack1("L<", offset: start + 4) }
       # Split as bytes: a value need not be valid UTF-8, and Ruby splits no string that is not.
       fields = record.byteslice(start..).split("\r\n").map { |line| line.split(": ", 2) }
       Headers.new(fields.each { |field| field.each { |text| text.force_encoding(Encoding::UTF_8) } })
     end
+
+    # Behind the attempts.
+    def url_offset(record) = HEAD_SIZE + record.unpack(HEAD)[1] * ATTEMPT_SIZE
+    private_class_method :url_offset
+
+    # The bytes behind their length.
+    def text(record, offset)
+      length = record.unpack1("L<", offset: offset)
+      record.byteslice(offset + 4, length).force_encoding(Encoding::UTF_8)
+    end
+    private_class_method :text
 
     def attempt(record, offset)
       connection, flags, phase, ending, status, *times = record.unpack("@#{offset}#{ATTEMPT}")

@@ -10,10 +10,12 @@ module Hecaton
     attr_reader :body
 
     # By hand, for tests: Hecaton::Response.new(status: 200, headers: {"etag" => "x"}, body: "…").
-    def initialize(status:, headers: {}, body: "", attempts: [], elapsed: 0.0)
+    def initialize(status:, headers: {}, body: "", url: nil, redirects: [], attempts: [], elapsed: 0.0)
       @status = status
       @headers = headers.is_a?(Headers) ? headers : Headers.new(headers)
       @body = body
+      @url = url
+      @redirects = redirects
       @attempts = attempts
       @elapsed = elapsed
     end
@@ -27,6 +29,12 @@ module Hecaton
 
     # Headers.
     def headers = @headers ||= Record.headers(@record)
+
+    # String: the URL that answered, with its query and without fragment; after redirects the last one.
+    def url = @url ||= @record && Record.url(@record)
+
+    # Array of Redirect: those that were followed, in order.
+    def redirects = @redirects ||= Record.redirects(@record)
 
     # Array of Attempt, in order; the last one brought this response.
     def attempts = @attempts ||= Record.attempts(@record)

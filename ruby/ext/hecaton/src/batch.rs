@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use magnus::{Class, Error, IntoValue, Module, RArray, RModule, RString, Ruby, method};
+use magnus::{Class, Error, IntoValue, Module, RArray, RHash, RModule, RString, Ruby, method};
 
 use crate::client::Engine;
 use crate::process::ProcessLocal;
@@ -46,8 +46,9 @@ impl Batch {
         headers: Option<RArray>,
         body: Option<RString>,
         timeout: Option<f64>,
+        options: Option<RHash>,
     ) -> Result<(), Error> {
-        let request = request::build(ruby, method, url, headers, body, timeout)?;
+        let request = request::build(ruby, method, url, headers, body, timeout, options)?;
         if let Some(inner) = this.lock(ruby)?.anywhere() {
             inner.batch.push(tag, request);
         }
@@ -89,7 +90,7 @@ fn local<'a>(ruby: &Ruby, inner: &'a mut ProcessLocal<Inner>) -> Result<&'a mut 
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = native.define_class("Batch", ruby.class_object())?;
     class.undef_default_alloc_func();
-    class.define_method("push", method!(Batch::push, 6))?;
+    class.define_method("push", method!(Batch::push, 7))?;
     class.define_method("wait", method!(Batch::wait, 0))?;
     class.define_method("clear", method!(Batch::clear, 0))
 }

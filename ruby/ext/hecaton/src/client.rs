@@ -3,12 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hecaton::{Config, Kind, Method, Phase, Reactor, Retry};
-use magnus::{
-    Error, Module, Object, RArray, RHash, RModule, RString, Ruby, TryConvert, function, method,
-};
+use magnus::{Error, Module, Object, RArray, RHash, RModule, RString, Ruby, function, method};
 
 use crate::batch::Batch;
 use crate::process::ProcessLocal;
+use crate::request::given;
 use crate::{gvl, record, request};
 
 /// An engine client and the reactor that its threads wait on.
@@ -41,6 +40,7 @@ impl Client {
         Ok(fresh)
     }
 
+    #[allow(clippy::too_many_arguments)] // They are Ruby's, passed one by one because it is fastest.
     fn perform(
         ruby: &Ruby,
         this: &Client,
@@ -49,8 +49,9 @@ impl Client {
         headers: Option<RArray>,
         body: Option<RString>,
         timeout: Option<f64>,
+        options: Option<RHash>,
     ) -> Result<RArray, Error> {
-        let request = request::build(ruby, method, url, headers, body, timeout)?;
+        let request = request::build(ruby, method, url, headers, body, timeout, options)?;
         let engine = this.engine(ruby)?;
         let outcome = gvl::block_on(ruby, &engine.reactor, engine.client.send(request))?;
         Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
@@ -108,6 +109,12 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     }
     if let Some(options) = given::<RHash>(ruby, options, "retry")? {
         config.retry = Some(retry(ruby, options)?);
+    }
+    if let Some(most) = given(ruby, options, "redirects")? {
+        config.redirects = most;
+    }
+    if let Some(allowed) = given(ruby, options, "redirects_to_http")? {
+        config.redirects_to_http = allowed;
     }
     config.per_origin = given(ruby, options, "per_origin")?;
     config.max_connections = given(ruby, options, "max_connections")?;
@@ -174,17 +181,13 @@ fn kind(ruby: &Ruby, name: &str) -> Result<Kind, Error> {
     }
 }
 
-fn given<T: TryConvert>(ruby: &Ruby, options: RHash, name: &str) -> Result<Option<T>, Error> {
-    options.lookup::<_, Option<T>>(ruby.to_symbol(name))
-}
-
 /// Defines the class and the list of phase names, in the order of their numbers in a record.
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let names = Phase::ALL.iter().map(|phase| ruby.to_symbol(phase.name()));
     native.const_set("PHASES", ruby.ary_from_iter(names))?;
     let class = native.define_class("Client", ruby.class_object())?;
     class.define_singleton_method("new", function!(Client::new, 1))?;
-    class.define_method("perform", method!(Client::perform, 5))?;
+    class.define_method("perform", method!(Client::perform, 6))?;
     class.define_method("batch", method!(Client::batch, 1))?;
     class.define_method("idle_connections", method!(Client::idle_connections, 0))?;
     class.define_method("close_idle", method!(Client::close_idle, 0))

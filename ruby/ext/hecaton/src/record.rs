@@ -4,10 +4,12 @@
 //! times, then the header fields. Layout, integers little-endian, durations in nanoseconds with
 //! 2^64 − 1 for none:
 //!
-//! - elapsed: u64, number of attempts: u64
+//! - elapsed: u64, number of attempts: u32, number of redirects: u32
 //! - per attempt: connection u64, flags u8 (1 reused, 2 sent), phase u8, ending u8 (0 unfinished,
 //!   1 status, 2 failed, 3 moved), 0 u8, status u16, 0 u16, then queue, resolve, connect, tls, send,
 //!   first byte, read as u64
+//! - the URL that answered: length u32, bytes
+//! - per redirect: status u32, length u32, URL
 //! - header fields as `name: value\r\n`
 
 use std::time::Duration;
@@ -29,7 +31,7 @@ pub fn values(ruby: &Ruby, outcome: Outcome) -> [Value; 3] {
             ]
         }
         Err(error) => {
-            let record = ruby.str_from_slice(&times(error.elapsed(), error.attempts()));
+            let record = ruby.str_from_slice(&times(error.elapsed(), error.attempts(), 0));
             let facts = facts(ruby, &error);
             [
                 ruby.qnil().into_value_with(ruby),
@@ -49,6 +51,7 @@ fn facts(ruby: &Ruby, error: &Failure) -> RArray {
         Kind::Tls => "TLSError",
         Kind::Protocol => "ProtocolError",
         Kind::Body => "BodyError",
+        Kind::Redirect => "RedirectError",
         Kind::Cancelled => "CancelledError",
     };
     ruby.ary_new_from_values(&[
@@ -92,15 +95,28 @@ fn charset(content_type: &str) -> Option<&str> {
 }
 
 fn response_record(response: &Response) -> Vec<u8> {
-    let mut record = times(response.elapsed(), response.attempts());
+    let redirects = response.redirects();
+    let mut record = times(response.elapsed(), response.attempts(), redirects.len());
+    let at = record.len();
+    record.extend_from_slice(&[0; 4]);
+    response.write_url(&mut record);
+    let length = (record.len() - at - 4) as u32;
+    record[at..at + 4].copy_from_slice(&length.to_le_bytes());
+    for redirect in redirects {
+        record.extend_from_slice(&u32::from(redirect.status).to_le_bytes());
+        record.extend_from_slice(&(redirect.url.len() as u32).to_le_bytes());
+        record.extend_from_slice(redirect.url.as_bytes());
+    }
     record.extend_from_slice(response.header_block());
     record
 }
 
-fn times(elapsed: Duration, attempts: &[Attempt]) -> Vec<u8> {
-    let mut record = Vec::with_capacity(16 + attempts.len() * 72 + 160);
+fn times(elapsed: Duration, attempts: &[Attempt], redirects: usize) -> Vec<u8> {
+    let mut record = Vec::with_capacity(16 + attempts.len() * 72 + 240);
     record.extend_from_slice(&nanoseconds(Some(elapsed)).to_le_bytes());
-    record.extend_from_slice(&(attempts.len() as u64).to_le_bytes());
+    for count in [attempts.len(), redirects] {
+        record.extend_from_slice(&(count as u32).to_le_bytes());
+    }
     for attempt in attempts {
         add_attempt(&mut record, attempt);
     }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use hecaton::Request;
-use magnus::{Error, RArray, RString, Ruby, TryConvert};
+use magnus::{Error, RArray, RHash, RString, Ruby, TryConvert};
 
 /// A request as Ruby passes it: method, URL, headers as a flat list of names and values or nil,
-/// body or nil, timeout in seconds or nil (the client's).
+/// body or nil, timeout in seconds or nil (the client's), and what is asked for rarely, in a Hash or nil.
 pub fn build(
     ruby: &Ruby,
     method: RString,
@@ -14,6 +14,7 @@ pub fn build(
     headers: Option<RArray>,
     body: Option<RString>,
     timeout: Option<f64>,
+    options: Option<RHash>,
 ) -> Result<Request, Error> {
     let invalid = |error: hecaton::InvalidRequest| invalid(ruby, error.to_string());
     let mut request = Request::new(&text(ruby, method)?, &text(ruby, url)?).map_err(invalid)?;
@@ -33,12 +34,22 @@ pub fn build(
     if let Some(timeout) = timeout {
         request = request.timeout(seconds(ruby, timeout)?);
     }
+    if let Some(options) = options {
+        if let Some(most) = given(ruby, options, "redirects")? {
+            request = request.redirects(most);
+        }
+    }
     Ok(request)
 }
 
 /// Seconds → a duration; Ruby has checked that they are not negative.
 pub fn seconds(ruby: &Ruby, seconds: f64) -> Result<Duration, Error> {
     Duration::try_from_secs_f64(seconds).map_err(|error| invalid(ruby, format!("timeout: {error}")))
+}
+
+/// The value under this name; nil and absent are the same.
+pub fn given<T: TryConvert>(ruby: &Ruby, options: RHash, name: &str) -> Result<Option<T>, Error> {
+    options.lookup::<_, Option<T>>(ruby.to_symbol(name))
 }
 
 /// An ArgumentError.

@@ -1,0 +1,379 @@
+//! Where a redirect leads, and what of the request goes there: pure decisions, off unless asked for.
+
+use http::Method;
+use url::Url;
+
+use crate::error::{Failure, Kind, Phase};
+use crate::h1::Fields;
+use crate::reference;
+use crate::request::{Request, display_url};
+
+/// A redirect that was followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirect {
+    /// The status that redirected: 301, 302, 303, 307 or 308.
+    pub status: u16,
+    /// The URL that it led to, absolute and without fragment.
+    pub url: String,
+}
+
+/// What a client allows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Most redirects of one request.
+    pub most: u32,
+    /// Whether https may lead to http.
+    pub to_http: bool,
+    /// Whether a URL may be asked again, because a cookie may make the difference.
+    pub may_return: bool,
+}
+
+/// The way of one request.
+pub(crate) struct Trail {
+    limits: Limits,
+    /// What was asked so far.
+    seen: Vec<(Method, String)>,
+}
+
+impl Trail {
+    pub fn new(request: &Request, limits: Limits) -> Trail {
+        Trail {
+            limits,
+            seen: vec![(request.method.clone(), request.url())],
+        }
+    }
+
+    /// Turns the request into the one that this answer asks for and returns true; false when the
+    /// answer is for the caller, as are 300, 304 and whatever names no place.
+    pub fn follow(
+        &mut self,
+        request: &mut Request,
+        status: u16,
+        fields: &[u8],
+    ) -> Result<bool, Failure> {
+        if !matches!(status, 301 | 302 | 303 | 307 | 308) {
+            return Ok(false);
+        }
+        let Some(location) = location(fields).map_err(|why| self.failure(why))? else {
+            return Ok(false);
+        };
+        let here = Url::parse(&request.url()).map_err(|error| self.unreadable(error))?;
+        let mut there = reference::join(&here, location).map_err(|error| self.unreadable(error))?;
+        if !matches!(there.scheme(), "http" | "https") {
+            let why = format!(
+                "it leads to the scheme {:?}: only http and https are followed",
+                there.scheme()
+            );
+            return Err(self.failure(why));
+        }
+        there.set_fragment(None);
+        let next = Request::new("GET", there.as_str()).map_err(|error| self.unreadable(error))?;
+        let shown = display_url(&next.origin, &next.target);
+        let method = method_after(status, &request.method);
+        let step = (method.clone(), there.to_string());
+        self.allow(&here, &there, &step, &shown)?;
+        if method != request.method {
+            request.body = next.body;
+            retain(&mut request.fields, |name| !describes_content(name));
+        }
+        if next.origin != request.origin {
+            retain(&mut request.fields, |name| !is_credential(name));
+            request.host = next.host;
+        }
+        request.method = method;
+        request.origin = next.origin;
+        request.target = next.target;
+        request.redirected.push(Redirect {
+            status,
+            url: step.1.clone(),
+        });
+        self.seen.push(step);
+        Ok(true)
+    }
+
+    fn allow(
+        &self,
+        here: &Url,
+        there: &Url,
+        step: &(Method, String),
+        shown: &str,
+    ) -> Result<(), Failure> {
+        if self.followed() >= self.limits.most as usize {
+            let why = format!(
+                "more redirects than the allowed {}: the last leads to {shown}",
+                self.limits.most
+            );
+            return Err(Failure::new(Kind::Redirect, Phase::Read, why));
+        }
+        if here.scheme() == "https" && there.scheme() == "http" && !self.limits.to_http {
+            let why = format!(
+                "it leads from https to http, {shown}, which redirects_to_http would allow"
+            );
+            return Err(self.failure(why));
+        }
+        if !self.limits.may_return && self.seen.contains(step) {
+            return Err(self.failure(format!("it leads back to {shown}, in a circle")));
+        }
+        Ok(())
+    }
+
+    fn followed(&self) -> usize {
+        self.seen.len() - 1
+    }
+
+    fn unreadable(&self, why: impl std::fmt::Display) -> Failure {
+        self.failure(format!("its Location can not be used: {why}"))
+    }
+
+    fn failure(&self, why: impl std::fmt::Display) -> Failure {
+        let number = self.followed() + 1;
+        let detail = format!("redirect number {number} is not followed: {why}");
+        Failure::new(Kind::Redirect, Phase::Read, detail)
+    }
+}
+
+/// The one Location of an answer (RFC 9110 §10.2.2), none when there is none.
+fn location(fields: &[u8]) -> Result<Option<&str>, &'static str> {
+    let mut places = Fields(fields)
+        .iter()
+        .filter(|(name, _)| *name == "location")
+        .map(|(_, value)| value);
+    let Some(place) = places.next() else {
+        return Ok(None);
+    };
+    if places.any(|other| other != place) {
+        return Err("its Locations disagree");
+    }
+    if place.iter().any(u8::is_ascii_control) {
+        return Err("its Location contains a control character");
+    }
+    std::str::from_utf8(place)
+        .map(Some)
+        .map_err(|_| "its Location is not UTF-8")
+}
+
+/// RFC 9110 §15.4: 303 asks for the result by GET, 301 and 302 turn a POST into a GET as they have always
+/// done, and 307 and 308 keep method and body.
+fn method_after(status: u16, method: &Method) -> Method {
+    let becomes_get = match status {
+        303 => *method != Method::HEAD,
+        301 | 302 => *method == Method::POST,
+        _ => false,
+    };
+    if becomes_get {
+        Method::GET
+    } else {
+        method.clone()
+    }
+}
+
+/// Fields about a body that is not sent any more.
+fn describes_content(name: &str) -> bool {
+    name.starts_with("content-") || matches!(name, "digest" | "expect" | "last-modified")
+}
+
+/// Fields that prove who asks, and must not reach another origin: the standard ones, and those whose names
+/// say so. A name can hide it, so this errs on the side of dropping.
+fn is_credential(name: &str) -> bool {
+    const SIGNS: [&str; 9] = [
+        "auth",
+        "cookie",
+        "token",
+        "secret",
+        "api-key",
+        "apikey",
+        "session",
+        "password",
+        "signature",
+    ];
+    SIGNS.iter().any(|sign| name.contains(sign))
+}
+
+/// Keeps the fields whose names pass.
+fn retain(fields: &mut Vec<u8>, keep: impl Fn(&str) -> bool) {
+    if Fields(fields).iter().all(|(name, _)| keep(name)) {
+        return;
+    }
+    let mut kept = Vec::with_capacity(fields.len());
+    for (name, value) in Fields(fields).iter().filter(|(name, _)| keep(name)) {
+        for part in [name.as_bytes(), b": ", value, b"\r\n"] {
+            kept.extend_from_slice(part);
+        }
+    }
+    *fields = kept;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits {
+        most: 3,
+        to_http: false,
+        may_return: false,
+    };
+
+    fn request(method: &str) -> Request {
+        Request::new(method, "http://host/a/b?c=d")
+            .unwrap()
+            .header("Authorization", b"Basic x")
+            .unwrap()
+            .header("X-Session-Id", b"1")
+            .unwrap()
+            .header("Content-Type", b"text/plain")
+            .unwrap()
+            .header("X-Other", b"kept")
+            .unwrap()
+            .body("content")
+    }
+
+    fn follow(request: &mut Request, status: u16, location: &str) -> Result<bool, String> {
+        let fields = format!("server: x\r\nlocation: {location}\r\n");
+        Trail::new(request, LIMITS)
+            .follow(request, status, fields.as_bytes())
+            .map_err(|failure| failure.detail)
+    }
+
+    fn names(request: &Request) -> Vec<&str> {
+        Fields(&request.fields)
+            .iter()
+            .map(|(name, _)| name)
+            .collect()
+    }
+
+    #[test]
+    fn methods_and_bodies_follow_the_rfc() {
+        let expected = [
+            (301, "POST", "GET"),
+            (302, "POST", "GET"),
+            (303, "POST", "GET"),
+            (307, "POST", "POST"),
+            (308, "POST", "POST"),
+            (301, "PUT", "PUT"),
+            (302, "DELETE", "DELETE"),
+            (303, "PUT", "GET"),
+            (303, "HEAD", "HEAD"),
+            (301, "HEAD", "HEAD"),
+            (301, "GET", "GET"),
+            (308, "GET", "GET"),
+        ];
+        for (status, before, after) in expected {
+            let mut request = request(before);
+            assert_eq!(follow(&mut request, status, "/next"), Ok(true));
+            assert_eq!(request.method.as_str(), after, "{status} {before}");
+            let kept = before == after;
+            assert_eq!(request.body.is_empty(), !kept, "{status} {before}");
+            assert_eq!(names(&request).contains(&"content-type"), kept);
+        }
+    }
+
+    #[test]
+    fn credentials_stay_at_their_origin() {
+        let mut same = request("GET");
+        follow(&mut same, 302, "http://HOST:80/other").unwrap();
+        assert!(names(&same).contains(&"authorization"));
+        for elsewhere in [
+            "http://other/",
+            "http://host:81/",
+            "//host.example/",
+            "http://sub.host/",
+        ] {
+            let mut request = request("GET");
+            follow(&mut request, 302, elsewhere).unwrap();
+            assert_eq!(names(&request), ["content-type", "x-other"], "{elsewhere}");
+        }
+    }
+
+    #[test]
+    fn another_host_name_holds_for_its_origin_alone() {
+        let with_host = || request("GET").header("Host", b"virtual").unwrap();
+        let (mut near, mut far) = (with_host(), with_host());
+        follow(&mut near, 302, "/next").unwrap();
+        follow(&mut far, 302, "http://other/next").unwrap();
+        assert_eq!(
+            (&near.host[..], &far.host[..]),
+            (&b"virtual"[..], &b"other"[..])
+        );
+    }
+
+    #[test]
+    fn what_is_no_redirect_is_for_the_caller() {
+        for status in [200, 300, 304, 305, 306, 404] {
+            assert_eq!(follow(&mut request("GET"), status, "/x"), Ok(false));
+        }
+        let mut request = request("GET");
+        let answered = Trail::new(&request, LIMITS).follow(&mut request, 302, b"server: x\r\n");
+        assert!(matches!(answered, Ok(false)));
+    }
+
+    #[test]
+    fn locations_are_read_beside_the_url() {
+        for (location, url) in [
+            ("c?x#fragment", "http://host/a/c?x"),
+            ("?x", "http://host/a/b?x"),
+            ("/two words/é", "http://host/two%20words/%C3%A9"),
+            ("//other:8080", "http://other:8080/"),
+        ] {
+            let mut request = request("GET");
+            assert_eq!(follow(&mut request, 302, location), Ok(true), "{location}");
+            assert_eq!(request.url(), url);
+            assert_eq!(request.redirected[0].url, url);
+        }
+    }
+
+    #[test]
+    fn what_can_not_be_followed_says_why_and_shows_no_query() {
+        let refused = |location: &str| follow(&mut request("GET"), 302, location).unwrap_err();
+        assert!(refused("ftp://host/?secret").contains("scheme"));
+        assert!(refused("javascript:alert(secret)").contains("scheme \"javascript\""));
+        assert!(refused("http://user:secret@host/").contains("credentials"));
+        assert!(refused("http://").contains("Location can not be used"));
+        assert!(refused("/a/b?c=d").contains("back to http://host/a/b, in a circle"));
+        assert!(refused("/x\r\nlocation: /y").contains("disagree"));
+        for location in [
+            "mailto:secret",
+            "ftp://host/?secret",
+            "http://user:secret@host/?secret",
+            "//host:0/?secret",
+        ] {
+            assert!(
+                !refused(location).contains("secret"),
+                "{}",
+                refused(location)
+            );
+        }
+    }
+
+    #[test]
+    fn there_is_an_end_to_it() {
+        let mut request = request("GET");
+        let mut trail = Trail::new(&request, LIMITS);
+        for number in 1..=3 {
+            let fields = format!("location: /{number}?secret\r\n");
+            assert!(trail.follow(&mut request, 302, fields.as_bytes()).unwrap());
+        }
+        let failure = trail
+            .follow(&mut request, 302, b"location: /4?secret\r\n")
+            .unwrap_err();
+        assert_eq!(
+            failure.detail,
+            "more redirects than the allowed 3: the last leads to http://host/4"
+        );
+        assert_eq!(request.redirected.len(), 3);
+    }
+
+    proptest::proptest! {
+        /// Whatever a server names: no panic, and what reaches the wire is clean.
+        #[test]
+        fn no_location_puts_control_characters_on_the_wire(
+            location in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..40)
+        ) {
+            let mut request = request("POST");
+            let line: Vec<u8> = location.into_iter().filter(|byte| *byte != b'\r' && *byte != b'\n').collect();
+            let fields = [b"location: ", &line[..], b"\r\n"].concat();
+            let _ = Trail::new(&request, LIMITS).follow(&mut request, 307, &fields);
+            let wire = format!("{}{:?}", request.target, request.host);
+            proptest::prop_assert!(wire.bytes().all(|byte| byte.is_ascii_graphic()), "{wire:?}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+# A server that answers each path with what a test says, and keeps what arrived.
+require "socket"
+
+# answers: {"/path?query" => whole response, as made by Scripted.answer}; others get a 404. Connections are kept.
+class Scripted
+  attr_reader :url, :arrived
+
+  def self.answer(status, headers = {}, body = "")
+    fields = headers.flat_map { |name, values| Array(values).map { |value| "#{name}: #{value}\r\n" } }.join
+    "HTTP/1.1 #{status} X\r\n#{fields}Content-Length: #{body.bytesize}\r\n\r\n#{body}"
+  end
+
+  def self.run(answers = {})
+    server = new(answers)
+    yield server
+  ensure
+    server&.stop
+  end
+
+  def initialize(answers)
+    @answers = answers
+    @arrived = Queue.new
+    @server = TCPServer.new("127.0.0.1", 0)
+    @url = "http://127.0.0.1:#{@server.local_address.ip_port}"
+    @accepting = Thread.new { loop { Thread.new(@server.accept) { |connection| serve(connection) } } rescue IOError }
+  end
+
+  # Heads and bodies as they came, in order; empties what was kept.
+  def requests = Array.new(@arrived.size) { @arrived.pop }
+
+  # Request lines without version.
+  def asked = requests.map { |request| request[/\A(.*) HTTP/, 1] }
+
+  def stop
+    @server.close
+    @accepting.join
+  end
+
+  private
+
+  def serve(connection)
+    while (head = connection.gets("\r\n\r\n"))
+      @arrived << (head + connection.read(head[/^content-length: (\d+)/i, 1].to_i))
+      connection.write(@answers.fetch(head.split(" ", 3)[1]) { Scripted.answer(404) })
+    end
+  rescue SystemCallError, IOError
+    nil # The client is gone.
+  ensure
+    connection.close
+  end
+end

@@ -1,0 +1,255 @@
+//! Redirects: off unless asked for, by the RFC, and never with credentials to another origin.
+
+use std::time::{Duration, Instant};
+
+use hecaton::{Batch, Ending, Kind, Phase, Redirect, Request, Retry};
+
+use crate::World;
+use crate::scripted::{Scripted, answer};
+
+fn to(location: &str) -> String {
+    answer(302, &format!("location: {location}\r\n"), "moved")
+}
+
+fn world() -> World {
+    World::with(|config| config.redirects = 3)
+}
+
+fn three_hops() -> Scripted {
+    Scripted::new(|url| {
+        vec![
+            ("/1", to("2")),
+            ("/2", answer(307, &format!("location: {url}/3?q=1\r\n"), "")),
+            ("/3?q=1", to("/end#fragment")),
+            ("/end", answer(200, "", "arrived")),
+            ("/round", to("/about")),
+            ("/about", to("/round")),
+        ]
+    })
+}
+
+#[test]
+fn a_redirect_is_a_response_unless_redirects_are_asked_for() {
+    let server = three_hops();
+    let world = World::new();
+    let response = world
+        .send(Request::get(&format!("{}/1", server.url)).unwrap())
+        .unwrap();
+    assert_eq!(
+        (response.status(), &response.body()[..]),
+        (302, &b"moved"[..])
+    );
+    assert_eq!(
+        (response.url(), response.redirects()),
+        (format!("{}/1", server.url), &[][..])
+    );
+    let asked = Request::get(&format!("{}/1", server.url))
+        .unwrap()
+        .redirects(3);
+    assert_eq!(world.send(asked).unwrap().status(), 200);
+}
+
+#[test]
+fn hops_are_followed_listed_and_counted() {
+    let server = three_hops();
+    let response = world()
+        .send(Request::get(&format!("{}/1", server.url)).unwrap())
+        .unwrap();
+    assert_eq!(
+        (response.status(), &response.body()[..]),
+        (200, &b"arrived"[..])
+    );
+    let hop = |status, path: &str| Redirect {
+        status,
+        url: format!("{}{path}", server.url),
+    };
+    assert_eq!(
+        response.redirects(),
+        [hop(302, "/2"), hop(307, "/3?q=1"), hop(302, "/end")]
+    );
+    assert_eq!(response.url(), format!("{}/end", server.url));
+    let endings: Vec<_> = response
+        .attempts()
+        .iter()
+        .map(|attempt| attempt.ending.clone())
+        .collect();
+    assert_eq!(endings, [302, 307, 302, 200].map(Ending::Status));
+    assert_eq!(
+        server.asked(),
+        ["GET /1", "GET /2", "GET /3?q=1", "GET /end"]
+    );
+    assert!(response.attempts()[3].reused);
+}
+
+#[test]
+fn too_many_and_circles_are_errors() {
+    let server = three_hops();
+    let world = world();
+    let get = |path: &str| Request::get(&format!("{}{path}", server.url)).unwrap();
+    let error = world.send(get("/1").redirects(2)).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.phase(), error.attempts().len()),
+        (Kind::Redirect, Phase::Read, 3)
+    );
+    assert!(
+        error.sent() && error.detail().contains("allowed 2"),
+        "{error}"
+    );
+    assert!(
+        error.url().ends_with("/3") && !error.to_string().contains("q=1"),
+        "{error}"
+    );
+    let error = world.send(get("/round")).unwrap_err();
+    assert!(
+        error.kind() == Kind::Redirect && error.detail().contains("circle"),
+        "{error}"
+    );
+    assert_eq!(server.asked().len(), 3 + 2);
+}
+
+#[test]
+fn a_post_becomes_a_get_or_goes_again_with_its_body() {
+    let server = Scripted::new(|_| {
+        let mut answers = vec![("/end", answer(200, "", ""))];
+        for (path, status) in [
+            ("/301", 301),
+            ("/302", 302),
+            ("/303", 303),
+            ("/307", 307),
+            ("/308", 308),
+        ] {
+            answers.push((path, answer(status, "location: /end\r\n", "")));
+        }
+        answers
+    });
+    let world = world();
+    for (status, keeps) in [
+        (301, false),
+        (302, false),
+        (303, false),
+        (307, true),
+        (308, true),
+    ] {
+        let post = Request::new("POST", &format!("{}/{status}", server.url)).unwrap();
+        let post = post
+            .header("Content-Type", b"text/plain")
+            .unwrap()
+            .body("payload");
+        world.send(post).unwrap();
+        let last = server.arrived().pop().unwrap();
+        assert_eq!(last.starts_with("POST /end"), keeps, "{last}");
+        assert_eq!(last.starts_with("GET /end"), !keeps, "{last}");
+        assert_eq!(last.ends_with("\r\n\r\npayload"), keeps, "{last}");
+        assert_eq!(
+            last.contains("content-type") || last.contains("content-length"),
+            keeps,
+            "{last}"
+        );
+    }
+}
+
+#[test]
+fn credentials_and_host_do_not_reach_another_origin() {
+    let far = Scripted::new(|_| vec![("/end", answer(200, "", ""))]);
+    let there = format!("{}/end", far.url);
+    let near = Scripted::new(|_| {
+        vec![
+            ("/away", to(&there)),
+            ("/end", answer(200, "", "")),
+            ("/home", to("/end")),
+        ]
+    });
+    let world = world();
+    for path in ["/away", "/home"] {
+        let request = Request::get(&format!("{}{path}", near.url)).unwrap();
+        let fields = [
+            ("Authorization", "secret"),
+            ("Cookie", "secret"),
+            ("X-Api-Key", "secret"),
+            ("Host", "virtual"),
+            ("X-Kept", "1"),
+        ];
+        let request = fields.iter().fold(request, |request, (name, value)| {
+            request.header(name, value.as_bytes()).unwrap()
+        });
+        assert_eq!(world.send(request).unwrap().status(), 200);
+    }
+    let last = far.arrived().pop().unwrap();
+    assert!(
+        !last.contains("secret") && !last.contains("virtual") && last.contains("x-kept: 1"),
+        "{last}"
+    );
+    let last = near.arrived().pop().unwrap();
+    assert!(
+        last.starts_with("GET /end") && last.matches("secret").count() == 3,
+        "{last}"
+    );
+    assert!(last.contains("host: virtual"), "{last}");
+}
+
+#[test]
+fn one_deadline_holds_for_all_hops() {
+    let world = world();
+    let stalls = format!("{}/fault/stall-head", world.origin.base_url());
+    let server = Scripted::new(|_| vec![("/", to(&stalls))]);
+    let begun = Instant::now();
+    let request = Request::get(&server.url)
+        .unwrap()
+        .timeout(Duration::from_millis(300));
+    let error = world.send(request).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.phase(), error.attempts().len()),
+        (Kind::Timeout, Phase::Total, 2)
+    );
+    assert_eq!(error.url(), stalls);
+    assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn each_hop_may_be_retried_and_every_try_is_listed() {
+    let world = World::with(|config| {
+        config.redirects = 1;
+        config.retry = Some(Retry {
+            statuses: vec![503],
+            interval: Duration::from_millis(1),
+            ..Retry::default()
+        });
+    });
+    let busy = format!("{}/status/503", world.origin.base_url());
+    let server = Scripted::new(|_| vec![("/", to(&busy))]);
+    let response = world.send(Request::get(&server.url).unwrap()).unwrap();
+    assert_eq!((response.status(), response.attempts().len()), (503, 4));
+    assert_eq!(world.origin.stop().requests, 3);
+}
+
+#[test]
+fn a_batch_follows_them_too() {
+    let server = three_hops();
+    let world = world();
+    let mut batch = Batch::new(world.client.clone(), 4);
+    (0..10).for_each(|tag| batch.push(tag, Request::get(&format!("{}/1", server.url)).unwrap()));
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        world.run(batch.wait(&mut outcomes));
+    }
+    assert_eq!(outcomes.len(), 10);
+    for (_, outcome) in outcomes {
+        let response = outcome.unwrap();
+        assert_eq!((response.status(), response.redirects().len()), (200, 3));
+    }
+    assert_eq!(server.asked().len(), 40);
+}
+
+#[test]
+fn a_stream_is_opened_where_the_redirects_end() {
+    let server = three_hops();
+    let world = world();
+    let request = Request::get(&format!("{}/1", server.url)).unwrap();
+    let mut stream = world.run(world.client.open(request)).unwrap();
+    assert_eq!((stream.status(), stream.redirects().len()), (200, 3));
+    assert_eq!(stream.url(), format!("{}/end", server.url));
+    assert_eq!(world.run(stream.chunk()).unwrap().unwrap(), "arrived");
+    // What the redirects said was read, so one connection was enough.
+    assert!(stream.attempts()[1..].iter().all(|attempt| attempt.reused));
+    assert_eq!(world.client.idle_connections(), 1);
+}

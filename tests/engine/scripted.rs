@@ -1,0 +1,88 @@
+//! A server that answers each path with a few given bytes, and keeps what arrived.
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// Answers are whole responses by target (`/path?query`); other targets get a 404. Connections are kept.
+pub struct Scripted {
+    pub url: String,
+    arrived: Arc<Mutex<Vec<String>>>,
+}
+
+impl Scripted {
+    /// `answers` is given the server's own URL.
+    pub fn new(answers: impl FnOnce(&str) -> Vec<(&'static str, String)>) -> Scripted {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let answers: Arc<HashMap<_, _>> = Arc::new(answers(&url).into_iter().collect());
+        let arrived = Arc::<Mutex<Vec<String>>>::default();
+        let kept = arrived.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (answers, kept) = (answers.clone(), kept.clone());
+                thread::spawn(move || serve(stream, &answers, &kept));
+            }
+        });
+        Scripted { url, arrived }
+    }
+
+    /// What arrived so far: heads and bodies as they were on the wire.
+    pub fn arrived(&self) -> Vec<String> {
+        self.arrived.lock().unwrap().clone()
+    }
+
+    /// The request lines without the version.
+    pub fn asked(&self) -> Vec<String> {
+        let line = |request: &String| {
+            request
+                .split(" HTTP/")
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        self.arrived().iter().map(line).collect()
+    }
+}
+
+/// A whole response with these fields, each ended by CRLF, and a body.
+pub fn answer(status: u16, fields: &str, body: &str) -> String {
+    format!(
+        "HTTP/1.1 {status} X\r\n{fields}content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+fn serve(mut stream: TcpStream, answers: &HashMap<&str, String>, kept: &Mutex<Vec<String>>) {
+    let (mut input, mut piece) = (Vec::new(), [0; 4096]);
+    loop {
+        while !is_whole(&input) {
+            match stream.read(&mut piece) {
+                Ok(count) if count > 0 => input.extend_from_slice(&piece[..count]),
+                _ => return,
+            }
+        }
+        let request = String::from_utf8_lossy(&input).into_owned();
+        input.clear();
+        let target = request.split(' ').nth(1).unwrap_or_default().to_owned();
+        kept.lock().unwrap().push(request);
+        let missing = answer(404, "", "no such path");
+        let bytes = answers.get(target.as_str()).unwrap_or(&missing);
+        if stream.write_all(bytes.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn is_whole(input: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(input);
+    let Some((head, body)) = text.split_once("\r\n\r\n") else {
+        return false;
+    };
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "));
+    body.len() >= length.map_or(0, |length| length.parse().unwrap())
+}
