@@ -8,6 +8,8 @@ mod requests;
 mod retries;
 mod scripted;
 mod streams;
+mod tls;
+mod tls_server;
 
 use std::future::Future;
 use std::time::Duration;

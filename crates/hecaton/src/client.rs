@@ -9,13 +9,14 @@ use tokio::time::{sleep, timeout_at};
 
 use crate::attempt::{Attempt, Ending, Trace};
 use crate::config::Config;
-use crate::connect::connect;
+use crate::connect::Connector;
 use crate::connection::Connection;
 use crate::error::{Error, Failure, InvalidRequest, Kind, Phase};
 use crate::exchange::{Broken, exchange};
+use crate::origin::Origin;
 use crate::pool::Pool;
 use crate::redirect::{Limits, Trail};
-use crate::request::{Origin, Request, display_url};
+use crate::request::{Request, display_url};
 use crate::response::Response;
 use crate::stream::{Rest, Streaming};
 use crate::timer::within;
@@ -36,6 +37,7 @@ pub(crate) struct Shared {
     pub config: Config,
     pub pool: Pool,
     turns: Turns,
+    connector: Connector,
 }
 
 /// What a request is answered with.
@@ -109,7 +111,7 @@ impl Client {
     /// A client with these settings; opens nothing.
     ///
     /// # Panics
-    /// When `user_agent` contains a control character; see [`Client::try_new`].
+    /// When a setting can not be used; see [`Client::try_new`].
     pub fn new(config: Config) -> Client {
         Client::try_new(config).unwrap_or_else(|error| panic!("{error}"))
     }
@@ -124,6 +126,7 @@ impl Client {
         }
         Ok(Client(Arc::new(Shared {
             turns: Turns::new(&config),
+            connector: Connector::new(&config)?,
             config,
             pool: Pool::default(),
         })))
@@ -378,6 +381,10 @@ impl Shared {
             self.pool.shrink(most);
         }
         // Boxed, so that requests which need no new connection do not carry its state along.
-        Box::pin(connect(origin, &self.pool, &self.config, trace)).await
+        Box::pin(
+            self.connector
+                .connect(origin, &self.pool, &self.config, trace),
+        )
+        .await
     }
 }

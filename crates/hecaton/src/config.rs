@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::retry::Retry;
+use crate::tls::{Pem, TlsVersion};
 
 /// The settings of a [`Client`](crate::Client). Plain data: change the fields you need.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +44,23 @@ pub struct Config {
     pub redirects: u32,
     /// Whether a redirect may lead from https to http. Default false.
     pub redirects_to_http: bool,
+    /// The authorities that may sign a server's certificate, instead of the system's. Default none: the
+    /// system's, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR` (as OpenSSL has them) if one is set. The
+    /// system's are read at the first TLS handshake.
+    pub ca: Option<Pem>,
+    /// The certificate (with its chain) that the client shows to servers that demand one. Default none.
+    pub client_cert: Option<Pem>,
+    /// The private key of `client_cert`, without a passphrase. Default: it is in `client_cert` too.
+    pub client_key: Option<Pem>,
+    /// The oldest version of TLS that may be spoken. Default TLS 1.2.
+    pub tls_min: TlsVersion,
+    /// If there are any, a server's certificate must have one of these keys, beside all else that is
+    /// verified: `sha256/` and the base64 of the SHA-256 of its SubjectPublicKeyInfo. The server's own
+    /// certificate counts, not its authorities'. Default none.
+    pub pins: Vec<String>,
+    /// Whether a server's certificate must be valid, trusted, and for the host asked. Default true.
+    /// Dangerous when false: anyone on the way can read and change everything. `pins` hold still.
+    pub verify: bool,
     /// How long an unused connection stays in the pool. Default 30 s. Zero closes each connection
     /// after its answer.
     pub idle_timeout: Duration,
@@ -72,6 +90,12 @@ impl Config {
             send_timeout: None,
             first_byte_timeout: None,
             read_timeout: None,
+            ca: None,
+            client_cert: None,
+            client_key: None,
+            tls_min: TlsVersion::Tls12,
+            pins: Vec::new(),
+            verify: true,
             idle_timeout: Duration::from_secs(30),
             max_body: 64 << 20,
             concurrency: 200,

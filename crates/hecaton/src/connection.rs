@@ -1,16 +1,14 @@
-//! One HTTP/1.1 connection: a socket and what has been read from it ahead of need.
+//! One HTTP/1.1 connection: a stream and what has been read from it ahead of need.
 
 use std::io;
-use std::os::fd::AsRawFd;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use bytes::BytesMut;
-use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, recv};
 use tokio::io::{AsyncReadExt, AsyncWrite};
-use tokio::net::TcpStream;
+
+use crate::wire::{Look, Wire};
 
 /// How much is asked for in one read: at first, and at most once answers turn out to be long.
 const FIRST_READ: usize = 8 << 10;
@@ -27,11 +25,11 @@ pub(crate) struct Connection {
     pub idle_since: Instant,
     /// How much the next read asks for.
     ahead: usize,
-    stream: TcpStream,
+    stream: Wire,
 }
 
 impl Connection {
-    pub fn new(id: u64, stream: TcpStream) -> Connection {
+    pub fn new(id: u64, stream: Wire) -> Connection {
         Connection {
             id,
             input: BytesMut::new(),
@@ -58,15 +56,19 @@ impl Connection {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 
-    /// Whether there is anything to read, be it the end of the stream: an idle connection that has
-    /// can not be used. Asks the kernel itself, for the reactor may not have run for a while.
-    pub fn is_readable(&self) -> bool {
-        let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
-        recv(self.stream.as_raw_fd(), &mut [0], flags) != Err(Errno::EAGAIN)
+    /// Whether an idle connection can be used: neither data nor the end has come. Asks the kernel.
+    pub fn is_quiet(&mut self) -> bool {
+        self.stream.is_quiet(Look::Kernel).is_ok()
     }
 
-    /// The same, of what the reactor has seen so far; costs nothing.
-    pub fn seems_readable(&self) -> bool {
-        !matches!(self.stream.try_read(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    /// The same, of what the reactor has seen so far, which costs nothing; else the reason, if it is
+    /// one of TLS.
+    pub fn seems_quiet(&mut self) -> Result<(), Option<String>> {
+        self.stream.is_quiet(Look::Reactor)
+    }
+
+    /// Whether TLS is spoken on it.
+    pub fn is_tls(&self) -> bool {
+        matches!(self.stream, Wire::Tls(_))
     }
 }

@@ -16,6 +16,7 @@ use crate::incoming::Incoming;
 use crate::outgoing::Outgoing;
 use crate::request::Request;
 use crate::timer::PhaseTimer;
+use crate::tls::explain;
 
 /// How many pieces of one answer are read before others have their turn; a piece is what one read
 /// brings, at most 64 KiB.
@@ -48,15 +49,23 @@ pub(crate) async fn exchange(
     trace: &mut Trace,
 ) -> Result<(Head, Incoming), Broken> {
     trace.attempt().phase = Phase::Send;
-    if connection.seems_readable() {
-        return Err(Broken::Unsent);
+    if let Err(reason) = connection.seems_quiet() {
+        return Err(match reason {
+            Some(why) if !trace.attempt().reused => {
+                Broken::Failed(Failure::new(Kind::Tls, Phase::Send, why))
+            }
+            _ => Broken::Unsent,
+        });
     }
     let mut outgoing = Outgoing::new(connection, request, &config.user_agent);
     let mut reader = HeadReader::default();
     let mut timer = PhaseTimer::new(config);
     let head = poll_fn(|cx| {
         let write_error = match poll_write(cx, connection, &mut outgoing, trace) {
-            Err(_) if !trace.attempt().sent => return Poll::Ready(Err(Broken::Unsent)),
+            // TLS may yet say why, be it that the server demands a certificate.
+            Err(_) if !trace.attempt().sent && (trace.attempt().reused || !connection.is_tls()) => {
+                return Poll::Ready(Err(Broken::Unsent));
+            }
             result => result.err(),
         };
         match poll_head(cx, connection, &mut reader, request, write_error) {
@@ -64,9 +73,9 @@ pub(crate) async fn exchange(
                 timer.follow(trace.attempt().phase);
                 timer.poll(cx).map(|late| Err(Broken::Failed(late)))
             }
-            Poll::Ready(head) => Poll::Ready(head.map_err(|detail| {
+            Poll::Ready(head) => Poll::Ready(head.map_err(|(kind, detail)| {
                 let phase = trace.attempt().phase;
-                Broken::Failed(Failure::new(Kind::Protocol, phase, detail))
+                Broken::Failed(Failure::new(kind, phase, detail))
             })),
         }
     })
@@ -103,13 +112,13 @@ fn poll_head(
     reader: &mut HeadReader,
     request: &Request,
     write_error: Option<io::Error>,
-) -> Poll<Result<Head, String>> {
+) -> Poll<Result<Head, (Kind, String)>> {
     let mut pieces = 0;
     loop {
         match reader.take(&request.method, &mut connection.input) {
             Err(detail) => {
                 let detail = format!("what came is not an HTTP response: {detail}");
-                return Poll::Ready(Err(detail));
+                return Poll::Ready(Err((Kind::Protocol, detail)));
             }
             Ok(Some(head)) => return Poll::Ready(Ok(head)),
             Ok(None) => {}
@@ -130,11 +139,16 @@ fn poll_head(
     }
 }
 
-fn ended(error: Option<io::Error>) -> String {
-    match error {
-        Some(error) => format!("the connection ended before a response: {error}"),
+/// Why there will be no response. TLS 1.3 lets a server refuse the client after the handshake.
+fn ended(error: Option<io::Error>) -> (Kind, String) {
+    let detail = match error {
+        Some(error) => match explain(&error) {
+            Some(why) => return (Kind::Tls, why),
+            None => format!("the connection ended before a response: {error}"),
+        },
         None => "the connection ended before a response".into(),
-    }
+    };
+    (Kind::Protocol, detail)
 }
 
 /// Lets the other requests have a turn.

@@ -2,8 +2,8 @@
 //!
 //! The files in the order a request meets them: [`config`](Config) (limits, and the one home of every
 //! default) → `request` (checked before anything is sent) → `batch` (how many at once) → `client`
-//! (one deadline around it all) → `turns`, `pool`, `connect` and `connection` (which
-//! one) → `exchange` (one
+//! (one deadline around it all) → `turns`, `pool`, `connect`, `tls`, `wire` and
+//! `connection` (which one) → `exchange` (one
 //! request on one connection) with `outgoing` and `incoming` (what is still to be written and read) → `h1` (the bytes) →
 //! `response`, `stream` or `error`, all with the `attempt`s that led there. `timer` holds each phase to
 //! its limit, and `reactor` lets
@@ -36,6 +36,7 @@ mod error;
 mod exchange;
 mod h1;
 mod incoming;
+mod origin;
 mod outgoing;
 mod pool;
 mod reactor;
@@ -46,7 +47,9 @@ mod response;
 mod retry;
 mod stream;
 mod timer;
+mod tls;
 mod turns;
+mod wire;
 
 pub use attempt::{Attempt, Ending};
 pub use batch::Batch;
@@ -54,10 +57,12 @@ pub use client::{Client, Outcome};
 pub use config::Config;
 pub use error::{Error, InvalidRequest, Kind, Phase};
 pub use http::Method;
+pub use origin::{Origin, Scheme};
 pub use reactor::Reactor;
 pub use redirect::Redirect;
 pub use reference::resolve;
-pub use request::{Origin, Request};
+pub use request::Request;
 pub use response::Response;
 pub use retry::Retry;
 pub use stream::Streaming;
+pub use tls::{Pem, TlsVersion};

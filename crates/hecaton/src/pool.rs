@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::connection::Connection;
-use crate::request::Origin;
+use crate::origin::Origin;
 
 /// How long a connection may have been idle and still be trusted without asking the kernel. A busy
 /// batch takes a connection back within microseconds, and then one system call a request counts. Not
@@ -107,9 +107,9 @@ impl Idle {
     ) -> Option<Connection> {
         let connections = self.connections.get_mut(origin)?;
         let mut found = None;
-        while let Some(connection) = connections.pop() {
+        while let Some(mut connection) = connections.pop() {
             let age = now.duration_since(connection.idle_since);
-            if age < TRUSTED || (age < idle_timeout && !connection.is_readable()) {
+            if age < TRUSTED || (age < idle_timeout && connection.is_quiet()) {
                 found = Some(connection);
                 break;
             }

@@ -10,19 +10,11 @@ use http::header::{
     ACCEPT, CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
     USER_AGENT,
 };
-use http::uri::{Authority, PathAndQuery, Scheme, Uri};
+use http::uri::{Authority, PathAndQuery, Uri};
 
 use crate::error::InvalidRequest;
+use crate::origin::{Origin, Scheme};
 use crate::redirect::Redirect;
-
-/// Where a request goes; connections are shared by requests of equal origins.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Origin {
-    /// Host name or address, an IPv6 address without brackets.
-    pub host: String,
-    /// TCP port.
-    pub port: u16,
-}
 
 /// One request, ready to be sent.
 #[derive(Clone, Debug)]
@@ -47,15 +39,16 @@ pub struct Request {
 }
 
 impl Request {
-    /// A GET of an absolute `http` URL.
+    /// A GET of an absolute `http` or `https` URL.
     pub fn get(url: &str) -> Result<Request, InvalidRequest> {
         Request::new("GET", url)
     }
 
-    /// A request with a method (case as on the wire, RFC 9110 §9.1) and an absolute `http` URL.
+    /// A request with a method (case as on the wire, RFC 9110 §9.1) and an absolute `http` or
+    /// `https` URL.
     pub fn new(method: &str, url: &str) -> Result<Request, InvalidRequest> {
-        let (authority, target) = parse_url(url)?;
-        let (origin, host) = destination(&authority, url)?;
+        let (scheme, authority, target) = parse_url(url)?;
+        let (origin, host) = destination(scheme, &authority, url)?;
         Ok(Request {
             origin,
             method: parse_method(method)?,
@@ -128,8 +121,9 @@ impl Request {
 
     /// The same, appended to `out`.
     pub(crate) fn write_url(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"http://");
-        write_authority(&self.origin, out);
+        out.extend_from_slice(self.origin.scheme.name().as_bytes());
+        out.extend_from_slice(b"://");
+        self.origin.write_authority(out);
         out.extend_from_slice(self.target.as_str().as_bytes());
     }
 
@@ -141,7 +135,12 @@ impl Request {
 
 /// The URL without credentials and query, for messages.
 pub(crate) fn display_url(origin: &Origin, target: &PathAndQuery) -> String {
-    format!("http://{}{}", authority(origin), target.path())
+    format!(
+        "{}://{}{}",
+        origin.scheme.name(),
+        origin.authority(),
+        target.path()
+    )
 }
 
 /// Whether `close` is among the options of a `Connection` header.
@@ -165,7 +164,7 @@ fn parse_method(method: &str) -> Result<Method, InvalidRequest> {
 }
 
 /// Takes a URL apart and refuses what could be misread; the authority is not looked into yet.
-fn parse_url(url: &str) -> Result<(Authority, PathAndQuery), InvalidRequest> {
+fn parse_url(url: &str) -> Result<(Scheme, Authority, PathAndQuery), InvalidRequest> {
     if let Some(bad) = url.bytes().find(|byte| !byte.is_ascii_graphic()) {
         return Err(refused(
             url,
@@ -177,11 +176,20 @@ fn parse_url(url: &str) -> Result<(Authority, PathAndQuery), InvalidRequest> {
         .parse::<Uri>()
         .map_err(|error| refused(url, &error.to_string()))?
         .into_parts();
-    match parts.scheme.as_ref().map(Scheme::as_str) {
-        Some("http") => {}
-        Some(other) => return Err(refused(url, &format!("has the scheme {other:?}: use http"))),
-        None => return Err(refused(url, "has no scheme: begin it with http://")),
-    }
+    let scheme = match parts.scheme.as_ref().map(http::uri::Scheme::as_str) {
+        Some("http") => Scheme::Http,
+        Some("https") => Scheme::Https,
+        Some(other) => {
+            let why = format!("has the scheme {other:?}: use http or https");
+            return Err(refused(url, &why));
+        }
+        None => {
+            return Err(refused(
+                url,
+                "has no scheme: begin it with http:// or https://",
+            ));
+        }
+    };
     let authority = parts.authority.ok_or_else(|| refused(url, "has no host"))?;
     let target = parts
         .path_and_query
@@ -192,29 +200,37 @@ fn parse_url(url: &str) -> Result<(Authority, PathAndQuery), InvalidRequest> {
             .map_err(|_| refused(url, "has an invalid query"))?,
         false => target,
     };
-    Ok((authority, target))
+    Ok((scheme, authority, target))
 }
 
 /// The origin and the `Host` header of an authority. Programs tend to ask the same host again, so
 /// each thread keeps the last.
-fn destination(authority: &Authority, url: &str) -> Result<(Arc<Origin>, Bytes), InvalidRequest> {
+fn destination(
+    scheme: Scheme,
+    authority: &Authority,
+    url: &str,
+) -> Result<(Arc<Origin>, Bytes), InvalidRequest> {
     thread_local! {
         static LAST: RefCell<Option<(Authority, Arc<Origin>, Bytes)>> = const { RefCell::new(None) };
     }
     LAST.with_borrow_mut(|last| {
         if let Some((known, origin, host)) = last.as_ref() {
-            if known.as_str() == authority.as_str() {
+            if known.as_str() == authority.as_str() && origin.scheme == scheme {
                 return Ok((origin.clone(), host.clone()));
             }
         }
-        let origin = Arc::new(parse_origin(authority, url)?);
-        let host = Bytes::from(self::authority(&origin));
+        let origin = Arc::new(parse_origin(scheme, authority, url)?);
+        let host = Bytes::from(origin.authority());
         *last = Some((authority.clone(), origin.clone(), host.clone()));
         Ok((origin, host))
     })
 }
 
-fn parse_origin(authority: &Authority, url: &str) -> Result<Origin, InvalidRequest> {
+fn parse_origin(
+    scheme: Scheme,
+    authority: &Authority,
+    url: &str,
+) -> Result<Origin, InvalidRequest> {
     if authority.as_str().contains('@') {
         let why = "has credentials in it: send an Authorization header instead";
         return Err(refused(url, why));
@@ -235,9 +251,10 @@ fn parse_origin(authority: &Authority, url: &str) -> Result<Origin, InvalidReque
                 "has a port that is not a number from 1 to 65535",
             ));
         }
-        (None, _) => 80,
+        (None, _) => scheme.default_port(),
     };
     Ok(Origin {
+        scheme,
         host: host.to_ascii_lowercase(),
         port,
     })
@@ -256,29 +273,6 @@ fn shown(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or_default()
 }
 
-fn authority(origin: &Origin) -> String {
-    let mut authority = Vec::new();
-    write_authority(origin, &mut authority);
-    String::from_utf8_lossy(&authority).into_owned()
-}
-
-/// The host, in brackets if it is an IPv6 address, and the port if it is not the usual one.
-fn write_authority(origin: &Origin, out: &mut Vec<u8>) {
-    let Origin { host, port } = origin;
-    let brackets: [&[u8]; 2] = if host.contains(':') {
-        [b"[", b"]"]
-    } else {
-        [b"", b""]
-    };
-    for part in [brackets[0], host.as_bytes(), brackets[1]] {
-        out.extend_from_slice(part);
-    }
-    if *port != 80 {
-        out.push(b':');
-        out.extend_from_slice(itoa::Buffer::new().format(*port).as_bytes());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -293,6 +287,7 @@ mod tests {
         assert_eq!(
             *request.origin,
             Origin {
+                scheme: Scheme::Http,
                 host: "example.org".into(),
                 port: 8080
             }
@@ -311,12 +306,19 @@ mod tests {
         assert_eq!(
             *request.origin,
             Origin {
+                scheme: Scheme::Http,
                 host: "::1".into(),
                 port: 80
             }
         );
         assert_eq!(request.target.as_str(), "/?x");
         assert_eq!(request.host, "[::1]");
+        let request = Request::get("https://example.org").unwrap();
+        assert_eq!(request.origin.port, 443);
+        assert_eq!(request.host, "example.org");
+        let same_host = Request::get("http://example.org").unwrap();
+        assert_eq!(same_host.origin.scheme, Scheme::Http);
+        assert_eq!(Request::get("https://a:80/").unwrap().host, "a:80");
     }
 
     #[test]
@@ -325,7 +327,7 @@ mod tests {
         assert!(refusal("http://host/\r\nX: 1").contains("0x0d"));
         assert!(refusal("http://host/é").contains("percent-encode"));
         assert!(refusal("/only/path").contains("no scheme"));
-        assert!(refusal("https://host/").contains("scheme \"https\""));
+        assert!(refusal("ftp://host/").contains("scheme \"ftp\""));
         assert!(refusal("http://host:99999/").contains("port"));
         assert!(refusal("http://host:0/").contains("port 0"));
         assert!(

@@ -12,8 +12,9 @@ use crate::connection::Connection;
 use crate::error::{Error, Failure};
 use crate::h1::Fields;
 use crate::incoming::Incoming;
+use crate::origin::Origin;
 use crate::redirect::Redirect;
-use crate::request::{Origin, Request, display_url};
+use crate::request::{Request, display_url};
 use crate::turns::Turn;
 
 /// Most bytes that are read for the sake of the connection alone.

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::Config;
-use crate::request::Origin;
+use crate::origin::Origin;
 
 /// The limits of one client.
 pub(crate) struct Turns {

@@ -24,15 +24,25 @@ module Hecaton
     #   a Hash of some of these. Each try is listed in attempts, and none goes past timeout.
     #   max: most tries after the first, default 2; methods: default the idempotent ones, GET HEAD OPTIONS
     #   TRACE PUT DELETE (a failure of which nothing was sent is retried whatever the method); on: which
-    #   errors, default all of :resolve, :connect, :timeout, :protocol, :body (there is :tls too); statuses: which statuses, default
-    #   none; interval: seconds before the first retry, default 0.1, a longer Retry-After goes first; backoff:
-    #   what each further wait is multiplied with, default 2; jitter: the share of a wait left to chance, default 0.5.
+    #   errors, default all of :resolve, :connect, :timeout, :protocol, :body (there is :tls too); statuses:
+    #   which statuses, default none; interval: seconds before the first retry, default 0.1, a longer Retry-After
+    #   goes first; backoff: what each further wait is multiplied with, default 2; jitter: the share of a wait left
+    #   to chance, default 0.5.
     # redirects:: most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4). Default 0: a
     #   redirect is a Response. With more than 0, one that is one too many, leads in a circle, from https to http,
     #   or to what is no URL is a RedirectError. A POST becomes a GET by 301, 302 and 303. On the way to another
     #   scheme, host or port Host is dropped, and each field that proves who asks: those with auth, cookie, token, secret,
     #   api-key, session, password or signature in their names.
     # redirects_to_http:: whether redirects may lead from https to http. Default false.
+    # ca:: the authorities that may sign a server's certificate, instead of the system's: the path of a PEM file, or
+    #   its text. Default: the system's, or those of SSL_CERT_FILE and SSL_CERT_DIR. Files are read here, once.
+    # client_cert::, client_key:: what the client shows to a server that demands a certificate: path or text of PEM;
+    #   the key, without a passphrase, may stand in client_cert too. Default none.
+    # tls_min:: the oldest version of TLS, "1.2" (the default) or "1.3".
+    # pins:: Array of "sha256/" and the base64 of the SHA-256 of a SubjectPublicKeyInfo: the key of a server's own
+    #   certificate must be one of these, beside all else that is verified. Default none.
+    # verify:: whether a server's certificate must be valid, trusted and for the host asked. Default true. Dangerous
+    #   when false: anyone on the way can read and change everything. pins hold still.
     # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each answer.
     # max_body:: most bytes of a response's body; more is a BodyError. Default 64 MiB.
     # concurrency:: requests in flight in a batch. Default 200.
@@ -48,6 +58,7 @@ module Hecaton
     def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, tls_timeout: nil, send_timeout: nil,
                    first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
                    idle_timeout: nil, retry: nil, max_body: nil, concurrency: nil, user_agent: nil,
+                   ca: nil, client_cert: nil, client_key: nil, tls_min: nil, pins: nil, verify: nil,
                    app_name: nil, app_env: nil, headers: nil, base_url: nil, basic_auth: nil, bearer: nil,
                    redirects: nil, redirects_to_http: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
@@ -62,7 +73,9 @@ module Hecaton
              .merge(retry: Client.retry_options(binding.local_variable_get(:retry)), # a keyword of Ruby's
                     redirects: Preparation.count(:redirects, redirects), redirects_to_http: redirects_to_http,
                     per_origin: per_origin, max_connections: max_connections, max_body: max_body,
-                    concurrency: concurrency, user_agent: user_agent || app_name&.to_s)
+                    concurrency: concurrency, user_agent: user_agent || app_name&.to_s,
+                    ca: ca, client_cert: client_cert, client_key: client_key,
+                    tls_min: tls_min, pins: pins, verify: verify)
       )
       @preparation = Preparation.new(headers: headers, base_url: base_url, basic_auth: basic_auth, bearer: bearer,
                                      app_name: app_name, app_env: app_env)
@@ -72,7 +85,7 @@ module Hecaton
     # it waits, and other fibers of the thread if there is a Fiber.scheduler.
     #
     # method:: "GET" and the like, as on the wire.
-    # url:: an http URL, percent-encoded, absolute unless the client has a base_url; a fragment is dropped.
+    # url:: an http or https URL, percent-encoded, absolute unless the client has a base_url; a fragment is dropped.
     # headers:: Hash, Array of pairs, or Headers; a value may be an Array, for a repeated field.
     # body:: String.
     # timeout:: seconds for this request instead of the client's.

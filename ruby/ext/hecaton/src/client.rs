@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hecaton::{Config, Kind, Method, Phase, Reactor, Retry};
+use hecaton::{Config, Kind, Method, Phase, Reactor, Retry, TlsVersion};
 use magnus::{Error, Module, Object, RArray, RHash, RModule, RString, Ruby, function, method};
 
 use crate::batch::Batch;
@@ -124,10 +124,38 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     if let Some(concurrency) = given(ruby, options, "concurrency")? {
         config.concurrency = concurrency;
     }
+    set_tls(ruby, options, &mut config)?;
     if let Some(user_agent) = given(ruby, options, "user_agent")? {
         config.user_agent = user_agent;
     }
     Ok(config)
+}
+
+fn set_tls(ruby: &Ruby, options: RHash, config: &mut Config) -> Result<(), Error> {
+    for (name, pem) in [
+        ("ca", &mut config.ca),
+        ("client_cert", &mut config.client_cert),
+        ("client_key", &mut config.client_key),
+    ] {
+        *pem = given::<String>(ruby, options, name)?.map(Into::into);
+    }
+    if let Some(version) = given::<String>(ruby, options, "tls_min")? {
+        config.tls_min = match version.as_str() {
+            "1.2" => TlsVersion::Tls12,
+            "1.3" => TlsVersion::Tls13,
+            _ => {
+                let why = format!("tls_min: {version:?} is unknown: use \"1.2\" or \"1.3\"");
+                return Err(request::invalid(ruby, why));
+            }
+        };
+    }
+    if let Some(pins) = given(ruby, options, "pins")? {
+        config.pins = pins;
+    }
+    if let Some(verify) = given(ruby, options, "verify")? {
+        config.verify = verify;
+    }
+    Ok(())
 }
 
 /// The engine's defaults, with what the options name in their place.

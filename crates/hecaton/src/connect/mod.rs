@@ -1,4 +1,4 @@
-//! Opens connections: name to addresses, addresses to a TCP stream.
+//! Opens connections: name to addresses, addresses to a socket, and TLS on it.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -9,19 +9,57 @@ use tokio::net::TcpStream;
 use crate::attempt::Trace;
 use crate::config::Config;
 use crate::connection::Connection;
-use crate::error::{Failure, Kind, Phase};
+use crate::error::{Failure, InvalidRequest, Kind, Phase};
+use crate::origin::{Origin, Scheme};
 use crate::pool::Pool;
-use crate::request::Origin;
 use crate::timer::within;
+use crate::tls::Tls;
+use crate::wire::{Socket, Wire};
 
-/// Opens a connection to `origin`, noting in `trace` how far it got. The pool numbers it.
-pub(crate) async fn connect(
+/// The ways out that the settings name.
+pub(crate) struct Connector {
+    tls: Tls,
+}
+
+impl Connector {
+    /// Checks the settings; opens and reads nothing that can wait.
+    pub fn new(config: &Config) -> Result<Connector, InvalidRequest> {
+        Ok(Connector {
+            tls: Tls::new(config)?,
+        })
+    }
+
+    /// Opens a connection to `origin`, noting in `trace` how far it got. The pool numbers it.
+    pub async fn connect(
+        &self,
+        origin: &Origin,
+        pool: &Pool,
+        config: &Config,
+        trace: &mut Trace,
+    ) -> Result<Connection, Failure> {
+        let id = pool.next_id();
+        let socket = Socket::new(open_tcp(origin, pool, config, trace).await?);
+        trace.attempt().connection = id;
+        let stream = match origin.scheme {
+            Scheme::Http => Wire::Plain(socket),
+            Scheme::Https => {
+                trace.attempt().phase = Phase::Tls;
+                let shaking = self.tls.handshake(&origin.host, socket);
+                let tls = within(config, Phase::Tls, shaking).await?;
+                trace.attempt().tls = trace.lap();
+                Wire::Tls(Box::new(tls))
+            }
+        };
+        Ok(Connection::new(id, stream))
+    }
+}
+
+async fn open_tcp(
     origin: &Origin,
     pool: &Pool,
     config: &Config,
     trace: &mut Trace,
-) -> Result<Connection, Failure> {
-    let id = pool.next_id();
+) -> Result<TcpStream, Failure> {
     trace.attempt().phase = Phase::Resolve;
     let addresses = within(config, Phase::Resolve, resolve(origin)).await?;
     trace.attempt().resolve = trace.lap();
@@ -34,12 +72,11 @@ pub(crate) async fn connect(
     };
     let stream = within(config, Phase::Connect, opening).await?;
     trace.attempt().connect = trace.lap();
-    trace.attempt().connection = id;
     // Nagle's algorithm would hold back the end of a request until what was sent before is acknowledged.
     stream
         .set_nodelay(true)
         .map_err(|error| refused(origin, &error))?;
-    Ok(Connection::new(id, stream))
+    Ok(stream)
 }
 
 async fn resolve(origin: &Origin) -> Result<Vec<SocketAddr>, Failure> {
@@ -91,7 +128,7 @@ fn out_of_descriptors(error: &io::Error) -> bool {
 }
 
 fn refused(origin: &Origin, error: &io::Error) -> Failure {
-    let Origin { host, port } = origin;
+    let Origin { host, port, .. } = origin;
     let detail = format!("can not connect to {host} port {port}: {error}");
     Failure::new(Kind::Connect, Phase::Connect, detail)
 }

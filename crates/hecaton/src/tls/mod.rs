@@ -1,0 +1,88 @@
+//! TLS: what a client trusts and shows, and the handshake.
+
+mod explain;
+mod pem;
+mod setup;
+mod verify;
+
+use std::io;
+use std::sync::Arc;
+
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::sync::OnceCell;
+use tokio_rustls::TlsConnector;
+
+pub(crate) use explain::explain;
+pub use pem::Pem;
+
+use crate::config::Config;
+use crate::error::{Failure, InvalidRequest, Kind, Phase};
+use crate::wire::{Socket, TlsStream};
+use setup::Setup;
+
+/// Oldest version of TLS that a client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TlsVersion {
+    /// RFC 5246.
+    Tls12,
+    /// RFC 8446.
+    Tls13,
+}
+
+/// The TLS side of one client. The settings are checked when it is made; the system's certificates are
+/// read at the first handshake, for who speaks plain HTTP alone needs none.
+pub(crate) struct Tls {
+    setup: Arc<Setup>,
+    /// Shared by all connections of the client, and with it the sessions to resume.
+    config: OnceCell<Arc<ClientConfig>>,
+}
+
+impl Tls {
+    pub fn new(config: &Config) -> Result<Tls, InvalidRequest> {
+        Ok(Tls {
+            setup: Arc::new(Setup::new(config)?),
+            config: OnceCell::new(),
+        })
+    }
+
+    /// Makes a connection to `host` a TLS one.
+    pub async fn handshake(&self, host: &str, socket: Socket) -> Result<TlsStream, Failure> {
+        // An IP address is no name to indicate (RFC 6066 §3): rustls leaves it out.
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| refused(host, "the name is not one that a certificate can have"))?;
+        let config = self.config.get_or_try_init(|| self.load()).await;
+        let config = config.map_err(|why| refused(host, &why))?;
+        let connected = TlsConnector::from(config.clone())
+            .connect(name, socket)
+            .await;
+        let mut stream = connected.map_err(|error| broken(host, &error))?;
+        stream.get_mut().0.shaken();
+        Ok(stream)
+    }
+
+    /// In one of tokio's threads, as the resolver: it reads files, perhaps hundreds.
+    async fn load(&self) -> Result<Arc<ClientConfig>, String> {
+        let setup = self.setup.clone();
+        let loaded = tokio::task::spawn_blocking(move || setup.load()).await;
+        loaded.map_err(|error| error.to_string())?.map(Arc::new)
+    }
+}
+
+fn refused(host: &str, why: &str) -> Failure {
+    let detail = format!("no TLS with {host}: {why}");
+    Failure::new(Kind::Tls, Phase::Tls, detail)
+}
+
+/// The failure of a handshake: TLS itself, or the connection under it.
+fn broken(host: &str, error: &io::Error) -> Failure {
+    if let Some(why) = explain(error) {
+        return refused(host, &why);
+    }
+    let why = match error.kind() {
+        io::ErrorKind::UnexpectedEof => "the server closed it".to_owned(),
+        _ => error.to_string(),
+    };
+    let detail = format!("the connection to {host} ended during the TLS handshake: {why}");
+    Failure::new(Kind::Connect, Phase::Tls, detail)
+}

@@ -1,0 +1,121 @@
+//! Judges a server's certificate: the chain and the name, then the pins; or only the pins.
+
+use std::sync::Arc;
+
+use ring::digest::{SHA256, digest};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{
+    CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, SignatureScheme};
+use webpki::EndEntityCert;
+
+/// The SHA-256 of a SubjectPublicKeyInfo (as in RFC 7469 §2.4).
+pub(super) type Pin = [u8; 32];
+
+/// Reasons of our own to refuse a certificate.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Refusal {
+    #[error("self-signed")]
+    SelfSigned,
+    #[error("of another key than the pinned")]
+    NotPinned,
+}
+
+#[derive(Debug)]
+pub(super) struct Verifier {
+    authority: Option<Arc<WebPkiServerVerifier>>,
+    algorithms: WebPkiSupportedAlgorithms,
+    pins: Vec<Pin>,
+}
+
+impl Verifier {
+    /// Without an authority every certificate is taken whose key is pinned, or any if none is.
+    pub fn new(
+        authority: Option<Arc<WebPkiServerVerifier>>,
+        provider: &CryptoProvider,
+        pins: Vec<Pin>,
+    ) -> Verifier {
+        Verifier {
+            authority,
+            algorithms: provider.signature_verification_algorithms,
+            pins,
+        }
+    }
+
+    /// The key of the server's own certificate alone is compared: what else it sent it may have picked
+    /// up anywhere, so an authority's key among it proves nothing.
+    fn check_pins(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
+        if self.pins.is_empty() {
+            return Ok(());
+        }
+        let key = EndEntityCert::try_from(certificate)
+            .map_err(|_| CertificateError::BadEncoding)?
+            .subject_public_key_info();
+        let found = digest(&SHA256, &key);
+        match self.pins.iter().any(|pin| pin == found.as_ref()) {
+            true => Ok(()),
+            false => Err(refuse(Refusal::NotPinned)),
+        }
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if let Some(authority) = &self.authority {
+            authority
+                .verify_server_cert(end_entity, intermediates, name, ocsp, now)
+                .map_err(|error| match error {
+                    // Of a name that is trusted, but not its key: that is a wrong signature.
+                    Error::InvalidCertificate(
+                        CertificateError::UnknownIssuer | CertificateError::BadSignature,
+                    ) if is_self_signed(end_entity) => refuse(Refusal::SelfSigned),
+                    error => error,
+                })?;
+        }
+        self.check_pins(end_entity)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    // Verified even when the certificate is not: without this a pin would prove nothing.
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+fn refuse(refusal: Refusal) -> Error {
+    CertificateError::Other(OtherError(Arc::new(refusal))).into()
+}
+
+/// Whether a certificate names itself as its issuer.
+fn is_self_signed(certificate: &CertificateDer<'_>) -> bool {
+    EndEntityCert::try_from(certificate)
+        .is_ok_and(|certificate| certificate.issuer() == certificate.subject())
+}

@@ -1,0 +1,246 @@
+//! What a connection reads from and writes to: a socket, or TLS over one.
+
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, RawFd};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::client;
+
+use crate::tls::explain;
+
+/// Most that one TLS record carries (RFC 8446 §5.1).
+const RECORD: usize = 16 << 10;
+
+/// Most reads from a socket for one from TLS. A peer may send what is no data (tickets, keys) for ever,
+/// and must not keep deadlines and others from their turn.
+const READS_PER_TURN: u32 = 64;
+
+/// TLS over a socket.
+pub(crate) type TlsStream = client::TlsStream<Socket>;
+
+/// An enum, and not a trait object, so that plain TCP costs a comparison and no more.
+pub(crate) enum Wire {
+    Plain(Socket),
+    Tls(Box<TlsStream>),
+}
+
+/// Where to look for bytes that have come.
+#[derive(Clone, Copy)]
+pub(crate) enum Look {
+    /// At what the reactor has seen so far; costs nothing.
+    Reactor,
+    /// At the kernel itself, for the reactor may not have run for a while.
+    Kernel,
+}
+
+impl Wire {
+    /// Whether nothing has come that a request could be answered with: neither data nor the end.
+    /// Otherwise the connection can not be used, with the reason if it is one of TLS.
+    pub fn is_quiet(&mut self, look: Look) -> Result<(), Option<String>> {
+        match self {
+            Wire::Plain(socket) => match socket.is_readable(look) {
+                true => Err(None),
+                false => Ok(()),
+            },
+            Wire::Tls(tls) => tls_is_quiet(tls, look),
+        }
+    }
+}
+
+/// Takes in what TLS itself has sent meanwhile: session tickets, for the most part (RFC 8446 §4.6.1).
+fn tls_is_quiet(tls: &mut TlsStream, look: Look) -> Result<(), Option<String>> {
+    let (socket, session) = tls.get_mut();
+    for _ in 0..READS_PER_TURN {
+        let state = session
+            .process_new_packets()
+            .map_err(|error| explain(&io::Error::other(error)))?;
+        if state.plaintext_bytes_to_read() > 0 || state.peer_has_closed() {
+            return Err(None);
+        }
+        match session.read_tls(&mut Looking { socket, look }) {
+            Ok(0) => return Err(None),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(_) => return Err(None),
+        }
+    }
+    Err(None)
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Wire::Plain(socket) => Pin::new(&mut socket.tcp).poll_read(cx, buf),
+            Wire::Tls(tls) => poll_read_tls(tls, cx, buf),
+        }
+    }
+}
+
+fn poll_read_tls(
+    tls: &mut TlsStream,
+    cx: &mut Context<'_>,
+    buf: &mut ReadBuf<'_>,
+) -> Poll<io::Result<()>> {
+    // What was accepted for writing may still be here, and nobody else sees to it. If it can not be
+    // written, what can be read says why.
+    if tls.get_ref().1.wants_write() {
+        let _ = Pin::new(&mut *tls).poll_flush(cx);
+    }
+    tls.get_mut().0.reads = 0;
+    Pin::new(tls)
+        .poll_read(cx, buf)
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::new(error.kind(), "the server ended it without ending TLS")
+            }
+            _ => error,
+        })
+}
+
+impl AsyncWrite for Wire {
+    /// One record at a time: an error before all of it is out means that none of it can be read.
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Wire::Plain(socket) => Pin::new(&mut socket.tcp).poll_write(cx, bytes),
+            Wire::Tls(tls) => Pin::new(tls).poll_write(cx, &bytes[..bytes.len().min(RECORD)]),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Wire::Plain(socket) => Pin::new(&mut socket.tcp).poll_flush(cx),
+            Wire::Tls(tls) => Pin::new(tls).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Wire::Plain(socket) => Pin::new(&mut socket.tcp).poll_shutdown(cx),
+            Wire::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+        }
+    }
+}
+
+/// A socket that is connected.
+pub(crate) struct Socket {
+    tcp: TcpStream,
+    /// How often TLS has read from it in this turn.
+    reads: u32,
+    /// In a handshake: whether writing may have failed, and how. A server that refuses the client says
+    /// why and hangs up, and the reason is to be read even if the client was still writing.
+    shaking: bool,
+    lost: Option<io::Error>,
+}
+
+impl Socket {
+    pub fn new(tcp: TcpStream) -> Socket {
+        Socket {
+            tcp,
+            reads: 0,
+            shaking: true,
+            lost: None,
+        }
+    }
+
+    /// From now on an error of writing is told at once.
+    pub fn shaken(&mut self) {
+        self.shaking = false;
+    }
+
+    /// Whether there is anything to read, be it the end of the stream.
+    fn is_readable(&self, look: Look) -> bool {
+        let found = match look {
+            Look::Reactor => self.tcp.try_read(&mut [0]),
+            Look::Kernel => self.receive(&mut [0], MsgFlags::MSG_PEEK),
+        };
+        !matches!(found, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    fn receive(&self, buf: &mut [u8], flags: MsgFlags) -> io::Result<usize> {
+        let flags = flags | MsgFlags::MSG_DONTWAIT;
+        recv(self.fd(), buf, flags).map_err(|error| match error {
+            Errno::EAGAIN => io::ErrorKind::WouldBlock.into(),
+            other => other.into(),
+        })
+    }
+
+    fn fd(&self) -> RawFd {
+        self.tcp.as_raw_fd()
+    }
+}
+
+/// Reads without waiting.
+struct Looking<'a> {
+    socket: &'a Socket,
+    look: Look,
+}
+
+impl Read for Looking<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match self.look {
+            Look::Reactor => self.socket.tcp.try_read(buf),
+            Look::Kernel => self.socket.receive(buf, MsgFlags::empty()),
+        }
+    }
+}
+
+/// For TLS, which reads until it has data.
+impl AsyncRead for Socket {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let socket = self.get_mut();
+        socket.reads += 1;
+        if socket.reads > READS_PER_TURN {
+            socket.reads = 0;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let before = buf.filled().len();
+        match Pin::new(&mut socket.tcp).poll_read(cx, buf) {
+            Poll::Ready(Ok(())) if buf.filled().len() > before => Poll::Ready(Ok(())),
+            Poll::Ready(end) => Poll::Ready(socket.lost.take().map_or(end, Err)),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let socket = self.get_mut();
+        match Pin::new(&mut socket.tcp).poll_write(cx, bytes) {
+            Poll::Ready(Err(error)) if socket.shaking => {
+                socket.lost = Some(error);
+                Poll::Ready(Ok(bytes.len()))
+            }
+            result => result,
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().tcp).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().tcp).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,228 @@
+# TLS from Ruby: who is trusted, what a refusal says, and that connections are kept.
+require "test_helper"
+require "openssl"
+require "socket"
+require "tempfile"
+
+class TlsTest < OriginTest
+  # An authority, and the certificates it signs.
+  class Authority
+    attr_reader :certificate, :key
+
+    def initialize
+      @key = OpenSSL::PKey::EC.generate("prime256v1")
+      @name = OpenSSL::X509::Name.parse("/CN=authority #{object_id}")
+      @certificate = make(@name, @key, [%w[basicConstraints CA:TRUE critical]])
+    end
+
+    def pem = certificate.to_pem
+
+    # [certificate, key] for names such as "DNS:localhost".
+    def sign(names, **times)
+      key = OpenSSL::PKey::EC.generate("prime256v1")
+      [make(OpenSSL::X509::Name.parse("/CN=leaf"), key, [["subjectAltName", names]], **times), key]
+    end
+
+    private
+
+    def make(subject, key, extensions, from: Time.now - 3600, to: Time.now + 3600)
+      certificate = OpenSSL::X509::Certificate.new
+      certificate.version = 2
+      certificate.serial = rand(1 << 60)
+      certificate.subject = subject
+      certificate.issuer = @name
+      certificate.public_key = key
+      certificate.not_before = from
+      certificate.not_after = to
+      factory = OpenSSL::X509::ExtensionFactory.new
+      extensions.each { |name, value, critical| certificate.add_extension(factory.create_extension(name, value, !critical.nil?)) }
+      certificate.sign(@key, OpenSSL::Digest.new("SHA256"))
+    end
+  end
+
+  # Answers every request; counts the handshakes.
+  class Server
+    attr_reader :port, :handshakes
+
+    def initialize(certificate, key)
+      context = OpenSSL::SSL::SSLContext.new
+      context.cert = certificate
+      context.key = key
+      yield context if block_given?
+      @listener = TCPServer.new("127.0.0.1", 0)
+      @port = @listener.local_address.ip_port
+      @handshakes = 0
+      @thread = Thread.new { loop { serve(OpenSSL::SSL::SSLSocket.new(@listener.accept, context)) } }
+      @thread.report_on_exception = false
+    end
+
+    def url(host = "localhost") = "https://#{host}:#{port}/"
+
+    def stop
+      @thread.kill.join
+      @listener.close
+    end
+
+    private
+
+    def serve(socket)
+      Thread.new do
+        socket.accept
+        @handshakes += 1
+        while (line = socket.gets)
+          next unless line == "\r\n"
+
+          socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        end
+      rescue OpenSSL::SSL::SSLError, SystemCallError, IOError
+        nil # The client hung up, which is what most of these tests are about.
+      ensure
+        socket.to_io.close
+      end
+    end
+  end
+
+  def setup = @authority = Authority.new
+
+  def with_server(names = "DNS:localhost", **times, &block)
+    serve(*@authority.sign(names, **times), &block)
+  end
+
+  def serve(certificate, key, change = nil)
+    server = Server.new(certificate, key) { |context| change&.call(context) }
+    yield server
+  ensure
+    server&.stop
+  end
+
+  def test_a_trusted_server_is_asked_over_one_connection
+    with_server do |server|
+      client = client(ca: @authority.pem)
+      responses = Array.new(3) { sleep 0.02; client.get(server.url) }
+      assert_equal %w[ok ok ok], responses.map(&:body)
+      assert_equal [false, true, true], responses.map { |response| response.attempts.last.reused? }
+      assert_kind_of Float, responses.first.timings.tls
+      assert_nil responses.last.timings.tls
+      assert_equal 1, server.handshakes
+    end
+  end
+
+  def test_a_batch_speaks_tls
+    with_server do |server|
+      statuses = []
+      client(ca: @authority.pem).batch(concurrency: 4) do |batch|
+        20.times { batch.get(server.url).on_complete { |outcome| statuses << outcome.response.status } }
+      end
+      assert_equal [200] * 20, statuses
+      assert_operator server.handshakes, :<=, 4
+    end
+  end
+
+  def test_ca_may_be_a_file
+    with_server do |server|
+      Tempfile.create("ca") do |file|
+        file.write(@authority.pem)
+        file.close
+        assert_equal 200, client(ca: file.path).get(server.url).status
+      end
+    end
+  end
+
+  def test_each_refusal_says_which
+    hour = 3600
+    with_server { |server| assert_refused(server, /unknown issuer/, ca: Authority.new.pem) }
+    with_server("DNS:other.example") { |server| assert_refused(server, /another host \(it names other\.example\)/) }
+    with_server(from: Time.now - 2 * hour, to: Time.now - hour) { |server| assert_refused(server, /has expired/) }
+    with_server(from: Time.now + hour, to: Time.now + 2 * hour) { |server| assert_refused(server, /not valid yet/) }
+    with_server { |server| assert_refused(server, /pins/, pins: [pin(@authority.key)]) }
+    with_server { |server| assert_refused(server, /no TLS with 127/, url: server.url("127.0.0.1")) }
+  end
+
+  def test_a_pin_is_the_hash_of_the_key
+    certificate, key = @authority.sign("DNS:localhost")
+    serve(certificate, key) { |server| assert_equal 200, client(ca: @authority.pem, pins: [pin(key)]).get(server.url).status }
+  end
+
+  def test_a_client_certificate_is_shown_when_demanded
+    shown, key = @authority.sign("DNS:client")
+    demand = lambda do |context|
+      context.verify_mode = OpenSSL::SSL::VERIFY_PEER | OpenSSL::SSL::VERIFY_FAIL_IF_NO_PEER_CERT
+      context.cert_store = OpenSSL::X509::Store.new.add_cert(@authority.certificate)
+    end
+    %i[TLS1_2 TLS1_3].each do |version|
+      only = ->(context) { demand.call(context); context.min_version = context.max_version = OpenSSL::SSL.const_get("#{version}_VERSION") }
+      serve(*@authority.sign("DNS:localhost"), only) do |server|
+        error = error_of(Hecaton::TLSError) { client(ca: @authority.pem).get(server.url) }
+        assert_match(/client certificate/, error.message)
+        client = client(ca: @authority.pem, client_cert: shown.to_pem, client_key: key.to_pem)
+        assert_equal 200, client.get(server.url).status
+      end
+    end
+  end
+
+  def test_the_oldest_version_is_kept_to
+    old = ->(context) { context.max_version = OpenSSL::SSL::TLS1_2_VERSION }
+    serve(*@authority.sign("DNS:localhost"), old) do |server|
+      assert_equal 200, client(ca: @authority.pem).get(server.url).status
+      assert_equal 200, client(ca: @authority.pem, tls_min: "1.2").get(server.url).status
+      assert_refused(server, /version/, tls_min: "1.3")
+    end
+  end
+
+  def test_verification_can_be_turned_off_by_name_only
+    with_server("DNS:other.example") do |server|
+      assert_equal 200, client(verify: false).get(server.url).status
+      [nil, true].each { |verify| assert_refused(server, /another host/, verify: verify) }
+    end
+  end
+
+  def test_the_environment_names_whom_to_trust
+    with_server do |server|
+      Tempfile.create("roots") do |file|
+        file.write(@authority.pem)
+        file.close
+        with_environment("SSL_CERT_FILE" => file.path, "SSL_CERT_DIR" => nil) { assert_equal 200, client.get(server.url).status }
+      end
+      missing = { "SSL_CERT_FILE" => "/no/such/file", "SSL_CERT_DIR" => nil }
+      error = with_environment(missing) { error_of(Hecaton::TLSError) { client.get(server.url) } }
+      assert_match(/no trusted certificates/, error.message)
+      assert_equal [:tls, false], [error.phase, error.sent?]
+    end
+  end
+
+  def test_settings_that_can_not_be_used_are_refused_at_once
+    [{ ca: "/no/such/file" }, { tls_min: "1.1" }, { pins: ["sha1/AAAA"] }, { client_key: "key" }].each do |settings|
+      error = assert_raises(ArgumentError) { client(**settings) }
+      assert_includes error.message, settings.keys.first.to_s
+    end
+  end
+
+  def test_the_handshake_has_a_limit_of_its_own
+    TCPServer.open("127.0.0.1", 0) do |mute|
+      error = error_of(Hecaton::TimeoutError) { client(tls_timeout: 0.2).get("https://127.0.0.1:#{mute.local_address.ip_port}/") }
+      assert_equal [:tls, false], [error.phase, error.sent?]
+      assert_in_delta 0.2, error.elapsed, 0.2
+    end
+  end
+
+  private
+
+  def assert_refused(server, message, url: server.url, **settings)
+    error = error_of(Hecaton::TLSError) { client(**{ ca: @authority.pem }.merge(settings)).get(url) }
+    assert_match message, error.message
+    assert_equal [:tls, false, 1], [error.phase, error.sent?, error.attempts.size]
+  end
+
+  def pin(key)
+    spki = key.respond_to?(:public_to_der) ? key.public_to_der : key.to_der
+    "sha256/#{OpenSSL::Digest::SHA256.base64digest(spki)}"
+  end
+
+  def with_environment(values)
+    before = values.to_h { |name, _| [name, ENV.fetch(name, nil)] }
+    ENV.update(values)
+    yield
+  ensure
+    ENV.update(before)
+  end
+end
