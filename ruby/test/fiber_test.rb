@@ -42,6 +42,19 @@ class FiberTest < OriginTest
     assert_operator descriptors, :<=, before
   end
 
+  def test_a_timeout_of_the_scheduler_ends_a_batch_in_a_defined_state
+    client = client(timeout: 30)
+    requests = []
+    Async do |task|
+      assert_raises(Async::TimeoutError) do
+        task.with_timeout(0.2) do
+          client.batch(concurrency: 2) { |batch| requests = Array.new(5) { batch.get(url("/fault/stall-head")) } }
+        end
+      end
+    end
+    assert_equal [true, true, false, false, false], requests.map { |request| request.outcome.sent? }
+  end
+
   def test_without_a_scheduler_a_request_needs_no_thread
     threads = Thread.list.size
     client.get(url("/r/1"))

@@ -38,6 +38,9 @@ end
 
 # Requests to the shared origin.
 class OriginTest < Minitest::Test
+  # Before any thread of a test: one that is killed while it starts the origin leaves that behind for good.
+  def setup = origin
+
   def origin = Origin.shared
   def url(path) = "#{origin.url}#{path}"
   def client(**options) = Hecaton::Client.new(timeout: 5, **options)

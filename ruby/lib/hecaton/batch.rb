@@ -23,72 +23,60 @@ module Hecaton
     def initialize(native, preparation)
       @native = native
       @preparation = preparation
-      @requests = [] # by tag, the number that the engine knows them by
-      @free = []     # tags to use again
+      @ended = [] # what the engine has handed back, four values a request
+      @told = 0   # up to where they have been told
     end
 
     # Queues a request and returns a Request. Arguments as in Client#request; a bad one raises
-    # ArgumentError here, and nothing is queued.
+    # ArgumentError here, and nothing is queued. ThreadError in another thread.
     def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
                 redirects: nil)
-      raise "this batch has ended: queue in its block or its callbacks" if @ended
+      raise "this batch has ended: queue in its block or its callbacks" if @over
 
-      tag = @free.pop || @requests.size
-      request = @requests[tag] = Request.new
-      begin
-        @preparation.call(
-          method, url, headers, body, timeout, params, basic_auth, bearer, redirects
-        ) do |verb, target, flat, content, limit, options|
-          @native.push(tag, verb, target, flat, content, limit, options)
-        end
-      rescue StandardError
-        @requests[tag] = nil
-        @free << tag
-        raise
+      @preparation.call(
+        method, url, headers, body, timeout, params, basic_auth, bearer, redirects
+      ) do |verb, target, flat, content, limit, options|
+        @native.push(Request.new, verb, target, flat, content, limit, options)
       end
-      request
     end
 
-    # Requests queued or in flight.
-    def size = @requests.size - @free.size
+    # Requests that are queued, or in flight, or have ended without having been told so yet.
+    def size = @native.size + (@ended.size - @told) / 4
 
     # Yields itself to be filled, then runs until nothing is left. Called by Client#batch, once.
     def run
       yield self
-      until (ended = Fibers.wait { @native.wait }).empty?
-        index = 0
-        while index < ended.size
-          index += 4 # First, so that an interrupt after the callback does not see this one again.
-          finish(ended[index - 4], ended[index - 3], ended[index - 2], ended[index - 1])
-        end
-      end
+      tell while Fibers.wait { @native.wait(@ended) }
     ensure
-      @ended = true
-      abandon(ended, index) unless size.zero?
+      @over = true
+      # A second interrupt must not keep any of them from its outcome.
+      Thread.handle_interrupt(Object => :never) { abandon } unless size.zero?
     end
 
     private
 
-    def finish(tag, status, record, body)
-      request = @requests[tag]
-      request.settle(outcome(status, record, body))
-      @requests[tag] = nil
-      @free << tag
-      request.call_back
-    end
-
-    def outcome(status, record, body)
-      status ? Response.from_engine(status, record, body) : Error.from_engine(record, body)
-    end
-
-    # An interrupt can come between any two lines above, so nothing is taken for granted here.
-    def abandon(ended, index)
-      (index || 0).step((ended || []).size - 1, 4) do |at|
-        tag, *values = ended[at, 4]
-        @requests[tag]&.settle(outcome(*values))
+    # An interrupt can come between any two steps here. What it finds is told to nobody, or to be told.
+    def tell
+      while (request = @ended[@told])
+        settle(@told)
+        @told += 4 # Before the callback, which is called once at most.
+        request.call_back
       end
-      @native.clear.each { |tag| @requests[tag]&.settle(cancelled(sent: false)) }
-      @requests.each { |request| request&.settle(cancelled(sent: true)) }
+      @ended.clear
+      @told = 0
+    end
+
+    def settle(at)
+      request, status, record, rest = @ended[at, 4]
+      request.settle(status ? Response.from_engine(status, record, rest) : Error.from_engine(record, rest))
+    end
+
+    def abandon
+      queued, started = @native.clear(@ended)
+      @told.step(@ended.size - 1, 4) { |at| settle(at) }
+      @ended.clear
+      queued.each { |request| request.settle(cancelled(sent: false)) }
+      started.each { |request| request.settle(cancelled(sent: true)) }
     end
 
     def cancelled(sent:) = CancelledError.new("the batch ended before this request", phase: :queue, sent: sent)

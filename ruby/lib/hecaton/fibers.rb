@@ -21,7 +21,7 @@ module Hecaton
 
         value
       ensure
-        thread&.kill&.join
+        thread&.kill&.join # What it waited with is free again when the fiber goes on.
       end
     end
 

@@ -1,89 +1,174 @@
-//! `Hecaton::Native::Batch`: requests in, outcomes out, each known by a number of Ruby's choice.
+//! `Hecaton::Native::Batch`: Ruby's requests in, with their outcomes out.
+//!
+//! It alone knows where a request is: queued or in flight (it holds it), or ended (it has handed it
+//! back). Ruby's interrupts strike between Ruby's own steps and while `wait` waits, not within what
+//! else is done here: so no request is ever in two places, or in none.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use magnus::{Class, Error, IntoValue, Module, RArray, RHash, RModule, RString, Ruby, method};
+use hecaton::Outcome;
+use magnus::rb_sys::AsRawValue;
+use magnus::value::{Opaque, ReprValue};
+use magnus::{
+    Class, DataTypeFunctions, Error, Module, RArray, RHash, RModule, RString, Ruby, Thread,
+    TypedData, Value, gc, method,
+};
 
 use crate::client::Engine;
 use crate::process::ProcessLocal;
 use crate::{gvl, record, request};
 
-/// The engine's batch. One thread at a time may use it: `wait` holds it while the GVL is away.
-#[magnus::wrap(class = "Hecaton::Native::Batch", free_immediately, size)]
+/// The engine's batch, used by the thread that made it. `wait` holds the lock while the GVL is away.
+#[derive(TypedData)]
+#[magnus(class = "Hecaton::Native::Batch", free_immediately, size, mark)]
 pub struct Batch {
+    thread: Opaque<Thread>,
+    /// Ruby's requests that are queued or in flight, by tag; nil where a tag is free.
+    requests: Opaque<RArray>,
+    /// How many they are, for those who ask while the lock is held.
+    held: AtomicUsize,
     inner: Mutex<ProcessLocal<Inner>>,
 }
 
 struct Inner {
     // Dropped before the engine: its connections are registered with the engine's reactor.
     batch: hecaton::Batch<usize>,
+    /// What has ended and was not handed over yet, because an interrupt came first.
+    ended: Vec<(usize, Outcome)>,
+    /// Tags to use again.
+    free: Vec<usize>,
     engine: Arc<Engine>,
+}
+
+impl DataTypeFunctions for Batch {
+    fn mark(&self, marker: &gc::Marker) {
+        marker.mark(self.thread);
+        marker.mark(self.requests);
+    }
 }
 
 impl Batch {
     /// An empty batch.
-    pub fn new(engine: Arc<Engine>, concurrency: usize) -> Batch {
-        let batch = hecaton::Batch::new(engine.client.clone(), concurrency);
+    pub fn new(ruby: &Ruby, engine: Arc<Engine>, concurrency: usize) -> Batch {
+        let inner = Inner {
+            batch: hecaton::Batch::new(engine.client.clone(), concurrency),
+            ended: Vec::new(),
+            free: Vec::new(),
+            engine,
+        };
         Batch {
-            inner: Mutex::new(ProcessLocal::new(Inner { batch, engine })),
+            thread: ruby.thread_current().into(),
+            requests: ruby.ary_new().into(),
+            held: AtomicUsize::new(0),
+            inner: Mutex::new(ProcessLocal::new(inner)),
         }
     }
 
-    fn lock(&self, ruby: &Ruby) -> Result<MutexGuard<'_, ProcessLocal<Inner>>, Error> {
-        let busy = "this batch is being run by another thread: queue from its own callbacks";
-        self.inner
-            .try_lock()
-            .map_err(|_| Error::new(ruby.exception_thread_error(), busy))
+    /// Refuses other threads. Not asked by `wait`, which a fiber's scheduler has on another thread.
+    fn own(&self, ruby: &Ruby) -> Result<(), Error> {
+        if ruby.thread_current().as_raw() == ruby.get_inner(self.thread).as_raw() {
+            return Ok(());
+        }
+        let message = "this batch belongs to another thread: use it in its block and its callbacks";
+        Err(Error::new(ruby.exception_thread_error(), message))
     }
 
+    /// Fails while it waits, which only signal handlers and other fibers of its thread can meet.
+    fn lock(&self, ruby: &Ruby) -> Result<MutexGuard<'_, ProcessLocal<Inner>>, Error> {
+        let message =
+            "this batch is waiting for the network: use it in its block and its callbacks";
+        self.inner
+            .try_lock()
+            .map_err(|_| Error::new(ruby.exception_thread_error(), message))
+    }
+
+    /// Queues one of Ruby's requests, and returns it.
     #[allow(clippy::too_many_arguments)] // They are Ruby's, passed one by one because it is fastest.
     fn push(
         ruby: &Ruby,
         this: &Batch,
-        tag: usize,
+        queued: Value,
         method: RString,
         url: RString,
         headers: Option<RArray>,
         body: Option<RString>,
         timeout: Option<f64>,
         options: Option<RHash>,
-    ) -> Result<(), Error> {
+    ) -> Result<Value, Error> {
+        this.own(ruby)?;
         let request = request::build(ruby, method, url, headers, body, timeout, options)?;
         if let Some(inner) = this.lock(ruby)?.anywhere() {
+            let requests = ruby.get_inner(this.requests);
+            let tag = inner.free.pop().unwrap_or_else(|| requests.len());
+            requests.store(tag as isize, queued)?;
+            this.held.fetch_add(1, Ordering::Relaxed);
             inner.batch.push(tag, request);
+        }
+        Ok(queued)
+    }
+
+    /// Waits until some have ended and adds all that have to `ended`, four values each: the request,
+    /// status or nil, record, body or the facts of the error. False when there was nothing left to
+    /// wait for.
+    fn wait(ruby: &Ruby, this: &Batch, ended: RArray) -> Result<bool, Error> {
+        let mut guard = this.lock(ruby)?;
+        let message = "this batch belongs to the process that forked: make a new one";
+        let inner = guard
+            .get()
+            .ok_or_else(|| Error::new(ruby.exception_runtime_error(), message))?;
+        if inner.ended.is_empty() {
+            let waiting = inner.batch.wait(&mut inner.ended);
+            gvl::block_on(ruby, &inner.engine.reactor, waiting)?;
+        }
+        let any = !inner.ended.is_empty();
+        this.hand_over(ruby, inner, ended)?;
+        Ok(any)
+    }
+
+    fn hand_over(&self, ruby: &Ruby, inner: &mut Inner, ended: RArray) -> Result<(), Error> {
+        let requests = ruby.get_inner(self.requests);
+        self.held.fetch_sub(inner.ended.len(), Ordering::Relaxed);
+        for (tag, outcome) in inner.ended.drain(..) {
+            let request: Value = requests.entry(tag as isize)?;
+            let [status, record, body] = record::values(ruby, outcome);
+            ended.cat(&[request, status, record, body])?;
+            requests.store(tag as isize, ruby.qnil())?;
+            inner.free.push(tag);
         }
         Ok(())
     }
 
-    /// Waits for outcomes and returns all there are, four values each: tag, status or nil, record,
-    /// body or the facts of the error. Empty when nothing is queued or in flight.
-    fn wait(ruby: &Ruby, this: &Batch) -> Result<RArray, Error> {
-        let mut outcomes = Vec::new();
-        {
-            let mut guard = this.lock(ruby)?;
-            let Inner { batch, engine } = local(ruby, &mut guard)?;
-            gvl::block_on(ruby, &engine.reactor, batch.wait(&mut outcomes))?;
-        }
-        let values = ruby.ary_new_capa(outcomes.len() * 4);
-        for (tag, outcome) in outcomes {
-            let [status, record, body] = record::values(ruby, outcome);
-            values.cat(&[tag.into_value_with(ruby), status, record, body])?;
-        }
-        Ok(values)
-    }
-
-    /// Gives everything up; returns the tags of what had not been started.
-    fn clear(ruby: &Ruby, this: &Batch) -> Result<RArray, Error> {
+    /// Gives everything up. Adds what had ended to `ended`, as `wait` does, and returns two lists: the
+    /// requests that had not been started, and those that had.
+    fn clear(ruby: &Ruby, this: &Batch, ended: RArray) -> Result<RArray, Error> {
+        this.own(ruby)?;
         let mut guard = this.lock(ruby)?;
-        Ok(ruby.ary_from_iter(local(ruby, &mut guard)?.batch.clear()))
+        let requests = ruby.get_inner(this.requests);
+        let (queued, started) = (ruby.ary_new(), ruby.ary_new());
+        // In a child of fork all of them belong to the parent, which may have sent any.
+        if let Some(inner) = guard.get() {
+            this.hand_over(ruby, inner, ended)?;
+            for tag in inner.batch.clear() {
+                queued.push(requests.entry::<Value>(tag as isize)?)?;
+                requests.store(tag as isize, ruby.qnil())?;
+            }
+            inner.free.clear();
+        }
+        for request in requests {
+            if !request.is_nil() {
+                started.push(request)?;
+            }
+        }
+        requests.clear()?;
+        this.held.store(0, Ordering::Relaxed);
+        Ok(ruby.ary_new_from_values(&[queued, started]))
     }
-}
 
-fn local<'a>(ruby: &Ruby, inner: &'a mut ProcessLocal<Inner>) -> Result<&'a mut Inner, Error> {
-    let message = "this batch belongs to the process that forked: make a new one";
-    inner
-        .get()
-        .ok_or_else(|| Error::new(ruby.exception_runtime_error(), message))
+    /// Requests queued or in flight.
+    fn size(&self) -> usize {
+        self.held.load(Ordering::Relaxed)
+    }
 }
 
 /// Defines the class.
@@ -91,6 +176,7 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = native.define_class("Batch", ruby.class_object())?;
     class.undef_default_alloc_func();
     class.define_method("push", method!(Batch::push, 7))?;
-    class.define_method("wait", method!(Batch::wait, 0))?;
-    class.define_method("clear", method!(Batch::clear, 0))
+    class.define_method("wait", method!(Batch::wait, 1))?;
+    class.define_method("clear", method!(Batch::clear, 1))?;
+    class.define_method("size", method!(Batch::size, 0))
 }

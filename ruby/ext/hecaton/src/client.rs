@@ -59,6 +59,7 @@ impl Client {
 
     fn batch(ruby: &Ruby, this: &Client, concurrency: Option<usize>) -> Result<Batch, Error> {
         Ok(Batch::new(
+            ruby,
             this.engine(ruby)?,
             concurrency.unwrap_or(this.config.concurrency),
         ))
