@@ -13,11 +13,17 @@ const MAX_LINE: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct Body {
     state: State,
+    kept: Kept,
+    /// Sum of the sizes that chunks have announced.
+    announced: u64,
+}
+
+/// What has been read of a body.
+#[derive(Debug)]
+pub(crate) struct Kept {
     keep: Keep,
     sum: crc32fast::Hasher,
     received: Received,
-    /// Sum of the sizes that chunks have announced.
-    announced: u64,
 }
 
 /// What becomes of a body's bytes.
@@ -50,6 +56,34 @@ impl Keep {
     }
 }
 
+impl Kept {
+    pub(crate) fn new(keep: Keep) -> Kept {
+        Kept {
+            keep,
+            sum: crc32fast::Hasher::new(),
+            received: Received::default(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.received.length += bytes.len() as u64;
+        match self.keep {
+            Keep::Nothing => {}
+            Keep::Bytes => self.received.bytes.extend_from_slice(bytes),
+            Keep::Sum => self.sum.update(bytes),
+        }
+    }
+
+    pub(crate) fn is_too_long(&self) -> bool {
+        self.received.length > self.keep.limit()
+    }
+
+    pub(crate) fn finish(mut self) -> Received {
+        self.received.crc32 = self.sum.finalize();
+        self.received
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// So many bytes of a body with a length are missing.
@@ -77,9 +111,7 @@ impl Body {
         };
         Body {
             state,
-            keep,
-            sum: crc32fast::Hasher::new(),
-            received: Received::default(),
+            kept: Kept::new(keep),
             announced: 0,
         }
     }
@@ -88,9 +120,8 @@ impl Body {
         self.state == State::Done
     }
 
-    pub(crate) fn finish(mut self) -> Received {
-        self.received.crc32 = self.sum.finalize();
-        self.received
+    pub(crate) fn finish(self) -> Received {
+        self.kept.finish()
     }
 
     /// Reads what it can and says how many bytes it used; the rest must be offered again with more.
@@ -111,7 +142,7 @@ impl Body {
     fn step(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
         match self.state {
             State::Done => Ok(0),
-            State::Length(missing) if missing > self.keep.limit() => Err(413),
+            State::Length(missing) if missing > self.kept.keep.limit() => Err(413),
             State::Length(missing) => {
                 let taken = self.take(bytes, missing);
                 let rest = missing - taken as u64;
@@ -149,13 +180,7 @@ impl Body {
         let taken = bytes
             .len()
             .min(usize::try_from(missing).unwrap_or(usize::MAX));
-        let bytes = &bytes[..taken];
-        self.received.length += taken as u64;
-        match self.keep {
-            Keep::Nothing => {}
-            Keep::Bytes => self.received.bytes.extend_from_slice(bytes),
-            Keep::Sum => self.sum.update(bytes),
-        }
+        self.kept.add(&bytes[..taken]);
         taken
     }
 
@@ -166,7 +191,7 @@ impl Body {
             _ => return Err(400),
         };
         self.announced = self.announced.saturating_add(size);
-        if self.announced > self.keep.limit() {
+        if self.announced > self.kept.keep.limit() {
             return Err(413);
         }
         self.state = if size == 0 {

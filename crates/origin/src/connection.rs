@@ -6,10 +6,12 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use tokio::io::AsyncWriteExt;
 
 use crate::body::Received;
 use crate::held::Held;
+use crate::http2;
 use crate::hub::Hub;
 use crate::ledger::{Marks, Receipt};
 use crate::outbox::Outbox;
@@ -24,7 +26,7 @@ use crate::wire::Wire;
 
 /// How long a closing connection waits for the client's end, so that the last answer is not lost
 /// to a reset.
-const LINGER: Duration = Duration::from_secs(1);
+pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
 /// A connection and all that is under way on it.
 pub(crate) struct Connection {
@@ -40,6 +42,8 @@ pub(crate) struct Connection {
     outbox: Outbox,
     /// The last answer has been decided: nothing more is read as a request.
     last: bool,
+    /// The client speaks HTTP/2 from its first byte on.
+    http2: bool,
     /// The client has ended its side.
     ended: bool,
 }
@@ -75,6 +79,7 @@ impl Connection {
             reader: Reader::new(),
             upload: None,
             last: false,
+            http2: false,
             ended: false,
         }
     }
@@ -83,6 +88,11 @@ impl Connection {
     pub(crate) async fn run(mut self) {
         // An error only says that the client has gone, which the ledger learns here.
         let _ = self.serve().await;
+        if self.http2 {
+            let read = Bytes::copy_from_slice(self.reader.input.bytes());
+            let connection = http2::serve(self.hub, self.socket, read, self.number, self.secure);
+            return Box::pin(connection).await;
+        }
         self.outbox.abandon();
         let mut ledger = self.hub.ledger.borrow_mut();
         let lost = self.upload.take().and_then(|upload| upload.known.receipt);
@@ -96,6 +106,9 @@ impl Connection {
             self.hub.timer.fire(now);
             while self.may_read() && !self.reader.is_hungry() {
                 self.read(now);
+            }
+            if self.http2 {
+                return Ok(());
             }
             self.outbox.release(&self.socket, now);
             self.outbox.flush(&mut self.socket, self.ended).await?;
@@ -176,6 +189,12 @@ impl Connection {
 
     /// Answers what cannot be read as a request, and reads no further.
     fn refuse(&mut self, status: u16, now: Instant) {
+        let first = self.marks.carried == 0 && self.hub.http2.is_some();
+        if first && self.reader.input.bytes().starts_with(http2::PREFACE) {
+            self.http2 = true;
+            self.last = true;
+            return;
+        }
         self.hub.ledger.borrow_mut().refused();
         let receipt = self.upload.take().and_then(|upload| upload.known.receipt);
         self.last = true;

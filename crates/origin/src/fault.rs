@@ -30,17 +30,23 @@ pub(crate) enum Fault {
     StallBody,
     /// `drip`: an endless body, one byte (in a chunk of its own) each 100 ms.
     Drip,
+    /// `goaway`: over HTTP/2 a good answer and GOAWAY, which says that later streams are not processed; over
+    /// HTTP/1.1 a good answer that closes.
+    Goaway,
+    /// `refused-stream`: over HTTP/2 the stream is refused, and so was not processed; over HTTP/1.1 as
+    /// `close`.
+    RefusedStream,
     /// `huge-head`: an answer with 1 MiB of header.
     HugeHead,
     /// `idle-close`: a good answer on a connection that stays, closed 20 ms later whatever has come.
     IdleClose,
 }
 
-const DRIP_EVERY: Duration = Duration::from_millis(100);
-const IDLE_CLOSE_AFTER: Duration = Duration::from_millis(20);
-const HUGE_HEAD: usize = 1024 * 1024;
+pub(crate) const DRIP_EVERY: Duration = Duration::from_millis(100);
+pub(crate) const IDLE_CLOSE_AFTER: Duration = Duration::from_millis(20);
+pub(crate) const HUGE_HEAD: usize = 1024 * 1024;
 /// The body that faults promise.
-const BODY: &[u8; 1000] = &[b'x'; 1000];
+pub(crate) const BODY: &[u8; 1000] = &[b'x'; 1000];
 
 impl Fault {
     pub(crate) fn named(name: &str) -> Option<Fault> {
@@ -54,6 +60,8 @@ impl Fault {
             "stall-head" => Fault::StallHead,
             "stall-body" => Fault::StallBody,
             "drip" => Fault::Drip,
+            "goaway" => Fault::Goaway,
+            "refused-stream" => Fault::RefusedStream,
             "huge-head" => Fault::HugeHead,
             "idle-close" => Fault::IdleClose,
             _ => return None,
@@ -77,7 +85,12 @@ impl Fault {
                 wire.stream.reset_on_drop()?;
                 Ok(End::Drop)
             }
-            Fault::Close => Ok(End::Close),
+            Fault::Close | Fault::RefusedStream => Ok(End::Close),
+            Fault::Goaway => {
+                stream.head(wire, Length::Bytes(3), After::Close).await?;
+                wire.send_body(b"ok\n").await?;
+                Ok(End::Close)
+            }
             Fault::Garbage => {
                 wire.send(b"\x16\x03\x01\x00\xa5 this is not HTTP\x00\xff\xfe\r\n\r\n")
                     .await?;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::date::Date;
 use crate::gate::Gate;
 use crate::ledger::{Ledger, Marks, Receipt};
-use crate::options::{Options, RoundSpec};
+use crate::options::{Http2, Options, RoundSpec};
 use crate::page::Page;
 use crate::request::Request;
 use crate::route::Route;
@@ -24,6 +24,8 @@ pub(crate) struct Hub {
     pub(crate) timer: Timer,
     pub(crate) gate: Gate,
     pub(crate) key: Key,
+    /// How HTTP/2 is spoken; none refuses it.
+    pub(crate) http2: Option<Http2>,
     script: RefCell<Rc<Script>>,
     /// The script outside of rounds.
     between: Rc<Script>,
@@ -42,6 +44,7 @@ impl Hub {
             timer: Timer::new()?,
             gate: Gate::new(),
             key: Key::random(),
+            http2: options.http2.clone(),
             script: RefCell::new(between.clone()),
             between,
             seed: options.seed,

@@ -24,6 +24,8 @@ pub(crate) struct Ledger {
     connections_open: u64,
     peak_connections: u64,
     tls: Handshakes,
+    http2_connections: u64,
+    http2_unprocessed: u64,
     started: Instant,
 }
 
@@ -58,6 +60,8 @@ pub(crate) struct Receipt {
     item: bool,
     /// Whether it belongs to the round.
     pub(crate) belongs: bool,
+    /// Whether its id had been seen before.
+    pub(crate) repeated: bool,
     /// When the answer should leave; `None` when nobody can say (gates, faults).
     planned: Option<Instant>,
 }
@@ -81,6 +85,8 @@ impl Ledger {
             connections_open: 0,
             peak_connections: 0,
             tls: Handshakes::default(),
+            http2_connections: 0,
+            http2_unprocessed: 0,
             started: Instant::now(),
         }
     }
@@ -106,12 +112,26 @@ impl Ledger {
         self.tls.failed += 1;
     }
 
+    /// A connection speaks HTTP/2.
+    pub(crate) fn http2(&mut self) {
+        self.http2_connections += 1;
+    }
+
+    /// A stream came that is not processed.
+    pub(crate) fn unprocessed(&mut self) {
+        self.http2_unprocessed += 1;
+    }
+
     /// A request for `/r/<id>` has been read, as far as its head.
     pub(crate) fn item(&mut self, id: u64, token: u32, marks: &mut Marks, now: Instant) -> Receipt {
         let sighting = self.present.ids.see(id, token);
         let tally = &mut self.present.tally;
         tally.duplicates += u64::from(sighting.repeated);
-        self.arrived(marks, now, true, sighting.foreign)
+        let receipt = self.arrived(marks, now, true, sighting.foreign);
+        Receipt {
+            repeated: sighting.repeated,
+            ..receipt
+        }
     }
 
     /// A request for another path has been read, as far as its head.
@@ -136,6 +156,7 @@ impl Ledger {
             stretch: round,
             item,
             belongs: in_round && !foreign,
+            repeated: false,
             planned: Some(now),
         }
     }
@@ -233,6 +254,8 @@ impl Ledger {
             connections: all.connections_opened,
             connections_open: self.connections_open,
             peak_connections: self.peak_connections,
+            http2_connections: self.http2_connections,
+            http2_unprocessed: self.http2_unprocessed,
             tls_handshakes: self.tls.done,
             tls_resumed: self.tls.resumed,
             tls_failed: self.tls.failed,

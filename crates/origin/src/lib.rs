@@ -19,6 +19,7 @@ mod draw;
 mod fault;
 mod gate;
 mod held;
+mod http2;
 mod hub;
 mod ids;
 mod input;
@@ -46,7 +47,7 @@ mod token;
 mod wire;
 
 pub use delay::{Delay, DelayError};
-pub use options::{Options, RoundSpec, StartError};
+pub use options::{Http2, Options, RoundSpec, StartError};
 pub use origin::Origin;
 pub use page::Page;
 pub use summary::Summary;

@@ -23,6 +23,9 @@ pub struct Options {
     pub core: Option<usize>,
     /// TLS on every TCP connection; none serves in the clear. Default none.
     pub tls: Option<Tls>,
+    /// HTTP/2 beside HTTP/1.1: by prior knowledge in the clear, by ALPN over TLS; none refuses it. Default
+    /// none.
+    pub http2: Option<Http2>,
     /// A Unix socket to listen on beside TCP, always in the clear. The file must not exist; it is removed
     /// at the end. Default none.
     pub unix: Option<PathBuf>,
@@ -37,9 +40,24 @@ impl Default for Options {
             seed: 0,
             core: None,
             tls: None,
+            http2: None,
             unix: None,
         }
     }
+}
+
+/// How an origin speaks HTTP/2. The default does as well as it can.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Http2 {
+    /// Most streams that a connection may have open at once, as SETTINGS_MAX_CONCURRENT_STREAMS says. None
+    /// sets no limit; 0 allows no stream at all. Default none.
+    pub max_streams: Option<u32>,
+    /// Send GOAWAY when so many streams of a connection have begun: that one and the earlier ones are
+    /// processed, later ones are not. None and 0 never do. Default none.
+    pub goaway_after: Option<u32>,
+    /// Refuse the first stream that asks for an id (REFUSED_STREAM), and serve it when it comes again.
+    /// Default no.
+    pub refuse_first: bool,
 }
 
 /// What one round serves. Ids `first..first + count` belong to it.

@@ -162,9 +162,11 @@ fn secure(options: &Options) -> Result<(Option<Identity>, Option<Port>), StartEr
         return Ok((None, None));
     };
     let identity = tls.identity(options.listen.ip()).map_err(StartError::Tls)?;
-    let port = tls
-        .port(&identity, &["http/1.1"])
-        .map_err(StartError::Tls)?;
+    let protocols: &[&str] = match options.http2 {
+        Some(_) => &["h2", "http/1.1"],
+        None => &["http/1.1"],
+    };
+    let port = tls.port(&identity, protocols).map_err(StartError::Tls)?;
     Ok((Some(identity), Some(port)))
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Script {
     pub(crate) nonce: u64,
     pub(crate) draw: Draw,
     prepared: RefCell<Prepared>,
-    body: Range<usize>,
+    span: Range<usize>,
 }
 
 struct Prepared {
@@ -57,13 +57,13 @@ impl Script {
             nonce: rand::random(),
             draw: Draw::new(delay, seed),
             prepared: RefCell::new(Prepared { bytes, second: 0 }),
-            body: start..start + length,
+            span: start..start + length,
         }
     }
 
     /// Bytes of a plain body.
     pub(crate) fn body_bytes(&self) -> usize {
-        self.body.len()
+        self.span.len()
     }
 
     /// The whole plain answer of one token on a connection that stays: the hot path.
@@ -75,9 +75,18 @@ impl Script {
                 prepared.bytes[DATE_AT..DATE_AT + date::LENGTH].copy_from_slice(&text);
                 prepared.second = second;
             }
-            prepared.bytes[self.body.end - token::LENGTH..].copy_from_slice(&token.text());
+            prepared.bytes[self.span.end - token::LENGTH..].copy_from_slice(&token.text());
         }
         Ref::map(self.prepared.borrow(), |prepared| prepared.bytes.as_slice())
+    }
+
+    /// Type and body of an answer, without its head.
+    pub(crate) fn body(&self, item: Item, date: &Date, now: Instant) -> (&'static str, Vec<u8>) {
+        if item.json {
+            return (JSON, document::of(item.hash));
+        }
+        let plain = self.plain(item.token(), date, now);
+        (TEXT, plain[self.span.clone()].to_vec())
     }
 
     /// Appends an answer of any kind; returns the bytes of its body.
@@ -95,20 +104,20 @@ impl Script {
         let plain = self.plain(item.token(), date, now);
         if after == After::Keep {
             let end = if item.is_head {
-                self.body.start
+                self.span.start
             } else {
-                self.body.end
+                self.span.end
             };
             out.extend_from_slice(&plain[..end]);
         } else {
-            head(after, TEXT, self.body.len()).write(out, date.at(now).0);
+            head(after, TEXT, self.span.len()).write(out, date.at(now).0);
             out.extend_from_slice(if item.is_head {
                 &[]
             } else {
-                &plain[self.body.clone()]
+                &plain[self.span.clone()]
             });
         }
-        if item.is_head { 0 } else { self.body.len() }
+        if item.is_head { 0 } else { self.span.len() }
     }
 }
 

@@ -39,6 +39,12 @@ pub struct Summary {
     /// TLS handshakes that failed, or that the client left.
     #[serde(default)]
     pub tls_failed: u64,
+    /// Connections that spoke HTTP/2.
+    #[serde(default)]
+    pub http2_connections: u64,
+    /// Streams that came above the last one that GOAWAY had named: they are not counted as requests.
+    #[serde(default)]
+    pub http2_unprocessed: u64,
     /// Requests that arrived on a connection that had carried one before.
     pub reused: u64,
     /// Most requests held at one moment (read, and not yet answered).

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -18,6 +19,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::certificates::{self, Flaw, Identity};
 use crate::connection::Connection;
+use crate::http2;
 use crate::hub::Hub;
 use crate::socket::Socket;
 use crate::wire::Wire;
@@ -200,10 +202,13 @@ pub(crate) async fn serve(hub: Rc<Hub>, port: Rc<Port>, stream: TcpStream) {
         Ok(stream) => {
             let secure = Secure::of(stream.get_ref().1);
             hub.ledger.borrow_mut().shook_hands(secure.resumed);
+            let is_http2 = secure.is_http2();
             let socket = Socket::Tls(Box::new(stream));
-            Connection::new(hub, socket, number, Some(Box::new(secure)))
-                .run()
-                .await;
+            let secure = Some(Box::new(secure));
+            if is_http2 {
+                return http2::serve(hub, socket, Bytes::new(), number, secure).await;
+            }
+            Connection::new(hub, socket, number, secure).run().await;
         }
         Err(_) => {
             let mut ledger = hub.ledger.borrow_mut();
@@ -226,5 +231,9 @@ impl Secure {
             resumed: connection.handshake_kind() == Some(HandshakeKind::Resumed),
             client_certificate: connection.peer_certificates().is_some(),
         }
+    }
+    /// Whether HTTP/2 was agreed on.
+    fn is_http2(&self) -> bool {
+        self.alpn.as_deref() == Some("h2")
     }
 }

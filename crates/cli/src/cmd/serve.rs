@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use hecaton_lab::run::choose_cores;
-use hecaton_origin::{Certificate, Delay, Options, Origin, Tls};
+use hecaton_origin::{Certificate, Delay, Http2, Options, Origin, Tls};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -37,6 +37,25 @@ pub struct Arguments {
     tls: Option<Certificate>,
     #[command(flatten)]
     secure: Secure,
+    /// Speak HTTP/2 too: by prior knowledge in the clear, by ALPN over TLS.
+    #[arg(long)]
+    http2: bool,
+    #[command(flatten)]
+    streams: Streams,
+}
+
+/// What only makes sense with `--http2`.
+#[derive(Args)]
+struct Streams {
+    /// Most streams open at once on a connection.
+    #[arg(long, value_name = "STREAMS", requires = "http2")]
+    http2_max_streams: Option<u32>,
+    /// Send GOAWAY when so many streams of a connection have begun.
+    #[arg(long, value_name = "STREAMS", requires = "http2")]
+    http2_goaway_after: Option<u32>,
+    /// Refuse the first stream that asks for an id.
+    #[arg(long, requires = "http2")]
+    http2_refuse_first: bool,
 }
 
 /// What only makes sense with `--tls`.
@@ -75,7 +94,7 @@ Paths:
   /redirect/<status>/<n>?to=<URL>  /redirect-loop  /cookies/set?<name>=<value>  /cookies
   /basic/<user>/<password>  /upload  /early  /fault/<kind>
 Faults: truncate truncate-chunked tls-cut reset close garbage stall-head stall-body drip huge-head
-  idle-close";
+  idle-close goaway refused-stream";
 
 /// Serves until a signal comes.
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -88,6 +107,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         seed: arguments.seed,
         core: choose_cores().map(|pinning| pinning.origin_core),
         tls: arguments.tls(),
+        http2: arguments.http2(),
         unix: arguments.unix.clone(),
     })?;
     // Before the base URL is printed: who reads it may connect at once.
@@ -108,6 +128,14 @@ impl Arguments {
             client_certificate: self.secure.tls_client,
             only_1_2: self.secure.tls_1_2,
             stall: self.secure.tls_stall,
+        })
+    }
+
+    fn http2(&self) -> Option<Http2> {
+        self.http2.then_some(Http2 {
+            max_streams: self.streams.http2_max_streams,
+            goaway_after: self.streams.http2_goaway_after,
+            refuse_first: self.streams.http2_refuse_first,
         })
     }
 }
