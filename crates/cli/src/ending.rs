@@ -13,8 +13,16 @@ const FAILURE: u8 = 1;
 /// Something was asked that cannot be.
 const USAGE: u8 = 2;
 
+/// A comparison that was asked to fail did.
+const REGRESSION: u8 = 3;
+
 /// Ended by Ctrl-C or SIGTERM, as shells count it.
 const INTERRUPTED: u8 = 130;
+
+/// Clients that are slower than they may be, named; ends with status 3.
+#[derive(Debug, thiserror::Error)]
+#[error("slower than allowed: {0}")]
+pub struct Worse(pub String);
 
 /// Prints the error, if there is one, and returns the status.
 pub fn of(result: Result<()>) -> ExitCode {
@@ -34,6 +42,8 @@ pub fn of(result: Result<()>) -> ExitCode {
 fn status(error: &Error) -> u8 {
     if error.is::<Usage>() {
         USAGE
+    } else if error.is::<Worse>() {
+        REGRESSION
     } else if error.is::<Interrupted>() {
         INTERRUPTED
     } else {
@@ -64,6 +74,7 @@ mod tests {
             status(&anyhow!(Interrupted).context("3 rounds are kept")),
             INTERRUPTED
         );
+        assert_eq!(status(&anyhow!(Worse("typhoeus".into()))), REGRESSION);
         assert_eq!(status(&anyhow!("broken")), FAILURE);
         assert!(nobody_reads(&io::Error::from(ErrorKind::BrokenPipe).into()));
     }

@@ -32,6 +32,7 @@ Examples:
   hecaton sweep                                  measure the default clients, in less than three minutes
   hecaton sweep --client net-http --delay 20ms   one client, answers after 20 ms
   hecaton sweep GET http://127.0.0.1:3000/ 500 10
+  hecaton report before/ after/                  two runs side by side
   hecaton drivers                                which clients there are, and what is missing
   hecaton doctor                                 what on this machine would disturb a measurement
   hecaton serve --body 13801 --delay 5ms         the server alone";
@@ -41,6 +42,7 @@ enum Verb {
     Sweep(cmd::sweep::Arguments),
     Serve(cmd::serve::Arguments),
     Drivers(cmd::drivers::Arguments),
+    Report(cmd::report::Arguments),
     Doctor(cmd::doctor::Arguments),
     /// The lab's own loader, speaking the driver protocol.
     #[command(hide = true)]
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Verb::Sweep(arguments) => cmd::sweep::run(&arguments, line.drivers.as_deref()),
         Verb::Serve(arguments) => cmd::serve::run(&arguments),
         Verb::Drivers(arguments) => cmd::drivers::run(&arguments, line.drivers.as_deref()),
+        Verb::Report(arguments) => cmd::report::run(&arguments),
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments, line.drivers.as_deref()),
         Verb::Raw => cmd::raw::run(),
     };

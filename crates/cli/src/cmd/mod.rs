@@ -3,12 +3,15 @@
 pub mod doctor;
 pub mod drivers;
 pub mod raw;
+pub mod report;
 pub mod serve;
 pub mod sweep;
 
 use std::path::Path;
 
 use anyhow::Result;
+use console::Term;
+use hecaton_lab::report::Style;
 use hecaton_lab::spec::{Catalogue, project_root};
 
 /// All clients: those of `folder` when it is given, else those of the project.
@@ -17,4 +20,13 @@ fn catalogue(folder: Option<&Path>) -> Result<Catalogue> {
         Some(folder) => Catalogue::load(folder),
         None => Catalogue::load(&project_root()?.join("drivers")),
     }
+}
+
+/// How a report looks in `term`.
+fn style(term: &Term) -> Style {
+    Style::detect(
+        |name| std::env::var(name).ok(),
+        term.is_term(),
+        usize::from(term.size().1),
+    )
 }

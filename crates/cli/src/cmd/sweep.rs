@@ -10,7 +10,7 @@ use console::Term;
 use hecaton_lab::findings::judge;
 use hecaton_lab::ledger::{Document, Environment, Folder, PlanRecord, SCHEMA};
 use hecaton_lab::plan::{estimate, visits};
-use hecaton_lab::report::{self, Style};
+use hecaton_lab::report;
 use hecaton_lab::run::{self, Event, Pinning, Stage};
 use hecaton_lab::spec::{Sweep, SweepRequest, SweepScenario, Target, parse_duration, project_root};
 use hecaton_origin::Delay;
@@ -189,14 +189,14 @@ fn finish(folder: &Folder, document: &Document, arguments: &Arguments) -> Result
         serde_json::to_writer(&mut out, &full)?;
         writeln!(out)?;
     } else {
-        stdout()
-            .lock()
-            .write_all(report::terminal(document, &findings, &style(&Term::stdout())).as_bytes())?;
+        stdout().lock().write_all(
+            report::terminal(document, &findings, &super::style(&Term::stdout())).as_bytes(),
+        )?;
     }
     if !arguments.quiet {
         if arguments.json {
             stderr().lock().write_all(
-                report::terminal(document, &findings, &style(&Term::stderr())).as_bytes(),
+                report::terminal(document, &findings, &super::style(&Term::stderr())).as_bytes(),
             )?;
         }
         eprintln!("report: {}", page.display());
@@ -222,14 +222,6 @@ fn keep(folder: &Folder, document: &Document, error: Error) -> Error {
         ),
     };
     error.context(note)
-}
-
-fn style(term: &Term) -> Style {
-    Style::detect(
-        |name| std::env::var(name).ok(),
-        term.is_term(),
-        usize::from(term.size().1),
-    )
 }
 
 fn command_line() -> String {

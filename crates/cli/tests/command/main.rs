@@ -1,5 +1,6 @@
 //! The command as its users meet it: real processes, real sockets, real files.
 
+mod again;
 mod bad_input;
 mod broken;
 mod cheats;

@@ -26,6 +26,11 @@ impl<'a> Cells<'a> {
             .map(|(cell, rounds)| (*cell, rounds.as_slice()))
     }
 
+    /// The rounds of one cell; none when it was not measured.
+    pub(super) fn rounds(&self, cell: &Cell) -> &[&'a Round] {
+        self.by_cell.get(cell).map_or(&[], Vec::as_slice)
+    }
+
     /// How many times faster `cell` is than `than`, over the blocks that hold both.
     pub(super) fn ratio(&self, cell: &Cell, than: &Cell) -> Option<Estimate> {
         let (these, those) = (self.by_cell.get(cell)?, self.by_cell.get(than)?);

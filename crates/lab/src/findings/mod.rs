@@ -1,13 +1,16 @@
 //! Judges rounds: rows, rejections, recommendations and sentences. Pure; reads and writes nothing.
 
 mod cells;
+mod change;
 mod recommend;
 mod rows;
 mod rules;
 pub mod stats;
+mod unpaired;
 mod verdict;
 pub mod words;
 
+pub use change::{Change, changes};
 pub use recommend::{ENOUGH, Recommendation};
 pub use rows::{CEILING, Row};
 pub use rules::rejection;

@@ -3,7 +3,9 @@
 mod document;
 mod environment;
 mod folder;
+mod read;
 
 pub use document::{Document, PlanRecord, SCHEMA};
 pub use environment::{ClientRecord, Environment};
 pub use folder::Folder;
+pub use read::read;

@@ -142,7 +142,7 @@ fn meanings(body: &Body) -> String {
         .join("   ")
 }
 
-fn unicode_lines() -> comfy_table::TableStyle {
+pub(super) fn unicode_lines() -> comfy_table::TableStyle {
     use comfy_table::{ContentLineStyle, LineStyle};
     comfy_table::TableStyle::new()
         .header_lines(ContentLineStyle::none().junction(' '))
@@ -150,7 +150,7 @@ fn unicode_lines() -> comfy_table::TableStyle {
         .content_lines(ContentLineStyle::none().junction(' '))
 }
 
-fn ascii_lines() -> comfy_table::TableStyle {
+pub(super) fn ascii_lines() -> comfy_table::TableStyle {
     unicode_lines().header_separator(comfy_table::LineStyle::none().fill('-').junction('-'))
 }
 

@@ -4,3 +4,4 @@ mod findings;
 mod report;
 mod rules;
 mod synthetic;
+mod views;

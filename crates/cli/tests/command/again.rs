@@ -1,0 +1,75 @@
+//! `report` shows a run again from its document, and can fail where another is slower.
+
+use crate::support::{hecaton, root, run};
+
+fn kept() -> String {
+    let folder = root().join("docs/results/2026-11-21-many-at-once");
+    folder.to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_run_is_shown_again_in_every_form() {
+    let place = tempfile::tempdir().unwrap();
+    let report = |arguments: &[&str]| {
+        let ending = run(hecaton("cheats")
+            .arg("report")
+            .arg(kept())
+            .args(arguments)
+            .current_dir(place.path()));
+        ending.assert(0, &[]);
+        ending.stdout
+    };
+    assert!(report(&[]).contains("Verdict"));
+    assert!(report(&["--md"]).contains("| client |"));
+    assert!(report(&["--csv"]).starts_with("client,"));
+    assert_eq!(report(&["--html", "page.html", "--svg", "charts"]), "");
+    assert!(
+        std::fs::read_to_string(place.path().join("page.html"))
+            .unwrap()
+            .starts_with("<!DOCTYPE html>")
+    );
+    assert!(place.path().join("charts/all-133.svg").exists());
+}
+
+#[test]
+fn the_same_run_twice_is_not_worse() {
+    let ending = run(hecaton("cheats").args(["report", &kept(), &kept(), "--fail-if-worse", "5%"]));
+    ending.assert(0, &[]);
+    assert!(
+        ending.stdout.contains("same-ish") && !ending.stdout.contains("slower"),
+        "{}",
+        ending.stdout
+    );
+}
+
+#[test]
+fn a_slower_run_ends_with_status_three_and_names_the_client() {
+    let place = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(format!("{}/run.json", kept())).unwrap();
+    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for round in document["rounds"].as_array_mut().unwrap() {
+        if round["client"] == "typhoeus" {
+            round["wall_ns"] = (round["wall_ns"].as_u64().unwrap() * 3 / 2).into();
+        }
+    }
+    let slower = place.path().join("slower.json");
+    std::fs::write(&slower, document.to_string()).unwrap();
+    let ending = run(hecaton("cheats")
+        .args(["report", &kept()])
+        .arg(slower)
+        .args(["--fail-if-worse", "5"]));
+    ending.assert(3, &["slower than allowed: typhoeus at concurrency 1"]);
+    assert!(!ending.stderr.contains("hecaton-ruby"), "{}", ending.stderr);
+}
+
+#[test]
+fn what_is_no_run_is_refused_with_its_name() {
+    run(hecaton("cheats").args(["report", "nowhere.json"]))
+        .assert(1, &["nowhere.json", "give the run.json"]);
+    let manifest = root().join("Cargo.toml");
+    run(hecaton("cheats").arg("report").arg(&manifest)).assert(1, &["Cargo.toml is not JSON"]);
+    run(hecaton("cheats").args(["report", &kept(), "--fail-if-worse", "5%"]))
+        .assert(2, &["compares two runs"]);
+    run(hecaton("cheats").args(["report", &kept(), &kept(), "--fail-if-worse", "much"]))
+        .assert(2, &["`much` is not a share"]);
+}

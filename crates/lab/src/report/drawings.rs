@@ -1,0 +1,35 @@
+//! The charts of the page as files of their own.
+
+use super::figures::{overview, panel};
+use super::view::bodies;
+use crate::findings::Findings;
+use crate::ledger::Document;
+
+const STYLE: &str = include_str!("page.css");
+
+/// File names and SVG documents: for each body one chart of all clients, and one of each client alone.
+pub fn drawings(run: &Document, findings: &Findings) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for body in bodies(run, findings) {
+        let bytes = body.bytes;
+        files.push((
+            format!("all-{bytes}.svg"),
+            standalone(&overview(&body, true, "a")),
+        ));
+        for series in &body.clients {
+            let name = format!("{}-{bytes}.svg", series.client);
+            files.push((name, standalone(&panel(series, &body, "p"))));
+        }
+    }
+    files
+}
+
+/// The page's chart with the page's colours, which follow the reader's choice of light and dark there too.
+fn standalone(chart: &str) -> String {
+    let (start, rest) = chart.split_once('>').expect("a chart is an element");
+    let ground = "svg{background:var(--bg);font-family:system-ui,sans-serif}";
+    format!(
+        "{} xmlns=\"http://www.w3.org/2000/svg\"><style>{STYLE}.wide,.narrow{{display:block;max-width:none}}{ground}</style>{rest}\n",
+        start
+    )
+}
