@@ -14,9 +14,11 @@ RBS::Test::Tester::MethodCallTester.prepend(RefusedCalls)
 # The checker looks at a class when it meets the end of its body, and these have no body in Ruby.
 class Hecaton::Attempt; end
 class Hecaton::Redirect; end
+class Hecaton::Cookie; end
 class Hecaton::Timings; end
 module Hecaton::Native; end
 class Hecaton::Native::Client; end
+class Hecaton::Native::Cookies; end
 class Hecaton::Native::Batch; end
 
 class CheckedTest < Minitest::Test

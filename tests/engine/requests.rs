@@ -296,3 +296,11 @@ fn the_future_of_a_request_fits_mallocs_fast_path() {
     let size = size_of_val(&world.client.send(world.request("/r/1")));
     assert!(size < 1024, "{size} bytes");
 }
+
+#[test]
+fn a_request_in_flight_is_small() {
+    let world = World::new();
+    let future = world.client.send(world.request("/r/1"));
+    // malloc's fast path ends at a kibibyte, and a batch has a header of its own around this.
+    assert!(size_of_val(&future) < 960, "{} bytes", size_of_val(&future));
+}

@@ -15,7 +15,6 @@ use crate::error::{Error, Failure, InvalidRequest, Kind, Phase};
 use crate::exchange::{Broken, exchange};
 use crate::origin::Origin;
 use crate::pool::Pool;
-use crate::redirect::{Limits, Trail};
 use crate::request::{Request, display_url};
 use crate::response::Response;
 use crate::stream::{Rest, Streaming};
@@ -66,7 +65,7 @@ impl Body {
 
 /// How a body is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reading {
+pub(crate) enum Reading {
     Whole,
     Open,
 }
@@ -218,48 +217,23 @@ impl Shared {
         if allowance.limit.is_zero() {
             return Err(allowance.used_up(None));
         }
-        let run = self.follow(request, reading, allowance, trace);
-        match timeout_at(allowance.deadline.into(), run).await {
+        let deadline = allowance.deadline.into();
+        let result = if self.is_one_hop(request) {
+            timeout_at(deadline, self.run(request, reading, allowance, trace)).await
+        } else {
+            // Boxed like everything that most requests do not need.
+            let hops = self.hops(request, reading, allowance, trace);
+            timeout_at(deadline, Box::pin(hops)).await
+        };
+        match result {
             Ok(result) => result,
             Err(_) => Err(allowance.used_up(trace.attempts.last())),
         }
     }
 
-    /// The hops, one after the other: another one if the answer is a redirect that may be followed.
-    async fn follow(
-        self: &Arc<Self>,
-        request: &mut Request,
-        reading: Reading,
-        allowance: &Allowance,
-        trace: &mut Trace,
-    ) -> Result<Answer, Failure> {
-        let limits = Limits {
-            most: request.redirects.unwrap_or(self.config.redirects),
-            to_http: self.config.redirects_to_http,
-            may_return: false,
-        };
-        if limits.most == 0 {
-            return self.run(request, reading, allowance, trace).await;
-        }
-        // Boxed like everything that most requests do not need.
-        let hops = async {
-            let mut trail = Trail::new(request, limits);
-            loop {
-                let answer = self.run(request, reading, allowance, trace).await?;
-                if !trail.follow(request, answer.status, &answer.fields)? {
-                    return Ok(answer);
-                }
-                if let Body::Open(rest) = answer.body {
-                    rest.skip(trace.mark).await;
-                }
-            }
-        };
-        Box::pin(hops).await
-    }
-
     /// The attempts, one after the other: another one if the last wrote nothing because its pooled
     /// connection was closed, or if the settings ask for it and there is time.
-    async fn run(
+    pub async fn run(
         self: &Arc<Self>,
         request: &Request,
         reading: Reading,
@@ -282,6 +256,9 @@ impl Shared {
                 }
                 Ok(answer) => {
                     attempt.ending = Ending::Status(answer.status);
+                    if let Some(jar) = &self.config.cookies {
+                        jar.keep(request, &answer.fields);
+                    }
                     Ok(answer)
                 }
             };

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::cookies::Cookies;
 use crate::retry::Retry;
 use crate::tls::{Pem, TlsVersion};
 
@@ -61,6 +62,9 @@ pub struct Config {
     /// Whether a server's certificate must be valid, trusted, and for the host asked. Default true.
     /// Dangerous when false: anyone on the way can read and change everything. `pins` hold still.
     pub verify: bool,
+    /// The jar that keeps the cookies of responses, redirects among them, and adds them to requests that carry no
+    /// `Cookie` of their own (RFC 6265). Default none: cookies are headers like others.
+    pub cookies: Option<Cookies>,
     /// How long an unused connection stays in the pool. Default 30 s. Zero closes each connection
     /// after its answer.
     pub idle_timeout: Duration,
@@ -81,6 +85,7 @@ impl Config {
             connect_timeout: Duration::from_secs(3),
             retry: None,
             redirects: 0,
+            cookies: None,
             redirects_to_http: false,
             queue_timeout: None,
             per_origin: None,

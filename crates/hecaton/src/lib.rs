@@ -2,7 +2,7 @@
 //!
 //! The files in the order a request meets them: [`config`](Config) (limits, and the one home of every
 //! default) → `request` (checked before anything is sent) → `batch` (how many at once) → `client`
-//! (one deadline around it all) → `turns`, `pool`, `connect`, `tls`, `wire` and
+//! (one deadline around it all) → `hops` (`redirect`, `cookies`) → `turns`, `pool`, `connect`, `tls`, `wire` and
 //! `connection` (which one) → `exchange` (one
 //! request on one connection) with `outgoing` and `incoming` (what is still to be written and read) → `h1` (the bytes) →
 //! `response`, `stream` or `error`, all with the `attempt`s that led there. `timer` holds each phase to
@@ -32,9 +32,11 @@ mod client;
 mod config;
 mod connect;
 mod connection;
+mod cookies;
 mod error;
 mod exchange;
 mod h1;
+mod hops;
 mod incoming;
 mod origin;
 mod outgoing;
@@ -55,6 +57,7 @@ pub use attempt::{Attempt, Ending};
 pub use batch::Batch;
 pub use client::{Client, Outcome};
 pub use config::Config;
+pub use cookies::{Cookie, Cookies};
 pub use error::{Error, InvalidRequest, Kind, Phase};
 pub use http::Method;
 pub use origin::{Origin, Scheme};

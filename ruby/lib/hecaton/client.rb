@@ -34,6 +34,8 @@ module Hecaton
     #   scheme, host or port Host is dropped, and each field that proves who asks: those with auth, cookie, token, secret,
     #   api-key, session, password or signature in their names.
     # redirects_to_http:: whether redirects may lead from https to http. Default false.
+    # cookies:: a Cookies jar, which clients may share, or true for one of its own: keeps the cookies that responses set, and
+    #   sends them back. Default none: cookies are headers like others.
     # ca:: the authorities that may sign a server's certificate, instead of the system's: the path of a PEM file, or
     #   its text. Default: the system's, or those of SSL_CERT_FILE and SSL_CERT_DIR. Files are read here, once.
     # client_cert::, client_key:: what the client shows to a server that demands a certificate: path or text of PEM;
@@ -60,7 +62,7 @@ module Hecaton
                    idle_timeout: nil, retry: nil, max_body: nil, concurrency: nil, user_agent: nil,
                    ca: nil, client_cert: nil, client_key: nil, tls_min: nil, pins: nil, verify: nil,
                    app_name: nil, app_env: nil, headers: nil, base_url: nil, basic_auth: nil, bearer: nil,
-                   redirects: nil, redirects_to_http: nil)
+                   redirects: nil, redirects_to_http: nil, cookies: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
 
       times = {
@@ -68,10 +70,12 @@ module Hecaton
         tls_timeout: tls_timeout, send_timeout: send_timeout, first_byte_timeout: first_byte_timeout,
         read_timeout: read_timeout, queue_timeout: queue_timeout, idle_timeout: idle_timeout
       }
+      @cookies = Client.jar(cookies)
       @native = Native::Client.new(
         times.transform_values { |time| Client.seconds(time) }
              .merge(retry: Client.retry_options(binding.local_variable_get(:retry)), # a keyword of Ruby's
                     redirects: Preparation.count(:redirects, redirects), redirects_to_http: redirects_to_http,
+                    cookies: @cookies&.native,
                     per_origin: per_origin, max_connections: max_connections, max_body: max_body,
                     concurrency: concurrency, user_agent: user_agent || app_name&.to_s,
                     ca: ca, client_cert: client_cert, client_key: client_key,
@@ -124,6 +128,9 @@ module Hecaton
       nil
     end
 
+    # Cookies: the jar that was asked for; nil without one.
+    attr_reader :cookies
+
     # Connections that wait to be used again.
     def idle_connections = @native.idle_connections
 
@@ -136,6 +143,15 @@ module Hecaton
     private_constant :RETRY_OPTIONS
 
     class << self
+      # The jar that is meant, nil for none.
+      def jar(value)
+        return if value.nil? || value == false
+        return Cookies.new if value == true
+        return value if value.is_a?(Cookies)
+
+        raise ArgumentError, "cookies: #{value.class} is not a Hecaton::Cookies, true, false or nil"
+      end
+
       # Retry settings as the engine takes them, nil for none.
       def retry_options(value)
         return if value.nil? || value == false

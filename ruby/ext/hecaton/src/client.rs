@@ -3,9 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hecaton::{Config, Kind, Method, Phase, Reactor, Retry, TlsVersion};
+use magnus::typed_data::Obj;
 use magnus::{Error, Module, Object, RArray, RHash, RModule, RString, Ruby, function, method};
 
 use crate::batch::Batch;
+use crate::cookies::{Cookies, Home};
 use crate::process::ProcessLocal;
 use crate::request::given;
 use crate::{gvl, record, request};
@@ -19,14 +21,21 @@ pub struct Engine {
 #[magnus::wrap(class = "Hecaton::Native::Client", free_immediately, size)]
 struct Client {
     config: Config,
+    cookies: Option<Home>,
     engine: Mutex<ProcessLocal<Arc<Engine>>>,
 }
 
 impl Client {
     fn new(ruby: &Ruby, options: RHash) -> Result<Client, Error> {
         let config = config(ruby, options)?;
-        let engine = Mutex::new(ProcessLocal::new(Arc::new(start(ruby, &config)?)));
-        Ok(Client { config, engine })
+        let jar = given::<Obj<Cookies>>(ruby, options, "cookies")?;
+        let cookies = jar.map(|jar| jar.0.clone());
+        let engine = Arc::new(start(ruby, &config, cookies.as_ref())?);
+        Ok(Client {
+            config,
+            cookies,
+            engine: Mutex::new(ProcessLocal::new(engine)),
+        })
     }
 
     /// The engine of this process: a child of `fork` gets one of its own at its first request.
@@ -35,7 +44,7 @@ impl Client {
         if let Some(engine) = engine.get() {
             return Ok(engine.clone());
         }
-        let fresh = Arc::new(start(ruby, &self.config)?);
+        let fresh = Arc::new(start(ruby, &self.config, self.cookies.as_ref())?);
         *engine = ProcessLocal::new(fresh.clone());
         Ok(fresh)
     }
@@ -75,8 +84,10 @@ impl Client {
     }
 }
 
-fn start(ruby: &Ruby, config: &Config) -> Result<Engine, Error> {
-    let client = hecaton::Client::try_new(config.clone())
+fn start(ruby: &Ruby, config: &Config, cookies: Option<&Home>) -> Result<Engine, Error> {
+    let mut config = config.clone();
+    config.cookies = cookies.map(Home::jar);
+    let client = hecaton::Client::try_new(config)
         .map_err(|error| request::invalid(ruby, error.to_string()))?;
     let reactor = Reactor::new().map_err(|error| {
         let message = format!("can not start the reactor: {error}");

@@ -8,6 +8,7 @@
 
 mod batch;
 mod client;
+mod cookies;
 mod gvl;
 mod process;
 mod record;
@@ -21,6 +22,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     let native = ruby.define_module("Hecaton")?.define_module("Native")?;
     native.define_singleton_method("resolve", function!(resolve, 2))?;
     client::init(ruby, native)?;
+    cookies::init(ruby, native)?;
     batch::init(ruby, native)
 }
 

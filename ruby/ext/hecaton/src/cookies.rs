@@ -1,0 +1,80 @@
+//! `Hecaton::Native::Cookies`: a jar that clients share, and that outlives a fork.
+
+use std::process;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::UNIX_EPOCH;
+
+use magnus::typed_data::Obj;
+use magnus::{Error, IntoValue, Module, Object, RArray, RModule, RString, Ruby, function, method};
+
+use crate::request;
+
+/// The jar of the current process. A child of `fork` copies its parent's at its first use, because another thread
+/// of the parent may have been changing it, and would never let go of it here.
+#[derive(Clone)]
+pub struct Home(Arc<Mutex<(u32, hecaton::Cookies)>>);
+
+impl Home {
+    /// Only called with the GVL, which a fork needs too: so the lock around the jar is free in a child.
+    pub fn jar(&self) -> hecaton::Cookies {
+        let mut home = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if home.0 != process::id() {
+            *home = (process::id(), home.1.copy());
+        }
+        home.1.clone()
+    }
+}
+
+/// What Ruby holds of a jar.
+#[magnus::wrap(class = "Hecaton::Native::Cookies", free_immediately, size)]
+pub struct Cookies(pub Home);
+
+impl Cookies {
+    fn new(ruby: &Ruby) -> Obj<Cookies> {
+        let home = (process::id(), hecaton::Cookies::new());
+        ruby.obj_wrap(Cookies(Home(Arc::new(Mutex::new(home)))))
+    }
+
+    /// Eight values a cookie: name, value, domain, whether for that host alone, path, whether secure, whether
+    /// HttpOnly, end in seconds since 1970 or nil.
+    fn list(ruby: &Ruby, this: &Cookies) -> RArray {
+        let cookies = this.0.jar().list().into_iter().map(|cookie| {
+            let expires = cookie
+                .expires
+                .map(|end| match end.duration_since(UNIX_EPOCH) {
+                    Ok(after) => after.as_secs_f64(),
+                    Err(before) => -before.duration().as_secs_f64(),
+                });
+            ruby.ary_new_from_values(&[
+                cookie.name.into_value_with(ruby),
+                cookie.value.into_value_with(ruby),
+                cookie.domain.into_value_with(ruby),
+                cookie.host_only.into_value_with(ruby),
+                cookie.path.into_value_with(ruby),
+                cookie.secure.into_value_with(ruby),
+                cookie.http_only.into_value_with(ruby),
+                expires.into_value_with(ruby),
+            ])
+        });
+        ruby.ary_from_iter(cookies)
+    }
+
+    fn set(ruby: &Ruby, this: &Cookies, text: RString, url: RString) -> Result<bool, Error> {
+        let (text, url) = (request::text(ruby, text)?, request::text(ruby, url)?);
+        let set = this.0.jar().set(&text, &url);
+        set.map_err(|error| request::invalid(ruby, error.to_string()))
+    }
+
+    fn clear(&self) {
+        self.0.jar().clear();
+    }
+}
+
+/// Defines the class.
+pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
+    let class = native.define_class("Cookies", ruby.class_object())?;
+    class.define_singleton_method("new", function!(Cookies::new, 0))?;
+    class.define_method("list", method!(Cookies::list, 0))?;
+    class.define_method("set", method!(Cookies::set, 2))?;
+    class.define_method("clear", method!(Cookies::clear, 0))
+}

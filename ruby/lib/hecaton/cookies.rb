@@ -1,0 +1,88 @@
+# A cookie jar: what servers set, kept by the engine and shared by the clients that are given it.
+module Hecaton
+  # One cookie as it is kept; expires is a Time, nil for one that ends with the jar. With host_only it is for its
+  # domain alone, else for the hosts below it too.
+  Cookie = Struct.new(:name, :value, :domain, :host_only, :path, :secure, :http_only, :expires, keyword_init: true) do
+    # Without the value, which may be a secret.
+    def inspect = "#<Hecaton::Cookie #{name} of #{domain}#{path}>"
+    alias_method :to_s, :inspect
+  end
+
+  # Given to clients as `cookies:`, it keeps the cookies of every response, redirects among them, and sends them
+  # back by RFC 6265: to the host that set them (with Domain also to those below), the path, and if they are
+  # Secure by https alone. A request with a Cookie header of its own is sent with that and no other.
+  #
+  # There is no list of public suffixes in it: a server of a.co.uk may set a cookie for all of co.uk, though none
+  # for all of uk or for an address. It holds at most 3000 cookies, 180 of a domain, of 4 KiB each, and ignores
+  # more. Safe to share between threads. A forked child goes on with a copy.
+  class Cookies
+    include Enumerable
+
+    FIELDS = %w[name value domain path].freeze
+    private_constant :FIELDS
+
+    # For the clients: the engine's jar.
+    attr_reader :native
+
+    def initialize = @native = Native::Cookies.new
+
+    # From what to_json gave. ArgumentError when it is something else.
+    def self.from_json(text)
+      require "json"
+      cookies = begin
+        JSON.parse(text)
+      rescue JSON::ParserError
+        nil
+      end
+      unless cookies.is_a?(Array) && cookies.all?(Hash)
+        raise ArgumentError, "this is not what Cookies#to_json gives: an Array of cookies in JSON"
+      end
+
+      cookies.each_with_object(new) { |fields, jar| jar.send(:restore, fields) }
+    end
+
+    # Yields each Cookie that has not expired.
+    def each
+      return enum_for(:each) unless block_given?
+
+      @native.list.each { |*values, expires| yield Cookie.new(**Cookie.members.zip(values).to_h, expires: expires && Time.at(expires)) }
+      self
+    end
+
+    # How many there are.
+    def size = @native.list.size
+
+    # Forgets all of them. Returns itself.
+    def clear
+      @native.clear
+      self
+    end
+
+    # Takes a cookie as if a response from this URL had set it; text is the value of a Set-Cookie. Returns whether it
+    # was taken: not when the host may not set it. ArgumentError when it is no cookie, or with a control character.
+    def set(text, url) = @native.set(text.to_s, url.to_s)
+
+    # All cookies, those that end with the jar among them, as JSON. They are as secret as passwords.
+    def to_json(*)
+      require "json"
+      JSON.generate(map { |cookie| cookie.to_h.merge(expires: cookie.expires&.to_i) })
+    end
+
+    # Without names and values, which may be secret.
+    def inspect = "#<Hecaton::Cookies #{size} cookies>"
+
+    private
+
+    def restore(fields)
+      name, value, domain, path = fields.values_at(*FIELDS)
+      raise ArgumentError, "a cookie in the JSON contains a semicolon" if fields.values.any? { |text| text.to_s.include?(";") }
+
+      text = "#{name}=#{value}; Path=#{path}"
+      text += "; Domain=#{domain}" unless fields["host_only"]
+      text += "; Secure" if fields["secure"]
+      text += "; HttpOnly" if fields["http_only"]
+      text += "; Expires=#{Time.at(Integer(fields["expires"])).utc.strftime("%a, %d %b %Y %H:%M:%S GMT")}" if fields["expires"]
+      set(text, "#{fields["secure"] ? "https" : "http"}://#{domain}/")
+    end
+  end
+end

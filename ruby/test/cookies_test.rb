@@ -1,0 +1,99 @@
+# Cookies: only when asked for, on every hop, shared as far as the jar is, and for no other host.
+require "test_helper"
+require "scripted"
+
+class CookiesTest < OriginTest
+  ANSWERS = {
+    "/login" => Scripted.answer(302, "Location" => "/", "Set-Cookie" => ["session=secret; HttpOnly", "a=b; Path=/x; Max-Age=60"]),
+    "/" => Scripted.answer(200), "/x" => Scripted.answer(200)
+  }.freeze
+
+  def server(&block) = Scripted.run(ANSWERS, &block)
+  def cookies(server) = server.requests.map { |request| request[/^cookie: (.*)\r$/, 1] }
+
+  def test_off_by_default
+    server do |server|
+      client = client(redirects: 1)
+      client.get("#{server.url}/login")
+      assert_nil client.cookies
+      assert_equal [nil, nil], cookies(server)
+    end
+  end
+
+  def test_redirects_set_and_send_them
+    server do |server|
+      client = client(redirects: 1, cookies: true)
+      assert_equal 200, client.get("#{server.url}/login").status
+      client.get("#{server.url}/x")
+      client.get("#{server.url.sub("127.0.0.1", "localhost")}/x")
+      assert_equal [nil, "session=secret", "a=b; session=secret", nil], cookies(server)
+    end
+  end
+
+  def test_a_cookie_header_of_ones_own_goes_alone
+    server do |server|
+      client = client(cookies: true)
+      client.get("#{server.url}/login")
+      client.get("#{server.url}/", headers: { "Cookie" => "own=1" })
+      assert_equal [nil, "own=1"], cookies(server)
+    end
+  end
+
+  def test_the_jar_can_be_shared_listed_and_cleared
+    server do |server|
+      jar = Hecaton::Cookies.new
+      client(cookies: jar).get("#{server.url}/login")
+      client(cookies: jar).batch { |batch| batch.get("#{server.url}/x") }
+      assert_equal [nil, "a=b; session=secret"], cookies(server)
+      session, other = jar.sort_by(&:name).reverse
+      assert_equal ["session", "secret", "127.0.0.1", "/", true, nil],
+                   [session.name, session.value, session.domain, session.path, session.http_only, session.expires]
+      assert_in_delta Time.now + 60, other.expires, 10
+      refute_match(/secret/, jar.inspect + session.inspect + jar.to_a.inspect)
+      assert_equal [2, 0], [jar.size, jar.clear.size]
+    end
+  end
+
+  def test_a_jar_goes_through_json
+    jar = Hecaton::Cookies.new
+    assert jar.set("a=1; Max-Age=1000", "http://host.example/x/y")
+    assert jar.set("b=\"2\"; Domain=host.example; Secure; HttpOnly", "https://www.host.example/")
+    refute jar.set("c=3; Domain=other.example", "http://host.example/")
+    again = Hecaton::Cookies.from_json(jar.to_json)
+    assert_equal jar.map { |cookie| cookie.to_h.merge(expires: cookie.expires&.to_i) },
+                 again.map { |cookie| cookie.to_h.merge(expires: cookie.expires&.to_i) }
+    ["{", "{}", "[1]", '[{"name":"a;Domain=x","value":"b","domain":"h","path":"/"}]'].each do |bad|
+      assert_raises(ArgumentError, bad) { Hecaton::Cookies.from_json(bad) }
+    end
+  end
+
+  def test_no_injection_through_a_cookie
+    jar = Hecaton::Cookies.new
+    ["\r\n", "\r", "\n", "\0"].each { |bad| assert_raises(ArgumentError) { jar.set("a=b#{bad}x", url("/")) } }
+    assert_raises(ArgumentError) { client(cookies: "a=b") }
+    assert_equal 0, jar.size
+  end
+
+  def test_a_forked_child_goes_on_with_a_copy
+    server do |server|
+      client = client(cookies: true)
+      client.get("#{server.url}/login")
+      pid = fork do
+        client.get("#{server.url}/")
+        client.cookies.set("child=1", "#{server.url}/")
+        exit!(client.cookies.size == 3)
+      end
+      assert Process.wait2(pid).last.success?
+      assert_equal [nil, "session=secret"], cookies(server)
+      assert_equal 2, client.cookies.size
+    end
+  end
+
+  def test_threads_share_it
+    server do |server|
+      client = client(cookies: true)
+      Array.new(8) { |number| Thread.new { 20.times { client.cookies.set("n#{number}=1", server.url); client.get("#{server.url}/") } } }.each(&:join)
+      assert_equal 8, client.cookies.size
+    end
+  end
+end

@@ -1,0 +1,109 @@
+//! Cookies: only for clients that ask, on every hop, and shared as far as the jar is.
+
+use hecaton::{Batch, Cookies, Request};
+
+use crate::World;
+use crate::scripted::{Scripted, answer};
+
+fn login() -> Scripted {
+    Scripted::new(|_| {
+        let sets =
+            "location: /\r\nset-cookie: session=1; HttpOnly\r\nset-cookie: theme=dark; Path=/x\r\n";
+        vec![
+            ("/login", answer(302, sets, "")),
+            ("/", answer(200, "", "")),
+            (
+                "/again",
+                answer(307, "location: /again\r\nset-cookie: seen=1\r\n", ""),
+            ),
+        ]
+    })
+}
+
+fn get(world: &World, server: &Scripted, path: &str) -> u16 {
+    let request = Request::get(&format!("{}{path}", server.url)).unwrap();
+    world.send(request).unwrap().status()
+}
+
+fn last(server: &Scripted) -> String {
+    server.arrived().pop().unwrap()
+}
+
+fn world(jar: &Cookies) -> World {
+    World::with(|config| {
+        config.cookies = Some(jar.clone());
+        config.redirects = 2;
+    })
+}
+
+#[test]
+fn none_are_kept_unless_asked_for() {
+    let (world, server) = (World::new(), login());
+    get(&world, &server, "/login");
+    get(&world, &server, "/");
+    assert!(!last(&server).contains("cookie"), "{}", last(&server));
+}
+
+#[test]
+fn what_a_redirect_sets_goes_with_the_next_hop() {
+    let (jar, server) = (Cookies::new(), login());
+    let world = world(&jar);
+    assert_eq!(get(&world, &server, "/login"), 200);
+    assert!(
+        last(&server).contains("\r\ncookie: session=1\r\n"),
+        "{}",
+        last(&server)
+    );
+    assert_eq!(get(&world, &server, "/x/y"), 404);
+    assert!(
+        last(&server).contains("\r\ncookie: theme=dark; session=1\r\n"),
+        "{}",
+        last(&server)
+    );
+    let names: Vec<_> = jar.list().into_iter().map(|cookie| cookie.name).collect();
+    assert_eq!(names, ["session", "theme"]);
+    jar.clear();
+    get(&world, &server, "/");
+    assert!(!last(&server).contains("cookie"));
+}
+
+#[test]
+fn cookies_do_not_reach_another_host() {
+    let jar = Cookies::new();
+    let (world, server) = (world(&jar), login());
+    get(&world, &server, "/login");
+    let elsewhere = server.url.replace("127.0.0.1", "localhost");
+    world.send(Request::get(&elsewhere).unwrap()).unwrap();
+    assert!(!last(&server).contains("cookie"), "{}", last(&server));
+}
+
+#[test]
+fn a_url_may_be_asked_again_with_a_cookie_but_not_for_ever() {
+    let (world, server) = (world(&Cookies::new()), login());
+    let error = world
+        .send(Request::get(&format!("{}/again", server.url)).unwrap())
+        .unwrap_err();
+    assert!(error.detail().contains("allowed 2"), "{error}");
+    assert!(last(&server).contains("cookie: seen=1"));
+}
+
+#[test]
+fn clients_with_the_same_jar_share_it_and_batches_use_it() {
+    let (jar, server) = (Cookies::new(), login());
+    get(&world(&jar), &server, "/login");
+    let other = world(&jar);
+    let mut batch = Batch::new(other.client.clone(), 2);
+    (0..4).for_each(|tag| batch.push(tag, Request::get(&server.url).unwrap()));
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        other.run(batch.wait(&mut outcomes));
+    }
+    let arrived = server.arrived();
+    assert!(
+        arrived[2..]
+            .iter()
+            .all(|request| request.contains("cookie: session=1"))
+    );
+    assert_eq!((outcomes.len(), arrived.len()), (4, 6));
+    assert!(jar.copy().list() == jar.list() && jar.copy() != jar);
+}
