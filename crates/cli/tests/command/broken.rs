@@ -93,7 +93,7 @@ fn nothing_is_left_when_nothing_was_measured() {
 fn a_missing_client_is_named_with_the_command_that_installs_it() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("run");
-    let hint = "install it with `apt-get install no-such-program`";
+    let hint = "install it with `bin/hecaton drivers install absent`";
     sweep("absent", &folder).assert(1, &["absent cannot run here", hint]);
     assert!(!folder.exists());
 

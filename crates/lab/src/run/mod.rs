@@ -1,10 +1,12 @@
 //! Runs a plan: drivers as processes, the origin beside them, one round after another.
 
 mod account;
+mod built;
 mod conductor;
 mod cores;
 mod driver;
 mod failure;
+mod install;
 mod limits;
 mod process;
 pub mod raw;
@@ -20,6 +22,7 @@ pub use conductor::{Event, Stage, sweep};
 pub use cores::{Pinning, choose_cores, on_core};
 pub use driver::Driver;
 pub use failure::{DriverError, Interrupted, Problem};
+pub use install::{Installed, install};
 pub use limits::{allow_descriptors, descriptors_needed};
 pub use reach::reach;
 pub use receipt::{Missing, receipt};

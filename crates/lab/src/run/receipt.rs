@@ -5,6 +5,7 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::built;
 use super::process::command_of;
 use crate::spec::{Manifest, Need};
 
@@ -39,43 +40,44 @@ impl std::error::Error for Missing {}
 /// # Errors
 /// [`Missing`], with the command that installs what is absent.
 pub fn receipt(manifest: &Manifest) -> Result<String, Missing> {
-    match output_of(command_of(manifest, &manifest.version)) {
-        Ok(text) if !text.trim().is_empty() => {
-            Ok(text.lines().next().unwrap_or_default().trim().to_string())
-        }
-        Ok(_) => Err(missing(
-            manifest,
-            "its version command prints nothing".into(),
-        )),
-        Err(problem) => Err(missing(manifest, problem)),
+    let problem = match output_of(command_of(manifest, &manifest.version)) {
+        Ok(text) if text.trim().is_empty() => "its version command prints nothing".into(),
+        Ok(text) => match built::outdated(manifest) {
+            None => return Ok(text.lines().next().unwrap_or_default().trim().to_string()),
+            Some(reason) => reason,
+        },
+        Err(problem) => problem,
+    };
+    let unmet = unmet_needs(manifest);
+    let (what, hint) = match unmet.first() {
+        // What is not to be had from apt must be installed by hand, and first.
+        Some((need, what)) if need.packages().is_empty() => (what.clone(), need.hint.clone()),
+        first => (
+            first.map_or(problem, |(_, what)| what.clone()),
+            hint(manifest, !unmet.is_empty()),
+        ),
+    };
+    Err(Missing {
+        client: manifest.client.clone(),
+        what,
+        hint,
+    })
+}
+
+fn hint(manifest: &Manifest, installable: bool) -> String {
+    if installable || !manifest.build.is_empty() || !manifest.install.apt.is_empty() {
+        format!("bin/hecaton drivers install {}", manifest.client)
+    } else {
+        "bin/setup".to_string()
     }
 }
 
-/// Finds the first unmet need; the client itself when all are met.
-fn missing(manifest: &Manifest, problem: String) -> Missing {
-    let client = manifest.client.clone();
-    for need in &manifest.needs {
-        if let Err(what) = check(manifest, need) {
-            return Missing {
-                client,
-                what,
-                hint: need.hint.clone(),
-            };
-        }
-    }
-    let hint = match (&manifest.build[..], &manifest.install.apt[..]) {
-        ([], []) => "bin/setup".to_string(),
-        ([], packages) => format!("apt-get install {}", packages.join(" ")),
-        (steps, _) => {
-            let steps: Vec<String> = steps.iter().map(|step| step.join(" ")).collect();
-            format!("cd {} && {}", manifest.folder.display(), steps.join(" && "))
-        }
-    };
-    Missing {
-        client,
-        what: problem,
-        hint,
-    }
+/// What the client needs and does not find, each with what its command said; those that apt has not come first.
+pub fn unmet_needs(manifest: &Manifest) -> Vec<(&Need, String)> {
+    let failed = |need| check(manifest, need).err().map(|what| (need, what));
+    let mut unmet: Vec<_> = manifest.needs.iter().filter_map(failed).collect();
+    unmet.sort_by_key(|(need, _)| !need.packages().is_empty());
+    unmet
 }
 
 fn check(manifest: &Manifest, need: &Need) -> Result<(), String> {
@@ -173,15 +175,16 @@ mod tests {
     }
 
     #[test]
-    fn without_an_unmet_need_the_package_is_named() {
+    fn what_can_be_installed_is_named_with_the_command_that_does_it() {
         let missing = receipt(&manifest("echo broken >&2; exit 3", "echo a shell")).unwrap_err();
         assert!(missing.what.contains("broken"), "{missing}");
-        assert_eq!(missing.hint, "apt-get install the-x");
+        assert_eq!(missing.hint, "bin/hecaton drivers install x");
 
-        let built = Manifest {
-            build: vec![vec!["make".into(), "x".into()]],
-            ..manifest("exit 3", "echo a shell")
-        };
-        assert_eq!(receipt(&built).unwrap_err().hint, "cd / && make x");
+        let mut from_apt = manifest("exit 3", "exit 4");
+        from_apt.install.apt.clear();
+        from_apt.needs[0].hint = "apt-get install shell".into();
+        let missing = receipt(&from_apt).unwrap_err();
+        assert!(missing.what.contains("exit 4"), "{missing}");
+        assert_eq!(missing.hint, "bin/hecaton drivers install x");
     }
 }

@@ -28,6 +28,9 @@ pub struct Manifest {
     /// Commands that build the driver, in the manifest's folder; none for interpreted ones.
     #[serde(default)]
     pub build: Vec<Vec<String>>,
+    /// Files and folders that the build depends on, in the manifest's folder: when one is newer, it is done again.
+    #[serde(default)]
+    pub from: Vec<String>,
     /// What must be there first.
     #[serde(default)]
     pub needs: Vec<Need>,
@@ -96,6 +99,14 @@ pub struct Need {
     pub hint: String,
 }
 
+impl Need {
+    /// The Debian packages that the hint names; none when it is another command, which only people can give.
+    pub fn packages(&self) -> Vec<&str> {
+        let packages = self.hint.strip_prefix("apt-get install ");
+        packages.map_or(Vec::new(), |names| names.split_whitespace().collect())
+    }
+}
+
 /// Packages that bring a client, by package manager.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -117,6 +128,7 @@ impl Manifest {
             version: vec![program.clone(), "--version".to_string()],
             run: vec![program, super::RAW.to_string()],
             build: Vec::new(),
+            from: Vec::new(),
             needs: Vec::new(),
             can: vec![Ability::Http1, Ability::KeepAlive, Ability::Events],
             install: Install::default(),
@@ -179,6 +191,19 @@ impl Catalogue {
     /// Every client, in the order of names.
     pub fn all(&self) -> impl Iterator<Item = &Manifest> {
         self.clients.values()
+    }
+
+    /// The clients meant by a client's name, a language or `all`.
+    ///
+    /// # Errors
+    /// [`Usage`] when it is none of them.
+    pub fn named(&self, name: &str) -> Result<Vec<&Manifest>, Usage> {
+        let meant = |manifest: &&Manifest| name == "all" || manifest.language == name;
+        let several: Vec<&Manifest> = self.all().filter(meant).collect();
+        if several.is_empty() || self.clients.contains_key(name) {
+            return Ok(vec![self.find(name)?]);
+        }
+        Ok(several)
     }
 
     /// The client of that name.
@@ -288,6 +313,28 @@ mod tests {
             far.contains("the clients are net-http and raw") && !far.contains("did you mean"),
             "{far}"
         );
+    }
+
+    #[test]
+    fn a_name_means_a_client_before_a_language() {
+        let other = WHOLE
+            .replace("net-http", "ruby")
+            .replace("\"ruby\"\n        homepage", "\"c\"\n        homepage");
+        let third = WHOLE.replace("net-http", "curb");
+        let folder = folder_with(&[("a.toml", WHOLE), ("b.toml", &other), ("c.toml", &third)]);
+        let catalogue = Catalogue::load(folder.path()).unwrap();
+        let named = |name| {
+            let names = catalogue.named(name).unwrap();
+            names
+                .iter()
+                .map(|one| one.client.clone())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(named("ruby"), ["ruby"]);
+        assert_eq!(named("c"), ["ruby"]);
+        assert_eq!(named("curb"), ["curb"]);
+        assert_eq!(named("all"), ["curb", "net-http", "ruby"]);
+        assert!(catalogue.named("cobol").is_err());
     }
 
     #[test]

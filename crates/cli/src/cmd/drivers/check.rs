@@ -15,7 +15,7 @@ use crate::stop;
 /// Open files that a check needs at most.
 const DESCRIPTORS: u64 = 256;
 
-/// Checks one driver, or all that are installed.
+/// Checks one driver, or those of a language or of all that are installed.
 ///
 /// # Errors
 /// When a check fails, when the client is unknown, or when one asked for by name is missing.
@@ -25,14 +25,15 @@ pub fn check(catalogue: &Catalogue, name: &str, patience: Duration) -> Result<()
     let manifests: Vec<&Manifest> = match name {
         "all" => catalogue.all().chain([&raw]).collect(),
         RAW => vec![&raw],
-        name => vec![catalogue.find(name)?],
+        name => catalogue.named(name)?,
     };
+    let several = manifests.len() > 1;
     let stop = stop::on_request()?;
     let mut failed = 0;
     for manifest in manifests {
         match receipt(manifest) {
             Ok(version) => failed += check_one(manifest, &version, patience, &stop)?,
-            Err(missing) if name == "all" => writeln!(stdout(), "– {missing}")?,
+            Err(missing) if several => writeln!(stdout(), "– {missing}")?,
             Err(missing) => return Err(missing.into()),
         }
     }

@@ -1,6 +1,7 @@
 //! `hecaton drivers`: which clients there are, and whether their drivers keep the protocol.
 
 mod check;
+mod install;
 mod list;
 mod trial;
 
@@ -23,11 +24,16 @@ pub struct Arguments {
 enum Verb {
     /// Checks that a driver keeps the protocol and does what it claims.
     Check {
-        /// The client's name, `raw`, or `all`.
+        /// The client's name, `raw`, a language, or `all`.
         name: String,
         /// How long the driver may be late.
         #[arg(long, hide = true, value_parser = parse_duration, default_value = "10s")]
         patience: Duration,
+    },
+    /// Installs what a client lacks: Debian packages, and what its manifest builds beside it.
+    Install {
+        /// The client's name, a language, or `all`.
+        name: String,
     },
 }
 
@@ -35,13 +41,16 @@ const EXAMPLES: &str = "\
 Examples:
   hecaton drivers
   hecaton drivers check net-http
-  hecaton drivers check all";
+  hecaton drivers check all
+  hecaton drivers install python
+  hecaton drivers install all";
 
-/// Lists, or checks.
+/// Lists, checks, or installs.
 pub fn run(arguments: &Arguments, folder: Option<&Path>) -> Result<()> {
     let catalogue = super::catalogue(folder)?;
     match &arguments.verb {
         None => list::list(&catalogue),
         Some(Verb::Check { name, patience }) => check::check(&catalogue, name, *patience),
+        Some(Verb::Install { name }) => install::install(&catalogue, name),
     }
 }

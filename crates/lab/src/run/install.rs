@@ -1,0 +1,218 @@
+//! Installs what a client lacks: Debian packages, then whatever its manifest builds in folders that git ignores.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use super::process::command_of;
+use super::receipt::unmet_needs;
+use super::{built, receipt};
+use crate::spec::Manifest;
+
+/// Lines of a failed step's output that are shown.
+const LAST_LINES: usize = 12;
+
+/// How a client came to be there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Installed {
+    /// It was there already, in this version.
+    Already(String),
+    /// It was installed now, in this version.
+    Now(String),
+}
+
+/// Makes a client ready to run; `say` is told each command before it runs.
+///
+/// # Errors
+/// A sentence with what cannot be had, or with the command that failed and its last words.
+pub fn install(manifest: &Manifest, say: &mut dyn FnMut(&str)) -> Result<Installed> {
+    if let Ok(version) = receipt(manifest) {
+        return Ok(Installed::Already(version));
+    }
+    built::begin(manifest)
+        .with_context(|| format!("cannot write to {}", manifest.folder.display()))?;
+    satisfy_needs(manifest, say)?;
+    if receipt(manifest).is_err() && !manifest.install.apt.is_empty() {
+        let packages: Vec<&str> = manifest.install.apt.iter().map(String::as_str).collect();
+        apt(manifest, &packages, say)?;
+    }
+    for words in &manifest.build {
+        step(manifest, command_of(manifest, words), &words.join(" "), say)?;
+    }
+    built::keep(manifest)?;
+    receipt(manifest).map(Installed::Now).map_err(|missing| {
+        anyhow::anyhow!(
+            "it still cannot run, although every step succeeded: {}",
+            missing.what
+        )
+    })
+}
+
+fn satisfy_needs(manifest: &Manifest, say: &mut dyn FnMut(&str)) -> Result<()> {
+    let unmet = unmet_needs(manifest);
+    if let Some((need, what)) = unmet.iter().find(|(need, _)| need.packages().is_empty()) {
+        bail!("{what}; install it first: {}", need.hint);
+    }
+    let packages: Vec<&str> = unmet.iter().flat_map(|(need, _)| need.packages()).collect();
+    if packages.is_empty() {
+        return Ok(());
+    }
+    apt(manifest, &packages, say)?;
+    match unmet_needs(manifest).first() {
+        Some((_, what)) => bail!("{what}, although its packages are installed"),
+        None => Ok(()),
+    }
+}
+
+/// Installs Debian packages, as root.
+fn apt(manifest: &Manifest, packages: &[&str], say: &mut dyn FnMut(&str)) -> Result<()> {
+    if !finds("apt-get") {
+        bail!(
+            "there is no apt-get: install {}, or what it is called here, by other means",
+            packages.join(" ")
+        );
+    }
+    let mut command = as_root()?;
+    // One shell: the lists of packages are renewed first, or packages that have moved on are not found.
+    let script = "apt-get update -q && \
+                  apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 \"$@\"";
+    command
+        .args([
+            "env",
+            "DEBIAN_FRONTEND=noninteractive",
+            "sh",
+            "-c",
+            script,
+            "apt",
+        ])
+        .args(packages);
+    let shown = format!("apt-get install {}", packages.join(" "));
+    step(manifest, command, &shown, say)
+}
+
+/// `env`, as root.
+fn as_root() -> Result<Command> {
+    if nix::unistd::geteuid().is_root() {
+        return Ok(Command::new("env"));
+    }
+    if !finds("sudo") {
+        bail!("packages are installed by root, and there is no sudo: run this as root");
+    }
+    let mut command = Command::new("sudo");
+    command.arg("env");
+    Ok(command)
+}
+
+fn finds(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// Runs one command; what it prints goes to the client's log.
+fn step(
+    manifest: &Manifest,
+    mut command: Command,
+    shown: &str,
+    say: &mut dyn FnMut(&str),
+) -> Result<()> {
+    say(shown);
+    let path = built::log(manifest);
+    let log = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let status = command
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .status()
+        .with_context(|| format!("`{shown}` does not start"))?;
+    if status.success() {
+        return Ok(());
+    }
+    bail!("`{shown}` ended with {status}:\n{}", last_words(&path))
+}
+
+fn last_words(log: &Path) -> String {
+    let text = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(place: &Path, more: &str) -> Manifest {
+        let path = place.join("x.toml");
+        let text = format!(
+            "client = 'x'\nlanguage = 'sh'\nhomepage = ''\napproach = 'tuned'\ncan = []\nrun = ['true']\n\
+             version = ['cat', 'made']\n{more}"
+        );
+        std::fs::write(&path, text).unwrap();
+        Manifest::load(&path).unwrap()
+    }
+
+    #[test]
+    fn builds_what_is_missing_once_and_again_when_its_source_changed() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("source"), "1.0\n").unwrap();
+        let manifest = client(
+            place.path(),
+            "build = [['cp', 'source', 'made']]\nfrom = ['source']",
+        );
+        let mut said = Vec::new();
+        let mut say = |line: &str| said.push(line.to_string());
+        assert_eq!(
+            install(&manifest, &mut say).unwrap(),
+            Installed::Now("1.0".into())
+        );
+        assert_eq!(
+            install(&manifest, &mut say).unwrap(),
+            Installed::Already("1.0".into())
+        );
+
+        let source = place.path().join("source");
+        std::fs::write(&source, "1.1\n").unwrap();
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(9);
+        File::open(&source).unwrap().set_modified(later).unwrap();
+        let missing = receipt(&manifest).unwrap_err();
+        assert!(missing.what.contains("source has changed"), "{missing}");
+        File::open(&source)
+            .unwrap()
+            .set_modified(std::time::SystemTime::UNIX_EPOCH)
+            .unwrap();
+        std::fs::remove_file(place.path().join("made")).unwrap();
+        assert_eq!(
+            install(&manifest, &mut say).unwrap(),
+            Installed::Now("1.1".into())
+        );
+        assert_eq!(said, ["cp source made", "cp source made"]);
+    }
+
+    #[test]
+    fn a_failed_step_is_named_with_its_last_words() {
+        let place = tempfile::tempdir().unwrap();
+        let manifest = client(place.path(), "build = [['cat', 'nowhere']]");
+        let error = install(&manifest, &mut |_| ()).unwrap_err().to_string();
+        assert!(
+            error.contains("`cat nowhere` ended") && error.contains("No such file"),
+            "{error}"
+        );
+        assert!(receipt(&manifest).is_err());
+    }
+
+    #[test]
+    fn what_apt_has_not_is_asked_for_before_anything_is_done() {
+        let place = tempfile::tempdir().unwrap();
+        let needs = "needs = [{ run = ['false'], hint = 'rustup' }]\nbuild = [['touch', 'made']]";
+        let manifest = client(place.path(), needs);
+        let error = install(&manifest, &mut |line| panic!("{line}"))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("install it first: rustup"), "{error}");
+    }
+}
