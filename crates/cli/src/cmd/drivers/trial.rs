@@ -28,7 +28,7 @@ const FIRST: u64 = 5_000_000_000;
 type Promise = (&'static str, fn(&Trial<'_>) -> Result<()>);
 
 /// Every promise, in the order in which they are tried.
-pub const TRIALS: [Promise; 13] = [
+pub const TRIALS: [Promise; 14] = [
     ("says hello", |trial| trial.start().map(drop)),
     (
         "calls a command that it does not know unsupported",
@@ -42,6 +42,10 @@ pub const TRIALS: [Promise; 13] = [
     ("7 in flight: the same", |trial| keeps_in_flight(trial, 7)),
     ("times every k-th request", times_some),
     ("verifies JSON, if it says so", verifies_json),
+    (
+        "without keep-alive: a connection for each request, if it says so",
+        closes_connections,
+    ),
     ("is idle between commands", is_idle),
     ("counts answers of status 500 as errors", counts_statuses),
     ("counts refused connections as errors", counts_refusals),
@@ -247,6 +251,31 @@ fn verifies_json(trial: &Trial<'_>) -> Result<()> {
         "{} bytes of {}",
         claim.bytes,
         page.body_bytes_out
+    );
+    Ok(())
+}
+
+/// Counts the connections of a driver that says it can do without keep-alive.
+fn closes_connections(trial: &Trial<'_>) -> Result<()> {
+    let (mut driver, hello) = trial.start_and_ask()?;
+    if !hello.keepalive.contains(&false) {
+        return Ok(());
+    }
+    let origin = origin()?;
+    origin.open_round(page(20));
+    let prepare = Prepare {
+        keepalive: false,
+        ..to(format!("{}/r/", origin.base_url()), true, Verify::Tail)
+    };
+    driver.prepare(&prepare)?;
+    let (claim, _) = driver.go(go(20), Duration::from_secs(1))?;
+    let page = origin.close_round();
+    ensure!(
+        claim.done == 20 && page.connections_used == 20,
+        "20 requests were to use 20 connections: {} are done, {} connections were used; errors by kind: {:?}",
+        claim.done,
+        page.connections_used,
+        claim.errors_by
     );
     Ok(())
 }

@@ -1,0 +1,70 @@
+# The harness's side of every Python driver: answers commands, hands out requests, verifies and counts answers.
+import collections, json, os, platform, signal, sys, threading, time
+from types import SimpleNamespace
+
+HELLO = {"ok": True, "proto": 1, "runtime": f"python {platform.python_version()}", "http": ["1.1"], "tls": False,
+         "keepalive": [True, False], "retries": "off", "cores": 1, "verify": ["tail", "json", "none"],
+         "methods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]}
+
+
+class Round:  # One `go`.
+    def __init__(self, job, ask):
+        self.job, self.lock, self.untimed = job, threading.Lock(), 0
+        self.next, self.end, self.every = ask["first"], ask["first"] + ask["count"], ask["lat_every"]
+        self.done_count, self.bytes, self.sum, self.errors, self.latencies = 0, 0, 0, collections.Counter(), []
+
+    def __iter__(self):  # Every request's URL, and when it was taken if it is to be timed.
+        while True:
+            with self.lock:
+                if self.next == self.end:
+                    return
+                url = f"{self.job.url}{self.next}" if self.job.append_id else self.job.url
+                self.next, timed, self.untimed = self.next + 1, self.untimed == 0, (self.untimed or self.every) - 1
+            yield url, timed and time.perf_counter_ns()
+
+    def done(self, status, body, taken):  # Counts an answer whose body has been read.
+        if status // 100 != 2:
+            return self.failed(f"status {status}")
+        try:
+            verify = self.job.verify
+            token = 0 if verify == "none" else int(json.loads(body)["token"] if verify == "json" else body[-8:], 16)
+        except (ValueError, KeyError, TypeError):
+            return self.failed("token")
+        with self.lock:
+            self.done_count, self.bytes, self.sum = self.done_count + 1, self.bytes + len(body), self.sum + token
+            if taken:
+                self.latencies.append((time.perf_counter_ns() - taken) // 1000)
+
+    def failed(self, kind):
+        with self.lock:
+            self.errors[kind if isinstance(kind, str) else type(kind).__name__] += 1
+
+    def answer(self):
+        return {"ok": True, "done": self.done_count, "errors": self.errors.total(), "errors_by": self.errors,
+                "bytes": self.bytes, "sum": self.sum & 0xffffffff, "lat_us": self.latencies}
+
+
+def run(driver_class, **about):  # Answers commands until told to end.
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    out, driver, job = os.fdopen(os.dup(1), "w", buffering=1), None, None
+    os.dup2(2, 1)  # what a library prints must not stand between the answers
+    for line in sys.stdin:
+        ask, answer = json.loads(line), {"ok": True}
+        try:
+            if ask["cmd"] == "hello":
+                answer = {**HELLO, **about}
+            elif ask["cmd"] == "prepare":
+                driver = driver and driver.close()
+                job = SimpleNamespace(**ask, timeout=ask["timeout_ms"] / 1000)
+                job.headers = {"Accept": "application/json"} if job.verify == "json" else {}
+                driver = driver_class(job)
+            elif ask["cmd"] == "go":
+                driver.go(round := Round(job, ask))
+                answer = round.answer()
+            elif ask["cmd"] != "bye":
+                answer = {"ok": False, "error": "unsupported", "what": ask["cmd"]}
+        except Exception as error:
+            answer = {"ok": False, "error": "failed", "what": f"{type(error).__name__}: {error}"}
+        print(json.dumps({"id": ask["id"], **answer}), file=out)
+        if ask["cmd"] == "bye":
+            break
