@@ -20,6 +20,7 @@ module Hecaton::Native; end
 class Hecaton::Native::Client; end
 class Hecaton::Native::Cookies; end
 class Hecaton::Native::Batch; end
+class Hecaton::Native::Stream; end
 
 class CheckedTest < Minitest::Test
   def test_nothing_is_left_out

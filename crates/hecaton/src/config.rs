@@ -68,7 +68,8 @@ pub struct Config {
     /// How long an unused connection stays in the pool. Default 30 s. Zero closes each connection
     /// after its answer.
     pub idle_timeout: Duration,
-    /// Most bytes of a response's body. Default 64 MiB. A longer body ends in an error of kind
+    /// Most bytes of a response's body that is held whole; a [`Streaming`](crate::Streaming) one has no
+    /// such limit. Default 64 MiB. A longer body ends in an error of kind
     /// [`Body`](crate::Kind::Body), and no more than this is ever held. Zero allows only empty bodies.
     pub max_body: usize,
     /// How many requests a [`Batch`](crate::Batch) keeps in flight. Default 200. At least 1.

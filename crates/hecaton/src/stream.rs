@@ -9,7 +9,7 @@ use tokio::time::timeout_at;
 use crate::attempt::{Attempt, Ending, Trace};
 use crate::client::{Allowance, Answer, Body, Shared};
 use crate::connection::Connection;
-use crate::error::{Error, Failure};
+use crate::error::{Error, Failure, Kind, Phase};
 use crate::h1::Fields;
 use crate::incoming::Incoming;
 use crate::origin::Origin;
@@ -125,7 +125,19 @@ impl Streaming {
                 self.finish_if_whole();
                 Ok(piece)
             }
-            Err(failure) => Err(self.fail(failure)),
+            Err(failure) => {
+                self.trace.attempt().ending = Ending::Failed;
+                Err(self.end(failure))
+            }
+        }
+    }
+
+    /// Closes the connection, unless the body has been read whole: then, and when it has failed, this
+    /// does nothing. Later calls of `chunk` fail with an error of kind [`Cancelled`](Kind::Cancelled).
+    pub fn close(&mut self) {
+        if let State::Going(_) = self.state {
+            let detail = "the response was closed before its body was read whole";
+            self.end(Failure::new(Kind::Cancelled, Phase::Read, detail));
         }
     }
 
@@ -142,8 +154,8 @@ impl Streaming {
         }
     }
 
-    fn fail(&mut self, failure: Failure) -> Error {
-        self.trace.attempt().ending = Ending::Failed;
+    /// Ends in an error, which is told from now on.
+    fn end(&mut self, failure: Failure) -> Error {
         let attempts = self.trace.attempts.clone();
         let error = Error::new(
             failure,

@@ -46,7 +46,7 @@ module Hecaton
     # verify:: whether a server's certificate must be valid, trusted and for the host asked. Default true. Dangerous
     #   when false: anyone on the way can read and change everything. pins hold still.
     # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each answer.
-    # max_body:: most bytes of a response's body; more is a BodyError. Default 64 MiB.
+    # max_body:: most bytes of a response's body that is held whole; more is a BodyError. Default 64 MiB.
     # concurrency:: requests in flight in a batch. Default 200.
     # user_agent:: String. Default app_name, or else "hecaton/VERSION".
     # app_name::, app_env:: who asks, for the logs of the other side: sent as X-App-Name and X-App-Env. Default none.
@@ -100,19 +100,27 @@ module Hecaton
     # bearer:: the token for Authorization (RFC 6750).
     # redirects:: how many are followed, instead of the client's.
     #
+    # With a block, yields the response as a Stream as soon as its head is there, for the body to be read
+    # piece by piece, and returns what the block does.
+    #
     # Raises Error (TimeoutError, ConnectError, …) when there is no response, and ArgumentError,
     # before anything is sent, when the request can not be put on the wire as it stands.
     def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
-                redirects: nil)
+                redirects: nil, &block)
       status, record, rest =
         @preparation.call(
           method, url, headers, body, timeout, params, basic_auth, bearer, redirects
         ) do |verb, target, flat, content, limit, options|
-          Fibers.wait { @native.perform(verb, target, flat, content, limit, options) }
+          Fibers.wait do
+            next @native.open(verb, target, flat, content, limit, options) if block
+
+            @native.perform(verb, target, flat, content, limit, options)
+          end
         end
       raise Error.from_engine(record, rest) unless status
+      return Response.from_engine(status, record, rest) unless block
 
-      Response.from_engine(status, record, rest)
+      Stream.new(status, record, rest).run(&block)
     end
 
     # Yields a Batch to queue requests in, then runs it until nothing is left; see Batch. Returns nil.

@@ -63,7 +63,10 @@ module Hecaton
   # A redirect that can not or must not be followed. Only with redirects asked for; else it is a response.
   class RedirectError < Error; end
 
-  # The batch ended before the request did, by an exception. sent? is then true for everything that
-  # had been started, since it may have been sent.
+  # The batch ended before the request did, by an exception; or the block that reads a response did. sent? is
+  # then true for everything that had been started, since it may have been sent.
   class CancelledError < Error; end
+
+  # What is used belongs to the process that forked: a response that was being read there.
+  class ForkError < Error; end
 end

@@ -8,7 +8,7 @@ module Hecaton
     given = keywords.map { |name| "#{name}: #{name}" }.join(", ")
     %w[get head post put patch delete options].each do |verb|
       class_eval <<~RUBY, __FILE__, __LINE__ + 1
-        def #{verb}(url, #{taken}) = request("#{verb.upcase}", url, #{given})
+        def #{verb}(url, #{taken}, &block) = request("#{verb.upcase}", url, #{given}, &block)
       RUBY
     end
   end

@@ -4,12 +4,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hecaton::{Config, Kind, Method, Phase, Reactor, Retry, TlsVersion};
 use magnus::typed_data::Obj;
-use magnus::{Error, Module, Object, RArray, RHash, RModule, RString, Ruby, function, method};
+use magnus::{
+    Error, IntoValue, Module, Object, RArray, RHash, RModule, RString, Ruby, function, method,
+};
 
 use crate::batch::Batch;
 use crate::cookies::{Cookies, Home};
 use crate::process::ProcessLocal;
 use crate::request::given;
+use crate::stream::Stream;
 use crate::{gvl, record, request};
 
 /// An engine client and the reactor that its threads wait on.
@@ -64,6 +67,31 @@ impl Client {
         let engine = this.engine(ruby)?;
         let outcome = gvl::block_on(ruby, &engine.reactor, engine.client.send(request))?;
         Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
+    }
+
+    /// Like `perform`, up to the head of the response: the third value is a Stream in place of a body.
+    #[allow(clippy::too_many_arguments)] // As for `perform`.
+    fn open(
+        ruby: &Ruby,
+        this: &Client,
+        method: RString,
+        url: RString,
+        headers: Option<RArray>,
+        body: Option<RString>,
+        timeout: Option<f64>,
+        options: Option<RHash>,
+    ) -> Result<RArray, Error> {
+        let request = request::build(ruby, method, url, headers, body, timeout, options)?;
+        let engine = this.engine(ruby)?;
+        let values = match gvl::block_on(ruby, &engine.reactor, engine.client.open(request))? {
+            Err(error) => record::failure(ruby, &error),
+            Ok(stream) => [
+                stream.status().into_value_with(ruby),
+                record::of_stream(ruby, &stream),
+                Stream::new(stream, engine).into_value_with(ruby),
+            ],
+        };
+        Ok(ruby.ary_new_from_values(&values))
     }
 
     fn batch(ruby: &Ruby, this: &Client, concurrency: Option<usize>) -> Result<Batch, Error> {
@@ -228,6 +256,7 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = native.define_class("Client", ruby.class_object())?;
     class.define_singleton_method("new", function!(Client::new, 1))?;
     class.define_method("perform", method!(Client::perform, 6))?;
+    class.define_method("open", method!(Client::open, 6))?;
     class.define_method("batch", method!(Client::batch, 1))?;
     class.define_method("idle_connections", method!(Client::idle_connections, 0))?;
     class.define_method("close_idle", method!(Client::close_idle, 0))

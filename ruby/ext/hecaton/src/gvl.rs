@@ -21,13 +21,13 @@ use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use futures_util::task::AtomicWaker;
 use hecaton::Reactor;
 use magnus::{Error, Ruby};
 use rb_sys::{Qnil, RB_NOGVL_INTR_FAIL, RB_NOGVL_UBF_ASYNC_SAFE, rb_nogvl, rb_thread_check_ints};
+
+use crate::signal::Signal;
 
 /// Waits for `future` on the calling thread while other Ruby threads run.
 ///
@@ -41,9 +41,9 @@ where
 {
     let mut future = pin!(future);
     loop {
-        let interrupt = Interrupt::default();
+        let interrupt = Signal::default();
         let ended = without_gvl(ruby, &interrupt, || {
-            reactor.block_on(poll_fn(|cx| interrupt.poll_or(cx, future.as_mut())))
+            reactor.block_on(poll_fn(|cx| poll_or(&interrupt, cx, future.as_mut())))
         })?;
         if let Some(Some(output)) = ended {
             return Ok(output);
@@ -51,30 +51,16 @@ where
     }
 }
 
-/// Set by Ruby, from any thread and without the GVL, when the waiting thread should look up.
-#[derive(Default)]
-struct Interrupt {
-    raised: AtomicBool,
-    waker: AtomicWaker,
-}
-
-impl Interrupt {
-    fn raise(&self) {
-        self.raised.store(true, Ordering::Release);
-        self.waker.wake();
-    }
-
-    /// The future's output, or none as soon as the interrupt is raised.
-    fn poll_or<F: Future>(
-        &self,
-        cx: &mut Context<'_>,
-        future: Pin<&mut F>,
-    ) -> Poll<Option<F::Output>> {
-        self.waker.register(cx.waker());
-        if self.raised.load(Ordering::Acquire) {
-            return Poll::Ready(None);
-        }
-        future.poll(cx).map(Some)
+/// The future's output, or none as soon as the interrupt is raised: by Ruby, from any thread and without
+/// the GVL, when the waiting thread should look up.
+fn poll_or<F: Future>(
+    interrupt: &Signal,
+    cx: &mut Context<'_>,
+    future: Pin<&mut F>,
+) -> Poll<Option<F::Output>> {
+    match interrupt.poll(cx) {
+        Poll::Ready(()) => Poll::Ready(None),
+        Poll::Pending => future.poll(cx).map(Some),
     }
 }
 
@@ -89,7 +75,7 @@ struct Call<F, T> {
 
 /// Runs `work` without the GVL, then lets Ruby raise what is pending. None when `work` did not run
 /// because something was pending before it that turned out to raise nothing.
-fn without_gvl<F, T>(ruby: &Ruby, interrupt: &Interrupt, work: F) -> Result<Option<T>, Error>
+fn without_gvl<F, T>(ruby: &Ruby, interrupt: &Signal, work: F) -> Result<Option<T>, Error>
 where
     F: FnOnce() -> T + Send,
     T: Send,
@@ -128,10 +114,10 @@ unsafe extern "C" fn run<F: FnOnce() -> T, T>(data: *mut c_void) -> *mut c_void 
     null_mut()
 }
 
-/// SAFETY: called by Ruby with the `Interrupt` that `without_gvl` passed, while that waits.
+/// SAFETY: called by Ruby with the `Signal` that `without_gvl` passed, while that waits.
 unsafe extern "C" fn unblock(data: *mut c_void) {
-    // SAFETY: see above; `Interrupt` is Sync and only read here.
-    unsafe { &*data.cast::<Interrupt>() }.raise();
+    // SAFETY: see above; `Signal` is Sync and only read here.
+    unsafe { &*data.cast::<Signal>() }.raise();
 }
 
 fn check_interrupts() -> Result<(), Error> {

@@ -13,6 +13,8 @@ mod gvl;
 mod process;
 mod record;
 mod request;
+mod signal;
+mod stream;
 
 use magnus::{Error, Module, Object, RString, Ruby, function};
 
@@ -23,7 +25,8 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     native.define_singleton_method("resolve", function!(resolve, 2))?;
     client::init(ruby, native)?;
     cookies::init(ruby, native)?;
-    batch::init(ruby, native)
+    batch::init(ruby, native)?;
+    stream::init(ruby, native)
 }
 
 /// For older RubyGems, which install the library under the gem's name, `hecaton.so`.

@@ -5,6 +5,8 @@
 
 use std::process;
 
+use magnus::{Error, ExceptionClass, Module, RModule, Ruby};
+
 /// A value with the process it was made in.
 pub struct ProcessLocal<T> {
     pid: u32,
@@ -41,5 +43,16 @@ impl<T> Drop for ProcessLocal<T> {
         if self.pid != process::id() {
             std::mem::forget(self.value.take());
         }
+    }
+}
+
+/// A ForkError: `what` is done in the process that forked.
+pub fn inherited(ruby: &Ruby, what: &str) -> Error {
+    let message = format!("{what} in the process that forked: this one needs one of its own");
+    let hecaton = ruby.class_object().const_get::<_, RModule>("Hecaton");
+    let class = hecaton.and_then(|hecaton| hecaton.const_get::<_, ExceptionClass>("ForkError"));
+    match class {
+        Ok(class) => Error::new(class, message),
+        Err(error) => error,
     }
 }

@@ -14,7 +14,9 @@
 
 use std::time::Duration;
 
-use hecaton::{Attempt, Ending, Error as Failure, Kind, Outcome, Phase, Response};
+use hecaton::{
+    Attempt, Ending, Error as Failure, Kind, Outcome, Phase, Redirect, Response, Streaming,
+};
 use magnus::encoding::EncodingCapable;
 use magnus::{IntoValue, RArray, RString, Ruby, Value};
 
@@ -30,16 +32,28 @@ pub fn values(ruby: &Ruby, outcome: Outcome) -> [Value; 3] {
                 body.into_value_with(ruby),
             ]
         }
-        Err(error) => {
-            let record = ruby.str_from_slice(&times(error.elapsed(), error.attempts(), 0));
-            let facts = facts(ruby, &error);
-            [
-                ruby.qnil().into_value_with(ruby),
-                record.into_value_with(ruby),
-                facts.into_value_with(ruby),
-            ]
-        }
+        Err(error) => failure(ruby, &error),
     }
+}
+
+/// Nil, record and facts of an error.
+pub fn failure(ruby: &Ruby, error: &Failure) -> [Value; 3] {
+    let record = ruby.str_from_slice(&times(error.elapsed(), error.attempts(), 0));
+    [
+        ruby.qnil().into_value_with(ruby),
+        record.into_value_with(ruby),
+        facts(ruby, error).into_value_with(ruby),
+    ]
+}
+
+/// The record of a response whose body may be read yet.
+pub fn of_stream(ruby: &Ruby, stream: &Streaming) -> Value {
+    let redirects = stream.redirects();
+    let mut record = times(stream.elapsed(), stream.attempts(), redirects.len());
+    let write_url = |record: &mut Vec<u8>| record.extend_from_slice(stream.url().as_bytes());
+    add_way(&mut record, write_url, redirects);
+    record.extend_from_slice(stream.header_block());
+    ruby.str_from_slice(&record).into_value_with(ruby)
 }
 
 /// Class name, phase, whether sent, URL, message.
@@ -95,11 +109,22 @@ fn charset(content_type: &str) -> Option<&str> {
 }
 
 fn response_record(response: &Response) -> Vec<u8> {
-    let redirects = response.redirects();
-    let mut record = times(response.elapsed(), response.attempts(), redirects.len());
+    let mut record = times(
+        response.elapsed(),
+        response.attempts(),
+        response.redirects().len(),
+    );
+    let write_url = |record: &mut Vec<u8>| response.write_url(record);
+    add_way(&mut record, write_url, response.redirects());
+    record.extend_from_slice(response.header_block());
+    record
+}
+
+/// The URL that answered, and the redirects that led to it.
+fn add_way(record: &mut Vec<u8>, write_url: impl FnOnce(&mut Vec<u8>), redirects: &[Redirect]) {
     let at = record.len();
     record.extend_from_slice(&[0; 4]);
-    response.write_url(&mut record);
+    write_url(record);
     let length = (record.len() - at - 4) as u32;
     record[at..at + 4].copy_from_slice(&length.to_le_bytes());
     for redirect in redirects {
@@ -107,8 +132,6 @@ fn response_record(response: &Response) -> Vec<u8> {
         record.extend_from_slice(&(redirect.url.len() as u32).to_le_bytes());
         record.extend_from_slice(redirect.url.as_bytes());
     }
-    record.extend_from_slice(response.header_block());
-    record
 }
 
 fn times(elapsed: Duration, attempts: &[Attempt], redirects: usize) -> Vec<u8> {

@@ -1,0 +1,120 @@
+//! `Hecaton::Native::Stream`: a response whose body is read piece by piece, by whichever thread asks.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+
+use hecaton::Streaming;
+use magnus::{Class, Error, IntoValue, Module, RModule, Ruby, Value, method};
+
+use crate::client::Engine;
+use crate::process::{self, ProcessLocal};
+use crate::signal::Signal;
+use crate::{gvl, record};
+
+#[magnus::wrap(class = "Hecaton::Native::Stream", free_immediately, size)]
+pub struct Stream {
+    home: u32,
+    closed: Signal,
+    inner: Mutex<ProcessLocal<Inner>>,
+}
+
+struct Inner {
+    // Dropped before the engine: its connection is registered with the engine's reactor.
+    stream: Streaming,
+    engine: Arc<Engine>,
+}
+
+impl Stream {
+    /// A stream that is driven by this engine's reactor.
+    pub fn new(stream: Streaming, engine: Arc<Engine>) -> Stream {
+        Stream {
+            home: std::process::id(),
+            closed: Signal::default(),
+            inner: Mutex::new(ProcessLocal::new(Inner { stream, engine })),
+        }
+    }
+
+    /// The next piece, nil at the end; record and facts of an error as an Array. One thread at a time
+    /// may wait for it; when another closes the stream meanwhile, the wait ends.
+    fn chunk(ruby: &Ruby, this: &Stream) -> Result<Value, Error> {
+        this.with(ruby, |inner| {
+            let Inner { stream, engine } = inner;
+            let piece = {
+                let mut next = pin!(stream.chunk());
+                let next = poll_fn(|cx| match this.closed.poll(cx) {
+                    Poll::Ready(()) => Poll::Ready(None),
+                    Poll::Pending => next.as_mut().poll(cx).map(Some),
+                });
+                gvl::block_on(ruby, &engine.reactor, next)?
+            };
+            let piece = match piece {
+                Some(piece) => piece,
+                None => {
+                    stream.close();
+                    // Closed as it is, it has its answer ready.
+                    gvl::block_on(ruby, &engine.reactor, stream.chunk())?
+                }
+            };
+            Ok(match piece {
+                Ok(None) => ruby.qnil().into_value_with(ruby),
+                Ok(Some(piece)) => ruby.str_from_slice(&piece).into_value_with(ruby),
+                Err(error) => {
+                    let [_, record, facts] = record::failure(ruby, &error);
+                    ruby.ary_new_from_values(&[record, facts])
+                        .into_value_with(ruby)
+                }
+            })
+        })
+    }
+
+    /// Times and headers, as they are now.
+    fn record(ruby: &Ruby, this: &Stream) -> Result<Value, Error> {
+        this.with(ruby, |inner| Ok(record::of_stream(ruby, &inner.stream)))
+    }
+
+    /// Closes the connection unless the body has been read whole. In a forked child it does nothing:
+    /// there the connection is the parent's.
+    fn close(this: &Stream) {
+        if this.home != std::process::id() {
+            return;
+        }
+        this.closed.raise();
+        // Whoever holds it is waiting for a piece, and closes it as soon as that wait has ended.
+        if let Ok(mut guard) = this.inner.try_lock() {
+            if let Some(inner) = guard.get() {
+                inner.stream.close();
+            }
+        }
+    }
+
+    fn with<T>(
+        &self,
+        ruby: &Ruby,
+        work: impl FnOnce(&mut Inner) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        // Before the lock, which another thread may have held at the moment of the fork.
+        if self.home != std::process::id() {
+            return Err(process::inherited(ruby, "this response is read"));
+        }
+        let busy = "this response is being read by another thread";
+        let mut guard = self
+            .inner
+            .try_lock()
+            .map_err(|_| Error::new(ruby.exception_thread_error(), busy))?;
+        match guard.get() {
+            Some(inner) => work(inner),
+            None => Err(process::inherited(ruby, "this response is read")),
+        }
+    }
+}
+
+/// Defines the class.
+pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
+    let class = native.define_class("Stream", ruby.class_object())?;
+    class.undef_default_alloc_func();
+    class.define_method("chunk", method!(Stream::chunk, 0))?;
+    class.define_method("record", method!(Stream::record, 0))?;
+    class.define_method("close", method!(Stream::close, 0))
+}

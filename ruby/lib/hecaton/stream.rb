@@ -1,0 +1,82 @@
+# A response whose body is read piece by piece, inside the block that it was given to.
+module Hecaton
+  # Yielded by Client#get and its sisters when they are called with a block:
+  #
+  #   size = client.get(url) do |response|
+  #     raise "no" unless response.success?
+  #     response.each_chunk { |chunk| file.write(chunk) }
+  #     response.elapsed
+  #   end
+  #
+  # Only what is asked for is read: a slow reader holds up the server, and what is held of the body stays
+  # far below 1 MiB whatever the server sends. The request's timeout goes on, the reader's own time
+  # included, and so does read_timeout between two pieces; max_body does not apply.
+  #
+  # The connection is kept for the next request when the body has been read to its end, and closed when the
+  # block is left before, in whatever way. Any thread may read, one at a time.
+  class Stream
+    # Integer, 200 to 999.
+    attr_reader :status
+    # Headers.
+    attr_reader :headers
+
+    def initialize(status, record, native)
+      @status = status
+      @headers = Record.headers(record)
+      @native = native
+    end
+
+    # Yields each piece of the body, a String of bytes (ASCII-8BIT, whatever the charset: a character may be cut in
+    # two), and returns self; without a block an Enumerator. At the end of the body it yields nothing more.
+    #
+    # Raises TimeoutError, or BodyError when the body ends too early; RuntimeError when the block that the
+    # response was given to has ended, ForkError in a child that was forked in it, and ThreadError while
+    # another thread reads. A wait for the next piece ends in CancelledError when that block ends.
+    def each_chunk
+      return enum_for(:each_chunk) unless block_given?
+
+      while (chunk = next_chunk)
+        yield chunk
+      end
+      self
+    end
+
+    # String: the URL that answered, with its query and without fragment; after redirects the last one.
+    def url = Record.url(record)
+
+    # Array of Redirect: those that were followed, in order.
+    def redirects = Record.redirects(record)
+
+    # Array of Attempt so far, in order; the last one brought this response.
+    def attempts = Record.attempts(record)
+
+    # Seconds from the start of the request to the head of the response; to the last byte once it is read.
+    def elapsed = Record.elapsed(record)
+
+    # Whether the status is 2xx.
+    def success? = status.between?(200, 299)
+
+    def inspect = "#<Hecaton::Stream #{status}>"
+
+    # For the client: yields the stream, and closes it when the block is left. Returns what the block does.
+    def run
+      yield self
+    ensure
+      @ended = true
+      @native.close
+    end
+
+    private
+
+    def next_chunk
+      raise "this response's block has ended: read its chunks inside" if @ended
+
+      chunk = Fibers.wait { @native.chunk }
+      return chunk unless chunk.is_a?(Array)
+
+      raise Error.from_engine(*chunk)
+    end
+
+    def record = @native.record
+  end
+end
