@@ -5,6 +5,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Instant;
 
+use crate::chaos::Dealer;
 use crate::date::Date;
 use crate::gate::Gate;
 use crate::ledger::{Ledger, Marks, Receipt};
@@ -29,6 +30,8 @@ pub(crate) struct Hub {
     script: RefCell<Rc<Script>>,
     /// The script outside of rounds.
     between: Rc<Script>,
+    /// Deals what goes wrong by chance.
+    pub(crate) chaos: Option<Dealer>,
     seed: u64,
     capacity: u64,
     connections: Cell<u64>,
@@ -47,6 +50,10 @@ impl Hub {
             http2: options.http2.clone(),
             script: RefCell::new(between.clone()),
             between,
+            chaos: options
+                .chaos
+                .as_ref()
+                .map(|chaos| Dealer::new(chaos, options.seed)),
             seed: options.seed,
             capacity,
             connections: Cell::new(0),
@@ -102,7 +109,10 @@ impl Hub {
     }
 
     pub(crate) fn summary(&self) -> Summary {
-        self.ledger.borrow().summary(self.capacity)
+        Summary {
+            chaos: self.chaos.as_ref().map(Dealer::summary),
+            ..self.ledger.borrow().summary(self.capacity)
+        }
     }
 }
 

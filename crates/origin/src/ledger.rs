@@ -269,6 +269,7 @@ impl Ledger {
             lateness_p50_us: all.lateness_us(0.5),
             lateness_p99_us: all.lateness_us(0.99),
             capacity,
+            chaos: None,
         }
     }
 }

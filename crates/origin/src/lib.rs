@@ -9,6 +9,7 @@ mod answer;
 mod body;
 mod bomb;
 mod certificates;
+mod chaos;
 mod coding;
 mod connection;
 mod date;
@@ -46,6 +47,7 @@ mod tls;
 mod token;
 mod wire;
 
+pub use chaos::{Chaos, ChaosError, Dealt};
 pub use delay::{Delay, DelayError};
 pub use options::{Http2, Options, RoundSpec, StartError};
 pub use origin::Origin;

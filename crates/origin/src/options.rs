@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use crate::chaos::Chaos;
 use crate::delay::Delay;
 use crate::tls::Tls;
 
@@ -17,7 +18,7 @@ pub struct Options {
     pub body_bytes: usize,
     /// Delay of answers outside rounds. Default none.
     pub delay: Delay,
-    /// Seed of all delays: the same seed and id give the same delay. Default 0, a seed like any other.
+    /// Seed of all delays and of chaos: the same seed and id give the same delay. Default 0, a seed like any other.
     pub seed: u64,
     /// Core that the origin's thread is pinned to; none leaves the choice to the system. Default none.
     pub core: Option<usize>,
@@ -26,6 +27,8 @@ pub struct Options {
     /// HTTP/2 beside HTTP/1.1: by prior knowledge in the clear, by ALPN over TLS; none refuses it. Default
     /// none.
     pub http2: Option<Http2>,
+    /// What goes wrong by chance on `/r/<id>`, drawn from the seed. Default nothing.
+    pub chaos: Option<Chaos>,
     /// A Unix socket to listen on beside TCP, always in the clear. The file must not exist; it is removed
     /// at the end. Default none.
     pub unix: Option<PathBuf>,
@@ -41,6 +44,7 @@ impl Default for Options {
             core: None,
             tls: None,
             http2: None,
+            chaos: None,
             unix: None,
         }
     }

@@ -1,9 +1,11 @@
 //! Decides the answer of a request and what holds it.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::answer::{JSON, Length, TEXT};
+use crate::answer::{Field, JSON, Length, TEXT};
 use crate::body::Received;
+use crate::chaos::Mischief;
+use crate::fault::Fault;
 use crate::held::{Answer, Held, Hold, Small};
 use crate::hub::Hub;
 use crate::ledger::Receipt;
@@ -14,6 +16,10 @@ use crate::source::Source;
 use crate::special::{self, Told};
 use crate::stream::{Kind, Stream};
 use crate::tls::Secure;
+
+/// Into how many pieces chaos cuts a slow answer, and how long it waits between them.
+const SLOW_PIECES: usize = 5;
+const SLOW_PAUSE: Duration = Duration::from_millis(40);
 
 /// Where a request came in.
 pub(crate) struct Reply<'h> {
@@ -43,13 +49,17 @@ impl Reply<'_> {
         };
         let hold = self.hold(&request, receipt, now);
         let answer = match request.route {
-            Route::Item(_) => {
+            Route::Item(id) => {
                 let item = Item {
                     hash,
                     json: request.wants_json,
                     is_head: request.is_head,
                 };
-                Answer::Item(self.hub.script(), item)
+                let mischief = self.hub.chaos.as_ref().and_then(|dealer| dealer.deal(id));
+                match mischief {
+                    Some(mischief) => self.mischief(mischief, &request, item, after, now),
+                    None => Answer::Item(self.hub.script(), item),
+                }
             }
             _ => self.other(&request, &body, after),
         };
@@ -77,6 +87,38 @@ impl Reply<'_> {
         }
     }
 
+    /// What goes wrong by chance. Over HTTP/2 it is a stream that is harmed and never its connection: what
+    /// other streams have sent would be lost with it, unread and uncounted.
+    fn mischief(
+        &self,
+        mischief: Mischief,
+        request: &Request,
+        item: Item,
+        after: After,
+        now: Instant,
+    ) -> Answer {
+        let fault = match (mischief, request.version) {
+            (Mischief::Error, _) => {
+                return Answer::Small(Box::new(Small::status(500, request.is_head)));
+            }
+            (Mischief::Slow, _) => return self.slow(request, item, after, now),
+            (Mischief::Stall, _) => Fault::StallHead,
+            (Mischief::Truncate, 2) => Fault::TruncateChunked,
+            (Mischief::Garbage, 2) | (Mischief::Truncate, _) => Fault::Truncate,
+            (Mischief::Reset, _) | (Mischief::Close, 2) => Fault::Reset,
+            (Mischief::Garbage, _) => Fault::Garbage,
+            (Mischief::Close, _) => Fault::Close,
+        };
+        stream(Vec::new(), Kind::Fault(fault), request, after)
+    }
+
+    fn slow(&self, request: &Request, item: Item, after: After, now: Instant) -> Answer {
+        let (_, body) = self.hub.script().body(item, &self.hub.date, now);
+        let length = Length::Bytes(body.len() as u64);
+        let source = Source::slow(body, SLOW_PIECES, SLOW_PAUSE);
+        stream(Vec::new(), Kind::Body(length, source), request, after)
+    }
+
     fn other(&self, request: &Request, body: &Received, after: After) -> Answer {
         let (fields, kind) = match request.route {
             Route::Chunked(count) => (
@@ -101,14 +143,7 @@ impl Reply<'_> {
             }
             _ => return Answer::Small(Box::new(self.small(request, body))),
         };
-        Answer::Stream(Box::new(Stream {
-            kind,
-            content_type: TEXT,
-            fields,
-            is_head: request.is_head,
-            version: request.version,
-            after,
-        }))
+        stream(fields, kind, request, after)
     }
 
     fn small(&self, request: &Request, body: &Received) -> Small {
@@ -139,6 +174,17 @@ impl Reply<'_> {
         });
         json(&echo, request.is_head)
     }
+}
+
+fn stream(fields: Vec<Field>, kind: Kind, request: &Request, after: After) -> Answer {
+    Answer::Stream(Box::new(Stream {
+        kind,
+        content_type: TEXT,
+        fields,
+        is_head: request.is_head,
+        version: request.version,
+        after,
+    }))
 }
 
 fn json(value: &impl serde::Serialize, is_head: bool) -> Small {

@@ -21,6 +21,13 @@ pub(crate) enum Source {
         count: u64,
         pause: Duration,
     },
+    /// These bytes, so many at a time, with a pause between two pieces.
+    Slow {
+        bytes: Bytes,
+        piece: usize,
+        pause: Duration,
+        begun: bool,
+    },
 }
 
 /// Some bytes of a body, and how long to wait before they are sent.
@@ -78,6 +85,27 @@ impl Source {
                 let bytes = piece.clone();
                 Some(Piece { bytes, pause })
             }
+            Source::Slow {
+                bytes,
+                piece,
+                pause,
+                begun,
+            } => {
+                let pause = std::mem::replace(begun, true).then_some(*pause);
+                let bytes = bytes.split_to(bytes.len().min(*piece));
+                (!bytes.is_empty()).then_some(Piece { bytes, pause })
+            }
+        }
+    }
+
+    /// These bytes in so many pieces, with a pause between two.
+    pub(crate) fn slow(bytes: impl Into<Bytes>, pieces: usize, pause: Duration) -> Source {
+        let bytes = bytes.into();
+        Source::Slow {
+            piece: bytes.len().div_ceil(pieces.max(1)),
+            bytes,
+            pause,
+            begun: false,
         }
     }
 
@@ -138,6 +166,10 @@ mod tests {
             ("c".into(), 1),
         ];
         assert_eq!(all(Source::Parts(parts.into())), b"aac");
+        let slow = |pieces| all(Source::slow("abcdefg", pieces, Duration::ZERO));
+        for pieces in [0, 1, 2, 3, 7, 9] {
+            assert_eq!(slow(pieces), b"abcdefg");
+        }
     }
 
     #[test]

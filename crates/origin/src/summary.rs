@@ -1,6 +1,10 @@
 //! The ledger of an origin's whole life.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+
+use crate::chaos::Dealt;
 
 /// What the origin saw since it started.
 ///
@@ -65,4 +69,8 @@ pub struct Summary {
     pub lateness_p99_us: u64,
     /// Connections that the limit on descriptors allowed to be open at once, when the origin started.
     pub capacity: u64,
+    /// What chaos has done to requests for `/r/<id>`, by its name, and `good` for the others; none without
+    /// chaos.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chaos: Option<BTreeMap<String, Dealt>>,
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use hecaton_lab::run::choose_cores;
-use hecaton_origin::{Certificate, Delay, Http2, Options, Origin, Tls};
+use hecaton_origin::{Certificate, Chaos, Delay, Http2, Options, Origin, Tls};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -26,7 +26,7 @@ pub struct Arguments {
     /// Wait before each answer: 15ms, uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms; 0 is none.
     #[arg(long, default_value = "0")]
     delay: Delay,
-    /// Seed of the delays.
+    /// Seed of the delays and of chaos.
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Listen on this Unix socket too, always in the clear; the file must not exist.
@@ -42,6 +42,9 @@ pub struct Arguments {
     http2: bool,
     #[command(flatten)]
     streams: Streams,
+    /// What goes wrong by chance on /r/<id>: reset=1%,stall=1%,truncate=1%,500=2%,garbage=1%,close=1%,slow=2%.
+    #[arg(long, value_name = "SHARES")]
+    chaos: Option<Chaos>,
 }
 
 /// What only makes sense with `--http2`.
@@ -108,6 +111,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         core: choose_cores().map(|pinning| pinning.origin_core),
         tls: arguments.tls(),
         http2: arguments.http2(),
+        chaos: arguments.chaos.clone(),
         unix: arguments.unix.clone(),
     })?;
     // Before the base URL is printed: who reads it may connect at once.
