@@ -29,4 +29,34 @@ class LimitTest < OriginTest
     end
     assert_equal 200, client.get(url("/r/1")).status
   end
+
+  def test_a_full_queue_is_an_error_at_once
+    client = client(per_origin: 1, max_queue: 1)
+    errors = []
+    client.batch(concurrency: 4) do |batch|
+      4.times { batch.get(url("/delay/100")).on_complete { |outcome| errors << outcome.error } }
+    end
+    refused = errors.compact
+    assert_equal 2, refused.size
+    refused.each { |error| assert_equal [Hecaton::ConnectError, :queue, false], [error.class, error.phase, error.sent?] }
+  end
+
+  def test_idle_connections_are_limited_in_number_and_age
+    few = client(max_idle: 1)
+    few.batch(concurrency: 3) { |batch| 3.times { batch.get(url("/delay/50")) } }
+    assert_equal 1, few.idle_connections
+    young = client(max_age: 0.2)
+    reused = Array.new(2) { young.get(url("/r/1")).attempts.last.reused? }
+    sleep 0.3
+    assert_equal [false, true, false], reused << young.get(url("/r/1")).attempts.last.reused?
+  end
+
+  def test_stats_count_what_was_done
+    client = client()
+    2.times { client.get(url("/r/1")) }
+    expected = { requests: 2, retries: 0, opened: 1, reused: 1, idle: 1, in_use: 0, waiting: 0 }
+    assert_equal expected, client.stats
+    client.close
+    assert_equal 0, client.stats[:idle]
+  end
 end

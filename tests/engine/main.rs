@@ -4,6 +4,7 @@ mod batch;
 mod cookies;
 mod failures;
 mod limits;
+mod pool;
 mod redirects;
 mod requests;
 mod retries;

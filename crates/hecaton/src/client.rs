@@ -1,6 +1,7 @@
 //! A client: settings and a pool, and the one place where a request runs from start to outcome.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -17,6 +18,7 @@ use crate::origin::Origin;
 use crate::pool::Pool;
 use crate::request::{Request, display_url};
 use crate::response::Response;
+use crate::stats::Stats;
 use crate::stream::{Rest, Streaming};
 use crate::timer::within;
 use crate::turns::{Turn, Turns};
@@ -37,6 +39,8 @@ pub(crate) struct Shared {
     pub pool: Pool,
     turns: Turns,
     connector: Connector,
+    requests: AtomicU64,
+    retries: AtomicU64,
 }
 
 /// What a request is answered with.
@@ -126,8 +130,10 @@ impl Client {
         Ok(Client(Arc::new(Shared {
             turns: Turns::new(&config),
             connector: Connector::new(&config)?,
+            pool: Pool::new(&config),
             config,
-            pool: Pool::default(),
+            requests: AtomicU64::new(0),
+            retries: AtomicU64::new(0),
         })))
     }
 
@@ -139,6 +145,21 @@ impl Client {
     /// How many connections are idle.
     pub fn idle_connections(&self) -> usize {
         self.0.pool.idle()
+    }
+
+    /// What the client has done so far, and what it is doing.
+    pub fn stats(&self) -> Stats {
+        let shared = &self.0;
+        let pool = shared.pool.counts();
+        Stats {
+            requests: shared.requests.load(Ordering::Relaxed),
+            retries: shared.retries.load(Ordering::Relaxed),
+            opened: pool.opened,
+            reused: pool.reused,
+            idle: pool.idle,
+            in_use: pool.in_use,
+            waiting: shared.turns.waiting(),
+        }
     }
 
     /// Closes idle connections. Requests in flight go on, and the client can still be used.
@@ -213,6 +234,7 @@ impl Shared {
         allowance: &Allowance,
         trace: &mut Trace,
     ) -> Result<Answer, Failure> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
         // The timer counts milliseconds, and much can be done in one: zero must not start.
         if allowance.limit.is_zero() {
             return Err(allowance.used_up(None));
@@ -266,6 +288,7 @@ impl Shared {
             let sent = attempt.sent;
             match self.wait_before_retry(&request.method, tries, sent, &result) {
                 Some(wait) if wait < allowance.left() => {
+                    self.retries.fetch_add(1, Ordering::Relaxed);
                     drop(result); // A body that was to be read closes its connection now.
                     Box::pin(sleep(wait)).await;
                     trace.lap();
@@ -314,8 +337,7 @@ impl Shared {
             let whole = whole.map_err(Broken::Failed)?;
             trace.attempt().read = trace.lap();
             if incoming.finish(&mut connection) {
-                let idle_timeout = self.config.idle_timeout;
-                self.pool.put(origin, connection, trace.mark, idle_timeout);
+                self.pool.put(origin, connection, trace.mark);
             }
             Body::Whole(whole)
         };
@@ -336,7 +358,7 @@ impl Shared {
         if !self.turns.are_limited() {
             return Ok(None);
         }
-        let waiting = Box::pin(async { Ok(self.turns.wait(origin).await) });
+        let waiting = Box::pin(self.turns.wait(origin));
         let turn = Box::pin(within(&self.config, Phase::Queue, waiting)).await?;
         trace.attempt().queue = trace.lap();
         Ok(Some(Box::new(turn)))
@@ -347,10 +369,10 @@ impl Shared {
         &self,
         origin: &Arc<Origin>,
         trace: &mut Trace,
-    ) -> Result<Connection, Failure> {
-        if let Some(connection) = self.pool.take(origin, trace.mark, self.config.idle_timeout) {
+    ) -> Result<Box<Connection>, Failure> {
+        if let Some(connection) = self.pool.take(origin, trace.mark) {
             let attempt = trace.attempt();
-            attempt.connection = connection.id;
+            attempt.connection = connection.ticket.id;
             attempt.reused = true;
             return Ok(connection);
         }

@@ -37,6 +37,9 @@ pub struct Config {
     /// Most connections of the client, idle ones included: the one idle longest is closed for a new
     /// one. Default none. 0 counts as 1.
     pub max_connections: Option<usize>,
+    /// Most requests that wait for a connection because of these limits; one more is an error of kind
+    /// [`Connect`](crate::Kind::Connect) at once, in the phase `queue`. Default none. 0 lets none wait.
+    pub max_queue: Option<usize>,
     /// Whether requests are sent again. Default none: each is sent once.
     pub retry: Option<Retry>,
     /// Most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4). Default 0: a
@@ -68,6 +71,12 @@ pub struct Config {
     /// How long an unused connection stays in the pool. Default 30 s. Zero closes each connection
     /// after its answer.
     pub idle_timeout: Duration,
+    /// Most connections that are kept idle, to all origins together: the one idle longest is closed for
+    /// another. Default none. 0 closes each connection after its answer.
+    pub max_idle: Option<usize>,
+    /// How old a connection may be when a request is sent on it, whatever its use. Default none. Where names
+    /// move to other addresses this is how clients follow. Zero closes each connection after its answer.
+    pub max_age: Option<Duration>,
     /// Most bytes of a response's body that is held whole; a [`Streaming`](crate::Streaming) one has no
     /// such limit. Default 64 MiB. A longer body ends in an error of kind
     /// [`Body`](crate::Kind::Body), and no more than this is ever held. Zero allows only empty bodies.
@@ -91,6 +100,9 @@ impl Config {
             queue_timeout: None,
             per_origin: None,
             max_connections: None,
+            max_queue: None,
+            max_idle: None,
+            max_age: None,
             resolve_timeout: None,
             tls_timeout: None,
             send_timeout: None,

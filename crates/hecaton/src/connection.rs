@@ -8,6 +8,7 @@ use std::time::Instant;
 use bytes::BytesMut;
 use tokio::io::{AsyncReadExt, AsyncWrite};
 
+use crate::pool::Ticket;
 use crate::wire::{Look, Wire};
 
 /// How much is asked for in one read: at first, and at most once answers turn out to be long.
@@ -15,8 +16,10 @@ const FIRST_READ: usize = 8 << 10;
 const LONGEST_READ: usize = 64 << 10;
 
 pub(crate) struct Connection {
-    /// Number of the connection, unique within the client.
-    pub id: u64,
+    /// Its number.
+    pub ticket: Ticket,
+    /// Since when it is open.
+    pub opened: Instant,
     /// Read and not yet used; empty between two requests.
     pub input: BytesMut,
     /// The request being written; kept for its memory.
@@ -29,12 +32,14 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub fn new(id: u64, stream: Wire) -> Connection {
+    pub fn new(ticket: Ticket, stream: Wire) -> Connection {
+        let now = Instant::now();
         Connection {
-            id,
+            ticket,
+            opened: now,
             input: BytesMut::new(),
             output: Vec::new(),
-            idle_since: Instant::now(),
+            idle_since: now,
             ahead: FIRST_READ,
             stream,
         }

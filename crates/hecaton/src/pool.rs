@@ -5,10 +5,11 @@
 //! connection, so its state is asked of the kernel when it is taken.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::config::Config;
 use crate::connection::Connection;
 use crate::origin::Origin;
 
@@ -20,66 +21,140 @@ const TRUSTED: Duration = Duration::from_micros(50);
 /// How often at most all origins are searched for connections that have been idle for too long.
 const SWEEP: Duration = Duration::from_secs(1);
 
-#[derive(Default)]
 pub(crate) struct Pool {
     idle: Mutex<Idle>,
     opened: AtomicU64,
+    /// Connections that are open, idle or not.
+    open: Arc<AtomicUsize>,
 }
 
-#[derive(Default)]
+/// Counts a connection for as long as it is kept.
+pub(crate) struct Ticket {
+    /// Number of the connection, from 1.
+    pub id: u64,
+    open: Arc<AtomicUsize>,
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What the pool has seen.
+pub(crate) struct Counts {
+    pub opened: u64,
+    pub reused: u64,
+    pub idle: usize,
+    pub in_use: usize,
+}
+
+/// When an idle connection is not kept.
+struct Limits {
+    idle_timeout: Duration,
+    max_age: Option<Duration>,
+    max_idle: Option<usize>,
+}
+
+impl Limits {
+    fn allow_use_of(&self, connection: &mut Connection, now: Instant) -> bool {
+        let idle = now.duration_since(connection.idle_since);
+        let young = self.is_young(connection, now);
+        young && (idle < TRUSTED || (idle < self.idle_timeout && connection.is_quiet()))
+    }
+
+    fn is_young(&self, connection: &Connection, now: Instant) -> bool {
+        self.max_age
+            .is_none_or(|most| now.duration_since(connection.opened) < most)
+    }
+}
+
 struct Idle {
+    limits: Limits,
     /// In the order of return: the old ones stand in front. No list is empty.
-    connections: HashMap<Arc<Origin>, Vec<Connection>>,
+    #[expect(
+        clippy::vec_box,
+        reason = "they stay in their boxes, which keep the futures of requests small"
+    )]
+    connections: HashMap<Arc<Origin>, Vec<Box<Connection>>>,
     swept: Option<Instant>,
+    /// How often a connection was used again.
+    reused: u64,
 }
 
 impl Pool {
-    /// Number for a new connection, from 1.
-    pub fn next_id(&self) -> u64 {
-        self.opened.fetch_add(1, Ordering::Relaxed) + 1
+    /// An empty pool with these limits.
+    pub fn new(config: &Config) -> Pool {
+        let idle = Idle {
+            limits: Limits {
+                idle_timeout: config.idle_timeout,
+                max_age: config.max_age,
+                max_idle: config.max_idle,
+            },
+            connections: HashMap::new(),
+            swept: None,
+            reused: 0,
+        };
+        Pool {
+            idle: Mutex::new(idle),
+            opened: AtomicU64::new(0),
+            open: Arc::default(),
+        }
+    }
+
+    /// For a connection that has been opened.
+    pub fn ticket(&self) -> Ticket {
+        self.open.fetch_add(1, Ordering::Relaxed);
+        Ticket {
+            id: self.opened.fetch_add(1, Ordering::Relaxed) + 1,
+            open: self.open.clone(),
+        }
+    }
+
+    /// What it has seen so far.
+    pub fn counts(&self) -> Counts {
+        let guard = self.lock();
+        let idle = guard.count();
+        Counts {
+            opened: self.opened.load(Ordering::Relaxed),
+            reused: guard.reused,
+            idle,
+            in_use: self.open.load(Ordering::Relaxed).saturating_sub(idle),
+        }
     }
 
     /// Takes the connection to `origin` that was used last, dropping those that are too old or closed.
-    pub fn take(
-        &self,
-        origin: &Arc<Origin>,
-        now: Instant,
-        idle_timeout: Duration,
-    ) -> Option<Connection> {
+    pub fn take(&self, origin: &Arc<Origin>, now: Instant) -> Option<Box<Connection>> {
         let mut idle = self.lock();
-        let found = idle.take(origin, now, idle_timeout);
-        if found.is_none() {
-            idle.sweep(now, idle_timeout);
+        let found = idle.take(origin, now);
+        match found {
+            Some(_) => idle.reused += 1,
+            None => idle.sweep(now),
         }
         found
     }
 
     /// Puts a connection back, and now and then drops all that have been idle for too long.
-    pub fn put(
-        &self,
-        origin: &Arc<Origin>,
-        mut connection: Connection,
-        now: Instant,
-        idle_timeout: Duration,
-    ) {
-        if idle_timeout.is_zero() {
-            return;
-        }
+    pub fn put(&self, origin: &Arc<Origin>, mut connection: Box<Connection>, now: Instant) {
         connection.idle_since = now;
         let mut idle = self.lock();
+        let limits = &idle.limits;
+        if limits.idle_timeout.is_zero() || !limits.is_young(&connection, now) {
+            return;
+        }
         match idle.connections.get_mut(origin) {
             Some(connections) => connections.push(connection),
             None => drop(idle.connections.insert(origin.clone(), vec![connection])),
         }
-        idle.sweep(now, idle_timeout);
+        if let Some(most) = idle.limits.max_idle {
+            idle.shrink(most);
+        }
+        idle.sweep(now);
     }
 
     /// Closes the connections that have been idle longest until at most `most` are left.
     pub fn shrink(&self, most: usize) {
-        let mut idle = self.lock();
-        for _ in most..idle.count() {
-            idle.drop_oldest();
-        }
+        self.lock().shrink(most);
     }
 
     /// Closes every idle connection.
@@ -99,17 +174,11 @@ impl Pool {
 }
 
 impl Idle {
-    fn take(
-        &mut self,
-        origin: &Arc<Origin>,
-        now: Instant,
-        idle_timeout: Duration,
-    ) -> Option<Connection> {
+    fn take(&mut self, origin: &Arc<Origin>, now: Instant) -> Option<Box<Connection>> {
         let connections = self.connections.get_mut(origin)?;
         let mut found = None;
         while let Some(mut connection) = connections.pop() {
-            let age = now.duration_since(connection.idle_since);
-            if age < TRUSTED || (age < idle_timeout && connection.is_quiet()) {
+            if self.limits.allow_use_of(&mut connection, now) {
                 found = Some(connection);
                 break;
             }
@@ -125,7 +194,8 @@ impl Idle {
     }
 
     /// Whoever visits many origins once would otherwise keep a connection to each.
-    fn sweep(&mut self, now: Instant, idle_timeout: Duration) {
+    fn sweep(&mut self, now: Instant) {
+        let idle_timeout = self.limits.idle_timeout;
         if self
             .swept
             .is_some_and(|swept| now.duration_since(swept) < SWEEP.min(idle_timeout))
@@ -139,6 +209,12 @@ impl Idle {
             connections.drain(..expired);
             !connections.is_empty()
         });
+    }
+
+    fn shrink(&mut self, most: usize) {
+        for _ in most..self.count() {
+            self.drop_oldest();
+        }
     }
 
     fn drop_oldest(&mut self) {

@@ -173,7 +173,7 @@ pub(crate) struct Rest {
     pub shared: Arc<Shared>,
     pub origin: Arc<Origin>,
     pub incoming: Incoming,
-    pub connection: Connection,
+    pub connection: Box<Connection>,
     /// Given back after the connection was put away, or dropped.
     pub turn: Option<Box<Turn>>,
 }
@@ -199,18 +199,16 @@ impl Rest {
         }
     }
 
-    fn put_away(self: Box<Rest>, now: Instant) {
+    fn put_away(self, now: Instant) {
         let Rest {
             shared,
             origin,
             mut incoming,
             mut connection,
             turn,
-        } = *self;
+        } = self;
         if incoming.finish(&mut connection) {
-            shared
-                .pool
-                .put(&origin, connection, now, shared.config.idle_timeout);
+            shared.pool.put(&origin, connection, now);
         }
         drop(turn);
     }

@@ -6,11 +6,13 @@
 //! of all, and are closed for a new one.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::Config;
+use crate::error::{Failure, Kind, Phase};
 use crate::origin::Origin;
 
 /// The limits of one client.
@@ -18,6 +20,8 @@ pub(crate) struct Turns {
     per_origin: Option<usize>,
     origins: Mutex<HashMap<Arc<Origin>, Weak<Semaphore>>>,
     all: Option<Arc<Semaphore>>,
+    max_queue: Option<usize>,
+    waiting: AtomicUsize,
 }
 
 /// The right to use one connection, for as long as it is kept.
@@ -25,6 +29,15 @@ pub(crate) struct Turns {
 pub(crate) struct Turn {
     _origin: Option<OwnedSemaphorePermit>,
     _all: Option<OwnedSemaphorePermit>,
+}
+
+/// A place in the queue, for as long as it is kept.
+struct Place<'a>(&'a AtomicUsize);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Turns {
@@ -36,6 +49,8 @@ impl Turns {
             all: config
                 .max_connections
                 .map(|most| Arc::new(Semaphore::new(possible(most)))),
+            max_queue: config.max_queue,
+            waiting: AtomicUsize::new(0),
         }
     }
 
@@ -44,16 +59,53 @@ impl Turns {
         self.per_origin.is_some() || self.all.is_some()
     }
 
-    /// Waits for a turn. That of the origin comes first, lest a busy origin blocks all others.
-    pub async fn wait(&self, origin: &Arc<Origin>) -> Turn {
+    /// How many requests wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Waits for a turn, unless too many do. That of the origin comes first, lest a busy origin blocks
+    /// all others.
+    pub async fn wait(&self, origin: &Arc<Origin>) -> Result<Turn, Failure> {
+        let own = self.per_origin.map(|most| self.origin(origin, most));
+        if let Some(turn) = self.at_once(own.as_ref()) {
+            return Ok(turn);
+        }
+        let _place = self.place()?;
         let mut turn = Turn::default();
-        if let Some(most) = self.per_origin {
-            turn._origin = self.origin(origin, most).acquire_owned().await.ok();
+        if let Some(own) = own {
+            turn._origin = own.acquire_owned().await.ok();
         }
         if let Some(all) = &self.all {
             turn._all = all.clone().acquire_owned().await.ok();
         }
-        turn
+        Ok(turn)
+    }
+
+    /// A turn if one is free; the semaphores keep theirs for who waits already.
+    fn at_once(&self, own: Option<&Arc<Semaphore>>) -> Option<Turn> {
+        let mut turn = Turn::default();
+        if let Some(own) = own {
+            turn._origin = Some(own.clone().try_acquire_owned().ok()?);
+        }
+        if let Some(all) = &self.all {
+            turn._all = Some(all.clone().try_acquire_owned().ok()?);
+        }
+        Some(turn)
+    }
+
+    /// A place in the queue.
+    fn place(&self) -> Result<Place<'_>, Failure> {
+        let place = Place(&self.waiting);
+        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
+        match self.max_queue {
+            Some(most) if before >= most => {
+                let detail =
+                    format!("{most} requests wait for a connection already, which is max_queue");
+                Err(Failure::new(Kind::Connect, Phase::Queue, detail))
+            }
+            _ => Ok(place),
+        }
     }
 
     /// How many connections may be idle while a new one is opened; none when there is no limit.

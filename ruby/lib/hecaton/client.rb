@@ -20,6 +20,8 @@ module Hecaton
     # per_origin:: most connections to one scheme, host and port; requests beyond wait their turn, first
     #   come, first served, and their timeout runs. Default none.
     # max_connections:: most connections in all, idle ones included. Default none.
+    # max_queue:: most requests that wait for a connection because of these two; one more is a ConnectError at once, whose
+    #   phase is :queue. Default none; 0 lets none wait.
     # retry:: whether requests are sent again: nil (the default) never; true with the engine's defaults; or
     #   a Hash of some of these. Each try is listed in attempts, and none goes past timeout.
     #   max: most tries after the first, default 2; methods: default the idempotent ones, GET HEAD OPTIONS
@@ -46,6 +48,8 @@ module Hecaton
     # verify:: whether a server's certificate must be valid, trusted and for the host asked. Default true. Dangerous
     #   when false: anyone on the way can read and change everything. pins hold still.
     # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each answer.
+    # max_idle:: most connections that are kept idle, to all origins together. Default none; 0 closes each after its answer.
+    # max_age:: how many seconds old a connection may be when a request is sent on it. Default none.
     # max_body:: most bytes of a response's body that is held whole; more is a BodyError. Default 64 MiB.
     # concurrency:: requests in flight in a batch. Default 200.
     # user_agent:: String. Default app_name, or else "hecaton/VERSION".
@@ -59,7 +63,8 @@ module Hecaton
     #   without one, to every URL asked for.
     def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, tls_timeout: nil, send_timeout: nil,
                    first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
-                   idle_timeout: nil, retry: nil, max_body: nil, concurrency: nil, user_agent: nil,
+                   max_queue: nil, max_idle: nil, max_age: nil, idle_timeout: nil,
+                   retry: nil, max_body: nil, concurrency: nil, user_agent: nil,
                    ca: nil, client_cert: nil, client_key: nil, tls_min: nil, pins: nil, verify: nil,
                    app_name: nil, app_env: nil, headers: nil, base_url: nil, basic_auth: nil, bearer: nil,
                    redirects: nil, redirects_to_http: nil, cookies: nil)
@@ -68,7 +73,7 @@ module Hecaton
       times = {
         timeout: timeout, connect_timeout: connect_timeout, resolve_timeout: resolve_timeout,
         tls_timeout: tls_timeout, send_timeout: send_timeout, first_byte_timeout: first_byte_timeout,
-        read_timeout: read_timeout, queue_timeout: queue_timeout, idle_timeout: idle_timeout
+        read_timeout: read_timeout, queue_timeout: queue_timeout, idle_timeout: idle_timeout, max_age: max_age
       }
       @cookies = Client.jar(cookies)
       @native = Native::Client.new(
@@ -76,7 +81,8 @@ module Hecaton
              .merge(retry: Client.retry_options(binding.local_variable_get(:retry)), # a keyword of Ruby's
                     redirects: Preparation.count(:redirects, redirects), redirects_to_http: redirects_to_http,
                     cookies: @cookies&.native,
-                    per_origin: per_origin, max_connections: max_connections, max_body: max_body,
+                    per_origin: per_origin, max_connections: max_connections, max_queue: max_queue, max_idle: max_idle,
+                    max_body: max_body,
                     concurrency: concurrency, user_agent: user_agent || app_name&.to_s,
                     ca: ca, client_cert: client_cert, client_key: client_key,
                     tls_min: tls_min, pins: pins, verify: verify)
@@ -141,6 +147,11 @@ module Hecaton
 
     # Connections that wait to be used again.
     def idle_connections = @native.idle_connections
+
+    # What the client has done so far in this process, and what it is doing, as a Hash of Integers: requests (started),
+    # retries, opened and reused (connections, so far); idle and in_use (connections, now), waiting (requests that wait
+    # for a connection, now).
+    def stats = @native.stats
 
     # Closes idle connections. The client can still be used, and opens new ones.
     def close = @native.close_idle

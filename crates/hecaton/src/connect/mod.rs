@@ -36,10 +36,10 @@ impl Connector {
         pool: &Pool,
         config: &Config,
         trace: &mut Trace,
-    ) -> Result<Connection, Failure> {
-        let id = pool.next_id();
+    ) -> Result<Box<Connection>, Failure> {
         let socket = Socket::new(open_tcp(origin, pool, config, trace).await?);
-        trace.attempt().connection = id;
+        let ticket = pool.ticket();
+        trace.attempt().connection = ticket.id;
         let stream = match origin.scheme {
             Scheme::Http => Wire::Plain(socket),
             Scheme::Https => {
@@ -50,7 +50,7 @@ impl Connector {
                 Wire::Tls(Box::new(tls))
             }
         };
-        Ok(Connection::new(id, stream))
+        Ok(Box::new(Connection::new(ticket, stream)))
     }
 }
 

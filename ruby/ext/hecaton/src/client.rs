@@ -106,6 +106,19 @@ impl Client {
         Ok(this.engine(ruby)?.client.idle_connections())
     }
 
+    fn stats(ruby: &Ruby, this: &Client) -> Result<RHash, Error> {
+        let stats = this.engine(ruby)?.client.stats();
+        let hash = ruby.hash_new();
+        hash.aset(ruby.to_symbol("requests"), stats.requests)?;
+        hash.aset(ruby.to_symbol("retries"), stats.retries)?;
+        hash.aset(ruby.to_symbol("opened"), stats.opened)?;
+        hash.aset(ruby.to_symbol("reused"), stats.reused)?;
+        hash.aset(ruby.to_symbol("idle"), stats.idle)?;
+        hash.aset(ruby.to_symbol("in_use"), stats.in_use)?;
+        hash.aset(ruby.to_symbol("waiting"), stats.waiting)?;
+        Ok(hash)
+    }
+
     fn close_idle(ruby: &Ruby, this: &Client) -> Result<(), Error> {
         this.engine(ruby)?.client.close_idle();
         Ok(())
@@ -139,6 +152,7 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
         ("send_timeout", &mut config.send_timeout),
         ("first_byte_timeout", &mut config.first_byte_timeout),
         ("read_timeout", &mut config.read_timeout),
+        ("max_age", &mut config.max_age),
     ] {
         if let Some(given) = given::<f64>(ruby, options, name)? {
             *limit = Some(request::seconds(ruby, given)?);
@@ -158,6 +172,8 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     }
     config.per_origin = given(ruby, options, "per_origin")?;
     config.max_connections = given(ruby, options, "max_connections")?;
+    config.max_queue = given(ruby, options, "max_queue")?;
+    config.max_idle = given(ruby, options, "max_idle")?;
     if let Some(bytes) = given(ruby, options, "max_body")? {
         config.max_body = bytes;
     }
@@ -259,5 +275,6 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("open", method!(Client::open, 6))?;
     class.define_method("batch", method!(Client::batch, 1))?;
     class.define_method("idle_connections", method!(Client::idle_connections, 0))?;
+    class.define_method("stats", method!(Client::stats, 0))?;
     class.define_method("close_idle", method!(Client::close_idle, 0))
 }

@@ -1,0 +1,102 @@
+//! Connections are kept as long as the settings say, and the client tells how many.
+
+use std::thread;
+use std::time::Duration;
+
+use hecaton::{Batch, Kind, Outcome, Phase, Retry, Stats};
+
+use crate::World;
+
+/// The outcomes of as many requests at once.
+fn at_once(world: &World, count: usize, path: &str) -> Vec<Outcome> {
+    let mut batch = Batch::new(world.client.clone(), count);
+    (0..count).for_each(|tag| batch.push(tag, world.request(path)));
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        world.run(batch.wait(&mut outcomes));
+    }
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+#[test]
+fn a_full_queue_is_an_error_at_once_and_sends_nothing() {
+    for (max_queue, served) in [(Some(2), 3), (Some(0), 1), (None, 6)] {
+        let world = World::with(|config| {
+            config.per_origin = Some(1);
+            config.max_queue = max_queue;
+        });
+        let outcomes = at_once(&world, 6, "/delay/100");
+        let refused: Vec<_> = outcomes.iter().filter_map(|o| o.as_ref().err()).collect();
+        assert_eq!(outcomes.len() - refused.len(), served, "{refused:?}");
+        for error in refused {
+            assert_eq!(
+                (error.kind(), error.phase(), error.sent()),
+                (Kind::Connect, Phase::Queue, false)
+            );
+            assert!(error.to_string().contains("max_queue"), "{error}");
+        }
+        assert_eq!(
+            world.client.stats().waiting,
+            0,
+            "every place was given back"
+        );
+        assert_eq!(world.get("/r/1").status(), 200);
+        assert_eq!(world.origin.summary().requests, served as u64 + 1);
+    }
+}
+
+#[test]
+fn no_more_connections_are_kept_idle_than_allowed() {
+    for most in [0, 2] {
+        let world = World::with(|config| config.max_idle = Some(most));
+        assert!(at_once(&world, 5, "/delay/50").iter().all(Result::is_ok));
+        assert_eq!(world.client.idle_connections(), most);
+        assert_eq!(world.get("/r/1").attempts()[0].reused, most > 0);
+    }
+}
+
+#[test]
+fn a_connection_that_is_too_old_is_not_used_again() {
+    let world = World::with(|config| config.max_age = Some(Duration::from_millis(400)));
+    let reused = || world.get("/r/1").attempts()[0].reused;
+    assert!(!reused() && reused(), "while it is young it is used");
+    thread::sleep(Duration::from_millis(500));
+    assert!(!reused(), "however short it was idle");
+    world.get("/delay/500");
+    assert_eq!(world.client.idle_connections(), 0, "nor is it put away");
+}
+
+#[test]
+fn the_client_tells_what_it_has_done_and_does() {
+    let world = World::with(|config| {
+        config.per_origin = Some(2);
+        config.retry = Some(Retry {
+            interval: Duration::ZERO,
+            ..Retry::default()
+        });
+    });
+    assert_eq!(world.client.stats(), Stats::default());
+    world.get("/r/1");
+    world.get("/r/2");
+    world.send(world.request("/fault/close")).unwrap_err();
+    let stats = world.client.stats();
+    assert_eq!((stats.requests, stats.retries), (3, 2));
+    assert_eq!(
+        (stats.opened, stats.reused),
+        (3, 2),
+        "closed ones are opened anew"
+    );
+    assert_eq!((stats.idle, stats.in_use, stats.waiting), (0, 0, 0));
+    let mut batch = Batch::new(world.client.clone(), 5);
+    (0..5).for_each(|tag| batch.push(tag, world.request("/fault/stall-head")));
+    world.run(async {
+        let mut outcomes = Vec::new();
+        let waiting = batch.wait(&mut outcomes);
+        let _ = tokio::time::timeout(Duration::from_millis(200), waiting).await;
+    });
+    let stats = world.client.stats();
+    assert_eq!((stats.in_use, stats.waiting, stats.idle), (2, 3, 0));
+    drop(batch);
+    let stats = world.client.stats();
+    assert_eq!((stats.in_use, stats.waiting, stats.idle), (0, 0, 0));
+}
