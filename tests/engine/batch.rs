@@ -65,7 +65,7 @@ fn failures_and_successes_mix() {
 }
 
 #[test]
-fn clearing_closes_what_is_in_flight_and_returns_what_was_not_started() {
+fn aborting_closes_what_is_in_flight_and_sends_nothing_that_was_queued() {
     let world = World::new();
     let mut batch = Batch::new(world.client.clone(), 3);
     (0..10).for_each(|tag| batch.push(tag, world.request("/fault/stall-head")));
@@ -76,10 +76,81 @@ fn clearing_closes_what_is_in_flight_and_returns_what_was_not_started() {
         assert!(outcomes.is_empty());
     };
     world.run(stalled);
-    assert_eq!(batch.clear(), (3..=10).collect::<Vec<u64>>());
+    assert_eq!(world.origin.summary().connections_open, 3);
+    let mut aborted = batch.abort();
+    aborted.started.sort_unstable();
+    assert_eq!(aborted.started, [0, 1, 2]);
+    assert_eq!(aborted.queued, (3..=10).collect::<Vec<u64>>());
     assert!(batch.is_empty());
+    closed_within_seconds(&world);
     assert_eq!(world.client.idle_connections(), 0);
-    assert_eq!(world.get("/r/1").status(), 200);
+    // It can be used again.
+    batch.push(11, world.request("/r/1"));
+    assert_eq!(run(&world, &mut batch).1, 1);
+    assert_eq!(world.origin.summary().items, 1);
+}
+
+#[test]
+fn a_batch_that_is_dropped_closes_what_is_in_flight() {
+    let world = World::new();
+    let mut batch = Batch::new(world.client.clone(), 3);
+    (0..3).for_each(|tag: u64| batch.push(tag, world.request("/fault/stall-head")));
+    world.run(tokio_timeout(batch.wait(&mut Vec::new())));
+    assert_eq!(world.origin.summary().connections_open, 3);
+    drop(batch);
+    closed_within_seconds(&world);
+}
+
+#[test]
+fn the_front_of_the_queue_goes_first() {
+    let world = World::new();
+    let mut batch = Batch::new(world.client.clone(), 1);
+    (0..3).for_each(|tag: u64| batch.push(tag, world.request("/r/1")));
+    (3..5).for_each(|tag| batch.push_front(tag, world.request("/r/1")));
+    let (mut order, mut outcomes) = (Vec::new(), Vec::new());
+    while !batch.is_empty() {
+        world.run(batch.wait(&mut outcomes));
+        order.extend(outcomes.drain(..).map(|(tag, _)| tag));
+    }
+    assert_eq!(order, [4, 3, 0, 1, 2]);
+}
+
+#[test]
+fn concurrency_may_change_while_it_runs() {
+    let world = World::new();
+    let mut batch = Batch::new(world.client.clone(), 2);
+    (0..200).for_each(|tag: u64| batch.push(tag, world.request("/delay/50")));
+    let mut outcomes = Vec::new();
+    while outcomes.len() < 6 {
+        world.run(batch.wait(&mut outcomes));
+    }
+    assert_eq!(world.origin.summary().peak_in_flight, 2);
+    batch.set_concurrency(9);
+    while world.origin.summary().peak_in_flight < 9 && !batch.is_empty() {
+        world.run(batch.wait(&mut outcomes));
+    }
+    assert_eq!(world.origin.summary().peak_in_flight, 9);
+    // Lowered: those in flight end, and no other starts before there is room.
+    batch.set_concurrency(0);
+    assert_eq!(batch.concurrency(), 1);
+    let started = 200 - batch.len() + 9;
+    while outcomes.len() < started {
+        world.run(batch.wait(&mut outcomes));
+    }
+    world.origin.open_round(round(20, None));
+    while outcomes.len() < started + 5 {
+        world.run(batch.wait(&mut outcomes));
+    }
+    assert_eq!(world.origin.close_round().peak_in_flight, 1);
+}
+
+/// The origin sees that all connections are closed.
+fn closed_within_seconds(world: &World) {
+    let deadline = std::time::Instant::now() + Duration::from_secs(10);
+    while world.origin.summary().connections_open > 0 {
+        assert!(std::time::Instant::now() < deadline, "they stay open");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Lets a future run for a while.

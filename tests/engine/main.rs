@@ -1,6 +1,7 @@
 //! The engine against the real origin: one file per promise.
 
 mod batch;
+mod batch_limits;
 mod cookies;
 mod failures;
 mod limits;

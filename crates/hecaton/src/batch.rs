@@ -5,16 +5,42 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
-use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::time::{Sleep, sleep_until};
 
 use crate::client::{Client, Outcome};
+use crate::error::InvalidRequest;
+use crate::lanes::Lanes;
+use crate::origin::Origin;
 use crate::request::Request;
 
-type InFlight<T> = Pin<Box<dyn Future<Output = (T, Outcome)> + Send>>;
+/// Limits of a batch for each origin (scheme, host and port of a request's own URL; where redirects
+/// lead and what is sent again counts for that one). One that waits for them stands in no other's
+/// way, and waiting uses up no deadline.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// Most requests in flight to one origin. Default none: the batch's concurrency alone. 0 counts
+    /// as 1. Origins take turns.
+    pub per_origin: Option<usize>,
+    /// Most requests a second to one origin: a number above 0, fractions count. Default none. They
+    /// start evenly spaced, the first at once, and time that went unused gives no right to a burst.
+    pub rate: Option<f64>,
+}
+
+/// What was given up: tags of requests of which nothing was sent, and of those that had been started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Aborted<T> {
+    /// Never started, in the order of their turns within an origin.
+    pub queued: Vec<T>,
+    /// Started, and perhaps sent, in no order.
+    pub started: Vec<T>,
+}
 
 /// Requests run together, each known by a tag of the caller's choice.
 ///
@@ -22,8 +48,10 @@ type InFlight<T> = Pin<Box<dyn Future<Output = (T, Outcome)> + Send>>;
 pub struct Batch<T> {
     client: Client,
     concurrency: usize,
-    waiting: VecDeque<(T, Request)>,
+    queue: Queue<T>,
     in_flight: FuturesUnordered<InFlight<T>>,
+    /// Tags of requests that a panic ended.
+    lost: Vec<T>,
 }
 
 impl<T: Send + 'static> Batch<T> {
@@ -33,19 +61,62 @@ impl<T: Send + 'static> Batch<T> {
         Batch {
             client,
             concurrency: concurrency.max(1),
-            waiting: VecDeque::new(),
+            queue: Queue::Plain(VecDeque::new()),
             in_flight,
+            lost: Vec::new(),
         }
+    }
+
+    /// The same with limits for each origin; an error when they make no sense.
+    pub fn with_limits(
+        client: Client,
+        concurrency: usize,
+        limits: Limits,
+    ) -> Result<Batch<T>, InvalidRequest> {
+        let mut batch = Batch::new(client, concurrency);
+        if limits != Limits::default() {
+            batch.queue = Queue::Limited(Box::new(Limited::new(limits)?));
+        }
+        Ok(batch)
     }
 
     /// Queues a request at the end. Its deadline starts when its turn comes.
     pub fn push(&mut self, tag: T, request: Request) {
-        self.waiting.push_back((tag, request));
+        match &mut self.queue {
+            Queue::Plain(waiting) => waiting.push_back((tag, request)),
+            Queue::Limited(limited) => {
+                let origin = request.origin.clone();
+                limited.lanes.push_back(origin, (tag, request));
+            }
+        }
+    }
+
+    /// Queues a request before all others that have not been started, of its own origin at least: a
+    /// limit for each origin still holds.
+    pub fn push_front(&mut self, tag: T, request: Request) {
+        match &mut self.queue {
+            Queue::Plain(waiting) => waiting.push_front((tag, request)),
+            Queue::Limited(limited) => {
+                let origin = request.origin.clone();
+                limited.lanes.push_front(origin, (tag, request));
+            }
+        }
+    }
+
+    /// How many requests are kept in flight.
+    pub fn concurrency(&self) -> usize {
+        self.concurrency
+    }
+
+    /// Keeps so many in flight from now on (0 counts as 1). More start at the next wait; if there are
+    /// too many, no other starts until enough of them have ended.
+    pub fn set_concurrency(&mut self, concurrency: usize) {
+        self.concurrency = concurrency.max(1);
     }
 
     /// Requests queued or in flight.
     pub fn len(&self) -> usize {
-        self.waiting.len() + self.in_flight.len()
+        self.queue.len() + self.in_flight.len()
     }
 
     /// Whether nothing is queued or in flight.
@@ -53,11 +124,18 @@ impl<T: Send + 'static> Batch<T> {
         self.len() == 0
     }
 
-    /// Gives up everything: closes the connections of what is in flight, and returns the tags of
-    /// what had not been started.
-    pub fn clear(&mut self) -> Vec<T> {
-        self.in_flight = FuturesUnordered::new();
-        self.waiting.drain(..).map(|(tag, _)| tag).collect()
+    /// Gives up everything: closes the connections of what is in flight, and forgets what is queued.
+    /// The batch can be used again; its rate counts what was sent before.
+    pub fn abort(&mut self) -> Aborted<T> {
+        let mut started = std::mem::take(&mut self.lost);
+        let in_flight = std::mem::take(&mut self.in_flight);
+        started.extend(in_flight.into_iter().filter_map(|mut one| one.tag.take()));
+        let queued = match &mut self.queue {
+            Queue::Plain(waiting) => waiting.drain(..).collect(),
+            Queue::Limited(limited) => limited.lanes.drain(),
+        };
+        let queued = queued.into_iter().map(|(tag, _)| tag).collect();
+        Aborted { queued, started }
     }
 
     /// Waits until at least one request has ended, and adds all that have to `outcomes`.
@@ -67,28 +145,209 @@ impl<T: Send + 'static> Batch<T> {
     }
 
     fn poll_wait(&mut self, cx: &mut Context<'_>, outcomes: &mut Vec<(T, Outcome)>) -> Poll<()> {
-        self.start();
         let before = outcomes.len();
-        // One that ended leaves its place to the next at once, whether or not the caller looks.
-        while let Poll::Ready(Some(ended)) = self.in_flight.poll_next_unpin(cx) {
-            outcomes.push(ended);
+        loop {
             self.start();
-        }
-        if outcomes.len() > before || self.is_empty() {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
+            // One that ended leaves its place to the next at once, whether or not the caller looks.
+            while let Poll::Ready(Some(ended)) = self.in_flight.poll_next_unpin(cx) {
+                outcomes.push(self.ended(ended));
+                self.start();
+            }
+            if outcomes.len() > before || self.is_empty() {
+                return Poll::Ready(());
+            }
+            if self.poll_time(cx).is_pending() {
+                return Poll::Pending;
+            }
         }
     }
 
     fn start(&mut self) {
         while self.in_flight.len() < self.concurrency {
-            let Some((tag, request)) = self.waiting.pop_front() else {
+            let Some((tag, request, origin)) = self.queue.next() else {
                 return;
             };
-            let sending = self.client.send(request);
-            self.in_flight
-                .push(Box::pin(sending.map(|outcome| (tag, outcome))));
+            self.in_flight.push(InFlight {
+                tag: Some(tag),
+                origin,
+                sending: Box::pin(self.client.send(request)),
+            });
+        }
+    }
+
+    fn ended(&mut self, ended: Ended<T>) -> (T, Outcome) {
+        if let (Queue::Limited(limited), Some(origin)) = (&mut self.queue, &ended.origin) {
+            limited.lanes.ended(origin);
+        }
+        match ended.result {
+            Ok(outcome) => (ended.tag, outcome),
+            Err(panic) => {
+                self.lost.push(ended.tag);
+                resume_unwind(panic)
+            }
+        }
+    }
+
+    /// Ready when time has let another start that nothing else keeps from it.
+    fn poll_time(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.queue {
+            Queue::Limited(limited) if self.in_flight.len() < self.concurrency => {
+                limited.poll_time(cx)
+            }
+            _ => Poll::Pending,
+        }
+    }
+}
+
+/// What has not been started.
+enum Queue<T> {
+    Plain(VecDeque<(T, Request)>),
+    Limited(Box<Limited<T>>),
+}
+
+impl<T> Queue<T> {
+    fn len(&self) -> usize {
+        match self {
+            Queue::Plain(waiting) => waiting.len(),
+            Queue::Limited(limited) => limited.lanes.len(),
+        }
+    }
+
+    /// The next to start, with its origin if that has to know when it ends.
+    fn next(&mut self) -> Option<(T, Request, Option<Arc<Origin>>)> {
+        match self {
+            Queue::Plain(waiting) => {
+                let (tag, request) = waiting.pop_front()?;
+                Some((tag, request, None))
+            }
+            Queue::Limited(limited) => {
+                let (origin, (tag, request)) = limited.lanes.next(Instant::now())?;
+                Some((tag, request, Some(origin)))
+            }
+        }
+    }
+}
+
+struct Limited<T> {
+    lanes: Lanes<Arc<Origin>, (T, Request)>,
+    /// Made when it is first needed, for it must be made where the reactor runs.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl<T> Limited<T> {
+    fn new(limits: Limits) -> Result<Limited<T>, InvalidRequest> {
+        let per_origin = limits.per_origin.map_or(usize::MAX, |most| most.max(1));
+        let interval = match limits.rate {
+            None => Duration::ZERO,
+            Some(rate) if rate > 0.0 && rate.is_finite() => {
+                // One in a thousand years is as good as never, and can be expressed.
+                Duration::from_secs_f64((1.0 / rate).min(1000.0 * 365.0 * 86400.0))
+            }
+            Some(rate) => {
+                let what = format!("rate is {rate}: use a number above 0, of requests a second");
+                return Err(InvalidRequest(what));
+            }
+        };
+        Ok(Limited {
+            lanes: Lanes::new(per_origin, interval),
+            timer: None,
+        })
+    }
+
+    fn poll_time(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(at) = self.lanes.next_start() else {
+            return Poll::Pending;
+        };
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(sleep_until(at.into())));
+        if timer.deadline() != at.into() {
+            timer.as_mut().reset(at.into());
+        }
+        timer.as_mut().poll(cx)
+    }
+}
+
+/// A request that was started, and what must be known when it ends.
+struct InFlight<T> {
+    tag: Option<T>,
+    origin: Option<Arc<Origin>>,
+    sending: Pin<Box<dyn Future<Output = Outcome> + Send>>,
+}
+
+struct Ended<T> {
+    tag: T,
+    origin: Option<Arc<Origin>>,
+    result: std::thread::Result<Outcome>,
+}
+
+// The tag is never pinned: it is only kept here.
+impl<T> Unpin for InFlight<T> {}
+
+impl<T> Future for InFlight<T> {
+    type Output = Ended<T>;
+
+    /// A panic is an end too: the batch has to know of it, and lets it go on.
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended<T>> {
+        let polled = catch_unwind(AssertUnwindSafe(|| self.sending.as_mut().poll(cx)));
+        let result = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(outcome)) => Ok(outcome),
+            Err(panic) => Err(panic),
+        };
+        Poll::Ready(Ended {
+            tag: self.tag.take().expect("it has not ended before"),
+            origin: self.origin.take(),
+            result,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, Reactor};
+
+    #[test]
+    fn a_panic_in_one_request_loses_no_tag_and_no_place() {
+        let client = Client::new(Config::new(Duration::from_secs(5)));
+        let limits = Limits {
+            per_origin: Some(1),
+            ..Limits::default()
+        };
+        let mut batch = Batch::with_limits(client, 5, limits).unwrap();
+        let reactor = Reactor::new().unwrap();
+        let request = Request::get("http://127.0.0.1:9/").unwrap();
+        batch.push(1, request.clone().timeout(Duration::ZERO));
+        batch.push(2, request);
+        batch.in_flight.push(InFlight {
+            tag: Some(0),
+            origin: None,
+            sending: Box::pin(async { panic!("on purpose") }),
+        });
+        let mut outcomes = Vec::new();
+        let waiting = AssertUnwindSafe(|| reactor.block_on(batch.wait(&mut outcomes)));
+        assert!(catch_unwind(waiting).is_err());
+        assert_eq!(batch.len() + outcomes.len(), 2);
+        let aborted = batch.abort();
+        assert!(aborted.started.contains(&0), "{aborted:?}");
+        let ended = outcomes.iter().map(|(tag, _)| *tag);
+        let mut all: Vec<_> = ended.chain(aborted.queued).chain(aborted.started).collect();
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2]);
+        assert!(batch.is_empty());
+    }
+
+    #[test]
+    fn a_rate_must_be_a_number_above_zero() {
+        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let client = Client::new(Config::new(Duration::from_secs(5)));
+            let limits = Limits {
+                rate: Some(rate),
+                ..Limits::default()
+            };
+            let refused = Batch::<u8>::with_limits(client, 5, limits).err();
+            assert!(refused.unwrap().to_string().contains("above 0"));
         }
     }
 }

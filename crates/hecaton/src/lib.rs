@@ -1,7 +1,7 @@
 //! An HTTP client engine: many requests at once, and exactly one outcome for each.
 //!
 //! The files in the order a request meets them: [`config`](Config) (limits, and the one home of every
-//! default) → `request` (checked before anything is sent) → `batch` (how many at once) → `client`
+//! default) → `request` (checked before anything is sent) → `batch` (how many at once) with `lanes` (limits for each origin) → `client`
 //! (one deadline around it all) → `hops` (`redirect`, `cookies`) → `turns`, `pool`, `connect`, `tls`, `wire` and
 //! `connection` (which one) → `exchange` (one
 //! request on one connection) with `outgoing` and `incoming` (what is still to be written and read) → `h1` (the bytes) →
@@ -38,6 +38,7 @@ mod exchange;
 mod h1;
 mod hops;
 mod incoming;
+mod lanes;
 mod origin;
 mod outgoing;
 mod pool;
@@ -55,7 +56,7 @@ mod turns;
 mod wire;
 
 pub use attempt::{Attempt, Ending};
-pub use batch::Batch;
+pub use batch::{Aborted, Batch, Limits};
 pub use client::{Client, Outcome};
 pub use config::Config;
 pub use cookies::{Cookie, Cookies};

@@ -149,7 +149,7 @@ impl Batch {
         // In a child of fork all of them belong to the parent, which may have sent any.
         if let Some(inner) = guard.get() {
             this.hand_over(ruby, inner, ended)?;
-            for tag in inner.batch.clear() {
+            for tag in inner.batch.abort().queued {
                 queued.push(requests.entry::<Value>(tag as isize)?)?;
                 requests.store(tag as isize, ruby.qnil())?;
             }
