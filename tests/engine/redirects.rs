@@ -65,7 +65,7 @@ fn hops_are_followed_listed_and_counted() {
     };
     assert_eq!(
         response.redirects(),
-        [hop(302, "/2"), hop(307, "/3?q=1"), hop(302, "/end")]
+        [hop(302, "/1"), hop(307, "/2"), hop(302, "/3?q=1")]
     );
     assert_eq!(response.url(), format!("{}/end", server.url));
     let endings: Vec<_> = response

@@ -13,7 +13,7 @@ use crate::request::{Request, display_url};
 pub struct Redirect {
     /// The status that redirected: 301, 302, 303, 307 or 308.
     pub status: u16,
-    /// The URL that it led to, absolute and without fragment.
+    /// The URL that answered so, absolute and without fragment.
     pub url: String,
 }
 
@@ -83,10 +83,8 @@ impl Trail {
         request.method = method;
         request.origin = next.origin;
         request.target = next.target;
-        request.redirected.push(Redirect {
-            status,
-            url: step.1.clone(),
-        });
+        let url = here.into();
+        request.redirected.push(Redirect { status, url });
         self.seen.push(step);
         Ok(true)
     }
@@ -301,7 +299,7 @@ mod tests {
             let mut request = request("GET");
             assert_eq!(follow(&mut request, 302, location), Ok(true), "{location}");
             assert_eq!(request.url(), url);
-            assert_eq!(request.redirected[0].url, url);
+            assert_eq!(request.redirected[0].url, "http://host/a/b?c=d");
         }
     }
 

@@ -19,7 +19,7 @@ module Hecaton
     alias_method :sent?, :sent
   end
 
-  # A redirect that was followed: the Integer status that redirected, and the String URL that it led to.
+  # A redirect that was followed: the String URL that was asked, and the Integer status that it answered.
   Redirect = Struct.new(:status, :url, keyword_init: true)
 
   # Where the time of a request went, in seconds as Floats: the phases of its last attempt (nil for

@@ -20,9 +20,10 @@ module Hecaton
   class Batch
     include Verbs
 
-    def initialize(native, preparation)
+    def initialize(native, preparation, reception)
       @native = native
       @preparation = preparation
+      @reception = reception
       @ended = [] # what the engine has handed back, four values a request
       @told = 0   # up to where they have been told
     end
@@ -30,13 +31,13 @@ module Hecaton
     # Queues a request and returns a Request. Arguments as in Client#request; a bad one raises
     # ArgumentError here, and nothing is queued. ThreadError in another thread.
     def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
-                redirects: nil)
+                redirects: nil, raise_for_status: nil)
       raise "this batch has ended: queue in its block or its callbacks" if @over
 
       @preparation.call(
         method, url, headers, body, timeout, params, basic_auth, bearer, redirects
       ) do |verb, target, flat, content, limit, options|
-        @native.push(Request.new, verb, target, flat, content, limit, options)
+        @native.push(Request.new(verb, raise_for_status), verb, target, flat, content, limit, options)
       end
     end
 
@@ -60,6 +61,7 @@ module Hecaton
       while (request = @ended[@told])
         settle(@told)
         @told += 4 # Before the callback, which is called once at most.
+        @reception.announce(request.verb, request.outcome)
         request.call_back
       end
       @ended.clear
@@ -68,7 +70,7 @@ module Hecaton
 
     def settle(at)
       request, status, record, rest = @ended[at, 4]
-      request.settle(status ? Response.from_engine(status, record, rest) : Error.from_engine(record, rest))
+      request.settle(@reception.outcome(status, record, rest, request.strict))
     end
 
     def abandon

@@ -36,6 +36,10 @@ module Hecaton
     #   scheme, host or port Host is dropped, and each field that proves who asks: those with auth, cookie, token, secret,
     #   api-key, session, password or signature in their names.
     # redirects_to_http:: whether redirects may lead from https to http. Default false.
+    # raise_for_status:: whether a status of 400 or more is a StatusError, and no Response. Default false.
+    # on_deprecation:: called with each Response (or Stream) that says of what was asked that it is deprecated or will end: see
+    #   Answer#sunset and #deprecation. Before it is returned, or handed to callbacks; an exception raised in it goes
+    #   where one of a callback would: out of the request, or out of the batch. Default none.
     # cookies:: a Cookies jar, which clients may share, or true for one of its own: keeps the cookies that responses set, and
     #   sends them back. Default none: cookies are headers like others.
     # ca:: the authorities that may sign a server's certificate, instead of the system's: the path of a PEM file, or
@@ -67,7 +71,8 @@ module Hecaton
                    retry: nil, max_body: nil, concurrency: nil, user_agent: nil,
                    ca: nil, client_cert: nil, client_key: nil, tls_min: nil, pins: nil, verify: nil,
                    app_name: nil, app_env: nil, headers: nil, base_url: nil, basic_auth: nil, bearer: nil,
-                   redirects: nil, redirects_to_http: nil, cookies: nil)
+                   redirects: nil, redirects_to_http: nil, cookies: nil,
+                   raise_for_status: nil, on_deprecation: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
 
       times = {
@@ -89,6 +94,7 @@ module Hecaton
       )
       @preparation = Preparation.new(headers: headers, base_url: base_url, basic_auth: basic_auth, bearer: bearer,
                                      app_name: app_name, app_env: app_env)
+      @reception = Reception.new(on_deprecation: on_deprecation, raise_for_status: raise_for_status)
     end
 
     # Sends one request and returns its Response, whatever the status. Other Ruby threads run while
@@ -105,14 +111,15 @@ module Hecaton
     #   false sends none; an Authorization among headers goes first.
     # bearer:: the token for Authorization (RFC 6750).
     # redirects:: how many are followed, instead of the client's.
+    # raise_for_status:: true or false, instead of the client's.
     #
     # With a block, yields the response as a Stream as soon as its head is there, for the body to be read
     # piece by piece, and returns what the block does.
     #
-    # Raises Error (TimeoutError, ConnectError, …) when there is no response, and ArgumentError,
+    # Raises Error (TimeoutError, ConnectError, …) when there is no response, StatusError when that was asked for, and ArgumentError,
     # before anything is sent, when the request can not be put on the wire as it stands.
     def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
-                redirects: nil, &block)
+                redirects: nil, raise_for_status: nil, &block)
       status, record, rest =
         @preparation.call(
           method, url, headers, body, timeout, params, basic_auth, bearer, redirects
@@ -123,10 +130,13 @@ module Hecaton
             @native.perform(verb, target, flat, content, limit, options)
           end
         end
-      raise Error.from_engine(record, rest) unless status
-      return Response.from_engine(status, record, rest) unless block
+      return @reception.stream(method, status, record, rest, raise_for_status, &block) if block && status
 
-      Stream.new(status, record, rest).run(&block)
+      outcome = @reception.outcome(status, record, rest, raise_for_status)
+      @reception.announce(method, outcome)
+      raise outcome if outcome.is_a?(Error)
+
+      outcome
     end
 
     # Yields a Batch to queue requests in, then runs it until nothing is left; see Batch. Returns nil.
@@ -138,7 +148,7 @@ module Hecaton
         raise ArgumentError, "concurrency is #{concurrency.inspect}: use an Integer of at least 1"
       end
 
-      Batch.new(@native.batch(concurrency), @preparation).run(&block)
+      Batch.new(@native.batch(concurrency), @preparation, @reception).run(&block)
       nil
     end
 

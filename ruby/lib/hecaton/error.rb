@@ -63,6 +63,23 @@ module Hecaton
   # A redirect that can not or must not be followed. Only with redirects asked for; else it is a response.
   class RedirectError < Error; end
 
+  # A status of 400 or more, for those who asked that it be an error: by raise_for_status, of a response or of a
+  # request. It is the one error that has a response.
+  class StatusError < Error
+    # Response; of one that was to be read piece by piece with an empty body.
+    attr_reader :response
+
+    def initialize(response)
+      url = response.url&.sub(/[?#].*/m, "")
+      super("the response has the status #{response.status}#{" (#{url})" if url}",
+            phase: :read, sent: true, url: url, attempts: response.attempts, elapsed: response.elapsed)
+      @response = response
+    end
+
+    # Integer.
+    def status = response.status
+  end
+
   # The batch ended before the request did, by an exception; or the block that reads a response did. sent? is
   # then true for everything that had been started, since it may have been sent.
   class CancelledError < Error; end

@@ -10,5 +10,8 @@ module Hecaton
 
     # Whether there is a response and its status is 2xx.
     def success? = false
+
+    # Returns the response if its status is below 400; else raises StatusError, or the error that there is.
+    def raise_for_status = raise(self)
   end
 end

@@ -5,6 +5,14 @@ module Hecaton
     # Response or Error once the request has ended, nil before. Every request gets exactly one.
     attr_reader :outcome
 
+    # For the batch: the method, and what was said of raise_for_status.
+    attr_reader :verb, :strict
+
+    def initialize(verb, strict)
+      @verb = verb
+      @strict = strict unless strict.nil?
+    end
+
     # Calls the block with the outcome (see Batch) when the request has ended. Several blocks are
     # called in the order they were given; one given after the end is called at once. Returns self.
     def on_complete(&block)

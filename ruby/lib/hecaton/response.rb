@@ -3,6 +3,7 @@ module Hecaton
   # What a server answered, read whole. Any status is a response: 404 and 500 are not errors here.
   class Response
     include Outcome
+    include Answer
 
     # Integer, 200 to 999.
     attr_reader :status
@@ -50,9 +51,6 @@ module Hecaton
         send_time: last&.send_time, first_byte: last&.first_byte, read: last&.read, total: elapsed
       )
     end
-
-    # Whether the status is 2xx.
-    def success? = status.between?(200, 299)
 
     # Itself: an outcome answers to response and error alike.
     def response = self

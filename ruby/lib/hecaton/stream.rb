@@ -15,6 +15,8 @@ module Hecaton
   # The connection is kept for the next request when the body has been read to its end, and closed when the
   # block is left before, in whatever way. Any thread may read, one at a time.
   class Stream
+    include Answer
+
     # Integer, 200 to 999.
     attr_reader :status
     # Headers.
@@ -52,9 +54,6 @@ module Hecaton
 
     # Seconds from the start of the request to the head of the response; to the last byte once it is read.
     def elapsed = Record.elapsed(record)
-
-    # Whether the status is 2xx.
-    def success? = status.between?(200, 299)
 
     def inspect = "#<Hecaton::Stream #{status}>"
 

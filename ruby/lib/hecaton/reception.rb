@@ -1,0 +1,43 @@
+# What the engine hands back → the outcome of a request, and whoever wants to know of it.
+module Hecaton
+  # One for each client; Client#request and Batch both ask it, so that both end alike.
+  class Reception
+    # The client's settings; Client.new says what each is.
+    def initialize(on_deprecation: nil, raise_for_status: nil)
+      unless on_deprecation.nil? || on_deprecation.respond_to?(:call)
+        raise ArgumentError, "on_deprecation is a #{on_deprecation.class}: give a block of code, such as a Proc"
+      end
+
+      @on_deprecation = on_deprecation
+      @strict = raise_for_status
+    end
+
+    # Response or Error. strict is what the request says of raise_for_status, nil for the client's.
+    def outcome(status, record, rest, strict)
+      return Error.from_engine(record, rest) unless status
+
+      response = Response.from_engine(status, record, rest)
+      status >= 400 && (strict.nil? ? @strict : strict) ? StatusError.new(response) : response
+    end
+
+    # Tells of an outcome, once.
+    def announce(_method, outcome)
+      deprecated(outcome.response) if @on_deprecation && outcome.response
+    end
+
+    # Yields a Stream, and returns what the block does.
+    def stream(_method, status, record, native, strict)
+      Stream.new(status, record, native).run do |stream|
+        deprecated(stream) if @on_deprecation
+        stream.raise_for_status if strict.nil? ? @strict : strict
+        yield stream
+      end
+    end
+
+    private
+
+    def deprecated(response)
+      @on_deprecation.call(response) if response.deprecated?
+    end
+  end
+end

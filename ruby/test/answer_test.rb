@@ -1,0 +1,137 @@
+# What answers say of their status and of their end: raise_for_status, Sunset, Deprecation and their links.
+require "test_helper"
+require "scripted"
+
+class AnswerTest < OriginTest
+  WHEN = "Sat, 31 Dec 2089 23:59:59 GMT"
+  ANSWERS = {
+    "/plain" => Scripted.answer(200, "X-Other" => "sunset: deprecation: "),
+    "/sunset" => Scripted.answer(200, "Sunset" => WHEN, "Link" => '</end>; rel="sunset"; title="a, \"b\""'),
+    "/both?secret=1" => Scripted.answer(404, "Deprecation" => "@1688169599", "Sunset" => WHEN),
+    "/moved" => Scripted.answer(302, "Location" => "/sunset", "Deprecation" => "true")
+  }.freeze
+
+  def server(&block) = Scripted.run(ANSWERS, &block)
+  def answer(headers) = Hecaton::Response.new(status: 200, headers: headers, url: "http://host/a/b?c")
+
+  def test_sunset
+    ["Sat, 31 Dec 2022 23:59:59 GMT", "Saturday, 31-Dec-22 23:59:59 GMT", "Sat Dec 31 23:59:59 2022"].each do |date|
+      assert_equal Time.utc(2022, 12, 31, 23, 59, 59), answer("Sunset" => date).sunset, date
+    end
+    ["", "soon", "2022-12-31", "@1688169599", "Sat, 99 Dec 2022 23:59:59 GMT"].each { |bad| assert_nil answer("Sunset" => bad).sunset, bad }
+    assert_nil answer({}).sunset
+  end
+
+  def test_deprecation
+    expected = {
+      "@1688169599" => Time.utc(2023, 6, 30, 23, 59, 59), "@-1" => Time.at(-1), " @0;a=b" => Time.at(0),
+      "true" => true, "?1" => true, WHEN => Time.utc(2089, 12, 31, 23, 59, 59),
+      "false" => nil, "?0" => nil, "1688169599" => nil, "@" => nil, "@1e3" => nil, "@#{"9" * 16}" => nil, "" => nil
+    }
+    expected.each do |text, value|
+      value.nil? ? assert_nil(answer("Deprecation" => text).deprecation, text) : assert_equal(value, answer("Deprecation" => text).deprecation, text)
+      assert_equal !value.nil?, answer("Deprecation" => text).deprecated?
+    end
+  end
+
+  def test_links
+    assert_equal "http://host/a/why", answer("Link" => "<why>;rel=sunset").sunset_link
+    assert_equal "https://x/", answer("Link" => ['<a,b;c>; title="x, <y>; rel=sunset"; rel="next"', "<https://x>; REL=\"Foo Sunset\""]).sunset_link
+    both = answer("Link" => '<1>; rel="deprecation sunset", <2>; rel=sunset')
+    assert_equal %w[http://host/a/1 http://host/a/1], [both.sunset_link, both.deprecation_link]
+    [
+      "<a>; rel=sunsets", "<a>; rel=next; rel=sunset", "<a>; anchor=\"#x\"; rel=sunset", "a; rel=sunset", "<a", "<a>; rel=\"sunset",
+      "<a>; x <b>; rel=sunset", "<\0>; rel=sunset"
+    ].each { |text| assert_nil answer("Link" => text).sunset_link, text }
+  end
+
+  def test_links_come_back_as_they_were_written
+    random = Random.new(8288)
+    100.times do
+      links = Array.new(random.rand(1..5)) do
+        parameters = Array.new(random.rand(0..3)) { |i| ["p#{i}", Array.new(random.rand(0..8)) { '<>;,="\\ aé'.chars.sample(random: random) }.join] }
+        ["http://h/#{random.rand(99)};,", parameters.to_h]
+      end
+      text = links.map { |target, parameters| "<#{target}>#{parameters.map { |name, value| " ; #{name}=\"#{value.gsub(/["\\]/) { "\\#{_1}" }}\"" }.join}" }
+      assert_equal links, Hecaton::Deprecation.links(text.join(" , "))
+    end
+  end
+
+  def test_hostile_fields_are_read_in_no_time_and_without_exceptions
+    random = Random.new(9745)
+    200.times do
+      text = Array.new(random.rand(60)) { '<>;,="\\ @1-relsunset'.chars.sample(random: random) }.join
+      response = answer("Link" => text, "Sunset" => text, "Deprecation" => text)
+      response.sunset_link
+      response.deprecated?
+    end
+    started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    ["<" * 100_000, "<a>; rel=\"" * 10_000, "<a>;" * 25_000, "<a>,\"" * 20_000, "\\" * 100_000].each { |text| Hecaton::Deprecation.link(text, "sunset") }
+    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started, :<, 5
+  end
+
+  def test_on_deprecation_is_called_once_for_each_response_that_says_so
+    server do |server|
+      told = []
+      client = client(redirects: 1, on_deprecation: ->(response) { told << response })
+      assert_equal 200, client.get("#{server.url}/plain").status
+      assert_empty told
+      response = client.get("#{server.url}/sunset")
+      assert_same response, told.pop
+      assert_equal [Time.utc(2089, 12, 31, 23, 59, 59), "#{server.url}/end"], [response.sunset, response.sunset_link]
+      client.get("#{server.url}/moved")
+      assert_equal ["#{server.url}/sunset"], told.map(&:url)
+      client.batch { |batch| 3.times { batch.get("#{server.url}/both?secret=1").on_complete { told << :callback } } }
+      assert_equal [404, :callback] * 3, told.drop(1).map { |each| each.is_a?(Symbol) ? each : each.status }
+      assert_equal 7, client.get("#{server.url}/sunset") { told.size - 1 }
+      assert_kind_of Hecaton::Stream, told.last
+    end
+  end
+
+  def test_an_exception_of_on_deprecation_goes_where_one_of_a_callback_would
+    server do |server|
+      client = client(on_deprecation: ->(response) { raise IndexError, response.url })
+      assert_raises(IndexError) { client.get("#{server.url}/sunset") }
+      request = nil
+      assert_raises(IndexError) { client.batch { |batch| request = batch.get("#{server.url}/sunset") } }
+      assert_equal 200, request.outcome.status
+    end
+    assert_match(/on_deprecation is a String/, error_of(ArgumentError) { client(on_deprecation: "x") }.message)
+  end
+
+  def test_a_status_is_an_error_when_that_is_asked_for
+    server do |server|
+      missing = "#{server.url}/both?secret=1"
+      assert_equal 404, client.get(missing).status
+      errors = [
+        error_of(Hecaton::StatusError) { client.get(missing, raise_for_status: true) },
+        error_of(Hecaton::StatusError) { client(raise_for_status: true).get(missing) },
+        error_of(Hecaton::StatusError) { client.get(missing).raise_for_status },
+        error_of(Hecaton::StatusError) { client.get(missing, raise_for_status: true) { flunk } },
+        error_of(Hecaton::StatusError) { client.get(missing, &:raise_for_status) }
+      ]
+      errors.each do |error|
+        assert_equal [404, 404, "#{server.url}/both", true, :read], [error.status, error.response.status, error.url, error.sent?, error.phase]
+        assert_equal "the response has the status 404 (#{server.url}/both)", error.message
+        assert_equal [[404], false, error], [error.attempts.map(&:status), error.success?, error.error]
+      end
+      assert_equal 404, client(raise_for_status: true).get(missing, raise_for_status: false).status
+    end
+  end
+
+  def test_a_status_is_an_error_in_a_batch_too
+    outcomes = []
+    client(raise_for_status: true).batch do |batch|
+      batch.get(url("/status/500")).on_complete { |outcome| outcomes << outcome }
+      batch.get(url("/status/500"), raise_for_status: false).on_complete { |outcome| outcomes << outcome }
+    end
+    error, response = outcomes.sort_by { |outcome| outcome.error ? 0 : 1 }
+    assert_equal [Hecaton::StatusError, 500, 500], [error.class, error.status, response.status]
+    assert_same error, assert_raises(Hecaton::StatusError) { error.raise_for_status }
+  end
+
+  def test_what_is_no_error
+    [200, 204, 302, 304, 399].each { |status| assert_equal status, Hecaton::Response.new(status: status).raise_for_status.status }
+    [400, 499, 500, 999].each { |status| assert_raises(Hecaton::StatusError) { Hecaton::Response.new(status: status).raise_for_status } }
+  end
+end
