@@ -12,6 +12,8 @@ pub struct Attempt {
     pub connection: u64,
     /// Whether the connection had carried a request before.
     pub reused: bool,
+    /// Which HTTP the connection speaks; none when none was had.
+    pub version: Option<Version>,
     /// Whether any byte of the request was written.
     pub sent: bool,
     /// Waiting for a connection, when their number is limited.
@@ -40,6 +42,7 @@ impl Attempt {
         Attempt {
             connection: 0,
             reused: false,
+            version: None,
             sent: false,
             queue: None,
             resolve: None,
@@ -65,8 +68,29 @@ pub enum Ending {
     Status(u16),
     /// A failure, in the phase reached last.
     Failed,
-    /// The pooled connection was closed before a byte was written; the request moved to another.
+    /// The server did nothing of it for sure, and the request moved to another connection: because
+    /// the pooled one was closed before a byte was written, or because an HTTP/2 server said so, be it that
+    /// it refused the stream or that it ended the connection before it (RFC 9113 §8.7).
     Moved,
+}
+
+/// Which HTTP a connection speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// HTTP/1.1, or HTTP/1.0 when the server answers so.
+    Http1,
+    /// HTTP/2.
+    Http2,
+}
+
+impl Version {
+    /// `1.1` or `2`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Version::Http1 => "1.1",
+            Version::Http2 => "2",
+        }
+    }
 }
 
 /// The attempts of a request and the instant up to which its time is accounted for. It outlives the

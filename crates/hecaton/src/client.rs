@@ -2,29 +2,32 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Method};
 use tokio::time::{sleep, timeout_at};
 
-use crate::attempt::{Attempt, Ending, Trace};
-use crate::config::Config;
+use crate::allowance::Allowance;
+use crate::attempt::{Ending, Trace};
+use crate::config::{Config, Protocol};
 use crate::connect::Connector;
 use crate::connection::Connection;
-use crate::error::{Error, Failure, InvalidRequest, Kind, Phase};
+use crate::error::{Error, Failure, InvalidRequest, Phase};
 use crate::exchange::{Broken, exchange};
+use crate::h2::{self, Sessions};
 use crate::origin::Origin;
 use crate::pool::Pool;
 use crate::request::{Request, display_url};
 use crate::response::Response;
 use crate::stats::Stats;
-use crate::stream::{Rest, Streaming};
+use crate::stream::{Http1Rest, Rest, Streaming};
 use crate::timer::within;
 use crate::turns::{Turn, Turns};
 
-/// Stands for deadlines that the clock can not express: thirty years from now.
-const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+/// Most times that a request moves on because its peer did nothing of it: one that refuses every
+/// stream must not be asked for ever.
+const MOST_MOVES: u32 = 4;
 
 /// How every request ends: in exactly one of these.
 pub type Outcome = Result<Response, Error>;
@@ -37,8 +40,9 @@ pub struct Client(Arc<Shared>);
 pub(crate) struct Shared {
     pub config: Config,
     pub pool: Pool,
-    turns: Turns,
-    connector: Connector,
+    pub sessions: Arc<Sessions>,
+    pub turns: Turns,
+    pub connector: Connector,
     requests: AtomicU64,
     retries: AtomicU64,
 }
@@ -74,42 +78,6 @@ pub(crate) enum Reading {
     Open,
 }
 
-/// When a request began, and when it must have ended.
-#[derive(Clone, Copy)]
-pub(crate) struct Allowance {
-    pub begun: Instant,
-    pub limit: Duration,
-    pub deadline: Instant,
-}
-
-impl Allowance {
-    /// From now on.
-    fn new(limit: Duration) -> Allowance {
-        let begun = Instant::now();
-        Allowance {
-            begun,
-            limit,
-            deadline: begun.checked_add(limit).unwrap_or(begun + FAR_AWAY),
-        }
-    }
-
-    /// The time until the deadline.
-    fn left(&self) -> Duration {
-        self.deadline.saturating_duration_since(Instant::now())
-    }
-
-    /// The failure of a request that has not ended by then.
-    pub fn used_up(&self, attempt: Option<&Attempt>) -> Failure {
-        let reached = attempt.map_or(Phase::Queue, |attempt| attempt.phase);
-        let detail = format!(
-            "the deadline of {:?} passed while {}",
-            self.limit,
-            reached.doing()
-        );
-        Failure::new(Kind::Timeout, Phase::Total, detail)
-    }
-}
-
 impl Client {
     /// A client with these settings; opens nothing.
     ///
@@ -129,6 +97,7 @@ impl Client {
         }
         Ok(Client(Arc::new(Shared {
             turns: Turns::new(&config),
+            sessions: Sessions::new(&config),
             connector: Connector::new(&config)?,
             pool: Pool::new(&config),
             config,
@@ -144,7 +113,7 @@ impl Client {
 
     /// How many connections are idle.
     pub fn idle_connections(&self) -> usize {
-        self.0.pool.idle()
+        self.0.pool.idle() + self.0.sessions.idle()
     }
 
     /// What the client has done so far, and what it is doing.
@@ -155,9 +124,9 @@ impl Client {
             requests: shared.requests.load(Ordering::Relaxed),
             retries: shared.retries.load(Ordering::Relaxed),
             opened: pool.opened,
-            reused: pool.reused,
-            idle: pool.idle,
-            in_use: pool.in_use,
+            reused: pool.reused + shared.sessions.reused(),
+            idle: pool.idle + shared.sessions.idle(),
+            in_use: pool.in_use.saturating_sub(shared.sessions.idle()),
             waiting: shared.turns.waiting(),
         }
     }
@@ -165,6 +134,7 @@ impl Client {
     /// Closes idle connections. Requests in flight go on, and the client can still be used.
     pub fn close_idle(&self) {
         self.0.pool.clear();
+        self.0.sessions.clear();
     }
 
     /// Runs one request to its outcome. Dropping the future gives the request up and closes its
@@ -263,6 +233,7 @@ impl Shared {
         trace: &mut Trace,
     ) -> Result<Answer, Failure> {
         let mut tries = 0;
+        let mut moves = 0;
         loop {
             trace.begin();
             let result = self.attempt(request, reading, trace).await;
@@ -270,6 +241,11 @@ impl Shared {
             let result = match result {
                 Err(Broken::Unsent) if attempt.reused => {
                     attempt.ending = Ending::Moved;
+                    continue;
+                }
+                Err(Broken::Unprocessed(_)) if moves < MOST_MOVES => {
+                    attempt.ending = Ending::Moved;
+                    moves += 1;
                     continue;
                 }
                 Err(broken) => {
@@ -319,19 +295,25 @@ impl Shared {
         trace: &mut Trace,
     ) -> Result<Answer, Broken> {
         let origin = &request.origin;
+        if self.config.http != Protocol::Auto {
+            // Boxed like the other ways that plain requests do not take.
+            if let Some(answer) = Box::pin(h2::answer(self, request, reading, trace)).await? {
+                return Ok(answer);
+            }
+        }
         // Given back after the connection was put away, or dropped.
         let turn = self.turn(origin, trace).await.map_err(Broken::Failed)?;
         let connection = self.connection(origin, trace).await;
         let mut connection = connection.map_err(Broken::Failed)?;
         let (head, mut incoming) = exchange(&mut connection, request, &self.config, trace).await?;
         let body = if reading == Reading::Open {
-            Body::Open(Box::new(Rest {
+            Body::Open(Box::new(Rest::Http1(Http1Rest {
                 shared: self.clone(),
                 origin: origin.clone(),
                 incoming,
                 connection,
                 turn,
-            }))
+            })))
         } else {
             let whole = incoming.whole(&mut connection, &self.config).await;
             let whole = whole.map_err(Broken::Failed)?;
@@ -376,9 +358,7 @@ impl Shared {
             attempt.reused = true;
             return Ok(connection);
         }
-        if let Some(most) = self.turns.room_for_idle() {
-            self.pool.shrink(most);
-        }
+        self.sessions.make_room(&self.pool, &self.turns);
         // Boxed, so that requests which need no new connection do not carry its state along.
         Box::pin(
             self.connector

@@ -31,6 +31,11 @@ pub struct Config {
     pub read_timeout: Option<Duration>,
     /// The longest wait for a connection when a limit below is reached. Default none.
     pub queue_timeout: Option<Duration>,
+    /// Which HTTP is spoken. Default [`Protocol::Auto`], Ruby's nil: HTTP/1.1. [`Protocol::Http1`], Ruby's `"1.1"`: that
+    /// alone. [`Protocol::Http2`], Ruby's `"2"`: HTTP/2 alone, in the clear with prior knowledge that the
+    /// server speaks it (RFC 9113 §3.3); all requests to an origin share one connection, up to the number of streams
+    /// that the server allows, and then another one.
+    pub http: Protocol,
     /// Most connections to one origin; requests beyond wait their turn, first come, first served, and
     /// their total deadline runs. Default none. 0 counts as 1.
     pub per_origin: Option<usize>,
@@ -98,6 +103,7 @@ impl Config {
             cookies: None,
             redirects_to_http: false,
             queue_timeout: None,
+            http: Protocol::Auto,
             per_origin: None,
             max_connections: None,
             max_queue: None,
@@ -120,4 +126,16 @@ impl Config {
             user_agent: concat!("hecaton/", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }
+}
+
+/// Which HTTP a client speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.1.
+    #[default]
+    Auto,
+    /// HTTP/1.1 alone.
+    Http1,
+    /// HTTP/2 alone (RFC 9113), with prior knowledge that the server speaks it (§3.3).
+    Http2,
 }

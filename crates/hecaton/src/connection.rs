@@ -45,6 +45,11 @@ impl Connection {
         }
     }
 
+    /// The stream alone, for another protocol, and its ticket; nothing has been read ahead of it.
+    pub fn into_stream(self) -> (Ticket, Wire) {
+        (self.ticket, self.stream)
+    }
+
     /// Reads some more into `input`; 0 means that the peer has ended the stream.
     pub fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         self.input.reserve(self.ahead);

@@ -108,7 +108,7 @@ struct Inner {
 }
 
 /// What an attempt knows when it fails; the client adds the rest.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub kind: Kind,
     pub phase: Phase,

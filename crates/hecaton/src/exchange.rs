@@ -7,7 +7,7 @@ use std::future::poll_fn;
 use std::io;
 use std::task::{Context, Poll};
 
-use crate::attempt::Trace;
+use crate::attempt::{Trace, Version};
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::error::{Failure, Kind, Phase};
@@ -26,13 +26,15 @@ pub(crate) const PIECES_PER_TURN: u32 = 8;
 pub(crate) enum Broken {
     /// The connection was closed before a byte of the request was written.
     Unsent,
+    /// The peer guarantees that it did nothing of the request, whether or not it was sent.
+    Unprocessed(Failure),
     Failed(Failure),
 }
 
 impl Broken {
     pub fn into_failure(self) -> Failure {
         match self {
-            Broken::Failed(failure) => failure,
+            Broken::Failed(failure) | Broken::Unprocessed(failure) => failure,
             Broken::Unsent => {
                 let detail = "the connection was closed before the request could be written";
                 Failure::new(Kind::Protocol, Phase::Send, detail)
@@ -49,6 +51,7 @@ pub(crate) async fn exchange(
     trace: &mut Trace,
 ) -> Result<(Head, Incoming), Broken> {
     trace.attempt().phase = Phase::Send;
+    trace.attempt().version = Some(Version::Http1);
     if let Err(reason) = connection.seems_quiet() {
         return Err(match reason {
             Some(why) if !trace.attempt().reused => {

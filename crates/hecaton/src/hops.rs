@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::allowance::Allowance;
 use crate::attempt::Trace;
-use crate::client::{Allowance, Answer, Body, Reading, Shared};
+use crate::client::{Answer, Body, Reading, Shared};
 use crate::error::Failure;
 use crate::redirect::{Limits, Trail};
 use crate::request::Request;

@@ -21,11 +21,13 @@
 //! ```
 //!
 //! No request is ever sent twice unless [`Retry`] is set, and then every try is listed. The one thing
-//! that is done again by itself is a request of which no byte was written, because its pooled
-//! connection turned out to be closed; it moves to a fresh connection, and that is listed too.
+//! that is done again by itself is a request that the server did nothing of for sure: no byte of it was
+//! written, because its pooled connection turned out to be closed, or an HTTP/2 server says so. It
+//! moves to another connection, and that is listed too ([`Ending::Moved`]).
 
 #![forbid(unsafe_code)]
 
+mod allowance;
 mod attempt;
 mod batch;
 mod client;
@@ -36,6 +38,7 @@ mod cookies;
 mod error;
 mod exchange;
 mod h1;
+mod h2;
 mod hops;
 mod incoming;
 mod lanes;
@@ -55,10 +58,10 @@ mod tls;
 mod turns;
 mod wire;
 
-pub use attempt::{Attempt, Ending};
+pub use attempt::{Attempt, Ending, Version};
 pub use batch::{Aborted, Batch, Limits};
 pub use client::{Client, Outcome};
-pub use config::Config;
+pub use config::{Config, Protocol};
 pub use cookies::{Cookie, Cookies};
 pub use error::{Error, InvalidRequest, Kind, Phase};
 pub use http::Method;

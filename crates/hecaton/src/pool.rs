@@ -157,6 +157,15 @@ impl Pool {
         self.lock().shrink(most);
     }
 
+    /// Since when the connection that is idle longest has been so.
+    pub fn oldest(&self) -> Option<Instant> {
+        let idle = self.lock();
+        idle.connections
+            .values()
+            .map(|list| list[0].idle_since)
+            .min()
+    }
+
     /// Closes every idle connection.
     pub fn clear(&self) {
         self.lock().connections.clear();

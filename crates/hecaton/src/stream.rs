@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::time::timeout_at;
 
+use crate::allowance::Allowance;
 use crate::attempt::{Attempt, Ending, Trace};
-use crate::client::{Allowance, Answer, Body, Shared};
+use crate::client::{Answer, Body, Shared};
 use crate::connection::Connection;
 use crate::error::{Error, Failure, Kind, Phase};
 use crate::h1::Fields;
+use crate::h2;
 use crate::incoming::Incoming;
 use crate::origin::Origin;
 use crate::redirect::Redirect;
@@ -27,7 +29,8 @@ const WORTH_READING: usize = 64 << 10;
 /// pieces go on, the reader's own time counting for the former alone; `max_body` is for bodies that
 /// are held whole and does not apply.
 ///
-/// The connection goes back to the pool with the last piece. Dropping the stream before closes it.
+/// The connection goes back to the pool with the last piece. Dropping the stream before closes it; over
+/// HTTP/2 it resets the stream alone.
 pub struct Streaming {
     status: u16,
     fields: Vec<u8>,
@@ -144,7 +147,7 @@ impl Streaming {
     /// Puts the connection away as soon as the last piece has been taken.
     fn finish_if_whole(&mut self) {
         if let State::Going(rest) = &mut self.state {
-            if rest.incoming.is_whole(&mut rest.connection) {
+            if rest.is_whole() {
                 self.trace.attempt().read = self.trace.lap();
                 let State::Going(rest) = std::mem::replace(&mut self.state, State::Ended) else {
                     return;
@@ -169,7 +172,14 @@ impl Streaming {
 }
 
 /// What the body of an answer is read from, and all that it holds until then.
-pub(crate) struct Rest {
+pub(crate) enum Rest {
+    Http1(Http1Rest),
+    /// Dropping it gives the stream back, and resets it unless it has ended.
+    Http2(Arc<Shared>, h2::Incoming),
+}
+
+/// A body on a connection of its own.
+pub(crate) struct Http1Rest {
     pub shared: Arc<Shared>,
     pub origin: Arc<Origin>,
     pub incoming: Incoming,
@@ -180,8 +190,20 @@ pub(crate) struct Rest {
 
 impl Rest {
     async fn piece(&mut self) -> Result<Option<Bytes>, Failure> {
-        let config = &self.shared.config;
-        self.incoming.piece(&mut self.connection, config).await
+        match self {
+            Rest::Http1(rest) => {
+                let config = &rest.shared.config;
+                rest.incoming.piece(&mut rest.connection, config).await
+            }
+            Rest::Http2(shared, incoming) => incoming.piece(&shared.config).await,
+        }
+    }
+
+    fn is_whole(&mut self) -> bool {
+        match self {
+            Rest::Http1(rest) => rest.incoming.is_whole(&mut rest.connection),
+            Rest::Http2(_, incoming) => incoming.is_whole(),
+        }
     }
 
     /// Reads a body that nobody wants, so that the connection can be used again; closes it when that
@@ -200,16 +222,17 @@ impl Rest {
     }
 
     fn put_away(self, now: Instant) {
-        let Rest {
-            shared,
-            origin,
-            mut incoming,
-            mut connection,
-            turn,
-        } = self;
-        if incoming.finish(&mut connection) {
-            shared.pool.put(&origin, connection, now);
+        if let Rest::Http1(rest) = self {
+            rest.put_away(now);
         }
-        drop(turn);
+    }
+}
+
+impl Http1Rest {
+    fn put_away(mut self, now: Instant) {
+        if self.incoming.finish(&mut self.connection) {
+            self.shared.pool.put(&self.origin, self.connection, now);
+        }
+        drop(self.turn);
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Turn {
 }
 
 /// A place in the queue, for as long as it is kept.
-struct Place<'a>(&'a AtomicUsize);
+pub(crate) struct Place<'a>(&'a AtomicUsize);
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
@@ -72,6 +72,19 @@ impl Turns {
             return Ok(turn);
         }
         let _place = self.place()?;
+        Ok(self.acquire(own).await)
+    }
+
+    /// The same for one who has a place in the queue, if he needs one.
+    pub async fn wait_in_place(&self, origin: &Arc<Origin>) -> Turn {
+        let own = self.per_origin.map(|most| self.origin(origin, most));
+        match self.at_once(own.as_ref()) {
+            Some(turn) => turn,
+            None => self.acquire(own).await,
+        }
+    }
+
+    async fn acquire(&self, own: Option<Arc<Semaphore>>) -> Turn {
         let mut turn = Turn::default();
         if let Some(own) = own {
             turn._origin = own.acquire_owned().await.ok();
@@ -79,7 +92,7 @@ impl Turns {
         if let Some(all) = &self.all {
             turn._all = all.clone().acquire_owned().await.ok();
         }
-        Ok(turn)
+        turn
     }
 
     /// A turn if one is free; the semaphores keep theirs for who waits already.
@@ -95,7 +108,7 @@ impl Turns {
     }
 
     /// A place in the queue.
-    fn place(&self) -> Result<Place<'_>, Failure> {
+    pub fn place(&self) -> Result<Place<'_>, Failure> {
         let place = Place(&self.waiting);
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
         match self.max_queue {

@@ -39,6 +39,14 @@ pub(crate) enum Look {
 }
 
 impl Wire {
+    /// The socket's descriptor, which is its own as long as this is.
+    pub fn descriptor(&self) -> RawFd {
+        match self {
+            Wire::Plain(socket) => socket.fd(),
+            Wire::Tls(tls) => tls.get_ref().0.fd(),
+        }
+    }
+
     /// Whether nothing has come that a request could be answered with: neither data nor the end.
     /// Otherwise the connection can not be used, with the reason if it is one of TLS.
     pub fn is_quiet(&mut self, look: Look) -> Result<(), Option<String>> {

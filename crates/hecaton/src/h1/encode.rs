@@ -46,7 +46,7 @@ pub(crate) fn encode(request: &Request, user_agent: &str, out: &mut Vec<u8>) -> 
 }
 
 /// Methods whose requests tell their length even when it is 0 (RFC 9110 §8.6).
-fn expects_content(method: &Method) -> bool {
+pub(crate) fn expects_content(method: &Method) -> bool {
     matches!(*method, Method::POST | Method::PUT | Method::PATCH)
 }
 

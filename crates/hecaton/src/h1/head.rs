@@ -6,10 +6,10 @@ use bytes::{Buf, BytesMut};
 use http::Method;
 
 /// Largest head, in bytes. RFC 9110 §5.4 sets no limit; servers send some hundred bytes.
-const MOST_BYTES: usize = 256 << 10;
+pub(crate) const MOST_BYTES: usize = 256 << 10;
 
 /// Most fields of a head.
-const MOST_FIELDS: usize = 256;
+pub(crate) const MOST_FIELDS: usize = 256;
 
 /// What the head of a final response says.
 #[derive(Debug, PartialEq, Eq)]

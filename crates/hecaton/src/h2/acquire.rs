@@ -1,0 +1,183 @@
+//! From an origin to a stream: on a connection there is, or on one that is opened for all who wait.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use tokio::select;
+use tokio::task::coop::unconstrained;
+
+use super::known::Session;
+use super::lease::Lease;
+use super::link::Link;
+use super::seat::Grant;
+use super::sessions::{Asked, Place, Sessions};
+use crate::attempt::Trace;
+use crate::client::Shared;
+use crate::error::{Failure, Kind, Phase};
+use crate::origin::Origin;
+use crate::timer::within;
+use crate::turns::Turn;
+
+/// What a request is sent on.
+pub(crate) enum Acquired {
+    Stream(Lease),
+    /// The peer speaks HTTP/1.1: a connection of one's own.
+    Http1,
+}
+
+/// What became of the wait.
+enum Way {
+    Acquired(Acquired),
+    /// To be opened, with its turn if there is a limit.
+    Open(Option<Box<Turn>>),
+}
+
+/// A stream to `origin`, on a connection that is not known to have ended.
+pub(crate) async fn acquire(
+    shared: &Shared,
+    origin: &Arc<Origin>,
+    trace: &mut Trace,
+) -> Result<Acquired, Failure> {
+    loop {
+        let mut acquired = match shared.sessions.ask(origin) {
+            Asked::Stream(lease) => Acquired::Stream(lease),
+            Asked::Http1 => Acquired::Http1,
+            Asked::Wait(place, busy) => wait(shared, place, busy, origin, trace).await?,
+        };
+        if let Acquired::Stream(lease) = &mut acquired {
+            lease.link.refresh().await;
+            if !lease.is_usable() {
+                continue;
+            }
+            let attempt = trace.attempt();
+            attempt.connection = lease.connection;
+            attempt.reused = lease.reused;
+        }
+        return Ok(acquired);
+    }
+}
+
+/// Waits for a stream, or opens a connection. Waiting counts as `Queue` where a limit is waited for, the
+/// client's on connections or the peer's on streams; waiting for the first connection, which another
+/// request opens, counts as `Connect` and ends with that request's limits.
+async fn wait(
+    shared: &Shared,
+    place: Place,
+    busy: bool,
+    origin: &Arc<Origin>,
+    trace: &mut Trace,
+) -> Result<Acquired, Failure> {
+    let queued = busy || shared.sessions.limited;
+    trace.attempt().phase = if queued { Phase::Queue } else { Phase::Connect };
+    let way = next(shared, &place, origin, queued).await;
+    let way = way.inspect_err(|failure| trace.attempt().phase = failure.phase)?;
+    match (&way, queued) {
+        (_, true) => trace.attempt().queue = trace.lap(),
+        (Way::Acquired(_), false) => trace.attempt().connect = trace.lap(),
+        (Way::Open(_), false) => {}
+    }
+    match way {
+        Way::Acquired(acquired) => Ok(acquired),
+        Way::Open(turn) => open(shared, place, turn, origin, trace).await,
+    }
+}
+
+/// What comes of the seat, within the limits of waiting if it is a wait for a limit.
+async fn next(
+    shared: &Shared,
+    place: &Place,
+    origin: &Arc<Origin>,
+    queued: bool,
+) -> Result<Way, Failure> {
+    let mut waiting = pin!(granted(shared, place, origin));
+    match poll_fn(|cx| Poll::Ready(waiting.as_mut().poll(cx))).await {
+        Poll::Ready(way) => way,
+        Poll::Pending if queued => {
+            let limited = shared.sessions.limited;
+            let _counted = limited.then(|| shared.turns.place()).transpose()?;
+            within(&shared.config, Phase::Queue, waiting).await
+        }
+        Poll::Pending => waiting.await,
+    }
+}
+
+async fn granted(shared: &Shared, place: &Place, origin: &Arc<Origin>) -> Result<Way, Failure> {
+    let mut grant = place.granted().await;
+    if let (Grant::Open, true) = (&grant, shared.sessions.limited) {
+        grant = select! {
+            biased;
+            other = place.granted() => other,
+            turn = shared.turns.wait_in_place(origin) => {
+                return Ok(match place.use_turn(Some(Box::new(turn))) {
+                    Ok(lease) => Way::Acquired(Acquired::Stream(lease)),
+                    Err(turn) => Way::Open(turn),
+                });
+            }
+        };
+    }
+    match grant {
+        Grant::Stream(lease) => Ok(Way::Acquired(Acquired::Stream(lease))),
+        Grant::Http1 => Ok(Way::Acquired(Acquired::Http1)),
+        Grant::Failed(failure) => Err(failure),
+        Grant::Open => Ok(match place.use_turn(None) {
+            Ok(lease) => Way::Acquired(Acquired::Stream(lease)),
+            Err(turn) => Way::Open(turn),
+        }),
+    }
+}
+
+/// Opens a connection for all who wait. Given up, the task goes to the next of them.
+async fn open(
+    shared: &Shared,
+    place: Place,
+    turn: Option<Box<Turn>>,
+    origin: &Arc<Origin>,
+    trace: &mut Trace,
+) -> Result<Acquired, Failure> {
+    shared.sessions.make_room(&shared.pool, &shared.turns);
+    let opening = async {
+        let connector = &shared.connector;
+        let connection = connector
+            .connect(origin, &shared.pool, &shared.config, trace)
+            .await?;
+        let (ticket, stream) = connection.into_stream();
+        let begun = Link::open(stream).await;
+        let (send, link) = begun.map_err(|error| {
+            let detail = format!("can not begin HTTP/2: {error}");
+            Failure::new(Kind::Connect, Phase::Connect, detail)
+        })?;
+        Ok((ticket, send, link))
+    };
+    match opening.await {
+        Ok((ticket, send, link)) => {
+            spawn_driver(shared, origin, ticket.id, link.clone());
+            let session = Session::new(ticket, send, link, turn, &shared.config);
+            Ok(Acquired::Stream(place.opened(session)))
+        }
+        Err(failure) => {
+            drop(turn);
+            place.failed(&failure);
+            Err(failure)
+        }
+    }
+}
+
+/// The task that drives a connection until it ends. It holds no handle to send requests with, so the
+/// connection ends with the client. Outside of tokio's budget, whose wake-ups are lost between two waits
+/// (`reactor`).
+fn spawn_driver(shared: &Shared, origin: &Arc<Origin>, id: u64, link: Arc<Link>) {
+    let sessions = Arc::downgrade(&shared.sessions);
+    let origin = origin.clone();
+    let driver = poll_fn(move |cx| {
+        let result = link.poll_drive(cx);
+        match sessions.upgrade() {
+            Some(sessions) if result.is_ready() => Sessions::ended(&sessions, &origin, id),
+            Some(sessions) => sessions.driven(&origin),
+            None => {}
+        }
+        result
+    });
+    tokio::spawn(unconstrained(driver));
+}

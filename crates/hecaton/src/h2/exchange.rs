@@ -1,0 +1,156 @@
+//! One request on one stream: the request out, the head of the answer in, then its body (`incoming`).
+//!
+//! The stream is this request's alone; the connection under it is driven by a task. A request that is
+//! dropped resets its stream (RST_STREAM CANCEL) when the connection is driven next, and leaves the
+//! others alone.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use h2::client::ResponseFuture;
+use h2::{Reason, RecvStream};
+use http::Method;
+
+use super::head::{request_head, response_fields};
+use super::incoming::Incoming;
+use super::lease::Lease;
+use super::upload::Upload;
+use crate::attempt::{Trace, Version};
+use crate::config::Config;
+use crate::error::{Failure, Kind, Phase};
+use crate::exchange::Broken;
+use crate::request::Request;
+use crate::timer::PhaseTimer;
+
+/// What the head of a response says.
+pub(crate) struct Head {
+    pub status: u16,
+    /// The fields as `name: value\r\n`, names in lower case.
+    pub fields: Vec<u8>,
+}
+
+/// Sends `request` on a stream of its own and reads the head of the answer; the body is still to come.
+pub(crate) async fn exchange(
+    lease: Lease,
+    request: &Request,
+    config: &Config,
+    trace: &mut Trace,
+) -> Result<(Head, Incoming), Broken> {
+    trace.attempt().phase = Phase::Send;
+    trace.attempt().version = Some(Version::Http2);
+    let mut timer = PhaseTimer::new(config);
+    let mut exchange = Exchange::begin(lease, request, config)?;
+    let response = poll_fn(|cx| exchange.poll_head(cx, &mut timer, trace)).await?;
+    let (head, body) = response.into_parts();
+    let fields = response_fields(&head.headers)
+        .map_err(|why| protocol(Phase::FirstByte, format!("what came is no response: {why}")))?;
+    trace.attempt().phase = Phase::Read;
+    let status = head.status.as_u16();
+    let bodiless = request.method == Method::HEAD || matches!(status, 204 | 304);
+    let body = (!bodiless).then_some(body);
+    let incoming = Incoming::new(body, exchange.upload, exchange.lease);
+    Ok((Head { status, fields }, incoming))
+}
+
+/// A request under way. The handles of the stream go before the lease of it.
+struct Exchange {
+    response: ResponseFuture,
+    upload: Upload,
+    stream: u32,
+    lease: Lease,
+}
+
+impl Exchange {
+    fn begin(mut lease: Lease, request: &Request, config: &Config) -> Result<Exchange, Broken> {
+        let head = request_head(request, &config.user_agent)
+            .map_err(|why| protocol(Phase::Send, format!("the request can not be sent: {why}")))?;
+        let body = request.body.clone();
+        let (response, stream) = lease
+            .send(head, body.is_empty())
+            .map_err(|error| broken(&error, false, Phase::Send))?;
+        Ok(Exchange {
+            stream: response.stream_id().as_u32(),
+            response,
+            upload: Upload::new(stream, body),
+            lease,
+        })
+    }
+
+    /// Sends what the peer's windows allow, and waits for the head, which may come before the end.
+    fn poll_head(
+        &mut self,
+        cx: &mut Context<'_>,
+        timer: &mut PhaseTimer<'_>,
+        trace: &mut Trace,
+    ) -> Poll<Result<http::Response<RecvStream>, Broken>> {
+        // How it went is told by the response, or by its absence.
+        let _ = self.upload.poll(cx);
+        let sent = self.lease.has_left(self.stream);
+        trace.attempt().sent = sent;
+        if self.upload.is_done() && trace.attempt().phase == Phase::Send {
+            trace.attempt().send = trace.lap();
+            trace.attempt().phase = Phase::FirstByte;
+        }
+        match Pin::new(&mut self.response).poll(cx) {
+            Poll::Ready(Ok(response)) => {
+                trace.attempt().sent = true;
+                trace.attempt().first_byte = trace.lap();
+                Poll::Ready(Ok(response))
+            }
+            Poll::Ready(Err(error)) => {
+                self.lease.refused(&error);
+                Poll::Ready(Err(broken(&error, sent, trace.attempt().phase)))
+            }
+            Poll::Pending => {
+                timer.follow(trace.attempt().phase);
+                timer.poll(cx).map(|late| Err(Broken::Failed(late)))
+            }
+        }
+    }
+}
+
+impl Lease {
+    /// A peer that refuses one stream is not asked again on this connection.
+    fn refused(&mut self, error: &h2::Error) {
+        if error.is_reset() && is_unprocessed(error) {
+            self.retire();
+        }
+    }
+}
+
+/// The peer guarantees that it did nothing of the request: it refused the stream, or ended the
+/// connection before it (RFC 9113 §8.7). `h2` tells the latter of streams above the last one alone.
+fn is_unprocessed(error: &h2::Error) -> bool {
+    let refused = error.is_reset() && error.reason() == Some(Reason::REFUSED_STREAM);
+    error.is_remote() && (refused || error.is_go_away())
+}
+
+fn protocol(phase: Phase, detail: String) -> Broken {
+    Broken::Failed(Failure::new(Kind::Protocol, phase, detail))
+}
+
+/// What the end of a stream without a response means.
+fn broken(error: &h2::Error, sent: bool, phase: Phase) -> Broken {
+    let failure = Failure::new(Kind::Protocol, phase, explain(error));
+    let connection_ended = error.is_io() || error.is_go_away();
+    if is_unprocessed(error) || (!sent && connection_ended) {
+        Broken::Unprocessed(failure)
+    } else {
+        Broken::Failed(failure)
+    }
+}
+
+/// In words of our own: what a peer says in a GOAWAY belongs in no message.
+pub(super) fn explain(error: &h2::Error) -> String {
+    let code = error.reason().map(|reason| format!("{reason:?}"));
+    let code = code.unwrap_or_default();
+    match error.get_io() {
+        Some(io) => format!("the connection ended before the response did: {io}"),
+        None if error.is_reset() && error.is_remote() => {
+            format!("the server reset the stream ({code})")
+        }
+        None if error.is_remote() => format!("the server ended the connection ({code})"),
+        None => format!("what came is not HTTP/2 as it should be ({code})"),
+    }
+}

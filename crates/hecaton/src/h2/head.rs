@@ -1,0 +1,143 @@
+//! Heads in HTTP/2's terms: a request's fields → what `h2` sends, and what it read → a block of fields.
+
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
+};
+use http::uri::{Authority, Scheme, Uri};
+use http::{HeaderMap, Version};
+
+use crate::h1::{Fields, MOST_FIELDS, expects_content};
+use crate::request::Request;
+
+/// Fields that speak of one HTTP/1.1 connection and have no place in HTTP/2 (RFC 9113 §8.2.2), beside
+/// `Connection`, what it names, and `TE` unless it says `trailers`.
+const OF_A_CONNECTION: [HeaderName; 4] = [
+    TRANSFER_ENCODING,
+    UPGRADE,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+];
+
+/// The head of `request` as `h2` takes it, or why it can not be put into HTTP/2.
+pub(super) fn request_head(
+    request: &Request,
+    user_agent: &str,
+) -> Result<http::Request<()>, String> {
+    // A `Host` of the program's own takes the place of the URL's (RFC 9113 §8.3.1).
+    let authority = Authority::try_from(request.host.as_ref())
+        .map_err(|_| "the Host header is not a host and port, which HTTP/2 asks for".to_owned())?;
+    let mut parts = http::uri::Parts::default();
+    parts.scheme = Some(match request.origin.scheme {
+        crate::origin::Scheme::Http => Scheme::HTTP,
+        crate::origin::Scheme::Https => Scheme::HTTPS,
+    });
+    parts.authority = Some(authority);
+    parts.path_and_query = Some(request.target.clone());
+    let uri = Uri::from_parts(parts).map_err(|error| error.to_string())?;
+    let mut head = http::Request::new(());
+    *head.method_mut() = request.method.clone();
+    *head.uri_mut() = uri;
+    *head.version_mut() = Version::HTTP_2;
+    *head.headers_mut() = request_fields(request, user_agent)?;
+    Ok(head)
+}
+
+fn request_fields(request: &Request, user_agent: &str) -> Result<HeaderMap, String> {
+    let mut map = HeaderMap::with_capacity(8);
+    let value = |bytes: &[u8]| HeaderValue::from_bytes(bytes).map_err(|error| error.to_string());
+    if !request.has_user_agent {
+        map.append(USER_AGENT, value(user_agent.as_bytes())?);
+    }
+    if !request.has_accept {
+        map.append(http::header::ACCEPT, HeaderValue::from_static("*/*"));
+    }
+    let fields = Fields(&request.fields);
+    for (name, bytes) in fields.iter() {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| error.to_string())?;
+        if !belongs_to_a_connection(&name, bytes, fields) {
+            map.append(name, value(bytes)?);
+        }
+    }
+    if !request.body.is_empty() || expects_content(&request.method) {
+        map.insert(CONTENT_LENGTH, HeaderValue::from(request.body.len()));
+    }
+    Ok(map)
+}
+
+fn belongs_to_a_connection(name: &HeaderName, value: &[u8], fields: Fields<'_>) -> bool {
+    if *name == TE {
+        return !value.trim_ascii().eq_ignore_ascii_case(b"trailers");
+    }
+    let named = || {
+        let lists = fields.iter().filter(|(key, _)| *key == CONNECTION.as_str());
+        let mut options = lists.flat_map(|(_, list)| list.split(|byte| *byte == b','));
+        options.any(|option| {
+            option
+                .trim_ascii()
+                .eq_ignore_ascii_case(name.as_str().as_bytes())
+        })
+    };
+    *name == CONNECTION || OF_A_CONNECTION.contains(name) || named()
+}
+
+/// The fields of a response as `name: value\r\n`, or why there are too many.
+pub(super) fn response_fields(headers: &HeaderMap) -> Result<Vec<u8>, String> {
+    if headers.len() > MOST_FIELDS {
+        return Err(format!("more than {MOST_FIELDS} fields"));
+    }
+    let mut block = Vec::with_capacity(160);
+    for (name, value) in headers {
+        for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+            block.extend_from_slice(part);
+        }
+    }
+    Ok(block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(request: Request) -> http::Request<()> {
+        request_head(&request, "test/1").unwrap()
+    }
+
+    #[test]
+    fn a_plain_get() {
+        let head = head(Request::get("http://host:8080/a?b").unwrap());
+        assert_eq!(head.uri(), "http://host:8080/a?b");
+        let block = response_fields(head.headers()).unwrap();
+        assert_eq!(block, b"user-agent: test/1\r\naccept: */*\r\n");
+    }
+
+    #[test]
+    fn what_belongs_to_a_connection_stays_behind() {
+        let mut request = Request::new("POST", "http://host/").unwrap();
+        for (name, value) in [
+            ("Connection", "close, X-Hop"),
+            ("Keep-Alive", "5"),
+            ("Upgrade", "h2c"),
+            ("Proxy-Connection", "close"),
+            ("X-Hop", "1"),
+            ("TE", "gzip"),
+            ("X-Kept", "1"),
+            ("Host", "other:81"),
+            ("TE", "trailers"),
+        ] {
+            request = request.header(name, value.as_bytes()).unwrap();
+        }
+        let head = head(request.body("abc"));
+        assert_eq!(head.uri().authority().unwrap(), "other:81");
+        let block = String::from_utf8(response_fields(head.headers()).unwrap()).unwrap();
+        let expected = "user-agent: test/1\r\naccept: */*\r\nx-kept: 1\r\nte: trailers\r\ncontent-length: 3\r\n";
+        assert_eq!(block, expected);
+    }
+
+    #[test]
+    fn a_host_that_is_none_is_refused_before_anything_is_sent() {
+        let request = Request::get("http://host/").unwrap();
+        let request = request.header("host", b"a b/c").unwrap();
+        let why = request_head(&request, "test/1").unwrap_err();
+        assert!(why.contains("Host header"), "{why}");
+    }
+}

@@ -1,0 +1,115 @@
+//! What is left to read of an answer on a stream: its body, and the rest of the request meanwhile.
+
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use h2::{Reason, RecvStream};
+
+use super::exchange::explain;
+use super::lease::Lease;
+use super::upload::Upload;
+use crate::config::Config;
+use crate::error::{Failure, Kind, Phase};
+use crate::exchange::{PIECES_PER_TURN, give_way};
+use crate::timer::PhaseTimer;
+
+/// Dropping it before the end resets the stream. The handles of the stream go before the lease of it.
+pub(crate) struct Incoming {
+    /// None once it has ended.
+    body: Option<RecvStream>,
+    /// What the last piece took of the stream's window. The window is what bounds the memory that a
+    /// body holds, so it opens again when that piece is done with: at the call for the next one.
+    taken: usize,
+    upload: Upload,
+    _lease: Lease,
+}
+
+impl Incoming {
+    pub(super) fn new(body: Option<RecvStream>, upload: Upload, lease: Lease) -> Incoming {
+        Incoming {
+            body,
+            taken: 0,
+            upload,
+            _lease: lease,
+        }
+    }
+
+    /// Reads the body to its end.
+    pub async fn whole(&mut self, config: &Config) -> Result<Bytes, Failure> {
+        let most = config.max_body;
+        let mut timer = PhaseTimer::new(config);
+        let mut whole = BytesMut::new();
+        let mut pieces = 0_u32;
+        while let Some(piece) = self.next(&mut timer).await? {
+            if whole.len() + piece.len() > most {
+                let detail = format!("the body is larger than the allowed {most} bytes");
+                return Err(Failure::new(Kind::Body, Phase::Read, detail));
+            }
+            whole.extend_from_slice(&piece);
+            pieces = pieces.wrapping_add(1);
+            if pieces % PIECES_PER_TURN == 0 {
+                give_way().await;
+            }
+        }
+        Ok(whole.freeze())
+    }
+
+    /// Reads the next piece of the body, none at its end. Nothing is lost when the future is dropped.
+    pub async fn piece(&mut self, config: &Config) -> Result<Option<Bytes>, Failure> {
+        self.next(&mut PhaseTimer::new(config)).await
+    }
+
+    /// Whether all of the body has been taken.
+    pub fn is_whole(&self) -> bool {
+        self.body.as_ref().is_none_or(RecvStream::is_end_stream)
+    }
+
+    async fn next(&mut self, timer: &mut PhaseTimer<'_>) -> Result<Option<Bytes>, Failure> {
+        if let Some(body) = &mut self.body {
+            let taken = std::mem::take(&mut self.taken);
+            // It can not fail: no more is given back than was taken.
+            let _ = body.flow_control().release_capacity(taken);
+        }
+        timer.restart(Phase::Read);
+        poll_fn(|cx| self.poll_next(cx, timer)).await
+    }
+
+    fn poll_next(
+        &mut self,
+        cx: &mut Context<'_>,
+        timer: &mut PhaseTimer<'_>,
+    ) -> Poll<Result<Option<Bytes>, Failure>> {
+        let Some(body) = &mut self.body else {
+            return Poll::Ready(Ok(None));
+        };
+        let _ = self.upload.poll(cx);
+        loop {
+            return match body.poll_data(cx) {
+                Poll::Ready(Some(Ok(piece))) if piece.is_empty() => continue,
+                Poll::Ready(Some(Ok(piece))) => {
+                    self.taken = piece.len();
+                    Poll::Ready(Ok(Some(piece)))
+                }
+                Poll::Ready(None) => {
+                    self.body = None;
+                    Poll::Ready(Ok(None))
+                }
+                // The answer is whole, and the rest of the request is not wanted (RFC 9113 §8.1).
+                Poll::Ready(Some(Err(error))) if is_end(&error) => {
+                    self.body = None;
+                    Poll::Ready(Ok(None))
+                }
+                Poll::Ready(Some(Err(error))) => {
+                    let detail = format!("the body was cut short: {}", explain(&error));
+                    Poll::Ready(Err(Failure::new(Kind::Body, Phase::Read, detail)))
+                }
+                Poll::Pending => timer.poll(cx).map(Err),
+            };
+        }
+    }
+}
+
+fn is_end(error: &h2::Error) -> bool {
+    error.is_reset() && error.is_remote() && error.reason() == Some(Reason::NO_ERROR)
+}

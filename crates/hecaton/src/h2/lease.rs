@@ -1,0 +1,62 @@
+//! A lease: the right of one request to one stream of a connection, until it is dropped.
+
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use h2::SendStream;
+use h2::client::{ResponseFuture, SendRequest};
+
+use super::link::Link;
+use super::sessions::Sessions;
+use crate::origin::Origin;
+
+pub(crate) struct Lease {
+    /// Number of the connection, unique within the client.
+    pub connection: u64,
+    /// Whether another request opened the connection.
+    pub reused: bool,
+    pub(super) link: Arc<Link>,
+    pub(super) origin: Arc<Origin>,
+    pub(super) sessions: Arc<Sessions>,
+    pub(super) send: Option<SendRequest<Bytes>>,
+    pub(super) retires: bool,
+}
+
+impl Lease {
+    /// Whether the connection is not known to have ended, or to be about to.
+    pub fn is_usable(&mut self) -> bool {
+        let context = &mut Context::from_waker(Waker::noop());
+        let ready = self.send.as_mut().map(|send| send.poll_ready(context));
+        matches!(ready, Some(Poll::Ready(Ok(())))) && self.link.is_open()
+    }
+
+    /// Opens the stream; nothing is written before the connection is driven.
+    pub fn send(
+        &mut self,
+        head: http::Request<()>,
+        ends: bool,
+    ) -> Result<(ResponseFuture, SendStream<Bytes>), h2::Error> {
+        let mut send = self.send.take().expect("a lease is for one request");
+        send.send_request(head, ends)
+    }
+
+    /// Whether the request on this stream has begun to leave the machine.
+    pub fn has_left(&self, stream: u32) -> bool {
+        self.link.departures.has_left(stream)
+    }
+
+    /// No further request is to use this connection.
+    pub fn retire(&mut self) {
+        self.retires = true;
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // A connection that is closed now says good-bye only if nobody could still use it.
+        self.send = None;
+        self.sessions
+            .release(&self.origin, self.connection, self.retires);
+    }
+}

@@ -1,0 +1,148 @@
+//! One HTTP/2 connection. A task of the runtime drives it, and whoever waits drives the runtime; while
+//! nobody waits nothing is driven, so a connection that was left alone is looked at before it is used.
+
+use std::os::fd::RawFd;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::task::AtomicWaker;
+use h2::client::{Builder, Connection, SendRequest};
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use super::tap::{Departures, Tap};
+use crate::h1::MOST_BYTES;
+use crate::wire::Wire;
+
+/// How much of one body may be on its way without having been taken: what a slow reader holds.
+const STREAM_WINDOW: u32 = 1 << 20;
+
+/// The same for all bodies of a connection. The most there is (RFC 9113 §6.9.1), for each body has a
+/// window of its own: less would let readers that are slow hold up those that are not.
+const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
+
+/// What many small frames may cost in memory until they are read; `h2` closes the connection beyond.
+const FRAME_BUDGET: usize = 8 << 20;
+
+/// How many given-up streams are remembered, so that what still comes for them is known to be late.
+const MOST_RESET: usize = 1024;
+
+/// Stands for the peer's limit on streams until it has told it. No frame can carry this number.
+pub(super) const NOT_TOLD: usize = usize::MAX - 1;
+
+/// How long a connection is trusted after it was driven.
+const TRUSTED: Duration = Duration::from_millis(1);
+
+/// How often, and how long each time, what came while nobody drove is waited for to be read.
+const LOOKS: u32 = 32;
+const LOOK: Duration = Duration::from_millis(50);
+
+pub(super) struct Link {
+    pub departures: Arc<Departures>,
+    /// Only to be asked while `driven` has the connection that owns it.
+    socket: RawFd,
+    driven: Mutex<Driven>,
+    /// Wakes those that wait for the connection to be driven.
+    turned: Notify,
+    driver: AtomicWaker,
+}
+
+struct Driven {
+    connection: Option<Box<Connection<Tap<Wire>, Bytes>>>,
+    at: Instant,
+}
+
+impl Link {
+    /// Begins HTTP/2 on a stream. Requests are sent at once, without a wait for the peer's settings.
+    pub async fn open(stream: Wire) -> Result<(SendRequest<Bytes>, Arc<Link>), h2::Error> {
+        let socket = stream.descriptor();
+        let departures = Arc::new(Departures::default());
+        let (send, connection) = Builder::new()
+            .enable_push(false)
+            .initial_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .data_frame_budget(FRAME_BUDGET)
+            .max_header_list_size(MOST_BYTES as u32)
+            .max_concurrent_reset_streams(MOST_RESET)
+            .initial_max_send_streams(NOT_TOLD)
+            .handshake(Tap::new(stream, departures.clone()))
+            .await?;
+        let driven = Driven {
+            connection: Some(Box::new(connection)),
+            at: Instant::now(),
+        };
+        let link = Link {
+            departures,
+            socket,
+            driven: Mutex::new(driven),
+            turned: Notify::new(),
+            driver: AtomicWaker::new(),
+        };
+        Ok((send, Arc::new(link)))
+    }
+
+    /// Lets the connection read and write; ready when it has ended.
+    pub fn poll_drive(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.driver.register(cx.waker());
+        let mut driven = self.lock();
+        let Some(connection) = &mut driven.connection else {
+            return Poll::Ready(());
+        };
+        self.departures.begin_turn();
+        // Why it ends is told to each of its streams.
+        let result = Pin::new(connection).poll(cx).map(|_| ());
+        if result.is_ready() {
+            driven.connection = None;
+        }
+        driven.at = Instant::now();
+        drop(driven);
+        self.turned.notify_waiters();
+        result
+    }
+
+    /// Whether the connection has not ended, as far as is known.
+    pub fn is_open(&self) -> bool {
+        self.lock().connection.is_some()
+    }
+
+    /// Sees to it that the end of the connection, if it came while nobody drove, is known.
+    pub async fn refresh(&self) {
+        if self.lock().at.elapsed() < TRUSTED {
+            return;
+        }
+        for _ in 0..LOOKS {
+            let mut turned = pin!(self.turned.notified());
+            turned.as_mut().enable();
+            if !self.has_unread() {
+                return;
+            }
+            let _ = timeout(LOOK, turned).await;
+        }
+    }
+
+    /// Whether the kernel has something that the connection has not read.
+    fn has_unread(&self) -> bool {
+        let driven = self.lock();
+        let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
+        driven.connection.is_some() && recv(self.socket, &mut [0], flags) != Err(Errno::EAGAIN)
+    }
+
+    /// Closes the connection at once, driven or not. Says good-bye if the socket takes it.
+    pub fn close(&self) {
+        if let Some(mut connection) = self.lock().connection.take() {
+            self.departures.begin_turn();
+            let _ = Pin::new(&mut connection).poll(&mut Context::from_waker(Waker::noop()));
+        }
+        self.driver.wake();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Driven> {
+        // h2 keeps its own invariants; after a panic its connection is dropped, not used.
+        self.driven.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

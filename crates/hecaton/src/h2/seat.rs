@@ -1,0 +1,51 @@
+//! A seat: the place of one request in the queue for a connection, and what it is given there.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use futures_util::task::AtomicWaker;
+
+use super::lease::Lease;
+use crate::error::Failure;
+
+/// What a request that waits is given.
+pub(super) enum Grant {
+    /// A place on a connection.
+    Stream(Lease),
+    /// The task to open another connection; the request keeps its seat until it has begun.
+    Open,
+    /// The failure of the one who tried to open a connection for all who wait.
+    Failed(Failure),
+    /// The peer speaks HTTP/1.1.
+    #[allow(dead_code)] // Until TLS asks for it by ALPN.
+    Http1,
+}
+
+#[derive(Default)]
+pub(super) struct Seat {
+    grant: Mutex<Option<Grant>>,
+    waker: AtomicWaker,
+}
+
+impl Seat {
+    /// Gives, in place of what was given before.
+    pub fn give(&self, grant: Grant) {
+        *self.grant.lock().unwrap_or_else(PoisonError::into_inner) = Some(grant);
+        self.waker.wake();
+    }
+
+    /// Takes what was given.
+    pub fn take(&self) -> Option<Grant> {
+        let mut grant = self.grant.lock().unwrap_or_else(PoisonError::into_inner);
+        grant.take()
+    }
+
+    pub fn poll(&self, cx: &mut Context<'_>) -> Poll<Grant> {
+        self.waker.register(cx.waker());
+        self.take().map_or(Poll::Pending, Poll::Ready)
+    }
+
+    pub fn is(self: &Arc<Seat>, other: &Option<Arc<Seat>>) -> bool {
+        other.as_ref().is_some_and(|other| Arc::ptr_eq(self, other))
+    }
+}

@@ -1,0 +1,288 @@
+//! HTTP/2 servers that refuse, leave, or break the rules: what was not processed moves on, and nothing
+//! else is sent twice.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use hecaton::{Batch, Ending, Error, Kind, Outcome, Request};
+
+use crate::http2::{World2, client};
+use crate::http2_peer::{DATA, END_STREAM, HEADERS, Raw};
+
+fn endings(outcome: &Outcome) -> Vec<Ending> {
+    let attempts = match outcome {
+        Ok(response) => response.attempts(),
+        Err(error) => error.attempts(),
+    };
+    attempts
+        .iter()
+        .map(|attempt| attempt.ending.clone())
+        .collect()
+}
+
+#[test]
+fn a_refused_stream_moves_to_a_new_connection_whatever_the_method() {
+    let world = World2::new();
+    assert!(world.get("/").is_ok());
+    let outcome = world.send(world.request("POST", "/refuse-once").body("abc"));
+    assert_eq!(endings(&outcome), [Ending::Moved, Ending::Status(200)]);
+    let response = outcome.unwrap();
+    let [refused, answered] = response.attempts() else {
+        panic!("two attempts")
+    };
+    assert!(refused.sent && answered.sent);
+    assert_ne!(refused.connection, answered.connection);
+    assert_eq!(world.peer.seen(|seen| seen.connections), 2);
+}
+
+#[test]
+fn a_server_that_refuses_every_stream_is_not_asked_for_ever() {
+    let world = World2::new();
+    let outcome = world.get("/refuse");
+    assert_eq!(
+        endings(&outcome),
+        [
+            Ending::Moved,
+            Ending::Moved,
+            Ending::Moved,
+            Ending::Moved,
+            Ending::Failed
+        ]
+    );
+    assert_eq!(outcome.unwrap_err().kind(), Kind::Protocol);
+    assert_eq!(
+        world.peer.seen(|seen| seen.requests.len()),
+        5,
+        "as many as attempts"
+    );
+}
+
+#[test]
+fn a_reset_of_another_kind_is_an_error_and_no_reason_to_send_again() {
+    let world = World2::new();
+    let error = world.get("/reset").unwrap_err();
+    assert_eq!(
+        (error.kind(), error.sent()),
+        (Kind::Protocol, true),
+        "{error}"
+    );
+    assert!(error.detail().contains("INTERNAL_ERROR"), "{error}");
+    assert_eq!(error.attempts().len(), 1);
+    assert!(world.get("/").is_ok());
+    assert_eq!(
+        world
+            .peer
+            .seen(|seen| (seen.requests.len(), seen.connections)),
+        (2, 1)
+    );
+}
+
+#[test]
+fn a_connection_that_ends_gracefully_is_followed_by_another() {
+    let world = World2::new();
+    for _ in 0..3 {
+        assert!(world.get("/last").is_ok());
+        assert!(world.get("/").is_ok());
+    }
+    let seen = world
+        .peer
+        .seen(|seen| (seen.connections, seen.requests.len()));
+    assert_eq!(seen, (4, 6));
+}
+
+/// Five requests to a server that ends its first connection after the first of them.
+fn after_goaway(method: &'static str) -> (Vec<Outcome>, usize) {
+    let answered = Arc::new(AtomicUsize::new(0));
+    let count = answered.clone();
+    let url = Raw::serve(move |mut raw, number| {
+        let first = raw.request();
+        if number == 0 {
+            for _ in 1..5 {
+                raw.request();
+            }
+            raw.go_away(1);
+            raw.answer(1);
+            count.fetch_add(1, Ordering::SeqCst);
+            return raw.wait_for_end();
+        }
+        let mut next = first;
+        while let Some(stream) = next {
+            count.fetch_add(1, Ordering::SeqCst);
+            raw.answer(stream);
+            next = raw.request();
+        }
+    });
+    let (client, reactor) = client(|_| {});
+    let mut batch = Batch::new(client, 5);
+    (0..5).for_each(|tag| batch.push(tag, Request::new(method, &url).unwrap().body("abc")));
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        reactor.block_on(batch.wait(&mut outcomes));
+    }
+    let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
+    (outcomes, answered.load(Ordering::SeqCst))
+}
+
+#[test]
+fn streams_above_the_last_one_of_a_goaway_move_and_the_others_are_answered() {
+    for method in ["GET", "POST"] {
+        let (outcomes, answered) = after_goaway(method);
+        assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+        let moved = |o: &&Outcome| endings(o) == [Ending::Moved, Ending::Status(200)];
+        assert_eq!(outcomes.iter().filter(moved).count(), 4);
+        assert_eq!(answered, 5, "each was answered once");
+    }
+}
+
+/// The failure of one request to a server that reads it and then does this.
+fn failure(fault: impl Fn(&mut Raw, u32) + Send + Sync + 'static) -> Error {
+    let url = Raw::serve(move |mut raw, _| {
+        while let Some(stream) = raw.request() {
+            fault(&mut raw, stream);
+        }
+    });
+    let (client, reactor) = client(|_| {});
+    let outcome = reactor.block_on(client.send(Request::get(&url).unwrap()));
+    outcome.expect_err("an error")
+}
+
+#[test]
+fn a_processed_request_is_not_sent_again_when_its_connection_ends() {
+    let url = Raw::serve(|mut raw, _| {
+        raw.request();
+        raw.go_away(1);
+    });
+    let (client, reactor) = client(|_| {});
+    let error = reactor
+        .block_on(client.send(Request::get(&url).unwrap()))
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.sent()),
+        (Kind::Protocol, true),
+        "{error}"
+    );
+    assert_eq!(error.attempts().len(), 1);
+}
+
+#[test]
+fn frames_against_the_rules_are_errors_and_do_not_show_what_they_hold() {
+    // Literal fields without indexing (RFC 7541 §6.2.2).
+    let field = |name: &[u8], value: &[u8]| {
+        let lengths = |text: &[u8]| text.len() as u8;
+        [&[0, lengths(name)], name, &[lengths(value)], value].concat()
+    };
+    let connection = field(b"connection", b"close");
+    let upper = field(b"X-Upper", b"secret");
+    let injected = field(b"x-a", b"1\r\nsecret: 2");
+    for block in [connection, upper, injected] {
+        let error = failure(move |raw, stream| raw.head(stream, END_STREAM, &block));
+        assert_eq!(
+            (error.kind(), error.sent()),
+            (Kind::Protocol, true),
+            "{error}"
+        );
+        assert!(!error.to_string().contains("secret"), "{error}");
+        assert_eq!(error.attempts().len(), 1);
+    }
+    let no_status = failure(|raw, stream| raw.frame(HEADERS, 5, stream, &[]));
+    let data_first = failure(|raw, stream| raw.frame(DATA, 1, stream, b"secret"));
+    let garbage = failure(|raw, _| raw.write(b"HTTP/1.1 400 Bad Request\r\n\r\n"));
+    for error in [no_status, data_first, garbage] {
+        assert_eq!(
+            (error.kind(), error.sent()),
+            (Kind::Protocol, true),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_head_beyond_the_cap_is_an_error() {
+    let error = failure(|raw, stream| {
+        // One field of 4,000 bytes, a hundred times: literal with indexing, then by its index.
+        let mut block = vec![0x88, 0x40, 1, b'a', 0x7f, 0xa1, 0x1e];
+        block.extend(vec![b'x'; 4000]);
+        block.extend(vec![0xbe; 100]);
+        raw.frame(HEADERS, 5, stream, &block);
+    });
+    assert_eq!(
+        (error.kind(), error.sent()),
+        (Kind::Protocol, true),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_connection_closed_while_nobody_drove_is_noticed_before_it_is_used() {
+    for say_so in [true, false] {
+        let connections = Arc::new(AtomicUsize::new(0));
+        let count = connections.clone();
+        let url = Raw::serve(move |mut raw, _| {
+            count.fetch_add(1, Ordering::SeqCst);
+            let stream = raw.request().unwrap();
+            raw.answer(stream);
+            thread::sleep(Duration::from_millis(50));
+            if say_so {
+                raw.go_away(stream);
+            }
+        });
+        let (client, reactor) = client(|_| {});
+        for _ in 0..4 {
+            let request = Request::new("POST", &url).unwrap().body("abc");
+            let response = reactor.block_on(client.send(request)).unwrap();
+            assert_eq!(response.attempts().len(), 1);
+            thread::sleep(Duration::from_millis(150));
+        }
+        assert_eq!(connections.load(Ordering::SeqCst), 4);
+    }
+}
+
+#[test]
+fn interim_answers_without_end_do_not_hold_up_the_deadline() {
+    let url = Raw::serve(|mut raw, _| {
+        let stream = raw.request().unwrap();
+        // `:status: 103`, literal; 10,000 frames a write.
+        let frame = [
+            &[0, 0, 5, HEADERS, 4][..],
+            &stream.to_be_bytes(),
+            &[8, 3, b'1', b'0', b'3'],
+        ];
+        let flood = frame.concat().repeat(10_000);
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < Duration::from_secs(3) {
+            raw.write(&flood);
+        }
+    });
+    let (client, reactor) = client(|_| {});
+    let request = Request::get(&url)
+        .unwrap()
+        .timeout(Duration::from_millis(300));
+    let error = reactor.block_on(client.send(request)).unwrap_err();
+    assert!(error.elapsed() < Duration::from_secs(3), "{error}");
+}
+
+#[test]
+fn nobody_listens_and_all_who_wait_are_told_at_once() {
+    let (client, reactor) = client(|_| {});
+    let address = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let mut batch = Batch::new(client, 10);
+    let request = || Request::get(&format!("http://{address}/")).unwrap();
+    (0..10).for_each(|tag| batch.push(tag, request()));
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        reactor.block_on(batch.wait(&mut outcomes));
+    }
+    for (_, outcome) in outcomes {
+        let error = outcome.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.sent()),
+            (Kind::Connect, false),
+            "{error}"
+        );
+    }
+}

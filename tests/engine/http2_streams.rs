@@ -1,0 +1,117 @@
+//! Bodies over HTTP/2 that are read piece by piece.
+
+use std::time::Duration;
+
+use hecaton::{Config, Error, Kind, Phase, Streaming};
+
+use crate::http2::World2;
+
+impl World2 {
+    fn open(&self, path: &str) -> Streaming {
+        let opening = self.client.open(self.request("GET", path));
+        self.reactor.block_on(opening).expect("a response")
+    }
+
+    fn rest(&self, stream: &mut Streaming) -> Result<Vec<u8>, Error> {
+        let mut body = Vec::new();
+        while let Some(piece) = self.reactor.block_on(stream.chunk())? {
+            assert!(!piece.is_empty());
+            body.extend_from_slice(&piece);
+        }
+        Ok(body)
+    }
+}
+
+#[test]
+fn the_pieces_are_the_body_and_the_stream_is_given_back() {
+    let world = World2::with(1, |config| config.per_origin = Some(1));
+    for path in [
+        "/bytes/5000000",
+        "/bytes/5000001",
+        "/trailers",
+        "/status/204",
+    ] {
+        let mut stream = world.open(path);
+        let body = world.rest(&mut stream).unwrap();
+        assert_eq!(body, *world.get(path).unwrap().body(), "{path}");
+        assert!(stream.attempts()[0].read.is_some(), "{path}");
+        assert_eq!(world.reactor.block_on(stream.chunk()).unwrap(), None);
+    }
+    assert_eq!(world.peer.seen(|seen| seen.connections), 1);
+}
+
+#[test]
+fn a_slow_reader_holds_up_the_server_at_a_mebibyte() {
+    let world = World2::new();
+    let mut stream = world.open("/endless");
+    let first = world
+        .reactor
+        .block_on(stream.chunk())
+        .unwrap()
+        .unwrap()
+        .len();
+    // Other requests drive the connection, and so let in what the windows allow.
+    for _ in 0..20 {
+        assert!(world.get("/delay/10").is_ok());
+    }
+    let poured = world.peer.seen(|seen| seen.poured);
+    assert!((1 << 19..=1 << 20).contains(&poured), "{poured}");
+    let mut read = first;
+    while read < 5_000_000 {
+        read += world
+            .reactor
+            .block_on(stream.chunk())
+            .unwrap()
+            .unwrap()
+            .len();
+    }
+    let poured = world.peer.seen(|seen| seen.poured);
+    assert!(poured <= read + (1 << 20), "{poured}");
+}
+
+#[test]
+fn readers_that_are_slow_do_not_hold_up_the_others() {
+    let world = World2::new();
+    let _slow: Vec<_> = (0..20).map(|_| world.open("/endless")).collect();
+    for _ in 0..10 {
+        assert_eq!(world.get("/bytes/3000000").unwrap().body().len(), 3_000_000);
+    }
+    assert_eq!(world.peer.seen(|seen| seen.connections), 1);
+}
+
+#[test]
+fn dropping_a_stream_resets_it_and_leaves_the_others_alone() {
+    let world = World2::new();
+    let mut other = world.open("/bytes/3000000");
+    let stream = world.open("/stall-body");
+    drop(stream);
+    assert_eq!(world.rest(&mut other).unwrap().len(), 3_000_000);
+    world
+        .peer
+        .wait_until(|seen| seen.resets == [h2::Reason::CANCEL]);
+    assert!(world.get("/").is_ok());
+    assert_eq!(world.peer.seen(|seen| seen.connections), 1);
+}
+
+#[test]
+fn limits_hold_and_short_bodies_are_errors_in_streams_too() {
+    let limit = Duration::from_millis(200);
+    let total: fn(&mut Config, Duration) = |config, limit| config.timeout = limit;
+    let pieces: fn(&mut Config, Duration) = |config, limit| config.read_timeout = Some(limit);
+    for (change, path, kind, phase) in [
+        (total, "/drip", Kind::Timeout, Phase::Total),
+        (pieces, "/stall-body", Kind::Timeout, Phase::Read),
+        (pieces, "/reset-body", Kind::Body, Phase::Read),
+        (pieces, "/short", Kind::Body, Phase::Read),
+    ] {
+        let world = World2::with(100, |config| change(config, limit));
+        let mut stream = world.open(path);
+        let error = world.rest(&mut stream).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.phase()),
+            (kind, phase),
+            "{path}: {error}"
+        );
+        assert!(world.get("/").is_ok());
+    }
+}
