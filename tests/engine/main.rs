@@ -1,5 +1,6 @@
 //! The engine against the real origin: one file per promise.
 
+mod addresses;
 mod batch;
 mod batch_limits;
 mod cookies;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::connect::Addresses;
 use crate::cookies::Cookies;
 use crate::retry::Retry;
 use crate::tls::{Pem, TlsVersion};
@@ -13,13 +14,16 @@ pub struct Config {
     /// turn in a [`Batch`](crate::Batch) is not started) to the last byte of the body, connecting
     /// included. There is no default and no "off": zero fails every request.
     pub timeout: Duration,
-    /// The longest time that opening a connection may take, name resolution excluded.
+    /// The longest time that opening a connection may take, name resolution excluded, however many addresses
+    /// the name has: each is tried when the one before failed or had 250 ms alone (RFC 8305).
     /// Default 3 s, which survives the loss of one SYN (retransmitted after 1 s, RFC 6298 §2).
     /// The total deadline applies beside it, so a larger value than `timeout` has no effect.
     pub connect_timeout: Duration,
     /// The longest time that turning a name into addresses may take. Default none: the total deadline
     /// alone. Here as below, zero leaves no time at all.
     pub resolve_timeout: Option<Duration>,
+    /// Addresses that are known without asking, for a host and port each. Default none: all names are looked up.
+    pub resolve: Addresses,
     /// The longest time that a TLS handshake may take. Default none.
     pub tls_timeout: Option<Duration>,
     /// The longest time that writing the request may take, its body included. Default none.
@@ -110,6 +114,7 @@ impl Config {
             max_idle: None,
             max_age: None,
             resolve_timeout: None,
+            resolve: Addresses::default(),
             tls_timeout: None,
             send_timeout: None,
             first_byte_timeout: None,

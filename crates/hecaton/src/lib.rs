@@ -62,6 +62,7 @@ pub use attempt::{Attempt, Ending, Version};
 pub use batch::{Aborted, Batch, Limits};
 pub use client::{Client, Outcome};
 pub use config::{Config, Protocol};
+pub use connect::Addresses;
 pub use cookies::{Cookie, Cookies};
 pub use error::{Error, InvalidRequest, Kind, Phase};
 pub use http::Method;

@@ -1,7 +1,12 @@
 //! Opens connections: name to addresses, addresses to a socket, and TLS on it.
 
+mod race;
+mod resolve;
+
+use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
 
 use nix::errno::Errno;
 use tokio::net::TcpStream;
@@ -15,9 +20,16 @@ use crate::pool::Pool;
 use crate::timer::within;
 use crate::tls::Tls;
 use crate::wire::{Socket, Wire};
+use race::Refusals;
+pub use resolve::Addresses;
+use resolve::Resolver;
+
+/// Most addresses that a message names.
+const MOST_NAMED: usize = 8;
 
 /// The ways out that the settings name.
 pub(crate) struct Connector {
+    resolver: Resolver,
     tls: Tls,
 }
 
@@ -25,6 +37,7 @@ impl Connector {
     /// Checks the settings; opens and reads nothing that can wait.
     pub fn new(config: &Config) -> Result<Connector, InvalidRequest> {
         Ok(Connector {
+            resolver: Resolver::new(&config.resolve),
             tls: Tls::new(config)?,
         })
     }
@@ -37,7 +50,7 @@ impl Connector {
         config: &Config,
         trace: &mut Trace,
     ) -> Result<Box<Connection>, Failure> {
-        let socket = Socket::new(open_tcp(origin, pool, config, trace).await?);
+        let socket = Socket::new(self.open_tcp(origin, pool, config, trace).await?);
         let ticket = pool.ticket();
         trace.attempt().connection = ticket.id;
         let stream = match origin.scheme {
@@ -52,67 +65,66 @@ impl Connector {
         };
         Ok(Box::new(Connection::new(ticket, stream)))
     }
-}
 
-async fn open_tcp(
-    origin: &Origin,
-    pool: &Pool,
-    config: &Config,
-    trace: &mut Trace,
-) -> Result<TcpStream, Failure> {
-    trace.attempt().phase = Phase::Resolve;
-    let addresses = within(config, Phase::Resolve, resolve(origin)).await?;
-    trace.attempt().resolve = trace.lap();
+    async fn open_tcp(
+        &self,
+        origin: &Origin,
+        pool: &Pool,
+        config: &Config,
+        trace: &mut Trace,
+    ) -> Result<TcpStream, Failure> {
+        trace.attempt().phase = Phase::Resolve;
+        let resolving = self.resolver.resolve(&origin.host, origin.port);
+        let addresses = within(config, Phase::Resolve, resolving).await?;
+        trace.attempt().resolve = trace.lap();
 
-    trace.attempt().phase = Phase::Connect;
-    let opening = async {
-        first_that_answers(&addresses, pool)
-            .await
-            .map_err(|error| refused(origin, &error))
-    };
-    let stream = within(config, Phase::Connect, opening).await?;
-    trace.attempt().connect = trace.lap();
-    // Nagle's algorithm would hold back the end of a request until what was sent before is acknowledged.
-    stream
-        .set_nodelay(true)
-        .map_err(|error| refused(origin, &error))?;
-    Ok(stream)
-}
-
-async fn resolve(origin: &Origin) -> Result<Vec<SocketAddr>, Failure> {
-    if let Ok(address) = origin.host.parse::<IpAddr>() {
-        return Ok(vec![SocketAddr::new(address, origin.port)]);
-    }
-    let failed = |why: String| {
-        Failure::new(
-            Kind::Resolve,
-            Phase::Resolve,
-            format!("can not resolve {}: {why}", origin.host),
-        )
-    };
-    let found = tokio::net::lookup_host((origin.host.as_str(), origin.port)).await;
-    let addresses: Vec<_> = found.map_err(|error| failed(error.to_string()))?.collect();
-    if addresses.is_empty() {
-        Err(failed("it has no address".into()))
-    } else {
-        Ok(addresses)
+        trace.attempt().phase = Phase::Connect;
+        let tried = Tried::default();
+        let opening = race::first(&addresses, |address| {
+            tried.note(address);
+            open(address, pool)
+        });
+        let opening = async { opening.await.map_err(|all| refusals(origin, &all)) };
+        let opened = within(config, Phase::Connect, opening).await;
+        let stream = opened.map_err(|mut failure| {
+            if failure.kind == Kind::Timeout {
+                failure.detail += &format!(" (tried {tried})");
+            }
+            failure
+        })?;
+        trace.attempt().connect = trace.lap();
+        // Nagle's algorithm would hold back the end of a request until what was sent before is acknowledged.
+        stream
+            .set_nodelay(true)
+            .map_err(|error| refused(origin, &error.to_string()))?;
+        Ok(stream)
     }
 }
 
-/// Tries the addresses in the resolver's order; the last error counts when none answers.
-async fn first_that_answers(addresses: &[SocketAddr], pool: &Pool) -> io::Result<TcpStream> {
-    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for address in addresses {
-        match open(address, pool).await {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = error,
-        }
+/// What was tried, for messages.
+#[derive(Default)]
+struct Tried(Mutex<Vec<SocketAddr>>);
+
+impl Tried {
+    fn note(&self, address: SocketAddr) {
+        let mut tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tried.push(address);
     }
-    Err(last)
+}
+
+impl fmt::Display for Tried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: Vec<_> = tried
+            .iter()
+            .map(|address| address.ip().to_string())
+            .collect();
+        f.write_str(&few(all))
+    }
 }
 
 /// One connection. When descriptors have run out, those of idle connections are given up for it.
-async fn open(address: &SocketAddr, pool: &Pool) -> io::Result<TcpStream> {
+async fn open(address: SocketAddr, pool: &Pool) -> io::Result<TcpStream> {
     match TcpStream::connect(address).await {
         Err(error) if out_of_descriptors(&error) && pool.idle() > 0 => {
             pool.clear();
@@ -127,8 +139,31 @@ fn out_of_descriptors(error: &io::Error) -> bool {
     matches!(number, Some(Errno::EMFILE | Errno::ENFILE))
 }
 
-fn refused(origin: &Origin, error: &io::Error) -> Failure {
+fn refused(origin: &Origin, why: &str) -> Failure {
     let Origin { host, port, .. } = origin;
-    let detail = format!("can not connect to {host} port {port}: {error}");
+    let detail = format!("can not connect to {host} port {port}: {why}");
     Failure::new(Kind::Connect, Phase::Connect, detail)
+}
+
+/// Each address with its error, the address alone being known from the host.
+fn refusals(origin: &Origin, refusals: &Refusals) -> Failure {
+    let why = match refusals.as_slice() {
+        [(address, error)] if address.ip().to_string() == origin.host => error.to_string(),
+        several => {
+            let each = |(address, error): &(SocketAddr, _)| format!("{} ({error})", address.ip());
+            few(several.iter().map(each).collect())
+        }
+    };
+    refused(origin, &why)
+}
+
+/// A list for people.
+fn few(mut all: Vec<String>) -> String {
+    let count = all.len();
+    all.truncate(MOST_NAMED);
+    let more = match count.saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    all.join(", ") + &more
 }

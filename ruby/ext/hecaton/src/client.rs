@@ -1,5 +1,6 @@
 //! `Hecaton::Native::Client`: settings, and the engine of the current process.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hecaton::{Config, Kind, Method, Phase, Reactor, Retry, TlsVersion};
@@ -179,6 +180,12 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     }
     if let Some(concurrency) = given(ruby, options, "concurrency")? {
         config.concurrency = concurrency;
+    }
+    let known = given::<HashMap<String, Vec<String>>>(ruby, options, "resolve")?;
+    for (place, addresses) in known.unwrap_or_default() {
+        let addresses: Vec<_> = addresses.iter().map(String::as_str).collect();
+        let added = config.resolve.add(&place, &addresses);
+        added.map_err(|error| request::invalid(ruby, error.to_string()))?;
     }
     set_tls(ruby, options, &mut config)?;
     if let Some(user_agent) = given(ruby, options, "user_agent")? {

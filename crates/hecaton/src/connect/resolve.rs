@@ -1,0 +1,191 @@
+//! Names → addresses: those that the settings fix, else the system's resolver's, asked once at a time.
+//!
+//! The system's resolver blocks a thread for as long as it likes, and can not be stopped. So a name is
+//! never looked up twice at the same time: who asks meanwhile joins, and a lookup that was given up is
+//! joined by the next. Only as many different names as tokio has threads for this, 512, could hold up others.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+
+use crate::error::{Failure, InvalidRequest, Kind, Phase};
+
+/// Addresses that are known without asking: for each host and port those to connect to, in order.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Addresses(BTreeMap<(String, u16), Vec<IpAddr>>);
+
+impl Addresses {
+    /// Adds a place, `host:port`, and at least one address of it.
+    pub fn add(&mut self, place: &str, addresses: &[&str]) -> Result<(), InvalidRequest> {
+        let refused = |why: &str| InvalidRequest(format!("resolve: {place:?} {why}"));
+        let parts = place.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+        let (host, port) = parts.ok_or_else(|| refused("is not \"host:port\""))?;
+        let port = port
+            .parse()
+            .map_err(|_| refused("has a port that is not a number from 1 to 65535"))?;
+        let addresses: Result<Vec<IpAddr>, _> = addresses.iter().map(|a| a.parse()).collect();
+        match addresses {
+            Ok(addresses) if !addresses.is_empty() => {
+                self.0.insert((host.to_ascii_lowercase(), port), addresses);
+                Ok(())
+            }
+            _ => Err(refused("needs IP addresses, at least one")),
+        }
+    }
+
+    fn of(&self, host: &str, port: u16) -> Option<&[IpAddr]> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.get(&(host.to_owned(), port)).map(Vec::as_slice)
+    }
+}
+
+impl fmt::Debug for Addresses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+type Found = Result<Arc<[IpAddr]>, Arc<str>>;
+type Going = Arc<Mutex<HashMap<String, Shared<BoxFuture<'static, Found>>>>>;
+
+pub(super) struct Resolver {
+    fixed: Addresses,
+    going: Going,
+    ask: fn(&str) -> io::Result<Vec<IpAddr>>,
+}
+
+impl Resolver {
+    pub fn new(fixed: &Addresses) -> Resolver {
+        Resolver {
+            fixed: fixed.clone(),
+            going: Going::default(),
+            ask: ask_the_system,
+        }
+    }
+
+    /// At least one address, in the order of preference.
+    pub async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+        let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
+        if let Some(fixed) = self.fixed.of(host, port) {
+            return Ok(fixed.iter().map(with_port).collect());
+        }
+        if let Ok(address) = host.parse::<IpAddr>() {
+            return Ok(vec![with_port(&address)]);
+        }
+        let failed = |why: &str| {
+            let detail = format!("can not resolve {host}: {why}");
+            Failure::new(Kind::Resolve, Phase::Resolve, detail)
+        };
+        match self.look_up(host).await {
+            Ok(found) if found.is_empty() => Err(failed("it has no address")),
+            Ok(found) => Ok(found.iter().map(with_port).collect()),
+            Err(why) => Err(failed(&why)),
+        }
+    }
+
+    async fn look_up(&self, host: &str) -> Found {
+        let lookup = {
+            let mut going = lock(&self.going);
+            match going.get(host) {
+                Some(lookup) => lookup.clone(),
+                None => {
+                    let lookup = self.start(host);
+                    going.insert(host.to_owned(), lookup.clone());
+                    lookup
+                }
+            }
+        };
+        lookup.await
+    }
+
+    fn start(&self, host: &str) -> Shared<BoxFuture<'static, Found>> {
+        let (ask, host) = (self.ask, host.to_owned());
+        let ended = Ended(self.going.clone(), host.clone());
+        let task = tokio::task::spawn_blocking(move || {
+            let _ended = ended;
+            ask(&host).map_err(|error| error.to_string().into())
+        });
+        let found = async move {
+            match task.await {
+                Ok(found) => found.map(Into::into),
+                Err(error) => Err(error.to_string().into()),
+            }
+        };
+        found.boxed().shared()
+    }
+}
+
+/// Takes a lookup off the list when it ends, however it does: what it found may be old by the time
+/// somebody asks again.
+struct Ended(Going, String);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        lock(&self.0).remove(&self.1);
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn ask_the_system(host: &str) -> io::Result<Vec<IpAddr>> {
+    Ok((host, 0)
+        .to_socket_addrs()?
+        .map(|found| found.ip())
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+    use std::time::Duration;
+
+    use futures_util::future::join_all;
+
+    use super::*;
+    use crate::Reactor;
+
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+
+    /// Slow for as long as the name says.
+    fn slowly(host: &str) -> io::Result<Vec<IpAddr>> {
+        ASKED.fetch_add(1, Ordering::SeqCst);
+        thread::sleep(Duration::from_millis(host.parse().unwrap_or(0)));
+        Ok(vec![Ipv4Addr::LOCALHOST.into()])
+    }
+
+    #[test]
+    fn a_name_is_looked_up_once_at_a_time_even_when_the_lookup_was_given_up() {
+        let resolver = Resolver {
+            ask: slowly,
+            ..Resolver::new(&Addresses::default())
+        };
+        let reactor = Reactor::new().unwrap();
+        reactor.block_on(async {
+            let given_up = resolver.resolve("300", 80);
+            let patience = Duration::from_millis(50);
+            assert!(tokio::time::timeout(patience, given_up).await.is_err());
+            let all = join_all((0..1000).map(|port| resolver.resolve("300", port))).await;
+            for (port, found) in (0..).zip(all) {
+                assert_eq!(found.unwrap(), [SocketAddr::from(([127, 0, 0, 1], port))]);
+            }
+            assert_eq!(ASKED.load(Ordering::SeqCst), 1);
+            resolver.resolve("300", 80).await.unwrap();
+            assert_eq!(
+                ASKED.load(Ordering::SeqCst),
+                2,
+                "nothing is kept once it is told"
+            );
+        });
+    }
+}

@@ -1,0 +1,138 @@
+//! A name with several addresses: all are tried, the lost ones hold nobody up, and errors name them.
+
+use std::net::{SocketAddr, TcpListener};
+use std::time::{Duration, Instant};
+
+use hecaton::{Addresses, Client, Config, Kind, Outcome, Phase, Reactor, Request};
+use socket2::{Domain, Socket, Type};
+
+use crate::{World, json};
+
+/// Listens and never answers: its queue is full.
+struct Lost {
+    _sockets: Vec<Socket>,
+}
+
+impl Lost {
+    fn at(address: SocketAddr) -> Lost {
+        let socket = || Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let listener = socket();
+        listener.bind(&address.into()).unwrap();
+        listener.listen(0).unwrap();
+        let mut sockets = vec![listener];
+        for _ in 0..4 {
+            let filler = socket();
+            filler.set_nonblocking(true).unwrap();
+            let _ = filler.connect(&address.into());
+            sockets.push(filler);
+        }
+        Lost { _sockets: sockets }
+    }
+}
+
+/// A GET of `many.example` on this port, which has these addresses.
+fn get(port: u16, addresses: &[&str], change: impl FnOnce(&mut Config)) -> Outcome {
+    let mut config = Config::new(Duration::from_secs(10));
+    let mut known = Addresses::default();
+    known
+        .add(&format!("Many.example:{port}"), addresses)
+        .unwrap();
+    config.resolve = known;
+    change(&mut config);
+    let request = Request::get(&format!("http://many.example:{port}/echo")).unwrap();
+    let reactor = Reactor::new().unwrap();
+    reactor.block_on(Client::new(config).send(request))
+}
+
+fn port(world: &World) -> u16 {
+    let url = world.origin.base_url();
+    url.rsplit(':').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn an_address_that_is_known_is_not_looked_up_and_the_host_stays_that_of_the_url() {
+    let world = World::new();
+    let response = get(port(&world), &["127.0.0.1"], |_| {}).unwrap();
+    let host = format!("many.example:{}", port(&world));
+    assert!(json(&response).to_string().contains(&host));
+}
+
+#[test]
+fn an_address_that_does_not_answer_has_a_head_start_of_250_ms_and_no_more() {
+    let world = World::new();
+    let _lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], port(&world))));
+    let response = get(port(&world), &["127.0.0.2", "127.0.0.1"], |config| {
+        config.connect_timeout = Duration::from_secs(9);
+    });
+    let took = response.unwrap().attempts()[0].connect.unwrap();
+    // Asked again after a second, the lost one would still not answer.
+    assert!(
+        took >= Duration::from_millis(245) && took < Duration::from_secs(5),
+        "{took:?}"
+    );
+}
+
+#[test]
+fn addresses_that_refuse_are_passed_over_at_once() {
+    let world = World::new();
+    let mut all: Vec<String> = (10..40).map(|n| format!("127.0.0.{n}")).collect();
+    all.push("127.0.0.1".into());
+    let all: Vec<_> = all.iter().map(String::as_str).collect();
+    // Thirty head starts would take seven seconds.
+    assert_eq!(get(port(&world), &all, |_| {}).unwrap().status(), 200);
+}
+
+#[test]
+fn an_error_names_every_address_that_was_tried() {
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let error = get(port, &["127.0.0.1", "127.0.0.2"], |_| {}).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.phase(), error.sent()),
+        (Kind::Connect, Phase::Connect, false)
+    );
+    let message = error.to_string();
+    for word in ["many.example", "127.0.0.1 (", "127.0.0.2 (", "refused"] {
+        assert!(message.contains(word), "no {word:?} in: {message}");
+    }
+}
+
+#[test]
+fn one_limit_is_around_all_addresses_and_its_error_names_them() {
+    let world = World::new();
+    let lost = |last: u8| Lost::at(SocketAddr::from(([127, 0, 0, last], port(&world))));
+    let _both = [lost(2), lost(3)];
+    let begun = Instant::now();
+    let error = get(port(&world), &["127.0.0.2", "127.0.0.3"], |config| {
+        config.connect_timeout = Duration::from_millis(600);
+    });
+    let error = error.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.phase()),
+        (Kind::Timeout, Phase::Connect)
+    );
+    assert!(
+        error.to_string().contains("tried 127.0.0.2, 127.0.0.3"),
+        "{error}"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn addresses_that_can_not_be_used_are_refused() {
+    let mut known = Addresses::default();
+    for (place, addresses) in [
+        ("host", &["127.0.0.1"][..]),
+        ("host:0x", &["127.0.0.1"]),
+        (":80", &["127.0.0.1"]),
+        ("host:80", &["localhost"]),
+        ("host:80", &[]),
+    ] {
+        let error = known.add(place, addresses).unwrap_err().to_string();
+        assert!(error.starts_with("resolve: "), "{error}");
+    }
+    assert_eq!(known, Addresses::default());
+}
