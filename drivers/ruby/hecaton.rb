@@ -7,7 +7,8 @@ class HecatonDriver
     @job = job
     @method = job.method
     @headers = job.headers unless job.headers.empty?
-    @client = Hecaton::Client.new(timeout: job.timeout) # its pool outlives the batches
+    # Its pool outlives the batches; an idle connection that must not wait is closed.
+    @client = Hecaton::Client.new(timeout: job.timeout, idle_timeout: job.keepalive ? nil : 0)
   end
 
   def go(round)
@@ -35,4 +36,4 @@ class HecatonDriver
 end
 
 Kit.run(HecatonDriver, name: "hecaton-ruby", version: Hecaton::VERSION, engine: "hecaton", models: ["batch"],
-                       max_concurrency: 10_000)
+                       keepalive: [true, false], tls: true, max_concurrency: 10_000)

@@ -43,7 +43,6 @@ module Kit
     def failed(kind) = @errors[kind.to_s] += 1
     def answer = { done: @done, errors: @errors.values.sum, errors_by: @errors, bytes: @bytes,
                    sum: @sum & 0xffffffff, lat_us: @latencies }
-
     private def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   end
 
@@ -75,6 +74,7 @@ module Kit
     return { ok: false, error: "unsupported", what: "keepalive" } unless about[:keepalive].include? ask[:keepalive]
     @driver = @driver&.close && nil
     GC.start # what is left of old connections closes now, and every round starts from a clean heap
+    ENV["SSL_CERT_FILE"] = ask[:ca] if ask[:ca] # where OpenSSL and the gem look for whom to trust
     (@driver = driver.new(@job = Job.new(**ask.slice(*Job.members)))) && { ok: true }
   end
 end

@@ -33,6 +33,7 @@ Examples:
   hecaton sweep --client net-http --delay 20ms   one client, answers after 20 ms
   hecaton sweep GET http://127.0.0.1:3000/ 500 10
   hecaton report before/ after/                  two runs side by side
+  hecaton bench --quick                          the gem beside its peers, and the goals it is held against
   hecaton drivers                                which clients there are, and what is missing
   hecaton doctor                                 what on this machine would disturb a measurement
   hecaton serve --body 13801 --delay 5ms         the server alone";
@@ -40,6 +41,7 @@ Examples:
 #[derive(Subcommand)]
 enum Verb {
     Sweep(cmd::sweep::Arguments),
+    Bench(cmd::bench::Arguments),
     Serve(cmd::serve::Arguments),
     Drivers(cmd::drivers::Arguments),
     Report(cmd::report::Arguments),
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
     let line = Line::parse();
     let result = match line.verb {
         Verb::Sweep(arguments) => cmd::sweep::run(&arguments, line.drivers.as_deref()),
+        Verb::Bench(arguments) => cmd::bench::run(&arguments, line.drivers.as_deref()),
         Verb::Serve(arguments) => cmd::serve::run(&arguments),
         Verb::Drivers(arguments) => cmd::drivers::run(&arguments, line.drivers.as_deref()),
         Verb::Report(arguments) => cmd::report::run(&arguments),

@@ -1,8 +1,10 @@
 //! One file for each verb of the command.
 
+pub mod bench;
 pub mod doctor;
 pub mod drivers;
 pub mod raw;
+mod recording;
 pub mod report;
 pub mod serve;
 pub mod sweep;

@@ -4,17 +4,18 @@ use std::io::{Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use clap::Args;
 use console::Term;
 use hecaton_lab::findings::judge;
-use hecaton_lab::ledger::{Document, Environment, Folder, PlanRecord, SCHEMA};
+use hecaton_lab::ledger::{Document, Folder};
 use hecaton_lab::plan::{estimate, visits};
 use hecaton_lab::report;
-use hecaton_lab::run::{self, Event, Pinning, Stage};
+use hecaton_lab::run::{self, Stage};
 use hecaton_lab::spec::{Sweep, SweepRequest, SweepScenario, Target, parse_duration, project_root};
 use hecaton_origin::Delay;
 
+use super::recording::Recording;
 use crate::progress::{Progress, words};
 use crate::stop;
 
@@ -97,20 +98,11 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
         run::receipt(manifest)?;
     }
     run::reach(&sweep.target)?;
-    let pinning = run::choose_cores();
-    let mut folder = Folder::create(arguments.out.as_deref(), "sweep")?;
-    let mut document = Document {
-        schema: SCHEMA,
-        command: command_line(),
-        environment: Environment::collect(&root, descriptors, pinning),
-        plan: PlanRecord::from(&sweep),
-        rounds: Vec::new(),
-    };
-    folder.begin(&document)?;
-    let result = measure(&sweep, arguments, pinning, &mut folder, &mut document);
-    match result {
-        Ok(()) => finish(&folder, &document, arguments),
-        Err(error) => Err(keep(&folder, &document, error)),
+    let folder = Folder::create(arguments.out.as_deref(), "sweep")?;
+    let mut recording = Recording::begin(&sweep, folder, &root, descriptors)?;
+    match measure(&sweep, arguments, &mut recording) {
+        Ok(()) => finish(&recording.folder, &recording.document, arguments),
+        Err(error) => Err(recording.keep(error)),
     }
 }
 
@@ -137,17 +129,11 @@ fn request(arguments: &Arguments) -> Result<SweepRequest> {
     })
 }
 
-fn measure(
-    sweep: &Sweep,
-    arguments: &Arguments,
-    pinning: Option<Pinning>,
-    folder: &mut Folder,
-    document: &mut Document,
-) -> Result<()> {
+fn measure(sweep: &Sweep, arguments: &Arguments, recording: &mut Recording) -> Result<()> {
     let stage = Stage {
         program: std::env::current_exe()?,
-        logs: folder.drivers(),
-        pinning,
+        logs: recording.folder.drivers(),
+        pinning: recording.document.environment.pinning,
         patience: arguments.patience,
         stop: stop::on_request()?,
     };
@@ -158,23 +144,7 @@ fn measure(
         words(estimate(sweep)),
         sweep.seed
     ));
-    let result = run::sweep(sweep, &stage, &mut |event| {
-        match event {
-            Event::Started(hello) => {
-                document
-                    .environment
-                    .clients
-                    .insert(hello.name.clone(), hello.into());
-            }
-            Event::NoCeiling(why) => progress.say(&format!("without a ceiling: {why}")),
-            Event::Measured(round) => {
-                folder.append(&round)?;
-                progress.advance(&round.cell);
-                document.rounds.push(*round);
-            }
-        }
-        Ok(())
-    });
+    let result = recording.measure(sweep, &stage, &mut progress);
     progress.end();
     result
 }
@@ -202,47 +172,6 @@ fn finish(folder: &Folder, document: &Document, arguments: &Arguments) -> Result
         eprintln!("report: {}", page.display());
     }
     Ok(())
-}
-
-/// After a failure: what was measured until then stays on disk, and the sentence says where.
-fn keep(folder: &Folder, document: &Document, error: Error) -> Error {
-    if folder.kept() == 0 {
-        folder.discard();
-        return error;
-    }
-    let findings = judge(&document.rounds, &document.plan.delay);
-    let note = match folder.finish(&report::document(document, &findings)) {
-        Ok(path) => format!(
-            "the sweep ended early, its {} rounds are in {}",
-            folder.kept(),
-            path.display()
-        ),
-        Err(problem) => format!(
-            "the sweep ended early, and its rounds could not be written whole ({problem:#})"
-        ),
-    };
-    error.context(note)
-}
-
-fn command_line() -> String {
-    let words = std::env::args().skip(1).map(|word| quoted(&word));
-    std::iter::once("hecaton".to_string())
-        .chain(words)
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-/// A word as a shell would read it.
-fn quoted(word: &str) -> String {
-    let plain = !word.is_empty()
-        && word
-            .chars()
-            .all(|c| c.is_alphanumeric() || "-_.,:/=%+@".contains(c));
-    if plain {
-        word.to_string()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 #[cfg(test)]
@@ -278,16 +207,5 @@ mod tests {
                 "{default} is not in: {help}"
             );
         }
-    }
-
-    #[test]
-    fn the_command_line_can_be_pasted_into_a_shell() {
-        assert_eq!(quoted("--delay"), "--delay");
-        assert_eq!(
-            quoted("lognormal:p50=5ms,p99=40ms"),
-            "lognormal:p50=5ms,p99=40ms"
-        );
-        assert_eq!(quoted("http://h/?a=b&c"), "'http://h/?a=b&c'");
-        assert_eq!(quoted("it's"), "'it'\\''s'");
     }
 }

@@ -2,6 +2,7 @@
 
 mod cells;
 mod change;
+mod goals;
 mod recommend;
 mod rows;
 mod rules;
@@ -11,6 +12,7 @@ mod verdict;
 pub mod words;
 
 pub use change::{Change, changes};
+pub use goals::{Judgement, judge_goal};
 pub use recommend::{ENOUGH, Recommendation};
 pub use rows::{CEILING, Row};
 pub use rules::rejection;
@@ -18,7 +20,9 @@ pub use verdict::{HEADROOM, SAME_ISH, body_words};
 
 use hecaton_origin::Delay;
 
+use crate::plan::Cell;
 use crate::run::Round;
+use stats::Estimate;
 
 /// Everything that can be said about a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,6 +33,11 @@ pub struct Findings {
     pub recommendations: Vec<Recommendation>,
     /// One sentence, with its remarks, per client and body.
     pub verdicts: Vec<String>,
+}
+
+/// How many times faster `cell` is than `than`, paired over the blocks that hold both; none when no block does.
+pub fn ratio(rounds: &[Round], cell: &Cell, than: &Cell) -> Option<Estimate> {
+    cells::Cells::new(rounds).ratio(cell, than)
 }
 
 /// Judges all rounds of a run. `delay` is what the origin was told to wait before each answer;

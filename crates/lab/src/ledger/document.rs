@@ -34,6 +34,9 @@ pub struct PlanRecord {
     pub concurrency: Vec<usize>,
     /// Sizes of bodies, ascending; a single 0 when the server is not ours.
     pub body_bytes: Vec<usize>,
+    /// Whether the origin spoke TLS; absent means no.
+    #[serde(default, skip_serializing_if = "no")]
+    pub tls: bool,
     /// The origin's delay, as it is written on the command line.
     pub delay: Delay,
     /// Rounds planned for every cell.
@@ -57,6 +60,7 @@ impl From<&Sweep> for PlanRecord {
             clients: sweep.client_names(),
             concurrency: sweep.concurrency.clone(),
             body_bytes: sweep.body_bytes.clone(),
+            tls: sweep.tls,
             delay: sweep.delay,
             rounds: sweep.rounds,
             launches: sweep.launches,
@@ -66,6 +70,10 @@ impl From<&Sweep> for PlanRecord {
             target: sweep.target.clone(),
         }
     }
+}
+
+fn no(value: &bool) -> bool {
+    !value
 }
 
 /// Writes a `u64` as a string of digits.

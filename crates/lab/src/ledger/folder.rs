@@ -28,18 +28,23 @@ pub struct Folder {
 }
 
 impl Folder {
+    /// `chosen`, or `hecaton-report/<UTC time>-<verb>` below the current directory; makes nothing.
+    pub fn place(chosen: Option<&Path>, verb: &str) -> PathBuf {
+        chosen.map_or_else(
+            || {
+                let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+                Path::new(REPORTS).join(format!("{time}-{verb}"))
+            },
+            Path::to_path_buf,
+        )
+    }
+
     /// Makes `chosen`, or `hecaton-report/<UTC time>-<verb>` below the current directory.
     ///
     /// # Errors
     /// A sentence with the path when it cannot be written.
     pub fn create(chosen: Option<&Path>, verb: &str) -> Result<Folder> {
-        let path = match chosen {
-            Some(path) => path.to_path_buf(),
-            None => {
-                let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-                Path::new(REPORTS).join(format!("{time}-{verb}"))
-            }
-        };
+        let path = Folder::place(chosen, verb);
         let problem = || {
             format!(
                 "cannot write the report to {}; choose another place with --out",

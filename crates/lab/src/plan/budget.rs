@@ -68,6 +68,8 @@ mod tests {
             concurrency: vec![1],
             body_bytes: vec![133],
             keepalive: vec![true],
+            tls: false,
+            ceiling: true,
             delay: delay.parse::<Delay>().unwrap(),
             rounds: 10,
             launches: 1,

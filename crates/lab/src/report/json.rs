@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::findings::{Findings, Recommendation, Row};
+use crate::findings::{Findings, Judgement, Recommendation, Row};
 use crate::ledger::{Document, Environment, PlanRecord};
 use crate::run::Round;
 
@@ -36,4 +36,41 @@ pub fn document<'a>(run: &'a Document, findings: &'a Findings) -> FullDocument<'
         rows: &findings.rows,
         recommendations: &findings.recommendations,
     }
+}
+
+/// A benchmark: its parts, each a run with its findings, and what became of its goals.
+#[derive(Debug, Serialize)]
+pub struct BenchDocument<'a> {
+    /// Version of these keys.
+    pub schema: u32,
+    /// The command line.
+    pub command: &'a str,
+    /// The sweeps, in the order in which they were made.
+    pub parts: Vec<PartDocument<'a>>,
+    /// Every judgement.
+    pub goals: &'a [JudgedGoal],
+    /// What was left out, and why, in sentences.
+    pub left_out: &'a [String],
+}
+
+/// One sweep of a benchmark.
+#[derive(Debug, Serialize)]
+pub struct PartDocument<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What it measures.
+    pub title: &'a str,
+    /// The run.
+    #[serde(flatten)]
+    pub run: FullDocument<'a>,
+}
+
+/// What became of a goal of a part.
+#[derive(Clone, Debug, Serialize)]
+pub struct JudgedGoal {
+    /// Name of the part.
+    pub part: String,
+    /// What became of it.
+    #[serde(flatten)]
+    pub judgement: Judgement,
 }

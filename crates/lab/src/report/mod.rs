@@ -1,6 +1,7 @@
 //! Shows what was found: as one JSON document, in a terminal, and as one HTML page.
 
 mod chart;
+mod comparison;
 mod csv;
 mod drawings;
 mod embedded;
@@ -15,10 +16,11 @@ mod svg;
 mod terminal;
 mod view;
 
+pub use comparison::{comparison, heading, list};
 pub use csv::csv;
 pub use drawings::drawings;
 pub use html::html;
-pub use json::{FullDocument, document};
+pub use json::{BenchDocument, FullDocument, JudgedGoal, PartDocument, document};
 pub use markdown::markdown;
 pub use side_by_side::side_by_side;
 pub use style::Style;

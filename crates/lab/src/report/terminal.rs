@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 use super::chart::chart;
 use super::style::Style;
-use super::view::{Body, COLUMNS, Column, Series, any_unverified, bodies, rejections};
+use super::view::{Body, COLUMNS, Column, Series, any_unverified, bodies, rejections, widest};
 use crate::findings::{Findings, Row, body_words};
 use crate::ledger::Document;
 
@@ -59,14 +59,13 @@ fn heading(body: &Body, run: &Document) -> String {
 
 /// One table of all clients; a client's name stands in its first row only.
 fn table(body: &Body, style: &Style) -> Vec<String> {
-    let columns = columns_that_fit(body, style.width);
-    let mut table = Table::new();
-    table.load_style(if style.unicode {
-        unicode_lines()
-    } else {
-        ascii_lines()
-    });
-    table.set_content_arrangement(ContentArrangement::Disabled);
+    let rows: Vec<&Row> = body.clients.iter().flat_map(|s| s.rows.clone()).collect();
+    let names = body
+        .clients
+        .iter()
+        .map(|series| series.client.chars().count());
+    let columns = columns_that_fit(&rows, 6 + names.max().unwrap_or(0).max(6), style.width);
+    let mut table = plain_table(style);
     let names = columns.iter().map(|column| column.name.join("\n"));
     table.set_header(
         std::iter::once("client".into())
@@ -84,20 +83,8 @@ fn table(body: &Body, style: &Style) -> Vec<String> {
             table.add_row(std::iter::once(name.to_owned()).chain(cells).chain(marks));
         }
     }
-    let last = columns.len() + 1;
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 1));
-        let text = index == 0 || index == last;
-        column.set_cell_alignment(if text {
-            CellAlignment::Left
-        } else {
-            CellAlignment::Right
-        });
-    }
-    let lines = table
-        .lines()
-        .map(|line| format!("  {line}").trim_end().to_owned());
-    lines
+    lines_of(table, columns.len() + 1)
+        .into_iter()
         .map(|line| {
             if line.contains(RECOMMENDED) {
                 style.bold(&line)
@@ -154,24 +141,42 @@ pub(super) fn ascii_lines() -> comfy_table::TableStyle {
     unicode_lines().header_separator(comfy_table::LineStyle::none().fill('-').junction('-'))
 }
 
-/// Leaves out the least important columns until the rest fit.
-fn columns_that_fit(body: &Body, width: usize) -> Vec<&'static Column> {
-    let rows = || body.clients.iter().flat_map(|series| &series.rows);
-    let widest = |column: &Column| {
-        let names = column.name.iter().map(|line| line.chars().count());
-        names
-            .chain(rows().map(|row| (column.value)(row).chars().count()))
-            .max()
-            .unwrap_or(0)
-    };
-    let names = body
-        .clients
-        .iter()
-        .map(|series| series.client.chars().count())
-        .max()
-        .unwrap_or(0);
+/// A table without frames.
+pub(super) fn plain_table(style: &Style) -> Table {
+    let mut table = Table::new();
+    table.load_style(if style.unicode {
+        unicode_lines()
+    } else {
+        ascii_lines()
+    });
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table
+}
+
+/// The lines of a table: names stand left, numbers right, and the column `last` left again.
+pub(super) fn lines_of(mut table: Table, last: usize) -> Vec<String> {
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 1));
+        let text = index == 0 || index == last;
+        column.set_cell_alignment(if text {
+            CellAlignment::Left
+        } else {
+            CellAlignment::Right
+        });
+    }
+    let lines = table.lines();
+    lines
+        .map(|line| format!("  {line}").trim_end().to_owned())
+        .collect()
+}
+
+/// Leaves out the least important columns until the rest fit beside what else takes `used` characters of a line.
+fn columns_that_fit(rows: &[&Row], used: usize, width: usize) -> Vec<&'static Column> {
     let needed = |columns: &[&Column]| {
-        6 + names.max(6) + columns.iter().map(|c| widest(c) + 2).sum::<usize>()
+        used + columns
+            .iter()
+            .map(|column| widest(column, rows))
+            .sum::<usize>()
     };
     let mut columns: Vec<&Column> = COLUMNS.iter().collect();
     for rank in [3, 2, 1] {
@@ -183,7 +188,7 @@ fn columns_that_fit(body: &Body, width: usize) -> Vec<&'static Column> {
     columns
 }
 
-fn rejected(findings: &Findings, style: &Style) -> Vec<String> {
+pub(super) fn rejected(findings: &Findings, style: &Style) -> Vec<String> {
     let rejections = rejections(findings);
     if rejections.is_empty() {
         return Vec::new();
@@ -202,7 +207,7 @@ fn rejected(findings: &Findings, style: &Style) -> Vec<String> {
 }
 
 /// Breaks at spaces; the first line begins with `lead`, the others with as much room.
-fn wrapped(text: &str, lead: &str, style: &Style) -> Vec<String> {
+pub(super) fn wrapped(text: &str, lead: &str, style: &Style) -> Vec<String> {
     let room = style.width - 2 - lead.len();
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

@@ -175,6 +175,13 @@ pub(super) const COLUMNS: [Column; 10] = [
     },
 ];
 
+/// Characters that a column takes in a terminal, the space beside it included.
+pub(super) fn widest(column: &Column, rows: &[&Row]) -> usize {
+    let names = column.name.iter().map(|line| line.chars().count());
+    let values = rows.iter().map(|row| (column.value)(row).chars().count());
+    names.chain(values).max().unwrap_or(0) + 2
+}
+
 /// Milliseconds of CPU and of latency reach down to microseconds.
 fn small(value: f64) -> String {
     if value < 0.1 {

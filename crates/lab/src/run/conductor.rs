@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use hecaton_origin::{Options, Origin};
+use hecaton_origin::{Options, Origin, Tls};
 
 use super::visit::Bench;
 use super::{Driver, Hello, Pinning, Round};
@@ -46,7 +46,10 @@ pub fn sweep(
     stage: &Stage,
     observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
 ) -> Result<()> {
-    let mut bench = Bench::new(sweep, start_origin(sweep, stage.pinning)?);
+    let origin = start_origin(sweep, stage.pinning)?;
+    let ca = origin.as_ref().map(|origin| authority(origin, &stage.logs));
+    let ca = ca.transpose()?.flatten();
+    let mut bench = Bench::new(sweep, origin, ca.clone());
     let visits = visits(sweep);
     for launch in visits.chunk_by(|left, right| left.launch == right.launch) {
         let number = launch[0].launch;
@@ -74,6 +77,9 @@ pub fn sweep(
             driver.bye()?;
         }
     }
+    if let Some(ca) = ca {
+        let _ = std::fs::remove_file(ca); // else its folder would stay for it alone
+    }
     Ok(())
 }
 
@@ -85,11 +91,22 @@ fn start_origin(sweep: &Sweep, pinning: Option<Pinning>) -> Result<Option<Origin
         delay: sweep.delay,
         seed: sweep.seed,
         core: pinning.map(|pinning| pinning.origin_core),
+        tls: sweep.tls.then(Tls::default),
         ..Options::default()
     };
     Ok(Some(
         Origin::start(options).context("the origin cannot start")?,
     ))
+}
+
+/// The file with the certificate of the authority that the origin's is signed by; none without TLS.
+fn authority(origin: &Origin, folder: &Path) -> Result<Option<PathBuf>> {
+    let Some(pem) = origin.ca_pem() else {
+        return Ok(None);
+    };
+    let path = std::path::absolute(folder.join("ca.pem"))?;
+    std::fs::write(&path, pem).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(Some(path))
 }
 
 /// Starts one process of every client; each waits, stopped, for its turn.
@@ -101,7 +118,8 @@ fn start_drivers(
 ) -> Result<Vec<Driver>> {
     let raw = Manifest::raw(&stage.program);
     let mut drivers = Vec::new();
-    for manifest in sweep.clients.iter().chain([&raw]) {
+    let raw = sweep.ceiling.then_some(&raw);
+    for manifest in sweep.clients.iter().chain(raw) {
         let log = log_of(&stage.logs, &manifest.client, launch);
         let core = stage.pinning.map(|pinning| pinning.client_core);
         let mut driver = Driver::start(manifest, core, &log, stage.patience, stage.stop.clone())?;
@@ -149,12 +167,16 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
             return Some(format!("{name} does not {cannot}"));
         }
     }
-    let Target::Foreign { method, url, .. } = &sweep.target else {
-        return None;
+    let https = match &sweep.target {
+        Target::Origin => sweep.tls,
+        Target::Foreign { url, .. } => url.starts_with("https:"),
     };
-    if url.starts_with("https:") && !hello.tls {
+    if https && !hello.tls {
         return Some(format!("{name} does not speak https"));
     }
+    let Target::Foreign { method, .. } = &sweep.target else {
+        return None;
+    };
     if !hello.methods.contains(method) {
         return Some(format!("{name} does not send {method}"));
     }
@@ -180,6 +202,8 @@ mod tests {
             concurrency: vec![1, concurrency],
             body_bytes: vec![0],
             keepalive: vec![true],
+            tls: false,
+            ceiling: true,
             delay: Delay::None,
             rounds: 1,
             launches: 1,

@@ -9,15 +9,22 @@ const OTHERS: u64 = 128;
 
 /// Descriptors that the busiest process of a sweep needs.
 ///
-/// A driver may open its next pool before the last one is closed, hence two of each; on our own origin the
-/// connections of all clients meet in one process.
+/// A driver may open its next pool before the last one is closed, hence two of each, unless its process is prepared
+/// only once; on our own origin the connections of all clients meet in one process.
 pub fn descriptors_needed(sweep: &Sweep) -> u64 {
     let pools = if sweep.target.is_origin() {
         sweep.client_names().len() as u64
     } else {
         1
     };
-    (sweep.highest_concurrency() as u64).saturating_mul(2 * pools) + OTHERS
+    let at_once = if prepared_once(sweep) { 1 } else { 2 };
+    (sweep.highest_concurrency() as u64).saturating_mul(at_once * pools) + OTHERS
+}
+
+/// Whether every process makes a single visit, and was not warmed up before.
+fn prepared_once(sweep: &Sweep) -> bool {
+    let cells = sweep.concurrency.len() * sweep.body_bytes.len() * sweep.keepalive.len();
+    cells == 1 && sweep.launches == sweep.rounds && sweep.warm_up.is_zero()
 }
 
 /// Raises this process's limit as far as the system lets it; processes started later inherit it.

@@ -1,6 +1,7 @@
 //! One visit of a cell: prepare, prove the concurrency, measure.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -26,19 +27,23 @@ const WAVES: u64 = 3;
 pub struct Bench<'a> {
     sweep: &'a Sweep,
     origin: Option<Origin>,
+    /// The certificate authority that clients must trust, as a file.
+    ca: Option<PathBuf>,
     /// Requests of one round, once they are known.
     counts: HashMap<Cell, u64>,
     next_id: u64,
 }
 
 impl<'a> Bench<'a> {
-    /// A bench on the origin, or on a foreign server when there is none.
-    pub fn new(sweep: &'a Sweep, origin: Option<Origin>) -> Bench<'a> {
+    /// A bench on the origin, or on a foreign server when there is none. `ca` is the file of the authority that has
+    /// signed the origin's certificate, when it speaks TLS.
+    pub fn new(sweep: &'a Sweep, origin: Option<Origin>, ca: Option<PathBuf>) -> Bench<'a> {
         // Ids have ten digits from the first to the last, so that every request is as long as the others.
         let next_id = 1_000_000_000 + sweep.seed % 1_000_000_000;
         Bench {
             sweep,
             origin,
+            ca,
             counts: HashMap::new(),
             next_id,
         }
@@ -224,6 +229,7 @@ impl<'a> Bench<'a> {
             keepalive: cell.keepalive,
             verify,
             // A delay is no failure, however long; a distribution's tail is longer than its mean.
+            ca: self.ca.clone(),
             timeout_ms: (REQUEST_TIMEOUT + 10 * self.sweep.delay.mean()).as_millis() as u64,
         }
     }

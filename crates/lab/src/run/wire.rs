@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +73,9 @@ pub struct Prepare {
     pub verify: Verify,
     /// How long one request may take before it counts as failed, in milliseconds.
     pub timeout_ms: u64,
+    /// A PEM file with the certificates to trust instead of the system's; none for those of the system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<PathBuf>,
 }
 
 /// Which requests to send.
@@ -193,6 +197,7 @@ mod tests {
             keepalive: true,
             verify: Verify::Tail,
             timeout_ms: 10_000,
+            ca: None,
         };
         assert_eq!(
             text(2, Command::Prepare(prepare)),

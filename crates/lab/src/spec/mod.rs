@@ -1,5 +1,6 @@
 //! What is asked: a checked sweep, the defaults of its scenario, and the clients that can take part.
 
+mod bench;
 mod duration;
 mod manifest;
 mod root;
@@ -8,6 +9,7 @@ mod sweep;
 mod target;
 mod usage;
 
+pub use bench::{BenchScenario, Goal, Part, Promise};
 pub use duration::parse_duration;
 pub use manifest::{Ability, Approach, Catalogue, Install, Manifest, Need};
 pub use root::project_root;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SweepScenario {
-    /// Clients to measure; the raw loader always joins them.
+    /// Clients to measure, without the raw loader.
     pub clients: Vec<String>,
     /// Requests to keep in flight, one cell each.
     pub concurrency: Vec<usize>,
@@ -18,6 +18,10 @@ pub struct SweepScenario {
     pub body_bytes: Vec<usize>,
     /// Whether connections are kept (`true`), or each request has a new one (`false`); both ways when both are listed.
     pub keepalive: Vec<bool>,
+    /// Whether the origin speaks TLS.
+    pub tls: bool,
+    /// Whether the raw loader takes part, as the ceiling.
+    pub ceiling: bool,
     /// How long the origin waits before each answer.
     pub delay: Delay,
     /// Measured rounds of every cell, one in each block.

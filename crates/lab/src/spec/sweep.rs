@@ -48,6 +48,10 @@ pub struct Sweep {
     /// Whether connections are kept: both ways when both are here. A client that can not keep them is measured with
     /// a new one for each request, whatever is asked.
     pub keepalive: Vec<bool>,
+    /// Whether the origin speaks TLS.
+    pub tls: bool,
+    /// Whether the raw loader takes part, as the ceiling.
+    pub ceiling: bool,
     /// The origin's delay; none when the server is not ours.
     pub delay: Delay,
     /// Rounds of every cell, which is also the number of blocks.
@@ -96,6 +100,8 @@ impl Sweep {
             concurrency,
             body_bytes,
             keepalive: scenario.keepalive.clone(),
+            tls: scenario.tls,
+            ceiling: scenario.ceiling,
             delay,
             rounds,
             launches: scenario.launches.clamp(1, rounds),
@@ -108,10 +114,11 @@ impl Sweep {
         })
     }
 
-    /// Names of all that are measured, the raw loader included.
+    /// Names of all that are measured, the raw loader included when it takes part.
     pub fn client_names(&self) -> Vec<String> {
         let clients = self.clients.iter().map(|manifest| manifest.client.clone());
-        clients.chain([RAW.to_string()]).collect()
+        let raw = self.ceiling.then(|| RAW.to_string());
+        clients.chain(raw).collect()
     }
 
     /// How a client's connections are used, one cell each: kept (true), or a new one for each request (false).
@@ -205,6 +212,8 @@ mod tests {
             concurrency: vec![1, 10],
             body_bytes: vec![133],
             keepalive: vec![true],
+            tls: false,
+            ceiling: true,
             delay: Delay::None,
             rounds: 6,
             launches: 3,

@@ -1,6 +1,7 @@
 //! From rounds to findings, and from findings to what people and machines read.
 
 mod findings;
+mod goals;
 mod report;
 mod rules;
 mod synthetic;

@@ -137,6 +137,7 @@ fn to(url: String, append_id: bool, verify: Verify) -> Prepare {
         keepalive: true,
         verify,
         timeout_ms: 5000,
+        ca: None,
     }
 }
 
@@ -161,6 +162,8 @@ fn keeps_in_flight(trial: &Trial<'_>, concurrency: usize) -> Result<()> {
         concurrency: vec![concurrency],
         body_bytes: vec![133, 13801],
         keepalive: vec![true],
+        tls: false,
+        ceiling: true,
         delay,
         rounds: 1,
         launches: 1,
@@ -170,7 +173,7 @@ fn keeps_in_flight(trial: &Trial<'_>, concurrency: usize) -> Result<()> {
         target: Target::Origin,
     };
     let (mut driver, hello) = trial.start_and_ask()?;
-    let mut bench = Bench::new(&sweep, Some(origin()?));
+    let mut bench = Bench::new(&sweep, Some(origin()?), None);
     bench.warm_up(&mut driver)?;
     let both = |&keepalive| {
         sweep

@@ -1,0 +1,124 @@
+//! One sweep as it is measured: its folder, its document, and what is kept when it ends early.
+
+use std::path::Path;
+
+use anyhow::{Error, Result};
+use hecaton_lab::findings::judge;
+use hecaton_lab::ledger::{Document, Environment, Folder, PlanRecord, SCHEMA};
+use hecaton_lab::report;
+use hecaton_lab::run::{self, Event, Stage};
+use hecaton_lab::spec::Sweep;
+
+use crate::progress::Progress;
+
+/// A sweep's folder and document.
+pub struct Recording {
+    /// Where its files are.
+    pub folder: Folder,
+    /// What has been measured until now.
+    pub document: Document,
+}
+
+impl Recording {
+    /// Opens `folder` and looks around. `root` is the project's folder, `descriptors` the limit that holds.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn begin(
+        sweep: &Sweep,
+        folder: Folder,
+        root: &Path,
+        descriptors: u64,
+    ) -> Result<Recording> {
+        let document = Document {
+            schema: SCHEMA,
+            command: command_line(),
+            environment: Environment::collect(root, descriptors, run::choose_cores()),
+            plan: PlanRecord::from(sweep),
+            rounds: Vec::new(),
+        };
+        folder.begin(&document)?;
+        Ok(Recording { folder, document })
+    }
+
+    /// Makes every visit of the sweep, and keeps every round at once.
+    ///
+    /// # Errors
+    /// The first thing that goes wrong; the rounds until then are kept.
+    pub fn measure(&mut self, sweep: &Sweep, stage: &Stage, progress: &mut Progress) -> Result<()> {
+        run::sweep(sweep, stage, &mut |event| {
+            match event {
+                Event::Started(hello) => {
+                    let clients = &mut self.document.environment.clients;
+                    clients.insert(hello.name.clone(), hello.into());
+                }
+                Event::NoCeiling(why) => progress.say(&format!("without a ceiling: {why}")),
+                Event::Measured(round) => {
+                    self.folder.append(&round)?;
+                    progress.advance(&round.cell);
+                    self.document.rounds.push(*round);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// After a failure: what was measured until then stays on disk, and the sentence says where.
+    pub fn keep(&self, error: Error) -> Error {
+        let Recording { folder, document } = self;
+        if folder.kept() == 0 {
+            folder.discard();
+            return error;
+        }
+        let findings = judge(&document.rounds, &document.plan.delay);
+        let note = match folder.finish(&report::document(document, &findings)) {
+            Ok(path) => format!(
+                "the sweep ended early, its {} rounds are in {}",
+                folder.kept(),
+                path.display()
+            ),
+            Err(problem) => format!(
+                "the sweep ended early, and its rounds could not be written whole ({problem:#})"
+            ),
+        };
+        error.context(note)
+    }
+}
+
+/// The command line as it can be pasted into a shell.
+pub fn command_line() -> String {
+    let words = std::env::args().skip(1).map(|word| quoted(&word));
+    std::iter::once("hecaton".to_string())
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// A word as a shell would read it.
+fn quoted(word: &str) -> String {
+    let plain = !word.is_empty()
+        && word
+            .chars()
+            .all(|c| c.is_alphanumeric() || "-_.,:/=%+@".contains(c));
+    if plain {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_can_be_pasted_into_a_shell() {
+        assert_eq!(quoted("--delay"), "--delay");
+        assert_eq!(
+            quoted("lognormal:p50=5ms,p99=40ms"),
+            "lognormal:p50=5ms,p99=40ms"
+        );
+        assert_eq!(quoted("http://h/?a=b&c"), "'http://h/?a=b&c'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+    }
+}

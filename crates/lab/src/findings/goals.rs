@@ -1,0 +1,188 @@
+//! Holds a goal of a benchmark against what was measured: one judgement for every body size and concurrency.
+
+use serde::Serialize;
+
+use super::cells::Cells;
+use super::rows::Row;
+use super::stats::Estimate;
+use super::words::{count, figure, interval, plural, times};
+use crate::plan::Cell;
+use crate::run::Round;
+use crate::spec::Promise;
+
+/// What became of one goal in one cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judgement {
+    /// What is judged, in words.
+    pub what: String,
+    /// What was measured; none when it could not be judged.
+    pub value: Option<f64>,
+    /// Ends of the interval; none when there is none.
+    pub interval: Option<[f64; 2]>,
+    /// The limit.
+    pub asked: f64,
+    /// Whether the value is on the right side of the limit; none when it could not be judged.
+    pub met: Option<bool>,
+    /// All of it in one line.
+    pub sentence: String,
+}
+
+/// Judges a promise in every cell of the client that it speaks of. `rows` are those of `rounds`.
+pub fn judge_goal(promise: &Promise, rounds: &[Round], rows: &[Row]) -> Vec<Judgement> {
+    let name = match promise {
+        Promise::Faster { client, .. }
+        | Promise::KeepAlive { client, .. }
+        | Promise::Memory { client, .. }
+        | Promise::Answered { client } => client,
+    };
+    let kept_only = |row: &&Row| row.client == *name && row.keepalive;
+    let judged: Vec<Judgement> = rows
+        .iter()
+        .filter(kept_only)
+        .map(|row| match promise {
+            Promise::Faster { than, times, .. } => faster(row, than, *times, rounds, rows),
+            Promise::KeepAlive { times, .. } => keep_alive(row, *times, rounds, rows),
+            Promise::Memory { megabytes, .. } => memory(row, *megabytes),
+            Promise::Answered { .. } => answered(row, rounds),
+        })
+        .collect();
+    if judged.is_empty() {
+        return vec![not_judged(name.clone(), 0.0, "it was not measured")];
+    }
+    judged
+}
+
+fn faster(row: &Row, than: &str, asked: f64, rounds: &[Round], rows: &[Row]) -> Judgement {
+    let what = format!("{} ÷ {than} {}", row.client, place(row));
+    let other = rows.iter().find(|other| {
+        other.client == than
+            && (other.body_bytes, other.concurrency) == (row.body_bytes, row.concurrency)
+    });
+    match other {
+        Some(other) => ratio(what, row, other, asked, rounds),
+        None => not_judged(what, asked, &format!("{than} was not measured")),
+    }
+}
+
+fn keep_alive(row: &Row, asked: f64, rounds: &[Round], rows: &[Row]) -> Judgement {
+    let what = format!(
+        "{}, connections kept ÷ a new one each, {}",
+        row.client,
+        place(row)
+    );
+    let fresh = Cell {
+        keepalive: false,
+        ..row.cell()
+    };
+    match rows.iter().find(|other| other.cell() == fresh) {
+        Some(other) => ratio(what, row, other, asked, rounds),
+        None => not_judged(what, asked, "new connections were not measured"),
+    }
+}
+
+fn ratio(what: String, row: &Row, than: &Row, asked: f64, rounds: &[Round]) -> Judgement {
+    for row in [row, than] {
+        if let Some(reason) = &row.rejected {
+            let why = format!("the row of {} was rejected: {reason}", row.client);
+            return not_judged(what, asked, &why);
+        }
+    }
+    match Cells::new(rounds).ratio(&row.cell(), &than.cell()) {
+        Some(found) => judge_ratio(what, &found, asked),
+        None => not_judged(what, asked, "a round ended without a single request done"),
+    }
+}
+
+fn judge_ratio(what: String, found: &Estimate, asked: f64) -> Judgement {
+    let met = found.value >= asked;
+    let open = found.low < asked && asked <= found.high;
+    let sentence = format!(
+        "{what}: {} {}, asked {}: {}{}",
+        times(found.value),
+        interval(found),
+        times(asked),
+        verdict(met),
+        if open { ", but not beyond chance" } else { "" },
+    );
+    Judgement {
+        what,
+        value: Some(found.value),
+        interval: Some([found.low, found.high]),
+        asked,
+        met: Some(met),
+        sentence,
+    }
+}
+
+fn memory(row: &Row, asked: f64) -> Judgement {
+    let what = format!("peak memory of {} {}", row.client, place(row));
+    if let Some(reason) = &row.rejected {
+        return not_judged(what, asked, &format!("its row was rejected: {reason}"));
+    }
+    let met = row.peak_rss_mb <= asked;
+    let sentence = format!(
+        "{what}: {} MB, asked at most {} MB: {}",
+        figure(row.peak_rss_mb),
+        figure(asked),
+        verdict(met)
+    );
+    Judgement {
+        what,
+        value: Some(row.peak_rss_mb),
+        interval: None,
+        asked,
+        met: Some(met),
+        sentence,
+    }
+}
+
+/// A row is rejected when a single request failed, was lost or was sent twice.
+fn answered(row: &Row, rounds: &[Round]) -> Judgement {
+    let what = format!("all answered, {} {}", row.client, place(row));
+    let of_row = || rounds.iter().filter(|round| round.cell == row.cell());
+    let asked: u64 = of_row().map(|round| round.count).sum();
+    let done: u64 = of_row().map(|round| round.claim.done).sum();
+    let met = done == asked && row.verified;
+    let doubt = match &row.rejected {
+        Some(reason) => format!(" ({reason})"),
+        None if row.verified => ", as the ledger saw it".into(),
+        None => " (without a ledger)".into(),
+    };
+    let sentence = format!(
+        "{what}: {} of {}{doubt}: {}",
+        count(done),
+        plural(asked, "request"),
+        verdict(met)
+    );
+    Judgement {
+        what,
+        value: Some(done as f64),
+        interval: None,
+        asked: asked as f64,
+        met: Some(met),
+        sentence,
+    }
+}
+
+fn not_judged(what: String, asked: f64, why: &str) -> Judgement {
+    Judgement {
+        sentence: format!("{what}: not judged: {why}"),
+        what,
+        value: None,
+        interval: None,
+        asked,
+        met: None,
+    }
+}
+
+fn place(row: &Row) -> String {
+    format!(
+        "at {}, {} B",
+        count(row.concurrency as u64),
+        count(row.body_bytes as u64)
+    )
+}
+
+fn verdict(met: bool) -> &'static str {
+    if met { "met" } else { "missed" }
+}

@@ -1,0 +1,153 @@
+//! A benchmark: several sweeps, one after another, and the goals that their results are held against.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+use super::SweepScenario;
+
+/// `scenarios/bench/client.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BenchScenario {
+    /// The client whose speed is compared with the others'.
+    pub subject: String,
+    /// What is shorter when little time is given.
+    pub quick: Quick,
+    /// The sweeps, in the order in which they are made.
+    pub part: Vec<Part>,
+    /// What is held against the results.
+    pub goal: Vec<Goal>,
+}
+
+/// A shorter benchmark: the same cells, fewer and shorter rounds.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quick {
+    /// Most rounds of every cell, and most processes of every client.
+    pub rounds: u32,
+    /// Longest round, in seconds.
+    pub round_seconds: f64,
+}
+
+/// One sweep of a benchmark.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// Its name, by which goals point at it; also the name of its folder.
+    pub name: String,
+    /// What it measures, for people.
+    pub title: String,
+    /// What is measured.
+    pub load: SweepScenario,
+}
+
+/// What a part's result should reach.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Goal {
+    /// Name of the part.
+    pub part: String,
+    /// What is asked of it, at every body size and concurrency.
+    pub promise: Promise,
+}
+
+/// What is asked of a client.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Promise {
+    /// At least so many times the speed of another client.
+    Faster {
+        /// The client.
+        client: String,
+        /// The other; `raw` is the ceiling.
+        than: String,
+        /// How many times, at least.
+        times: f64,
+    },
+    /// Kept connections are at least so many times as fast as a new one for each request.
+    KeepAlive {
+        /// The client.
+        client: String,
+        /// How many times, at least.
+        times: f64,
+    },
+    /// At most so much resident memory in any round.
+    Memory {
+        /// The client.
+        client: String,
+        /// Megabytes (10⁶ bytes), at most.
+        megabytes: f64,
+    },
+    /// Every request of every round is answered, and the ledger agrees.
+    Answered {
+        /// The client.
+        client: String,
+    },
+}
+
+impl BenchScenario {
+    /// Reads the scenario from the project's folder.
+    ///
+    /// # Errors
+    /// A sentence that names the file and what is wrong with it.
+    pub fn load(root: &Path) -> Result<BenchScenario> {
+        let path = root.join("scenarios/bench/client.toml");
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        let scenario: BenchScenario = toml::from_str(&text)
+            .with_context(|| format!("{} is not a benchmark", path.display()))?;
+        for goal in &scenario.goal {
+            ensure!(
+                scenario.part.iter().any(|part| part.name == goal.part),
+                "{}: a goal speaks of `{}`, and no part is called that",
+                path.display(),
+                goal.part
+            );
+        }
+        Ok(scenario)
+    }
+
+    /// The same in little time.
+    pub fn quick(mut self) -> BenchScenario {
+        for Part { load, .. } in &mut self.part {
+            // Where every round has a process of its own, it keeps it.
+            load.rounds = load.rounds.min(self.quick.rounds);
+            load.launches = load.launches.min(self.quick.rounds);
+            load.round_seconds = load.round_seconds.min(self.quick.round_seconds);
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Catalogue;
+    use super::*;
+
+    #[test]
+    fn the_scenario_of_the_project_speaks_of_clients_that_there_are() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let catalogue = Catalogue::load(&root.join("drivers")).unwrap();
+        let scenario = BenchScenario::load(&root).unwrap().quick();
+        for part in &scenario.part {
+            assert!(part.load.rounds <= scenario.quick.rounds);
+            for client in &part.load.clients {
+                catalogue.find(client).unwrap();
+            }
+        }
+        for goal in &scenario.goal {
+            let part = scenario.part.iter().find(|part| part.name == goal.part);
+            let takes_part = |client: &String| part.unwrap().load.clients.contains(client);
+            let (Promise::Faster { client, .. }
+            | Promise::KeepAlive { client, .. }
+            | Promise::Memory { client, .. }
+            | Promise::Answered { client }) = &goal.promise;
+            assert!(takes_part(client), "{goal:?}");
+            if let Promise::Faster { than, .. } = &goal.promise {
+                assert!(takes_part(than) || than == super::super::RAW, "{goal:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Goals of a benchmark: met or missed by the figure, open where the interval holds the limit, and never guessed.
+
+use hecaton_lab::findings::{Judgement, judge, judge_goal};
+use hecaton_lab::report::{self, Style};
+use hecaton_lab::run::Round;
+use hecaton_lab::spec::Promise;
+use serde_json::json;
+
+use crate::synthetic::{Machine, document, ten_ms};
+
+/// Twelve rounds of three clients at concurrency 10, whose speeds are as 2.6 to 1 to 4.
+fn rounds() -> Vec<Round> {
+    let machine = Machine::default();
+    let speeds = [("ours", 260.0), ("theirs", 100.0), ("raw", 400.0)];
+    let rounds = speeds.map(|(client, speed)| machine.rounds(client, 133, &[(10, (speed, 20.0))]));
+    rounds.concat()
+}
+
+fn judged(promise: &Promise, rounds: &[Round]) -> Judgement {
+    let findings = judge(rounds, &ten_ms());
+    let mut judgements = judge_goal(promise, rounds, &findings.rows);
+    assert_eq!(judgements.len(), 1, "one cell, one judgement");
+    judgements.remove(0)
+}
+
+fn faster(than: &str, times: f64) -> Promise {
+    Promise::Faster {
+        client: "ours".into(),
+        than: than.into(),
+        times,
+    }
+}
+
+#[test]
+fn a_ratio_is_held_against_what_was_asked() {
+    let met = judged(&faster("theirs", 2.5), &rounds());
+    assert_eq!(met.met, Some(true));
+    assert!((met.value.unwrap() - 2.6).abs() < 0.02, "{met:?}");
+    assert!(
+        met.sentence.starts_with("ours ÷ theirs at 10, 133 B: 2.6")
+            && met.sentence.ends_with("asked 2.50×: met"),
+        "{}",
+        met.sentence
+    );
+    let missed = judged(&faster("theirs", 3.0), &rounds());
+    assert_eq!(missed.met, Some(false));
+    assert!(missed.sentence.ends_with("asked 3.00×: missed"));
+    assert_eq!(judged(&faster("raw", 0.6), &rounds()).met, Some(true));
+}
+
+#[test]
+fn a_limit_inside_the_interval_is_told() {
+    let found = judged(&faster("theirs", 2.5), &rounds());
+    let [low, high] = found.interval.unwrap();
+    assert!(low < high);
+    let open = judged(&faster("theirs", high), &rounds());
+    assert_eq!(open.met, Some(false));
+    assert!(open.sentence.ends_with("missed, but not beyond chance"));
+}
+
+#[test]
+fn what_was_rejected_or_not_measured_is_not_judged() {
+    let mut spoiled = rounds();
+    spoiled
+        .iter_mut()
+        .filter(|round| round.cell.client == "theirs")
+        .for_each(|round| round.claim.sum ^= 1);
+    for (promise, rounds, why) in [
+        (
+            faster("theirs", 2.5),
+            &spoiled,
+            "theirs was rejected: the sum",
+        ),
+        (faster("nobody", 2.5), &rounds(), "nobody was not measured"),
+        (keep_alive(), &rounds(), "new connections were not measured"),
+    ] {
+        let judgement = judged(&promise, rounds);
+        assert_eq!((judgement.met, judgement.value), (None, None));
+        assert!(judgement.sentence.contains("not judged: "), "{judgement:?}");
+        assert!(judgement.sentence.contains(why), "{judgement:?}");
+    }
+}
+
+fn keep_alive() -> Promise {
+    Promise::KeepAlive {
+        client: "ours".into(),
+        times: 2.0,
+    }
+}
+
+#[test]
+fn kept_connections_are_compared_with_new_ones_of_the_same_client() {
+    let mut all = rounds();
+    let mut fresh = Machine::default().rounds("ours", 133, &[(10, (50.0, 20.0))]);
+    for round in &mut fresh {
+        round.cell.keepalive = false;
+        for page in [&mut round.seen, &mut round.proof].into_iter().flatten() {
+            page.reused = 0;
+        }
+    }
+    all.extend(fresh);
+    let judgement = judged(&keep_alive(), &all);
+    assert_eq!(judgement.met, Some(true));
+    assert!(
+        (judgement.value.unwrap() - 5.2).abs() < 0.1,
+        "{judgement:?}"
+    );
+}
+
+#[test]
+fn memory_and_answers_are_judged_over_all_rounds() {
+    let mut rounds = rounds();
+    let most = |megabytes| Promise::Memory {
+        client: "ours".into(),
+        megabytes,
+    };
+    rounds[3].peak_rss_kib = 40_000;
+    assert_eq!(judged(&most(41.0), &rounds).met, Some(true));
+    assert_eq!(judged(&most(40.0), &rounds).met, Some(false));
+    let answered = Promise::Answered {
+        client: "ours".into(),
+    };
+    assert_eq!(judged(&answered, &rounds).met, Some(true));
+    let claim = &mut rounds[5].claim;
+    claim.done -= 1;
+    claim.errors = 1;
+    let missed = judged(&answered, &rounds);
+    assert_eq!(missed.met, Some(false));
+    assert!(missed.sentence.contains("failed"), "{}", missed.sentence);
+}
+
+#[test]
+fn the_table_has_the_fastest_first_and_the_subject_divided_by_each() {
+    let run = document(rounds(), "10ms", json!({ "kind": "origin" }));
+    let findings = judge(&run.rounds, &ten_ms());
+    let style = Style {
+        width: 100,
+        color: false,
+        unicode: true,
+    };
+    let text = report::comparison(&run, &findings, "ours", &style);
+    let places =
+        ["raw ", "ours ", "theirs "].map(|name| text.find(&format!("\n  {name}")).unwrap());
+    assert!(places.is_sorted(), "{text}");
+    assert!(text.contains("2.6") && text.contains("0.65×"), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
+}
