@@ -23,12 +23,15 @@ class InterruptTest < OriginTest
     client.get(url("/r/1"))
     before = descriptors
     ensured = 0
+    begun = Thread::Queue.new
     20.times do
       thread = Thread.new do
+        begun << true # A thread that is killed before it runs has no ensure.
         stalled_batch(client, 10)
       ensure
         ensured += 1
       end
+      begun.pop
       sleep 0.005
       thread.kill.join
     end
