@@ -20,7 +20,7 @@ use siphasher::sip::SipHasher24;
 /// | `truncate` | half of the body, then the end |
 /// | `500` | status 500 |
 /// | `garbage` | bytes that are not HTTP; over HTTP/2 a body shorter than its length |
-/// | `close` | the end before any answer; over HTTP/2 as `reset` |
+/// | `close` | the end before any answer; over HTTP/2 the stream is refused |
 /// | `slow` | a good answer in pieces with pauses |
 ///
 /// What happens to an id depends on the seed, the id, and how often something has happened to that id before: a
@@ -85,6 +85,8 @@ pub(crate) struct Dealer {
     /// How often something has happened to an id.
     before: RefCell<HashMap<u64, u32>>,
     good: Cell<Dealt>,
+    /// Streams above the last one that GOAWAY had named.
+    unprocessed: Cell<Dealt>,
     dealt: [Cell<Dealt>; ALL.len()],
 }
 
@@ -129,6 +131,7 @@ impl Dealer {
             hasher: SipHasher24::new_with_keys(seed, 0x6861_7661_6f63), // A stream of its own beside the delays'.
             before: RefCell::default(),
             good: Cell::default(),
+            unprocessed: Cell::default(),
             dealt: Default::default(),
         }
     }
@@ -159,6 +162,11 @@ impl Dealer {
         })
     }
 
+    /// A stream asked for that id and is not processed.
+    pub(crate) fn unprocessed(&self, id: u64) {
+        self.unprocessed.set(self.unprocessed.get().and(id));
+    }
+
     /// What has happened so far, by name; `good` is nothing.
     pub(crate) fn summary(&self) -> BTreeMap<String, Dealt> {
         let named = ALL.iter().zip(&self.dealt);
@@ -166,6 +174,7 @@ impl Dealer {
             .map(|((name, _), dealt)| ((*name).to_owned(), dealt.get()))
             .collect();
         summary.insert("good".to_owned(), self.good.get());
+        summary.insert("unprocessed".to_owned(), self.unprocessed.get());
         summary
     }
 }

@@ -105,7 +105,8 @@ impl Reply<'_> {
             (Mischief::Stall, _) => Fault::StallHead,
             (Mischief::Truncate, 2) => Fault::TruncateChunked,
             (Mischief::Garbage, 2) | (Mischief::Truncate, _) => Fault::Truncate,
-            (Mischief::Reset, _) | (Mischief::Close, 2) => Fault::Reset,
+            (Mischief::Close, 2) => Fault::RefusedStream,
+            (Mischief::Reset, _) => Fault::Reset,
             (Mischief::Garbage, _) => Fault::Garbage,
             (Mischief::Close, _) => Fault::Close,
         };

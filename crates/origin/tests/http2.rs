@@ -434,3 +434,37 @@ fn streams_of_a_client_that_leaves_are_aborts() {
     assert_eq!(summary.requests, 0);
     eventually(&origin, |summary| summary.connections_open == 0);
 }
+
+#[test]
+fn chaos_harms_streams_and_never_their_connection() {
+    let origin = Origin::start(Options {
+        http2: Some(Http2::default()),
+        chaos: Some(
+            "reset=20%,truncate=20%,garbage=20%,close=20%,500=10%"
+                .parse()
+                .unwrap(),
+        ),
+        ..Options::default()
+    })
+    .unwrap();
+    let (good, refused) = run(async {
+        let client = connect(&origin).await;
+        let (mut good, mut refused) = (0, 0);
+        for id in 0..200 {
+            match get(&client, &format!("/r/{id}")).await {
+                Ok(answer) => good += u64::from(answer.body.len() == 133),
+                Err(error) => {
+                    assert!(error.is_reset() || error.is_library(), "{error:?}");
+                    refused += u64::from(error.reason() == Some(Reason::REFUSED_STREAM));
+                }
+            }
+        }
+        (good, refused)
+    });
+    let summary = origin.summary();
+    let chaos = summary.chaos.unwrap();
+    assert_eq!(summary.connections, 1);
+    assert_eq!(chaos["good"].count, good);
+    assert_eq!(chaos["close"].count, refused);
+    assert_eq!(chaos.values().map(|dealt| dealt.count).sum::<u64>(), 200);
+}

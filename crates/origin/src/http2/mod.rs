@@ -159,11 +159,19 @@ async fn end(shared: &Shared, mut socket: Socket) {
 }
 
 impl Shared {
+    fn unprocessed(&self, incoming: &Incoming) {
+        self.hub.ledger.borrow_mut().unprocessed();
+        let route = route::of(incoming.0.uri().path());
+        if let (Route::Item(id), Some(dealer)) = (route, &self.hub.chaos) {
+            dealer.unprocessed(id);
+        }
+    }
+
     /// Begins to serve a stream; gives it back when it came after the last one that is processed.
     fn begin(self: &Rc<Self>, incoming: Incoming) -> Option<Incoming> {
         let id = incoming.1.stream_id().as_u32();
         if self.control.is_beyond(id) {
-            self.hub.ledger.borrow_mut().unprocessed();
+            self.unprocessed(&incoming);
             return Some(incoming);
         }
         self.begun.set(self.begun.get() + 1);

@@ -1,0 +1,148 @@
+# What the soak does with the gem: single requests, streams and batches, with retries and without, from many threads.
+require_relative "tally"
+
+# One client's work in threads of its own, until it is told to stop.
+class Load
+  attr_reader :name, :origin, :client, :tally
+
+  def initialize(name, origin, url, number, client)
+    @name = name
+    @origin = origin
+    @url = url
+    @number = number
+    @client = client
+    @tally = Tally.new
+    @next = 0
+    @stopped = false
+    @thread = Thread.new { watched { work } }
+  end
+
+  def stop = @stopped = true
+
+  # Whether it has ended within so many seconds.
+  def join(seconds) = !@thread.join(seconds).nil?
+
+  def close = @client.close
+
+  private
+
+  # Loads differ in the lower bits of their ids, so that no two ask for the same one.
+  def id
+    @next += 1
+    @next * 32 + @number
+  end
+
+  def path(id) = "#{@url}/r/#{id}"
+
+  def watched
+    yield
+  rescue Exception => e # whatever it is, it is a fault
+    tally.fault("the load #{name} ended by #{e.full_message(highlight: false)}")
+  end
+
+  def finish(id, outcome)
+    response = outcome.response
+    tally.finish(id, outcome.attempts, response&.status, response&.body&.bytesize, outcome.error)
+  end
+end
+
+# One request after the other.
+class Single < Load
+  def work
+    until @stopped
+      tally.start(asked = id)
+      outcome =
+        begin
+          ask(asked)
+        rescue Hecaton::Error => e
+          e
+        end
+      finish(asked, outcome)
+    end
+  end
+
+  private
+
+  def ask(id) = @client.get(path(id))
+end
+
+# The same, with a body that is sent.
+class Posted < Single
+  BODY = ("x" * 5_000).freeze
+
+  private
+
+  def ask(id) = @client.post(path(id), body: BODY)
+end
+
+# The same as Single, with bodies read piece by piece.
+class Streamed < Load
+  def work
+    until @stopped
+      tally.start(asked = id)
+      begin
+        @client.get(path(asked)) do |response|
+          size = 0
+          response.each_chunk { |chunk| size += chunk.bytesize }
+          tally.finish(asked, response.attempts, response.status, size, nil)
+        end
+      rescue Hecaton::Error => e
+        tally.finish(asked, e.attempts, nil, nil, e)
+      end
+    end
+  end
+end
+
+# A batch that its callbacks refill.
+class Refilled < Load
+  CONCURRENCY = 50
+
+  def work
+    @client.batch(concurrency: CONCURRENCY) do |batch|
+      @batch = batch
+      (CONCURRENCY + 10).times { queue }
+    end
+  end
+
+  private
+
+  def queue
+    tally.start(asked = id)
+    @batch.get(path(asked)).on_complete do |outcome|
+      finish(asked, outcome)
+      queue unless @stopped
+    end
+  end
+end
+
+# The loads of the soak.
+module Loads
+  TIMEOUT = 2.0
+  RETRY = { max: 3, interval: 0.01, statuses: [500] }.freeze
+  # Kind, origin, whether it retries, and how many loads share a client.
+  ALL = [
+    [Single, :plain, false, 3], [Single, :plain, true, 2], [Streamed, :plain, false, 2], [Streamed, :plain, true, 1],
+    [Refilled, :plain, false, 1], [Refilled, :plain, true, 1], [Posted, :plain, false, 1],
+    [Single, :tls, false, 1], [Streamed, :tls, true, 1], [Refilled, :tls, true, 1],
+    [Single, :http2, true, 2], [Streamed, :http2, false, 1], [Refilled, :http2, false, 1]
+  ].freeze
+
+  module_function
+
+  def all(origins)
+    number = 0
+    ALL.flat_map do |kind, origin, retries, count|
+      client = client(origins, origin, retries)
+      Array.new(count) do
+        name = [kind.name.downcase, origin, ("retry" if retries), number].compact.join("-")
+        kind.new(name, origin, origins.url(origin), number, client).tap { number += 1 }
+      end
+    end
+  end
+
+  def client(origins, origin, retries)
+    options = { timeout: TIMEOUT, retry: (RETRY if retries) }
+    options[:ca] = origins.ca(origin) unless origin == :plain
+    Hecaton::Client.new(**options)
+  end
+end

@@ -1,0 +1,64 @@
+# Counts requests by their ids without keeping them: see Dealt in crates/origin/src/chaos.rs.
+
+# A count, the sum of the ids and the sum of their squares: two that agree hold the same ids, each as often.
+class Sum
+  attr_reader :count, :ids, :squares
+
+  def initialize(count = 0, ids = 0, squares = 0)
+    @count = count
+    @ids = ids
+    @squares = squares
+  end
+
+  def add(id)
+    @count += 1
+    @ids += id
+    @squares += id * id
+  end
+
+  def +(other) = Sum.new(count + other.count, ids + other.ids, squares + other.squares)
+
+  # As the origin writes it.
+  def to_h = { "count" => count, "ids" => ids % 2**64, "squares" => squares % 2**64 }
+
+  def ==(other) = to_h == other.to_h
+end
+
+# What one load asked for and what became of it.
+class Tally
+  attr_reader :started, :ended, :sent, :outcomes, :faults, :errors
+
+  def initialize
+    @started = Sum.new  # requests
+    @ended = Sum.new    # outcomes: must be the same
+    @sent = Sum.new     # attempts of which a byte was written: must be what arrived
+    @outcomes = Hash.new(0)
+    @answered = Hash.new(0)
+    @faults = []
+  end
+
+  # Attempts that were answered with that status.
+  def answered(status) = @answered[status]
+
+  def start(id) = @started.add(id)
+
+  # The one outcome of a request: its status and body, or its error.
+  def finish(id, attempts, status, size, error)
+    @ended.add(id)
+    @outcomes[error ? error.class.name : status.to_s] += 1
+    attempts.each { |attempt| count(id, attempt) }
+    fault("the answer to #{id} has #{size} bytes") if status == 200 && error.nil? && size != Origins::BODY
+    fault("#{id} has no attempt") if attempts.empty?
+  end
+
+  def fault(text)
+    @faults << text if @faults.size < 20
+  end
+
+  private
+
+  def count(id, attempt)
+    @sent.add(id) if attempt.sent?
+    @answered[attempt.status] += 1 if attempt.ending == :status
+  end
+end

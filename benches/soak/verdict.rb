@@ -1,0 +1,79 @@
+# Compares what the loads say with what the ledgers say.
+require_relative "tally"
+
+# Every request must have one outcome, and every attempt that was sent must have arrived, once.
+class Verdict
+  # A client may give up (its timeout) on an answer that the origin has begun: on a machine that stands still for
+  # longer than the timeout. More than this share of all is a fault.
+  MOST_LATE = 0.0005
+  GOOD = %w[good slow].freeze
+
+  def initialize(loads, ledgers, watch, ended)
+    @loads = loads
+    @ledgers = ledgers
+    @watch = watch
+    @ended = ended
+  end
+
+  def faults
+    return @faults if @faults
+
+    @faults = @ended ? [] : hanging.map { |load| "the load #{load.name} did not end" }
+    @loads.each { |load| @faults.concat(faults_of(load)) }
+    @ledgers.each { |name, ledger| @faults.concat(faults_between(name, ledger)) }
+    @faults.concat(@watch.faults)
+  end
+
+  def figures
+    { requests: sum(@loads, &:ended).count, origins: @ledgers.to_h { |name, ledger| [name, origin(name, ledger)] },
+      loads: @loads.to_h { |load| [load.name, load.tally.outcomes.sort.to_h] } }.merge(@watch.figures)
+  end
+
+  private
+
+  def hanging = @loads.reject { |load| load.join(0) }
+
+  def faults_of(load)
+    faults = load.tally.faults.map { |fault| "#{load.name}: #{fault}" }
+    started, ended = load.tally.started, load.tally.ended
+    faults << "#{load.name}: #{started.count} requests, #{ended.count} outcomes, not of the same ids" unless started == ended
+    faults << "#{load.name}: no request was answered" if load.tally.outcomes["200"].zero?
+    faults
+  end
+
+  def faults_between(name, ledger)
+    faults = []
+    sent, arrived = sent(name), arrived(ledger)
+    unless sent == arrived
+      faults << "#{name}: #{sent.count} attempts were sent, #{arrived.count} requests arrived, not of the same ids"
+    end
+    late = late(name, ledger)
+    faults << "#{name}: #{late} good answers were given up" unless late.between?(0, sent.count * MOST_LATE)
+    faults << "#{name}: errors came less often than faults" unless failed(name, "500") <= ledger["chaos"]["500"]["count"]
+    faults
+  end
+
+  # Attempts that were sent, by id.
+  def sent(name) = sum(of(name), &:sent)
+
+  # Requests that arrived, by id.
+  def arrived(ledger)
+    ledger["chaos"].values.map { |dealt| Sum.new(*dealt.values_at("count", "ids", "squares")) }.sum(Sum.new)
+  end
+
+  # Good answers that no attempt has.
+  def late(name, ledger)
+    GOOD.sum { |kind| ledger["chaos"][kind]["count"] } - of(name).sum { |load| load.tally.answered(200) }
+  end
+
+  def failed(name, status) = of(name).sum { |load| load.tally.answered(status.to_i) }
+
+  def origin(name, ledger)
+    { sent: sent(name).count, arrived: arrived(ledger).count, late: late(name, ledger), answered_500: failed(name, "500"),
+      dealt: ledger["chaos"].transform_values { |dealt| dealt["count"] } }
+      .merge(ledger.slice("connections", "tls_handshakes", "tls_resumed", "http2_connections", "aborted", "peak_in_flight"))
+  end
+
+  def of(name) = @loads.select { |load| load.origin == name }
+  def sum(loads, &part) = loads.map { |load| part.call(load.tally) }.sum(Sum.new)
+end
