@@ -42,18 +42,20 @@ pub fn keep(manifest: &Manifest) -> io::Result<()> {
 
 /// Where what the build says is kept.
 pub fn log(manifest: &Manifest) -> PathBuf {
-    manifest
-        .folder
-        .join(FOLDER)
-        .join(format!("{}.log", manifest.client))
+    note(manifest, "log")
 }
 
 fn mark(manifest: &Manifest) -> PathBuf {
-    manifest.folder.join(FOLDER).join(&manifest.client)
+    note(manifest, "built")
 }
 
 fn begun(manifest: &Manifest) -> PathBuf {
-    mark(manifest).with_extension("begun")
+    note(manifest, "begun")
+}
+
+fn note(manifest: &Manifest, what: &str) -> PathBuf {
+    let name = format!("{}.{what}", manifest.client);
+    manifest.folder.join(FOLDER).join(name)
 }
 
 fn modified(path: &Path) -> io::Result<SystemTime> {

@@ -36,6 +36,8 @@ pub struct Manifest {
     pub needs: Vec<Need>,
     /// What the client can do, in words that scenarios select by.
     pub can: Vec<Ability>,
+    /// Why the ledger rejects this use of the client, when it does; none when rows are to be ranked.
+    pub pitfall: Option<Pitfall>,
     /// Packages that bring the client.
     #[serde(default)]
     pub install: Install,
@@ -107,6 +109,19 @@ impl Need {
     }
 }
 
+/// What a client does, used as its manifest says, that gets rows rejected: a fact of the client, not of the driver.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pitfall {
+    /// Words of the reason with which rows are rejected.
+    pub says: String,
+    /// Fewest requests in flight with which that happens for certain; 0 means always.
+    #[serde(default)]
+    pub from: usize,
+    /// Why that is so, and what avoids it.
+    pub why: String,
+}
+
 /// Packages that bring a client, by package manager.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -131,6 +146,7 @@ impl Manifest {
             from: Vec::new(),
             needs: Vec::new(),
             can: vec![Ability::Http1, Ability::KeepAlive, Ability::Events],
+            pitfall: None,
             install: Install::default(),
             folder: PathBuf::from("."),
         }

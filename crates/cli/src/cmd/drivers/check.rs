@@ -57,6 +57,13 @@ fn check_one(
     std::fs::create_dir_all(&logs)?;
     let mut out = stdout();
     writeln!(out, "{} {version}", manifest.client)?;
+    if let Some(pitfall) = &manifest.pitfall {
+        let from = match pitfall.from {
+            0 => String::new(),
+            from => format!(" with {from} in flight"),
+        };
+        writeln!(out, "  – its rows are rejected{from}: {}", pitfall.why)?;
+    }
     let mut failed = 0;
     for (index, (promise, run)) in TRIALS.into_iter().enumerate() {
         let trial = Trial {

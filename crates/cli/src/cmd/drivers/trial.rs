@@ -15,6 +15,9 @@ use hecaton_lab::run::{
 use hecaton_lab::spec::{Ability, Manifest, Sweep, Target};
 use hecaton_origin::{Delay, Options, Origin, RoundSpec};
 
+/// How often a driver is watched: what compiles while it runs may finish what the first requests began.
+const WATCHES: usize = 4;
+
 /// How long a driver is watched to see that it does nothing.
 const IDLE: Duration = Duration::from_millis(300);
 
@@ -24,11 +27,14 @@ const IDLE_SHARE: f64 = 0.1;
 /// First id of the rounds made here.
 const FIRST: u64 = 5_000_000_000;
 
+/// Most requests in flight that are tried, if the driver can.
+const MOST: usize = 7;
+
 /// A promise in words, and the function that tries it.
 type Promise = (&'static str, fn(&Trial<'_>) -> Result<()>);
 
 /// Every promise, in the order in which they are tried.
-pub const TRIALS: [Promise; 14] = [
+pub const TRIALS: [Promise; 13] = [
     ("says hello", |trial| trial.start().map(drop)),
     (
         "calls a command that it does not know unsupported",
@@ -39,13 +45,11 @@ pub const TRIALS: [Promise; 14] = [
         |trial| keeps_in_flight(trial, 1),
     ),
     ("2 in flight: the same", |trial| keeps_in_flight(trial, 2)),
-    ("7 in flight: the same", |trial| keeps_in_flight(trial, 7)),
+    ("7 in flight: the same", |trial| {
+        keeps_in_flight(trial, MOST)
+    }),
     ("times every k-th request", times_some),
     ("verifies JSON, if it says so", verifies_json),
-    (
-        "without keep-alive: a connection for each request, if it says so",
-        closes_connections,
-    ),
     ("is idle between commands", is_idle),
     ("counts answers of status 500 as errors", counts_statuses),
     ("counts refused connections as errors", counts_refusals),
@@ -154,8 +158,24 @@ fn refuses_the_unheard(trial: &Trial<'_>) -> Result<()> {
     }
 }
 
-/// Visits small and larger bodies as a sweep does, and lets the same rules judge.
+/// The rules of a sweep judge the driver, and agree with what its manifest says of itself.
 fn keeps_in_flight(trial: &Trial<'_>, concurrency: usize) -> Result<()> {
+    let reason = reason_to_reject(trial, concurrency)?;
+    match (reason, &trial.manifest.pitfall) {
+        (None, Some(pitfall)) if concurrency == MOST && pitfall.from <= MOST => anyhow::bail!(
+            "nothing is rejected, although its manifest says so: {}",
+            pitfall.why
+        ),
+        (None, _) => Ok(()),
+        (Some(reason), Some(pitfall)) if reason.contains(&pitfall.says) => Ok(()),
+        (Some(reason), _) => anyhow::bail!(reason),
+    }
+}
+
+/// Visits small and larger bodies as a sweep does, and lets the same rules judge; as many in flight as the driver can.
+fn reason_to_reject(trial: &Trial<'_>, concurrency: usize) -> Result<Option<String>> {
+    let (mut driver, hello) = trial.start_and_ask()?;
+    let concurrency = concurrency.min(hello.max_concurrency);
     let delay = Delay::Fixed(Duration::from_millis(3));
     let sweep = Sweep {
         clients: vec![trial.manifest.clone()],
@@ -172,7 +192,6 @@ fn keeps_in_flight(trial: &Trial<'_>, concurrency: usize) -> Result<()> {
         seed: 1,
         target: Target::Origin,
     };
-    let (mut driver, hello) = trial.start_and_ask()?;
     let mut bench = Bench::new(&sweep, Some(origin()?), None);
     bench.warm_up(&mut driver)?;
     let both = |&keepalive| {
@@ -201,10 +220,12 @@ fn keeps_in_flight(trial: &Trial<'_>, concurrency: usize) -> Result<()> {
             } else {
                 " and a new connection each"
             };
-            anyhow::bail!("with bodies of {body_bytes} bytes{way}, {reason}");
+            return Ok(Some(format!(
+                "with bodies of {body_bytes} bytes{way}, {reason}"
+            )));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 fn times_some(trial: &Trial<'_>) -> Result<()> {
@@ -258,31 +279,6 @@ fn verifies_json(trial: &Trial<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Counts the connections of a driver that says it can do without keep-alive.
-fn closes_connections(trial: &Trial<'_>) -> Result<()> {
-    let (mut driver, hello) = trial.start_and_ask()?;
-    if !hello.keepalive.contains(&false) {
-        return Ok(());
-    }
-    let origin = origin()?;
-    origin.open_round(page(20));
-    let prepare = Prepare {
-        keepalive: false,
-        ..to(format!("{}/r/", origin.base_url()), true, Verify::Tail)
-    };
-    driver.prepare(&prepare)?;
-    let (claim, _) = driver.go(go(20), Duration::from_secs(1))?;
-    let page = origin.close_round();
-    ensure!(
-        claim.done == 20 && page.connections_used == 20,
-        "20 requests were to use 20 connections: {} are done, {} connections were used; errors by kind: {:?}",
-        claim.done,
-        page.connections_used,
-        claim.errors_by
-    );
-    Ok(())
-}
-
 /// Watches the driver after a round, with its connections open.
 fn is_idle(trial: &Trial<'_>) -> Result<()> {
     let origin = origin()?;
@@ -295,23 +291,24 @@ fn is_idle(trial: &Trial<'_>) -> Result<()> {
         "it sent requests when asked to prepare"
     );
     trial.round(&mut driver, &prepare, go(20))?;
-    origin.open_round(page(0));
-    let before = driver.account();
-    std::thread::sleep(IDLE);
-    let (user, system) = driver.account().since(&before);
-    let page = origin.close_round();
-    ensure!(
-        page.requests == 0,
-        "it sent {} requests that nobody had asked for",
-        page.requests
-    );
-    let share = (user + system).as_secs_f64() / IDLE.as_secs_f64();
-    ensure!(
-        share < IDLE_SHARE,
-        "it used {:.0} % of a core",
-        share * 100.0
-    );
-    Ok(())
+    let mut least = f64::INFINITY;
+    for _ in 0..WATCHES {
+        origin.open_round(page(0));
+        let before = driver.account();
+        std::thread::sleep(IDLE);
+        let (user, system) = driver.account().since(&before);
+        let page = origin.close_round();
+        ensure!(
+            page.requests == 0,
+            "it sent {} requests that nobody had asked for",
+            page.requests
+        );
+        least = least.min((user + system).as_secs_f64() / IDLE.as_secs_f64());
+        if least < IDLE_SHARE {
+            return Ok(());
+        }
+    }
+    anyhow::bail!("it used {:.0} % of a core", least * 100.0)
 }
 
 fn counts_statuses(trial: &Trial<'_>) -> Result<()> {

@@ -1,0 +1,94 @@
+package kit
+
+// One `go`: as many goroutines as requests in flight, which count by themselves and are summed up at the end.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+type tally struct {
+	done, failed, bytes, sum uint64
+	errors                   map[string]uint64
+	latencies                []int64
+}
+
+func send(job *Job, client Client, ask *Job) answer {
+	var taken atomic.Uint64
+	var running sync.WaitGroup
+	tallies := make([]tally, job.Concurrency)
+	for i := range tallies {
+		running.Add(1)
+		go func(own *tally) {
+			defer running.Done()
+			own.errors, own.latencies = map[string]uint64{}, []int64{}
+			for n := taken.Add(1) - 1; n < ask.Count; n = taken.Add(1) - 1 {
+				own.request(job, client, ask.First+n, n%ask.LatEvery == 0)
+			}
+		}(&tallies[i])
+	}
+	running.Wait()
+	all := &tallies[0]
+	for _, one := range tallies[1:] {
+		all.done, all.failed = all.done+one.done, all.failed+one.failed
+		all.bytes, all.sum = all.bytes+one.bytes, all.sum+one.sum
+		all.latencies = append(all.latencies, one.latencies...)
+		for kind, n := range one.errors {
+			all.errors[kind] += n
+		}
+	}
+	return answer{"ok": true, "done": all.done, "errors": all.failed, "errors_by": all.errors,
+		"bytes": all.bytes, "sum": all.sum & 0xffffffff, "lat_us": all.latencies}
+}
+
+func (own *tally) request(job *Job, client Client, id uint64, timed bool) {
+	url, start := job.URL, time.Now()
+	if job.AppendID {
+		url += strconv.FormatUint(id, 10)
+	}
+	status, body, err := client.Send(url)
+	var token uint64
+	if err == nil && status/100 != 2 {
+		err = fmt.Errorf("status %d", status)
+	} else if err == nil {
+		token, err = tokenOf(body, job.Verify)
+	}
+	if err != nil {
+		own.failed++
+		own.errors[err.Error()]++
+		return
+	}
+	own.done, own.bytes, own.sum = own.done+1, own.bytes+uint64(len(body)), own.sum+token
+	if timed {
+		own.latencies = append(own.latencies, time.Since(start).Microseconds())
+	}
+}
+
+func tokenOf(body []byte, verify string) (uint64, error) {
+	switch verify {
+	case "none":
+		return 0, nil
+	case "json":
+		var page struct{ Token string }
+		if err := json.Unmarshal(body, &page); err != nil {
+			return 0, err
+		}
+		return strconv.ParseUint(page.Token, 16, 32)
+	}
+	return strconv.ParseUint(string(body[max(0, len(body)-8):]), 16, 32)
+}
+
+// Cause is an error without the URL around it, so that errors of one kind count as one.
+func Cause(err error) error {
+	var system syscall.Errno
+	if errors.As(err, &system) {
+		return system
+	}
+	return err
+}

@@ -1,0 +1,18 @@
+// axios: one instance; an Agent keeps the connections.
+import http from 'node:http'
+import axios from 'axios'
+import { agentOptions, run } from './kit.mjs'
+
+const axiosClient = (job) => {
+  const httpAgent = new http.Agent(agentOptions(job))
+  const { timeout_ms: timeout, method } = job
+  const headers = { accept: '*/*', ...job.headers } // its own prefers JSON
+  const client = axios.create({ httpAgent, timeout, headers, responseType: 'arraybuffer', proxy: false, validateStatus: null })
+  const send = async (url) => {
+    const { status, data } = await client.request({ method, url })
+    return { status, body: data }
+  }
+  return { send, close: () => httpAgent.destroy() }
+}
+
+run(axiosClient, { name: 'axios', version: axios.VERSION, engine: 'node:http, follow-redirects' })

@@ -1,0 +1,17 @@
+// fetch of the package undici, with an Agent of as many connections as requests in flight.
+import { createRequire } from 'node:module'
+import { Agent, fetch } from 'undici'
+import { run } from './kit.mjs'
+
+const fetchClient = (job) => {
+  const dispatcher = new Agent({ connections: job.concurrency, pipelining: job.keepalive ? 1 : 0 })
+  const { method, headers } = job
+  const send = async (url) => {
+    const answer = await fetch(url, { method, headers, dispatcher, signal: AbortSignal.timeout(job.timeout_ms) })
+    return { status: answer.status, body: Buffer.from(await answer.arrayBuffer()) }
+  }
+  return { send, close: () => dispatcher.close() }
+}
+
+const { version } = createRequire(import.meta.url)('undici/package.json')
+run(fetchClient, { name: 'fetch-tuned', version, engine: 'undici' })

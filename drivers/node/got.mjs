@@ -1,0 +1,21 @@
+// got: one extended instance, its retries off; an Agent keeps the connections.
+import http from 'node:http'
+import { readFileSync } from 'node:fs'
+import got from 'got'
+import { agentOptions, run } from './kit.mjs'
+
+const gotClient = (job) => {
+  const agent = new http.Agent(agentOptions(job))
+  const { method, headers, timeout_ms: request } = job
+  const client = got.extend({
+    method, headers, agent: { http: agent }, timeout: { request }, retry: { limit: 0 }, throwHttpErrors: false, responseType: 'buffer'
+  })
+  const send = async (url) => {
+    const { statusCode, body } = await client(url)
+    return { status: statusCode, body: Buffer.from(body) }
+  }
+  return { send, close: () => agent.destroy() }
+}
+
+const { version } = JSON.parse(readFileSync(new URL('node_modules/got/package.json', import.meta.url)))
+run(gotClient, { name: 'got', version, engine: 'node:http' })

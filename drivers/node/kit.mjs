@@ -1,0 +1,72 @@
+// The harness's side of every driver in Node: answers commands, hands out requests, verifies and counts answers.
+import { createInterface } from 'node:readline'
+import { writeSync } from 'node:fs'
+
+const HELLO = { ok: true, proto: 1, runtime: `node ${process.versions.node}`, http: ['1.1'], tls: false, models: ['async'],
+  keepalive: [true, false], retries: 'off', max_concurrency: 1000, cores: 1, verify: ['tail', 'json', 'none'],
+  methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] }
+
+// One `go`: as many loops as requests in flight, each awaits `send(url)`, which gives a status and the body as a Buffer.
+async function go (job, send, ask) {
+  const errors = {}
+  const latencies = []
+  const end = ask.first + ask.count
+  let [next, untimed, done, bytes, sum] = [ask.first, 0, 0, 0, 0]
+
+  const loop = async () => {
+    while (next !== end) {
+      const url = job.append_id ? job.url + next : job.url
+      next += 1
+      const taken = untimed === 0 ? performance.now() : 0
+      untimed = (untimed || ask.lat_every) - 1
+      try {
+        const { status, body } = await send(url)
+        if (status < 200 || status > 299) throw new Error(`status ${status}`)
+        const value = token(job, body)
+        done += 1
+        bytes += body.length
+        sum = (sum + value) % 2 ** 32
+        if (taken) latencies.push(Math.round((performance.now() - taken) * 1000))
+      } catch (error) {
+        const kind = error.code ?? error.cause?.code ?? error.message
+        errors[kind] = (errors[kind] ?? 0) + 1
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: job.concurrency }, loop))
+  return { ok: true, done, errors: ask.count - done, errors_by: errors, bytes, sum, lat_us: latencies }
+}
+
+function token (job, body) {
+  if (job.verify === 'none') return 0
+  const text = job.verify === 'json' ? JSON.parse(body.toString()).token : body.toString('latin1', body.length - 8)
+  if (!/^[0-9a-f]{8}$/.test(text)) throw new Error('token')
+  return parseInt(text, 16)
+}
+
+// Of an Agent of node:http: with a limit of sockets it would keep them alive even when told not to.
+export const agentOptions = ({ keepalive, concurrency }) =>
+  keepalive ? { keepAlive: true, maxSockets: concurrency, maxFreeSockets: concurrency } : { keepAlive: false }
+
+// Answers commands until told to end. `client(job)` gets ready; it returns `send` and, if need be, `close`.
+export async function run (client, about) {
+  let driver, job
+  const answer = async (ask) => {
+    if (ask.cmd === 'hello') return { ...HELLO, ...about }
+    if (ask.cmd === 'bye') return { ok: true }
+    if (ask.cmd === 'go') return await go(job, driver.send, ask)
+    if (ask.cmd !== 'prepare') return { ok: false, error: 'unsupported', what: ask.cmd }
+    await driver?.close?.()
+    job = { ...ask, headers: ask.verify === 'json' ? { accept: 'application/json' } : {} }
+    driver = await client(job)
+    return { ok: true }
+  }
+  console.log = console.error // what a library prints must not stand between the answers
+  for await (const line of createInterface({ input: process.stdin })) {
+    const ask = JSON.parse(line)
+    const text = await answer(ask).catch((error) => ({ ok: false, error: 'failed', what: String(error.message) }))
+    writeSync(1, JSON.stringify({ id: ask.id, ...text }) + '\n')
+    if (ask.cmd === 'bye') break
+  }
+  process.exit(0)
+}
