@@ -7,6 +7,7 @@ mod cookies;
 mod failures;
 mod http2;
 mod http2_faults;
+mod http2_origin;
 mod http2_peer;
 mod http2_streams;
 mod limits;

@@ -10,12 +10,12 @@ use tokio::time::{sleep, timeout_at};
 
 use crate::allowance::Allowance;
 use crate::attempt::{Ending, Trace};
-use crate::config::{Config, Protocol};
+use crate::config::Config;
 use crate::connect::Connector;
 use crate::connection::Connection;
 use crate::error::{Error, Failure, InvalidRequest, Phase};
 use crate::exchange::{Broken, exchange};
-use crate::h2::{self, Sessions};
+use crate::h2::{self, Reply, Sessions};
 use crate::origin::Origin;
 use crate::pool::Pool;
 use crate::request::{Request, display_url};
@@ -23,6 +23,7 @@ use crate::response::Response;
 use crate::stats::Stats;
 use crate::stream::{Http1Rest, Rest, Streaming};
 use crate::timer::within;
+use crate::tls::Offer;
 use crate::turns::{Turn, Turns};
 
 /// Most times that a request moves on because its peer did nothing of it: one that refuses every
@@ -295,16 +296,23 @@ impl Shared {
         trace: &mut Trace,
     ) -> Result<Answer, Broken> {
         let origin = &request.origin;
-        if self.config.http != Protocol::Auto {
+        let mut opened = None;
+        if self.sessions.concern(origin) {
             // Boxed like the other ways that plain requests do not take.
-            if let Some(answer) = Box::pin(h2::answer(self, request, reading, trace)).await? {
-                return Ok(answer);
+            match Box::pin(h2::answer(self, request, reading, trace)).await? {
+                Reply::Answer(answer) => return Ok(answer),
+                Reply::Http1(connection) => opened = connection,
             }
         }
-        // Given back after the connection was put away, or dropped.
-        let turn = self.turn(origin, trace).await.map_err(Broken::Failed)?;
-        let connection = self.connection(origin, trace).await;
-        let mut connection = connection.map_err(Broken::Failed)?;
+        // The turn is given back after the connection was put away, or dropped.
+        let (turn, mut connection) = match opened {
+            Some(opened) => opened,
+            None => {
+                let turn = self.turn(origin, trace).await.map_err(Broken::Failed)?;
+                let connection = self.connection(origin, trace).await;
+                (turn, connection.map_err(Broken::Failed)?)
+            }
+        };
         let (head, mut incoming) = exchange(&mut connection, request, &self.config, trace).await?;
         let body = if reading == Reading::Open {
             Body::Open(Box::new(Rest::Http1(Http1Rest {
@@ -362,7 +370,7 @@ impl Shared {
         // Boxed, so that requests which need no new connection do not carry its state along.
         Box::pin(
             self.connector
-                .connect(origin, &self.pool, &self.config, trace),
+                .connect(origin, &self.pool, &self.config, trace, Offer::Http1),
         )
         .await
     }

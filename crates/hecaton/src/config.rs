@@ -35,9 +35,10 @@ pub struct Config {
     pub read_timeout: Option<Duration>,
     /// The longest wait for a connection when a limit below is reached. Default none.
     pub queue_timeout: Option<Duration>,
-    /// Which HTTP is spoken. Default [`Protocol::Auto`], Ruby's nil: HTTP/1.1. [`Protocol::Http1`], Ruby's `"1.1"`: that
+    /// Which HTTP is spoken. Default [`Protocol::Auto`], Ruby's nil: what the server chooses in the TLS handshake (ALPN),
+    /// HTTP/1.1 in the clear. [`Protocol::Http1`], Ruby's `"1.1"`: that
     /// alone. [`Protocol::Http2`], Ruby's `"2"`: HTTP/2 alone, in the clear with prior knowledge that the
-    /// server speaks it (RFC 9113 §3.3); all requests to an origin share one connection, up to the number of streams
+    /// server speaks it (RFC 9113 §3.3). Over HTTP/2 all requests to an origin share one connection, up to the number of streams
     /// that the server allows, and then another one.
     pub http: Protocol,
     /// Most connections to one origin; requests beyond wait their turn, first come, first served, and
@@ -136,11 +137,12 @@ impl Config {
 /// Which HTTP a client speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
-    /// HTTP/1.1.
+    /// What the server chooses in the TLS handshake (ALPN, RFC 7301); HTTP/1.1 in the clear.
     #[default]
     Auto,
     /// HTTP/1.1 alone.
     Http1,
-    /// HTTP/2 alone (RFC 9113), with prior knowledge that the server speaks it (§3.3).
+    /// HTTP/2 alone (RFC 9113): by ALPN over TLS, and in the clear with prior knowledge that the server
+    /// speaks it (§3.3).
     Http2,
 }

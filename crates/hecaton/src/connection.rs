@@ -77,6 +77,14 @@ impl Connection {
         self.stream.is_quiet(Look::Reactor)
     }
 
+    /// Whether the server chose HTTP/2 in the TLS handshake.
+    pub fn chose_http2(&self) -> bool {
+        match &self.stream {
+            Wire::Plain(_) => false,
+            Wire::Tls(tls) => tls.get_ref().1.alpn_protocol() == Some(b"h2"),
+        }
+    }
+
     /// Whether TLS is spoken on it.
     pub fn is_tls(&self) -> bool {
         matches!(self.stream, Wire::Tls(_))

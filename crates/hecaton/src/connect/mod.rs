@@ -18,7 +18,7 @@ use crate::error::{Failure, InvalidRequest, Kind, Phase};
 use crate::origin::{Origin, Scheme};
 use crate::pool::Pool;
 use crate::timer::within;
-use crate::tls::Tls;
+use crate::tls::{Offer, Tls};
 use crate::wire::{Socket, Wire};
 use race::Refusals;
 pub use resolve::Addresses;
@@ -42,13 +42,15 @@ impl Connector {
         })
     }
 
-    /// Opens a connection to `origin`, noting in `trace` how far it got. The pool numbers it.
+    /// Opens a connection to `origin`, noting in `trace` how far it got. The pool numbers it. What is
+    /// offered matters to TLS alone.
     pub async fn connect(
         &self,
         origin: &Origin,
         pool: &Pool,
         config: &Config,
         trace: &mut Trace,
+        offer: Offer,
     ) -> Result<Box<Connection>, Failure> {
         let socket = Socket::new(self.open_tcp(origin, pool, config, trace).await?);
         let ticket = pool.ticket();
@@ -57,7 +59,7 @@ impl Connector {
             Scheme::Http => Wire::Plain(socket),
             Scheme::Https => {
                 trace.attempt().phase = Phase::Tls;
-                let shaking = self.tls.handshake(&origin.host, socket);
+                let shaking = self.tls.handshake(&origin.host, socket, offer);
                 let tls = within(config, Phase::Tls, shaking).await?;
                 trace.attempt().tls = trace.lap();
                 Wire::Tls(Box::new(tls))

@@ -15,16 +15,28 @@ use super::seat::Grant;
 use super::sessions::{Asked, Place, Sessions};
 use crate::attempt::Trace;
 use crate::client::Shared;
+use crate::config::Protocol;
+use crate::connection::Connection;
 use crate::error::{Failure, Kind, Phase};
-use crate::origin::Origin;
+use crate::origin::{Origin, Scheme};
 use crate::timer::within;
+use crate::tls::Offer;
 use crate::turns::Turn;
 
 /// What a request is sent on.
 pub(crate) enum Acquired {
     Stream(Lease),
-    /// The peer speaks HTTP/1.1: a connection of one's own.
-    Http1,
+    /// The peer speaks HTTP/1.1: a connection of one's own, which may be there already.
+    Http1(Option<Opened>),
+}
+
+/// A connection that speaks HTTP/1.1, with its turn if there is a limit.
+pub(crate) type Opened = (Option<Box<Turn>>, Box<Connection>);
+
+/// What was opened.
+enum Fresh {
+    Http2(Session, Arc<Link>),
+    Http1(Opened),
 }
 
 /// What became of the wait.
@@ -43,7 +55,7 @@ pub(crate) async fn acquire(
     loop {
         let mut acquired = match shared.sessions.ask(origin) {
             Asked::Stream(lease) => Acquired::Stream(lease),
-            Asked::Http1 => Acquired::Http1,
+            Asked::Http1 => Acquired::Http1(None),
             Asked::Wait(place, busy) => wait(shared, place, busy, origin, trace).await?,
         };
         if let Acquired::Stream(lease) = &mut acquired {
@@ -119,7 +131,7 @@ async fn granted(shared: &Shared, place: &Place, origin: &Arc<Origin>) -> Result
     }
     match grant {
         Grant::Stream(lease) => Ok(Way::Acquired(Acquired::Stream(lease))),
-        Grant::Http1 => Ok(Way::Acquired(Acquired::Http1)),
+        Grant::Http1 => Ok(Way::Acquired(Acquired::Http1(None))),
         Grant::Failed(failure) => Err(failure),
         Grant::Open => Ok(match place.use_turn(None) {
             Ok(lease) => Way::Acquired(Acquired::Stream(lease)),
@@ -137,31 +149,51 @@ async fn open(
     trace: &mut Trace,
 ) -> Result<Acquired, Failure> {
     shared.sessions.make_room(&shared.pool, &shared.turns);
-    let opening = async {
-        let connector = &shared.connector;
-        let connection = connector
-            .connect(origin, &shared.pool, &shared.config, trace)
-            .await?;
-        let (ticket, stream) = connection.into_stream();
-        let begun = Link::open(stream).await;
-        let (send, link) = begun.map_err(|error| {
-            let detail = format!("can not begin HTTP/2: {error}");
-            Failure::new(Kind::Connect, Phase::Connect, detail)
-        })?;
-        Ok((ticket, send, link))
-    };
-    match opening.await {
-        Ok((ticket, send, link)) => {
-            spawn_driver(shared, origin, ticket.id, link.clone());
-            let session = Session::new(ticket, send, link, turn, &shared.config);
+    match begin(shared, turn, origin, trace).await {
+        Ok(Fresh::Http2(session, link)) => {
+            spawn_driver(shared, origin, session.ticket.id, link);
             Ok(Acquired::Stream(place.opened(session)))
         }
+        Ok(Fresh::Http1(opened)) => {
+            place.speaks_http1();
+            Ok(Acquired::Http1(Some(opened)))
+        }
         Err(failure) => {
-            drop(turn);
             place.failed(&failure);
             Err(failure)
         }
     }
+}
+
+/// Opens a connection, and begins HTTP/2 on it if that is what the server speaks.
+async fn begin(
+    shared: &Shared,
+    turn: Option<Box<Turn>>,
+    origin: &Origin,
+    trace: &mut Trace,
+) -> Result<Fresh, Failure> {
+    let (config, connector) = (&shared.config, &shared.connector);
+    let only = config.http == Protocol::Http2;
+    let offer = if only { Offer::Http2 } else { Offer::Both };
+    let connection = connector
+        .connect(origin, &shared.pool, config, trace, offer)
+        .await?;
+    if origin.scheme == Scheme::Https && !connection.chose_http2() {
+        if only {
+            let host = &origin.host;
+            let detail = format!("{host} does not speak HTTP/2: it did not choose it (ALPN)");
+            return Err(Failure::new(Kind::Tls, Phase::Tls, detail));
+        }
+        return Ok(Fresh::Http1((turn, connection)));
+    }
+    let (ticket, stream) = connection.into_stream();
+    let begun = Link::open(stream).await;
+    let (send, link) = begun.map_err(|error| {
+        let detail = format!("can not begin HTTP/2: {error}");
+        Failure::new(Kind::Connect, Phase::Connect, detail)
+    })?;
+    let session = Session::new(ticket, send, link.clone(), turn, config);
+    Ok(Fresh::Http2(session, link))
 }
 
 /// The task that drives a connection until it ends. It holds no handle to send requests with, so the

@@ -2,29 +2,33 @@
 
 use std::sync::Arc;
 
-use super::acquire::{Acquired, acquire};
+use super::acquire::{Acquired, Opened, acquire};
 use super::exchange::exchange;
 use crate::attempt::Trace;
 use crate::client::{Answer, Body, Reading, Shared};
-use crate::config::Protocol;
 use crate::exchange::Broken;
 use crate::request::Request;
 use crate::stream::Rest;
 
-/// The answer to one attempt; none when the peer, or the client by its settings, speaks HTTP/1.1.
+/// What comes of an attempt.
+pub(crate) enum Reply {
+    Answer(Answer),
+    /// The peer speaks HTTP/1.1: a connection that was opened to learn so, or none.
+    Http1(Option<Opened>),
+}
+
+/// The answer to one attempt.
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
     request: &Request,
     reading: Reading,
     trace: &mut Trace,
-) -> Result<Option<Answer>, Broken> {
+) -> Result<Reply, Broken> {
     let config = &shared.config;
-    if config.http == Protocol::Http1 {
-        return Ok(None);
-    }
     let acquired = acquire(shared, &request.origin, trace).await;
-    let Acquired::Stream(lease) = acquired.map_err(Broken::Failed)? else {
-        return Ok(None);
+    let lease = match acquired.map_err(Broken::Failed)? {
+        Acquired::Stream(lease) => lease,
+        Acquired::Http1(opened) => return Ok(Reply::Http1(opened)),
     };
     let (head, mut incoming) = exchange(lease, request, config, trace).await?;
     let body = if reading == Reading::Open {
@@ -36,7 +40,7 @@ pub(crate) async fn answer(
         shared.sessions.keep_few(&shared.pool);
         Body::Whole(whole)
     };
-    Ok(Some(Answer {
+    Ok(Reply::Answer(Answer {
         status: head.status,
         fields: head.fields,
         body,

@@ -124,7 +124,6 @@ impl Known {
         }
     }
 
-    #[allow(dead_code)] // Until TLS asks for it by ALPN.
     pub fn note_http1(&mut self) {
         self.http1_since = Some(Instant::now());
     }

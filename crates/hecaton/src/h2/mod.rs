@@ -18,6 +18,6 @@ mod sessions;
 mod tap;
 mod upload;
 
-pub(crate) use answer::answer;
+pub(crate) use answer::{Reply, answer};
 pub(crate) use incoming::Incoming;
 pub(crate) use sessions::Sessions;

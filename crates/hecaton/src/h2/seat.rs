@@ -17,7 +17,6 @@ pub(super) enum Grant {
     /// The failure of the one who tried to open a connection for all who wait.
     Failed(Failure),
     /// The peer speaks HTTP/1.1.
-    #[allow(dead_code)] // Until TLS asks for it by ALPN.
     Http1,
 }
 

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use super::known::{Known, Session};
 use super::lease::Lease;
 use super::seat::{Grant, Seat};
-use crate::config::Config;
+use crate::config::{Config, Protocol};
 use crate::error::Failure;
-use crate::origin::Origin;
+use crate::origin::{Origin, Scheme};
 use crate::pool::Pool;
 use crate::turns::{Turn, Turns};
 
@@ -36,6 +36,7 @@ pub(crate) struct Sessions {
     /// Whether connections need turns.
     pub(super) limited: bool,
     pub(super) idle_timeout: Duration,
+    http: Protocol,
     max_idle: Option<usize>,
     /// How often a request was sent on a connection that had carried one before.
     reused: AtomicU64,
@@ -63,9 +64,23 @@ impl Sessions {
             waiting: AtomicUsize::new(0),
             limited: config.per_origin.is_some() || config.max_connections.is_some(),
             idle_timeout: config.idle_timeout,
+            http: config.http,
             max_idle: config.max_idle,
             reused: AtomicU64::new(0),
         })
+    }
+
+    /// Whether requests to `origin` are or might be sent over HTTP/2.
+    pub fn concern(&self, origin: &Arc<Origin>) -> bool {
+        match self.http {
+            Protocol::Http1 => false,
+            Protocol::Http2 => true,
+            Protocol::Auto if origin.scheme == Scheme::Http => false,
+            Protocol::Auto => {
+                let all = self.lock();
+                !all.origins.get(origin).is_some_and(Known::speaks_http1)
+            }
+        }
     }
 
     /// A stream on a connection to `origin`, or a seat in the queue for one.
@@ -292,7 +307,6 @@ impl Place {
     }
 
     /// The peer speaks HTTP/1.1 alone: everyone opens a connection for himself, now and later.
-    #[allow(dead_code)] // Until TLS asks for it by ALPN.
     pub fn speaks_http1(self) {
         let share = |known: &mut Known| {
             known.opener = None;

@@ -77,6 +77,7 @@ fn alert_received(alert: AlertDescription) -> String {
             format!("the server refused the client certificate ({alert:?}): see `client_cert`")
         }
         A::ProtocolVersion => "the server refused the protocol versions offered: see `tls_min`".into(),
+        A::NoApplicationProtocol => "the server speaks no version of HTTP that was offered (ALPN): see `http`".into(),
         A::UnrecognisedName => "the server does not know this host (UnrecognisedName)".into(),
         A::HandshakeFailure => {
             "the server refused the handshake (HandshakeFailure): it may demand a client certificate, or a \

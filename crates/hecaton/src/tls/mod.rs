@@ -35,25 +35,70 @@ pub enum TlsVersion {
 pub(crate) struct Tls {
     setup: Arc<Setup>,
     /// Shared by all connections of the client, and with it the sessions to resume.
-    config: OnceCell<Arc<ClientConfig>>,
+    configs: OnceCell<Configs>,
+}
+
+/// What a handshake offers to speak, of which the server chooses (ALPN, RFC 7301).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    Http1,
+    Http2,
+    /// HTTP/2 rather than HTTP/1.1.
+    Both,
+}
+
+/// The same configuration with each offer.
+struct Configs {
+    http1: Arc<ClientConfig>,
+    http2: Arc<ClientConfig>,
+    both: Arc<ClientConfig>,
+}
+
+impl Configs {
+    fn new(config: &ClientConfig) -> Configs {
+        let offering = |protocols: &[&str]| {
+            let mut config = config.clone();
+            let protocols = protocols.iter().map(|name| name.as_bytes().to_vec());
+            config.alpn_protocols = protocols.collect();
+            Arc::new(config)
+        };
+        Configs {
+            http1: offering(&["http/1.1"]),
+            http2: offering(&["h2"]),
+            both: offering(&["h2", "http/1.1"]),
+        }
+    }
+
+    fn of(&self, offer: Offer) -> &Arc<ClientConfig> {
+        match offer {
+            Offer::Http1 => &self.http1,
+            Offer::Http2 => &self.http2,
+            Offer::Both => &self.both,
+        }
+    }
 }
 
 impl Tls {
     pub fn new(config: &Config) -> Result<Tls, InvalidRequest> {
         Ok(Tls {
             setup: Arc::new(Setup::new(config)?),
-            config: OnceCell::new(),
+            configs: OnceCell::new(),
         })
     }
 
     /// Makes a connection to `host` a TLS one.
-    pub async fn handshake(&self, host: &str, socket: Socket) -> Result<TlsStream, Failure> {
+    pub async fn handshake(
+        &self,
+        host: &str,
+        socket: Socket,
+        offer: Offer,
+    ) -> Result<TlsStream, Failure> {
         // An IP address is no name to indicate (RFC 6066 §3): rustls leaves it out.
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| refused(host, "the name is not one that a certificate can have"))?;
-        let config = self.config.get_or_try_init(|| self.load()).await;
-        let config = config.map_err(|why| refused(host, &why))?;
-        let connected = TlsConnector::from(config.clone())
+        let configs = self.configs.get_or_try_init(|| self.load()).await;
+        let configs = configs.map_err(|why| refused(host, &why))?;
+        let connected = TlsConnector::from(configs.of(offer).clone())
             .connect(name, socket)
             .await;
         let mut stream = connected.map_err(|error| broken(host, &error))?;
@@ -62,10 +107,11 @@ impl Tls {
     }
 
     /// In one of tokio's threads, as the resolver: it reads files, perhaps hundreds.
-    async fn load(&self) -> Result<Arc<ClientConfig>, String> {
+    async fn load(&self) -> Result<Configs, String> {
         let setup = self.setup.clone();
         let loaded = tokio::task::spawn_blocking(move || setup.load()).await;
-        loaded.map_err(|error| error.to_string())?.map(Arc::new)
+        let config = loaded.map_err(|error| error.to_string())??;
+        Ok(Configs::new(&config))
     }
 }
 

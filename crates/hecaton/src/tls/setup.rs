@@ -48,7 +48,7 @@ impl Setup {
         })
     }
 
-    /// The configuration of every connection, or a sentence that says why there is none.
+    /// The configuration of every connection but for what is offered, or a sentence that says why there is none.
     pub fn load(&self) -> Result<ClientConfig, String> {
         let builder = ClientConfig::builder_with_provider(self.provider.clone())
             .with_protocol_versions(self.versions)
@@ -57,12 +57,10 @@ impl Setup {
         let builder = builder
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
-        let mut config = match &self.identity {
+        Ok(match &self.identity {
             Some(identity) => builder.with_client_cert_resolver(identity.clone()),
             None => builder.with_no_client_auth(),
-        };
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(config)
+        })
     }
 
     /// Who judges certificates; nobody when verification is off.

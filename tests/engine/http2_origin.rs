@@ -1,0 +1,240 @@
+//! HTTP/2 on the origin: what the ledger says, by ALPN and with prior knowledge.
+
+use std::time::Duration;
+
+use hecaton::{
+    Batch, Client, Config, Ending, Kind, Outcome, Phase, Protocol, Reactor, Request, Version,
+};
+use hecaton_origin::{Delay, Http2, Options, Origin, RoundSpec, Tls};
+
+struct World {
+    origin: Origin,
+    client: Client,
+    reactor: Reactor,
+}
+
+impl World {
+    /// An origin with TLS that speaks HTTP/2 so, or not at all, and a client that trusts it.
+    fn secure(http2: Option<Http2>, change: impl FnOnce(&mut Config)) -> World {
+        let options = Options {
+            tls: Some(Tls::default()),
+            http2,
+            ..Options::default()
+        };
+        World::new(options, change)
+    }
+
+    /// The same in the clear, with prior knowledge.
+    fn clear(http2: Http2, change: impl FnOnce(&mut Config)) -> World {
+        let options = Options {
+            http2: Some(http2),
+            ..Options::default()
+        };
+        World::new(options, |config| {
+            config.http = Protocol::Http2;
+            change(config);
+        })
+    }
+
+    fn new(options: Options, change: impl FnOnce(&mut Config)) -> World {
+        let origin = Origin::start(options).unwrap();
+        let mut config = Config::new(Duration::from_secs(10));
+        config.ca = origin.ca_pem().map(|pem| pem.into());
+        change(&mut config);
+        World {
+            origin,
+            client: Client::try_new(config).unwrap(),
+            reactor: Reactor::new().unwrap(),
+        }
+    }
+
+    fn request(&self, path: &str) -> Request {
+        Request::get(&format!("{}{path}", self.origin.base_url())).unwrap()
+    }
+
+    fn get(&self, path: &str) -> Outcome {
+        self.reactor.block_on(self.client.send(self.request(path)))
+    }
+
+    /// `/r/1` to `/r/count`, so many at once.
+    fn batch(&self, count: usize, concurrency: usize) -> Vec<Outcome> {
+        let mut batch = Batch::new(self.client.clone(), concurrency);
+        (1..=count).for_each(|id| batch.push(id, self.request(&format!("/r/{id}"))));
+        let mut outcomes = Vec::new();
+        while !batch.is_empty() {
+            self.reactor.block_on(batch.wait(&mut outcomes));
+        }
+        outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+}
+
+fn version(outcome: &Outcome) -> Option<Version> {
+    outcome.as_ref().unwrap().attempts().last().unwrap().version
+}
+
+/// How many attempts ended in this way.
+fn count(outcomes: &[Outcome], so: impl Fn(&Ending) -> bool) -> u64 {
+    let attempts = outcomes.iter().flat_map(|o| o.as_ref().unwrap().attempts());
+    attempts.filter(|attempt| so(&attempt.ending)).count() as u64
+}
+
+#[test]
+fn over_tls_the_server_chooses_http2_and_all_requests_share_its_connection() {
+    let world = World::secure(Some(Http2::default()), |_| {});
+    let outcomes = world.batch(200, 50);
+    assert!(
+        outcomes
+            .iter()
+            .all(|outcome| version(outcome) == Some(Version::Http2))
+    );
+    let summary = world.origin.summary();
+    assert_eq!(
+        (
+            summary.requests,
+            summary.connections,
+            summary.tls_handshakes
+        ),
+        (200, 1, 1)
+    );
+    std::thread::sleep(Duration::from_millis(100));
+    let response = world.get("/r/1").unwrap();
+    assert!(response.attempts().len() == 1 && response.attempts()[0].reused);
+    assert_eq!(world.origin.stop().connections, 1);
+}
+
+#[test]
+fn over_tls_a_server_that_speaks_http1_alone_is_asked_once() {
+    let world = World::secure(None, |config| config.per_origin = Some(4));
+    let outcomes = world.batch(100, 20);
+    assert!(
+        outcomes
+            .iter()
+            .all(|outcome| version(outcome) == Some(Version::Http1))
+    );
+    assert!(
+        outcomes
+            .iter()
+            .all(|outcome| outcome.as_ref().unwrap().attempts().len() == 1)
+    );
+    let summary = world.origin.stop();
+    assert_eq!(
+        (summary.requests, summary.tls_handshakes, summary.tls_failed),
+        (100, 4, 0)
+    );
+}
+
+#[test]
+fn http1_alone_is_what_is_spoken_when_asked_for() {
+    let world = World::secure(Some(Http2::default()), |c| c.http = Protocol::Http1);
+    assert_eq!(version(&world.get("/r/1")), Some(Version::Http1));
+    assert_eq!(world.origin.stop().http2_connections, 0);
+}
+
+#[test]
+fn http2_alone_is_an_error_where_it_is_not_spoken() {
+    let world = World::secure(None, |config| config.http = Protocol::Http2);
+    let error = world.get("/r/1").unwrap_err();
+    assert_eq!(
+        (error.kind(), error.phase(), error.sent()),
+        (Kind::Tls, Phase::Tls, false)
+    );
+    assert!(error.to_string().contains("version of HTTP"), "{error}");
+}
+
+#[test]
+fn a_refused_certificate_is_told_to_all_who_wait() {
+    let world = World::secure(Some(Http2::default()), |config| config.ca = None);
+    let mut batch = Batch::new(world.client.clone(), 10);
+    (0..10).for_each(|tag| batch.push(tag, world.request("/r/1")));
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        world.reactor.block_on(batch.wait(&mut outcomes));
+    }
+    for (_, outcome) in outcomes {
+        assert_eq!(outcome.unwrap_err().kind(), Kind::Tls);
+    }
+    // The server learns of it a little later.
+    for _ in 0..1000 {
+        if world.origin.summary().tls_failed > 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(world.origin.stop().tls_failed, 1);
+}
+
+#[test]
+fn a_gate_sees_all_requests_of_a_batch_at_once_on_one_connection() {
+    let world = World::clear(Http2::default(), |_| {});
+    let round = RoundSpec {
+        first: 1,
+        count: 200,
+        body_bytes: 13_801,
+        delay: Delay::None,
+        gate: Some(50),
+    };
+    world.origin.open_round(round);
+    assert!(world.batch(200, 50).iter().all(Result::is_ok));
+    let page = world.origin.close_round();
+    assert_eq!(
+        (page.distinct, page.peak_in_flight, page.connections_opened),
+        (200, 50, 1)
+    );
+}
+
+#[test]
+fn what_a_goaway_or_a_refusal_left_undone_is_done_once_and_the_ledger_agrees() {
+    let ending = Http2 {
+        goaway_after: Some(10),
+        ..Http2::default()
+    };
+    let refusing = Http2 {
+        refuse_first: true,
+        ..Http2::default()
+    };
+    for http2 in [ending, refusing] {
+        let refuses = http2.refuse_first;
+        let world = World::clear(http2, |_| {});
+        let outcomes = world.batch(100, 20);
+        assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+        let summary = world.origin.stop();
+        let answered = count(&outcomes, |ending| *ending == Ending::Status(200));
+        let moved = count(&outcomes, |ending| *ending == Ending::Moved);
+        assert_eq!(
+            (answered, summary.requests, summary.distinct),
+            (100, 100, 100)
+        );
+        assert!(summary.connections > 1 && moved > 0);
+        if refuses {
+            // The ledger has seen each id when it refused it, and again.
+            assert_eq!((moved, summary.duplicates), (100, 100));
+        } else {
+            // Some of those that moved had not been sent yet.
+            assert!(moved >= summary.http2_unprocessed, "{moved} {summary:?}");
+            assert_eq!(summary.duplicates, 0);
+        }
+    }
+}
+
+#[test]
+fn faults_end_as_over_http1() {
+    let world = World::clear(Http2::default(), |config| {
+        config.first_byte_timeout = Some(Duration::from_millis(200));
+        config.read_timeout = Some(Duration::from_millis(200));
+    });
+    for (path, kind, phase) in [
+        ("/fault/truncate", Kind::Body, Phase::Read),
+        ("/fault/reset", Kind::Protocol, Phase::FirstByte),
+        ("/fault/stall-head", Kind::Timeout, Phase::FirstByte),
+        ("/fault/stall-body", Kind::Timeout, Phase::Read),
+    ] {
+        let error = world.get(path).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.phase(), error.sent()),
+            (kind, phase, true),
+            "{path}: {error}"
+        );
+        assert_eq!(error.attempts().len(), 1, "{path}");
+    }
+    assert!(world.get("/r/1").is_ok());
+}
