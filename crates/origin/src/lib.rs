@@ -3,7 +3,8 @@
 //! [`Origin::start`] runs the server on a thread of its own. `/r/<id>` answers a body that ends in
 //! a token which only a client that read it can know; the [`Page`] of a round and the [`Summary`]
 //! of a life say what really arrived. The other paths serve the tests of HTTP clients:
-//! see the table in `route.rs`, and `fault.rs` for what goes wrong on purpose.
+//! see the table in `route.rs`, `fault.rs` for what goes wrong on purpose, and `chaos.rs` for what does so by
+//! chance. It speaks HTTP/1.1 and HTTP/2, in the clear and over TLS, on TCP and on a Unix socket.
 
 mod answer;
 mod body;

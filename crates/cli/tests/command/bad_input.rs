@@ -44,6 +44,9 @@ fn questions_that_cannot_be_asked() {
     );
     refused(&["sweep", "GET"], &["<URL>"]);
     refused(&["serve", "--body", "1"], &["8"]);
+    refused(&["serve", "--tls=rusty"], &["'rusty'", "self-signed"]);
+    refused(&["serve", "--tls-client"], &["--tls"]);
+    refused(&["serve", "--chaos", "rest=1%"], &["rest=1%", "reset=1%"]);
     refused(&["conquer"], &["unrecognized subcommand 'conquer'"]);
 }
 

@@ -5,5 +5,6 @@ mod bad_input;
 mod broken;
 mod cheats;
 mod foreign;
+mod serve;
 mod signals;
 mod support;
