@@ -19,6 +19,7 @@ mod scripted;
 mod streams;
 mod tls;
 mod tls_server;
+mod unix_socket;
 
 use std::future::Future;
 use std::time::Duration;

@@ -1,5 +1,6 @@
 //! Every setting of a client, with its unit; the one home of every default.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::connect::Addresses;
@@ -24,6 +25,9 @@ pub struct Config {
     pub resolve_timeout: Option<Duration>,
     /// Addresses that are known without asking, for a host and port each. Default none: all names are looked up.
     pub resolve: Addresses,
+    /// The path of a Unix socket that every connection goes to, whatever the URL's host and port, which still make
+    /// the `Host` header. Default none.
+    pub unix_socket: Option<PathBuf>,
     /// The longest time that a TLS handshake may take. Default none.
     pub tls_timeout: Option<Duration>,
     /// The longest time that writing the request may take, its body included. Default none.
@@ -116,6 +120,7 @@ impl Config {
             max_age: None,
             resolve_timeout: None,
             resolve: Addresses::default(),
+            unix_socket: None,
             tls_timeout: None,
             send_timeout: None,
             first_byte_timeout: None,

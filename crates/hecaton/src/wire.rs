@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::client;
 
 use crate::tls::explain;
@@ -23,7 +23,7 @@ const READS_PER_TURN: u32 = 64;
 /// TLS over a socket.
 pub(crate) type TlsStream = client::TlsStream<Socket>;
 
-/// An enum, and not a trait object, so that plain TCP costs a comparison and no more.
+/// An enum, and not a trait object, so that a plain socket costs two comparisons and no more.
 pub(crate) enum Wire {
     Plain(Socket),
     Tls(Box<TlsStream>),
@@ -42,8 +42,8 @@ impl Wire {
     /// The socket's descriptor, which is its own as long as this is.
     pub fn descriptor(&self) -> RawFd {
         match self {
-            Wire::Plain(socket) => socket.fd(),
-            Wire::Tls(tls) => tls.get_ref().0.fd(),
+            Wire::Plain(socket) => socket.pipe.fd(),
+            Wire::Tls(tls) => tls.get_ref().0.pipe.fd(),
         }
     }
 
@@ -87,7 +87,7 @@ impl AsyncRead for Wire {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Wire::Plain(socket) => Pin::new(&mut socket.tcp).poll_read(cx, buf),
+            Wire::Plain(socket) => Pin::new(&mut socket.pipe).poll_read(cx, buf),
             Wire::Tls(tls) => poll_read_tls(tls, cx, buf),
         }
     }
@@ -122,29 +122,89 @@ impl AsyncWrite for Wire {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
-            Wire::Plain(socket) => Pin::new(&mut socket.tcp).poll_write(cx, bytes),
+            Wire::Plain(socket) => Pin::new(&mut socket.pipe).poll_write(cx, bytes),
             Wire::Tls(tls) => Pin::new(tls).poll_write(cx, &bytes[..bytes.len().min(RECORD)]),
         }
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Wire::Plain(socket) => Pin::new(&mut socket.tcp).poll_flush(cx),
+            Wire::Plain(socket) => Pin::new(&mut socket.pipe).poll_flush(cx),
             Wire::Tls(tls) => Pin::new(tls).poll_flush(cx),
         }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Wire::Plain(socket) => Pin::new(&mut socket.tcp).poll_shutdown(cx),
+            Wire::Plain(socket) => Pin::new(&mut socket.pipe).poll_shutdown(cx),
             Wire::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+        }
+    }
+}
+
+/// What a socket is connected by.
+pub(crate) enum Pipe {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Pipe {
+    fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Pipe::Tcp(tcp) => tcp.try_read(buf),
+            Pipe::Unix(unix) => unix.try_read(buf),
+        }
+    }
+
+    fn fd(&self) -> RawFd {
+        match self {
+            Pipe::Tcp(tcp) => tcp.as_raw_fd(),
+            Pipe::Unix(unix) => unix.as_raw_fd(),
+        }
+    }
+}
+
+impl AsyncRead for Pipe {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Pipe::Tcp(tcp) => Pin::new(tcp).poll_read(cx, buf),
+            Pipe::Unix(unix) => Pin::new(unix).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Pipe {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Pipe::Tcp(tcp) => Pin::new(tcp).poll_write(cx, bytes),
+            Pipe::Unix(unix) => Pin::new(unix).poll_write(cx, bytes),
+        }
+    }
+
+    /// Sockets hold nothing back.
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Pipe::Tcp(tcp) => Pin::new(tcp).poll_shutdown(cx),
+            Pipe::Unix(unix) => Pin::new(unix).poll_shutdown(cx),
         }
     }
 }
 
 /// A socket that is connected.
 pub(crate) struct Socket {
-    tcp: TcpStream,
+    pipe: Pipe,
     /// How often TLS has read from it in this turn.
     reads: u32,
     /// In a handshake: whether writing may have failed, and how. A server that refuses the client says
@@ -154,9 +214,9 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    pub fn new(tcp: TcpStream) -> Socket {
+    pub fn new(pipe: Pipe) -> Socket {
         Socket {
-            tcp,
+            pipe,
             reads: 0,
             shaking: true,
             lost: None,
@@ -171,7 +231,7 @@ impl Socket {
     /// Whether there is anything to read, be it the end of the stream.
     fn is_readable(&self, look: Look) -> bool {
         let found = match look {
-            Look::Reactor => self.tcp.try_read(&mut [0]),
+            Look::Reactor => self.pipe.try_read(&mut [0]),
             Look::Kernel => self.receive(&mut [0], MsgFlags::MSG_PEEK),
         };
         !matches!(found, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
@@ -179,14 +239,10 @@ impl Socket {
 
     fn receive(&self, buf: &mut [u8], flags: MsgFlags) -> io::Result<usize> {
         let flags = flags | MsgFlags::MSG_DONTWAIT;
-        recv(self.fd(), buf, flags).map_err(|error| match error {
+        recv(self.pipe.fd(), buf, flags).map_err(|error| match error {
             Errno::EAGAIN => io::ErrorKind::WouldBlock.into(),
             other => other.into(),
         })
-    }
-
-    fn fd(&self) -> RawFd {
-        self.tcp.as_raw_fd()
     }
 }
 
@@ -199,7 +255,7 @@ struct Looking<'a> {
 impl Read for Looking<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         match self.look {
-            Look::Reactor => self.socket.tcp.try_read(buf),
+            Look::Reactor => self.socket.pipe.try_read(buf),
             Look::Kernel => self.socket.receive(buf, MsgFlags::empty()),
         }
     }
@@ -220,7 +276,7 @@ impl AsyncRead for Socket {
             return Poll::Pending;
         }
         let before = buf.filled().len();
-        match Pin::new(&mut socket.tcp).poll_read(cx, buf) {
+        match Pin::new(&mut socket.pipe).poll_read(cx, buf) {
             Poll::Ready(Ok(())) if buf.filled().len() > before => Poll::Ready(Ok(())),
             Poll::Ready(end) => Poll::Ready(socket.lost.take().map_or(end, Err)),
             Poll::Pending => Poll::Pending,
@@ -235,7 +291,7 @@ impl AsyncWrite for Socket {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let socket = self.get_mut();
-        match Pin::new(&mut socket.tcp).poll_write(cx, bytes) {
+        match Pin::new(&mut socket.pipe).poll_write(cx, bytes) {
             Poll::Ready(Err(error)) if socket.shaking => {
                 socket.lost = Some(error);
                 Poll::Ready(Ok(bytes.len()))
@@ -245,10 +301,10 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().tcp).poll_flush(cx)
+        Pin::new(&mut self.get_mut().pipe).poll_flush(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().tcp).poll_shutdown(cx)
+        Pin::new(&mut self.get_mut().pipe).poll_shutdown(cx)
     }
 }

@@ -14,6 +14,7 @@ module Hecaton
     # resolve_timeout:: to turn a name into addresses. Default none, as for the other timeouts below: the total
     #   alone. Each ends in a TimeoutError whose phase says which.
     # resolve:: addresses that are known without asking: { "host:port" => ["127.0.0.1", …] }. Default none.
+    # unix_socket:: path of a Unix socket that every connection goes to, whatever the URL's host and port. Default none.
     # tls_timeout:: for the TLS handshake.
     # send_timeout:: to write the request, its body included.
     # first_byte_timeout:: from the last byte of the request to the head of the response.
@@ -69,7 +70,7 @@ module Hecaton
     #   without one, to every URL asked for.
     def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, tls_timeout: nil, send_timeout: nil,
                    first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
-                   max_queue: nil, max_idle: nil, max_age: nil, idle_timeout: nil, resolve: nil,
+                   max_queue: nil, max_idle: nil, max_age: nil, idle_timeout: nil, resolve: nil, unix_socket: nil,
                    retry: nil, max_body: nil, concurrency: nil, user_agent: nil,
                    ca: nil, client_cert: nil, client_key: nil, tls_min: nil, pins: nil, verify: nil,
                    app_name: nil, app_env: nil, headers: nil, base_url: nil, basic_auth: nil, bearer: nil,
@@ -90,6 +91,7 @@ module Hecaton
                     cookies: @cookies&.native,
                     per_origin: per_origin, max_connections: max_connections, max_queue: max_queue, max_idle: max_idle,
                     max_body: max_body, resolve: resolve&.transform_values { |addresses| Array(addresses) },
+                    unix_socket: unix_socket,
                     concurrency: concurrency, user_agent: user_agent || app_name&.to_s,
                     ca: ca, client_cert: client_cert, client_key: client_key,
                     tls_min: tls_min, pins: pins, verify: verify)

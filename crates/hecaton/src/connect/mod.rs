@@ -6,10 +6,11 @@ mod resolve;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use nix::errno::Errno;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 
 use crate::attempt::Trace;
 use crate::config::Config;
@@ -19,7 +20,7 @@ use crate::origin::{Origin, Scheme};
 use crate::pool::Pool;
 use crate::timer::within;
 use crate::tls::{Offer, Tls};
-use crate::wire::{Socket, Wire};
+use crate::wire::{Pipe, Socket, Wire};
 use race::Refusals;
 pub use resolve::Addresses;
 use resolve::Resolver;
@@ -52,7 +53,11 @@ impl Connector {
         trace: &mut Trace,
         offer: Offer,
     ) -> Result<Box<Connection>, Failure> {
-        let socket = Socket::new(self.open_tcp(origin, pool, config, trace).await?);
+        let pipe = match &config.unix_socket {
+            Some(path) => Pipe::Unix(open_unix(path, pool, config, trace).await?),
+            None => Pipe::Tcp(self.open_tcp(origin, pool, config, trace).await?),
+        };
+        let socket = Socket::new(pipe);
         let ticket = pool.ticket();
         trace.attempt().connection = ticket.id;
         let stream = match origin.scheme {
@@ -84,7 +89,7 @@ impl Connector {
         let tried = Tried::default();
         let opening = race::first(&addresses, |address| {
             tried.note(address);
-            open(address, pool)
+            open(move || TcpStream::connect(address), pool)
         });
         let opening = async { opening.await.map_err(|all| refusals(origin, &all)) };
         let opened = within(config, Phase::Connect, opening).await;
@@ -125,12 +130,34 @@ impl fmt::Display for Tried {
     }
 }
 
+async fn open_unix(
+    path: &Path,
+    pool: &Pool,
+    config: &Config,
+    trace: &mut Trace,
+) -> Result<UnixStream, Failure> {
+    trace.attempt().phase = Phase::Connect;
+    let opening = async {
+        let opened = open(|| UnixStream::connect(path), pool).await;
+        opened.map_err(|error| {
+            let detail = format!("can not connect to the Unix socket {path:?}: {error}");
+            Failure::new(Kind::Connect, Phase::Connect, detail)
+        })
+    };
+    let stream = within(config, Phase::Connect, opening).await?;
+    trace.attempt().connect = trace.lap();
+    Ok(stream)
+}
+
 /// One connection. When descriptors have run out, those of idle connections are given up for it.
-async fn open(address: SocketAddr, pool: &Pool) -> io::Result<TcpStream> {
-    match TcpStream::connect(address).await {
+async fn open<T, F: Future<Output = io::Result<T>>>(
+    connect: impl Fn() -> F,
+    pool: &Pool,
+) -> io::Result<T> {
+    match connect().await {
         Err(error) if out_of_descriptors(&error) && pool.idle() > 0 => {
             pool.clear();
-            TcpStream::connect(address).await
+            connect().await
         }
         result => result,
     }

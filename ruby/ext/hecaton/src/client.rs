@@ -187,6 +187,7 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
         let added = config.resolve.add(&place, &addresses);
         added.map_err(|error| request::invalid(ruby, error.to_string()))?;
     }
+    config.unix_socket = given::<String>(ruby, options, "unix_socket")?.map(Into::into);
     set_tls(ruby, options, &mut config)?;
     if let Some(user_agent) = given(ruby, options, "user_agent")? {
         config.user_agent = user_agent;

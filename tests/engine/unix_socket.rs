@@ -1,0 +1,78 @@
+//! Requests over a Unix socket, as to a local daemon.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hecaton::{Client, Config, Kind, Phase, Reactor, Request};
+use hecaton_origin::{Options, Origin};
+
+use crate::json;
+
+/// A folder for one test's socket, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("hecaton-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn client(path: PathBuf) -> Client {
+    let mut config = Config::new(Duration::from_secs(10));
+    config.unix_socket = Some(path);
+    Client::new(config)
+}
+
+#[test]
+fn every_request_goes_to_the_socket_and_connections_are_kept() {
+    let folder = Folder::new("unix");
+    let path = folder.0.join("origin.sock");
+    let options = Options {
+        unix: Some(path.clone()),
+        ..Options::default()
+    };
+    let origin = Origin::start(options).unwrap();
+    let (client, reactor) = (client(path), Reactor::new().unwrap());
+    // A host that does not exist, and need not.
+    for host in ["docker.invalid", "docker.invalid", "other.invalid:99"] {
+        let request = Request::get(&format!("http://{host}/echo")).unwrap();
+        let response = reactor.block_on(client.send(request)).unwrap();
+        assert!(
+            json(&response).to_string().contains(host),
+            "the Host is the URL's"
+        );
+        let attempt = &response.attempts()[0];
+        assert!(attempt.resolve.is_none());
+    }
+    assert_eq!(
+        client.stats().opened,
+        2,
+        "one for each host, and the first used twice"
+    );
+    assert_eq!(origin.summary().requests, 3);
+}
+
+#[test]
+fn a_socket_that_is_not_there_is_an_error_that_names_it() {
+    let folder = Folder::new("nowhere");
+    let path = folder.0.join("none.sock");
+    let (client, reactor) = (client(path.clone()), Reactor::new().unwrap());
+    let request = Request::get("http://localhost/").unwrap();
+    let error = reactor.block_on(client.send(request)).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.phase(), error.sent()),
+        (Kind::Connect, Phase::Connect, false)
+    );
+    assert!(
+        error.to_string().contains(path.to_str().unwrap()),
+        "{error}"
+    );
+}
