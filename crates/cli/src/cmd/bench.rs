@@ -10,7 +10,7 @@ use anyhow::{Context, Error, Result};
 use clap::Args;
 use console::Term;
 use hecaton_lab::findings::{Findings, judge, judge_goal};
-use hecaton_lab::ledger::{Folder, SCHEMA};
+use hecaton_lab::ledger::{Environment, Folder, SCHEMA};
 use hecaton_lab::plan::{estimate, visits};
 use hecaton_lab::report::{self, BenchDocument, JudgedGoal, PartDocument, Style};
 use hecaton_lab::run::{self, DriverError, Stage};
@@ -205,7 +205,9 @@ impl Bench<'_> {
                 }
                 None => {
                     self.progress.end();
-                    return Err(recording.keep(error));
+                    let error = recording.keep(error);
+                    let _ = std::fs::remove_dir(&self.out); // only when no other part is in it
+                    return Err(error);
                 }
             }
         }
@@ -261,7 +263,11 @@ impl Bench<'_> {
 
     /// The tables of all parts, what was left out, and the judgements.
     fn text(&self, measured: &[Measured<'_>], goals: &[JudgedGoal], style: &Style) -> String {
-        let mut text = String::new();
+        let environment = measured
+            .first()
+            .map(|first| &first.recording.document.environment);
+        let mut text =
+            environment.map_or_else(String::new, |environment| machine(environment, style));
         for Measured {
             part,
             recording,
@@ -279,6 +285,23 @@ impl Bench<'_> {
         let left_out: Vec<&str> = self.left_out.iter().map(String::as_str).collect();
         text + &report::list("Left out", &left_out, style)
     }
+}
+
+/// Where it was measured, in two lines: figures of a busy machine mean little.
+fn machine(environment: &Environment, style: &Style) -> String {
+    let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
+    let load = environment.load_average.map_or_else(String::new, |load| {
+        format!(", load average {load} before the run")
+    });
+    let lines = [
+        format!(
+            "{}, kernel {}",
+            known(&environment.processor),
+            known(&environment.kernel)
+        ),
+        format!("{} cores{load}, {}", environment.cores, environment.date),
+    ];
+    report::list("Measured on", &lines.each_ref().map(String::as_str), style)
 }
 
 fn judgements(scenario: &BenchScenario, measured: &[Measured<'_>]) -> Vec<JudgedGoal> {

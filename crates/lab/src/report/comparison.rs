@@ -34,6 +34,9 @@ pub fn comparison(run: &Document, findings: &Findings, subject: &str, style: &St
         lines.push(format!("  {}", style.bold(&body_words(body.bytes))));
         lines.extend(table(&rows, run, subject, style));
         lines.push(format!("  {}", meaning(run)));
+        if rows.iter().any(|row| !row.keepalive) {
+            lines.push("  * a new connection for each request".into());
+        }
         lines.push(String::new());
     }
     lines.extend(rejected(findings, style));
@@ -100,6 +103,8 @@ fn width(texts: &[String]) -> usize {
 
 /// The columns that are needed, and of the others as many as fit, in the order of every view.
 fn columns(rows: &[&Row], used: usize, room: usize) -> Vec<&'static Column> {
+    // A part without a ceiling has no share of it.
+    let says = |column: &Column| rows.iter().any(|row| (column.value)(row) != NONE);
     let needed = |column: &&Column| matches!(column.name[0], "concur-" | "requests");
     let mut chosen: Vec<&Column> = COLUMNS.iter().filter(needed).collect();
     let mut used = used
@@ -108,7 +113,10 @@ fn columns(rows: &[&Row], used: usize, room: usize) -> Vec<&'static Column> {
             .map(|column| widest(column, rows))
             .sum::<usize>();
     for name in OPTIONAL {
-        let Some(column) = COLUMNS.iter().find(|column| column.name == name) else {
+        let Some(column) = COLUMNS
+            .iter()
+            .find(|column| column.name == name && says(column))
+        else {
             continue;
         };
         used += widest(column, rows);
@@ -151,5 +159,5 @@ fn name(row: &Row) -> String {
     if row.keepalive {
         return row.client.clone();
     }
-    format!("{}, new connections", row.client)
+    format!("{} *", row.client)
 }
