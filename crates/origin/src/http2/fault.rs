@@ -1,7 +1,7 @@
 //! What goes wrong on purpose on a stream, or on its connection.
 
 use std::future::poll_fn;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use h2::Reason;
@@ -13,6 +13,9 @@ use super::stream::Lost;
 use super::tap::Ending;
 use crate::answer::{Field, TEXT};
 use crate::fault::{BODY, DRIP_EVERY, Fault, HUGE_HEAD, IDLE_CLOSE_AFTER};
+
+/// Half of a body has left by then.
+const WRITTEN_AFTER: Duration = Duration::from_millis(10);
 
 /// Does it. Only what is a whole answer ends without being lost.
 pub(super) async fn play(
@@ -30,6 +33,9 @@ pub(super) async fn play(
         }
         Fault::TruncateChunked => {
             let mut sender = half(shared, &mut respond, false).await?;
+            // A reset takes back what has not been written yet, and nothing tells when it has.
+            let written = Instant::now() + WRITTEN_AFTER;
+            shared.hub.timer.sleep_until(written).await;
             sender.send_reset(Reason::INTERNAL_ERROR);
         }
         Fault::TlsCut => {
