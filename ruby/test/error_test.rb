@@ -9,6 +9,7 @@ class ErrorTest < OriginTest
     assert_equal :first_byte, error.attempts.last.phase
     assert error.sent?
     assert_in_delta 0.3, error.elapsed, 0.2
+    wait_until { origin.arrived == 1 } # The origin may not have seen yet that it was given up.
     assert_equal 1, origin.stop.values_at("requests", "aborted").sum, "one request, and no other behind our back"
   end
 
@@ -49,6 +50,20 @@ class ErrorTest < OriginTest
     assert_match(/refused/i, error.message)
     refute_match(/secret/, error.message)
     assert_equal "http://127.0.0.1:#{port}/path", error.url
+  end
+
+  def test_the_cause_is_what_the_operating_system_said
+    port = TCPServer.open("127.0.0.1", 0) { |server| server.local_address.ip_port }
+    refused = error_of(Hecaton::ConnectError) { client.get("http://127.0.0.1:#{port}/") }
+    assert_kind_of Errno::ECONNREFUSED, refused.cause
+    assert_match(/ECONNREFUSED/, refused.full_message)
+    reset = error_of(Hecaton::ProtocolError) { client.get(url("/fault/reset")) }
+    assert_kind_of Errno::ECONNRESET, reset.cause
+    client.batch { |batch| batch.get("http://127.0.0.1:#{port}/").on_complete { |outcome| assert_kind_of Errno::ECONNREFUSED, outcome.cause } }
+    assert_nil error_of(Hecaton::TimeoutError) { client.get(url("/fault/stall-head"), timeout: 0.1) }.cause
+    raise "outer"
+  rescue RuntimeError => outer
+    assert_same outer, error_of(Hecaton::BodyError) { client.get(url("/fault/truncate")) }.cause
   end
 
   def test_unknown_host

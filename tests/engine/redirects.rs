@@ -253,3 +253,21 @@ fn a_stream_is_opened_where_the_redirects_end() {
     assert!(stream.attempts()[1..].iter().all(|attempt| attempt.reused));
     assert_eq!(world.client.idle_connections(), 1);
 }
+
+#[test]
+fn attempts_tell_when_they_were_and_after_how_many_redirects() {
+    let server = three_hops();
+    let world = world();
+    let request = Request::get(&format!("{}/1", server.url)).unwrap();
+    let response = world.send(request).unwrap();
+    let attempts = response.attempts();
+    let redirects: Vec<_> = attempts.iter().map(|attempt| attempt.redirects).collect();
+    assert_eq!(redirects, [0, 1, 2, 3]);
+    let mut end = Duration::ZERO;
+    for attempt in attempts {
+        assert!(attempt.begun >= end);
+        end = attempt.ended.unwrap();
+        assert!(end > attempt.begun);
+    }
+    assert_eq!(end, response.elapsed());
+}

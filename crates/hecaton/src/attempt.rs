@@ -30,6 +30,12 @@ pub struct Attempt {
     pub first_byte: Option<Duration>,
     /// From the head to the last byte of the body.
     pub read: Option<Duration>,
+    /// From the start of the request to the start of this attempt.
+    pub begun: Duration,
+    /// From the start of the request to the end of this attempt; `None` when it was given up.
+    pub ended: Option<Duration>,
+    /// How many redirects were followed before it.
+    pub redirects: u16,
     /// The phase that the attempt reached last.
     pub phase: Phase,
     /// How the attempt ended.
@@ -38,8 +44,11 @@ pub struct Attempt {
 
 impl Attempt {
     /// An attempt that has not got anywhere yet.
-    pub(crate) fn new() -> Attempt {
+    fn new(begun: Duration, redirects: u16) -> Attempt {
         Attempt {
+            begun,
+            ended: None,
+            redirects,
             connection: 0,
             reused: false,
             version: None,
@@ -98,6 +107,9 @@ impl Version {
 pub(crate) struct Trace {
     pub attempts: Vec<Attempt>,
     pub mark: Instant,
+    begun: Instant,
+    /// How many redirects were followed.
+    pub redirects: u16,
 }
 
 impl Trace {
@@ -105,12 +117,23 @@ impl Trace {
         Trace {
             attempts: Vec::with_capacity(1),
             mark: begun,
+            begun,
+            redirects: 0,
         }
     }
 
     /// Begins another attempt.
     pub fn begin(&mut self) {
-        self.attempts.push(Attempt::new());
+        let begun = self.mark - self.begun;
+        self.attempts.push(Attempt::new(begun, self.redirects));
+    }
+
+    /// Ends the attempt going on.
+    pub fn end(&mut self, ending: Ending, at: Instant) {
+        let ended = at - self.begun;
+        let attempt = self.attempt();
+        attempt.ending = ending;
+        attempt.ended = Some(ended);
     }
 
     /// The attempt going on.

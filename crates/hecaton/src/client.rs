@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderValue, Method};
@@ -18,7 +18,7 @@ use crate::exchange::{Broken, exchange};
 use crate::h2::{self, Reply, Sessions};
 use crate::origin::Origin;
 use crate::pool::Pool;
-use crate::request::{Request, display_url};
+use crate::request::Request;
 use crate::response::Response;
 use crate::stats::Stats;
 use crate::stream::{Http1Rest, Rest, Streaming};
@@ -192,8 +192,8 @@ fn without_body(mut request: Box<Request>) -> Box<Request> {
 }
 
 fn failed(request: &Request, failure: Failure, allowance: Allowance, trace: Trace) -> Error {
-    let url = display_url(&request.origin, &request.target);
-    Error::new(failure, url, allowance.begun.elapsed(), trace.attempts)
+    let elapsed = allowance.begun.elapsed();
+    Error::new(failure, request, elapsed, trace.attempts)
 }
 
 impl Shared {
@@ -238,23 +238,22 @@ impl Shared {
         loop {
             trace.begin();
             let result = self.attempt(request, reading, trace).await;
-            let attempt = trace.attempt();
             let result = match result {
-                Err(Broken::Unsent) if attempt.reused => {
-                    attempt.ending = Ending::Moved;
+                Err(Broken::Unsent) if trace.attempt().reused => {
+                    trace.end(Ending::Moved, Instant::now());
                     continue;
                 }
                 Err(Broken::Unprocessed(_)) if moves < MOST_MOVES => {
-                    attempt.ending = Ending::Moved;
+                    trace.end(Ending::Moved, Instant::now());
                     moves += 1;
                     continue;
                 }
                 Err(broken) => {
-                    attempt.ending = Ending::Failed;
+                    trace.end(Ending::Failed, Instant::now());
                     Err(broken.into_failure())
                 }
                 Ok(answer) => {
-                    attempt.ending = Ending::Status(answer.status);
+                    trace.end(Ending::Status(answer.status), trace.mark);
                     if let Some(jar) = &self.config.cookies {
                         jar.keep(request, &answer.fields);
                     }
@@ -262,7 +261,7 @@ impl Shared {
                 }
             };
             tries += 1;
-            let sent = attempt.sent;
+            let sent = trace.attempt().sent;
             match self.wait_before_retry(&request.method, tries, sent, &result) {
                 Some(wait) if wait < allowance.left() => {
                     self.retries.fetch_add(1, Ordering::Relaxed);

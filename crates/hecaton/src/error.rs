@@ -1,9 +1,12 @@
 //! How a request fails: what kind, in which phase, after how long, and whether it left the machine.
 
 use std::fmt;
+use std::io;
 use std::time::Duration;
 
 use crate::attempt::Attempt;
+use crate::redirect::Redirect;
+use crate::request::{Request, display_url};
 
 /// The steps of one attempt, in order; `Total` names the deadline around all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -104,6 +107,8 @@ struct Inner {
     elapsed: Duration,
     url: String,
     detail: String,
+    code: Option<i32>,
+    redirects: Vec<Redirect>,
     attempts: Vec<Attempt>,
 }
 
@@ -113,6 +118,8 @@ pub(crate) struct Failure {
     pub kind: Kind,
     pub phase: Phase,
     pub detail: String,
+    /// What the operating system called it.
+    pub code: Option<i32>,
 }
 
 impl Failure {
@@ -121,14 +128,21 @@ impl Failure {
             kind,
             phase,
             detail: detail.into(),
+            code: None,
         }
+    }
+
+    /// The same, with what the operating system calls the reason.
+    pub fn because(mut self, error: &io::Error) -> Failure {
+        self.code = error.raw_os_error();
+        self
     }
 }
 
 impl Error {
     pub(crate) fn new(
         failure: Failure,
-        url: String,
+        request: &Request,
         elapsed: Duration,
         attempts: Vec<Attempt>,
     ) -> Error {
@@ -136,6 +150,7 @@ impl Error {
             kind,
             phase,
             detail,
+            code,
         } = failure;
         let sent = attempts.iter().any(|attempt| attempt.sent);
         Error(Box::new(Inner {
@@ -143,8 +158,10 @@ impl Error {
             phase,
             sent,
             elapsed,
-            url,
+            url: display_url(&request.origin, &request.target),
             detail,
+            code,
+            redirects: request.redirected.clone(),
             attempts,
         }))
     }
@@ -172,6 +189,16 @@ impl Error {
     /// The URL without credentials and query.
     pub fn url(&self) -> &str {
         &self.0.url
+    }
+
+    /// The operating system's number of the reason, where it gave one: `ECONNREFUSED` and the like.
+    pub fn os_error(&self) -> Option<i32> {
+        self.0.code
+    }
+
+    /// The redirects that were followed before, in order.
+    pub fn redirects(&self) -> &[Redirect] {
+        &self.0.redirects
     }
 
     /// What was tried, in order.

@@ -76,9 +76,9 @@ pub(crate) async fn exchange(
                 timer.follow(trace.attempt().phase);
                 timer.poll(cx).map(|late| Err(Broken::Failed(late)))
             }
-            Poll::Ready(head) => Poll::Ready(head.map_err(|(kind, detail)| {
-                let phase = trace.attempt().phase;
-                Broken::Failed(Failure::new(kind, phase, detail))
+            Poll::Ready(head) => Poll::Ready(head.map_err(|mut failure| {
+                failure.phase = trace.attempt().phase;
+                Broken::Failed(failure)
             })),
         }
     })
@@ -108,20 +108,21 @@ fn poll_write(
     result
 }
 
-/// Reads until the head is there, which may be before the request is out. Fails with the reason.
+/// Reads until the head is there, which may be before the request is out. The phase of a failure is the
+/// caller's to set.
 fn poll_head(
     cx: &mut Context<'_>,
     connection: &mut Connection,
     reader: &mut HeadReader,
     request: &Request,
     write_error: Option<io::Error>,
-) -> Poll<Result<Head, (Kind, String)>> {
+) -> Poll<Result<Head, Failure>> {
     let mut pieces = 0;
     loop {
         match reader.take(&request.method, &mut connection.input) {
             Err(detail) => {
                 let detail = format!("what came is not an HTTP response: {detail}");
-                return Poll::Ready(Err((Kind::Protocol, detail)));
+                return Poll::Ready(Err(Failure::new(Kind::Protocol, Phase::FirstByte, detail)));
             }
             Ok(Some(head)) => return Poll::Ready(Ok(head)),
             Ok(None) => {}
@@ -143,15 +144,16 @@ fn poll_head(
 }
 
 /// Why there will be no response. TLS 1.3 lets a server refuse the client after the handshake.
-fn ended(error: Option<io::Error>) -> (Kind, String) {
-    let detail = match error {
-        Some(error) => match explain(&error) {
-            Some(why) => return (Kind::Tls, why),
-            None => format!("the connection ended before a response: {error}"),
-        },
-        None => "the connection ended before a response".into(),
+fn ended(error: Option<io::Error>) -> Failure {
+    let failure = |kind, detail: String| Failure::new(kind, Phase::FirstByte, detail);
+    let what = "the connection ended before a response";
+    let Some(error) = error else {
+        return failure(Kind::Protocol, what.into());
     };
-    (Kind::Protocol, detail)
+    match explain(&error) {
+        Some(why) => failure(Kind::Tls, why),
+        None => failure(Kind::Protocol, format!("{what}: {error}")).because(&error),
+    }
 }
 
 /// Lets the other requests have a turn.

@@ -45,6 +45,7 @@ impl Shared {
             if most == 0 || !trail.follow(request, answer.status, &answer.fields)? {
                 return Ok(answer);
             }
+            trace.redirects = trace.redirects.saturating_add(1);
             if let Body::Open(rest) = answer.body {
                 rest.skip(trace.mark).await;
             }

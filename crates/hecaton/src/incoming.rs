@@ -135,7 +135,7 @@ impl Incoming {
             Ok(_) => Ok(()),
             Err(error) => {
                 let detail = format!("the body was cut short: {error}");
-                Err(Failure::new(Kind::Body, Phase::Read, detail))
+                Err(Failure::new(Kind::Body, Phase::Read, detail).because(&error))
             }
         }
     }

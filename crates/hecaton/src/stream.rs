@@ -16,7 +16,7 @@ use crate::h2;
 use crate::incoming::Incoming;
 use crate::origin::Origin;
 use crate::redirect::Redirect;
-use crate::request::{Request, display_url};
+use crate::request::Request;
 use crate::turns::Turn;
 
 /// Most bytes that are read for the sake of the connection alone.
@@ -129,7 +129,7 @@ impl Streaming {
                 Ok(piece)
             }
             Err(failure) => {
-                self.trace.attempt().ending = Ending::Failed;
+                self.trace.end(Ending::Failed, Instant::now());
                 Err(self.end(failure))
             }
         }
@@ -149,6 +149,8 @@ impl Streaming {
         if let State::Going(rest) = &mut self.state {
             if rest.is_whole() {
                 self.trace.attempt().read = self.trace.lap();
+                let ending = self.trace.attempt().ending.clone();
+                self.trace.end(ending, self.trace.mark);
                 let State::Going(rest) = std::mem::replace(&mut self.state, State::Ended) else {
                     return;
                 };
@@ -162,7 +164,7 @@ impl Streaming {
         let attempts = self.trace.attempts.clone();
         let error = Error::new(
             failure,
-            display_url(&self.request.origin, &self.request.target),
+            &self.request,
             self.allowance.begun.elapsed(),
             attempts,
         );

@@ -10,9 +10,12 @@ module Hecaton
   # - ending: :status (answered), :failed, :moved (the pooled connection turned out to be closed
   #   before a byte was written, and the request moved to another), :unfinished (given up)
   # - status: the status code when answered
+  # - version: of HTTP, "1.1" or "2"; nil when the request was not begun
+  # - redirects: how many were followed before it
+  # - begun, ended: seconds from the start of the request; ended is nil for what was given up
   Attempt = Struct.new(
     :connection, :reused, :sent, :phase, :ending, :status,
-    :queue, :resolve, :connect, :tls, :send_time, :first_byte, :read,
+    :queue, :resolve, :connect, :tls, :send_time, :first_byte, :read, :version, :redirects, :begun, :ended,
     keyword_init: true
   ) do
     alias_method :reused?, :reused

@@ -138,7 +138,7 @@ module Hecaton
 
       outcome = @reception.outcome(status, record, rest, raise_for_status)
       @reception.announce(method, outcome)
-      raise outcome if outcome.is_a?(Error)
+      Reception.raise_error(outcome) if outcome.is_a?(Error)
 
       outcome
     end

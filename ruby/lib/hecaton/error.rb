@@ -10,26 +10,36 @@ module Hecaton
     # String: the URL without query.
     attr_reader :url
 
-    def initialize(message = nil, phase: nil, sent: false, url: nil, attempts: [], elapsed: 0.0)
+    def initialize(message = nil, phase: nil, sent: false, url: nil, redirects: [], attempts: [], elapsed: 0.0, cause: nil)
       super(message)
       @phase = phase
       @sent = sent
       @url = url
+      @redirects = redirects
+      @cause = cause
       @attempts = attempts
       @elapsed = elapsed
     end
 
     # From the engine; the record is decoded when it is asked for.
     def self.from_engine(record, facts)
-      name, phase, sent, url, message = facts
+      name, phase, sent, url, message, errno = facts
       Hecaton.const_get(name).new(
         message, phase: phase, sent: sent, url: url,
-        attempts: Record.attempts(record), elapsed: Record.elapsed(record)
+        redirects: Record.redirects(record), attempts: Record.attempts(record), elapsed: Record.elapsed(record),
+        cause: errno && SystemCallError.new(nil, errno)
       )
     end
 
     # Whether any byte of the request left the machine. If not, sending it again is always safe.
     def sent? = @sent
+
+    # Array of Redirect: those that were followed before, in order.
+    attr_reader :redirects
+
+    # Exception: what the operating system said, where it did, as Ruby names it (Errno::ECONNREFUSED and the like). Else
+    # what Ruby says: the exception that was being handled when this one was raised, or nil.
+    def cause = @cause || super
 
     # Array of Attempt: what was tried, in order.
     attr_reader :attempts
@@ -72,7 +82,7 @@ module Hecaton
     def initialize(response)
       url = response.url&.sub(/[?#].*/m, "")
       super("the response has the status #{response.status}#{" (#{url})" if url}",
-            phase: :read, sent: true, url: url, attempts: response.attempts, elapsed: response.elapsed)
+            phase: :read, sent: true, url: url, redirects: response.redirects, attempts: response.attempts, elapsed: response.elapsed)
       @response = response
     end
 

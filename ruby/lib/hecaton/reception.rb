@@ -20,6 +20,11 @@ module Hecaton
       status >= 400 && (strict.nil? ? @strict : strict) ? StatusError.new(response) : response
     end
 
+    # Raises an error with its cause, which Ruby would forget otherwise.
+    def self.raise_error(error)
+      error.cause ? raise(error, cause: error.cause) : raise(error)
+    end
+
     # Tells of an outcome, once.
     def announce(_method, outcome)
       deprecated(outcome.response) if @on_deprecation && outcome.response

@@ -4,11 +4,12 @@ module Hecaton
   module Record
     HEAD = "Q<L<L<"
     HEAD_SIZE = 16
-    ATTEMPT = "Q<CCCxS<x2Q<7"
-    ATTEMPT_SIZE = 72
+    ATTEMPT = "Q<CCCCS<S<Q<9"
+    ATTEMPT_SIZE = 88
     ENDINGS = %i[unfinished status failed moved].freeze
+    VERSIONS = [nil, "1.1", "2"].freeze
     NONE = 2**64 - 1
-    private_constant :HEAD, :HEAD_SIZE, :ATTEMPT, :ATTEMPT_SIZE, :ENDINGS, :NONE
+    private_constant :HEAD, :HEAD_SIZE, :ATTEMPT, :ATTEMPT_SIZE, :ENDINGS, :VERSIONS, :NONE
 
     module_function
 
@@ -56,13 +57,15 @@ module Hecaton
     private_class_method :text
 
     def attempt(record, offset)
-      connection, flags, phase, ending, status, *times = record.unpack("@#{offset}#{ATTEMPT}")
-      queue, resolve, connect, tls, send_time, first_byte, read = times.map { |time| time / 1e9 unless time == NONE }
+      connection, flags, phase, ending, version, status, redirects, *times = record.unpack("@#{offset}#{ATTEMPT}")
+      queue, resolve, connect, tls, send_time, first_byte, read, begun, ended =
+        times.map { |time| time / 1e9 unless time == NONE }
       Attempt.new(
         connection: (connection unless connection.zero?), reused: flags & 1 == 1, sent: flags & 2 == 2,
         phase: Native::PHASES[phase], ending: ENDINGS[ending], status: (status unless status.zero?),
         queue: queue, resolve: resolve, connect: connect, tls: tls,
-        send_time: send_time, first_byte: first_byte, read: read
+        send_time: send_time, first_byte: first_byte, read: read,
+        version: VERSIONS[version], redirects: redirects, begun: begun, ended: ended
       )
     end
     private_class_method :attempt

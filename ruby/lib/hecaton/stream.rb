@@ -73,7 +73,7 @@ module Hecaton
       chunk = Fibers.wait { @native.chunk }
       return chunk unless chunk.is_a?(Array)
 
-      raise Error.from_engine(*chunk)
+      Reception.raise_error(Error.from_engine(*chunk))
     end
 
     def record = @native.record

@@ -103,7 +103,7 @@ impl Connector {
         // Nagle's algorithm would hold back the end of a request until what was sent before is acknowledged.
         stream
             .set_nodelay(true)
-            .map_err(|error| refused(origin, &error.to_string()))?;
+            .map_err(|error| refused(origin, &error.to_string()).because(&error))?;
         Ok(stream)
     }
 }
@@ -183,7 +183,11 @@ fn refusals(origin: &Origin, refusals: &Refusals) -> Failure {
             few(several.iter().map(each).collect())
         }
     };
-    refused(origin, &why)
+    let failure = refused(origin, &why);
+    match refusals.last() {
+        Some((_, error)) => failure.because(error),
+        None => failure,
+    }
 }
 
 /// A list for people.

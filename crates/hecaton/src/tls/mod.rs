@@ -130,5 +130,5 @@ fn broken(host: &str, error: &io::Error) -> Failure {
         _ => error.to_string(),
     };
     let detail = format!("the connection to {host} ended during the TLS handshake: {why}");
-    Failure::new(Kind::Connect, Phase::Tls, detail)
+    Failure::new(Kind::Connect, Phase::Tls, detail).because(error)
 }

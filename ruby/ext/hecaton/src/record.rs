@@ -6,16 +6,16 @@
 //!
 //! - elapsed: u64, number of attempts: u32, number of redirects: u32
 //! - per attempt: connection u64, flags u8 (1 reused, 2 sent), phase u8, ending u8 (0 unfinished,
-//!   1 status, 2 failed, 3 moved), 0 u8, status u16, 0 u16, then queue, resolve, connect, tls, send,
-//!   first byte, read as u64
-//! - the URL that answered: length u32, bytes
+//!   1 status, 2 failed, 3 moved), version u8 (0 none, 1 HTTP/1, 2 HTTP/2), status u16, redirects before it u16,
+//!   then queue, resolve, connect, tls, send, first byte, read, its begin, its end as u64
+//! - the URL that answered, or was asked last: length u32, bytes
 //! - per redirect: status u32, length u32, URL
 //! - header fields as `name: value\r\n`
 
 use std::time::Duration;
 
 use hecaton::{
-    Attempt, Ending, Error as Failure, Kind, Outcome, Phase, Redirect, Response, Streaming,
+    Attempt, Ending, Error as Failure, Kind, Outcome, Phase, Redirect, Response, Streaming, Version,
 };
 use magnus::encoding::EncodingCapable;
 use magnus::{IntoValue, RArray, RString, Ruby, Value};
@@ -38,7 +38,7 @@ pub fn values(ruby: &Ruby, outcome: Outcome) -> [Value; 3] {
 
 /// Nil, record and facts of an error.
 pub fn failure(ruby: &Ruby, error: &Failure) -> [Value; 3] {
-    let record = ruby.str_from_slice(&times(error.elapsed(), error.attempts(), 0));
+    let record = ruby.str_from_slice(&failure_record(error));
     [
         ruby.qnil().into_value_with(ruby),
         record.into_value_with(ruby),
@@ -56,7 +56,7 @@ pub fn of_stream(ruby: &Ruby, stream: &Streaming) -> Value {
     ruby.str_from_slice(&record).into_value_with(ruby)
 }
 
-/// Class name, phase, whether sent, URL, message.
+/// Class name, phase, whether sent, URL, message, the operating system's number of the reason or nil.
 fn facts(ruby: &Ruby, error: &Failure) -> RArray {
     let class = match error.kind() {
         Kind::Timeout => "TimeoutError",
@@ -74,6 +74,7 @@ fn facts(ruby: &Ruby, error: &Failure) -> RArray {
         error.sent().into_value_with(ruby),
         error.url().into_value_with(ruby),
         error.to_string().into_value_with(ruby),
+        error.os_error().into_value_with(ruby),
     ])
 }
 
@@ -108,6 +109,13 @@ fn charset(content_type: &str) -> Option<&str> {
         .then_some("utf-8"))
 }
 
+fn failure_record(error: &Failure) -> Vec<u8> {
+    let mut record = times(error.elapsed(), error.attempts(), error.redirects().len());
+    let write_url = |record: &mut Vec<u8>| record.extend_from_slice(error.url().as_bytes());
+    add_way(&mut record, write_url, error.redirects());
+    record
+}
+
 fn response_record(response: &Response) -> Vec<u8> {
     let mut record = times(
         response.elapsed(),
@@ -135,7 +143,7 @@ fn add_way(record: &mut Vec<u8>, write_url: impl FnOnce(&mut Vec<u8>), redirects
 }
 
 fn times(elapsed: Duration, attempts: &[Attempt], redirects: usize) -> Vec<u8> {
-    let mut record = Vec::with_capacity(16 + attempts.len() * 72 + 240);
+    let mut record = Vec::with_capacity(16 + attempts.len() * 88 + 240);
     record.extend_from_slice(&nanoseconds(Some(elapsed)).to_le_bytes());
     for count in [attempts.len(), redirects] {
         record.extend_from_slice(&(count as u32).to_le_bytes());
@@ -155,9 +163,14 @@ fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
     };
     let flags = u8::from(attempt.reused) | u8::from(attempt.sent) << 1;
     record.extend_from_slice(&attempt.connection.to_le_bytes());
-    record.extend_from_slice(&[flags, phase_number(attempt.phase), ending, 0]);
+    let version = match attempt.version {
+        None => 0,
+        Some(Version::Http1) => 1,
+        Some(Version::Http2) => 2,
+    };
+    record.extend_from_slice(&[flags, phase_number(attempt.phase), ending, version]);
     record.extend_from_slice(&status.to_le_bytes());
-    record.extend_from_slice(&[0, 0]);
+    record.extend_from_slice(&attempt.redirects.to_le_bytes());
     let Attempt {
         queue,
         resolve,
@@ -166,9 +179,13 @@ fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
         send,
         first_byte,
         read,
+        ended,
         ..
     } = attempt;
-    for duration in [queue, resolve, connect, tls, send, first_byte, read] {
+    let begun = &Some(attempt.begun);
+    for duration in [
+        queue, resolve, connect, tls, send, first_byte, read, begun, ended,
+    ] {
         record.extend_from_slice(&nanoseconds(*duration).to_le_bytes());
     }
 }
