@@ -1,4 +1,4 @@
-# The origins that the soak asks: HTTP/1.1 in the clear, HTTP/1.1 over TLS, HTTP/2 over TLS.
+# The origins that the soak asks: HTTP/1.1 in the clear, HTTP/1.1 over TLS, HTTP/2 over TLS with a GOAWAY now and then.
 
 # Each a process of its own, so that their memory is not the client's.
 class Origins
@@ -9,7 +9,7 @@ class Origins
 
   PLAIN = [].freeze
   TLS = %w[--tls].freeze
-  HTTP2 = %w[--tls --http2].freeze
+  HTTP2 = %w[--tls --http2 --http2-goaway-after 500].freeze
 
   def initialize(folder)
     @folder = folder
