@@ -18,7 +18,7 @@ module Hecaton
   # never sent, no further callback is called, and the outcome of each of these requests is a
   # CancelledError (or what it really was, if it had ended but its callback had not been called).
   class Batch
-    include Verbs
+    Verbs.define(self, "queue")
 
     def initialize(native, preparation, reception)
       @native = native
@@ -28,15 +28,20 @@ module Hecaton
       @told = 0   # up to where they have been told
     end
 
-    # Queues a request and returns a Request. Arguments as in Client#request; a bad one raises
-    # ArgumentError here, and nothing is queued. ThreadError in another thread.
+    # Queues a request and returns a Request. Arguments as in Client#request, without a block, and
+    # queue:: :back (the default) to start after all that were queued before, :front to start before them: as soon as
+    #   there is room, and with limits for each origin, as soon as those of its own allow it.
+    #
+    # A bad argument raises ArgumentError here, and nothing is queued. ThreadError in another thread.
     def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
-                redirects: nil, raise_for_status: nil)
+                redirects: nil, raise_for_status: nil, queue: nil)
       raise "this batch has ended: queue in its block or its callbacks" if @over
+      raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block_given?
 
       @preparation.call(
         method, url, headers, body, timeout, params, basic_auth, bearer, redirects
       ) do |verb, target, flat, content, limit, options|
+        options = Batch.with_queue(options, queue) if queue
         @native.push(Request.new(verb, raise_for_status), verb, target, flat, content, limit, options)
       end
     end
@@ -44,14 +49,67 @@ module Hecaton
     # Requests that are queued, or in flight, or have ended without having been told so yet.
     def size = @native.size + (@ended.size - @told) / 4
 
+    # How many requests are kept in flight at once.
+    def max_concurrency = @native.concurrency
+
+    # Changes that while the batch runs, to an Integer of at least 1. More start when the callback that says so
+    # has ended; if too many are in flight, those go on, and no other starts before there is room.
+    def max_concurrency=(most)
+      @native.concurrency = Batch.most(:max_concurrency, most)
+    end
+
+    # Gives up all that is queued or in flight, from the batch's block or a callback: what is in flight is
+    # stopped and its connections are closed, what is queued is never sent. As after an exception, no callback of theirs
+    # is called, and the outcome of each is a CancelledError (or what it really was, if it had ended).
+    #
+    # The batch goes on, with what is queued from then on; if that is nothing, Client#batch returns. Returns nil.
+    def abort
+      abandon("was aborted")
+      nil
+    end
+
     # Yields itself to be filled, then runs until nothing is left. Called by Client#batch, once.
     def run
       yield self
       tell while Fibers.wait { @native.wait(@ended) }
     ensure
-      @over = true
-      # A second interrupt must not keep any of them from its outcome.
-      Thread.handle_interrupt(Object => :never) { abandon } unless size.zero?
+      close
+    end
+
+    # Queues a GET for each URL, yields its outcome and the URL, and goes on with the next URL; so many are under way
+    # at most as may be in flight. Called by Client#each_response, once.
+    def each_of(urls, options)
+      urls.each do |url|
+        get(url, **options).on_complete { |outcome| yield outcome, url }
+        tell_next while size >= max_concurrency
+      end
+      tell_next until size.zero?
+    ensure
+      close
+    end
+
+    class << self
+      # A limit as the engine takes it, nil for none.
+      def most(name, value)
+        return value if value.nil? || (value.is_a?(Integer) && value.between?(1, 2**32 - 1))
+
+        raise ArgumentError, "#{name} is #{value.inspect}: use an Integer of at least 1"
+      end
+
+      # Requests a second as the engine takes them, nil for no limit.
+      def rate(value)
+        return value&.to_f if value.nil? || (value.is_a?(Numeric) && value.real? && value.positive? && value.to_f.finite?)
+
+        raise ArgumentError, "rate is #{value.inspect}: use a number above 0, of requests a second"
+      end
+
+      # The options of a request, with its place in the queue.
+      def with_queue(options, queue)
+        return options if queue == :back
+        return (options || {}).merge(front: true) if queue == :front
+
+        raise ArgumentError, "queue is #{queue.inspect}: use :front or :back"
+      end
     end
 
     private
@@ -59,11 +117,28 @@ module Hecaton
     # An interrupt can come between any two steps here. What it finds is told to nobody, or to be told.
     def tell
       while (request = @ended[@told])
-        settle(@told)
-        @told += 4 # Before the callback, which is called once at most.
-        @reception.announce(request.verb, request.outcome)
-        request.call_back
+        hand_on(request)
       end
+      forget
+    end
+
+    def tell_next
+      unless @ended[@told]
+        forget
+        Fibers.wait { @native.wait(@ended) }
+      end
+      request = @ended[@told]
+      hand_on(request) if request
+    end
+
+    def hand_on(request)
+      settle(@told)
+      @told += 4 # Before the callback, which is called once at most.
+      @reception.announce(request.verb, request.outcome)
+      request.call_back
+    end
+
+    def forget
       @ended.clear
       @told = 0
     end
@@ -73,14 +148,22 @@ module Hecaton
       request.settle(@reception.outcome(status, record, rest, request.strict))
     end
 
-    def abandon
-      queued, started = @native.clear(@ended)
-      @told.step(@ended.size - 1, 4) { |at| settle(at) }
-      @ended.clear
-      queued.each { |request| request.settle(cancelled(sent: false)) }
-      started.each { |request| request.settle(cancelled(sent: true)) }
+    def close
+      @over = true
+      abandon("ended") unless size.zero?
     end
 
-    def cancelled(sent:) = CancelledError.new("the batch ended before this request", phase: :queue, sent: sent)
+    def abandon(why)
+      # An interrupt, or another one, must not keep any of them from its outcome.
+      Thread.handle_interrupt(Object => :never) do
+        queued, started = @native.clear(@ended)
+        @told.step(@ended.size - 1, 4) { |at| @ended[at].give_up(settle(at)) }
+        forget
+        { false => queued, true => started }.each do |sent, requests|
+          message = "the batch #{why} before this request did"
+          requests.each { |request| request.give_up(CancelledError.new(message, phase: :queue, sent: sent)) }
+        end
+      end
+    end
   end
 end

@@ -4,6 +4,7 @@ module Hecaton
   # scheme, host and port. Works on both sides of a fork: a child opens connections of its own.
   class Client
     include Verbs
+    include Many
 
     # Names of the settings, all in seconds unless said otherwise; nil means the engine's default.
     #
@@ -141,19 +142,6 @@ module Hecaton
       Reception.raise_error(outcome) if outcome.is_a?(Error)
 
       outcome
-    end
-
-    # Yields a Batch to queue requests in, then runs it until nothing is left; see Batch. Returns nil.
-    #
-    # concurrency:: how many requests are in flight at once, at least 1. Default: the client's.
-    def batch(concurrency: nil, &block)
-      raise ArgumentError, "batch needs a block to queue requests in" unless block
-      unless concurrency.nil? || (concurrency.is_a?(Integer) && concurrency.positive?)
-        raise ArgumentError, "concurrency is #{concurrency.inspect}: use an Integer of at least 1"
-      end
-
-      Batch.new(@native.batch(concurrency), @preparation, @reception).run(&block)
-      nil
     end
 
     # Cookies: the jar that was asked for; nil without one.

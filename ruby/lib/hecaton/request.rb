@@ -1,6 +1,10 @@
 # A request in a batch: where its callbacks are kept until its outcome is there.
 module Hecaton
   # Made by Batch#get and its sisters.
+  #
+  # Each block is called once, with the outcome (see Batch), in the order in which they were given, of
+  # whatever kind they are. One that is given after the end is called at once, or if it is given in a callback
+  # of this request, after that callback: so no chain of them is too long for the stack.
   class Request
     # Response or Error once the request has ended, nil before. Every request gets exactly one.
     attr_reader :outcome
@@ -13,26 +17,62 @@ module Hecaton
       @strict = strict unless strict.nil?
     end
 
-    # Calls the block with the outcome (see Batch) when the request has ended. Several blocks are
-    # called in the order they were given; one given after the end is called at once. Returns self.
+    # Calls the block when the request has ended, however it did. Returns self, as the next two do.
     def on_complete(&block)
       raise ArgumentError, "on_complete needs a block" unless block
 
-      if @outcome
-        block.call(@outcome)
-      elsif @callback
-        first = @callback
-        @callback = ->(outcome) { first.call(outcome); block.call(outcome) }
-      else
-        @callback = block
-      end
-      self
+      add(block)
+    end
+
+    # Calls the block when there is a response and its status is 2xx.
+    def on_success(&block)
+      raise ArgumentError, "on_success needs a block" unless block
+
+      add(->(outcome) { block.call(outcome) if outcome.success? })
+    end
+
+    # Calls the block otherwise: for a response of another status, a 404 or a redirect that was not followed,
+    # as for an Error.
+    def on_failure(&block)
+      raise ArgumentError, "on_failure needs a block" unless block
+
+      add(->(outcome) { block.call(outcome) unless outcome.success? })
     end
 
     # For the batch: keeps the outcome. The first one counts.
     def settle(outcome) = @outcome ||= outcome
 
+    # For the batch: keeps the outcome of a request that was given up, and calls nobody.
+    def give_up(outcome)
+      @callback = @others = nil
+      settle(outcome)
+    end
+
     # For the batch: hands the outcome on.
-    def call_back = @callback&.call(@outcome)
+    def call_back
+      return unless (callback = @callback)
+
+      @callback = nil
+      @calling = true
+      callback.call(@outcome)
+      while (callback = @others&.shift)
+        callback.call(@outcome)
+      end
+    ensure
+      @others = nil # What an exception kept from being called is not called later.
+      @calling = false
+    end
+
+    private
+
+    def add(callback)
+      if @callback || @calling
+        (@others ||= []) << callback
+      else
+        @callback = callback
+        call_back if @outcome
+      end
+      self
+    end
   end
 end

@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use hecaton::Outcome;
+use hecaton::{Limits, Outcome};
 use magnus::rb_sys::AsRawValue;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{
@@ -50,19 +50,26 @@ impl DataTypeFunctions for Batch {
 
 impl Batch {
     /// An empty batch.
-    pub fn new(ruby: &Ruby, engine: Arc<Engine>, concurrency: usize) -> Batch {
+    pub fn new(
+        ruby: &Ruby,
+        engine: Arc<Engine>,
+        concurrency: usize,
+        limits: Limits,
+    ) -> Result<Batch, Error> {
+        let batch = hecaton::Batch::with_limits(engine.client.clone(), concurrency, limits)
+            .map_err(|error| request::invalid(ruby, error.to_string()))?;
         let inner = Inner {
-            batch: hecaton::Batch::new(engine.client.clone(), concurrency),
+            batch,
             ended: Vec::new(),
             free: Vec::new(),
             engine,
         };
-        Batch {
+        Ok(Batch {
             thread: ruby.thread_current().into(),
             requests: ruby.ary_new().into(),
             held: AtomicUsize::new(0),
             inner: Mutex::new(ProcessLocal::new(inner)),
-        }
+        })
     }
 
     /// Refuses other threads. Not asked by `wait`, which a fiber's scheduler has on another thread.
@@ -98,12 +105,20 @@ impl Batch {
     ) -> Result<Value, Error> {
         this.own(ruby)?;
         let request = request::build(ruby, method, url, headers, body, timeout, options)?;
+        let front = match options {
+            Some(options) => request::given(ruby, options, "front")?.unwrap_or(false),
+            None => false,
+        };
         if let Some(inner) = this.lock(ruby)?.anywhere() {
             let requests = ruby.get_inner(this.requests);
             let tag = inner.free.pop().unwrap_or_else(|| requests.len());
             requests.store(tag as isize, queued)?;
             this.held.fetch_add(1, Ordering::Relaxed);
-            inner.batch.push(tag, request);
+            if front {
+                inner.batch.push_front(tag, request);
+            } else {
+                inner.batch.push(tag, request);
+            }
         }
         Ok(queued)
     }
@@ -165,6 +180,21 @@ impl Batch {
         Ok(ruby.ary_new_from_values(&[queued, started]))
     }
 
+    fn concurrency(ruby: &Ruby, this: &Batch) -> Result<usize, Error> {
+        let mut guard = this.lock(ruby)?;
+        Ok(guard
+            .anywhere()
+            .map_or(0, |inner| inner.batch.concurrency()))
+    }
+
+    fn set_concurrency(ruby: &Ruby, this: &Batch, most: usize) -> Result<(), Error> {
+        this.own(ruby)?;
+        if let Some(inner) = this.lock(ruby)?.anywhere() {
+            inner.batch.set_concurrency(most);
+        }
+        Ok(())
+    }
+
     /// Requests queued or in flight.
     fn size(&self) -> usize {
         self.held.load(Ordering::Relaxed)
@@ -178,5 +208,7 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("push", method!(Batch::push, 7))?;
     class.define_method("wait", method!(Batch::wait, 1))?;
     class.define_method("clear", method!(Batch::clear, 1))?;
-    class.define_method("size", method!(Batch::size, 0))
+    class.define_method("size", method!(Batch::size, 0))?;
+    class.define_method("concurrency", method!(Batch::concurrency, 0))?;
+    class.define_method("concurrency=", method!(Batch::set_concurrency, 1))
 }

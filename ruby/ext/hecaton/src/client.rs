@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hecaton::{Config, Kind, Method, Phase, Reactor, Retry, TlsVersion};
+use hecaton::{Config, Kind, Limits, Method, Phase, Reactor, Retry, TlsVersion};
 use magnus::typed_data::Obj;
 use magnus::{
     Error, IntoValue, Module, Object, RArray, RHash, RModule, RString, Ruby, function, method,
@@ -95,12 +95,16 @@ impl Client {
         Ok(ruby.ary_new_from_values(&values))
     }
 
-    fn batch(ruby: &Ruby, this: &Client, concurrency: Option<usize>) -> Result<Batch, Error> {
-        Ok(Batch::new(
-            ruby,
-            this.engine(ruby)?,
-            concurrency.unwrap_or(this.config.concurrency),
-        ))
+    fn batch(
+        ruby: &Ruby,
+        this: &Client,
+        concurrency: Option<usize>,
+        per_origin: Option<usize>,
+        rate: Option<f64>,
+    ) -> Result<Batch, Error> {
+        let concurrency = concurrency.unwrap_or(this.config.concurrency);
+        let limits = Limits { per_origin, rate };
+        Batch::new(ruby, this.engine(ruby)?, concurrency, limits)
     }
 
     fn idle_connections(ruby: &Ruby, this: &Client) -> Result<usize, Error> {
@@ -281,7 +285,7 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_singleton_method("new", function!(Client::new, 1))?;
     class.define_method("perform", method!(Client::perform, 6))?;
     class.define_method("open", method!(Client::open, 6))?;
-    class.define_method("batch", method!(Client::batch, 1))?;
+    class.define_method("batch", method!(Client::batch, 3))?;
     class.define_method("idle_connections", method!(Client::idle_connections, 0))?;
     class.define_method("stats", method!(Client::stats, 0))?;
     class.define_method("close_idle", method!(Client::close_idle, 0))

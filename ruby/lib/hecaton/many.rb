@@ -1,0 +1,67 @@
+# Many requests at once: with callbacks, as a list, or one by one as they come.
+module Hecaton
+  # Included by Client. What all three take:
+  #
+  # concurrency:: how many requests are in flight at once, at least 1. Default: the client's.
+  # per_origin:: most of them to one origin (scheme, host and port of the request's own URL). Default none. Origins
+  #   take turns, and one whose limit is reached holds up no other.
+  # rate:: most requests a second to one origin, a number above 0 (0.5 is one in two seconds). Default none. They start
+  #   evenly spaced, the first at once; time that went unused gives no right to a burst. It counts requests, not
+  #   their retries and redirects, and each batch by itself.
+  #
+  # What waits for any of these has not been started, and its timeout does not run.
+  module Many
+    # Yields a Batch to queue requests in, then runs it until nothing is left; see Batch. Returns nil.
+    def batch(concurrency: nil, per_origin: nil, rate: nil, &block)
+      raise ArgumentError, "batch needs a block to queue requests in" unless block
+
+      new_batch(concurrency, per_origin, rate).run(&block)
+      nil
+    end
+
+    # Gets all these URLs and returns an Array of their outcomes in the same order: a Response or an Error each
+    # (outcome.response, outcome.error). A request that fails raises nothing, and holds up no other.
+    #
+    # urls:: anything with `each`.
+    #
+    # What else is given goes to each request as in Client#request. So timeout is that of each of them, and
+    # begins when its turn comes.
+    #
+    # Raises ArgumentError, before anything is sent, when a URL or an option is bad.
+    def get_all(urls, concurrency: nil, per_origin: nil, rate: nil, **options)
+      requests = []
+      batch(concurrency: concurrency, per_origin: per_origin, rate: rate) do |batch|
+        urls.each { |url| requests << batch.get(url, **options) }
+      end
+      requests.map(&:outcome)
+    end
+
+    # Gets URLs and yields the outcome of each, and the URL as it was given, as soon as it is there: in the order
+    # of their ends. Returns nil; without a block, an Enumerator.
+    #
+    # urls:: anything with `each`, as long as you like, or endless: the next URL is asked for when there is room. No
+    #   more than `concurrency` requests are ever ahead of the block, so when that is slow, the queue waits.
+    #
+    # What else is given goes to each request as in Client#request.
+    #
+    # Leaving early (break, an exception, or `first`, `take` and the like of the Enumerator) stops what is in flight
+    # and closes those connections. With the Enumerator's `next`, that is done when the Enumerator is
+    # rewound or collected as garbage; only the thread that called `next` first may go on with it.
+    def each_response(urls, concurrency: nil, per_origin: nil, rate: nil, **options, &block)
+      limits = { concurrency: concurrency, per_origin: per_origin, rate: rate }
+      return enum_for(:each_response, urls, **limits, **options) unless block
+
+      new_batch(concurrency, per_origin, rate).each_of(urls, options, &block)
+      nil
+    end
+
+    private
+
+    def new_batch(concurrency, per_origin, rate)
+      native = @native.batch(
+        Batch.most(:concurrency, concurrency), Batch.most(:per_origin, per_origin), Batch.rate(rate)
+      )
+      Batch.new(native, @preparation, @reception)
+    end
+  end
+end
