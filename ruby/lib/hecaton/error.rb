@@ -90,7 +90,7 @@ module Hecaton
     def status = response.status
   end
 
-  # The batch ended before the request did, by an exception; or the block that reads a response did. sent? is
+  # The batch ended before the request did, by an exception or Batch#abort; or the block that reads a response did. sent? is
   # then true for everything that had been started, since it may have been sent.
   class CancelledError < Error; end
 
