@@ -4,6 +4,7 @@ mod addresses;
 mod batch;
 mod batch_limits;
 mod cookies;
+mod decoding;
 mod failures;
 mod http2;
 mod http2_faults;

@@ -20,8 +20,9 @@ use crate::origin::Origin;
 use crate::pool::Pool;
 use crate::request::Request;
 use crate::response::Response;
+use crate::rest::{Http1Rest, Rest, Source, decoder};
 use crate::stats::Stats;
-use crate::stream::{Http1Rest, Rest, Streaming};
+use crate::stream::Streaming;
 use crate::timer::within;
 use crate::tls::Offer;
 use crate::turns::{Turn, Turns};
@@ -313,14 +314,20 @@ impl Shared {
             }
         };
         let (head, mut incoming) = exchange(&mut connection, request, &self.config, trace).await?;
-        let body = if reading == Reading::Open {
-            Body::Open(Box::new(Rest::Http1(Http1Rest {
+        let decoder = match head.coded {
+            true => decoder(request, &self.config, &head.fields).map_err(Broken::Failed)?,
+            false => None,
+        };
+        let body = if reading == Reading::Open || decoder.is_some() {
+            let source = Source::Http1(Http1Rest {
                 shared: self.clone(),
                 origin: origin.clone(),
                 incoming,
                 connection,
                 turn,
-            })))
+            });
+            let body = Box::pin(Rest::new(source, decoder).body(reading, trace)).await;
+            body.map_err(Broken::Failed)?
         } else {
             let whole = incoming.whole(&mut connection, &self.config).await;
             let whole = whole.map_err(Broken::Failed)?;

@@ -92,9 +92,13 @@ pub struct Config {
     /// move to other addresses this is how clients follow. Zero closes each connection after its answer.
     pub max_age: Option<Duration>,
     /// Most bytes of a response's body that is held whole; a [`Streaming`](crate::Streaming) one has no
-    /// such limit. Default 64 MiB. A longer body ends in an error of kind
+    /// such limit. Default 64 MiB, counted after decoding. A longer body ends in an error of kind
     /// [`Body`](crate::Kind::Body), and no more than this is ever held. Zero allows only empty bodies.
     pub max_body: usize,
+    /// Whether bodies in gzip, deflate, br and zstd are asked for, by `Accept-Encoding`, and decoded (RFC 9110
+    /// §8.4). Default true. A request with an `Accept-Encoding` or a `Range` of its own gets its body as it
+    /// comes, and so does one whose answer is in another coding. `Content-Encoding` stays among the headers.
+    pub decode: bool,
     /// How many requests a [`Batch`](crate::Batch) keeps in flight. Default 200. At least 1.
     pub concurrency: usize,
     /// The `User-Agent` of requests that carry none. Default `hecaton/<version>`.
@@ -133,6 +137,7 @@ impl Config {
             verify: true,
             idle_timeout: Duration::from_secs(30),
             max_body: 64 << 20,
+            decode: true,
             concurrency: 200,
             user_agent: concat!("hecaton/", env!("CARGO_PKG_VERSION")).to_owned(),
         }

@@ -85,7 +85,7 @@ pub enum Kind {
     Tls,
     /// The connection broke, or what came is not HTTP.
     Protocol,
-    /// The body was cut short, or is larger than allowed.
+    /// The body was cut short, is larger than allowed, or is not what its `Content-Encoding` says.
     Body,
     /// A redirect that can not or must not be followed.
     Redirect,

@@ -60,7 +60,7 @@ pub(crate) async fn exchange(
             _ => Broken::Unsent,
         });
     }
-    let mut outgoing = Outgoing::new(connection, request, &config.user_agent);
+    let mut outgoing = Outgoing::new(connection, request, config);
     let mut reader = HeadReader::default();
     let mut timer = PhaseTimer::new(config);
     let head = poll_fn(|cx| {

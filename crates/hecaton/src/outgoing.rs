@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
+use crate::config::Config;
 use crate::connection::Connection;
 use crate::h1::encode;
 use crate::request::Request;
@@ -20,10 +21,10 @@ pub(crate) struct Outgoing {
 
 impl Outgoing {
     /// A request to be written to `connection`, whose memory it uses.
-    pub fn new(connection: &mut Connection, request: &Request, user_agent: &str) -> Outgoing {
+    pub fn new(connection: &mut Connection, request: &Request, config: &Config) -> Outgoing {
         let mut output = std::mem::take(&mut connection.output);
         output.clear();
-        let whole = encode(request, user_agent, &mut output);
+        let whole = encode(request, config, &mut output);
         let body = if whole {
             Bytes::new()
         } else {

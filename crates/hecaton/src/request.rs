@@ -7,8 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Method;
 use http::header::{
-    ACCEPT, CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
-    USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, RANGE,
+    TRANSFER_ENCODING, USER_AGENT,
 };
 use http::uri::{Authority, PathAndQuery, Uri};
 
@@ -28,6 +28,9 @@ pub struct Request {
     pub(crate) fields: Vec<u8>,
     pub(crate) has_user_agent: bool,
     pub(crate) has_accept: bool,
+    /// Whether its headers say which content codings it takes, or ask for a part of a coded body: then
+    /// the body is left as it comes.
+    pub(crate) has_coding: bool,
     /// Whether its headers say that it is the last one on its connection.
     pub(crate) closes: bool,
     pub(crate) body: Bytes,
@@ -57,6 +60,7 @@ impl Request {
             fields: Vec::new(),
             has_user_agent: false,
             has_accept: false,
+            has_coding: false,
             closes: false,
             body: Bytes::new(),
             timeout: None,
@@ -85,6 +89,7 @@ impl Request {
             }
             USER_AGENT => self.has_user_agent = true,
             ACCEPT => self.has_accept = true,
+            ACCEPT_ENCODING | RANGE => self.has_coding = true,
             CONNECTION => self.closes |= says_close(value),
             _ => {}
         }

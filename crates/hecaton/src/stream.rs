@@ -1,6 +1,5 @@
 //! A response whose body is read piece by piece, as fast as its reader wants it and no faster.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -8,19 +7,12 @@ use tokio::time::timeout_at;
 
 use crate::allowance::Allowance;
 use crate::attempt::{Attempt, Ending, Trace};
-use crate::client::{Answer, Body, Shared};
-use crate::connection::Connection;
+use crate::client::{Answer, Body};
 use crate::error::{Error, Failure, Kind, Phase};
 use crate::h1::Fields;
-use crate::h2;
-use crate::incoming::Incoming;
-use crate::origin::Origin;
 use crate::redirect::Redirect;
 use crate::request::Request;
-use crate::turns::Turn;
-
-/// Most bytes that are read for the sake of the connection alone.
-const WORTH_READING: usize = 64 << 10;
+use crate::rest::Rest;
 
 /// A response of which the head has come and the body is still to be read.
 ///
@@ -170,71 +162,5 @@ impl Streaming {
         );
         self.state = State::Failed(error.clone());
         error
-    }
-}
-
-/// What the body of an answer is read from, and all that it holds until then.
-pub(crate) enum Rest {
-    Http1(Http1Rest),
-    /// Dropping it gives the stream back, and resets it unless it has ended.
-    Http2(Arc<Shared>, h2::Incoming),
-}
-
-/// A body on a connection of its own.
-pub(crate) struct Http1Rest {
-    pub shared: Arc<Shared>,
-    pub origin: Arc<Origin>,
-    pub incoming: Incoming,
-    pub connection: Box<Connection>,
-    /// Given back after the connection was put away, or dropped.
-    pub turn: Option<Box<Turn>>,
-}
-
-impl Rest {
-    async fn piece(&mut self) -> Result<Option<Bytes>, Failure> {
-        match self {
-            Rest::Http1(rest) => {
-                let config = &rest.shared.config;
-                rest.incoming.piece(&mut rest.connection, config).await
-            }
-            Rest::Http2(shared, incoming) => incoming.piece(&shared.config).await,
-        }
-    }
-
-    fn is_whole(&mut self) -> bool {
-        match self {
-            Rest::Http1(rest) => rest.incoming.is_whole(&mut rest.connection),
-            Rest::Http2(_, incoming) => incoming.is_whole(),
-        }
-    }
-
-    /// Reads a body that nobody wants, so that the connection can be used again; closes it when that
-    /// would take long.
-    pub async fn skip(mut self: Box<Rest>, now: Instant) {
-        let mut read = 0;
-        while let Ok(piece) = self.piece().await {
-            match piece {
-                None => return self.put_away(now),
-                Some(piece) => read += piece.len(),
-            }
-            if read > WORTH_READING {
-                return;
-            }
-        }
-    }
-
-    fn put_away(self, now: Instant) {
-        if let Rest::Http1(rest) = self {
-            rest.put_away(now);
-        }
-    }
-}
-
-impl Http1Rest {
-    fn put_away(mut self, now: Instant) {
-        if self.incoming.finish(&mut self.connection) {
-            self.shared.pool.put(&self.origin, self.connection, now);
-        }
-        drop(self.turn);
     }
 }

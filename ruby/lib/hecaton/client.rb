@@ -58,7 +58,10 @@ module Hecaton
     # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each answer.
     # max_idle:: most connections that are kept idle, to all origins together. Default none; 0 closes each after its answer.
     # max_age:: how many seconds old a connection may be when a request is sent on it. Default none.
-    # max_body:: most bytes of a response's body that is held whole; more is a BodyError. Default 64 MiB.
+    # max_body:: most bytes of a response's body that is held whole; more is a BodyError. Default 64 MiB,
+    #   counted after decoding.
+    # decode:: whether bodies in gzip, deflate, br and zstd are asked for and decoded. Default true. A request with an
+    #   Accept-Encoding or a Range of its own gets its body as it comes. Content-Encoding stays among the headers.
     # concurrency:: requests in flight in a batch. Default 200.
     # user_agent:: String. Default app_name, or else "hecaton/VERSION".
     # app_name::, app_env:: who asks, for the logs of the other side: sent as X-App-Name and X-App-Env. Default none.
@@ -72,7 +75,7 @@ module Hecaton
     def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, tls_timeout: nil, send_timeout: nil,
                    first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
                    max_queue: nil, max_idle: nil, max_age: nil, idle_timeout: nil, resolve: nil, unix_socket: nil,
-                   retry: nil, max_body: nil, concurrency: nil, user_agent: nil,
+                   retry: nil, max_body: nil, decode: nil, concurrency: nil, user_agent: nil,
                    ca: nil, client_cert: nil, client_key: nil, tls_min: nil, pins: nil, verify: nil,
                    app_name: nil, app_env: nil, headers: nil, base_url: nil, basic_auth: nil, bearer: nil,
                    redirects: nil, redirects_to_http: nil, cookies: nil,
@@ -93,7 +96,7 @@ module Hecaton
                     per_origin: per_origin, max_connections: max_connections, max_queue: max_queue, max_idle: max_idle,
                     max_body: max_body, resolve: resolve&.transform_values { |addresses| Array(addresses) },
                     unix_socket: unix_socket,
-                    concurrency: concurrency, user_agent: user_agent || app_name&.to_s,
+                    decode: decode, concurrency: concurrency, user_agent: user_agent || app_name&.to_s,
                     ca: ca, client_cert: client_cert, client_key: client_key,
                     tls_min: tls_min, pins: pins, verify: verify)
       )

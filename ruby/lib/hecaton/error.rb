@@ -67,7 +67,7 @@ module Hecaton
   # The connection broke, or what came is not HTTP.
   class ProtocolError < Error; end
 
-  # The body was cut short, or is larger than allowed.
+  # The body was cut short, is larger than allowed, or is not what its Content-Encoding says.
   class BodyError < Error; end
 
   # A redirect that can not or must not be followed. Only with redirects asked for; else it is a response.

@@ -10,7 +10,8 @@ module Hecaton
   #
   # Only what is asked for is read: a slow reader holds up the server, and what is held of the body stays
   # far below 1 MiB whatever the server sends. The request's timeout goes on, the reader's own time
-  # included, and so does read_timeout between two pieces; max_body does not apply.
+  # included, and so does read_timeout between two pieces; max_body does not apply. Content codings are taken off,
+  # unless decode: false.
   #
   # The connection is kept for the next request when the body has been read to its end, and closed when the
   # block is left before, in whatever way. Any thread may read, one at a time.

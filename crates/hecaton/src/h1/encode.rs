@@ -3,13 +3,15 @@
 use bytes::BufMut;
 use http::Method;
 
+use crate::config::Config;
+use crate::decode::ACCEPTED;
 use crate::request::Request;
 
 /// Bodies up to this size are sent behind the head in one write.
 const SMALL_BODY: usize = 16 << 10;
 
 /// Writes head and, if it is small, body into `out`; returns whether the body is in it.
-pub(crate) fn encode(request: &Request, user_agent: &str, out: &mut Vec<u8>) -> bool {
+pub(crate) fn encode(request: &Request, config: &Config, out: &mut Vec<u8>) -> bool {
     let Request {
         method,
         target,
@@ -24,13 +26,18 @@ pub(crate) fn encode(request: &Request, user_agent: &str, out: &mut Vec<u8>) -> 
     out.put_slice(host);
     if !request.has_user_agent {
         out.put_slice(b"\r\nuser-agent: ");
-        out.put_slice(user_agent.as_bytes());
+        out.put_slice(config.user_agent.as_bytes());
     }
     out.put_slice(if request.has_accept {
         b"\r\n"
     } else {
         b"\r\naccept: */*\r\n"
     });
+    if config.decode && !request.has_coding {
+        for part in ["accept-encoding: ", ACCEPTED, "\r\n"] {
+            out.put_slice(part.as_bytes());
+        }
+    }
     out.put_slice(fields);
     if !body.is_empty() || expects_content(method) {
         out.put_slice(b"content-length: ");
@@ -52,11 +59,15 @@ pub(crate) fn expects_content(method: &Method) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn encoded(request: Request) -> String {
         let mut out = Vec::new();
-        let whole = encode(&request, "test/1", &mut out);
+        let mut config = Config::new(Duration::from_secs(1));
+        config.user_agent = "test/1".into();
+        let whole = encode(&request, &config, &mut out);
         assert_eq!(whole, request.body.len() <= SMALL_BODY);
         String::from_utf8(out).unwrap()
     }
@@ -64,8 +75,7 @@ mod tests {
     #[test]
     fn a_plain_get() {
         let request = Request::get("http://host:8080/a?b").unwrap();
-        let expected =
-            "GET /a?b HTTP/1.1\r\nhost: host:8080\r\nuser-agent: test/1\r\naccept: */*\r\n\r\n";
+        let expected = "GET /a?b HTTP/1.1\r\nhost: host:8080\r\nuser-agent: test/1\r\naccept: */*\r\naccept-encoding: gzip, deflate, br, zstd\r\n\r\n";
         assert_eq!(encoded(request), expected);
     }
 
@@ -77,8 +87,10 @@ mod tests {
             .header("accept", b"a")
             .unwrap()
             .header("Host", b"other")
+            .unwrap()
+            .header("accept-encoding", b"br")
             .unwrap();
-        let expected = "POST / HTTP/1.1\r\nhost: other\r\nuser-agent: mine\r\naccept: a\r\ncontent-length: 3\r\n\r\nabc";
+        let expected = "POST / HTTP/1.1\r\nhost: other\r\nuser-agent: mine\r\naccept: a\r\naccept-encoding: br\r\ncontent-length: 3\r\n\r\nabc";
         assert_eq!(encoded(request.body("abc")), expected);
     }
 

@@ -18,6 +18,8 @@ pub(crate) struct Head {
     /// The fields as `name: value\r\n`, names in lower case.
     pub fields: Vec<u8>,
     pub framing: Framing,
+    /// Whether there is a `Content-Encoding`.
+    pub coded: bool,
     /// Whether the connection may be used again once the body has been read.
     pub keep_alive: bool,
 }
@@ -38,6 +40,7 @@ pub(crate) enum Framing {
 struct Facts {
     length: Option<u64>,
     chunked: bool,
+    coded: bool,
     close: bool,
     keep_alive: bool,
 }
@@ -128,6 +131,7 @@ fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, 
         status,
         fields,
         framing,
+        coded: facts.coded,
         keep_alive,
     })
 }
@@ -147,6 +151,7 @@ impl Facts {
             14 if field.name.eq_ignore_ascii_case("content-length") => {
                 self.note_length(field.value)?
             }
+            16 if field.name.eq_ignore_ascii_case("content-encoding") => self.coded = true,
             17 if field.name.eq_ignore_ascii_case("transfer-encoding") => {
                 if self.chunked || !field.value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
                     return Err("a transfer coding other than chunked".into());

@@ -8,7 +8,7 @@ use crate::attempt::Trace;
 use crate::client::{Answer, Body, Reading, Shared};
 use crate::exchange::Broken;
 use crate::request::Request;
-use crate::stream::Rest;
+use crate::rest::{Rest, Source, decoder};
 
 /// What comes of an attempt.
 pub(crate) enum Reply {
@@ -31,8 +31,10 @@ pub(crate) async fn answer(
         Acquired::Http1(opened) => return Ok(Reply::Http1(opened)),
     };
     let (head, mut incoming) = exchange(lease, request, config, trace).await?;
-    let body = if reading == Reading::Open {
-        Body::Open(Box::new(Rest::Http2(shared.clone(), incoming)))
+    let decoder = decoder(request, config, &head.fields).map_err(Broken::Failed)?;
+    let body = if reading == Reading::Open || decoder.is_some() {
+        let rest = Rest::new(Source::Http2(shared.clone(), incoming), decoder);
+        rest.body(reading, trace).await.map_err(Broken::Failed)?
     } else {
         let whole = incoming.whole(config).await.map_err(Broken::Failed)?;
         trace.attempt().read = trace.lap();

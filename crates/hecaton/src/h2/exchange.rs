@@ -63,7 +63,7 @@ struct Exchange {
 
 impl Exchange {
     fn begin(mut lease: Lease, request: &Request, config: &Config) -> Result<Exchange, Broken> {
-        let head = request_head(request, &config.user_agent)
+        let head = request_head(request, config)
             .map_err(|why| protocol(Phase::Send, format!("the request can not be sent: {why}")))?;
         let body = request.body.clone();
         let (response, stream) = lease

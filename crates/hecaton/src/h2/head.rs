@@ -1,11 +1,14 @@
 //! Heads in HTTP/2's terms: a request's fields → what `h2` sends, and what it read → a block of fields.
 
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
+    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, TE, TRANSFER_ENCODING,
+    UPGRADE, USER_AGENT,
 };
 use http::uri::{Authority, Scheme, Uri};
 use http::{HeaderMap, Version};
 
+use crate::config::Config;
+use crate::decode::ACCEPTED;
 use crate::h1::{Fields, MOST_FIELDS, expects_content};
 use crate::request::Request;
 
@@ -21,7 +24,7 @@ const OF_A_CONNECTION: [HeaderName; 4] = [
 /// The head of `request` as `h2` takes it, or why it can not be put into HTTP/2.
 pub(super) fn request_head(
     request: &Request,
-    user_agent: &str,
+    config: &Config,
 ) -> Result<http::Request<()>, String> {
     // A `Host` of the program's own takes the place of the URL's (RFC 9113 §8.3.1).
     let authority = Authority::try_from(request.host.as_ref())
@@ -38,18 +41,21 @@ pub(super) fn request_head(
     *head.method_mut() = request.method.clone();
     *head.uri_mut() = uri;
     *head.version_mut() = Version::HTTP_2;
-    *head.headers_mut() = request_fields(request, user_agent)?;
+    *head.headers_mut() = request_fields(request, config)?;
     Ok(head)
 }
 
-fn request_fields(request: &Request, user_agent: &str) -> Result<HeaderMap, String> {
+fn request_fields(request: &Request, config: &Config) -> Result<HeaderMap, String> {
     let mut map = HeaderMap::with_capacity(8);
     let value = |bytes: &[u8]| HeaderValue::from_bytes(bytes).map_err(|error| error.to_string());
     if !request.has_user_agent {
-        map.append(USER_AGENT, value(user_agent.as_bytes())?);
+        map.append(USER_AGENT, value(config.user_agent.as_bytes())?);
     }
     if !request.has_accept {
         map.append(http::header::ACCEPT, HeaderValue::from_static("*/*"));
+    }
+    if config.decode && !request.has_coding {
+        map.append(ACCEPT_ENCODING, HeaderValue::from_static(ACCEPTED));
     }
     let fields = Fields(&request.fields);
     for (name, bytes) in fields.iter() {
@@ -96,10 +102,18 @@ pub(super) fn response_fields(headers: &HeaderMap) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
+    fn config() -> Config {
+        let mut config = Config::new(Duration::from_secs(1));
+        config.user_agent = "test/1".into();
+        config
+    }
+
     fn head(request: Request) -> http::Request<()> {
-        request_head(&request, "test/1").unwrap()
+        request_head(&request, &config()).unwrap()
     }
 
     #[test]
@@ -107,7 +121,10 @@ mod tests {
         let head = head(Request::get("http://host:8080/a?b").unwrap());
         assert_eq!(head.uri(), "http://host:8080/a?b");
         let block = response_fields(head.headers()).unwrap();
-        assert_eq!(block, b"user-agent: test/1\r\naccept: */*\r\n");
+        assert_eq!(
+            block,
+            b"user-agent: test/1\r\naccept: */*\r\naccept-encoding: gzip, deflate, br, zstd\r\n"
+        );
     }
 
     #[test]
@@ -129,7 +146,7 @@ mod tests {
         let head = head(request.body("abc"));
         assert_eq!(head.uri().authority().unwrap(), "other:81");
         let block = String::from_utf8(response_fields(head.headers()).unwrap()).unwrap();
-        let expected = "user-agent: test/1\r\naccept: */*\r\nx-kept: 1\r\nte: trailers\r\ncontent-length: 3\r\n";
+        let expected = "user-agent: test/1\r\naccept: */*\r\naccept-encoding: gzip, deflate, br, zstd\r\nx-kept: 1\r\nte: trailers\r\ncontent-length: 3\r\n";
         assert_eq!(block, expected);
     }
 
@@ -137,7 +154,7 @@ mod tests {
     fn a_host_that_is_none_is_refused_before_anything_is_sent() {
         let request = Request::get("http://host/").unwrap();
         let request = request.header("host", b"a b/c").unwrap();
-        let why = request_head(&request, "test/1").unwrap_err();
+        let why = request_head(&request, &config()).unwrap_err();
         assert!(why.contains("Host header"), "{why}");
     }
 }

@@ -182,6 +182,9 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     if let Some(bytes) = given(ruby, options, "max_body")? {
         config.max_body = bytes;
     }
+    if let Some(decode) = given(ruby, options, "decode")? {
+        config.decode = decode;
+    }
     if let Some(concurrency) = given(ruby, options, "concurrency")? {
         config.concurrency = concurrency;
     }

@@ -1,0 +1,146 @@
+//! One content coding as a machine that is fed: bytes in, bytes out, as many as there is room for.
+
+use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, StandardAlloc};
+use flate2::{Decompress, FlushDecompress, Status};
+use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
+
+/// Largest window of zstd, 8 MiB as a power of two: what RFC 9659 §3 demands of both sides. It is memory that
+/// a server can make a client take. Of the others, gzip and deflate have 32 KiB and br at most 16 MiB.
+const ZSTD_WINDOW: u32 = 23;
+
+/// A coding at work.
+pub(crate) enum Codec {
+    Gzip(Decompress),
+    /// With the header of zlib, as RFC 9110 §8.4.1.2 says, or without, as some servers send it: the first two
+    /// bytes tell.
+    Deflate {
+        first: Option<u8>,
+        inner: Option<Decompress>,
+    },
+    Brotli(Box<BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>>),
+    Zstd(DCtx<'static>),
+}
+
+/// What one step did.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    /// Bytes taken of the input.
+    pub taken: usize,
+    /// Bytes put into the output.
+    pub given: usize,
+    /// Whether what was coded is complete here.
+    pub ended: bool,
+}
+
+impl Codec {
+    /// The coding of this name (RFC 9110 §8.4.1, RFC 7932, RFC 8878), in any case.
+    pub fn named(name: &str) -> Option<Codec> {
+        const GZIP_WINDOW: u8 = 15;
+        let is = |other: &str| name.eq_ignore_ascii_case(other);
+        if is("gzip") || is("x-gzip") {
+            Some(Codec::Gzip(Decompress::new_gzip(GZIP_WINDOW)))
+        } else if is("deflate") {
+            let (first, inner) = (None, None);
+            Some(Codec::Deflate { first, inner })
+        } else if is("br") {
+            let alloc = StandardAlloc::default;
+            // Strict: without the large windows that are no part of HTTP's br.
+            let state = BrotliState::new_strict(alloc(), alloc(), alloc());
+            Some(Codec::Brotli(Box::new(state)))
+        } else if is("zstd") {
+            let mut context = DCtx::create();
+            context
+                .set_parameter(DParameter::WindowLogMax(ZSTD_WINDOW))
+                .ok()?;
+            Some(Codec::Zstd(context))
+        } else {
+            None
+        }
+    }
+
+    /// Goes on with `input`, as far as `output` has room. None when the bytes are not what they should be.
+    pub fn run(&mut self, input: &[u8], output: &mut [u8]) -> Option<Progress> {
+        match self {
+            Codec::Gzip(inner) => inflate(inner, input, output),
+            Codec::Deflate { first, inner } => deflate(first, inner, input, output),
+            Codec::Brotli(state) => brotli(state, input, output),
+            Codec::Zstd(context) => zstd(context, input, output),
+        }
+    }
+
+    /// Begins again behind an end: several members of gzip, and frames of zstd, are one body (RFC 1952 §2.2,
+    /// RFC 8878 §3). False if nothing may follow.
+    pub fn begin_again(&mut self) -> bool {
+        match self {
+            Codec::Gzip(_) => Codec::named("gzip").map(|new| *self = new).is_some(),
+            Codec::Zstd(_) => true,
+            Codec::Deflate { .. } | Codec::Brotli(_) => false,
+        }
+    }
+}
+
+fn inflate(inner: &mut Decompress, input: &[u8], output: &mut [u8]) -> Option<Progress> {
+    let (taken, given) = (inner.total_in(), inner.total_out());
+    let status = inner
+        .decompress(input, output, FlushDecompress::None)
+        .ok()?;
+    Some(Progress {
+        taken: (inner.total_in() - taken) as usize,
+        given: (inner.total_out() - given) as usize,
+        ended: status == Status::StreamEnd,
+    })
+}
+
+fn deflate(
+    first: &mut Option<u8>,
+    inner: &mut Option<Decompress>,
+    input: &[u8],
+    output: &mut [u8],
+) -> Option<Progress> {
+    if let Some(inner) = inner {
+        return inflate(inner, input, output);
+    }
+    let Some(&next) = input.first() else {
+        return Some(Progress::default());
+    };
+    let mut progress = Progress::default();
+    match *first {
+        None => *first = Some(next),
+        Some(first) => {
+            // RFC 1950 §2.2: method 8, and a check of both bytes.
+            let zlib = first & 0x0f == 8 && u16::from_be_bytes([first, next]) % 31 == 0;
+            let inner = inner.insert(Decompress::new(zlib));
+            progress = inflate(inner, &[first, next], output)?;
+        }
+    }
+    progress.taken = 1; // The first of the two was taken before.
+    Some(progress)
+}
+
+fn brotli(
+    state: &mut BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>,
+    input: &[u8],
+    output: &mut [u8],
+) -> Option<Progress> {
+    let (mut left, mut room) = (input.len(), output.len());
+    let (mut taken, mut given, mut total) = (0, 0, 0);
+    let result = BrotliDecompressStream(
+        &mut left, &mut taken, input, &mut room, &mut given, output, &mut total, state,
+    );
+    (!matches!(result, BrotliResult::ResultFailure)).then_some(Progress {
+        taken,
+        given,
+        ended: matches!(result, BrotliResult::ResultSuccess),
+    })
+}
+
+fn zstd(context: &mut DCtx<'static>, input: &[u8], output: &mut [u8]) -> Option<Progress> {
+    let mut input = InBuffer::around(input);
+    let mut output = OutBuffer::around(output);
+    let left = context.decompress_stream(&mut output, &mut input).ok()?;
+    Some(Progress {
+        taken: input.pos,
+        given: output.pos(),
+        ended: left == 0,
+    })
+}
