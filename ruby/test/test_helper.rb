@@ -15,7 +15,7 @@ class Origin
   def initialize(*arguments)
     @output = IO.popen([BINARY, "serve", "--listen", "127.0.0.1:0", *arguments], "r", err: :out)
     @url = @output.gets.chomp
-    raise "the origin did not start: #{@url}#{@output.read}" unless @url.start_with?("http://")
+    raise "the origin did not start: #{@url}#{@output.read}" unless @url.start_with?("http")
   end
 
   # What the origin has seen so far; asked over one connection, which counts as one of its own.

@@ -1,6 +1,6 @@
 # What every answer tells, whether it is read whole or in pieces: how its status is judged, and when it ends.
 module Hecaton
-  # Included by Response and Stream; it needs their status, headers and url.
+  # Included by Response and Stream; it needs their status, headers, url and attempts.
   module Answer
     # Whether the status is 2xx.
     def success? = status.between?(200, 299)
@@ -11,6 +11,9 @@ module Hecaton
 
       raise StatusError, whole
     end
+
+    # String: "1.1" or "2", the HTTP that the server answered in; nil in a response made by hand.
+    def http_version = attempts.last&.version
 
     # Time from which on what was asked for is likely to be gone, by Sunset (RFC 8594); nil when nothing is said.
     def sunset = Deprecation.sunset(headers.get_all("sunset").first)

@@ -7,8 +7,9 @@ module Hecaton
   # - reused: whether the connection had carried a request before
   # - sent: whether any byte of the request was written
   # - phase: the phase reached last, a Symbol of Native::PHASES
-  # - ending: :status (answered), :failed, :moved (the pooled connection turned out to be closed
-  #   before a byte was written, and the request moved to another), :unfinished (given up)
+  # - ending: :status (answered), :failed, :moved (the server did nothing of it for sure, and the request
+  #   moved to another connection: the pooled one turned out to be closed before a byte was written, or
+  #   an HTTP/2 server said so), :unfinished (given up)
   # - status: the status code when answered
   # - version: of HTTP, "1.1" or "2"; nil when the request was not begun
   # - redirects: how many were followed before it

@@ -46,6 +46,10 @@ module Hecaton
     #   where one of a callback would: out of the request, or out of the batch. Default none.
     # cookies:: a Cookies jar, which clients may share, or true for one of its own: keeps the cookies that responses set, and
     #   sends them back. Default none: cookies are headers like others.
+    # http:: "1.1" or "2" alone. Default nil: over TLS what the server chooses (ALPN), in the clear "1.1". With "2" in the clear
+    #   the server must be known to speak it (RFC 9113 §3.3). Over HTTP/2 the requests to an origin share one connection, up to the
+    #   number of streams that the server allows, and then another one: limits count connections. Nothing is answered
+    #   while no thread waits for this client, pings of the server neither; a connection that it gave up meanwhile is noticed.
     # ca:: the authorities that may sign a server's certificate, instead of the system's: the path of a PEM file, or
     #   its text. Default: the system's, or those of SSL_CERT_FILE and SSL_CERT_DIR. Files are read here, once.
     # client_cert::, client_key:: what the client shows to a server that demands a certificate: path or text of PEM;
@@ -76,7 +80,7 @@ module Hecaton
                    first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
                    max_queue: nil, max_idle: nil, max_age: nil, idle_timeout: nil, resolve: nil, unix_socket: nil,
                    retry: nil, max_body: nil, decode: nil, concurrency: nil, user_agent: nil,
-                   ca: nil, client_cert: nil, client_key: nil, tls_min: nil, pins: nil, verify: nil,
+                   ca: nil, client_cert: nil, client_key: nil, tls_min: nil, http: nil, pins: nil, verify: nil,
                    app_name: nil, app_env: nil, headers: nil, base_url: nil, basic_auth: nil, bearer: nil,
                    redirects: nil, redirects_to_http: nil, cookies: nil,
                    raise_for_status: nil, on_deprecation: nil)
@@ -98,7 +102,7 @@ module Hecaton
                     unix_socket: unix_socket,
                     decode: decode, concurrency: concurrency, user_agent: user_agent || app_name&.to_s,
                     ca: ca, client_cert: client_cert, client_key: client_key,
-                    tls_min: tls_min, pins: pins, verify: verify)
+                    tls_min: tls_min, http: http, pins: pins, verify: verify)
       )
       @preparation = Preparation.new(headers: headers, base_url: base_url, basic_auth: basic_auth, bearer: bearer,
                                      app_name: app_name, app_env: app_env)

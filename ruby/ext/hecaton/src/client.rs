@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hecaton::{Config, Kind, Limits, Method, Phase, Reactor, Retry, TlsVersion};
+use hecaton::{Config, Kind, Limits, Method, Phase, Protocol, Reactor, Retry, TlsVersion};
 use magnus::typed_data::Obj;
 use magnus::{
     Error, IntoValue, Module, Object, RArray, RHash, RModule, RString, Ruby, function, method,
@@ -216,6 +216,16 @@ fn set_tls(ruby: &Ruby, options: RHash, config: &mut Config) -> Result<(), Error
             "1.3" => TlsVersion::Tls13,
             _ => {
                 let why = format!("tls_min: {version:?} is unknown: use \"1.2\" or \"1.3\"");
+                return Err(request::invalid(ruby, why));
+            }
+        };
+    }
+    if let Some(version) = given::<String>(ruby, options, "http")? {
+        config.http = match version.as_str() {
+            "1.1" => Protocol::Http1,
+            "2" => Protocol::Http2,
+            _ => {
+                let why = format!("http: {version:?} is unknown: use \"1.1\", \"2\" or nil");
                 return Err(request::invalid(ruby, why));
             }
         };
