@@ -82,7 +82,12 @@ impl Progress {
                     let left = start
                         .elapsed()
                         .mul_f64((*total - *done) as f64 / *done as f64);
-                    eprintln!("{done} of {total} rounds, {} left", words(left));
+                    let left = if can_tell(*done, *total) {
+                        format!(", {} left", words(left))
+                    } else {
+                        String::new()
+                    };
+                    eprintln!("{done} of {total} rounds{left}");
                 }
             }
         }
@@ -96,9 +101,13 @@ impl Progress {
     }
 }
 
-/// Before the first round there is nothing to reckon with.
+/// The first rounds tell little of the others: starting the drivers is in them.
+fn can_tell(done: u64, total: u64) -> bool {
+    done >= total.div_ceil(20)
+}
+
 fn write_time_left(state: &ProgressState, out: &mut dyn fmt::Write) {
-    if state.pos() > 0 {
+    if can_tell(state.pos(), state.len().unwrap_or(0)) {
         let _ = write!(out, ", {} left", words(state.eta()));
     }
 }
@@ -115,6 +124,12 @@ pub fn words(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_left_is_told_once_there_is_something_to_reckon_with() {
+        assert!(!can_tell(0, 1) && !can_tell(9, 200));
+        assert!(can_tell(1, 2) && can_tell(10, 200));
+    }
 
     #[test]
     fn durations_read_as_one_says_them() {

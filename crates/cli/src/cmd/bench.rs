@@ -15,7 +15,7 @@ use hecaton_lab::plan::{estimate, visits};
 use hecaton_lab::report::{self, BenchDocument, JudgedGoal, PartDocument, Style};
 use hecaton_lab::run::{self, DriverError, Stage};
 use hecaton_lab::spec::{
-    BenchScenario, Catalogue, Part, Sweep, SweepRequest, Usage, parse_duration, project_root,
+    BenchScenario, Catalogue, Goal, Part, Sweep, SweepRequest, Usage, parse_duration, project_root,
 };
 
 use super::recording::{Recording, command_line};
@@ -113,7 +113,7 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
         measured.extend(bench.measure(part, sweep)?);
     }
     bench.progress.end();
-    bench.finish(&scenario, &measured)
+    bench.finish(&scenario, &parts, &measured)
 }
 
 fn chosen<'a>(scenario: &'a BenchScenario, names: &[String]) -> Result<Vec<&'a Part>, Usage> {
@@ -229,8 +229,13 @@ impl Bench<'_> {
         }
     }
 
-    fn finish(&self, scenario: &BenchScenario, measured: &[Measured<'_>]) -> Result<()> {
-        let goals = judgements(scenario, measured);
+    fn finish(
+        &self,
+        scenario: &BenchScenario,
+        parts: &[&Part],
+        measured: &[Measured<'_>],
+    ) -> Result<()> {
+        let goals = judgements(scenario, parts, measured);
         let command = command_line();
         let document = BenchDocument {
             schema: SCHEMA,
@@ -304,22 +309,23 @@ fn machine(environment: &Environment, style: &Style) -> String {
     report::list("Measured on", &lines.each_ref().map(String::as_str), style)
 }
 
-fn judgements(scenario: &BenchScenario, measured: &[Measured<'_>]) -> Vec<JudgedGoal> {
+/// Of all goals of the parts that were to be measured: what came of them, or that nothing did.
+fn judgements(
+    scenario: &BenchScenario,
+    parts: &[&Part],
+    measured: &[Measured<'_>],
+) -> Vec<JudgedGoal> {
+    let wanted = |goal: &&Goal| parts.iter().any(|part| part.name == goal.part);
     let mut judged = Vec::new();
-    for goal in &scenario.goal {
-        let part = measured
+    for goal in scenario.goal.iter().filter(wanted) {
+        let found = measured
             .iter()
             .find(|measured| measured.part.name == goal.part);
-        let Some(Measured {
-            recording,
-            findings,
-            ..
-        }) = part
-        else {
-            continue;
-        };
-        let found = judge_goal(&goal.promise, &recording.document.rounds, &findings.rows);
-        judged.extend(found.into_iter().map(|judgement| JudgedGoal {
+        let (rounds, rows) = found.map_or((&[][..], &[][..]), |found| {
+            (&found.recording.document.rounds, &found.findings.rows)
+        });
+        let judgements = judge_goal(&goal.promise, rounds, rows).into_iter();
+        judged.extend(judgements.map(|judgement| JudgedGoal {
             part: goal.part.clone(),
             judgement,
         }));

@@ -27,13 +27,15 @@ pub struct Judgement {
     pub sentence: String,
 }
 
-/// Judges a promise in every cell of the client that it speaks of. `rows` are those of `rounds`.
+/// Judges a promise in every cell of the client that it speaks of. `rows` are those of `rounds`; without any, the
+/// answer says that nothing was measured.
 pub fn judge_goal(promise: &Promise, rounds: &[Round], rows: &[Row]) -> Vec<Judgement> {
-    let name = match promise {
-        Promise::Faster { client, .. }
-        | Promise::KeepAlive { client, .. }
-        | Promise::Memory { client, .. }
-        | Promise::Answered { client } => client,
+    let (name, asked) = match promise {
+        Promise::Faster { client, times, .. } | Promise::KeepAlive { client, times } => {
+            (client, *times)
+        }
+        Promise::Memory { client, megabytes } => (client, *megabytes),
+        Promise::Answered { client } => (client, 0.0),
     };
     let kept_only = |row: &&Row| row.client == *name && row.keepalive;
     let judged: Vec<Judgement> = rows
@@ -47,7 +49,7 @@ pub fn judge_goal(promise: &Promise, rounds: &[Round], rows: &[Row]) -> Vec<Judg
         })
         .collect();
     if judged.is_empty() {
-        return vec![not_judged(name.clone(), 0.0, "it was not measured")];
+        return vec![not_judged(name.clone(), asked, "it was not measured")];
     }
     judged
 }

@@ -49,6 +49,13 @@ fn a_ratio_is_held_against_what_was_asked() {
 }
 
 #[test]
+fn without_rounds_nothing_is_judged() {
+    let judgement = judged(&faster("theirs", 2.5), &[]);
+    assert_eq!((judgement.met, judgement.asked), (None, 2.5));
+    assert_eq!(judgement.sentence, "ours: not judged: it was not measured");
+}
+
+#[test]
 fn a_limit_inside_the_interval_is_told() {
     let found = judged(&faster("theirs", 2.5), &rounds());
     let [low, high] = found.interval.unwrap();
