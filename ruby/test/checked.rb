@@ -15,6 +15,7 @@ RBS::Test::Tester::MethodCallTester.prepend(RefusedCalls)
 class Hecaton::Attempt; end
 class Hecaton::Redirect; end
 class Hecaton::Cookie; end
+class Hecaton::Event; end
 class Hecaton::Timings; end
 module Hecaton::Native; end
 class Hecaton::Native::Client; end

@@ -26,17 +26,21 @@ module Hecaton
     end
 
     # Tells of an outcome, once.
-    def announce(_method, outcome)
+    def announce(method, outcome)
+      Events.request(method, outcome) if Events.subscribed?
       deprecated(outcome.response) if @on_deprecation && outcome.response
     end
 
     # Yields a Stream, and returns what the block does.
-    def stream(_method, status, record, native, strict)
-      Stream.new(status, record, native).run do |stream|
+    def stream(method, status, record, native, strict)
+      stream = Stream.new(status, record, native)
+      stream.run do
         deprecated(stream) if @on_deprecation
         stream.raise_for_status if strict.nil? ? @strict : strict
         yield stream
       end
+    ensure
+      Events.request(method, stream.outcome) if Events.subscribed? && stream&.ours?
     end
 
     private

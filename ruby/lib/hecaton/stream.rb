@@ -27,6 +27,7 @@ module Hecaton
       @status = status
       @headers = Record.headers(record)
       @native = native
+      @home = Process.pid
     end
 
     # Yields each piece of the body, a String of bytes (ASCII-8BIT, whatever the charset: a character may be cut in
@@ -58,6 +59,12 @@ module Hecaton
 
     def inspect = "#<Hecaton::Stream #{status}>"
 
+    # For the client: the Error that reading ended in, else what is known of the response, as a Response without body.
+    def outcome = @error || whole
+
+    # For the client: whether this is the process that asked. Another can not tell how it ended.
+    def ours? = @home == Process.pid
+
     # For the client: yields the stream, and closes it when the block is left. Returns what the block does.
     def run
       yield self
@@ -74,7 +81,8 @@ module Hecaton
       chunk = Fibers.wait { @native.chunk }
       return chunk unless chunk.is_a?(Array)
 
-      Reception.raise_error(Error.from_engine(*chunk))
+      @error = Error.from_engine(*chunk)
+      Reception.raise_error(@error)
     end
 
     def record = @native.record

@@ -1,0 +1,181 @@
+# Tells subscribers what became of requests and of their attempts.
+module Hecaton
+  # What happened, in the shape of ActiveSupport::Notifications::Event: name; started and finished as Times; id, a
+  # String that a request's event and those of its attempts have in common; payload, a Hash.
+  #
+  # The name is "request.hecaton" (one for each request that ended) or "attempt.hecaton" (one for each time it was
+  # sent, or tried to be; they come first, in order). Keys of the payload are the attributes of OpenTelemetry's
+  # semantic conventions for HTTP clients, version 1.27.0, which may be absent like there: "http.request.method",
+  # "http.request.method_original", "url.full" and "url.scheme", "server.address" and "server.port",
+  # "http.response.status_code", "error.type" (a status from 400 on, the class of the error, or "_OTHER"),
+  # "network.protocol.name" and "network.protocol.version", "http.request.resend_count" (of attempts from the second on).
+  # Further: "hecaton.attempts" and "hecaton.redirects" (how many) of a request; "hecaton.connection",
+  # "hecaton.reused", "hecaton.sent", "hecaton.phase" and "hecaton.ending" of an attempt, as in Attempt; and of a request
+  # that failed :exception ([class name, message]) and :exception_object, which are ActiveSupport's.
+  #
+  # A request's URL is the one that was asked first, an attempt's its own. None has credentials, query or fragment.
+  Event = Struct.new(:name, :started, :finished, :id, :payload) do
+    alias_method :time, :started
+    alias_method :end, :finished
+    alias_method :transaction_id, :id
+
+    # Milliseconds, as ActiveSupport counts them.
+    def duration = (finished - started) * 1000.0
+  end
+
+  # What Hecaton.subscribe returns.
+  class Subscription
+    def initialize(pattern, receiver)
+      @pattern = pattern
+      @receiver = receiver
+    end
+
+    # Ends it. Returns nil, and does nothing the second time.
+    def unsubscribe = Events.remove(self)
+
+    # For Events: hands over what it is interested in.
+    def call(event) = (@receiver.call(event) if @pattern.nil? || @pattern === event.name)
+  end
+
+  # Who is subscribed, and how an outcome becomes events. Without subscribers a request costs one look at it.
+  module Events
+    METHODS = %w[CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE].freeze
+    ORIGIN = %r{\A(https?)://(\[[^\]]*\]|[^:/?#]*)(?::(\d+))?}
+    private_constant :METHODS, :ORIGIN
+
+    @lock = Mutex.new
+    @subscriptions = [].freeze # Replaced, never changed, so that it is read without the lock.
+    @subscribed = false
+
+    class << self
+      # Whether anybody listens. Asked for each request, and a reader of a variable is the quickest that Ruby has.
+      attr_reader :subscribed
+      alias_method :subscribed?, :subscribed
+      undef_method :subscribed
+
+      # Adds a Subscription and returns it.
+      def add(subscription)
+        replace { |subscriptions| subscriptions + [subscription] }
+        subscription
+      end
+
+      # Takes one out.
+      def remove(subscription)
+        replace { |subscriptions| subscriptions - [subscription] }
+        nil
+      end
+
+      # Tells of a request that ended in this outcome.
+      def request(method, outcome)
+        finished = Time.now
+        started = finished - outcome.elapsed
+        id = Random.urandom(10).unpack1("H*")
+        urls = [*outcome.redirects.map(&:url), outcome.url]
+        outcome.attempts.each_with_index do |attempt, index|
+          payload = attempt_payload(method, outcome, attempt, index).merge!(place(urls[attempt.redirects] || urls.last))
+          publish(Event.new("attempt.hecaton", started + attempt.begun,
+                            attempt.ended ? started + attempt.ended : finished, id, payload))
+        end
+        payload = request_payload(method, outcome).merge!(place(urls.first))
+        publish(Event.new("request.hecaton", started, finished, id, payload))
+      end
+
+      private
+
+      def replace
+        @lock.synchronize do
+          @subscriptions = yield(@subscriptions).freeze
+          @subscribed = !@subscriptions.empty?
+        end
+      end
+
+      # One that raises must not keep a request from its outcome, nor others from the event.
+      def publish(event)
+        @subscriptions.each do |subscription|
+          subscription.call(event)
+        rescue StandardError => error
+          warn "hecaton: a subscriber of #{event.name} raised #{error.class}: #{error.message} (#{error.backtrace&.first})"
+        end
+      end
+
+      def request_payload(method, outcome)
+        payload = common(method, outcome.response&.status, outcome.attempts.last)
+        payload["hecaton.attempts"] = outcome.attempts.size
+        payload["hecaton.redirects"] = outcome.redirects.size
+        if (error = outcome.error)
+          payload["error.type"] ||= error.class.name
+          payload[:exception] = [error.class.name, error.message]
+          payload[:exception_object] = error
+        end
+        payload
+      end
+
+      def attempt_payload(method, outcome, attempt, index)
+        payload = common(method, attempt.status, attempt)
+        payload["error.type"] ||= failure(outcome, attempt) unless attempt.status
+        payload["http.request.resend_count"] = index if index.positive?
+        payload["hecaton.connection"] = attempt.connection if attempt.connection
+        payload.merge!("hecaton.reused" => attempt.reused, "hecaton.sent" => attempt.sent,
+                       "hecaton.phase" => attempt.phase.to_s, "hecaton.ending" => attempt.ending.to_s)
+      end
+
+      # Only of the last attempt is it known what went wrong.
+      def failure(outcome, attempt) = attempt.equal?(outcome.attempts.last) && outcome.error ? outcome.error.class.name : "_OTHER"
+
+      def common(method, status, attempt)
+        payload = {}
+        method = method.to_s
+        payload["http.request.method"] = METHODS.include?(method) ? method : "_OTHER"
+        payload["http.request.method_original"] = method unless METHODS.include?(method)
+        payload["http.response.status_code"] = status if status
+        payload["error.type"] = status.to_s if status && status >= 400
+        payload["network.protocol.name"] = "http"
+        payload["network.protocol.version"] = attempt.version if attempt&.version
+        payload
+      end
+
+      def place(url)
+        url = url.to_s.sub(/[?#].*/m, "")
+        scheme, host, port = url.match(ORIGIN)&.captures
+        return {} unless host
+
+        { "url.full" => url, "url.scheme" => scheme, "server.address" => host.delete("[]"),
+          "server.port" => port ? port.to_i : { "http" => 80, "https" => 443 }[scheme] }
+      end
+    end
+  end
+
+  class << self
+    # Calls the block with each Event whose name matches: nil for all, a String for one, or a Regexp. Returns a
+    # Subscription.
+    #
+    # An event is told by the thread that waits for the request, after its outcome is there and before it is returned or
+    # handed to callbacks; in a batch "finished" is when that came to it. An exception that the block raises (a
+    # StandardError) is reported by `warn` and goes no further, so that no outcome is lost by it. A request that an exception
+    # of Ruby's cuts off (Timeout, Interrupt, one of a callback) has no event, and no callback either.
+    def subscribe(pattern = nil, &block)
+      raise ArgumentError, "subscribe needs a block to call with each event" unless block
+      unless pattern.nil? || pattern.is_a?(String) || pattern.is_a?(Regexp)
+        raise ArgumentError, "#{pattern.inspect} is not a pattern: use a String, a Regexp or nil"
+      end
+
+      Events.add(Subscription.new(pattern, block))
+    end
+
+    # What instrumenter= was given; nil by default.
+    attr_reader :instrumenter
+
+    # Hands all events to ActiveSupport::Notifications, or what has its `publish_event(event)` (since Rails 7) or
+    # `publish(name, started, finished, id, payload)`. nil ends it.
+    def instrumenter=(sink)
+      receiver =
+        if sink.respond_to?(:publish_event) then sink.method(:publish_event)
+        elsif sink.respond_to?(:publish) then ->(event) { sink.publish(*event.to_a) }
+        elsif !sink.nil? then raise ArgumentError, "a #{sink.class} has neither publish_event nor publish"
+        end
+      @sink&.unsubscribe
+      @sink = receiver && Events.add(Subscription.new(nil, receiver))
+      @instrumenter = sink
+    end
+  end
+end

@@ -1,0 +1,183 @@
+# Events: one for each request and each attempt, whoever asked, and none of them costs an outcome.
+require "test_helper"
+require "scripted"
+
+class EventsTest < OriginTest
+  # Those of one block. Tests of this process run one after the other.
+  def events(pattern = nil)
+    seen = []
+    subscription = Hecaton.subscribe(pattern) { |event| seen << event }
+    yield
+    seen
+  ensure
+    subscription&.unsubscribe
+  end
+
+  def port = URI(origin.url).port
+
+  def test_a_request_and_its_attempt
+    client = client()
+    before = Time.now
+    attempt, request = events { client.get(url("/delay/30?secret=1#x")) }
+    assert_equal %w[attempt.hecaton request.hecaton], [attempt.name, request.name]
+    shared = {
+      "http.request.method" => "GET", "http.response.status_code" => 200, "network.protocol.name" => "http",
+      "network.protocol.version" => "1.1", "url.full" => url("/delay/30"), "url.scheme" => "http",
+      "server.address" => "127.0.0.1", "server.port" => port
+    }
+    assert_equal shared.merge("hecaton.attempts" => 1, "hecaton.redirects" => 0), request.payload
+    assert_equal shared.merge("hecaton.connection" => 1, "hecaton.reused" => false, "hecaton.sent" => true,
+                              "hecaton.phase" => "read", "hecaton.ending" => "status"), attempt.payload
+    assert_equal attempt.id, request.id
+    assert_operator request.duration, :>=, 30
+    assert_operator attempt.duration, :<=, request.duration
+    assert_operator request.started, :>=, before
+    assert_equal [request.time, request.end, request.transaction_id], [request.started, request.finished, request.id]
+    refute_equal request.id, events { client.get(url("/r/1")) }.last.id
+  end
+
+  def test_failures_tell_their_type
+    attempt, request = events { assert_raises(Hecaton::BodyError) { client.get(url("/fault/truncate?secret=1")) } }
+    assert_equal ["Hecaton::BodyError"] * 2, [attempt, request].map { |event| event.payload["error.type"] }
+    assert_equal ["failed", "read"], attempt.payload.values_at("hecaton.ending", "hecaton.phase")
+    error = request.payload[:exception_object]
+    assert_equal ["Hecaton::BodyError", error.message], request.payload[:exception]
+    refute_match(/secret/, request.payload.inspect)
+    missing = events { client.get(url("/status/404")) }.last.payload
+    assert_equal ["404", 404, nil], missing.values_at("error.type", "http.response.status_code", :exception)
+    strict = events { assert_raises(Hecaton::StatusError) { client.get(url("/status/500"), raise_for_status: true) } }.last.payload
+    assert_equal ["500", 500, "Hecaton::StatusError"], [*strict.values_at("error.type", "http.response.status_code"), strict[:exception].first]
+  end
+
+  def test_a_timeout_and_an_odd_method
+    request = events("request.hecaton") do
+      assert_raises(Hecaton::TimeoutError) { client.request("BREW", url("/fault/stall-head"), timeout: 0.1) }
+    end.last
+    assert_equal ["_OTHER", "BREW", "Hecaton::TimeoutError"],
+                 request.payload.values_at("http.request.method", "http.request.method_original", "error.type")
+    assert_operator request.duration, :>=, 100
+  end
+
+  def test_every_retry_is_an_attempt
+    retried = client(retry: { statuses: [503], interval: 0.05, jitter: 0 })
+    *attempts, request = events { retried.get(url("/status/503")) }
+    assert_equal [nil, 1, 2], attempts.map { |event| event.payload["http.request.resend_count"] }
+    assert_equal ["503"] * 4, [*attempts, request].map { |event| event.payload["error.type"] }
+    attempts.each_cons(2) { |first, second| assert_operator second.started - first.finished, :>=, 0.04 }
+    assert_equal 3, request.payload["hecaton.attempts"]
+    again = client(retry: { interval: 0.001 })
+    *failed, _request = events { assert_raises(Hecaton::BodyError) { again.get(url("/fault/truncate")) } }
+    assert_equal ["_OTHER", "_OTHER", "Hecaton::BodyError"], failed.map { |event| event.payload["error.type"] }
+  end
+
+  def test_every_hop_is_an_attempt_with_its_own_url
+    Scripted.run({ "/a?secret=1" => Scripted.answer(302, "Location" => url("/r/1?secret=2")) }) do |server|
+      first, second, request = events { client(redirects: 1).get("#{server.url}/a?secret=1") }
+      assert_equal ["#{server.url}/a", url("/r/1"), "#{server.url}/a"], [first, second, request].map { |event| event.payload["url.full"] }
+      assert_equal [302, 200, 200], [first, second, request].map { |event| event.payload["http.response.status_code"] }
+      assert_equal [1, 1], [request.payload["hecaton.redirects"], second.payload["http.request.resend_count"]]
+      small = client(redirects: 1, max_body: 0)
+      first, second, failed = events { assert_raises(Hecaton::BodyError) { small.get("#{server.url}/a?secret=1") } }
+      assert_equal ["#{server.url}/a", url("/r/1"), "#{server.url}/a"], [first, second, failed].map { |event| event.payload["url.full"] }
+      assert_equal [nil, "Hecaton::BodyError"], [first, second].map { |event| event.payload["error.type"] }
+      refute_match(/secret/, failed.payload.inspect)
+    end
+  end
+
+  def test_a_connection_that_had_to_be_left
+    server = TCPServer.new("127.0.0.1", 0)
+    answering = Thread.new do
+      2.times do
+        connection = server.accept
+        connection.gets("\r\n\r\n")
+        connection.write(Scripted.answer(200))
+        connection.close
+      end
+    end
+    client = client()
+    address = "http://127.0.0.1:#{server.local_address.ip_port}/"
+    client.get(address)
+    sleep 0.1
+    all = events { client.get(address) }
+    outcome = all.last.payload
+    assert_equal all.size - 1, outcome["hecaton.attempts"]
+    assert_equal 200, outcome["http.response.status_code"]
+  ensure
+    answering&.join
+    server&.close
+  end
+
+  def test_batches_and_streams_tell_too
+    seen = events("request.hecaton") do
+      client.batch do |batch|
+        batch.get(url("/r/1"))
+        batch.post(url("/fault/close"))
+      end
+      client.get(url("/bytes/10")) { |stream| stream.each_chunk { |chunk| chunk } }
+      assert_raises(Hecaton::BodyError) { client.get(url("/fault/truncate")) { |stream| stream.each_chunk { |chunk| chunk } } }
+      client.get(url("/bytes/1000000")) { |_stream| nil }
+    end
+    facts = seen.map { |event| event.payload.values_at("http.request.method", "http.response.status_code", "error.type") }
+    assert_equal [["GET", 200, nil], ["POST", nil, "Hecaton::ProtocolError"]], facts.first(2).sort_by(&:first)
+    assert_equal [["GET", 200, nil], ["GET", nil, "Hecaton::BodyError"], ["GET", 200, nil]], facts.drop(2)
+  end
+
+  def test_an_event_comes_before_the_callback_and_after_the_outcome
+    order = []
+    subscription = Hecaton.subscribe("request.hecaton") { order << :event }
+    client.batch { |batch| batch.get(url("/r/1")).on_complete { order << :callback } }
+    assert_equal %i[event callback], order
+  ensure
+    subscription&.unsubscribe
+  end
+
+  def test_a_subscriber_that_raises_costs_nobody_anything
+    broken = Hecaton.subscribe { raise IndexError, "broken" }
+    outcomes = []
+    _out, said = capture_io do
+      assert_equal(2, events { assert_equal 200, client.get(url("/r/1")).status }.size)
+      client.batch { |batch| 3.times { batch.get(url("/r/1")).on_complete { |outcome| outcomes << outcome.status } } }
+    end
+    assert_equal [200] * 3, outcomes
+    assert_match(/hecaton: a subscriber of request\.hecaton raised IndexError: broken \(.*events_test/, said)
+  ensure
+    broken&.unsubscribe
+  end
+
+  def test_patterns_and_the_end_of_a_subscription
+    assert_equal(%w[attempt.hecaton], events(/\Aattempt/) { client.get(url("/r/1")) }.map(&:name))
+    assert_equal([], events("attempt") { client.get(url("/r/1")) })
+    refute Hecaton::Events.subscribed?
+    assert_raises(ArgumentError) { Hecaton.subscribe }
+    assert_raises(ArgumentError) { Hecaton.subscribe(:request) { nil } }
+  end
+
+  # As ActiveSupport::Notifications is since Rails 7, and as it was before.
+  Since7 = Struct.new(:seen) { def publish_event(event) = seen << [event.name, event.time, event.end, event.transaction_id, event.payload] }
+  Before7 = Struct.new(:seen) { def publish(name, *facts) = seen << [name, *facts] }
+
+  def test_a_sink_in_the_shape_of_active_support
+    [Since7, Before7].each do |kind|
+      Hecaton.instrumenter = sink = kind.new([])
+      client.get(url("/r/1"))
+      assert_same sink, Hecaton.instrumenter
+      assert_equal %w[attempt.hecaton request.hecaton], sink.seen.map(&:first)
+      assert_equal [Time, Time, String, Hash], sink.seen.last.drop(1).map(&:class)
+      Hecaton.instrumenter = nil
+      client.get(url("/r/1"))
+      assert_equal 2, sink.seen.size
+    end
+    assert_match(/neither publish_event nor publish/, error_of(ArgumentError) { Hecaton.instrumenter = Object.new }.message)
+    refute Hecaton::Events.subscribed?
+  end
+
+  def test_subscribing_while_threads_ask
+    stop = false
+    asking = Array.new(4) { Thread.new { client.get(url("/r/1")) until stop } }
+    all = Array.new(50) { events { Thread.pass } }
+    stop = true
+    asking.each(&:join)
+    assert_equal 50, all.size
+    refute Hecaton::Events.subscribed?
+  end
+end
