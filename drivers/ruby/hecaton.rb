@@ -7,8 +7,8 @@ class HecatonDriver
     @job = job
     @method = job.method
     @headers = job.headers unless job.headers.empty?
-    # Its pool outlives the batches; an idle connection that must not wait is closed.
-    @client = Hecaton::Client.new(timeout: job.timeout, idle_timeout: job.keepalive ? nil : 0)
+    # Its pool outlives the batches; with no time to be idle a connection is closed after its answer.
+    @client = Hecaton::Client.new(timeout: job.timeout, http: "1.1", idle_timeout: job.keepalive ? nil : 0)
   end
 
   def go(round)

@@ -4,7 +4,7 @@ require_relative "threads"
 
 class HecatonGetDriver < Kit::Threads
   def initialize(job)
-    @client = Hecaton::Client.new(timeout: job.timeout, idle_timeout: job.keepalive ? nil : 0)
+    @client = Hecaton::Client.new(timeout: job.timeout, http: "1.1", idle_timeout: job.keepalive ? nil : 0)
     @headers = job.headers unless job.headers.empty?
     super
   end
