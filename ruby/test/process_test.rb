@@ -57,6 +57,30 @@ class ProcessTest < OriginTest
     assert_equal [200] * 21, answers
   end
 
+  def test_a_child_that_goes_on_with_an_inherited_batch_is_told_so_and_the_parents_runs_on
+    client = client()
+    statuses = []
+    reader, writer = IO.pipe
+    parent = Process.pid
+    requests = []
+    begin
+      client.batch(concurrency: 2) do |batch|
+        requests << batch.get(url("/r/1")).on_complete { fork }
+        4.times { |id| requests << batch.get(url("/delay/#{100 + id}")).on_complete { |outcome| statuses << outcome.response.status } }
+      end
+    rescue Hecaton::ForkError => error
+      writer.write(Marshal.dump([error.message, requests.map { |request| request.outcome.class.name }]))
+    ensure
+      exit!(0) unless Process.pid == parent
+    end
+    writer.close
+    message, outcomes = Marshal.load(reader.read)
+    Process.wait
+    assert_match(/in the process that forked/, message)
+    assert_equal ["Hecaton::Response"] + ["Hecaton::CancelledError"] * 4, outcomes
+    assert_equal [200] * 4, statuses
+  end
+
   def test_ten_thousand_threads_born_and_dead_leave_descriptors_flat
     client = client(timeout: 20, per_origin: 8)
     client.get(url("/r/1"))

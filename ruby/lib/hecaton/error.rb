@@ -94,6 +94,7 @@ module Hecaton
   # then true for everything that had been started, since it may have been sent.
   class CancelledError < Error; end
 
-  # What is used belongs to the process that forked: a response that was being read there.
+  # What is used belongs to the process that forked: a response that was being read there, or a batch
+  # that ran.
   class ForkError < Error; end
 end

@@ -17,7 +17,7 @@ use magnus::{
 
 use crate::client::Engine;
 use crate::process::ProcessLocal;
-use crate::{gvl, record, request};
+use crate::{gvl, process, record, request};
 
 /// The engine's batch, used by the thread that made it. `wait` holds the lock while the GVL is away.
 #[derive(TypedData)]
@@ -128,10 +128,9 @@ impl Batch {
     /// wait for.
     fn wait(ruby: &Ruby, this: &Batch, ended: RArray) -> Result<bool, Error> {
         let mut guard = this.lock(ruby)?;
-        let message = "this batch belongs to the process that forked: make a new one";
         let inner = guard
             .get()
-            .ok_or_else(|| Error::new(ruby.exception_runtime_error(), message))?;
+            .ok_or_else(|| process::inherited(ruby, "this batch runs"))?;
         if inner.ended.is_empty() {
             let waiting = inner.batch.wait(&mut inner.ended);
             gvl::block_on(ruby, &inner.engine.reactor, waiting)?;
