@@ -23,7 +23,7 @@ class SweepTest < Minitest::Test
   end
 
   def test_the_document_has_its_promised_shape
-    assert_equal %w[schema command environment plan rounds rows recommendations], document.keys
+    assert_equal %w[schema command environment plan rounds starts rows recommendations], document.keys
     assert_equal 1, document["schema"]
     document["rows"].each { |row| assert_equal ROW_KEYS, row.keys }
   end

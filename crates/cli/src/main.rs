@@ -34,6 +34,7 @@ Examples:
   hecaton sweep GET http://127.0.0.1:3000/ 500 10
   hecaton report before/ after/                  two runs side by side
   hecaton bench --quick                          the gem beside its peers, and the goals it is held against
+  hecaton shootout                               every client that is installed, at one verified job
   hecaton drivers                                which clients there are, and what is missing
   hecaton doctor                                 what on this machine would disturb a measurement
   hecaton serve --body 13801 --delay 5ms         the server alone";
@@ -44,6 +45,7 @@ enum Verb {
     Bench(cmd::bench::Arguments),
     Serve(cmd::serve::Arguments),
     Drivers(cmd::drivers::Arguments),
+    Shootout(cmd::shootout::Arguments),
     Report(cmd::report::Arguments),
     Doctor(cmd::doctor::Arguments),
     /// The lab's own loader, speaking the driver protocol.
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Verb::Bench(arguments) => cmd::bench::run(&arguments, line.drivers.as_deref()),
         Verb::Serve(arguments) => cmd::serve::run(&arguments),
         Verb::Drivers(arguments) => cmd::drivers::run(&arguments, line.drivers.as_deref()),
+        Verb::Shootout(arguments) => cmd::shootout::run(&arguments, line.drivers.as_deref()),
         Verb::Report(arguments) => cmd::report::run(&arguments),
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments, line.drivers.as_deref()),
         Verb::Raw => cmd::raw::run(),

@@ -179,6 +179,7 @@ impl Bench<'_> {
                 logs: std::path::absolute(recording.folder.drivers())?,
                 pinning: recording.document.environment.pinning,
                 patience: self.arguments.patience,
+                tolerant: false,
                 stop: self.stop.clone(),
             };
             let result = recording.measure(&sweep, &stage, &mut self.progress);

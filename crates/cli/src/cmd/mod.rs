@@ -7,6 +7,7 @@ pub mod raw;
 mod recording;
 pub mod report;
 pub mod serve;
+pub mod shootout;
 pub mod sweep;
 
 use std::path::Path;

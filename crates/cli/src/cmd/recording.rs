@@ -36,6 +36,8 @@ impl Recording {
             environment: Environment::collect(root, descriptors, run::choose_cores()),
             plan: PlanRecord::from(sweep),
             rounds: Vec::new(),
+            starts: Vec::new(),
+            left_out: Vec::new(),
         };
         folder.begin(&document)?;
         Ok(Recording { folder, document })
@@ -53,6 +55,11 @@ impl Recording {
                     clients.insert(hello.name.clone(), hello.into());
                 }
                 Event::NoCeiling(why) => progress.say(&format!("without a ceiling: {why}")),
+                Event::LeftOut(why) => {
+                    progress.say(&format!("left out: {why}"));
+                    self.document.left_out.push(why);
+                }
+                Event::Ready(start) => self.document.starts.push(start),
                 Event::Measured(round) => {
                     self.folder.append(&round)?;
                     progress.advance(&round.cell);

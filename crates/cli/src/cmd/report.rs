@@ -87,7 +87,7 @@ fn show(arguments: &Arguments, document: &Document) -> Result<()> {
     } else if arguments.html.is_some() || arguments.svg.is_some() {
         return Ok(());
     } else {
-        report::terminal(document, &findings, &super::style(&Term::stdout()))
+        report::shown(document, &super::style(&Term::stdout()))
     };
     print(&text)
 }

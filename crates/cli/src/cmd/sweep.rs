@@ -135,6 +135,7 @@ fn measure(sweep: &Sweep, arguments: &Arguments, recording: &mut Recording) -> R
         logs: recording.folder.drivers(),
         pinning: recording.document.environment.pinning,
         patience: arguments.patience,
+        tolerant: false,
         stop: stop::on_request()?,
     };
     let planned = visits(sweep).len() as u64;

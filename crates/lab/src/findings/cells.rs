@@ -33,16 +33,20 @@ impl<'a> Cells<'a> {
 
     /// How many times faster `cell` is than `than`, over the blocks that hold both.
     pub(super) fn ratio(&self, cell: &Cell, than: &Cell) -> Option<Estimate> {
-        let (these, those) = (self.by_cell.get(cell)?, self.by_cell.get(than)?);
-        let other: BTreeMap<u32, f64> = those
-            .iter()
-            .map(|round| (round.block, speed(round)))
-            .collect();
-        let pairs: Vec<(f64, f64)> = these
-            .iter()
-            .filter_map(|round| Some((speed(round), *other.get(&round.block)?)))
-            .collect();
-        paired_ratio(&pairs)
+        paired_ratio(&self.pairs(cell, than))
+    }
+
+    /// The logarithms of the ratios of both, one for each block that holds both.
+    pub(super) fn log_ratios(&self, cell: &Cell, than: &Cell) -> Vec<f64> {
+        let pairs = self.pairs(cell, than);
+        pairs.iter().map(|(a, b)| (a / b).ln()).collect()
+    }
+
+    fn pairs(&self, cell: &Cell, than: &Cell) -> Vec<(f64, f64)> {
+        let those = self.rounds(than).iter();
+        let other: BTreeMap<u32, f64> = those.map(|round| (round.block, speed(round))).collect();
+        let pair = |round: &&Round| Some((speed(round), *other.get(&round.block)?));
+        self.rounds(cell).iter().filter_map(pair).collect()
     }
 }
 

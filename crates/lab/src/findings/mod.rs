@@ -3,6 +3,7 @@
 mod cells;
 mod change;
 mod goals;
+mod ranking;
 mod recommend;
 mod rows;
 mod rules;
@@ -13,6 +14,7 @@ pub mod words;
 
 pub use change::{Change, changes};
 pub use goals::{Judgement, judge_goal};
+pub use ranking::{Entry, NOISY_RUN, Ranking, is_noisy, ranking};
 pub use recommend::{ENOUGH, Recommendation};
 pub use rows::{CEILING, Row};
 pub use rules::rejection;

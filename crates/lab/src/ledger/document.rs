@@ -4,8 +4,8 @@ use hecaton_origin::Delay;
 use serde::{Deserialize, Serialize};
 
 use super::Environment;
-use crate::run::Round;
-use crate::spec::{Sweep, Target};
+use crate::run::{Round, Start};
+use crate::spec::{Job, Sweep, Target};
 
 /// Version of the document's keys; a reader refuses another one.
 pub const SCHEMA: u32 = 1;
@@ -23,6 +23,12 @@ pub struct Document {
     pub plan: PlanRecord,
     /// Every round, in the order in which they were made.
     pub rounds: Vec<Round>,
+    /// Every process of every client, in the order in which they were started.
+    #[serde(default)]
+    pub starts: Vec<Start>,
+    /// Clients that were asked for and could not be measured, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 /// What was asked, as kept on disk.
@@ -34,6 +40,15 @@ pub struct PlanRecord {
     pub concurrency: Vec<usize>,
     /// Sizes of bodies, ascending; a single 0 when the server is not ours.
     pub body_bytes: Vec<usize>,
+    /// What was done with each answer; absent means that the token at its end was read.
+    #[serde(default, skip_serializing_if = "Job::is_plain")]
+    pub job: Job,
+    /// The client that the others are compared with: a shootout's; absent in a sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// Requests of each round; absent when as many were sent as fill its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
     /// Whether the origin spoke TLS; absent means no.
     #[serde(default, skip_serializing_if = "no")]
     pub tls: bool,
@@ -60,6 +75,9 @@ impl From<&Sweep> for PlanRecord {
             clients: sweep.client_names(),
             concurrency: sweep.concurrency.clone(),
             body_bytes: sweep.body_bytes.clone(),
+            job: sweep.job,
+            baseline: None,
+            requests: sweep.requests,
             tls: sweep.tls,
             delay: sweep.delay,
             rounds: sweep.rounds,

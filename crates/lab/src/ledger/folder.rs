@@ -167,6 +167,7 @@ mod tests {
             claim: Claim::default(),
             seen: None,
             proof: None,
+            noise: None,
         }
     }
 

@@ -68,6 +68,8 @@ mod tests {
             concurrency: vec![1],
             body_bytes: vec![133],
             keepalive: vec![true],
+            job: crate::spec::Job::Plain,
+            requests: None,
             tls: false,
             ceiling: true,
             delay: delay.parse::<Delay>().unwrap(),

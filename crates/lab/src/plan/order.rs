@@ -81,6 +81,8 @@ mod tests {
             concurrency: vec![1, 2, 10],
             body_bytes: vec![133, 13801],
             keepalive: vec![true],
+            job: crate::spec::Job::Plain,
+            requests: None,
             tls: false,
             ceiling: true,
             delay: Delay::None,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::findings::{Findings, Judgement, Recommendation, Row};
 use crate::ledger::{Document, Environment, PlanRecord};
-use crate::run::Round;
+use crate::run::{Round, Start};
 
 /// A run with its findings; serialises to the keys in this order.
 #[derive(Debug, Serialize)]
@@ -19,6 +19,12 @@ pub struct FullDocument<'a> {
     pub plan: &'a PlanRecord,
     /// Every round, raw.
     pub rounds: &'a [Round],
+    /// Every process of every client; absent where none was noted.
+    #[serde(skip_serializing_if = "<[Start]>::is_empty")]
+    pub starts: &'a [Start],
+    /// Clients that could not be measured, in sentences.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub left_out: &'a [String],
     /// One per cell.
     pub rows: &'a [Row],
     /// One per client and body.
@@ -33,6 +39,8 @@ pub fn document<'a>(run: &'a Document, findings: &'a Findings) -> FullDocument<'
         environment: &run.environment,
         plan: &run.plan,
         rounds: &run.rounds,
+        starts: &run.starts,
+        left_out: &run.left_out,
         rows: &findings.rows,
         recommendations: &findings.recommendations,
     }

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use hecaton_origin::{Options, Origin, Tls};
 
 use super::visit::Bench;
-use super::{Driver, Hello, Pinning, Round};
-use crate::plan::visits;
+use super::{Driver, DriverError, Hello, Pinning, Round, Start};
+use crate::plan::{Visit, visits};
 use crate::spec::{Manifest, RAW, Sweep, Target, Usage};
 
 /// What a run needs besides the question.
@@ -23,6 +23,8 @@ pub struct Stage {
     pub pinning: Option<Pinning>,
     /// How long an answer may take beyond three times what is expected.
     pub patience: Duration,
+    /// Whether a client that breaks, or can not do what is asked, is left out of the rest instead of ending the run.
+    pub tolerant: bool,
     /// Becomes true when the run should end.
     pub stop: Arc<AtomicBool>,
 }
@@ -33,6 +35,10 @@ pub enum Event<'a> {
     Started(&'a Hello),
     /// The raw loader cannot serve this target, so there is no ceiling.
     NoCeiling(String),
+    /// A client is left out of the rest of the run, and why.
+    LeftOut(String),
+    /// A new process has answered its first request.
+    Ready(Start),
     /// A round has been measured.
     Measured(Box<Round>),
 }
@@ -40,7 +46,8 @@ pub enum Event<'a> {
 /// Makes every visit of a sweep, in order.
 ///
 /// # Errors
-/// The first thing that goes wrong, whether here or in `observe`; every round until then has been handed over.
+/// The first thing that goes wrong, whether here or in `observe`; every round until then has been handed over. Where
+/// the stage tolerates it, a client that breaks is only left out of the rest.
 pub fn sweep(
     sweep: &Sweep,
     stage: &Stage,
@@ -51,36 +58,141 @@ pub fn sweep(
     let ca = ca.transpose()?.flatten();
     let mut bench = Bench::new(sweep, origin, ca.clone());
     let visits = visits(sweep);
+    let mut cast = Cast {
+        sweep,
+        stage,
+        observe,
+        drivers: Vec::new(),
+        gone: Vec::new(),
+    };
     for launch in visits.chunk_by(|left, right| left.launch == right.launch) {
-        let number = launch[0].launch;
-        let mut drivers = start_drivers(sweep, stage, number, observe)?;
-        for driver in &mut drivers {
-            driver.resume();
-            bench.warm_up(driver)?;
-            driver.pause();
-        }
+        cast.enter(launch[0].launch, &mut bench)?;
         for visit in launch {
-            // A client that cannot serve the target has been reported and has no driver.
-            let Some(driver) = drivers
-                .iter_mut()
-                .find(|driver| driver.client() == visit.cell.client)
-            else {
-                continue;
-            };
-            driver.resume();
-            let round = bench.visit(driver, visit)?;
-            driver.pause();
-            observe(Event::Measured(Box::new(round)))?;
+            cast.visit(visit, &mut bench)?;
         }
-        for driver in drivers {
-            driver.resume();
-            driver.bye()?;
-        }
+        cast.leave()?;
     }
     if let Some(ca) = ca {
         let _ = std::fs::remove_file(ca); // else its folder would stay for it alone
     }
     Ok(())
+}
+
+/// The drivers of one launch after another; each waits, stopped, for its turn.
+struct Cast<'a> {
+    sweep: &'a Sweep,
+    stage: &'a Stage,
+    observe: &'a mut dyn FnMut(Event<'_>) -> Result<()>,
+    drivers: Vec<Driver>,
+    /// Clients that can not serve the target, or broke.
+    gone: Vec<String>,
+}
+
+impl Cast<'_> {
+    /// Starts one process of every client, and gets it going.
+    fn enter(&mut self, launch: u32, bench: &mut Bench<'_>) -> Result<()> {
+        let raw = Manifest::raw(&self.stage.program);
+        let raw = self.sweep.ceiling.then_some(&raw);
+        for manifest in self.sweep.clients.iter().chain(raw) {
+            if self.gone.contains(&manifest.client) {
+                continue;
+            }
+            if let Err(error) = self.start(manifest, launch, bench) {
+                self.excuse(error, bench)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, manifest: &Manifest, launch: u32, bench: &mut Bench<'_>) -> Result<()> {
+        let log = log_of(&self.stage.logs, &manifest.client, launch);
+        let core = self.stage.pinning.map(|pinning| pinning.client_core);
+        let begun = Instant::now();
+        let (patience, stop) = (self.stage.patience, self.stage.stop.clone());
+        let mut driver = Driver::start(manifest, core, &log, patience, stop)?;
+        let hello = driver.hello()?;
+        let boot = begun.elapsed();
+        if let Some(why) = objection(&hello, self.sweep) {
+            return self.refuse(&hello, why);
+        }
+        (self.observe)(Event::Started(&hello))?;
+        if self.sweep.target.is_origin() {
+            let first = bench.first_request(&mut driver)?;
+            (self.observe)(Event::Ready(start_of(&driver, launch, boot, first)))?;
+        }
+        bench.warm_up(&mut driver)?;
+        driver.pause();
+        self.drivers.push(driver);
+        Ok(())
+    }
+
+    /// A client that can not be asked for this sweep.
+    fn refuse(&mut self, hello: &Hello, why: String) -> Result<()> {
+        if hello.name == RAW && !self.sweep.clients.is_empty() {
+            (self.observe)(Event::NoCeiling(why))?;
+        } else if self.stage.tolerant {
+            (self.observe)(Event::LeftOut(why))?;
+        } else {
+            bail!(Usage(format!(
+                "{why}; leave it out or ask for something else"
+            )));
+        }
+        self.gone.push(hello.name.clone());
+        Ok(())
+    }
+
+    fn visit(&mut self, visit: &Visit, bench: &mut Bench<'_>) -> Result<()> {
+        // One that is gone has been reported, and has no driver.
+        let of_cell = |driver: &&mut Driver| driver.client() == visit.cell.client;
+        let Some(driver) = self.drivers.iter_mut().find(of_cell) else {
+            return Ok(());
+        };
+        driver.resume();
+        match bench.visit(driver, visit) {
+            Ok(round) => {
+                driver.pause();
+                (self.observe)(Event::Measured(Box::new(round)))
+            }
+            Err(error) => self.excuse(error, bench),
+        }
+    }
+
+    /// Ends the launch's processes.
+    fn leave(&mut self) -> Result<()> {
+        for driver in self.drivers.drain(..) {
+            driver.resume();
+            if let Err(error) = driver.bye()
+                && !self.stage.tolerant
+            {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on without a client that broke, where that is tolerated.
+    fn excuse(&mut self, error: Error, bench: &mut Bench<'_>) -> Result<()> {
+        let broken = error
+            .downcast_ref()
+            .map(|error: &DriverError| error.client.clone());
+        let Some(client) = broken.filter(|client| self.stage.tolerant && client != RAW) else {
+            return Err(error);
+        };
+        bench.abandon();
+        self.drivers.retain(|driver| driver.client() != client);
+        self.gone.push(client);
+        (self.observe)(Event::LeftOut(format!("{error:#}")))
+    }
+}
+
+fn start_of(driver: &Driver, launch: u32, boot: Duration, first: Duration) -> Start {
+    let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    Start {
+        client: driver.client().to_string(),
+        launch,
+        boot_ns: nanoseconds(boot),
+        first_request_ns: nanoseconds(first),
+    }
 }
 
 fn start_origin(sweep: &Sweep, pinning: Option<Pinning>) -> Result<Option<Origin>> {
@@ -107,40 +219,6 @@ fn authority(origin: &Origin, folder: &Path) -> Result<Option<PathBuf>> {
     let path = std::path::absolute(folder.join("ca.pem"))?;
     std::fs::write(&path, pem).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(Some(path))
-}
-
-/// Starts one process of every client; each waits, stopped, for its turn.
-fn start_drivers(
-    sweep: &Sweep,
-    stage: &Stage,
-    launch: u32,
-    observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
-) -> Result<Vec<Driver>> {
-    let raw = Manifest::raw(&stage.program);
-    let mut drivers = Vec::new();
-    let raw = sweep.ceiling.then_some(&raw);
-    for manifest in sweep.clients.iter().chain(raw) {
-        let log = log_of(&stage.logs, &manifest.client, launch);
-        let core = stage.pinning.map(|pinning| pinning.client_core);
-        let mut driver = Driver::start(manifest, core, &log, stage.patience, stage.stop.clone())?;
-        let hello = driver.hello()?;
-        match objection(&hello, sweep) {
-            None => observe(Event::Started(&hello))?,
-            Some(why) if hello.name == RAW && !sweep.clients.is_empty() => {
-                if launch == 0 {
-                    observe(Event::NoCeiling(why))?;
-                }
-                continue;
-            }
-            Some(why) => bail!(Usage(format!(
-                "{}; leave it out or ask for something else",
-                why
-            ))),
-        }
-        driver.pause();
-        drivers.push(driver);
-    }
-    Ok(drivers)
 }
 
 fn log_of(folder: &Path, client: &str, launch: u32) -> PathBuf {
@@ -202,6 +280,8 @@ mod tests {
             concurrency: vec![1, concurrency],
             body_bytes: vec![0],
             keepalive: vec![true],
+            job: crate::spec::Job::Plain,
+            requests: None,
             tls: false,
             ceiling: true,
             delay: Delay::None,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hecaton_origin::Page;
 use serde::{Deserialize, Serialize};
 
+use super::Noise;
 use crate::plan::Cell;
 
 /// What the driver says it did; nothing of it is believed before the ledger agrees.
@@ -55,4 +56,20 @@ pub struct Round {
     /// What the origin saw in the proof before it: `2 × concurrency` requests, each held until
     /// `concurrency` of them are in flight (or none has come for a while).
     pub proof: Option<Page>,
+    /// What else the machine did during the measured part; none where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
+}
+
+/// A new process of a client: how long it took to be there, and to answer for the first time. Times are nanoseconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    /// The client.
+    pub client: String,
+    /// Which process of this client, from 0.
+    pub launch: u32,
+    /// From starting the process to its answer to `hello`.
+    pub boot_ns: u64,
+    /// Its very first request, whatever is done only once included.
+    pub first_request_ns: u64,
 }

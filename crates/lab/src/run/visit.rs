@@ -7,9 +7,10 @@ use std::time::Duration;
 use anyhow::Result;
 use hecaton_origin::{Delay, Origin, Page, RoundSpec};
 
+use super::noise::Moment;
 use super::{Cell, Driver, Go, Prepare, Round, Verify};
 use crate::plan::Visit;
-use crate::spec::{Sweep, Target};
+use crate::spec::{Job, RAW, Sweep, Target};
 
 /// How long one request may take, delays aside, before a driver counts it as failed.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -58,9 +59,10 @@ impl<'a> Bench<'a> {
         let (proof, count, expected) = match self.sweep.target {
             Target::Origin => {
                 let proof = self.prove(driver, cell)?;
-                let count = match self.counts.get(cell) {
-                    Some(&count) => count,
-                    None => self.calibrate(driver, cell)?,
+                let count = match (self.fixed(cell), self.counts.get(cell)) {
+                    (Some(count), _) => count,
+                    (None, Some(&count)) => count,
+                    (None, None) => self.calibrate(driver, cell)?,
                 };
                 (Some(proof), count, self.expected())
             }
@@ -82,6 +84,27 @@ impl<'a> Bench<'a> {
         Ok(round)
     }
 
+    /// Requests of a round when they do not follow from its time.
+    fn fixed(&self, cell: &Cell) -> Option<u64> {
+        let asked = self.sweep.requests.filter(|_| cell.client != RAW)?;
+        Some(asked.max(cell.concurrency as u64))
+    }
+
+    /// Gives a round up whose driver broke.
+    pub fn abandon(&self) {
+        self.close();
+    }
+
+    /// The very first request of a new process: its time holds whatever a client does only once.
+    ///
+    /// # Errors
+    /// When the driver does not do its part.
+    pub fn first_request(&mut self, driver: &mut Driver) -> Result<Duration> {
+        let cell = self.some_cell(driver, 1);
+        driver.prepare(&self.preparation(&cell))?;
+        self.rehearse(driver, &cell, 1)
+    }
+
     /// Keeps a new driver busy for a while, so that its first round is like its later ones.
     ///
     /// # Errors
@@ -91,12 +114,7 @@ impl<'a> Bench<'a> {
             return Ok(());
         }
         let middle = self.sweep.concurrency[self.sweep.concurrency.len() / 2];
-        let cell = Cell {
-            client: driver.client().to_string(),
-            body_bytes: self.sweep.body_bytes[0],
-            concurrency: middle,
-            keepalive: self.sweep.ways_to_connect(driver.client())[0],
-        };
+        let cell = self.some_cell(driver, middle);
         driver.prepare(&self.preparation(&cell))?;
         let (mut spent, mut count) = (Duration::ZERO, fewest(&cell));
         while spent < self.sweep.warm_up {
@@ -105,6 +123,16 @@ impl<'a> Bench<'a> {
             count = grow(count, wall, self.sweep.warm_up / 2);
         }
         Ok(())
+    }
+
+    /// The cell of a warm-up: the first of its kind, with this concurrency.
+    fn some_cell(&self, driver: &Driver, concurrency: usize) -> Cell {
+        Cell {
+            client: driver.client().to_string(),
+            body_bytes: self.sweep.body_bytes[0],
+            concurrency,
+            keepalive: self.sweep.ways_to_connect(driver.client())[0],
+        }
     }
 
     /// Prepares, and shows by held answers how many requests the client really keeps in flight.
@@ -184,7 +212,7 @@ impl<'a> Bench<'a> {
         let first = self.take_ids(count);
         self.open(self.measured_round(&visit.cell, first, count));
         driver.reset_peak_memory();
-        let before = driver.account();
+        let (before, moment) = (driver.account(), Moment::now());
         let (claim, wall) = driver.go(
             Go {
                 first,
@@ -193,7 +221,9 @@ impl<'a> Bench<'a> {
             },
             expected,
         )?;
-        let (user, system) = driver.account().since(&before);
+        let after = driver.account();
+        let (user, system) = after.since(&before);
+        let noise = moment.and_then(|moment| moment.noise_since((&before, &after)));
         let peak_rss_kib = driver.peak_memory_kib();
         Ok(Round {
             cell: visit.cell.clone(),
@@ -208,6 +238,7 @@ impl<'a> Bench<'a> {
             claim,
             seen: self.close(),
             proof,
+            noise,
         })
     }
 
@@ -217,14 +248,17 @@ impl<'a> Bench<'a> {
             (Target::Origin, Some(origin)) => (
                 "GET".to_string(),
                 format!("{}/r/", origin.base_url()),
-                Verify::Tail,
+                match self.sweep.job {
+                    Job::Json if cell.client != RAW => Verify::Json,
+                    _ => Verify::Tail,
+                },
             ),
             (Target::Origin, None) => unreachable!("a sweep of the origin has one"),
         };
         Prepare {
             method,
             url,
-            append_id: verify == Verify::Tail,
+            append_id: verify != Verify::None,
             concurrency: cell.concurrency,
             keepalive: cell.keepalive,
             verify,

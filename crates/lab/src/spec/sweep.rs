@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hecaton_origin::Delay;
+use serde::{Deserialize, Serialize};
 
 use super::{Ability, Catalogue, Manifest, SweepScenario, Target, Usage};
 
@@ -36,6 +37,24 @@ pub struct SweepRequest {
     pub foreign: Option<Target>,
 }
 
+/// What a client does with each answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Job {
+    /// Reads the body, and the token at its end.
+    #[default]
+    Plain,
+    /// Parses a JSON document of 16 KB, and finds the token in it by its key.
+    Json,
+}
+
+impl Job {
+    /// Whether it is the one of a sweep, which documents leave out.
+    pub fn is_plain(&self) -> bool {
+        *self == Job::Plain
+    }
+}
+
 /// One sweep.
 #[derive(Clone, Debug)]
 pub struct Sweep {
@@ -48,6 +67,10 @@ pub struct Sweep {
     /// Whether connections are kept: both ways when both are here. A client that can not keep them is measured with
     /// a new one for each request, whatever is asked.
     pub keepalive: Vec<bool>,
+    /// What is done with each answer. The raw loader parses nothing: it reads plain bodies of the same size.
+    pub job: Job,
+    /// Requests of a client's round; none for as many as fill its time. The raw loader's always fill it.
+    pub requests: Option<u64>,
     /// Whether the origin speaks TLS.
     pub tls: bool,
     /// Whether the raw loader takes part, as the ceiling.
@@ -100,6 +123,8 @@ impl Sweep {
             concurrency,
             body_bytes,
             keepalive: scenario.keepalive.clone(),
+            job: Job::Plain,
+            requests: None,
             tls: scenario.tls,
             ceiling: scenario.ceiling,
             delay,
@@ -154,7 +179,10 @@ fn ascending(mut values: Vec<usize>) -> Vec<usize> {
     values
 }
 
-fn find_clients(names: &[String], catalogue: &Catalogue) -> Result<Vec<Manifest>, Usage> {
+pub(super) fn find_clients(
+    names: &[String],
+    catalogue: &Catalogue,
+) -> Result<Vec<Manifest>, Usage> {
     let mut clients: Vec<Manifest> = Vec::new();
     for name in names {
         if name != RAW && !clients.iter().any(|known| known.client == *name) {

@@ -2,6 +2,7 @@
 
 mod findings;
 mod goals;
+mod ranking;
 mod report;
 mod rules;
 mod synthetic;

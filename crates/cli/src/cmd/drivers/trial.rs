@@ -12,7 +12,7 @@ use hecaton_lab::plan::{Cell, Visit};
 use hecaton_lab::run::{
     Bench, Claim, Driver, DriverError, Go, Hello, Prepare, Problem, Round, Verify,
 };
-use hecaton_lab::spec::{Ability, Manifest, Sweep, Target};
+use hecaton_lab::spec::{Ability, Job, Manifest, Sweep, Target};
 use hecaton_origin::{Delay, Options, Origin, RoundSpec};
 
 /// How often a driver is watched: what compiles while it runs may finish what the first requests began.
@@ -182,6 +182,8 @@ fn reason_to_reject(trial: &Trial<'_>, concurrency: usize) -> Result<Option<Stri
         concurrency: vec![concurrency],
         body_bytes: vec![133, 13801],
         keepalive: vec![true],
+        job: Job::Plain,
+        requests: None,
         tls: false,
         ceiling: true,
         delay,

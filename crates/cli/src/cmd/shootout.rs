@@ -1,0 +1,230 @@
+//! `hecaton shootout`: every client at one verified job, ranked.
+
+use std::collections::BTreeSet;
+use std::io::{Write, stderr, stdout};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use console::Term;
+use hecaton_lab::findings::judge;
+use hecaton_lab::ledger::{Document, Folder};
+use hecaton_lab::plan::{estimate, visits};
+use hecaton_lab::report;
+use hecaton_lab::run::{self, Stage};
+use hecaton_lab::spec::{
+    Catalogue, RAW, ShootoutRequest, ShootoutScenario, Sweep, Usage, parse_duration, project_root,
+};
+use hecaton_origin::Delay;
+
+use super::recording::Recording;
+use crate::progress::{Progress, words};
+use crate::stop;
+
+/// Measures many clients at one job, and ranks them.
+///
+/// The job: a JSON document of 16 KB is fetched and parsed, and one value of it checked; a wrong one is an error.
+/// Connections are kept if the client keeps them. Every client that is installed takes part unless some are named.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Clients to measure; all that are installed when none is named.
+    clients: Vec<String>,
+    /// Clients to leave out, separated by commas.
+    #[arg(long, env = "SKIP", value_name = "LIST", value_delimiter = ',')]
+    skip: Vec<String>,
+    /// Requests of each client, shared out among its rounds [default: 10000].
+    #[arg(long, value_name = "N")]
+    requests: Option<u64>,
+    /// Requests in flight [default: 1].
+    #[arg(long, env = "CONCURRENCY", value_name = "N")]
+    concurrency: Option<usize>,
+    /// Requests of each of the concurrent threads: --requests is this times the concurrency.
+    #[arg(
+        long,
+        env = "PER_THREAD",
+        value_name = "M",
+        conflicts_with = "requests"
+    )]
+    per_thread: Option<u64>,
+    /// What is done; there is one job so far.
+    #[arg(long, value_name = "NAME", default_value = JOB)]
+    job: String,
+    /// The client whose speed the others' are divided by [default: net-http].
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+    /// Wait before each answer, as in 15ms or lognormal:p50=5ms,p99=40ms [default: 0].
+    #[arg(long)]
+    delay: Option<Delay>,
+    /// Rounds of each client; fewer than six allow no statement with 95 % confidence [default: 12].
+    #[arg(long, value_name = "N")]
+    rounds: Option<u32>,
+    /// Seed of the order; a random one, kept in the document, when absent.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Print the document on stdout, and everything else on stderr.
+    #[arg(long)]
+    json: bool,
+    /// Folder for run.json and report.html [default: hecaton-report/<time>-shootout].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print nothing but the result.
+    #[arg(long)]
+    quiet: bool,
+    /// How long a driver may be late beyond three times what is expected.
+    #[arg(long, hide = true, value_parser = parse_duration, default_value = "20s")]
+    patience: Duration,
+}
+
+/// The only job.
+const JOB: &str = "get-16k-json";
+
+const EXAMPLES: &str = "\
+Examples:
+  hecaton shootout                                    everything that is installed
+  hecaton shootout hecaton-ruby curb typhoeus --concurrency 20
+  hecaton shootout --skip rest-client,excon --requests 2000 --rounds 6
+  CONCURRENCY=20 PER_THREAD=200 hecaton shootout      as the first shootouts were asked";
+
+/// Measures, ranks, writes the files.
+pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
+    if arguments.job != JOB {
+        bail!(Usage(format!(
+            "no job is called {}; there is {JOB}",
+            arguments.job
+        )));
+    }
+    let root = project_root()?;
+    let scenario = ShootoutScenario::load(&root)?;
+    let catalogue = super::catalogue(drivers)?;
+    let baseline = arguments
+        .baseline
+        .clone()
+        .unwrap_or(scenario.baseline.clone());
+    catalogue.find(&baseline)?;
+    let (clients, missing) = present(arguments, &catalogue)?;
+    let sweep = scenario.sweep(request(arguments, &scenario, clients), &catalogue)?;
+    let descriptors = run::allow_descriptors(run::descriptors_needed(&sweep))?;
+    let folder = Folder::create(arguments.out.as_deref(), "shootout")?;
+    let mut recording = Recording::begin(&sweep, folder, &root, descriptors)?;
+    recording.document.plan.baseline = Some(baseline);
+    recording.document.left_out = missing;
+    match measure(&sweep, arguments, &mut recording) {
+        Ok(()) => finish(&recording.folder, &recording.document, arguments),
+        Err(error) => Err(recording.keep(error)),
+    }
+}
+
+/// Who takes part, and sentences about who can not.
+fn present(arguments: &Arguments, catalogue: &Catalogue) -> Result<(Vec<String>, Vec<String>)> {
+    let skipped: BTreeSet<&str> = arguments
+        .skip
+        .iter()
+        .map(|name| name.trim())
+        .filter(|name| !name.is_empty())
+        .collect();
+    for name in &skipped {
+        catalogue.find(name)?;
+    }
+    let wanted = |name: &str| !skipped.contains(name) && name != RAW;
+    if !arguments.clients.is_empty() {
+        for name in &arguments.clients {
+            run::receipt(catalogue.find(name)?)?;
+        }
+        let clients: Vec<String> = arguments
+            .clients
+            .iter()
+            .filter(|name| wanted(name))
+            .cloned()
+            .collect();
+        return nobody(clients, Vec::new());
+    }
+    let (mut clients, mut missing) = (Vec::new(), Vec::new());
+    for manifest in catalogue.all().filter(|manifest| wanted(&manifest.client)) {
+        match run::receipt(manifest) {
+            Ok(_) => clients.push(manifest.client.clone()),
+            Err(why) => missing.push(why.to_string()),
+        }
+    }
+    nobody(clients, missing)
+}
+
+fn nobody(clients: Vec<String>, missing: Vec<String>) -> Result<(Vec<String>, Vec<String>)> {
+    match clients.is_empty() {
+        true => bail!(Usage(
+            "no client is left to measure; name one, or skip fewer".into()
+        )),
+        false => Ok((clients, missing)),
+    }
+}
+
+fn request(
+    arguments: &Arguments,
+    scenario: &ShootoutScenario,
+    clients: Vec<String>,
+) -> ShootoutRequest {
+    let threads = arguments.concurrency.unwrap_or(scenario.concurrency) as u64;
+    let of_threads = arguments
+        .per_thread
+        .map(|each| each.saturating_mul(threads));
+    ShootoutRequest {
+        clients,
+        concurrency: arguments.concurrency,
+        requests: arguments.requests.or(of_threads),
+        delay: arguments.delay,
+        rounds: arguments.rounds,
+        seed: arguments.seed,
+    }
+}
+
+fn measure(sweep: &Sweep, arguments: &Arguments, recording: &mut Recording) -> Result<()> {
+    let stage = Stage {
+        program: std::env::current_exe()?,
+        logs: std::path::absolute(recording.folder.drivers())?,
+        pinning: recording.document.environment.pinning,
+        patience: arguments.patience,
+        // One that is named must work; of all that happen to be there, one may break.
+        tolerant: arguments.clients.is_empty(),
+        stop: stop::on_request()?,
+    };
+    let planned = visits(sweep).len() as u64;
+    let mut progress = Progress::new(planned, arguments.quiet);
+    for why in &recording.document.left_out {
+        progress.say(&format!("left out: {why}"));
+    }
+    progress.say(&format!(
+        "{} clients, {planned} rounds, about {}, seed {}",
+        sweep.clients.len(),
+        words(estimate(sweep)),
+        sweep.seed
+    ));
+    let result = recording.measure(sweep, &stage, &mut progress);
+    progress.end();
+    result
+}
+
+fn finish(folder: &Folder, document: &Document, arguments: &Arguments) -> Result<()> {
+    let findings = judge(&document.rounds, &document.plan.delay);
+    let full = report::document(document, &findings);
+    folder.finish(&full)?;
+    let text = |term: &Term| report::shown(document, &super::style(term));
+    if arguments.json {
+        let mut out = stdout().lock();
+        serde_json::to_writer(&mut out, &full)?;
+        writeln!(out)?;
+    } else {
+        stdout()
+            .lock()
+            .write_all(text(&Term::stdout()).as_bytes())?;
+    }
+    if !arguments.quiet {
+        if arguments.json {
+            stderr()
+                .lock()
+                .write_all(text(&Term::stderr()).as_bytes())?;
+        }
+        eprintln!("document: {}", folder.path().join("run.json").display());
+    }
+    Ok(())
+}

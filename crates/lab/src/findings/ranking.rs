@@ -1,0 +1,201 @@
+//! Many clients at one job: who is faster than whom, in groups that can not be told apart.
+
+use super::cells::{Cells, seconds};
+use super::rows::Row;
+use super::stats::{Estimate, signed_rank_p};
+use super::verdict::SAME_ISH;
+use super::words::{interval, plural, times};
+use crate::run::{Round, Start};
+
+/// Share of a round's time on all cores that others may take before it is marked.
+const NOISY_ROUND: f64 = 0.05;
+
+/// Share of marked rounds above which the whole run is called noisy.
+pub const NOISY_RUN: f64 = 0.2;
+
+/// One client in a shootout.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its row.
+    pub row: Row,
+    /// CPU time in user mode of all its rounds, in seconds.
+    pub user: f64,
+    /// The same in the kernel.
+    pub system: f64,
+    /// Wall time of all its rounds, in seconds.
+    pub real: f64,
+    /// Megabytes (10⁶ bytes) of bodies for each second of that.
+    pub megabytes_per_second: f64,
+    /// The first request of a new process, median over its processes, in milliseconds; none when that is not known.
+    pub first_ms: Option<f64>,
+    /// From starting a process to its first answer to the harness, median, in milliseconds.
+    pub boot_ms: Option<f64>,
+    /// How many times faster than the baseline; none for the baseline itself, and for what is rejected.
+    pub ratio: Option<Estimate>,
+    /// Number of its group, from 0: clients of one group are not clearly slower than its fastest.
+    pub group: usize,
+}
+
+/// All clients of a shootout.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ranking {
+    /// Who is ranked, the fastest first.
+    pub ranked: Vec<Entry>,
+    /// Who is not, by name; the reason is in the row.
+    pub rejected: Vec<Entry>,
+    /// The ceiling, which is outside the ranking.
+    pub outside: Vec<Entry>,
+    /// Share of all rounds during which others took more of the machine than they should; none where that is not known.
+    pub noisy: Option<f64>,
+    /// Who won, in a sentence.
+    pub verdict: String,
+}
+
+/// Ranks the rows of a run that measured each client once.
+pub fn ranking(
+    rounds: &[Round],
+    starts: &[Start],
+    rows: &[Row],
+    baseline: &str,
+    cores: usize,
+) -> Ranking {
+    let cells = Cells::new(rounds);
+    let mut ranking = Ranking {
+        noisy: noisy(rounds, cores),
+        ..Ranking::default()
+    };
+    for row in rows {
+        let entry = entry(row, rows, &cells, starts, baseline);
+        match (row.is_ceiling(), row.rejected.is_some()) {
+            (true, _) => ranking.outside.push(entry),
+            (false, true) => ranking.rejected.push(entry),
+            (false, false) => ranking.ranked.push(entry),
+        }
+    }
+    ranking.ranked.sort_by(|a, b| {
+        b.row
+            .requests_per_second
+            .total_cmp(&a.row.requests_per_second)
+    });
+    group(&mut ranking.ranked, &cells);
+    ranking.verdict = verdict(&ranking.ranked, &cells);
+    ranking
+}
+
+fn entry(row: &Row, rows: &[Row], cells: &Cells, starts: &[Start], baseline: &str) -> Entry {
+    let rounds = cells.rounds(&row.cell());
+    let sum = |value: fn(&Round) -> u64| seconds(rounds.iter().map(|round| value(round)).sum());
+    let real = sum(|round| round.wall_ns);
+    let bytes: u64 = rounds.iter().map(|round| round.claim.bytes).sum();
+    let own: Vec<&Start> = starts
+        .iter()
+        .filter(|start| start.client == row.client)
+        .collect();
+    let median_ms = |value: fn(&Start) -> u64| {
+        super::stats::median(
+            &own.iter()
+                .map(|start| value(start) as f64 / 1e6)
+                .collect::<Vec<_>>(),
+        )
+    };
+    let base = rows
+        .iter()
+        .find(|other| other.client == baseline && other.rejected.is_none());
+    let comparable = base.filter(|base| base.client != row.client && row.rejected.is_none());
+    Entry {
+        row: row.clone(),
+        user: sum(|round| round.cpu_user_ns),
+        system: sum(|round| round.cpu_system_ns),
+        real,
+        megabytes_per_second: bytes as f64 / 1e6 / real,
+        first_ms: median_ms(|start| start.first_request_ns),
+        boot_ms: median_ms(|start| start.boot_ns),
+        ratio: comparable.and_then(|base| cells.ratio(&row.cell(), &base.cell())),
+        group: 0,
+    }
+}
+
+/// Whoever is clearly slower than the fastest of a group begins the next.
+fn group(ranked: &mut [Entry], cells: &Cells) {
+    let (mut leader, mut number) = (0, 0);
+    for place in 1..ranked.len() {
+        let lead = cells.ratio(&ranked[leader].row.cell(), &ranked[place].row.cell());
+        if lead.is_some_and(|lead| lead.low > 1.0 + SAME_ISH) {
+            (leader, number) = (place, number + 1);
+        }
+        ranked[place].group = number;
+    }
+}
+
+fn verdict(ranked: &[Entry], cells: &Cells) -> String {
+    let [first, rest @ ..] = ranked else {
+        return "No client could be ranked.".into();
+    };
+    let Some(second) = rest.first() else {
+        return format!("{} is the only one that could be ranked.", first.row.client);
+    };
+    let together: Vec<&str> = ranked
+        .iter()
+        .filter(|entry| entry.group == 0)
+        .map(|entry| entry.row.client.as_str())
+        .collect();
+    if together.len() > 1 {
+        return format!(
+            "{} are the fastest of {}, and can not be told apart.",
+            together.join(", "),
+            plural(ranked.len() as u64, "client")
+        );
+    }
+    let lead = cells.ratio(&first.row.cell(), &second.row.cell());
+    let lead = lead.map(|lead| {
+        format!(
+            "{} {} {}, the next",
+            times(lead.value),
+            second.row.client,
+            interval(&lead)
+        )
+    });
+    let sure = match all_slower(first, rest, cells) {
+        true => "; with 95 % confidence it is faster than each of the others (Holm)",
+        false => "; too few rounds to say so of all the others together",
+    };
+    format!(
+        "{} is the fastest of {}: {}{sure}.",
+        first.row.client,
+        plural(ranked.len() as u64, "client"),
+        lead.unwrap_or_default()
+    )
+}
+
+/// Whether the first differs from every other when all comparisons are made at once (Holm 1979: the smallest p times
+/// the number of comparisons, the next times one less, …, all below 5 %).
+fn all_slower(first: &Entry, rest: &[Entry], cells: &Cells) -> bool {
+    let mut p: Vec<f64> = rest
+        .iter()
+        .map(|other| signed_rank_p(&cells.log_ratios(&first.row.cell(), &other.row.cell())))
+        .collect();
+    p.sort_by(f64::total_cmp);
+    let comparisons = p.len();
+    p.iter()
+        .enumerate()
+        .all(|(place, p)| p * ((comparisons - place) as f64) < 0.05)
+}
+
+/// Share of rounds in which others took too much of all cores' time.
+fn noisy(rounds: &[Round], cores: usize) -> Option<f64> {
+    let marked: Vec<bool> = rounds
+        .iter()
+        .filter_map(|round| is_noisy(round, cores))
+        .collect();
+    (!marked.is_empty())
+        .then(|| marked.iter().filter(|marked| **marked).count() as f64 / marked.len() as f64)
+}
+
+/// Whether others took too much of the machine during a round; none when that is not known.
+pub fn is_noisy(round: &Round, cores: usize) -> Option<bool> {
+    let noise = round.noise?;
+    let others = (noise.foreign_ns + noise.stolen_ns) as f64;
+    // The kernel counts in ticks of 10 ms: one on each core may belong to the moment before.
+    let known = (others - 10e6 * cores as f64).max(0.0);
+    Some(known > NOISY_ROUND * round.wall_ns as f64 * cores as f64)
+}

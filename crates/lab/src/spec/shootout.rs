@@ -1,0 +1,139 @@
+//! A shootout, checked: many clients, one job, as many requests for each.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use hecaton_origin::Delay;
+use serde::Deserialize;
+
+use super::sweep::find_clients;
+use super::{Catalogue, Job, Sweep, Target, Usage};
+
+/// How long the raw loader's rounds last; a client's are as long as its requests take.
+const CEILING_ROUND: Duration = Duration::from_millis(200);
+
+/// `scenarios/bench/shootout.toml`. Every key is required: defaults live in that file alone.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShootoutScenario {
+    /// What is done with each answer.
+    pub job: Job,
+    /// Bytes of the body of a plain answer.
+    pub body_bytes: usize,
+    /// Requests to keep in flight.
+    pub concurrency: usize,
+    /// Requests of each client, all rounds together.
+    pub requests: u64,
+    /// The client whose speed the others' are divided by.
+    pub baseline: String,
+    /// Measured rounds of every client, one in each block.
+    pub rounds: u32,
+    /// Processes of every client.
+    pub launches: u32,
+    /// Unmeasured work of every new process, in seconds.
+    pub warm_up_seconds: f64,
+}
+
+impl ShootoutScenario {
+    /// Reads the scenario from the project's folder.
+    ///
+    /// # Errors
+    /// A sentence that names the file and, for a wrong value, the key.
+    pub fn load(root: &Path) -> Result<ShootoutScenario> {
+        let path = root.join("scenarios/bench/shootout.toml");
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        toml::from_str(&text).with_context(|| format!("{} is not a shootout", path.display()))
+    }
+}
+
+/// What a user asked for; whatever is absent comes from the scenario.
+#[derive(Clone, Debug, Default)]
+pub struct ShootoutRequest {
+    /// Names of clients that are there; at least one.
+    pub clients: Vec<String>,
+    /// Requests to keep in flight.
+    pub concurrency: Option<usize>,
+    /// Requests of each client.
+    pub requests: Option<u64>,
+    /// The origin's delay; none when absent.
+    pub delay: Option<Delay>,
+    /// Rounds of every client.
+    pub rounds: Option<u32>,
+    /// Seed of the order and of the delays.
+    pub seed: Option<u64>,
+}
+
+impl ShootoutScenario {
+    /// The sweep of one cell for each client that a shootout is.
+    ///
+    /// # Errors
+    /// [`Usage`], one sentence with what to do.
+    pub fn sweep(&self, request: ShootoutRequest, catalogue: &Catalogue) -> Result<Sweep, Usage> {
+        let concurrency = request.concurrency.unwrap_or(self.concurrency);
+        let requests = request.requests.unwrap_or(self.requests);
+        let rounds = request.rounds.unwrap_or(self.rounds);
+        for (what, number) in [
+            ("rounds", u64::from(rounds)),
+            ("requests", requests),
+            ("concurrency", concurrency as u64),
+        ] {
+            if number == 0 {
+                return Err(Usage(format!(
+                    "0 {what} measure nothing; ask for at least one"
+                )));
+            }
+        }
+        Ok(Sweep {
+            clients: find_clients(&request.clients, catalogue)?,
+            concurrency: vec![concurrency],
+            body_bytes: vec![self.body_bytes],
+            keepalive: vec![true],
+            job: self.job,
+            requests: Some(requests.div_ceil(u64::from(rounds))),
+            tls: false,
+            ceiling: true,
+            delay: request.delay.unwrap_or(Delay::None),
+            rounds,
+            launches: self.launches.clamp(1, rounds),
+            round_time: CEILING_ROUND,
+            warm_up: Duration::from_secs_f64(self.warm_up_seconds),
+            seed: request.seed.unwrap_or_else(rand::random),
+            target: Target::Origin,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario() -> ShootoutScenario {
+        ShootoutScenario::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
+    }
+
+    #[test]
+    fn requests_are_shared_out_among_the_rounds() {
+        let request = ShootoutRequest {
+            requests: Some(100),
+            rounds: Some(12),
+            ..Default::default()
+        };
+        let sweep = scenario().sweep(request, &Catalogue::default()).unwrap();
+        assert_eq!(sweep.requests, Some(9)); // 108 in all: rather too many than too few
+        assert_eq!((sweep.launches, sweep.job), (4, Job::Json));
+    }
+
+    #[test]
+    fn nothing_can_be_measured_with_nothing() {
+        let request = ShootoutRequest {
+            requests: Some(0),
+            ..Default::default()
+        };
+        let error = scenario()
+            .sweep(request, &Catalogue::default())
+            .unwrap_err();
+        assert!(error.0.contains("0 requests"), "{error}");
+    }
+}

@@ -1,0 +1,173 @@
+//! A shootout's judgement: the order, the groups, the winner, the ratios, noise, and what a process does once.
+
+use hecaton_lab::findings::{Ranking, judge, ranking};
+use hecaton_lab::run::{Noise, Round, Start};
+use hecaton_origin::Delay;
+
+use crate::synthetic::Machine;
+
+/// Clients at one concurrency whose true speeds are given.
+fn rounds(blocks: u32, speeds: &[(&str, f64)]) -> Vec<Round> {
+    let machine = Machine {
+        blocks,
+        noise: 0.01,
+        ..Machine::default()
+    };
+    let all = speeds
+        .iter()
+        .flat_map(|(name, speed)| machine.rounds(name, 16_384, &[(1, (*speed, 50.0))]));
+    all.collect()
+}
+
+fn rank(rounds: &[Round], starts: &[Start]) -> Ranking {
+    let findings = judge(rounds, &Delay::None);
+    ranking(rounds, starts, &findings.rows, "net-http", 2)
+}
+
+fn names(ranking: &Ranking) -> Vec<&str> {
+    ranking
+        .ranked
+        .iter()
+        .map(|entry| entry.row.client.as_str())
+        .collect()
+}
+
+#[test]
+fn the_fastest_stands_first_and_the_ceiling_outside() {
+    let ranking = rank(
+        &rounds(
+            12,
+            &[
+                ("net-http", 1000.0),
+                ("curb", 2000.0),
+                ("raw", 9000.0),
+                ("excon", 500.0),
+            ],
+        ),
+        &[],
+    );
+    assert_eq!(names(&ranking), ["curb", "net-http", "excon"]);
+    assert_eq!(ranking.outside[0].row.client, "raw");
+    let groups: Vec<usize> = ranking.ranked.iter().map(|entry| entry.group).collect();
+    assert_eq!(groups, [0, 1, 2]);
+    assert!(
+        ranking
+            .verdict
+            .contains("curb is the fastest of 3 clients: 2.0"),
+        "{}",
+        ranking.verdict
+    );
+    assert!(
+        ranking.verdict.contains("faster than each of the others"),
+        "{}",
+        ranking.verdict
+    );
+}
+
+#[test]
+fn ratios_are_to_the_baseline_with_an_interval_that_holds_the_truth() {
+    let ranking = rank(&rounds(12, &[("net-http", 1000.0), ("curb", 2000.0)]), &[]);
+    let ratio = ranking.ranked[0].ratio.unwrap();
+    assert!(
+        ratio.low <= 2.0 && 2.0 <= ratio.high && ratio.high - ratio.low < 0.1,
+        "{ratio:?}"
+    );
+    assert_eq!(
+        ranking.ranked[1].ratio, None,
+        "the baseline has no ratio to itself"
+    );
+}
+
+#[test]
+fn who_can_not_be_told_apart_shares_a_group_and_nobody_wins() {
+    let ranking = rank(
+        &rounds(
+            12,
+            &[("net-http", 1000.0), ("curb", 1003.0), ("excon", 700.0)],
+        ),
+        &[],
+    );
+    let groups: Vec<usize> = ranking.ranked.iter().map(|entry| entry.group).collect();
+    assert_eq!(groups, [0, 0, 1]);
+    assert!(
+        ranking.verdict.contains("can not be told apart"),
+        "{}",
+        ranking.verdict
+    );
+}
+
+#[test]
+fn few_rounds_do_not_say_so_of_all_the_others_together() {
+    let many: Vec<(String, f64)> = (0..30)
+        .map(|n| (format!("c{n:02}"), 1000.0 - f64::from(n)))
+        .collect();
+    let mut speeds: Vec<(&str, f64)> = many
+        .iter()
+        .map(|(name, speed)| (name.as_str(), *speed))
+        .collect();
+    speeds.push(("net-http", 3000.0));
+    let verdict = rank(&rounds(6, &speeds), &[]).verdict;
+    assert!(verdict.contains("too few rounds"), "{verdict}");
+    let verdict = rank(&rounds(12, &speeds), &[]).verdict;
+    assert!(
+        verdict.contains("faster than each of the others"),
+        "{verdict}"
+    );
+}
+
+#[test]
+fn a_rejected_client_is_not_ranked_and_keeps_its_reason() {
+    let mut rounds = rounds(12, &[("net-http", 1000.0), ("cheat", 9000.0)]);
+    for round in rounds
+        .iter_mut()
+        .filter(|round| round.cell.client == "cheat")
+    {
+        round.claim.sum ^= 1;
+    }
+    let ranking = rank(&rounds, &[]);
+    assert_eq!(names(&ranking), ["net-http"]);
+    assert!(
+        ranking.rejected[0]
+            .row
+            .rejected
+            .as_deref()
+            .unwrap()
+            .contains("token"),
+        "{:?}",
+        ranking.rejected[0].row.rejected
+    );
+    assert_eq!(ranking.rejected[0].ratio, None);
+}
+
+#[test]
+fn noise_is_counted_by_round_and_a_tick_is_none() {
+    let mut rounds = rounds(10, &[("net-http", 1000.0)]);
+    assert_eq!(
+        rank(&rounds, &[]).noisy,
+        None,
+        "what was not looked at is not called calm"
+    );
+    for (place, round) in rounds.iter_mut().enumerate() {
+        let foreign_ns = if place < 3 { round.wall_ns } else { 10_000_000 };
+        round.noise = Some(Noise {
+            foreign_ns,
+            stolen_ns: 0,
+        });
+    }
+    let noisy = rank(&rounds, &[]).noisy.unwrap();
+    assert!((noisy - 0.3).abs() < 1e-9, "{noisy}");
+}
+
+#[test]
+fn first_requests_are_the_median_of_the_processes() {
+    let start = |launch: u32, first_ms: u64| Start {
+        client: "net-http".into(),
+        launch,
+        boot_ns: 100_000_000,
+        first_request_ns: first_ms * 1_000_000,
+    };
+    let starts = [start(0, 9), start(1, 3), start(2, 4)];
+    let ranking = rank(&rounds(12, &[("net-http", 1000.0)]), &starts);
+    let entry = &ranking.ranked[0];
+    assert_eq!((entry.first_ms, entry.boot_ms), (Some(4.0), Some(100.0)));
+}
