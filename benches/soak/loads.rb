@@ -115,6 +115,28 @@ class Refilled < Load
   end
 end
 
+# Endless URLs, asked for as fast as their outcomes are taken.
+class Lazy < Load
+  CONCURRENCY = 20
+
+  def work
+    @asked = {}
+    @client.each_response(urls, concurrency: CONCURRENCY) { |outcome, url| finish(@asked.delete(url), outcome) }
+  end
+
+  private
+
+  def urls
+    Enumerator.new do |urls|
+      until @stopped
+        tally.start(asked = id)
+        @asked[path(asked)] = asked
+        urls << path(asked)
+      end
+    end
+  end
+end
+
 # The loads of the soak.
 module Loads
   TIMEOUT = 2.0
@@ -124,7 +146,9 @@ module Loads
     [Single, :plain, false, 3], [Single, :plain, true, 2], [Streamed, :plain, false, 2], [Streamed, :plain, true, 1],
     [Refilled, :plain, false, 1], [Refilled, :plain, true, 1], [Posted, :plain, false, 1],
     [Single, :tls, false, 1], [Streamed, :tls, true, 1], [Refilled, :tls, true, 1],
-    [Single, :http2, true, 2], [Streamed, :http2, false, 1], [Refilled, :http2, false, 1]
+    [Lazy, :plain, false, 1], [Lazy, :http2, true, 1],
+    [Single, :http2, true, 1], [Streamed, :http2, false, 1], [Posted, :http2, false, 1],
+    [Single, :http2_tls, true, 1], [Streamed, :http2_tls, false, 1], [Refilled, :http2_tls, false, 1]
   ].freeze
 
   module_function
@@ -141,8 +165,6 @@ module Loads
   end
 
   def client(origins, origin, retries)
-    options = { timeout: TIMEOUT, retry: (RETRY if retries) }
-    options[:ca] = origins.ca(origin) unless origin == :plain
-    Hecaton::Client.new(**options)
+    Hecaton::Client.new(timeout: TIMEOUT, retry: (RETRY if retries), **origins.settings(origin))
   end
 end

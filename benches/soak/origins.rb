@@ -1,4 +1,4 @@
-# The origins that the soak asks: HTTP/1.1 in the clear, HTTP/1.1 over TLS, HTTP/2 over TLS with a GOAWAY now and then.
+# The origins that the soak asks: HTTP/1.1 and HTTP/2, in the clear and over TLS, HTTP/2 with a GOAWAY now and then.
 
 # Each a process of its own, so that their memory is not the client's.
 class Origins
@@ -9,16 +9,25 @@ class Origins
 
   PLAIN = [].freeze
   TLS = %w[--tls].freeze
-  HTTP2 = %w[--tls --http2 --http2-goaway-after 500].freeze
+  HTTP2 = %w[--http2 --http2-goaway-after 500].freeze
 
   def initialize(folder)
     @folder = folder
     @running = {}
-    { plain: PLAIN, tls: TLS, http2: HTTP2 }.each { |name, options| start(name, options) }
+    { plain: PLAIN, tls: TLS, http2: HTTP2, http2_tls: TLS + HTTP2 }.each { |name, options| start(name, options) }
     at_exit { kill }
   end
 
   def url(name) = @running.fetch(name).last
+
+  # What a client needs to ask it.
+  def settings(name)
+    case name
+    when :plain then {}
+    when :http2 then { http: "2" }
+    else { ca: ca(name) }
+    end
+  end
 
   # Path of the authority's certificate.
   def ca(name) = File.join(@folder, "#{name}.pem")

@@ -26,7 +26,7 @@ end
 
 # What one load asked for and what became of it.
 class Tally
-  attr_reader :started, :ended, :sent, :outcomes, :faults, :errors
+  attr_reader :started, :ended, :sent, :outcomes, :faults
 
   def initialize
     @started = Sum.new  # requests

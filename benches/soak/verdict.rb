@@ -49,7 +49,7 @@ class Verdict
     end
     late = late(name, ledger)
     faults << "#{name}: #{late} good answers were given up" unless late.between?(0, sent.count * MOST_LATE)
-    faults << "#{name}: errors came less often than faults" unless failed(name, "500") <= ledger["chaos"]["500"]["count"]
+    faults << "#{name}: more attempts were answered 500 than the origin answered so" if failures(name) > ledger["chaos"]["500"]["count"]
     faults
   end
 
@@ -66,10 +66,10 @@ class Verdict
     GOOD.sum { |kind| ledger["chaos"][kind]["count"] } - of(name).sum { |load| load.tally.answered(200) }
   end
 
-  def failed(name, status) = of(name).sum { |load| load.tally.answered(status.to_i) }
+  def failures(name) = of(name).sum { |load| load.tally.answered(500) }
 
   def origin(name, ledger)
-    { sent: sent(name).count, arrived: arrived(ledger).count, late: late(name, ledger), answered_500: failed(name, "500"),
+    { sent: sent(name).count, arrived: arrived(ledger).count, late: late(name, ledger), answered_500: failures(name),
       dealt: ledger["chaos"].transform_values { |dealt| dealt["count"] } }
       .merge(ledger.slice("connections", "tls_handshakes", "tls_resumed", "http2_connections", "aborted", "peak_in_flight"))
   end
