@@ -19,7 +19,8 @@ class FaradayTyphoeusDriver
     url, taken = round.take
     return unless url
     @faraday.run_request(@job.method.downcase.to_sym, url, nil, @job.headers).on_complete do |env|
-      env[:typhoeus_connection_failed] || env.status.zero? ? round.failed(kind(env)) : round.done(env.status, env.body, taken)
+      failed = env[:typhoeus_connection_failed] || env.status.zero?
+      failed ? round.failed(kind(env)) : round.done(env.status, env.body, taken)
       send_next(round)
     end
   end
