@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use hecaton::{Batch, Ending, Kind, Phase, Redirect, Request, Retry};
+use hecaton::{
+    Batch, Config, Cookies, Ending, Kind, Pem, Phase, Redirect, Request, Retry, Version,
+};
+use hecaton_origin::{Http2, Options, Origin, Tls};
 
 use crate::World;
 use crate::scripted::{Scripted, answer};
@@ -270,4 +273,62 @@ fn attempts_tell_when_they_were_and_after_how_many_redirects() {
         assert!(end > attempt.begun);
     }
     assert_eq!(end, response.elapsed());
+}
+
+/// An origin with TLS and HTTP/2, and a world that trusts it.
+fn secure(change: impl FnOnce(&mut Config)) -> (Origin, World) {
+    let origin = Origin::start(Options {
+        tls: Some(Tls::default()),
+        http2: Some(Http2::default()),
+        ..Options::default()
+    });
+    let origin = origin.expect("an origin with TLS starts");
+    let world = World::with(|config| {
+        config.ca = Some(Pem::from(origin.ca_pem().unwrap()));
+        config.redirects = 3;
+        change(config);
+    });
+    (origin, world)
+}
+
+#[test]
+fn https_leads_to_http_only_when_that_is_allowed() {
+    for allowed in [false, true] {
+        let (origin, world) = secure(|config| config.redirects_to_http = allowed);
+        let down = format!("{}/r/1?secret", world.origin.base_url());
+        let url = format!("{}/redirect/302/1?to={down}", origin.base_url());
+        let request = Request::get(&url).unwrap();
+        let request = request.header("Authorization", b"secret").unwrap();
+        match world.send(request) {
+            Ok(response) => assert!(allowed && response.url() == down),
+            Err(error) => {
+                assert!(!allowed && error.kind() == Kind::Redirect, "{error}");
+                let text = error.to_string();
+                assert!(text.contains("https to http") && !text.contains("secret"));
+            }
+        }
+        assert_eq!(world.origin.stop().requests, u64::from(allowed));
+    }
+}
+
+#[test]
+fn redirects_and_cookies_hold_over_http2_too() {
+    let (origin, world) = secure(|config| config.cookies = Some(Cookies::new()));
+    let get = |path: &str| {
+        let url = format!("{}{path}", origin.base_url());
+        world.send(Request::get(&url).unwrap()).unwrap()
+    };
+    assert_eq!(get("/cookies/set?a=b%3B%20Secure").status(), 200);
+    let response = get("/redirect/302/2?to=/cookies");
+    let body = String::from_utf8_lossy(response.body()).into_owned();
+    assert!(body.contains("\"a\"") && body.contains("\"b\""), "{body}");
+    assert_eq!(response.redirects().len(), 2);
+    let versions = response.attempts().iter().map(|attempt| attempt.version);
+    assert!(
+        versions
+            .into_iter()
+            .all(|version| version == Some(Version::Http2))
+    );
+    let summary = origin.stop();
+    assert_eq!((summary.requests, summary.connections), (4, 1));
 }
