@@ -10,7 +10,7 @@ use crate::source::Source;
 
 const MEBIBYTE: usize = 1024 * 1024;
 /// Most mebibytes, decoded.
-const LARGEST: u64 = 1024 * 1024;
+const LARGEST: u64 = 64 * 1024;
 
 /// So many mebibytes of zeros in that coding; none when it is unknown or too many are asked for.
 pub(crate) fn source(name: &str, mebibytes: u64) -> Option<Source> {

@@ -27,6 +27,9 @@ pub(crate) enum Damage {
     Truncated,
 }
 
+/// Most codings that are applied to one body.
+const MOST: usize = 16;
+
 /// What the text of encoded bodies repeats.
 const TEXT: &[u8] = b"The quick brown fox jumps over the lazy dog.\n";
 
@@ -78,10 +81,13 @@ impl Coding {
     }
 }
 
-/// The codings named (`gzip` or `gzip,br`), the whole list so many times; none when one is unknown.
+/// The codings named (`gzip` or `gzip,br`), the whole list so many times; none when one is unknown, or when they are none
+/// or too many.
 pub(crate) fn list(names: &str, layers: u64) -> Option<Vec<Coding>> {
     let codings: Option<Vec<_>> = names.split(',').map(Coding::named).collect();
-    Some(codings?.repeat(layers as usize))
+    let codings = codings.filter(|codings| codings.len() <= MOST && layers <= MOST as u64)?;
+    let codings = codings.repeat(layers as usize);
+    (1..=MOST).contains(&codings.len()).then_some(codings)
 }
 
 /// So many bytes of text.
@@ -157,5 +163,13 @@ mod tests {
         let decode = |bytes: Vec<u8>, coding: &Coding| decode(*coding, &bytes).unwrap();
         assert_eq!(codings.iter().rev().fold(bytes, decode), text(500));
         assert_eq!(list("gzip,lzw", 1), None);
+        for (names, layers) in [
+            ("gzip", 0),
+            ("gzip", 17),
+            ("gzip,br", 9),
+            ("gzip", u64::MAX),
+        ] {
+            assert_eq!(list(names, layers), None);
+        }
     }
 }

@@ -74,7 +74,7 @@ fn encoded(detail: &Detail) -> Option<Told> {
         _ => (names, Damage::None),
     };
     let layers = detail.pairs().find(|(name, _)| name == "layers");
-    let layers = layers.map_or(Some(1), |(_, value)| number(&value).filter(|n| *n <= 10))?;
+    let layers = layers.map_or(Some(1), |(_, value)| number(&value))?;
     let codings = coding::list(names, layers)?;
     let (bytes, header) = coding::encode(&codings, coding::text(count), damage)?;
     let length = Length::Bytes(bytes.len() as u64);
@@ -203,4 +203,58 @@ fn json_of(value: &serde_json::Value, is_head: bool) -> Told {
     let mut small = Small::text(200, value.to_string(), is_head);
     small.content_type = JSON;
     Told::Small(small)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::route::{self, Route};
+    use proptest::prelude::*;
+
+    const PREFIXES: &[&str] = &[
+        "/encoded/gzip",
+        "/encoded/",
+        "/bomb/br",
+        "/bomb/",
+        "/pieces/",
+        "/status/",
+        "/headers?",
+        "/redirect/302",
+        "/redirect/",
+        "/cookies/set?",
+        "/cookies",
+        "/basic/",
+        "/upload",
+        "/early",
+        "/redirect-loop",
+    ];
+
+    proptest! {
+        #[test]
+        fn any_arguments_are_answered_in_bounds(
+            prefix in prop::sample::select(PREFIXES),
+            rest in "[0-9a-z/?=&%,+-]{0,30}|\\PC{0,30}",
+            cookie in "\\PC{0,30}",
+        ) {
+            let target = format!("{prefix}{rest}");
+            if let Route::Special(special) = route::of(&target) {
+                let detail = Detail {
+                    target,
+                    headers: vec![("Cookie".to_owned(), cookie)],
+                    ..Detail::default()
+                };
+                let told = answer(special, Some(&detail), &Received::default(), false);
+                let fields = match told {
+                    Told::Small(small) => small.fields,
+                    Told::Body(fields, _, mut source) => {
+                        prop_assert!(source.next().is_none_or(|piece| !piece.bytes.is_empty()));
+                        fields
+                    }
+                };
+                for (name, value) in fields {
+                    prop_assert!(field(&name, &value).is_some(), "{}: {}", name, value);
+                }
+            }
+        }
+    }
 }
