@@ -240,6 +240,32 @@ fn a_connection_closed_while_nobody_drove_is_noticed_before_it_is_used() {
 }
 
 #[test]
+fn a_connection_that_fell_silent_is_not_used_again_unless_it_answers() {
+    let connections = Arc::new(AtomicUsize::new(0));
+    let count = connections.clone();
+    let url = Raw::serve(move |mut raw, number| {
+        count.fetch_add(1, Ordering::SeqCst);
+        while let Some(stream) = raw.request() {
+            raw.answer(stream);
+            if number == 0 {
+                return raw.wait_for_end(); // Reads, and says nothing any more: pings neither.
+            }
+        }
+    });
+    let (client, reactor) = client(|_| {});
+    let send = |limit| {
+        let request = Request::get(&url)
+            .unwrap()
+            .timeout(Duration::from_millis(limit));
+        reactor.block_on(client.send(request))
+    };
+    assert!(send(5000).is_ok());
+    assert_eq!(send(200).unwrap_err().kind(), Kind::Timeout);
+    assert!(send(5000).is_ok());
+    assert_eq!(connections.load(Ordering::SeqCst), 2);
+}
+
+#[test]
 fn interim_answers_without_end_do_not_hold_up_the_deadline() {
     let url = Raw::serve(|mut raw, _| {
         let stream = raw.request().unwrap();

@@ -60,6 +60,9 @@ pub(crate) async fn acquire(
         };
         if let Acquired::Stream(lease) = &mut acquired {
             lease.link.refresh().await;
+            if !lease.link.lives().await {
+                lease.retire();
+            }
             if !lease.is_usable() {
                 continue;
             }

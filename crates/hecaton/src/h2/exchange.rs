@@ -11,6 +11,7 @@ use std::task::{Context, Poll};
 use h2::client::ResponseFuture;
 use h2::{Reason, RecvStream};
 use http::Method;
+use http::header::CONTENT_LENGTH;
 
 use super::head::{request_head, response_fields};
 use super::incoming::Incoming;
@@ -49,7 +50,10 @@ pub(crate) async fn exchange(
     let status = head.status.as_u16();
     let bodiless = request.method == Method::HEAD || matches!(status, 204 | 304);
     let body = (!bodiless).then_some(body);
-    let incoming = Incoming::new(body, exchange.upload, exchange.lease);
+    let length = head.headers.get(CONTENT_LENGTH);
+    // h2 has checked it.
+    let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
+    let incoming = Incoming::new(body, length, exchange.upload, exchange.lease);
     Ok((Head { status, fields }, incoming))
 }
 

@@ -12,12 +12,16 @@ use super::upload::Upload;
 use crate::config::Config;
 use crate::error::{Failure, Kind, Phase};
 use crate::exchange::{PIECES_PER_TURN, give_way};
+use crate::h1::BodyError;
+use crate::incoming::failure;
 use crate::timer::PhaseTimer;
 
 /// Dropping it before the end resets the stream. The handles of the stream go before the lease of it.
 pub(crate) struct Incoming {
     /// None once it has ended.
     body: Option<RecvStream>,
+    /// The length that was announced.
+    length: Option<u64>,
     /// What the last piece took of the stream's window. The window is what bounds the memory that a
     /// body holds, so it opens again when that piece is done with: at the call for the next one.
     taken: usize,
@@ -26,25 +30,34 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    pub(super) fn new(body: Option<RecvStream>, upload: Upload, lease: Lease) -> Incoming {
+    pub(super) fn new(
+        body: Option<RecvStream>,
+        length: Option<u64>,
+        upload: Upload,
+        lease: Lease,
+    ) -> Incoming {
         Incoming {
             body,
+            length,
             taken: 0,
             upload,
             _lease: lease,
         }
     }
 
-    /// Reads the body to its end.
+    /// Reads the body to its end. Fails at once when its length is known to be too much.
     pub async fn whole(&mut self, config: &Config) -> Result<Bytes, Failure> {
         let most = config.max_body;
+        let too_large = || failure(BodyError::TooLarge, most);
+        if self.body.is_some() && self.length.is_some_and(|length| length > most as u64) {
+            return Err(too_large());
+        }
         let mut timer = PhaseTimer::new(config);
         let mut whole = BytesMut::new();
         let mut pieces = 0_u32;
         while let Some(piece) = self.next(&mut timer).await? {
             if whole.len() + piece.len() > most {
-                let detail = format!("the body is larger than the allowed {most} bytes");
-                return Err(Failure::new(Kind::Body, Phase::Read, detail));
+                return Err(too_large());
             }
             whole.extend_from_slice(&piece);
             pieces = pieces.wrapping_add(1);

@@ -89,6 +89,7 @@ impl Known {
                 break;
             };
             let seat = self.queue.pop_front().expect("it is not empty");
+            seat.leave();
             sessions.left_the_queue();
             if seat.is(&self.opener) {
                 self.opener = None;
@@ -214,6 +215,7 @@ impl Session {
             sessions: sessions.clone(),
             send: Some(self.send.clone()),
             retires: false,
+            received: self.link.0.departures.received(),
         }
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct Lease {
     pub(super) sessions: Arc<Sessions>,
     pub(super) send: Option<SendRequest<Bytes>>,
     pub(super) retires: bool,
+    /// How many bytes had come on the connection when the lease began.
+    pub(super) received: u64,
 }
 
 impl Lease {
@@ -28,7 +30,7 @@ impl Lease {
     pub fn is_usable(&mut self) -> bool {
         let context = &mut Context::from_waker(Waker::noop());
         let ready = self.send.as_mut().map(|send| send.poll_ready(context));
-        matches!(ready, Some(Poll::Ready(Ok(())))) && self.link.is_open()
+        !self.retires && matches!(ready, Some(Poll::Ready(Ok(())))) && self.link.is_open()
     }
 
     /// Opens the stream; nothing is written before the connection is driven.
@@ -56,6 +58,7 @@ impl Drop for Lease {
     fn drop(&mut self) {
         // A connection that is closed now says good-bye only if nobody could still use it.
         self.send = None;
+        self.link.doubt(self.received);
         self.sessions
             .release(&self.origin, self.connection, self.retires);
     }

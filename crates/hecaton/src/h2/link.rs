@@ -3,6 +3,7 @@
 
 use std::os::fd::RawFd;
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -10,10 +11,11 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use h2::client::{Builder, Connection, SendRequest};
+use h2::{Ping, PingPong};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{timeout, timeout_at};
 
 use super::tap::{Departures, Tap};
 use crate::h1::MOST_BYTES;
@@ -42,6 +44,13 @@ const TRUSTED: Duration = Duration::from_millis(1);
 const LOOKS: u32 = 32;
 const LOOK: Duration = Duration::from_millis(50);
 
+/// How long a connection that was silent while a request gave up may take to answer a ping, before
+/// another request trusts it.
+const PROBE: Duration = Duration::from_secs(1);
+
+/// Stands for a connection that nobody doubts, in place of the bytes received when doubt began.
+const TRUSTED_NOW: u64 = u64::MAX;
+
 pub(super) struct Link {
     pub departures: Arc<Departures>,
     /// Only to be asked while `driven` has the connection that owns it.
@@ -50,6 +59,9 @@ pub(super) struct Link {
     /// Wakes those that wait for the connection to be driven.
     turned: Notify,
     driver: AtomicWaker,
+    ping: Mutex<Option<PingPong>>,
+    /// How many bytes had come when the connection fell silent.
+    doubted: AtomicU64,
 }
 
 struct Driven {
@@ -62,7 +74,7 @@ impl Link {
     pub async fn open(stream: Wire) -> Result<(SendRequest<Bytes>, Arc<Link>), h2::Error> {
         let socket = stream.descriptor();
         let departures = Arc::new(Departures::default());
-        let (send, connection) = Builder::new()
+        let (send, mut connection) = Builder::new()
             .enable_push(false)
             .initial_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
@@ -72,6 +84,7 @@ impl Link {
             .initial_max_send_streams(NOT_TOLD)
             .handshake(Tap::new(stream, departures.clone()))
             .await?;
+        let ping = Mutex::new(connection.ping_pong());
         let driven = Driven {
             connection: Some(Box::new(connection)),
             at: Instant::now(),
@@ -82,6 +95,8 @@ impl Link {
             driven: Mutex::new(driven),
             turned: Notify::new(),
             driver: AtomicWaker::new(),
+            ping,
+            doubted: AtomicU64::new(TRUSTED_NOW),
         };
         Ok((send, Arc::new(link)))
     }
@@ -122,6 +137,42 @@ impl Link {
                 return;
             }
             let _ = timeout(LOOK, turned).await;
+        }
+    }
+
+    /// Doubts a connection on which nothing came, not a byte of any stream, while a request waited until
+    /// it gave up. Nobody would notice otherwise that the way to the peer is gone: writing goes well for
+    /// minutes, until TCP gives up, and each request would run into its limit meanwhile.
+    pub fn doubt(&self, received: u64) {
+        if self.departures.received() != received {
+            return;
+        }
+        self.doubted.store(received, Ordering::Relaxed);
+        let mut ping = self.ping.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ping) = ping.as_mut() {
+            // The answer to the last one, if it was never taken, stands in the way of another.
+            let _ = ping.poll_pong(&mut Context::from_waker(Waker::noop()));
+            let _ = ping.send_ping(Ping::opaque());
+        }
+    }
+
+    /// Whether the connection is not doubted, or shows in time that it lives.
+    pub async fn lives(&self) -> bool {
+        let doubted = self.doubted.load(Ordering::Relaxed);
+        if doubted == TRUSTED_NOW {
+            return true;
+        }
+        let until = tokio::time::Instant::now() + PROBE;
+        loop {
+            let mut turned = pin!(self.turned.notified());
+            turned.as_mut().enable();
+            if self.departures.received() != doubted {
+                self.doubted.store(TRUSTED_NOW, Ordering::Relaxed);
+                return true;
+            }
+            if timeout_at(until, turned).await.is_err() {
+                return false;
+            }
         }
     }
 

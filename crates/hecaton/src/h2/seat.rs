@@ -1,5 +1,6 @@
 //! A seat: the place of one request in the queue for a connection, and what it is given there.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
@@ -24,6 +25,8 @@ pub(super) enum Grant {
 pub(super) struct Seat {
     grant: Mutex<Option<Grant>>,
     waker: AtomicWaker,
+    /// Whether it has left the queue.
+    left: AtomicBool,
 }
 
 impl Seat {
@@ -42,6 +45,11 @@ impl Seat {
     pub fn poll(&self, cx: &mut Context<'_>) -> Poll<Grant> {
         self.waker.register(cx.waker());
         self.take().map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Notes that it is not in the queue any more; whether it was until now.
+    pub fn leave(&self) -> bool {
+        !self.left.swap(true, Ordering::Relaxed)
     }
 
     pub fn is(self: &Arc<Seat>, other: &Option<Arc<Seat>>) -> bool {

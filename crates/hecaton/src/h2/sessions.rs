@@ -319,15 +319,15 @@ impl Place {
     fn tell_all(&self, known: &mut Known, grant: impl Fn() -> Grant) {
         for seat in known.queue.drain(..) {
             self.sessions.left_the_queue();
+            seat.leave();
             seat.give(grant());
         }
     }
 
     /// Leaves the queue, if it is still in it.
     fn leave(&self, known: &mut Known) {
-        let before = known.queue.len();
-        known.queue.retain(|seat| !Arc::ptr_eq(seat, &self.seat));
-        if known.queue.len() < before {
+        if self.seat.leave() {
+            known.queue.retain(|seat| !Arc::ptr_eq(seat, &self.seat));
             self.sessions.left_the_queue();
         }
     }

@@ -1,9 +1,9 @@
-//! The socket under an HTTP/2 connection, watched for which requests have left.
+//! The socket under an HTTP/2 connection, watched for which requests have left, and whether anything comes.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -21,6 +21,7 @@ const READS_PER_TURN: u32 = 16;
 pub(crate) struct Departures {
     /// The highest stream whose request has begun to leave. Streams are opened in order.
     departed: AtomicU32,
+    received: AtomicU64,
     reads: AtomicU32,
 }
 
@@ -28,6 +29,11 @@ impl Departures {
     /// Whether the request on this stream has begun to leave the machine.
     pub fn has_left(&self, stream: u32) -> bool {
         self.departed.load(Ordering::Relaxed) >= stream
+    }
+
+    /// How many bytes have come so far.
+    pub fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
     }
 
     /// Allows the reads of one more turn.
@@ -74,7 +80,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for Tap<S> {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        Pin::new(&mut this.stream).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut this.stream).poll_read(cx, buffer))?;
+        let count = buffer.filled().len() - before;
+        let received = &this.departures.received;
+        received.fetch_add(count as u64, Ordering::Relaxed);
+        Poll::Ready(Ok(()))
     }
 }
 
