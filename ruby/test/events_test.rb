@@ -136,6 +136,15 @@ class EventsTest < OriginTest
     assert_equal [["GET", 200, nil], ["GET", nil, "Hecaton::BodyError"], ["GET", 200, nil]], facts.drop(2)
   end
 
+  def test_the_time_of_a_stream_is_that_of_the_network
+    before = Time.now
+    request = events("request.hecaton") do
+      client.get(url("/bytes/10")) { |stream| stream.each_chunk { |chunk| chunk }; sleep 0.3 }
+    end.last
+    assert_in_delta before, request.started, 0.2
+    assert_operator request.duration, :<, 250
+  end
+
   def test_an_event_comes_before_the_callback_and_after_the_outcome
     order = []
     subscription = Hecaton.subscribe("request.hecaton") { order << :event }

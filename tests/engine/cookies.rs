@@ -1,6 +1,8 @@
 //! Cookies: only for clients that ask, on every hop, and shared as far as the jar is.
 
-use hecaton::{Batch, Cookies, Request};
+use std::time::Duration;
+
+use hecaton::{Batch, Cookies, Request, Retry};
 
 use crate::World;
 use crate::scripted::{Scripted, answer};
@@ -85,6 +87,22 @@ fn a_url_may_be_asked_again_with_a_cookie_but_not_for_ever() {
         .unwrap_err();
     assert!(error.detail().contains("allowed 2"), "{error}");
     assert!(last(&server).contains("cookie: seen=1"));
+}
+
+#[test]
+fn every_try_may_set_cookies() {
+    let jar = Cookies::new();
+    let world = World::with(|config| {
+        config.cookies = Some(jar.clone());
+        config.retry = Some(Retry {
+            statuses: vec![503],
+            interval: Duration::ZERO,
+            ..Retry::default()
+        });
+    });
+    let response = world.get("/status/503?Set-Cookie=a%3Db%3B%20Path%3D/");
+    assert_eq!((response.attempts().len(), jar.list().len()), (3, 1));
+    assert!(String::from_utf8_lossy(world.get("/cookies").body()).contains("\"a\""));
 }
 
 #[test]

@@ -128,8 +128,8 @@ module Hecaton
     # With a block, yields the response as a Stream as soon as its head is there, for the body to be read
     # piece by piece, and returns what the block does.
     #
-    # Raises Error (TimeoutError, ConnectError, …) when there is no response, StatusError when that was asked for, and ArgumentError,
-    # before anything is sent, when the request can not be put on the wire as it stands.
+    # Raises Error (TimeoutError, ConnectError, …) when there is no response, StatusError when that was asked for,
+    # and ArgumentError, before anything is sent, when the request can not be put on the wire as it stands.
     def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
                 redirects: nil, raise_for_status: nil, &block)
       status, record, rest =

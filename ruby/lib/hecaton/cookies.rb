@@ -45,7 +45,9 @@ module Hecaton
     def each
       return enum_for(:each) unless block_given?
 
-      @native.list.each { |*values, expires| yield Cookie.new(**Cookie.members.zip(values).to_h, expires: expires && Time.at(expires)) }
+      @native.list.each do |*values, expires|
+        yield Cookie.new(**Cookie.members.zip(values).to_h, expires: expires && Time.at(expires))
+      end
       self
     end
 

@@ -82,7 +82,8 @@ module Hecaton
     def initialize(response)
       url = response.url&.sub(/[?#].*/m, "")
       super("the response has the status #{response.status}#{" (#{url})" if url}",
-            phase: :read, sent: true, url: url, redirects: response.redirects, attempts: response.attempts, elapsed: response.elapsed)
+            phase: :read, sent: true, url: url, redirects: response.redirects, attempts: response.attempts,
+            elapsed: response.elapsed)
       @response = response
     end
 

@@ -65,10 +65,9 @@ module Hecaton
         nil
       end
 
-      # Tells of a request that ended in this outcome.
-      def request(method, outcome)
-        finished = Time.now
-        started = finished - outcome.elapsed
+      # Tells of a request that ended in this outcome, by default just now.
+      def request(method, outcome, started = Time.now - outcome.elapsed)
+        finished = started + outcome.elapsed
         id = Random.urandom(10).unpack1("H*")
         urls = [*outcome.redirects.map(&:url), outcome.url]
         outcome.attempts.each_with_index do |attempt, index|

@@ -34,13 +34,14 @@ module Hecaton
     # Yields a Stream, and returns what the block does.
     def stream(method, status, record, native, strict)
       stream = Stream.new(status, record, native)
+      started = Time.now - stream.elapsed if Events.subscribed?
       stream.run do
         deprecated(stream) if @on_deprecation
         stream.raise_for_status if strict.nil? ? @strict : strict
         yield stream
       end
     ensure
-      Events.request(method, stream.outcome) if Events.subscribed? && stream&.ours?
+      Events.request(method, stream.outcome, started) if started && stream.ours?
     end
 
     private
