@@ -21,6 +21,7 @@ mod streams;
 mod tls;
 mod tls_server;
 mod unix_socket;
+mod uploads;
 
 use std::future::Future;
 use std::time::Duration;

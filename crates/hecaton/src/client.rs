@@ -188,7 +188,7 @@ impl Client {
 
 /// A request as its response keeps it.
 fn without_body(mut request: Box<Request>) -> Box<Request> {
-    request.body = Bytes::new();
+    request.body = Default::default();
     request
 }
 
@@ -244,6 +244,12 @@ impl Shared {
                     trace.end(Ending::Moved, Instant::now());
                     continue;
                 }
+                Err(Broken::Unprocessed(failure))
+                    if moves < MOST_MOVES && !request.body.begin_again() =>
+                {
+                    trace.end(Ending::Failed, Instant::now());
+                    Err(failure.only_once())
+                }
                 Err(Broken::Unprocessed(_)) if moves < MOST_MOVES => {
                     trace.end(Ending::Moved, Instant::now());
                     moves += 1;
@@ -265,6 +271,9 @@ impl Shared {
             let sent = trace.attempt().sent;
             match self.wait_before_retry(&request.method, tries, sent, &result) {
                 Some(wait) if wait < allowance.left() => {
+                    if !request.body.begin_again() {
+                        return result.map_err(Failure::only_once);
+                    }
                     self.retries.fetch_add(1, Ordering::Relaxed);
                     drop(result); // A body that was to be read closes its connection now.
                     Box::pin(sleep(wait)).await;

@@ -139,6 +139,14 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// Says why the request was not tried again.
+    pub fn only_once(mut self) -> Failure {
+        self.detail += "; it was not tried again, because its body can be read only once";
+        self
+    }
+}
+
 impl Error {
     pub(crate) fn new(
         failure: Failure,

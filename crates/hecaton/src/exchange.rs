@@ -13,7 +13,7 @@ use crate::connection::Connection;
 use crate::error::{Failure, Kind, Phase};
 use crate::h1::{Head, HeadReader};
 use crate::incoming::Incoming;
-use crate::outgoing::Outgoing;
+use crate::outgoing::{Outgoing, Stopped};
 use crate::request::Request;
 use crate::timer::PhaseTimer;
 use crate::tls::explain;
@@ -65,11 +65,13 @@ pub(crate) async fn exchange(
     let mut timer = PhaseTimer::new(config);
     let head = poll_fn(|cx| {
         let write_error = match poll_write(cx, connection, &mut outgoing, trace) {
+            Err(Stopped::Body(failure)) => return Poll::Ready(Err(Broken::Failed(failure))),
             // TLS may yet say why, be it that the server demands a certificate.
             Err(_) if !trace.attempt().sent && (trace.attempt().reused || !connection.is_tls()) => {
                 return Poll::Ready(Err(Broken::Unsent));
             }
-            result => result.err(),
+            Err(Stopped::Socket(error)) => Some(error),
+            Ok(()) => None,
         };
         match poll_head(cx, connection, &mut reader, request, write_error) {
             Poll::Pending => {
@@ -95,7 +97,7 @@ fn poll_write(
     connection: &mut Connection,
     outgoing: &mut Outgoing,
     trace: &mut Trace,
-) -> io::Result<()> {
+) -> Result<(), Stopped> {
     if outgoing.is_done() {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::allowance::Allowance;
 use crate::attempt::Trace;
 use crate::client::{Answer, Body, Reading, Shared};
-use crate::error::Failure;
+use crate::error::{Failure, Kind, Phase};
 use crate::redirect::{Limits, Trail};
 use crate::request::Request;
 
@@ -44,6 +44,10 @@ impl Shared {
             request.fields.truncate(own);
             if most == 0 || !trail.follow(request, answer.status, &answer.fields)? {
                 return Ok(answer);
+            }
+            if !request.body.begin_again() {
+                let why = "it asks for the request's body again, which can be read only once";
+                return Err(Failure::new(Kind::Redirect, Phase::Read, why));
             }
             trace.redirects = trace.redirects.saturating_add(1);
             if let Body::Open(rest) = answer.body {

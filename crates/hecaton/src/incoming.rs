@@ -10,7 +10,7 @@ use crate::connection::Connection;
 use crate::error::{Failure, Kind, Phase};
 use crate::exchange::{PIECES_PER_TURN, give_way};
 use crate::h1::{BodyError, BodyReader, Head, Ready};
-use crate::outgoing::Outgoing;
+use crate::outgoing::{Outgoing, Stopped};
 use crate::timer::PhaseTimer;
 
 /// Memory taken ahead of a body whose length is known.
@@ -122,8 +122,10 @@ impl Incoming {
         timer.restart(Phase::Read);
         let filled = poll_fn(|cx| {
             if !self.unwanted {
-                // Errors do not matter any more: the answer decides.
-                let _ = self.outgoing.poll_write(cx, connection);
+                // Errors of the socket do not matter any more: the answer decides.
+                if let Err(Stopped::Body(failure)) = self.outgoing.poll_write(cx, connection) {
+                    return Poll::Ready(Err(failure));
+                }
             }
             match connection.poll_fill(cx) {
                 Poll::Pending => timer.poll(cx).map(Err),

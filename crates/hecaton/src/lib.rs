@@ -30,6 +30,7 @@
 mod allowance;
 mod attempt;
 mod batch;
+mod body;
 mod client;
 mod config;
 mod connect;
@@ -62,6 +63,7 @@ mod wire;
 
 pub use attempt::{Attempt, Ending, Version};
 pub use batch::{Aborted, Batch, Limits};
+pub use body::Source;
 pub use client::{Client, Outcome};
 pub use config::{Config, Protocol};
 pub use connect::Addresses;

@@ -1,22 +1,39 @@
 //! A request on its way out: its head, then its body, as fast as the socket takes them.
 
-use std::io;
+use std::io::{self, Write};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
+use crate::body::{Body, Sourced};
 use crate::config::Config;
 use crate::connection::Connection;
+use crate::error::Failure;
+use crate::exchange::PIECES_PER_TURN;
 use crate::h1::encode;
 use crate::request::Request;
 
 pub(crate) struct Outgoing {
-    /// The head, and a body that is small behind it.
+    /// The head, and a body that is small behind it; later each piece of a body from a source.
     output: Vec<u8>,
-    /// What follows the output.
-    body: Bytes,
-    /// How much of both has been written.
+    /// How much of the output, and of a whole body behind it, has been written.
     written: usize,
+    begun: bool,
+    rest: Rest,
+}
+
+/// What follows the output.
+enum Rest {
+    Whole(Bytes),
+    Source(Arc<Sourced>),
+}
+
+/// Why a request can not be written to its end.
+pub(crate) enum Stopped {
+    Socket(io::Error),
+    /// Its body has no more to give, or too much.
+    Body(Failure),
 }
 
 impl Outgoing {
@@ -25,43 +42,50 @@ impl Outgoing {
         let mut output = std::mem::take(&mut connection.output);
         output.clear();
         let whole = encode(request, config, &mut output);
-        let body = if whole {
-            Bytes::new()
-        } else {
-            request.body.clone()
+        let rest = match &request.body {
+            Body::Source(source) => Rest::Source(source.clone()),
+            Body::Whole(body) if !whole => Rest::Whole(body.clone()),
+            Body::Whole(_) => Rest::Whole(Bytes::new()),
         };
         Outgoing {
             output,
-            body,
             written: 0,
+            begun: false,
+            rest,
         }
     }
 
     /// Whether all is written.
     pub fn is_done(&self) -> bool {
-        self.written == self.output.len() + self.body.len()
+        match &self.rest {
+            Rest::Whole(body) => self.written == self.output.len() + body.len(),
+            Rest::Source(_) => false,
+        }
     }
 
     /// Whether anything is written.
     pub fn has_begun(&self) -> bool {
-        self.written > 0
+        self.begun
     }
 
-    /// Writes what the socket takes.
+    /// Writes what the socket takes and the source gives.
     pub fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
         connection: &mut Connection,
-    ) -> io::Result<()> {
-        while !self.is_done() {
-            match connection.poll_write(cx, self.remaining()) {
-                Poll::Pending => return Ok(()),
-                Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
-                Poll::Ready(Ok(count)) => self.written += count,
-                Poll::Ready(Err(error)) => return Err(error),
+    ) -> Result<(), Stopped> {
+        let mut pieces = 0;
+        loop {
+            if !self.poll_remaining(cx, connection)? || !self.poll_refill(cx)? {
+                return Ok(());
+            }
+            pieces += 1;
+            // A source that never runs dry must not keep others from their turn.
+            if pieces == PIECES_PER_TURN {
+                cx.waker().wake_by_ref();
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     /// Gives the connection its memory back.
@@ -69,11 +93,64 @@ impl Outgoing {
         connection.output = std::mem::take(&mut self.output);
     }
 
+    /// Writes what there is; false if the socket takes no more now.
+    fn poll_remaining(
+        &mut self,
+        cx: &mut Context<'_>,
+        connection: &mut Connection,
+    ) -> Result<bool, Stopped> {
+        loop {
+            let remaining = self.remaining();
+            if remaining.is_empty() {
+                return Ok(true);
+            }
+            match connection.poll_write(cx, remaining) {
+                Poll::Pending => return Ok(false),
+                Poll::Ready(Ok(0)) => {
+                    return Err(Stopped::Socket(io::ErrorKind::WriteZero.into()));
+                }
+                Poll::Ready(Ok(count)) => self.written += count,
+                Poll::Ready(Err(error)) => return Err(Stopped::Socket(error)),
+            }
+            self.begun = true;
+        }
+    }
+
     /// What is to be written next.
     fn remaining(&self) -> &[u8] {
-        match self.written.checked_sub(self.output.len()) {
-            None => &self.output[self.written..],
-            Some(written) => &self.body[written..],
+        match (self.written.checked_sub(self.output.len()), &self.rest) {
+            (None, _) => &self.output[self.written..],
+            (Some(written), Rest::Whole(body)) => &body[written..],
+            (Some(_), Rest::Source(_)) => &[],
         }
+    }
+
+    /// Puts the next piece of a source into the output; false if there is nothing to be written now.
+    fn poll_refill(&mut self, cx: &mut Context<'_>) -> Result<bool, Stopped> {
+        let Rest::Source(source) = &self.rest else {
+            return Ok(false);
+        };
+        let chunked = source.length().is_none();
+        let Poll::Ready(piece) = source.poll_piece(cx) else {
+            return Ok(false);
+        };
+        self.output.clear();
+        self.written = 0;
+        match piece.transpose().map_err(Stopped::Body)? {
+            Some(piece) if chunked => {
+                // Into memory, which does not fail.
+                let _ = write!(self.output, "{:x}\r\n", piece.len());
+                self.output.extend_from_slice(&piece);
+                self.output.extend_from_slice(b"\r\n");
+            }
+            Some(piece) => self.output.extend_from_slice(&piece),
+            None => {
+                if chunked {
+                    self.output.extend_from_slice(b"0\r\n\r\n");
+                }
+                self.rest = Rest::Whole(Bytes::new());
+            }
+        }
+        Ok(true)
     }
 }

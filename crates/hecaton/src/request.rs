@@ -12,6 +12,7 @@ use http::header::{
 };
 use http::uri::{Authority, PathAndQuery, Uri};
 
+use crate::body::{Body, Source};
 use crate::error::InvalidRequest;
 use crate::origin::{Origin, Scheme};
 use crate::redirect::Redirect;
@@ -33,7 +34,7 @@ pub struct Request {
     pub(crate) has_coding: bool,
     /// Whether its headers say that it is the last one on its connection.
     pub(crate) closes: bool,
-    pub(crate) body: Bytes,
+    pub(crate) body: Body,
     pub(crate) timeout: Option<Duration>,
     /// Most redirects instead of the client's.
     pub(crate) redirects: Option<u32>,
@@ -62,7 +63,7 @@ impl Request {
             has_accept: false,
             has_coding: false,
             closes: false,
-            body: Bytes::new(),
+            body: Body::default(),
             timeout: None,
             redirects: None,
             redirected: Vec::new(),
@@ -101,7 +102,15 @@ impl Request {
 
     /// Sets the body, sent with its `Content-Length`.
     pub fn body(mut self, body: impl Into<Bytes>) -> Request {
-        self.body = body.into();
+        self.body = Body::Whole(body.into());
+        self
+    }
+
+    /// Sets the body to what `source` gives. With a `length` it is sent with that `Content-Length`, and a
+    /// source that gives more or less fails the request; without one it is sent in chunks (RFC 9112
+    /// §7.1). Clones of the request share the source.
+    pub fn body_from(mut self, source: impl Source + 'static, length: Option<u64>) -> Request {
+        self.body = Body::new(source, length);
         self
     }
 

@@ -64,6 +64,8 @@ impl Retry {
     ) -> Option<Duration> {
         let again = tries <= self.max
             && failure.phase != Phase::Total
+            // The program's own doing, which another try would not change.
+            && (failure.kind, failure.phase) != (Kind::Body, Phase::Send)
             && self.on.contains(&failure.kind)
             && (!sent || self.methods.contains(method));
         again.then(|| self.wait(tries))

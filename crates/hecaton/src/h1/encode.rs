@@ -3,6 +3,7 @@
 use bytes::BufMut;
 use http::Method;
 
+use crate::body::Body;
 use crate::config::Config;
 use crate::decode::ACCEPTED;
 use crate::request::Request;
@@ -39,17 +40,23 @@ pub(crate) fn encode(request: &Request, config: &Config, out: &mut Vec<u8>) -> b
         }
     }
     out.put_slice(fields);
-    if !body.is_empty() || expects_content(method) {
-        out.put_slice(b"content-length: ");
-        out.put_slice(itoa::Buffer::new().format(body.len()).as_bytes());
-        out.put_slice(b"\r\n");
+    match body.length() {
+        None => out.put_slice(b"transfer-encoding: chunked\r\n"),
+        Some(length) if !body.is_empty() || expects_content(method) => {
+            out.put_slice(b"content-length: ");
+            out.put_slice(itoa::Buffer::new().format(length).as_bytes());
+            out.put_slice(b"\r\n");
+        }
+        Some(_) => {}
     }
     out.put_slice(b"\r\n");
-    let small = body.len() <= SMALL_BODY;
-    if small {
-        out.put_slice(body);
+    match body {
+        Body::Whole(bytes) if bytes.len() <= SMALL_BODY => {
+            out.put_slice(bytes);
+            true
+        }
+        _ => false,
     }
-    small
 }
 
 /// Methods whose requests tell their length even when it is 0 (RFC 9110 §8.6).
@@ -68,7 +75,7 @@ mod tests {
         let mut config = Config::new(Duration::from_secs(1));
         config.user_agent = "test/1".into();
         let whole = encode(&request, &config, &mut out);
-        assert_eq!(whole, request.body.len() <= SMALL_BODY);
+        assert_eq!(whole, request.body.length() <= Some(SMALL_BODY as u64));
         String::from_utf8(out).unwrap()
     }
 

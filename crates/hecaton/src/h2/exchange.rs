@@ -89,9 +89,12 @@ impl Exchange {
         trace: &mut Trace,
     ) -> Poll<Result<http::Response<RecvStream>, Broken>> {
         // How it went is told by the response, or by its absence.
-        let _ = self.upload.poll(cx);
+        let failure = self.upload.poll(cx).err();
         let sent = self.lease.has_left(self.stream);
         trace.attempt().sent = sent;
+        if let Some(failure) = failure {
+            return Poll::Ready(Err(Broken::Failed(failure)));
+        }
         if self.upload.is_done() && trace.attempt().phase == Phase::Send {
             trace.attempt().send = trace.lap();
             trace.attempt().phase = Phase::FirstByte;

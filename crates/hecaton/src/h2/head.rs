@@ -64,8 +64,10 @@ fn request_fields(request: &Request, config: &Config) -> Result<HeaderMap, Strin
             map.append(name, value(bytes)?);
         }
     }
-    if !request.body.is_empty() || expects_content(&request.method) {
-        map.insert(CONTENT_LENGTH, HeaderValue::from(request.body.len()));
+    if let Some(length) = request.body.length() {
+        if !request.body.is_empty() || expects_content(&request.method) {
+            map.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        }
     }
     Ok(map)
 }

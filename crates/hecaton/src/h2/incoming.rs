@@ -96,7 +96,9 @@ impl Incoming {
         let Some(body) = &mut self.body else {
             return Poll::Ready(Ok(None));
         };
-        let _ = self.upload.poll(cx);
+        if let Err(failure) = self.upload.poll(cx) {
+            return Poll::Ready(Err(failure));
+        }
         loop {
             return match body.poll_data(cx) {
                 Poll::Ready(Some(Ok(piece))) if piece.is_empty() => continue,

@@ -1,26 +1,39 @@
-//! A request's body on its way out, as fast as the peer's windows allow.
+//! A request's body on its way out, as fast as the peer's windows allow and its source gives.
 
-use std::task::{Context, Poll, ready};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use h2::SendStream;
+
+use crate::body::{Body, Sourced};
+use crate::error::Failure;
 
 /// How much of a body `h2` is asked to hold at once.
 const AHEAD: usize = 256 << 10;
 
 pub(super) struct Upload {
     stream: SendStream<Bytes>,
+    /// What is there to be sent.
     rest: Bytes,
+    /// Where more comes from; none once it has ended.
+    source: Option<Arc<Sourced>>,
     done: bool,
 }
 
 impl Upload {
     /// A body to be sent on `stream`, which was ended with its head if there is none.
-    pub fn new(stream: SendStream<Bytes>, body: Bytes) -> Upload {
+    pub fn new(stream: SendStream<Bytes>, body: Body) -> Upload {
+        let done = body.is_empty();
+        let (rest, source) = match body {
+            Body::Whole(bytes) => (bytes, None),
+            Body::Source(source) => (Bytes::new(), Some(source)),
+        };
         Upload {
             stream,
-            done: body.is_empty(),
-            rest: body,
+            rest,
+            source,
+            done,
         }
     }
 
@@ -29,18 +42,48 @@ impl Upload {
         self.done
     }
 
-    /// Sends what the peer's windows allow. An error is no news: the response tells what became of the
-    /// stream.
-    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), h2::Error>> {
+    /// Sends what the peer's windows allow and the source gives. Fails when the source does; errors of the
+    /// stream are no news: the response tells what became of it.
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Result<(), Failure> {
         while !self.done {
-            self.stream.reserve_capacity(self.rest.len().min(AHEAD));
-            let Some(room) = ready!(self.stream.poll_capacity(cx)).transpose()? else {
-                return Poll::Pending; // The stream is closed.
-            };
-            let piece = self.rest.split_to(room.min(self.rest.len()));
-            self.done = self.rest.is_empty();
-            self.stream.send_data(piece, self.done)?;
+            if self.rest.is_empty() && !self.refill(cx)? {
+                break;
+            }
+            if !self.done && !self.send(cx) {
+                break;
+            }
         }
-        Poll::Ready(Ok(()))
+        Ok(())
+    }
+
+    /// Takes the next piece of the source, or ends the stream; false if there is nothing yet.
+    fn refill(&mut self, cx: &mut Context<'_>) -> Result<bool, Failure> {
+        let Some(source) = &self.source else {
+            return Ok(false);
+        };
+        let Poll::Ready(piece) = source.poll_piece(cx) else {
+            return Ok(false);
+        };
+        match piece.transpose()? {
+            Some(piece) => self.rest = piece,
+            None => {
+                self.source = None;
+                self.done = self.stream.send_data(Bytes::new(), true).is_ok();
+            }
+        }
+        Ok(true)
+    }
+
+    /// Sends some of what is there; false if no more is wanted now.
+    fn send(&mut self, cx: &mut Context<'_>) -> bool {
+        self.stream.reserve_capacity(self.rest.len().min(AHEAD));
+        let Poll::Ready(Some(Ok(room))) = self.stream.poll_capacity(cx) else {
+            return false; // None and errors mean that the stream is closed.
+        };
+        let piece = self.rest.split_to(room.min(self.rest.len()));
+        let last = self.rest.is_empty() && self.source.is_none();
+        let sent = self.stream.send_data(piece, last).is_ok();
+        self.done = last && sent;
+        sent
     }
 }
