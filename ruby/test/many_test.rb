@@ -22,7 +22,7 @@ class ManyTest < OriginTest
   end
 
   def test_the_timeout_of_get_all_is_that_of_each_request
-    outcomes = client.get_all(Array.new(8) { url("/delay/100") }, concurrency: 1, timeout: 0.5)
+    outcomes = client.get_all(Array.new(8) { url("/delay/200") }, concurrency: 1, timeout: 1.2)
     assert_equal [nil] * 8, outcomes.map(&:error)
   end
 

@@ -49,18 +49,18 @@ fn no_more_are_in_flight_to_an_origin_than_asked_and_a_busy_one_blocks_no_other(
 #[test]
 fn a_rate_holds_and_waiting_for_it_uses_up_no_deadline() {
     let world = World::new();
-    let mut batch = limited(&world, 50, None, Some(40.0));
+    let mut batch = limited(&world, 50, None, Some(20.0));
     let begun = Instant::now();
-    // The last one starts after 475 ms, long after its deadline would have passed.
+    // The last one starts after 950 ms, when its deadline would have passed.
     for tag in 0..20 {
         batch.push(
             tag,
-            world.request("/r/1").timeout(Duration::from_millis(300)),
+            world.request("/r/1").timeout(Duration::from_millis(800)),
         );
     }
     assert_eq!(run(&world, &mut batch, 20).len(), 20);
     assert!(
-        begun.elapsed() >= Duration::from_millis(470),
+        begun.elapsed() >= Duration::from_millis(945),
         "{:?}",
         begun.elapsed()
     );
@@ -109,12 +109,12 @@ fn a_hundred_thousand_queued_cost_no_more_each_than_a_few() {
         begun.elapsed() / count as u32
     };
     cost(1000);
-    let few = cost(2000);
-    let many = cost(100_000);
-    // What grows with the number of those queued would be some thirty times as slow or more.
+    let most = cost(2000) * 10 + Duration::from_micros(20);
+    // What grows with the number of those queued would be some thirty times as slow or more. Others may
+    // slow one try down, hence three.
     assert!(
-        many < few * 10 + Duration::from_micros(20),
-        "{few:?} each of few, {many:?} each of many"
+        (0..3).any(|_| cost(100_000) < most),
+        "more than {most:?} each"
     );
 }
 
