@@ -13,6 +13,8 @@ mod http2_peer;
 mod http2_streams;
 mod limits;
 mod pool;
+mod proxies;
+mod proxy_server;
 mod redirects;
 mod requests;
 mod retries;

@@ -89,6 +89,11 @@ impl Identity {
             .unwrap()
     }
 
+    /// The same, in any version.
+    pub fn server_any(&self) -> ServerConfig {
+        self.server(&[&rustls::version::TLS12, &rustls::version::TLS13])
+    }
+
     /// The same, to clients that show a certificate of this authority.
     pub fn server_for(
         &self,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::connect::Addresses;
+use crate::connect::{Addresses, Proxy};
 use crate::cookies::Cookies;
 use crate::retry::Retry;
 use crate::tls::{Pem, TlsVersion};
@@ -28,6 +28,13 @@ pub struct Config {
     /// The path of a Unix socket that every connection goes to, whatever the URL's host and port, which still make
     /// the `Host` header. Default none.
     pub unix_socket: Option<PathBuf>,
+    /// The proxies on the way. Default [`Proxy::Environment`], Ruby's nil: those that the environment names. [`Proxy::Off`],
+    /// Ruby's false: none. [`Proxy::Url`]: this one.
+    pub proxy: Proxy,
+    /// Hosts that are asked without a proxy: names, which stand for all names under them too, addresses, networks
+    /// (`10.0.0.0/8`), each but the last with `:port` or without; `*` is all. Default: those of the environment's
+    /// `no_proxy` if the proxies are the environment's, else none.
+    pub no_proxy: Option<Vec<String>>,
     /// The longest time that a TLS handshake may take. Default none.
     pub tls_timeout: Option<Duration>,
     /// The longest time that writing the request may take, its body included. Default none.
@@ -125,6 +132,8 @@ impl Config {
             resolve_timeout: None,
             resolve: Addresses::default(),
             unix_socket: None,
+            proxy: Proxy::Environment,
+            no_proxy: None,
             tls_timeout: None,
             send_timeout: None,
             first_byte_timeout: None,

@@ -2,12 +2,14 @@
 
 use std::io;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use bytes::BytesMut;
 use tokio::io::{AsyncReadExt, AsyncWrite};
 
+use crate::connect::Forward;
 use crate::pool::Ticket;
 use crate::wire::{Look, Wire};
 
@@ -28,11 +30,13 @@ pub(crate) struct Connection {
     pub idle_since: Instant,
     /// How much the next read asks for.
     ahead: usize,
+    /// What requests say to the proxy that they are handed to, if they are.
+    pub forward: Option<Arc<Forward>>,
     stream: Wire,
 }
 
 impl Connection {
-    pub fn new(ticket: Ticket, stream: Wire) -> Connection {
+    pub fn new(ticket: Ticket, stream: Wire, forward: Option<Arc<Forward>>) -> Connection {
         let now = Instant::now();
         Connection {
             ticket,
@@ -41,6 +45,7 @@ impl Connection {
             output: Vec::new(),
             idle_since: now,
             ahead: FIRST_READ,
+            forward,
             stream,
         }
     }

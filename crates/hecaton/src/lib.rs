@@ -66,7 +66,7 @@ pub use batch::{Aborted, Batch, Limits};
 pub use body::Source;
 pub use client::{Client, Outcome};
 pub use config::{Config, Protocol};
-pub use connect::Addresses;
+pub use connect::{Addresses, Proxy};
 pub use cookies::{Cookie, Cookies};
 pub use error::{Error, InvalidRequest, Kind, Phase};
 pub use http::Method;

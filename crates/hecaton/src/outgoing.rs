@@ -41,7 +41,8 @@ impl Outgoing {
     pub fn new(connection: &mut Connection, request: &Request, config: &Config) -> Outgoing {
         let mut output = std::mem::take(&mut connection.output);
         output.clear();
-        let whole = encode(request, config, &mut output);
+        let forward = connection.forward.as_deref();
+        let whole = encode(request, config, forward, &mut output);
         let rest = match &request.body {
             Body::Source(source) => Rest::Source(source.clone()),
             Body::Whole(body) if !whole => Rest::Whole(body.clone()),

@@ -16,6 +16,13 @@ module Hecaton
     #   alone. Each ends in a TimeoutError whose phase says which.
     # resolve:: addresses that are known without asking: { "host:port" => ["127.0.0.1", …] }. Default none.
     # unix_socket:: path of a Unix socket that every connection goes to, whatever the URL's host and port. Default none.
+    # proxy:: "http://HOST:PORT", "socks5://…" (names are resolved here) or "socks5h://…" (there) for all URLs, with
+    #   USER:PASSWORD@ if it demands them; false for none. Default: as curl, the environment's http_proxy, https_proxy and
+    #   all_proxy, in lower case or upper (HTTP_PROXY not in CGI programs), read here. A proxy is handed http requests,
+    #   and makes a tunnel for https; what it refuses is a ConnectError, or of an http request its Response.
+    # no_proxy:: hosts that are asked without it, an Array or a String with commas: names (and all under them), addresses,
+    #   networks ("10.0.0.0/8"), with or without ":port"; "*" is all. Default: the environment's no_proxy if the proxy
+    #   is the environment's, else none.
     # tls_timeout:: for the TLS handshake.
     # send_timeout:: to write the request, its body included.
     # first_byte_timeout:: from the last byte of the request to the head of the response.
@@ -79,6 +86,7 @@ module Hecaton
     def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, tls_timeout: nil, send_timeout: nil,
                    first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
                    max_queue: nil, max_idle: nil, max_age: nil, idle_timeout: nil, resolve: nil, unix_socket: nil,
+                   proxy: nil, no_proxy: nil,
                    retry: nil, max_body: nil, decode: nil, concurrency: nil, user_agent: nil,
                    ca: nil, client_cert: nil, client_key: nil, tls_min: nil, http: nil, pins: nil, verify: nil,
                    app_name: nil, app_env: nil, headers: nil, base_url: nil, basic_auth: nil, bearer: nil,
@@ -99,7 +107,8 @@ module Hecaton
                     cookies: @cookies&.native,
                     per_origin: per_origin, max_connections: max_connections, max_queue: max_queue, max_idle: max_idle,
                     max_body: max_body, resolve: resolve&.transform_values { |addresses| Array(addresses) },
-                    unix_socket: unix_socket,
+                    unix_socket: unix_socket, proxy: Client.proxy(proxy),
+                    no_proxy: no_proxy.is_a?(String) ? [no_proxy] : no_proxy,
                     decode: decode, concurrency: concurrency, user_agent: user_agent || app_name&.to_s,
                     ca: ca, client_cert: client_cert, client_key: client_key,
                     tls_min: tls_min, http: http, pins: pins, verify: verify)
@@ -194,6 +203,15 @@ module Hecaton
           methods: value[:methods]&.map { |method| method.to_s.upcase }, on: value[:on]&.map(&:to_s),
           interval: seconds(value[:interval]), backoff: value[:backoff]&.to_f, jitter: value[:jitter]&.to_f
         )
+      end
+
+      # A proxy as the engine takes it: its URL, empty for none, nil for the environment's.
+      def proxy(value)
+        return value if value.nil?
+        return "" if value == false
+        return value.to_s unless value == true || value.to_s.strip.empty?
+
+        raise ArgumentError, "proxy: give a URL, false for none, or nil for the environment's"
       end
 
       # A time in seconds as a Float, nil for nil.

@@ -1,19 +1,18 @@
-//! Opens connections: name to addresses, addresses to a socket, and TLS on it.
+//! Opens connections: name to addresses, addresses to a socket, perhaps a proxy's, and TLS on it.
 
+mod proxy;
 mod race;
 mod resolve;
+mod tcp;
 
-use std::fmt;
-use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
-use nix::errno::Errno;
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::attempt::Trace;
-use crate::config::Config;
+use crate::config::{Config, Protocol};
 use crate::connection::Connection;
 use crate::error::{Failure, InvalidRequest, Kind, Phase};
 use crate::origin::{Origin, Scheme};
@@ -21,15 +20,16 @@ use crate::pool::Pool;
 use crate::timer::within;
 use crate::tls::{Offer, Tls};
 use crate::wire::{Pipe, Socket, Wire};
-use race::Refusals;
+pub(crate) use proxy::Forward;
+pub use proxy::Proxy;
+use proxy::{Proxies, Server, Speech, Target};
 pub use resolve::Addresses;
 use resolve::Resolver;
-
-/// Most addresses that a message names.
-const MOST_NAMED: usize = 8;
+use tcp::{Place, Tried, open};
 
 /// The ways out that the settings name.
 pub(crate) struct Connector {
+    proxies: Proxies,
     resolver: Resolver,
     tls: Tls,
 }
@@ -38,6 +38,7 @@ impl Connector {
     /// Checks the settings; opens and reads nothing that can wait.
     pub fn new(config: &Config) -> Result<Connector, InvalidRequest> {
         Ok(Connector {
+            proxies: Proxies::new(config)?,
             resolver: Resolver::new(&config.resolve),
             tls: Tls::new(config)?,
         })
@@ -53,10 +54,7 @@ impl Connector {
         trace: &mut Trace,
         offer: Offer,
     ) -> Result<Box<Connection>, Failure> {
-        let pipe = match &config.unix_socket {
-            Some(path) => Pipe::Unix(open_unix(path, pool, config, trace).await?),
-            None => Pipe::Tcp(self.open_tcp(origin, pool, config, trace).await?),
-        };
+        let (pipe, forward) = self.open(origin, pool, config, trace).await?;
         let socket = Socket::new(pipe);
         let ticket = pool.ticket();
         trace.attempt().connection = ticket.id;
@@ -70,10 +68,30 @@ impl Connector {
                 Wire::Tls(Box::new(tls))
             }
         };
-        Ok(Box::new(Connection::new(ticket, stream)))
+        Ok(Box::new(Connection::new(ticket, stream, forward)))
     }
 
-    async fn open_tcp(
+    /// A socket on the way to `origin`, and what requests on it say to the proxy that they are handed to.
+    async fn open(
+        &self,
+        origin: &Origin,
+        pool: &Pool,
+        config: &Config,
+        trace: &mut Trace,
+    ) -> Result<(Pipe, Option<Arc<Forward>>), Failure> {
+        if let Some(path) = &config.unix_socket {
+            let unix = open_unix(path, pool, config, trace).await?;
+            return Ok((Pipe::Unix(unix), None));
+        }
+        let (tcp, forward) = match self.proxies.of(origin) {
+            Some(server) => self.through(server, origin, pool, config, trace).await?,
+            None => (self.straight(origin, pool, config, trace).await?, None),
+        };
+        Ok((Pipe::Tcp(tcp), forward))
+    }
+
+    /// A TCP connection to the origin itself.
+    async fn straight(
         &self,
         origin: &Origin,
         pool: &Pool,
@@ -86,48 +104,82 @@ impl Connector {
         trace.attempt().resolve = trace.lap();
 
         trace.attempt().phase = Phase::Connect;
-        let tried = Tried::default();
-        let opening = race::first(&addresses, |address| {
-            tried.note(address);
-            open(move || TcpStream::connect(address), pool)
-        });
-        let opening = async { opening.await.map_err(|all| refusals(origin, &all)) };
+        let (place, tried) = (place("", &origin.host, origin.port), Tried::default());
+        let opening = tcp::connect(&addresses, &place, pool, &tried);
         let opened = within(config, Phase::Connect, opening).await;
-        let stream = opened.map_err(|mut failure| {
-            if failure.kind == Kind::Timeout {
-                failure.detail += &format!(" (tried {tried})");
-            }
-            failure
-        })?;
+        let stream = opened.map_err(|failure| tried.name_in(failure))?;
         trace.attempt().connect = trace.lap();
-        // Nagle's algorithm would hold back the end of a request until what was sent before is acknowledged.
-        stream
-            .set_nodelay(true)
-            .map_err(|error| refused(origin, &error.to_string()).because(&error))?;
         Ok(stream)
     }
-}
 
-/// What was tried, for messages.
-#[derive(Default)]
-struct Tried(Mutex<Vec<SocketAddr>>);
+    /// A TCP connection to a proxy, and through it unless it is handed the requests. The limit of
+    /// connecting is around both.
+    async fn through(
+        &self,
+        server: &Server,
+        origin: &Origin,
+        pool: &Pool,
+        config: &Config,
+        trace: &mut Trace,
+    ) -> Result<(TcpStream, Option<Arc<Forward>>), Failure> {
+        trace.attempt().phase = Phase::Resolve;
+        let resolving = async {
+            let addresses = self.resolver.resolve(&server.host, server.port).await?;
+            Ok((addresses, self.target(server, origin).await?))
+        };
+        let (addresses, target) = within(config, Phase::Resolve, resolving).await?;
+        trace.attempt().resolve = trace.lap();
 
-impl Tried {
-    fn note(&self, address: SocketAddr) {
-        let mut tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        tried.push(address);
+        trace.attempt().phase = Phase::Connect;
+        let place = place("the proxy ", &server.host, server.port);
+        let tried = Tried::default();
+        let opening = async {
+            let mut tcp = tcp::connect(&addresses, &place, pool, &tried).await?;
+            let asked = match &server.speech {
+                // HTTP/2 in the clear is not for such proxies to understand.
+                Speech::Http(forward)
+                    if origin.scheme == Scheme::Http && config.http != Protocol::Http2 =>
+                {
+                    return Ok((tcp, Some(forward.clone())));
+                }
+                Speech::Http(forward) => {
+                    proxy::tunnel(&mut tcp, forward, origin, &config.user_agent).await
+                }
+                Speech::Socks { credentials, .. } => {
+                    proxy::ask_socks(&mut tcp, credentials, target).await
+                }
+            };
+            asked.map(|()| (tcp, None)).map_err(|why| {
+                let Origin { host, port, .. } = origin;
+                let detail = format!("{place} does not connect to {host} port {port}: {why}");
+                Failure::new(Kind::Connect, Phase::Connect, detail)
+            })
+        };
+        let opened = within(config, Phase::Connect, Box::pin(opening)).await;
+        let opened = opened.map_err(|failure| tried.name_in(failure))?;
+        trace.attempt().connect = trace.lap();
+        Ok(opened)
+    }
+
+    /// What a SOCKS proxy is asked for: the name, or the address that it has here; IPv4 if there is one,
+    /// which more of them can reach.
+    async fn target<'a>(&self, server: &Server, origin: &'a Origin) -> Result<Target<'a>, Failure> {
+        match server.speech {
+            Speech::Socks { names: false, .. } => {
+                let addresses = self.resolver.resolve(&origin.host, origin.port).await?;
+                let four = addresses.iter().find(|address| address.is_ipv4());
+                Ok(Target::Address(*four.unwrap_or(&addresses[0])))
+            }
+            _ => Ok(match origin.host.parse::<IpAddr>() {
+                Ok(address) => Target::Address(SocketAddr::new(address, origin.port)),
+                Err(_) => Target::Name(&origin.host, origin.port),
+            }),
+        }
     }
 }
 
-impl fmt::Display for Tried {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: Vec<_> = tried
-            .iter()
-            .map(|address| address.ip().to_string())
-            .collect();
-        f.write_str(&few(all))
-    }
+fn place<'a>(what: &'static str, host: &'a str, port: u16) -> Place<'a> {
+    Place { what, host, port }
 }
 
 async fn open_unix(
@@ -147,56 +199,4 @@ async fn open_unix(
     let stream = within(config, Phase::Connect, opening).await?;
     trace.attempt().connect = trace.lap();
     Ok(stream)
-}
-
-/// One connection. When descriptors have run out, those of idle connections are given up for it.
-async fn open<T, F: Future<Output = io::Result<T>>>(
-    connect: impl Fn() -> F,
-    pool: &Pool,
-) -> io::Result<T> {
-    match connect().await {
-        Err(error) if out_of_descriptors(&error) && pool.idle() > 0 => {
-            pool.clear();
-            connect().await
-        }
-        result => result,
-    }
-}
-
-fn out_of_descriptors(error: &io::Error) -> bool {
-    let number = error.raw_os_error().map(Errno::from_raw);
-    matches!(number, Some(Errno::EMFILE | Errno::ENFILE))
-}
-
-fn refused(origin: &Origin, why: &str) -> Failure {
-    let Origin { host, port, .. } = origin;
-    let detail = format!("can not connect to {host} port {port}: {why}");
-    Failure::new(Kind::Connect, Phase::Connect, detail)
-}
-
-/// Each address with its error, the address alone being known from the host.
-fn refusals(origin: &Origin, refusals: &Refusals) -> Failure {
-    let why = match refusals.as_slice() {
-        [(address, error)] if address.ip().to_string() == origin.host => error.to_string(),
-        several => {
-            let each = |(address, error): &(SocketAddr, _)| format!("{} ({error})", address.ip());
-            few(several.iter().map(each).collect())
-        }
-    };
-    let failure = refused(origin, &why);
-    match refusals.last() {
-        Some((_, error)) => failure.because(error),
-        None => failure,
-    }
-}
-
-/// A list for people.
-fn few(mut all: Vec<String>) -> String {
-    let count = all.len();
-    all.truncate(MOST_NAMED);
-    let more = match count.saturating_sub(MOST_NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    all.join(", ") + &more
 }

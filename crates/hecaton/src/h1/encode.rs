@@ -5,14 +5,21 @@ use http::Method;
 
 use crate::body::Body;
 use crate::config::Config;
+use crate::connect::Forward;
 use crate::decode::ACCEPTED;
 use crate::request::Request;
 
 /// Bodies up to this size are sent behind the head in one write.
 const SMALL_BODY: usize = 16 << 10;
 
-/// Writes head and, if it is small, body into `out`; returns whether the body is in it.
-pub(crate) fn encode(request: &Request, config: &Config, out: &mut Vec<u8>) -> bool {
+/// Writes head and, if it is small, body into `out`, for the origin or for a proxy; returns whether the body
+/// is in it.
+pub(crate) fn encode(
+    request: &Request,
+    config: &Config,
+    forward: Option<&Forward>,
+    out: &mut Vec<u8>,
+) -> bool {
     let Request {
         method,
         target,
@@ -21,9 +28,13 @@ pub(crate) fn encode(request: &Request, config: &Config, out: &mut Vec<u8>) -> b
         body,
         ..
     } = request;
-    for part in [method.as_str(), " ", target.as_str(), " HTTP/1.1\r\nhost: "] {
-        out.put_slice(part.as_bytes());
+    out.put_slice(method.as_str().as_bytes());
+    out.put_slice(b" ");
+    match forward {
+        None => out.put_slice(target.as_str().as_bytes()),
+        Some(forward) => forward.write_target(request, out),
     }
+    out.put_slice(b" HTTP/1.1\r\nhost: ");
     out.put_slice(host);
     if !request.has_user_agent {
         out.put_slice(b"\r\nuser-agent: ");
@@ -40,6 +51,9 @@ pub(crate) fn encode(request: &Request, config: &Config, out: &mut Vec<u8>) -> b
         }
     }
     out.put_slice(fields);
+    if let Some(forward) = forward {
+        forward.write_authorization(fields, out);
+    }
     match body.length() {
         None => out.put_slice(b"transfer-encoding: chunked\r\n"),
         Some(length) if !body.is_empty() || expects_content(method) => {
@@ -74,7 +88,7 @@ mod tests {
         let mut out = Vec::new();
         let mut config = Config::new(Duration::from_secs(1));
         config.user_agent = "test/1".into();
-        let whole = encode(&request, &config, &mut out);
+        let whole = encode(&request, &config, None, &mut out);
         assert_eq!(whole, request.body.length() <= Some(SMALL_BODY as u64));
         String::from_utf8(out).unwrap()
     }
@@ -84,6 +98,25 @@ mod tests {
         let request = Request::get("http://host:8080/a?b").unwrap();
         let expected = "GET /a?b HTTP/1.1\r\nhost: host:8080\r\nuser-agent: test/1\r\naccept: */*\r\naccept-encoding: gzip, deflate, br, zstd\r\n\r\n";
         assert_eq!(encoded(request), expected);
+    }
+
+    #[test]
+    fn a_proxy_is_told_the_whole_url_and_its_credentials() {
+        let forward = Forward::new(Some((b"u".to_vec(), b"p".to_vec())));
+        let encoded = |request: Request| {
+            let mut out = Vec::new();
+            let mut config = Config::new(Duration::from_secs(1));
+            config.user_agent = "test/1".into();
+            config.decode = false;
+            encode(&request, &config, Some(&forward), &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        let request = Request::get("http://host:8080/a?b").unwrap();
+        let expected = "GET http://host:8080/a?b HTTP/1.1\r\nhost: host:8080\r\nuser-agent: test/1\r\naccept: */*\r\n\
+            proxy-authorization: Basic dTpw\r\n\r\n";
+        assert_eq!(encoded(request.clone()), expected);
+        let own = request.header("Proxy-Authorization", b"Bearer x").unwrap();
+        assert!(!encoded(own).contains("Basic"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hecaton::{Config, Kind, Limits, Method, Phase, Protocol, Reactor, Retry, TlsVersion};
+use hecaton::{Config, Kind, Limits, Method, Phase, Protocol, Proxy, Reactor, Retry, TlsVersion};
 use magnus::typed_data::Obj;
 use magnus::{
     Error, IntoValue, Module, Object, RArray, RHash, RModule, RString, Ruby, function, method,
@@ -195,6 +195,12 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
         added.map_err(|error| request::invalid(ruby, error.to_string()))?;
     }
     config.unix_socket = given::<String>(ruby, options, "unix_socket")?.map(Into::into);
+    config.proxy = match given::<String>(ruby, options, "proxy")? {
+        None => Proxy::Environment,
+        Some(url) if url.is_empty() => Proxy::Off,
+        Some(url) => Proxy::Url(url),
+    };
+    config.no_proxy = given(ruby, options, "no_proxy")?;
     set_tls(ruby, options, &mut config)?;
     if let Some(user_agent) = given(ruby, options, "user_agent")? {
         config.user_agent = user_agent;

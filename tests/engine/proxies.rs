@@ -1,0 +1,283 @@
+//! Requests through proxies: what each is asked, what the origin sees of it, and what a refusal says.
+
+use std::io::Write;
+use std::time::Duration;
+
+use hecaton::{
+    Addresses, Client, Config, Error, Kind, Phase, Protocol, Proxy, Reactor, Request, Response,
+};
+use hecaton_origin::{Http2, Options, Origin};
+
+use crate::proxy_server::{self, read_head};
+use crate::tls_server::{Authority, Server, keep_alive};
+use crate::{World, json};
+
+/// A world whose client uses this proxy; its origin is called `origin.invalid`, which nobody but the proxy
+/// can find.
+fn through(scheme: &str, proxy: &proxy_server::Proxy, change: impl FnOnce(&mut Config)) -> World {
+    let url = format!("{scheme}://user:secret@127.0.0.1:{}", proxy.port);
+    World::with(|config| {
+        config.proxy = Proxy::Url(url);
+        change(config);
+    })
+}
+
+fn request(world: &World, path: &str) -> Request {
+    let url = world
+        .origin
+        .base_url()
+        .replace("127.0.0.1", "origin.invalid");
+    Request::get(&format!("{url}{path}")).unwrap()
+}
+
+fn get(world: &World, path: &str) -> Response {
+    world.send(request(world, path)).expect("a response")
+}
+
+/// The failure of a request through a proxy that answers as this function does.
+fn refusal(scheme: &str, serve: fn(&mut std::net::TcpStream)) -> Error {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("{scheme}://user:secret@{}", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || serve(&mut listener.accept().unwrap().0));
+    let mut config = Config::new(Duration::from_secs(10));
+    config.proxy = Proxy::Url(url);
+    config.connect_timeout = Duration::from_millis(700);
+    let request = Request::get("https://origin.invalid/").unwrap();
+    let error = Reactor::new()
+        .unwrap()
+        .block_on(Client::new(config).send(request));
+    server.join().unwrap();
+    let error = error.expect_err("a refusal");
+    assert!(!error.to_string().contains("secret"), "{error}");
+    assert_eq!(
+        (error.phase(), error.sent()),
+        (Phase::Connect, false),
+        "{error}"
+    );
+    assert!(
+        error.to_string().contains("proxy") || error.kind() == Kind::Timeout,
+        "{error}"
+    );
+    error
+}
+
+#[test]
+fn an_http_proxy_is_handed_the_request_with_its_whole_url() {
+    let proxy = proxy_server::Proxy::http();
+    let world = through("http", &proxy, |_| {});
+    let seen = json(&get(&world, "/echo?a=b"));
+    assert!(
+        get(&world, "/r/1").attempts()[0].reused,
+        "one connection for both"
+    );
+    assert_eq!(proxy.accepted(), 1);
+    let asked = proxy.asked();
+    let host = request(&world, "/").origin().clone();
+    let line = format!(
+        "GET http://origin.invalid:{}/echo?a=b HTTP/1.1\r\n",
+        host.port
+    );
+    assert!(asked[0].starts_with(&line), "{}", asked[0]);
+    assert!(asked[0].contains("proxy-authorization: Basic dXNlcjpzZWNyZXQ=\r\n"));
+    assert!(asked[0].contains(&format!("\r\nhost: origin.invalid:{}\r\n", host.port)));
+    assert!(
+        !seen.to_string().to_lowercase().contains("proxy-auth"),
+        "the origin sees none of it"
+    );
+}
+
+#[test]
+fn tls_goes_through_a_tunnel_in_which_the_proxy_sees_nothing() {
+    let authority = Authority::new();
+    let server = Server::start(authority.sign(&["origin.invalid"]).server_any(), keep_alive);
+    let url = format!("https://origin.invalid:{}/secret-path", server.port);
+    for (scheme, proxy) in [
+        ("http", proxy_server::Proxy::http()),
+        ("socks5h", proxy_server::Proxy::socks()),
+    ] {
+        let world = through(scheme, &proxy, |config| {
+            config.ca = Some(authority.pem.as_str().into());
+        });
+        for reused in [false, true] {
+            let response = world.send(Request::get(&url).unwrap()).unwrap();
+            assert_eq!(response.body().as_ref(), b"ok");
+            let attempt = &response.attempts()[0];
+            assert_eq!((attempt.reused, attempt.tls.is_some()), (reused, !reused));
+        }
+        let asked = proxy.asked().join("\n");
+        assert!(
+            asked.contains(&format!("origin.invalid:{}", server.port)),
+            "{asked}"
+        );
+        assert!(!asked.contains("secret-path"), "{asked}");
+        assert_eq!(proxy.accepted(), 1);
+    }
+}
+
+#[test]
+fn a_tunnel_is_asked_for_with_credentials_that_stay_with_the_proxy() {
+    let proxy = proxy_server::Proxy::http();
+    let mut world = through("http", &proxy, |config| config.http = Protocol::Http2);
+    let http2 = Some(Http2::default());
+    world.origin = Origin::start(Options {
+        http2,
+        ..Options::default()
+    })
+    .unwrap();
+    // HTTP/2 in the clear goes through a tunnel too.
+    let response = get(&world, "/echo");
+    assert!(
+        !json(&response)
+            .to_string()
+            .to_lowercase()
+            .contains("proxy-auth")
+    );
+    let asked = proxy.asked();
+    assert!(
+        asked[0].starts_with("CONNECT origin.invalid:"),
+        "{}",
+        asked[0]
+    );
+    assert!(asked[0].contains("proxy-authorization: Basic dXNlcjpzZWNyZXQ=\r\n"));
+}
+
+#[test]
+fn socks5h_leaves_the_name_to_the_proxy_and_socks5_resolves_it_here() {
+    let proxy = proxy_server::Proxy::socks();
+    let world = through("socks5h", &proxy, |_| {});
+    assert_eq!(get(&world, "/r/1").status(), 200);
+    let port = request(&world, "/").origin().port;
+    assert_eq!(
+        *proxy.asked(),
+        ["user:secret".into(), format!("origin.invalid:{port}")]
+    );
+
+    let here = proxy_server::Proxy::socks();
+    let world = through("socks5", &here, |_| {});
+    let error = world.send(request(&world, "/r/1")).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.phase()),
+        (Kind::Resolve, Phase::Resolve)
+    );
+    let known = |port: u16| {
+        let mut known = Addresses::default();
+        known
+            .add(&format!("origin.invalid:{port}"), &["::1", "127.0.0.1"])
+            .unwrap();
+        known
+    };
+    // The same origin, with a client that knows its addresses.
+    let mut config = world.client.config().clone();
+    config.resolve = known(request(&world, "/").origin().port);
+    let response = world.run(Client::new(config).send(request(&world, "/r/1")));
+    assert_eq!(response.unwrap().status(), 200);
+    assert!(
+        here.asked()[1].starts_with("127.0.0.1:"),
+        "{:?}",
+        here.asked()
+    );
+}
+
+#[test]
+fn exceptions_are_asked_directly() {
+    let proxy = proxy_server::Proxy::http();
+    let world = through("http", &proxy, |config| {
+        config.no_proxy = Some(vec!["127.0.0.0/8".into()]);
+    });
+    assert_eq!(world.get("/r/1").status(), 200);
+    assert_eq!(proxy.accepted(), 0);
+    assert_eq!(get(&world, "/r/2").status(), 200);
+    assert_eq!(proxy.accepted(), 1);
+}
+
+#[test]
+fn a_refusal_says_who_refused_what_and_no_secret() {
+    let error = refusal("http", |client| {
+        assert!(
+            read_head(client)
+                .unwrap()
+                .starts_with("CONNECT origin.invalid:443 HTTP/1.1\r\n")
+        );
+        client
+            .write_all(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
+            .unwrap();
+    });
+    assert_eq!(error.kind(), Kind::Connect);
+    assert!(
+        error.to_string().contains("407") && error.to_string().contains("user"),
+        "{error}"
+    );
+    let error = refusal("http", |client| {
+        read_head(client).unwrap();
+        client
+            .write_all(b"HTTP/1.1 503 Busy\r\ncontent-length: 4\r\n\r\nbody")
+            .unwrap();
+    });
+    assert!(error.to_string().contains("status 503"), "{error}");
+    let error = refusal("socks5h", |client| client.write_all(&[5, 0xff]).unwrap());
+    assert!(error.to_string().contains("neither user"), "{error}");
+    let error = refusal("socks5h", |client| {
+        client.write_all(b"HTTP/1.1 400\r\n\r\n").unwrap()
+    });
+    assert!(error.to_string().contains("not SOCKS 5"), "{error}");
+}
+
+#[test]
+fn a_proxy_that_says_nothing_meets_the_limit_of_connecting() {
+    for scheme in ["http", "socks5h"] {
+        let error = refusal(scheme, |client| {
+            // Reads until the client has had enough.
+            let _ = std::io::copy(client, &mut std::io::sink());
+        });
+        assert_eq!(error.kind(), Kind::Timeout);
+        assert!(error.elapsed() >= Duration::from_millis(700));
+    }
+}
+
+#[test]
+fn a_proxy_that_is_not_there_is_named() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let world = World::with(|config| {
+        config.proxy = Proxy::Url(format!("http://user:secret@127.0.0.1:{port}"));
+    });
+    let error = world.send(request(&world, "/")).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.phase()),
+        (Kind::Connect, Phase::Connect)
+    );
+    let message = error.to_string();
+    assert!(
+        message.contains(&format!("the proxy 127.0.0.1 port {port}")),
+        "{message}"
+    );
+    assert!(!message.contains("secret"), "{message}");
+}
+
+#[test]
+fn a_proxy_that_can_not_be_used_is_refused_when_the_client_is_made() {
+    for url in [
+        "https://u:secret@h",
+        "ftp://u:secret@h",
+        "http://u:secret@h/path",
+    ] {
+        let mut config = Config::new(Duration::from_secs(1));
+        config.proxy = Proxy::Url(url.into());
+        assert!(!format!("{config:?}").contains("secret"));
+        let error = Client::try_new(config)
+            .err()
+            .expect("a refusal")
+            .to_string();
+        assert!(
+            error.starts_with("proxy: ") && !error.contains("secret"),
+            "{error}"
+        );
+    }
+    let mut config = Config::new(Duration::from_secs(1));
+    config.proxy = Proxy::Url("http://h".into());
+    config.unix_socket = Some("/tmp/x".into());
+    assert!(Client::try_new(config).is_err());
+}
