@@ -16,6 +16,7 @@ module Hecaton
       @home = @base && @base[%r{\A[^/]+//[^/?#]*}] + "/"
       flat = [app_name && ["X-App-Name", app_name.to_s], app_env && ["X-App-Env", app_env.to_s]].compact.flatten
       @at_home = own(flat, headers, authorization(basic_auth, bearer)).freeze
+      @bare = @at_home.empty?
       @elsewhere = @at_home.each_slice(2).reject { |name, _| CREDENTIALS.include?(name.downcase) }.flatten(1).freeze
     end
 
@@ -25,7 +26,8 @@ module Hecaton
       url = url.to_s
       url = Preparation.with_query(url, params) if params
       url = Native.resolve(@base, url) if @base
-      yield method.to_s, url, fields(url, headers, basic_auth, bearer), body, timeout && Client.seconds(timeout),
+      flat = fields(url, headers, basic_auth, bearer) unless @bare && headers.nil? && basic_auth.nil? && bearer.nil?
+      yield method.to_s, url, flat, body, timeout && Client.seconds(timeout),
         redirects && { redirects: Preparation.count(:redirects, redirects) }
     end
 

@@ -23,9 +23,7 @@ module Hecaton
 
     # From the engine; the record is decoded when it is asked for.
     def self.from_engine(status, record, body)
-      response = allocate
-      response.send(:load_engine, status, record, body)
-      response
+      allocate.load_engine(status, record, body)
     end
 
     # Headers.
@@ -65,12 +63,12 @@ module Hecaton
 
     def inspect = "#<Hecaton::Response #{status}, #{body.bytesize} bytes>"
 
-    private
-
+    # For from_engine. Returns itself.
     def load_engine(status, record, body)
       @status = status
       @record = record
       @body = body
+      self
     end
   end
 end
