@@ -199,6 +199,45 @@ fn frames_against_the_rules_are_errors_and_do_not_show_what_they_hold() {
 }
 
 #[test]
+fn whatever_frames_a_server_sends_a_request_ends_once_and_the_client_works_on() {
+    let (client, reactor) = client(|config| config.timeout = Duration::from_secs(1));
+    let mut batch = Batch::new(client.clone(), 100);
+    for seed in 1..=100_u64 {
+        let url = Raw::serve(move |mut raw, number| {
+            let mut state = seed * 1000 + number as u64;
+            // Knuth's generator; its upper bits are good enough.
+            let mut next = move |below: u64| {
+                state = state
+                    .wrapping_mul(6364136223846793005)
+                    .wrapping_add(1442695040888963407);
+                (state >> 33) % below
+            };
+            let stream = raw.request().unwrap_or(1);
+            for _ in 0..next(20) {
+                let payload: Vec<u8> = (0..next(40)).map(|_| next(256) as u8).collect();
+                let to = [stream, stream, 0, stream + 1][next(4) as usize];
+                raw.frame(next(11) as u8, next(256) as u8, to, &payload);
+            }
+        });
+        batch.push(seed, Request::new("POST", &url).unwrap().body("abc"));
+    }
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        reactor.block_on(batch.wait(&mut outcomes));
+    }
+    assert_eq!(outcomes.len(), 100);
+    for (seed, outcome) in &outcomes {
+        if let Err(error) = outcome {
+            let known = [Kind::Protocol, Kind::Body, Kind::Timeout].contains(&error.kind());
+            assert!(known && error.attempts().len() <= 5, "{seed}: {error}");
+        }
+    }
+    let world = World2::new();
+    let request = world.request("GET", "/");
+    assert!(reactor.block_on(client.send(request)).is_ok());
+}
+
+#[test]
 fn a_head_beyond_the_cap_is_an_error() {
     let error = failure(|raw, stream| {
         // One field of 4,000 bytes, a hundred times: literal with indexing, then by its index.

@@ -44,7 +44,8 @@ pub struct Config {
     /// The longest time between two pieces of a body. Default none. It does not limit the whole: a
     /// body that drips is ended by the total deadline.
     pub read_timeout: Option<Duration>,
-    /// The longest wait for a connection when a limit below is reached. Default none.
+    /// The longest wait for a connection when a limit below is reached, or for a stream of one when the
+    /// server's limit on streams is (HTTP/2). Default none.
     pub queue_timeout: Option<Duration>,
     /// Which HTTP is spoken. Default [`Protocol::Auto`], Ruby's nil: what the server chooses in the TLS handshake (ALPN),
     /// HTTP/1.1 in the clear. [`Protocol::Http1`], Ruby's `"1.1"`: that

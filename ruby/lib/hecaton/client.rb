@@ -27,7 +27,8 @@ module Hecaton
     # send_timeout:: to write the request, its body included.
     # first_byte_timeout:: from the last byte of the request to the head of the response.
     # read_timeout:: between two pieces of the body.
-    # queue_timeout:: to wait for a connection when a limit below is reached. Default none.
+    # queue_timeout:: to wait for a connection when a limit below is reached, or for a stream of one when the server's
+    #   limit on streams is (HTTP/2). Default none.
     # per_origin:: most connections to one scheme, host and port; requests beyond wait their turn, first
     #   come, first served, and their timeout runs. Default none.
     # max_connections:: most connections in all, idle ones included. Default none.
