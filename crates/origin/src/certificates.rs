@@ -1,10 +1,8 @@
 //! Makes certificates: an authority, what it signs, and what goes wrong with them.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, Error, ExtendedKeyUsagePurpose,
-    IsCa, KeyPair, KeyUsagePurpose, PublicKeyData, date_time_ymd,
+    IsCa, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 
 /// All that a TLS origin shows and that its clients need, as PEM.
@@ -16,8 +14,6 @@ pub(crate) struct Identity {
     pub(crate) key: String,
     /// A client's certificate and its key.
     pub(crate) client: String,
-    /// SHA-256 of the leaf's public key (its SubjectPublicKeyInfo), in base64.
-    pub(crate) pin: String,
 }
 
 /// What is wrong with a leaf that is made.
@@ -44,13 +40,11 @@ pub(crate) fn make(names: &[String], flaw: Flaw) -> Result<Identity, Error> {
     };
     let client_key = KeyPair::generate()?;
     let client = client()?.signed_by(&client_key, &authority)?;
-    let digest = ring::digest::digest(&ring::digest::SHA256, &key.subject_public_key_info());
     Ok(Identity {
         ca: authority.pem(),
         chain: leaf.pem(),
         key: key.serialize_pem(),
         client: client.pem() + &client_key.serialize_pem(),
-        pin: STANDARD.encode(digest),
     })
 }
 

@@ -100,12 +100,6 @@ impl Origin {
         identity.map(|identity| identity.chain.as_str())
     }
 
-    /// SHA-256 of the public key shown (its SubjectPublicKeyInfo), in base64: what pins compare. None
-    /// without TLS; empty for a given certificate.
-    pub fn pin(&self) -> Option<&str> {
-        self.identity.as_ref().map(|identity| identity.pin.as_str())
-    }
-
     /// Connections that may be open at once under this process's limit on descriptors; clients in the
     /// same process share it.
     pub fn capacity(&self) -> u64 {

@@ -136,7 +136,6 @@ impl Tls {
         let mut identity = certificates::make(&names, flaw).map_err(|error| error.to_string())?;
         if let Certificate::Given { chain, key } = &self.certificate {
             (identity.chain, identity.key) = (chain.clone(), key.clone());
-            identity.pin = String::new();
         }
         Ok(identity)
     }
