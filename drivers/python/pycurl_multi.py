@@ -43,4 +43,4 @@ class PycurlDriver:
 
 version, engine = (word.partition("/")[2] for word in pycurl.version.replace('"', "").split()[:2])
 kit.run(PycurlDriver, name="pycurl", version=version, engine=f"libcurl/{engine}", models=["events"], max_concurrency=1000,
-        retries="fixed:1")  # libcurl sends again what a kept connection lost without an answer
+        retries="fixed:5")  # libcurl sends again what a kept connection lost without an answer

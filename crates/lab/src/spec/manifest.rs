@@ -115,9 +115,8 @@ impl Need {
 pub struct Pitfall {
     /// Words of the reason with which rows are rejected.
     pub says: String,
-    /// Fewest requests in flight with which that happens for certain; 0 means always.
-    #[serde(default)]
-    pub from: usize,
+    /// Fewest requests in flight with which that happens for certain; none when it happens by chance.
+    pub from: Option<usize>,
     /// Why that is so, and what avoids it.
     pub why: String,
 }

@@ -12,7 +12,7 @@ mod usage;
 
 pub use bench::{BenchScenario, Goal, Part, Promise};
 pub use duration::parse_duration;
-pub use manifest::{Ability, Approach, Catalogue, Install, Manifest, Need};
+pub use manifest::{Ability, Approach, Catalogue, Install, Manifest, Need, Pitfall};
 pub use root::project_root;
 pub use scenario::SweepScenario;
 pub use shootout::{ShootoutRequest, ShootoutScenario};

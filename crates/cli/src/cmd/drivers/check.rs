@@ -58,11 +58,11 @@ fn check_one(
     let mut out = stdout();
     writeln!(out, "{} {version}", manifest.client)?;
     if let Some(pitfall) = &manifest.pitfall {
-        let from = match pitfall.from {
-            0 => String::new(),
-            from => format!(" with {from} in flight"),
+        let when = match pitfall.from {
+            None => "by chance".to_string(),
+            Some(from) => format!("from {from} in flight on"),
         };
-        writeln!(out, "  – its rows are rejected{from}: {}", pitfall.why)?;
+        writeln!(out, "  – its rows are rejected {when}: {}", pitfall.why)?;
     }
     let mut failed = 0;
     for (index, (promise, run)) in TRIALS.into_iter().enumerate() {

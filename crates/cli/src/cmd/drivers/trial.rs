@@ -12,7 +12,7 @@ use hecaton_lab::plan::{Cell, Visit};
 use hecaton_lab::run::{
     Bench, Claim, Driver, DriverError, Go, Hello, Prepare, Problem, Round, Verify,
 };
-use hecaton_lab::spec::{Ability, Job, Manifest, Sweep, Target};
+use hecaton_lab::spec::{Ability, Job, Manifest, Pitfall, Sweep, Target};
 use hecaton_origin::{Delay, Options, Origin, RoundSpec};
 
 /// How often a driver is watched: what compiles while it runs may finish what the first requests began.
@@ -160,12 +160,18 @@ fn refuses_the_unheard(trial: &Trial<'_>) -> Result<()> {
 
 /// The rules of a sweep judge the driver, and agree with what its manifest says of itself.
 fn keeps_in_flight(trial: &Trial<'_>, concurrency: usize) -> Result<()> {
-    let reason = reason_to_reject(trial, concurrency)?;
-    match (reason, &trial.manifest.pitfall) {
-        (None, Some(pitfall)) if concurrency == MOST && pitfall.from <= MOST => anyhow::bail!(
-            "nothing is rejected, although its manifest says so: {}",
-            pitfall.why
-        ),
+    let pitfall = trial.manifest.pitfall.as_ref();
+    match (reason_to_reject(trial, concurrency)?, pitfall) {
+        (
+            None,
+            Some(Pitfall {
+                from: Some(from),
+                why,
+                ..
+            }),
+        ) if concurrency == MOST && *from <= MOST => {
+            anyhow::bail!("nothing is rejected, although its manifest says so: {why}")
+        }
         (None, _) => Ok(()),
         (Some(reason), Some(pitfall)) if reason.contains(&pitfall.says) => Ok(()),
         (Some(reason), _) => anyhow::bail!(reason),
@@ -190,7 +196,7 @@ fn reason_to_reject(trial: &Trial<'_>, concurrency: usize) -> Result<Option<Stri
         rounds: 1,
         launches: 1,
         round_time: Duration::from_millis(100),
-        warm_up: Duration::from_millis(50),
+        warm_up: Duration::from_millis(300),
         seed: 1,
         target: Target::Origin,
     };

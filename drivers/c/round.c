@@ -1,0 +1,104 @@
+// One `go`: hands out requests, verifies and counts answers; threads take turns.
+#include "round.h"
+
+#include <cjson/cJSON.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_KINDS = 16 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const struct job *job;
+static uint64_t next_id, end_id, every, untimed, done, failed, bytes, samples, room;
+static uint32_t sum;
+static int64_t *latencies;
+static struct { char name[80]; uint64_t count; } kinds[MOST_KINDS];
+
+static int64_t now_us(void) {
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return at.tv_sec * 1000000 + at.tv_nsec / 1000;
+}
+
+void round_begin(const struct job *of, uint64_t first, uint64_t count, uint64_t lat_every) {
+    job = of, next_id = first, end_id = first + count, every = lat_every;
+    untimed = done = failed = bytes = samples = sum = 0;
+    memset(kinds, 0, sizeof kinds);
+    latencies = realloc(latencies, (room = count / lat_every + 1) * sizeof *latencies);
+}
+
+bool kit_take(struct ticket *ticket) {
+    pthread_mutex_lock(&lock);
+    bool any = next_id < end_id;
+    if (any) {
+        ticket->taken = untimed ? 0 : now_us();
+        untimed = (untimed ? untimed : every) - 1;
+        snprintf(ticket->url, sizeof ticket->url, job->append_id ? "%s%llu" : "%s", job->url, (unsigned long long)next_id++);
+    }
+    pthread_mutex_unlock(&lock);
+    return any;
+}
+
+// Reads eight hexadecimal digits; false when they are none.
+static bool token_of(struct body *body, uint32_t *token) {
+    if (!strcmp(job->verify, "none")) return true;
+    char digits[9] = "", *end;
+    if (!strcmp(job->verify, "json")) {
+        cJSON *page = cJSON_ParseWithLength(body->bytes, body->length);
+        const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(page, "token"));
+        snprintf(digits, sizeof digits, "%s", text ? text : "");
+        cJSON_Delete(page);
+    } else if (body->length >= 8) {
+        memcpy(digits, body->bytes + body->length - 8, 8);
+    }
+    *token = (uint32_t)strtoul(digits, &end, 16);
+    return end == digits + 8;
+}
+
+void kit_done(long status, struct body *body, const struct ticket *ticket) {
+    char kind[32] = "token";
+    uint32_t token = 0;
+    if (status / 100 != 2) snprintf(kind, sizeof kind, "status %ld", status);
+    size_t length = body->length;
+    bool good = status / 100 == 2 && token_of(body, &token);
+    body->length = 0;
+    if (!good) { kit_failed(kind); return; }
+    pthread_mutex_lock(&lock);
+    done++, bytes += length, sum += token;
+    if (ticket->taken && samples < room) latencies[samples++] = now_us() - ticket->taken;
+    pthread_mutex_unlock(&lock);
+}
+
+void kit_failed(const char *kind) {
+    pthread_mutex_lock(&lock);
+    int i = 0;
+    while (i < MOST_KINDS - 1 && kinds[i].count && strcmp(kinds[i].name, kind)) i++;
+    snprintf(kinds[i].name, sizeof kinds[i].name, "%s", kind);
+    kinds[i].count++, failed++;
+    pthread_mutex_unlock(&lock);
+}
+
+size_t kit_write(char *from, size_t size, size_t count, void *into) {
+    struct body *body = into;
+    size_t more = size * count;
+    if (body->length + more > body->room) {
+        char *grown = realloc(body->bytes, body->room = 2 * (body->length + more));
+        if (!grown) return 0;
+        body->bytes = grown;
+    }
+    memcpy(body->bytes + body->length, from, more);
+    body->length += more;
+    return more;
+}
+
+void round_answer(void) {
+    printf("\"ok\":true,\"done\":%llu,\"errors\":%llu,\"errors_by\":{", (unsigned long long)done, (unsigned long long)failed);
+    for (int i = 0; i < MOST_KINDS && kinds[i].count; i++)
+        printf("%s\"%s\":%llu", i ? "," : "", kinds[i].name, (unsigned long long)kinds[i].count);
+    printf("},\"bytes\":%llu,\"sum\":%u,\"lat_us\":[", (unsigned long long)bytes, sum);
+    for (uint64_t i = 0; i < samples; i++) printf("%s%lld", i ? "," : "", (long long)latencies[i]);
+    printf("]");
+}

@@ -1,0 +1,42 @@
+# httpc: Erlang's own client; `sync` asks for one URL after the other, `async` keeps a Task for each request in flight.
+Code.require_file("kit.exs", __DIR__)
+
+defmodule Httpc do
+  @profile :driver
+
+  def open(job, tuned) do
+    {:ok, _pid} = :inets.start(:httpc, profile: @profile)
+    # Its documentation speaks of 2 connections of a host, and of 5 requests that may wait for each, unless told.
+    if tuned, do: :httpc.set_options([max_sessions: job["concurrency"], max_keep_alive_length: 0], @profile)
+    method = job["method"] |> String.downcase() |> String.to_atom()
+    close = if job["keepalive"], do: [], else: [{'connection', 'close'}]
+    accept = if job["verify"] == "json", do: [{'accept', 'application/json'}], else: []
+    options = [timeout: job["timeout_ms"], autoredirect: false]
+    fn url -> request(method, {String.to_charlist(url), close ++ accept}, options) end
+  end
+
+  defp request(method, request, options) do
+    case :httpc.request(method, request, options, [body_format: :binary], @profile) do
+      {:ok, {{_version, status, _reason}, _headers, body}} -> {:ok, status, body}
+      {:error, reason} when is_tuple(reason) -> {:error, reason |> elem(0) |> to_string()}
+      {:error, reason} -> {:error, inspect(reason)}
+    end
+  end
+
+  def close, do: :inets.stop(:httpc, @profile)
+
+  def sync(ids, _job, request), do: Stream.map(ids, request)
+
+  def async(ids, job, request) do
+    limits = [max_concurrency: job["concurrency"], ordered: false, timeout: :infinity]
+    ids |> Task.async_stream(request, limits) |> Stream.map(fn {:ok, outcome} -> outcome end)
+  end
+end
+
+:ok = Application.ensure_started(:inets)
+{:ok, version} = :application.get_key(:inets, :vsn)
+[mode | tuned] = System.argv()
+{flow, most} = if mode == "sync", do: {&Httpc.sync/3, 1}, else: {&Httpc.async/3, 1000}
+name = Enum.join(["httpc", mode | tuned], "-")
+about = %{name: name, version: to_string(version), engine: "inets", models: [mode], max_concurrency: most}
+if tuned == ["--version"], do: IO.puts(version), else: Kit.run(about, &Httpc.open(&1, tuned != []), flow, &Httpc.close/0)

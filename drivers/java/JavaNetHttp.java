@@ -1,0 +1,29 @@
+// java.net.http: the client of the JDK since Java 11, one shared by as many threads as requests in flight.
+
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+final class JavaNetHttp {
+  public static void main(String[] arguments) throws Exception {
+    // It sends a GET again whose kept connection turned out to be closed, and nothing switches that off; nor does
+    // anything switch off that it keeps connections.
+    Kit.run(arguments, Map.of("name", "java-net-http", "version", Runtime.version().toString(), "engine", "pure java",
+        "retries", "unknown", "keepalive", List.of(true)), JavaNetHttp::open);
+  }
+
+  private static Kit.Client open(Kit.Job job) {
+    Duration timeout = Duration.ofMillis(job.timeoutMs());
+    HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(timeout).build();
+    return url -> {
+      var request = HttpRequest.newBuilder(URI.create(url)).timeout(timeout).header("Accept", job.accept());
+      var answer = client.send(request.method(job.method(), BodyPublishers.noBody()).build(), BodyHandlers.ofByteArray());
+      return new Kit.Answer(answer.statusCode(), answer.body());
+    };
+  }
+}

@@ -1,0 +1,105 @@
+// The harness's side of every driver in Java: answers commands, keeps as many threads as requests in flight.
+
+import com.google.gson.Gson;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.stream.IntStream;
+
+final class Kit {
+  record Job(String method, String url, boolean appendId, int concurrency, boolean keepalive, String verify, int timeoutMs) {
+    String accept() { return verify.equals("json") ? "application/json" : "*/*"; }
+  }
+
+  record Answer(int status, byte[] body) {}
+
+  /** A client that is ready; many threads share it. */
+  interface Client extends AutoCloseable {
+    Answer send(String url) throws Exception;
+    @Override default void close() throws Exception {}
+  }
+
+  interface Opening { Client open(Job job) throws Exception; }
+
+  private final Map<String, Object> about;
+  private final Opening opening;
+  private Job job;
+  private Client client;
+  private ExecutorService threads;
+
+  private Kit(Map<String, Object> about, Opening opening) {
+    this.about = about;
+    this.opening = opening;
+  }
+
+  /** Answers commands until told to end, or prints the client's version when the last argument asks for it. */
+  static void run(String[] arguments, Map<String, Object> about, Opening opening) throws Exception {
+    if (arguments.length > 0 && arguments[arguments.length - 1].equals("--version")) {
+      System.out.println(about.get("version"));
+      return;
+    }
+    Kit kit = new Kit(about, opening);
+    PrintStream out = System.out;
+    System.setOut(System.err); // what a library prints must not stand between the answers
+    BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
+    for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+      JsonObject ask = JsonParser.parseString(line).getAsJsonObject();
+      String cmd = ask.get("cmd").getAsString();
+      Map<String, Object> answer = new TreeMap<>(Map.of("id", ask.get("id"), "ok", true));
+      try {
+        kit.answer(cmd, ask, answer);
+      } catch (Exception error) {
+        answer.putAll(Map.of("ok", false, "error", "failed", "what", error.toString()));
+      }
+      out.println(new Gson().toJson(answer));
+      if (cmd.equals("bye")) break;
+    }
+    System.exit(0);
+  }
+
+  private void answer(String cmd, JsonObject ask, Map<String, Object> answer) throws Exception {
+    switch (cmd) {
+      case "hello" -> {
+        answer.putAll(Map.of("proto", 1, "runtime", "java " + Runtime.version(), "http", List.of("1.1"), "tls", false,
+            "models", List.of("threads"), "keepalive", List.of(true, false), "retries", "off", "max_concurrency", 512));
+        answer.putAll(Map.of("cores", 1, "verify", List.of("tail", "json", "none"),
+            "methods", List.of("GET", "HEAD", "DELETE", "OPTIONS")));
+        answer.putAll(about);
+      }
+      case "prepare" -> prepare(ask);
+      case "go" -> answer.putAll(go(ask));
+      case "bye" -> {}
+      default -> answer.putAll(Map.of("ok", false, "error", "unsupported", "what", cmd));
+    }
+  }
+
+  private void prepare(JsonObject ask) throws Exception {
+    if (client != null) {
+      client.close();
+      threads.shutdown();
+    }
+    job = new Job(ask.get("method").getAsString(), ask.get("url").getAsString(), ask.get("append_id").getAsBoolean(),
+        ask.get("concurrency").getAsInt(), ask.get("keepalive").getAsBoolean(), ask.get("verify").getAsString(),
+        ask.get("timeout_ms").getAsInt());
+    client = opening.open(job);
+    threads = Executors.newFixedThreadPool(job.concurrency());
+    ((ThreadPoolExecutor) threads).prestartAllCoreThreads(); // not while the clock runs
+  }
+
+  private Map<String, Object> go(JsonObject ask) throws Exception {
+    Round round = new Round(job, ask.get("first").getAsLong(), ask.get("count").getAsLong(), ask.get("lat_every").getAsLong());
+    List<? extends Future<?>> running =
+        IntStream.range(0, job.concurrency()).mapToObj(i -> threads.submit(() -> round.work(client))).toList();
+    for (Future<?> one : running) one.get();
+    return round.answer();
+  }
+}

@@ -1,0 +1,85 @@
+//! The harness's side of every driver in Rust: answers commands, hands out requests, verifies and counts answers.
+
+mod hello;
+mod round;
+pub mod workers;
+
+use std::io::{BufRead, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use hello::{hello, version};
+pub use round::Round;
+
+/// What `prepare` asked for.
+#[derive(Deserialize)]
+pub struct Job {
+    pub method: String,
+    pub url: String,
+    pub append_id: bool,
+    pub concurrency: usize,
+    pub keepalive: bool,
+    pub verify: String,
+    timeout_ms: u64,
+    pub ca: Option<PathBuf>,
+}
+
+impl Job {
+    /// The total time of one request.
+    pub fn timeout(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms)
+    }
+
+    /// The value of the header `Accept`, if it is to be sent.
+    pub fn accept(&self) -> Option<&'static str> {
+        (self.verify == "json").then_some("application/json")
+    }
+}
+
+/// A status and a body, or the kind of failure.
+pub type Answer = Result<(u16, Bytes), String>;
+
+/// A client that is ready.
+pub trait Driver {
+    /// Sends a round: as many requests in flight as the job says, until none is left.
+    fn go(&mut self, round: &Arc<Round>);
+}
+
+/// Answers commands until told to end, or prints the client's version when asked for that.
+///
+/// `name` is the client's, `package` its name in the lock file, `about` what else it says of itself; `open` gets ready.
+pub fn run<D: Driver>(name: &str, package: &str, about: Value, open: impl Fn(Arc<Job>) -> D) {
+    if std::env::args().any(|argument| argument == "--version") {
+        return println!("{}", version(package));
+    }
+    let mut ready: Option<(Arc<Job>, D)> = None;
+    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+        let ask: Value = serde_json::from_str(&line).unwrap_or_default();
+        let mut answer = match (ask["cmd"].as_str().unwrap_or_default(), &mut ready) {
+            ("hello", _) => hello(name, package, &about),
+            ("prepare", _) => {
+                drop(ready.take());
+                let job: Arc<Job> = Arc::new(serde_json::from_value(ask.clone()).expect("a job"));
+                ready = Some((job.clone(), open(job)));
+                json!({ "ok": true })
+            }
+            ("go", Some((job, driver))) => {
+                let round = Arc::new(Round::new(job, &ask));
+                driver.go(&round);
+                round.answer()
+            }
+            ("bye", _) => json!({ "ok": true }),
+            (other, _) => json!({ "ok": false, "error": "unsupported", "what": other }),
+        };
+        answer["id"] = ask["id"].clone();
+        writeln!(std::io::stdout(), "{answer}").expect("stdout is read");
+        if ask["cmd"] == "bye" {
+            return;
+        }
+    }
+}

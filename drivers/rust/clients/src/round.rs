@@ -1,0 +1,100 @@
+//! One `go`: hands out requests, verifies and counts answers.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{Answer, Job};
+
+/// One `go`, shared by all that send.
+pub struct Round {
+    pub job: Arc<Job>,
+    first: u64,
+    count: u64,
+    lat_every: u64,
+    taken: AtomicU64,
+    tally: Mutex<Tally>,
+}
+
+#[derive(Default)]
+struct Tally {
+    done: u64,
+    bytes: u64,
+    sum: u32,
+    errors: BTreeMap<String, u64>,
+    latencies: Vec<u64>,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    token: String,
+}
+
+impl Round {
+    pub(crate) fn new(job: &Arc<Job>, ask: &Value) -> Round {
+        let number = |key: &str| ask[key].as_u64().unwrap_or_default();
+        Round {
+            job: job.clone(),
+            first: number("first"),
+            count: number("count"),
+            lat_every: number("lat_every").max(1),
+            taken: AtomicU64::new(0),
+            tally: Mutex::default(),
+        }
+    }
+
+    /// The next URL, and when it was taken if it is to be timed; none when all are taken.
+    pub fn take(&self) -> Option<(String, Option<Instant>)> {
+        let n = self.taken.fetch_add(1, Ordering::Relaxed);
+        let url = &self.job.url;
+        (n < self.count).then(|| {
+            let timed = n.is_multiple_of(self.lat_every).then(Instant::now);
+            match self.job.append_id {
+                true => (format!("{url}{}", self.first + n), timed),
+                false => (url.clone(), timed),
+            }
+        })
+    }
+
+    /// Counts an answer whose body has been read, or a failure.
+    pub fn ended(&self, answer: Answer, taken: Option<Instant>) {
+        let verified = answer.and_then(|(status, body)| match status {
+            200..300 => Ok((body.len(), self.token(&body).ok_or("token")?)),
+            status => Err(format!("status {status}")),
+        });
+        let mut tally = self.tally.lock().expect("nobody panics");
+        match verified {
+            Ok((bytes, token)) => {
+                tally.done += 1;
+                tally.bytes += bytes as u64;
+                tally.sum = tally.sum.wrapping_add(token);
+                tally.latencies.extend(taken.map(|at| at.elapsed().as_micros() as u64));
+            }
+            Err(kind) => *tally.errors.entry(kind).or_default() += 1,
+        }
+    }
+
+    fn token(&self, body: &[u8]) -> Option<u32> {
+        match self.job.verify.as_str() {
+            "none" => Some(0),
+            "json" => hex(serde_json::from_slice::<Page>(body).ok()?.token.as_bytes()),
+            _ => hex(body.last_chunk::<8>()?),
+        }
+    }
+
+    pub(crate) fn answer(&self) -> Value {
+        let tally = self.tally.lock().expect("nobody panics");
+        json!({
+            "ok": true, "done": tally.done, "errors": self.count - tally.done, "errors_by": tally.errors,
+            "bytes": tally.bytes, "sum": tally.sum, "lat_us": tally.latencies,
+        })
+    }
+}
+
+fn hex(digits: &[u8]) -> Option<u32> {
+    u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
