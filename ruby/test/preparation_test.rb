@@ -73,6 +73,11 @@ class PreparationTest < OriginTest
     assert_equal "Bearer own", fields(client(**home), "#{away}/echo", bearer: "own")["authorization"]
   end
 
+  def test_credentials_are_not_shown
+    client = client(bearer: "secret", headers: { "X-Key" => "secret" })
+    client.batch { |batch| refute_match(/secret/, batch.inspect + client.inspect) }
+  end
+
   def test_identity
     sent = fields(client(app_name: "billing", app_env: :production))
     assert_equal %w[billing billing production], sent.values_at("user-agent", "x-app-name", "x-app-env")

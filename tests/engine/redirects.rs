@@ -332,3 +332,21 @@ fn redirects_and_cookies_hold_over_http2_too() {
     let summary = origin.stop();
     assert_eq!((summary.requests, summary.connections), (4, 1));
 }
+
+#[test]
+fn credentials_are_not_put_back_on_the_way_home() {
+    let world = world();
+    let home = format!("{}/echo", world.origin.base_url());
+    let away = Scripted::new(|_| vec![("/", to(&home))]);
+    let url = format!(
+        "{}/redirect/302/1?to={}/",
+        world.origin.base_url(),
+        away.url
+    );
+    let request = Request::get(&url).unwrap();
+    let request = request.header("Authorization", b"secret").unwrap();
+    let response = world.send(request).unwrap();
+    assert_eq!((response.url(), response.redirects().len()), (home, 2));
+    let echo = String::from_utf8_lossy(response.body()).into_owned();
+    assert!(!echo.contains("secret"), "{echo}");
+}

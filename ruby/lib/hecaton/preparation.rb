@@ -31,6 +31,9 @@ module Hecaton
         redirects && { redirects: Preparation.count(:redirects, redirects) }
     end
 
+    # Without the credentials, which whatever holds this would show.
+    def inspect = "#<Hecaton::Preparation>"
+
     class << self
       # A number of something, nil for nil.
       def count(name, value)
