@@ -3,6 +3,7 @@ require "test_helper"
 require "openssl"
 require "socket"
 require "tempfile"
+require "tmpdir"
 
 class TlsTest < OriginTest
   # An authority, and the certificates it signs.
@@ -182,6 +183,10 @@ class TlsTest < OriginTest
         file.write(@authority.pem)
         file.close
         with_environment("SSL_CERT_FILE" => file.path, "SSL_CERT_DIR" => nil) { assert_equal 200, client.get(server.url).status }
+      end
+      Dir.mktmpdir do |folder|
+        File.write(File.join(folder, "authority.pem"), @authority.pem)
+        with_environment("SSL_CERT_FILE" => nil, "SSL_CERT_DIR" => folder) { assert_equal 200, client.get(server.url).status }
       end
       missing = { "SSL_CERT_FILE" => "/no/such/file", "SSL_CERT_DIR" => nil }
       error = with_environment(missing) { error_of(Hecaton::TLSError) { client.get(server.url) } }

@@ -28,7 +28,7 @@ mod uploads;
 use std::future::Future;
 use std::time::Duration;
 
-use hecaton::{Client, Config, Reactor, Request, Response};
+use hecaton::{Client, Config, Proxy, Reactor, Request, Response};
 use hecaton_origin::{Options, Origin};
 
 /// An origin, a client and a reactor of their own for each test.
@@ -46,6 +46,8 @@ impl World {
     fn with(change: impl FnOnce(&mut Config)) -> World {
         let origin = Origin::start(Options::default()).expect("an origin starts on a free port");
         let mut config = Config::new(Duration::from_secs(10));
+        // Whatever the environment says: the origin is on this machine.
+        config.proxy = Proxy::Off;
         change(&mut config);
         let reactor = Reactor::new().expect("a reactor starts");
         World {

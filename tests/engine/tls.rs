@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
-use hecaton::{Client, Config, Error, Kind, Outcome, Phase, Reactor, Request, TlsVersion};
+use hecaton::{Client, Config, Error, Kind, Outcome, Phase, Proxy, Reactor, Request, TlsVersion};
 use rcgen::date_time_ymd;
 use rustls::HandshakeKind;
 use rustls::version::{TLS12, TLS13};
@@ -28,6 +28,7 @@ impl Trusting {
     fn with(authority: &Authority, change: impl FnOnce(&mut Config)) -> Trusting {
         let mut config = Config::new(Duration::from_secs(10));
         config.ca = Some(authority.pem.as_str().into());
+        config.proxy = Proxy::Off;
         change(&mut config);
         Trusting {
             client: Client::try_new(config).expect("the settings are good"),

@@ -308,3 +308,43 @@ impl AsyncWrite for Socket {
         Pin::new(&mut self.get_mut().pipe).poll_shutdown(cx)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::Reactor;
+
+    #[test]
+    fn a_peer_that_sends_without_end_is_left_for_a_while() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        Reactor::new().unwrap().block_on(async {
+            let tcp = TcpStream::connect(address).await.unwrap();
+            let (mut peer, _) = listener.accept().unwrap();
+            peer.write_all(&[7; 1000]).unwrap();
+            tcp.readable().await.unwrap();
+            let mut socket = Socket::new(Pipe::Tcp(tcp));
+            // Byte by byte, as one that sends nothing but small records, of which none is data.
+            let mut read_on = |cx: &mut Context<'_>| {
+                let mut byte = [0];
+                let mut buf = ReadBuf::new(&mut byte);
+                Pin::new(&mut socket).poll_read(cx, &mut buf).is_ready()
+            };
+            let mut turns = Vec::new();
+            poll_fn(|cx| {
+                let read = (0..1000).take_while(|_| read_on(cx)).count();
+                turns.push(read);
+                match turns.len() {
+                    3 => Poll::Ready(()),
+                    _ => Poll::Pending,
+                }
+            })
+            .await;
+            assert_eq!(turns, [64, 64, 64], "and it wakes itself to read on");
+        });
+    }
+}
