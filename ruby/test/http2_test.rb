@@ -125,6 +125,35 @@ class Http2Test < Minitest::Test
     end
   end
 
+  def test_idle_connections_give_way_when_descriptors_run_out
+    serving do |url|
+      port = URI(url).port
+      script = <<~RUBY
+        require "hecaton"
+        hosts = Array.new(60) { |number| "host-\#{number}.test:#{port}" }
+        client = Hecaton::Client.new(timeout: 5, http: "2", resolve: hosts.to_h { |host| [host, "127.0.0.1"] })
+        Process.setrlimit(:NOFILE, 40)
+        hosts.each { |host| client.get("http://\#{host}/r/1") }
+        print client.idle_connections
+      RUBY
+      lib = File.expand_path("../lib", __dir__)
+      output = IO.popen([RbConfig.ruby, "-I#{lib}", "-e", script, err: %i[child out]], &:read)
+      assert_includes 1..40, Integer(output, exception: false), output
+    end
+  end
+
+  def test_requests_in_fibers_share_one_connection
+    require "async"
+    serving do |url|
+      client = client()
+      statuses = []
+      Async { |task| 10.times { task.async { statuses << client.get("#{url}/delay/100").status } } }
+      assert_equal [200] * 10, statuses
+    end
+    assert_equal 1, @summary["connections"]
+    assert_operator @summary["peak_in_flight"], :>, 1
+  end
+
   def test_an_unknown_version_is_refused
     error = assert_raises(ArgumentError) { Hecaton::Client.new(timeout: 5, http: "3") }
     assert_includes error.message, "http"

@@ -97,11 +97,12 @@ impl Client {
         if config.concurrency == 0 {
             return Err(InvalidRequest("concurrency is 0: use at least 1".into()));
         }
+        let sessions = Sessions::new(&config);
         Ok(Client(Arc::new(Shared {
             turns: Turns::new(&config),
-            sessions: Sessions::new(&config),
             connector: Connector::new(&config)?,
-            pool: Pool::new(&config),
+            pool: Pool::new(&config, sessions.clone()),
+            sessions,
             config,
             requests: AtomicU64::new(0),
             retries: AtomicU64::new(0),
@@ -135,8 +136,7 @@ impl Client {
 
     /// Closes idle connections. Requests in flight go on, and the client can still be used.
     pub fn close_idle(&self) {
-        self.0.pool.clear();
-        self.0.sessions.clear();
+        self.0.pool.give_up_idle();
     }
 
     /// Runs one request to its outcome. Dropping the future gives the request up and closes its

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::config::Config;
 use crate::connection::Connection;
+use crate::h2::Sessions;
 use crate::origin::Origin;
 
 /// How long a connection may have been idle and still be trusted without asking the kernel. A busy
@@ -23,6 +24,8 @@ const SWEEP: Duration = Duration::from_secs(1);
 
 pub(crate) struct Pool {
     idle: Mutex<Idle>,
+    /// The connections of HTTP/2, which count where all do.
+    sessions: Arc<Sessions>,
     opened: AtomicU64,
     /// Connections that are open, idle or not.
     open: Arc<AtomicUsize>,
@@ -84,7 +87,7 @@ struct Idle {
 
 impl Pool {
     /// An empty pool with these limits.
-    pub fn new(config: &Config) -> Pool {
+    pub fn new(config: &Config, sessions: Arc<Sessions>) -> Pool {
         let idle = Idle {
             limits: Limits {
                 idle_timeout: config.idle_timeout,
@@ -97,6 +100,7 @@ impl Pool {
         };
         Pool {
             idle: Mutex::new(idle),
+            sessions,
             opened: AtomicU64::new(0),
             open: Arc::default(),
         }
@@ -146,10 +150,11 @@ impl Pool {
             Some(connections) => connections.push(connection),
             None => drop(idle.connections.insert(origin.clone(), vec![connection])),
         }
-        if let Some(most) = idle.limits.max_idle {
-            idle.shrink(most);
-        }
         idle.sweep(now);
+        if idle.limits.max_idle.is_some() {
+            drop(idle);
+            self.sessions.keep_few(self);
+        }
     }
 
     /// Closes the connections that have been idle longest until at most `most` are left.
@@ -169,6 +174,14 @@ impl Pool {
     /// Closes every idle connection.
     pub fn clear(&self) {
         self.lock().connections.clear();
+    }
+
+    /// Closes every idle connection, those of HTTP/2 too; whether there was any.
+    pub fn give_up_idle(&self) -> bool {
+        let any = self.idle() + self.sessions.idle() > 0;
+        self.clear();
+        self.sessions.clear();
+        any
     }
 
     /// How many connections are idle.

@@ -83,10 +83,7 @@ pub(super) async fn open<T, F: Future<Output = io::Result<T>>>(
     pool: &Pool,
 ) -> io::Result<T> {
     match connect().await {
-        Err(error) if out_of_descriptors(&error) && pool.idle() > 0 => {
-            pool.clear();
-            connect().await
-        }
+        Err(error) if out_of_descriptors(&error) && pool.give_up_idle() => connect().await,
         result => result,
     }
 }
