@@ -74,9 +74,9 @@ pub(crate) async fn acquire(
     }
 }
 
-/// Waits for a stream, or opens a connection. Waiting counts as `Queue` where a limit is waited for, the
-/// client's on connections or the peer's on streams; waiting for the first connection, which another
-/// request opens, counts as `Connect` and ends with that request's limits.
+/// Waits for a stream, or opens a connection. Waiting counts as `Queue` where connections are limited, or
+/// all there are have as many streams as their peers allow. Without either, what is waited for is the
+/// first connection, which another request opens: that counts as `Connect`, and ends with its limits.
 async fn wait(
     shared: &Shared,
     place: Place,

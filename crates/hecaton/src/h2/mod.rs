@@ -1,9 +1,10 @@
 //! HTTP/2: many requests on one connection, at the same time (RFC 9113). The `h2` crate speaks the
 //! protocol; what is here decides which connection a request uses, and what its end means.
 //!
-//! In the order a request meets them: `seat` (a place in the queue) → `sessions` (which connection,
-//! or who opens one) → `link` and `tap` (the connection itself, and what it lets be known) → `head`
-//! (fields) → `exchange`, `upload` and `incoming` (one request on one stream).
+//! In the order a request meets them: `answer` (the whole of it) → `acquire` (a stream, or a connection to
+//! be opened) → `sessions`, `known` and `seat` (who gets which, and who waits) → `link` and `tap` (the connection
+//! itself, and what it lets be known) → `lease` (the right to a stream) → `head` (fields) → `exchange`,
+//! `upload` and `incoming` (one request on one stream).
 
 mod acquire;
 mod answer;
