@@ -129,6 +129,19 @@ class TlsTest < OriginTest
     end
   end
 
+  def test_files_are_read_once_and_not_again_after_a_fork
+    with_server do |server|
+      file = Tempfile.new("ca")
+      file.write(@authority.pem)
+      file.close
+      client = client(ca: file.path)
+      file.unlink
+      assert_equal 200, client.get(server.url).status
+      child = fork { exit!(client.get(server.url).status == 200) }
+      assert_predicate Process.wait2(child).last, :success?
+    end
+  end
+
   def test_each_refusal_says_which
     hour = 3600
     with_server { |server| assert_refused(server, /unknown issuer/, ca: Authority.new.pem) }

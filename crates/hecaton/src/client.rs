@@ -24,6 +24,7 @@ use crate::rest::{Http1Rest, Rest, Source, decoder};
 use crate::stats::Stats;
 use crate::stream::Streaming;
 use crate::timer::within;
+use crate::tls;
 use crate::tls::Offer;
 use crate::turns::{Turn, Turns};
 
@@ -90,13 +91,14 @@ impl Client {
     }
 
     /// A client with these settings, or the reason why they can not be used.
-    pub fn try_new(config: Config) -> Result<Client, InvalidRequest> {
+    pub fn try_new(mut config: Config) -> Result<Client, InvalidRequest> {
         HeaderValue::from_bytes(config.user_agent.as_bytes()).map_err(|_| {
             InvalidRequest("user agent contains a line break or another control character".into())
         })?;
         if config.concurrency == 0 {
             return Err(InvalidRequest("concurrency is 0: use at least 1".into()));
         }
+        tls::read_files(&mut config)?;
         let sessions = Sessions::new(&config);
         Ok(Client(Arc::new(Shared {
             turns: Turns::new(&config),

@@ -30,6 +30,22 @@ pub enum TlsVersion {
     Tls13,
 }
 
+/// Reads the files that the settings name, so that a copy of the settings makes the same client later: in
+/// another process, which may have no right to read them.
+pub(crate) fn read_files(config: &mut Config) -> Result<(), InvalidRequest> {
+    for (name, pem) in [
+        ("ca", &mut config.ca),
+        ("client_cert", &mut config.client_cert),
+        ("client_key", &mut config.client_key),
+    ] {
+        if let Some(pem) = pem {
+            pem.read()
+                .map_err(|why| InvalidRequest(format!("{name}: {why}")))?;
+        }
+    }
+    Ok(())
+}
+
 /// The TLS side of one client. The settings are checked when it is made; the system's certificates are
 /// read at the first handshake, for who speaks plain HTTP alone needs none.
 pub(crate) struct Tls {

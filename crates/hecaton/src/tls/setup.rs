@@ -152,11 +152,13 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::tls::read_files;
 
     fn refusal(change: impl FnOnce(&mut Config)) -> String {
         let mut config = Config::new(Duration::from_secs(1));
         change(&mut config);
-        let refused = Setup::new(&config).err();
+        let result = read_files(&mut config).and_then(|()| Setup::new(&config));
+        let refused = result.err();
         refused.expect("the settings are refused").to_string()
     }
 

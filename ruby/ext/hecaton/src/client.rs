@@ -36,7 +36,8 @@ impl Client {
         let cookies = jar.map(|jar| jar.0.clone());
         let engine = Arc::new(start(ruby, &config, cookies.as_ref())?);
         Ok(Client {
-            config,
+            // With what the files held: a child of `fork` may have no right to read them.
+            config: engine.client.config().clone(),
             cookies,
             engine: Mutex::new(ProcessLocal::new(engine)),
         })
