@@ -18,15 +18,15 @@ class CallbackTest < OriginTest
     assert_equal 6, seen[:complete].size
   end
 
-  def test_callbacks_are_called_in_the_order_they_were_given
+  def test_callbacks_are_called_in_the_order_they_were_given_and_late_ones_at_once
     order = []
     client.batch do |batch|
       request = batch.get(url("/r/1"))
       request.on_complete { order << 1 }.on_success { order << 2 }.on_failure { flunk }.on_complete { order << 3 }
-      request.on_complete { order << 4; request.on_success { order << 6 } }
-      request.on_success { order << 5 }
+      request.on_complete { order << 4; request.on_success { order << 5; request.on_complete { order << 7 }; order << 6 } }
+      request.on_success { order << 8 }
     end
-    assert_equal [1, 2, 3, 4, 5, 6], order
+    assert_equal (1..8).to_a, order
   end
 
   def test_a_callback_given_after_the_end_is_called_at_once

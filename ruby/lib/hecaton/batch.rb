@@ -34,9 +34,9 @@ module Hecaton
     #
     # A bad argument raises ArgumentError here, and nothing is queued. ThreadError in another thread.
     def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
-                redirects: nil, raise_for_status: nil, queue: nil)
+                redirects: nil, raise_for_status: nil, queue: nil, &block)
       raise "this batch has ended: queue in its block or its callbacks" if @over
-      raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block_given?
+      raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
 
       @preparation.call(
         method, url, headers, body, timeout, params, basic_auth, bearer, redirects
@@ -114,25 +114,23 @@ module Hecaton
 
     private
 
-    # An interrupt can come between any two steps here. What it finds is told to nobody, or to be told.
     def tell
-      while (request = @ended[@told])
-        hand_on(request)
-      end
+      hand_on while @told < @ended.size
       forget
     end
 
     def tell_next
-      unless @ended[@told]
+      if @told == @ended.size
         forget
         Fibers.wait { @native.wait(@ended) }
       end
-      request = @ended[@told]
-      hand_on(request) if request
+      hand_on if @told < @ended.size
     end
 
-    def hand_on(request)
-      settle(@told)
+    # An interrupt can come between any two steps here. What it finds is told to nobody, or to be told.
+    def hand_on
+      request, status, record, rest = @ended[@told, 4]
+      request.settle(@reception.outcome(status, record, rest, request.strict))
       @told += 4 # Before the callback, which is called once at most.
       @reception.announce(request.verb, request.outcome)
       request.call_back
@@ -141,11 +139,6 @@ module Hecaton
     def forget
       @ended.clear
       @told = 0
-    end
-
-    def settle(at)
-      request, status, record, rest = @ended[at, 4]
-      request.settle(@reception.outcome(status, record, rest, request.strict))
     end
 
     def close
@@ -157,11 +150,13 @@ module Hecaton
       # An interrupt, or another one, must not keep any of them from its outcome.
       Thread.handle_interrupt(Object => :never) do
         queued, started = @native.clear(@ended)
-        @told.step(@ended.size - 1, 4) { |at| @ended[at].give_up(settle(at)) }
+        @ended.drop(@told).each_slice(4) do |request, *answer|
+          request.settle(@reception.outcome(*answer, request.strict))
+        end
         forget
         { false => queued, true => started }.each do |sent, requests|
           message = "the batch #{why} before this request did"
-          requests.each { |request| request.give_up(CancelledError.new(message, phase: :queue, sent: sent)) }
+          requests.each { |request| request.settle(CancelledError.new(message, phase: :queue, sent: sent)) }
         end
       end
     end

@@ -3,8 +3,8 @@ module Hecaton
   # Made by Batch#get and its sisters.
   #
   # Each block is called once, with the outcome (see Batch), in the order in which they were given, of
-  # whatever kind they are. One that is given after the end is called at once, or if it is given in a callback
-  # of this request, after that callback: so no chain of them is too long for the stack.
+  # whatever kind they are. One that is given after the end is called at once; if it is given in another of those,
+  # after that one: so no chain of them is too long for the stack.
   class Request
     # Response or Error once the request has ended, nil before. Every request gets exactly one.
     attr_reader :outcome
@@ -21,7 +21,10 @@ module Hecaton
     def on_complete(&block)
       raise ArgumentError, "on_complete needs a block" unless block
 
-      add(block)
+      return add(block) if @callback || @outcome
+
+      @callback = block
+      self
     end
 
     # Calls the block when there is a response and its status is 2xx.
@@ -42,37 +45,38 @@ module Hecaton
     # For the batch: keeps the outcome. The first one counts.
     def settle(outcome) = @outcome ||= outcome
 
-    # For the batch: keeps the outcome of a request that was given up, and calls nobody.
-    def give_up(outcome)
-      @callback = @others = nil
-      settle(outcome)
-    end
-
-    # For the batch: hands the outcome on.
-    def call_back
-      return unless (callback = @callback)
-
-      @callback = nil
-      @calling = true
-      callback.call(@outcome)
-      while (callback = @others&.shift)
-        callback.call(@outcome)
-      end
-    ensure
-      @others = nil # What an exception kept from being called is not called later.
-      @calling = false
-    end
+    # For the batch: hands the outcome on, once.
+    def call_back = @callback&.call(@outcome)
 
     private
 
+    # Rare things are kept in variables of their own: Ruby has room for three in an object itself, and the first
+    # callback of a request is nearly always its only one.
     def add(callback)
-      if @callback || @calling
-        (@others ||= []) << callback
+      if @outcome
+        call_late(callback)
+      elsif @callbacks
+        @callbacks << callback
+      elsif @callback
+        callbacks = @callbacks = [@callback, callback]
+        @callback = ->(outcome) { callbacks.each { |each| each.call(outcome) } }
       else
         @callback = callback
-        call_back if @outcome
       end
       self
+    end
+
+    def call_late(callback)
+      return @late << callback if @late
+
+      @late = [callback]
+      begin
+        while (callback = @late.shift)
+          callback.call(@outcome)
+        end
+      ensure
+        @late = nil
+      end
     end
   end
 end
