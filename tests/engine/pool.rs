@@ -57,12 +57,12 @@ fn no_more_connections_are_kept_idle_than_allowed() {
 
 #[test]
 fn a_connection_that_is_too_old_is_not_used_again() {
-    let world = World::with(|config| config.max_age = Some(Duration::from_millis(400)));
+    let world = World::with(|config| config.max_age = Some(Duration::from_millis(1500)));
     let reused = || world.get("/r/1").attempts()[0].reused;
     assert!(!reused() && reused(), "while it is young it is used");
-    thread::sleep(Duration::from_millis(500));
+    thread::sleep(Duration::from_millis(1600));
     assert!(!reused(), "however short it was idle");
-    world.get("/delay/500");
+    world.get("/delay/1600");
     assert_eq!(world.client.idle_connections(), 0, "nor is it put away");
 }
 
@@ -92,7 +92,7 @@ fn the_client_tells_what_it_has_done_and_does() {
     world.run(async {
         let mut outcomes = Vec::new();
         let waiting = batch.wait(&mut outcomes);
-        let _ = tokio::time::timeout(Duration::from_millis(200), waiting).await;
+        let _ = tokio::time::timeout(Duration::from_secs(1), waiting).await;
     });
     let stats = world.client.stats();
     assert_eq!((stats.in_use, stats.waiting, stats.idle), (2, 3, 0));

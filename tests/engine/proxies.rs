@@ -41,7 +41,7 @@ fn refusal(scheme: &str, serve: fn(&mut std::net::TcpStream)) -> Error {
     let server = std::thread::spawn(move || serve(&mut listener.accept().unwrap().0));
     let mut config = Config::new(Duration::from_secs(10));
     config.proxy = Proxy::Url(url);
-    config.connect_timeout = Duration::from_millis(700);
+    config.connect_timeout = Duration::from_millis(1500);
     let request = Request::get("https://origin.invalid/").unwrap();
     let error = Reactor::new()
         .unwrap()
@@ -230,7 +230,7 @@ fn a_proxy_that_says_nothing_meets_the_limit_of_connecting() {
             let _ = std::io::copy(client, &mut std::io::sink());
         });
         assert_eq!(error.kind(), Kind::Timeout);
-        assert!(error.elapsed() >= Duration::from_millis(700));
+        assert!(error.elapsed() >= Duration::from_millis(1500));
     }
 }
 

@@ -265,13 +265,14 @@ fn a_connection_that_was_closed_or_spoiled_meanwhile_is_not_used_again() {
     for serve in [once, once_and_gone, once_and_more] {
         let server = Server::start(authority.sign(&["localhost"]).server(ANY), serve);
         let trusting = Trusting::new(&authority);
-        for _ in 0..3 {
+        for _ in 0..2 {
             let response = trusting.get(&server.url()).unwrap();
             assert_eq!(response.body().as_ref(), b"ok");
             assert_eq!(response.attempts().len(), 1, "noticed before it was used");
-            thread::sleep(Duration::from_millis(50));
+            // Far longer than the server takes to do what spoils it.
+            thread::sleep(Duration::from_millis(400));
         }
-        assert_eq!(server.seen().len(), 3);
+        assert_eq!(server.seen().len(), 2);
     }
 }
 
@@ -362,7 +363,7 @@ fn what_does_not_speak_tls_is_told_apart() {
         listener.accept().unwrap().0
     });
     let trusting = Trusting::with(&Authority::new(), |config| {
-        config.tls_timeout = Some(Duration::from_millis(300));
+        config.tls_timeout = Some(Duration::from_millis(1500));
     });
     trusting.refuses(&url, &["not TLS", "plain HTTP"]);
     let error = trusting.get(&url).unwrap_err();
@@ -375,7 +376,7 @@ fn what_does_not_speak_tls_is_told_apart() {
         (error.kind(), error.phase(), error.sent()),
         (Kind::Timeout, Phase::Tls, false)
     );
-    assert!(error.elapsed() >= Duration::from_millis(300));
+    assert!(error.elapsed() >= Duration::from_millis(1500));
     assert!(error.attempts()[0].connect.is_some() && error.attempts()[0].tls.is_none());
     drop(plain.join());
 }
