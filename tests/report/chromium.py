@@ -128,6 +128,12 @@ class Page:
             raise BrowserError(answer["exceptionDetails"]["exception"].get("description", "an exception"))
         return answer["result"].get("value")
 
+    def press_enter(self):
+        """Presses and releases the key on whatever has the focus."""
+        key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
+        self.call("Input.dispatchKeyEvent", type="keyDown", text="\r", **key)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **key)
+
     def seen(self, method):
         """The parameters of all events of this name since the page was opened."""
         mine = (e for e in self.browser.events if e.get("sessionId") == self.session)

@@ -35,7 +35,7 @@
   return {
     charts: charts.length,
     named: charts.filter((c) => c.querySelector("title")?.textContent && c.querySelector("desc")?.textContent).length,
-    drawn: charts.filter((c) => c.querySelector("path.line") && [...c.querySelectorAll("text")].some(shown)).length,
+    drawn: charts.filter((c) => c.querySelector("path.line, rect.beam") && [...c.querySelectorAll("text")].some(shown)).length,
     smallest: Math.min(...charts.flatMap((c) => [...c.querySelectorAll("text")].map(size))),
     spilled: charts.flatMap((c) => [...c.querySelectorAll("text")].filter((t) => {
       const [text, svg] = [t.getBoundingClientRect(), c.getBoundingClientRect()];
@@ -48,6 +48,7 @@
     width: innerWidth,
     overflow: Math.max(closed, document.documentElement.scrollWidth) - innerWidth,
     data: typeof JSON.parse(document.getElementById("run").textContent).rows,
-    scripts: [...document.scripts].filter((s) => s.type !== "application/json").length,
+    scripts: [...document.scripts].filter((s) => s.type !== "application/json").map((s) => s.textContent),
+    policy: document.querySelector("meta[http-equiv=Content-Security-Policy]")?.content || "",
   };
 })()

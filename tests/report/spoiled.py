@@ -24,16 +24,18 @@ def after_main(markup):
 SPOILS = {
     "charts removed": (lambda page: re.sub(r"<svg.*?</svg>", "", page), "no chart is visible"),
     "charts unnamed": (lambda page: re.sub(r"<desc.*?</desc>", "", page), "lack a title or a description"),
-    "lines removed": (lambda page: page.replace('class="line', 'class="gone'), "lack a line or text"),
+    "lines removed": (lambda page: page.replace('class="line', 'class="gone').replace('class="beam', 'class="gone'), "lack a line or text"),
     "tables emptied": (lambda page: re.sub(r"<tbody>.*?</tbody>", "<tbody></tbody>", page), "no table with figures"),
     "verdicts removed": (lambda page: page.replace('class="verdicts"', ""), "no verdict"),
     "faint text": (after_main('<p style="color:#999;background:#fff">faint</p>'), "contrast below 4.5"),
     "too wide": (after_main('<div style="width:2000px">wide</div>'), "wider than its"),
     "tiny text": (lambda page: page.replace("</style>", "text{font-size:5px!important}</style>"), "px small"),
-    "text outside": (lambda page: page.replace('<text class="name" x="', '<text class="name" x="9'), "sticks out"),
+    "text outside": (lambda page: re.sub(r'(<text class="name[^"]*" x=")', r"\g<1>9", page), "sticks out"),
     "an image loaded": (after_main('<img alt="" src="http://127.0.0.1:9/x.png">'), "requests leave the page"),
     "a script": (after_main("<script>console.error('broken')</script>"), "errors are logged"),
     "an exception": (after_main("<script>throw new Error('broken')</script>"), "errors are logged"),
+    "a script changed": (lambda page: page.replace('"click"', '"dblclick"'), "policy does not name"),
+    "sorting broken": (lambda page: CSP.sub("", page).replace('? 1 : -1', '? 1 : 1'), "not sorted by the keyboard"),
     "no data": (lambda page: re.sub(r'(id="run">).*?(</script>)', r"\1{}\2", page), "embedded JSON has no rows"),
 }
 

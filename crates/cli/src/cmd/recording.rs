@@ -4,10 +4,10 @@ use std::path::Path;
 
 use anyhow::{Error, Result};
 use hecaton_lab::findings::judge;
-use hecaton_lab::ledger::{Document, Environment, Folder, PlanRecord, SCHEMA};
+use hecaton_lab::ledger::{ClientRecord, Document, Environment, Folder, PlanRecord, SCHEMA};
 use hecaton_lab::report;
 use hecaton_lab::run::{self, Event, Stage};
-use hecaton_lab::spec::Sweep;
+use hecaton_lab::spec::{Manifest, Sweep};
 
 use crate::progress::Progress;
 
@@ -51,8 +51,10 @@ impl Recording {
         run::sweep(sweep, stage, &mut |event| {
             match event {
                 Event::Started(hello) => {
+                    let own = |manifest: &&Manifest| manifest.client == hello.name;
+                    let record = ClientRecord::new(hello, sweep.clients.iter().find(own));
                     let clients = &mut self.document.environment.clients;
-                    clients.insert(hello.name.clone(), hello.into());
+                    clients.insert(hello.name.clone(), record);
                 }
                 Event::NoCeiling(why) => progress.say(&format!("without a ceiling: {why}")),
                 Event::LeftOut(why) => {

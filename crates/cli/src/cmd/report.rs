@@ -83,7 +83,7 @@ fn show(arguments: &Arguments, document: &Document) -> Result<()> {
     let text = if arguments.md {
         report::markdown(document, &findings)
     } else if arguments.csv {
-        report::csv(&findings)
+        report::csv(document, &findings)
     } else if arguments.html.is_some() || arguments.svg.is_some() {
         return Ok(());
     } else {

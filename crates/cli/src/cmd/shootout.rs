@@ -40,18 +40,13 @@ pub struct Arguments {
     /// Requests in flight [default: 1].
     #[arg(long, env = "CONCURRENCY", value_name = "N")]
     concurrency: Option<usize>,
-    /// Requests of each of the concurrent threads: --requests is this times the concurrency.
-    #[arg(
-        long,
-        env = "PER_THREAD",
-        value_name = "M",
-        conflicts_with = "requests"
-    )]
+    /// Requests of each of the concurrent threads: --requests is this times the concurrency [env: PER_THREAD].
+    #[arg(long, value_name = "M", conflicts_with = "requests")]
     per_thread: Option<u64>,
     /// What is done; there is one job so far.
     #[arg(long, value_name = "NAME", default_value = JOB)]
     job: String,
-    /// The client whose speed the others' are divided by [default: net-http].
+    /// The client whose speed the others' are divided by [default: net-http, or the first where that is not measured].
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
     /// Wait before each answer, as in 15ms or lognormal:p50=5ms,p99=40ms [default: 0].
@@ -98,13 +93,9 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
     let root = project_root()?;
     let scenario = ShootoutScenario::load(&root)?;
     let catalogue = super::catalogue(drivers)?;
-    let baseline = arguments
-        .baseline
-        .clone()
-        .unwrap_or(scenario.baseline.clone());
-    catalogue.find(&baseline)?;
     let (clients, missing) = present(arguments, &catalogue)?;
-    let sweep = scenario.sweep(request(arguments, &scenario, clients), &catalogue)?;
+    let baseline = baseline(arguments, &scenario, &clients, &catalogue)?;
+    let sweep = scenario.sweep(request(arguments, &scenario, clients)?, &catalogue)?;
     let descriptors = run::allow_descriptors(run::descriptors_needed(&sweep))?;
     let folder = Folder::create(arguments.out.as_deref(), "shootout")?;
     let mut recording = Recording::begin(&sweep, folder, &root, descriptors)?;
@@ -159,22 +150,59 @@ fn nobody(clients: Vec<String>, missing: Vec<String>) -> Result<(Vec<String>, Ve
     }
 }
 
+/// The client that the others are compared with; one that is asked for must be measured.
+fn baseline(
+    arguments: &Arguments,
+    scenario: &ShootoutScenario,
+    clients: &[String],
+    catalogue: &Catalogue,
+) -> Result<String> {
+    let Some(asked) = &arguments.baseline else {
+        let usual = clients.iter().find(|client| **client == scenario.baseline);
+        return Ok(usual.unwrap_or(&clients[0]).clone());
+    };
+    catalogue.find(asked)?;
+    match clients.contains(asked) {
+        true => Ok(asked.clone()),
+        false => bail!(Usage(format!(
+            "the baseline {asked} is not measured; name it among the clients, install it, or choose another"
+        ))),
+    }
+}
+
 fn request(
     arguments: &Arguments,
     scenario: &ShootoutScenario,
     clients: Vec<String>,
-) -> ShootoutRequest {
+) -> Result<ShootoutRequest> {
     let threads = arguments.concurrency.unwrap_or(scenario.concurrency) as u64;
-    let of_threads = arguments
-        .per_thread
-        .map(|each| each.saturating_mul(threads));
-    ShootoutRequest {
+    let of_threads = match arguments.requests {
+        Some(_) => None,
+        None => arguments
+            .per_thread
+            .map_or_else(per_thread, |each| Ok(Some(each)))?,
+    };
+    let of_threads = of_threads.map(|each| each.saturating_mul(threads));
+    Ok(ShootoutRequest {
         clients,
         concurrency: arguments.concurrency,
         requests: arguments.requests.or(of_threads),
         delay: arguments.delay,
         rounds: arguments.rounds,
         seed: arguments.seed,
+    })
+}
+
+/// PER_THREAD of the environment. Not left to clap, for which it would conflict with an option that has to win over it.
+fn per_thread() -> Result<Option<u64>> {
+    match std::env::var("PER_THREAD").unwrap_or_default().trim() {
+        "" => Ok(None),
+        text => match text.parse() {
+            Ok(each) => Ok(Some(each)),
+            Err(_) => bail!(Usage(format!(
+                "PER_THREAD is `{text}` in the environment; it must be a whole number"
+            ))),
+        },
     }
 }
 
@@ -207,6 +235,7 @@ fn measure(sweep: &Sweep, arguments: &Arguments, recording: &mut Recording) -> R
 fn finish(folder: &Folder, document: &Document, arguments: &Arguments) -> Result<()> {
     let findings = judge(&document.rounds, &document.plan.delay);
     let full = report::document(document, &findings);
+    let page = folder.write("report.html", report::html(document, &findings).as_bytes())?;
     folder.finish(&full)?;
     let text = |term: &Term| report::shown(document, &super::style(term));
     if arguments.json {
@@ -224,7 +253,7 @@ fn finish(folder: &Folder, document: &Document, arguments: &Arguments) -> Result
                 .lock()
                 .write_all(text(&Term::stderr()).as_bytes())?;
         }
-        eprintln!("document: {}", folder.path().join("run.json").display());
+        eprintln!("report: {}", page.display());
     }
     Ok(())
 }

@@ -8,16 +8,20 @@ mod recommend;
 mod rows;
 mod rules;
 pub mod stats;
+mod trust;
+mod truth;
 mod unpaired;
 mod verdict;
 pub mod words;
 
 pub use change::{Change, changes};
 pub use goals::{Judgement, judge_goal};
-pub use ranking::{Entry, NOISY_RUN, Ranking, is_noisy, ranking};
+pub use ranking::{Entry, Ranking, ranking};
 pub use recommend::{ENOUGH, Recommendation};
 pub use rows::{CEILING, Row};
 pub use rules::rejection;
+pub use trust::{NOISY_RUN, Room, Trust, is_noisy, trust};
+pub use truth::{Truth, truth};
 pub use verdict::{HEADROOM, SAME_ISH, body_words};
 
 use hecaton_origin::Delay;

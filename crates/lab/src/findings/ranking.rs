@@ -3,15 +3,10 @@
 use super::cells::{Cells, seconds};
 use super::rows::Row;
 use super::stats::{Estimate, signed_rank_p};
+use super::trust::noisy;
 use super::verdict::SAME_ISH;
 use super::words::{interval, plural, times};
 use crate::run::{Round, Start};
-
-/// Share of a round's time on all cores that others may take before it is marked.
-const NOISY_ROUND: f64 = 0.05;
-
-/// Share of marked rounds above which the whole run is called noisy.
-pub const NOISY_RUN: f64 = 0.2;
 
 /// One client in a shootout.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,8 +59,9 @@ pub fn ranking(
         noisy: noisy(rounds, cores),
         ..Ranking::default()
     };
-    for row in rows {
-        let entry = entry(row, rows, &cells, starts, baseline);
+    let rows: Vec<Row> = rows.iter().map(|row| whole(row, &cells)).collect();
+    for row in &rows {
+        let entry = entry(row, &rows, &cells, starts, baseline);
         match (row.is_ceiling(), row.rejected.is_some()) {
             (true, _) => ranking.outside.push(entry),
             (false, true) => ranking.rejected.push(entry),
@@ -80,6 +76,25 @@ pub fn ranking(
     group(&mut ranking.ranked, &cells);
     ranking.verdict = verdict(&ranking.ranked, &cells);
     ranking
+}
+
+/// The row; rejected when its client broke on the way, for then it was not measured as the others were.
+fn whole(row: &Row, cells: &Cells) -> Row {
+    let most = cells.iter().map(|(_, rounds)| rounds.len()).max();
+    let (own, most) = (cells.rounds(&row.cell()).len(), most.unwrap_or(0));
+    // A run that is stopped leaves some clients without their round of the last block.
+    if row.rejected.is_some() || own + 1 >= most {
+        return row.clone();
+    }
+    let why = format!(
+        "it broke, or was left out, after {own} of {}",
+        plural(most as u64, "round")
+    );
+    Row {
+        rejected: Some(why),
+        verified: false,
+        ..row.clone()
+    }
 }
 
 fn entry(row: &Row, rows: &[Row], cells: &Cells, starts: &[Start], baseline: &str) -> Entry {
@@ -179,23 +194,4 @@ fn all_slower(first: &Entry, rest: &[Entry], cells: &Cells) -> bool {
     p.iter()
         .enumerate()
         .all(|(place, p)| p * ((comparisons - place) as f64) < 0.05)
-}
-
-/// Share of rounds in which others took too much of all cores' time.
-fn noisy(rounds: &[Round], cores: usize) -> Option<f64> {
-    let marked: Vec<bool> = rounds
-        .iter()
-        .filter_map(|round| is_noisy(round, cores))
-        .collect();
-    (!marked.is_empty())
-        .then(|| marked.iter().filter(|marked| **marked).count() as f64 / marked.len() as f64)
-}
-
-/// Whether others took too much of the machine during a round; none when that is not known.
-pub fn is_noisy(round: &Round, cores: usize) -> Option<bool> {
-    let noise = round.noise?;
-    let others = (noise.foreign_ns + noise.stolen_ns) as f64;
-    // The kernel counts in ticks of 10 ms: one on each core may belong to the moment before.
-    let known = (others - 10e6 * cores as f64).max(0.0);
-    Some(known > NOISY_ROUND * round.wall_ns as f64 * cores as f64)
 }

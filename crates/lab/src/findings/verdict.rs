@@ -110,13 +110,12 @@ fn comparison(other: &str, ratio: &Estimate) -> String {
 
 fn remarks(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
     let mut remarks = String::new();
-    let mean = delay.mean().as_secs_f64();
-    let most = advice.concurrency as f64 / mean;
-    if mean > 0.0 && row.requests_per_second >= WAITING * most {
+    if waits(row, delay) {
+        let mean = delay.mean().as_secs_f64();
         remarks += &format!(
             " Waiting is the limit here: with a delay of {} ms no client can do more than {} requests/s at concurrency {}.",
             figure(mean * 1e3),
-            figure(most),
+            figure(row.concurrency as f64 / mean),
             advice.concurrency
         );
     } else if row.ceiling.is_some_and(|ratio| ratio.low > 1.0 + SAME_ISH) {
@@ -135,6 +134,12 @@ fn remarks(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
         );
     }
     remarks
+}
+
+/// Whether the origin's delay is what bounds this row's speed.
+pub(super) fn waits(row: &Row, delay: &Delay) -> bool {
+    let mean = delay.mean().as_secs_f64();
+    mean > 0.0 && row.requests_per_second >= WAITING * row.concurrency as f64 / mean
 }
 
 /// Clients without a single valid row at this body: said, not left out.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::run::{Hello, Pinning};
+use crate::spec::{Approach, Manifest};
 
 /// The machine, the programs, and how they were set up. What cannot be found out is null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,7 +41,7 @@ pub struct Environment {
     pub clients: BTreeMap<String, ClientRecord>,
 }
 
-/// What a client's driver says it is.
+/// What a client is, as its driver and its manifest say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientRecord {
     /// Version of the client.
@@ -53,16 +54,29 @@ pub struct ClientRecord {
     pub models: Vec<String>,
     /// Whether the client repeats failed requests.
     pub retries: String,
+    /// The language of its users, by its manifest; absent for the ceiling, and in documents from before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// How its driver uses it, by its manifest; absent likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approach: Option<Approach>,
+    /// Why its rows may be rejected though its driver does nothing wrong, by its manifest; absent where nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pitfall: Option<String>,
 }
 
-impl From<&Hello> for ClientRecord {
-    fn from(hello: &Hello) -> ClientRecord {
+impl ClientRecord {
+    /// What the driver said, and what its manifest says; the ceiling has none.
+    pub fn new(hello: &Hello, manifest: Option<&Manifest>) -> ClientRecord {
         ClientRecord {
             version: hello.version.clone(),
             runtime: hello.runtime.clone(),
             engine: hello.engine.clone(),
             models: hello.models.clone(),
             retries: hello.retries.clone(),
+            language: manifest.map(|manifest| manifest.language.clone()),
+            approach: manifest.map(|manifest| manifest.approach),
+            pitfall: manifest.and_then(|manifest| Some(manifest.pitfall.as_ref()?.why.clone())),
         }
     }
 }

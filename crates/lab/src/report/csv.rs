@@ -2,11 +2,18 @@
 
 use serde_json::Value;
 
-use crate::findings::{Findings, Row};
+use super::json::standing;
+use super::ranked;
+use crate::findings::{Entry, Findings, Ranking, Row};
+use crate::ledger::Document;
 
-/// A line of names, then one for each row; empty where there is no value.
-pub fn csv(findings: &Findings) -> String {
-    let rows: Vec<Value> = findings.rows.iter().map(record).collect();
+/// A line of names, then one for each row; empty where there is no value. A shootout's rows stand in its order and have
+/// its figures too.
+pub fn csv(run: &Document, findings: &Findings) -> String {
+    let rows: Vec<Value> = match ranked(run, findings) {
+        Some(ranking) => standings(&ranking),
+        None => findings.rows.iter().map(record).collect(),
+    };
     let mut names: Vec<&String> = Vec::new();
     for key in rows
         .iter()
@@ -33,6 +40,25 @@ pub fn csv(findings: &Findings) -> String {
         .chain(lines)
         .map(|line| line + "\r\n")
         .collect()
+}
+
+/// The entries of a shootout: the ranked in their order, then the ceiling, then the rejected.
+fn standings(ranking: &Ranking) -> Vec<Value> {
+    let all = ranking
+        .ranked
+        .iter()
+        .chain(&ranking.outside)
+        .chain(&ranking.rejected);
+    let one = |entry: &Entry| {
+        let mut fields = record(&entry.row);
+        if let (Some(fields), Value::Object(own)) =
+            (fields.as_object_mut(), standing(entry, ranking))
+        {
+            fields.extend(own.into_iter().filter(|(key, _)| key != "client"));
+        }
+        fields
+    };
+    all.map(one).collect()
 }
 
 fn record(row: &Row) -> Value {

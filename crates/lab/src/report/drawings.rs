@@ -1,6 +1,8 @@
 //! The charts of the page as files of their own.
 
+use super::bars::bars;
 use super::figures::{overview, panel};
+use super::ranked;
 use super::view::bodies;
 use crate::findings::Findings;
 use crate::ledger::Document;
@@ -8,7 +10,13 @@ use crate::ledger::Document;
 const STYLE: &str = include_str!("page.css");
 
 /// File names and SVG documents: for each body one chart of all clients, and one of each client alone.
+///
+/// For a shootout one chart of all that are ranked.
 pub fn drawings(run: &Document, findings: &Findings) -> Vec<(String, String)> {
+    if let Some(ranking) = ranked(run, findings) {
+        let chart = bars(run, &ranking, true);
+        return vec![("shootout.svg".into(), standalone(&chart))];
+    }
     let mut files = Vec::new();
     for body in bodies(run, findings) {
         let bytes = body.bytes;

@@ -1,45 +1,34 @@
 //! One HTML page that needs nothing else: no script to read it, nothing loaded from elsewhere.
 
-use serde_json::Value;
-
-use super::embedded::raw_data;
 use super::figures::{overview, panel};
+use super::page::{capital, cell, facts, head, table, tail};
 use super::svg::{escape, legend_marker};
-use super::view::{Body, COLUMNS, Column, Series, any_unverified, bodies, rejections};
-use crate::findings::words::{count, plural};
-use crate::findings::{ENOUGH, Findings, Row, SAME_ISH, body_words};
+use super::view::{Body, COLUMNS, Column, Series, bodies, rejections};
+use super::{ranked, shootout_page};
+use crate::findings::words::count;
+use crate::findings::{ENOUGH, Findings, Row, SAME_ISH, body_words, trust};
 use crate::ledger::Document;
 
-const STYLE: &str = include_str!("page.css");
-
-/// The page stays below this many bytes; the list of rounds is left to `run.json` when it does not fit.
-const LARGEST: usize = 200_000;
-
-/// The whole page.
+/// The whole page: a sweep's by concurrency, a shootout's by rank.
 pub fn html(run: &Document, findings: &Findings) -> String {
+    if let Some(ranking) = ranked(run, findings) {
+        return shootout_page::html(run, findings, &ranking);
+    }
     let bodies = bodies(run, findings);
-    let mut page = head(run);
+    let mut page = head(
+        run,
+        "sweep",
+        "Which concurrency, and which client?",
+        &job(run),
+    );
     page += &summary(run, findings, &bodies);
     for (place, body) in bodies.iter().enumerate() {
         page += &body_section(body, run, place);
     }
     page += &rejected(findings);
     page += &how_to_read(run, findings);
-    page += &clients(run);
-    page += &environment(run);
-    let room = LARGEST.saturating_sub(page.len());
-    page + &raw_data(run, findings, room) + "</main></body></html>\n"
-}
-
-fn head(run: &Document) -> String {
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <meta name=\"color-scheme\" content=\"light dark\">\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
-         <title>hecaton sweep, {}</title><style>{STYLE}</style></head><body>",
-        escape(&run.environment.date)
-    )
+    let tail = tail(run, findings, page.len());
+    page + &tail
 }
 
 fn summary(run: &Document, findings: &Findings, bodies: &[Body]) -> String {
@@ -49,10 +38,8 @@ fn summary(run: &Document, findings: &Findings, bodies: &[Body]) -> String {
         .map(|verdict| verdict_item(verdict, bodies))
         .collect();
     format!(
-        "<header><h1>Which concurrency, and which client?</h1><p class=\"soft\">{}</p></header><main>\
-         <ul class=\"verdicts\">{verdicts}</ul><ul class=\"facts\">{}</ul>",
-        escape(&job(run)),
-        facts(run, findings)
+        "<ul class=\"verdicts\">{verdicts}</ul>{}",
+        facts(run, &trust(run, findings))
     )
 }
 
@@ -88,54 +75,6 @@ fn verdict_item(verdict: &str, bodies: &[Body]) -> String {
     }
 }
 
-fn facts(run: &Document, findings: &Findings) -> String {
-    let rows = findings.rows.len();
-    let verified = findings.rows.iter().filter(|row| row.verified).count();
-    let rejected = rejections(findings).len();
-    let mut facts = Vec::new();
-    if any_unverified(findings) {
-        facts.push((
-            "warn",
-            "UNVERIFIED: the server kept no ledger, these are the clients' own claims".to_owned(),
-        ));
-    } else {
-        facts.push((
-            "good",
-            format!(
-                "{verified} of {} verified by the origin's ledger",
-                plural(rows as u64, "row")
-            ),
-        ));
-    }
-    if rejected > 0 {
-        facts.push((
-            "warn",
-            format!("{} rejected", plural(rejected as u64, "row")),
-        ));
-    }
-    facts.push((
-        "",
-        format!(
-            "{} of every row",
-            plural(u64::from(run.plan.rounds), "round")
-        ),
-    ));
-    facts.push(("", launches(run.plan.launches)));
-    facts.push(("", format!("seed {}", run.plan.seed)));
-    facts
-        .iter()
-        .map(|(class, text)| format!("<li class=\"{class}\">{}</li>", escape(text)))
-        .collect()
-}
-
-fn launches(n: u32) -> String {
-    if n == 1 {
-        "1 process of every client".into()
-    } else {
-        format!("{n} processes of every client")
-    }
-}
-
 fn body_section(body: &Body, run: &Document, place: usize) -> String {
     let legend: String = body.clients.iter().map(legend_item).collect();
     let delay = if run.plan.target.is_origin() {
@@ -163,7 +102,7 @@ fn body_section(body: &Body, run: &Document, place: usize) -> String {
     section += &body
         .clients
         .iter()
-        .map(|series| table(series, body))
+        .map(|series| figures(series, body))
         .collect::<String>();
     section + "</section>"
 }
@@ -176,15 +115,8 @@ fn legend_item(series: &Series) -> String {
     )
 }
 
-fn capital(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(characters).collect()
-    })
-}
-
 /// The figures behind a client's chart, with what the ledger saw.
-fn table(series: &Series, body: &Body) -> String {
+fn figures(series: &Series, body: &Body) -> String {
     let name = format!("{}, {}: all figures", series.name(), body_words(body.bytes));
     let mut head: String = COLUMNS.iter().map(column_head).collect();
     head += &cell("th", "", "errors");
@@ -205,9 +137,9 @@ fn table(series: &Series, body: &Body) -> String {
         })
         .collect();
     format!(
-        "<details><summary>{0}</summary><div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{0}\">\
-         <table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>",
-        escape(&name)
+        "<details><summary>{}</summary>{}</details>",
+        escape(&name),
+        table(&name, &head, &rows)
     )
 }
 
@@ -223,16 +155,6 @@ fn ledger_words(row: &Row) -> &'static str {
         (None, true) => "agrees",
         (None, false) => "unverified",
     }
-}
-
-fn cell(tag: &str, class: &str, text: &str) -> String {
-    let scope = if tag == "th" { " scope=\"col\"" } else { "" };
-    let class = if class.is_empty() {
-        String::new()
-    } else {
-        format!(" class=\"{class}\"")
-    };
-    format!("<{tag}{class}{scope}>{}</{tag}>", escape(text))
 }
 
 fn row_class(series: &Series, row: &Row) -> &'static str {
@@ -288,103 +210,4 @@ fn how_to_read(run: &Document, findings: &Findings) -> String {
             "This server kept no ledger, so nothing was checked."
         }
     )
-}
-
-fn environment(run: &Document) -> String {
-    let mut command = run.command.clone();
-    if !command.contains("--seed") {
-        command += &format!(" --seed {}", run.plan.seed);
-    }
-    let mut pairs = Vec::new();
-    let mut machine = serde_json::to_value(&run.environment).unwrap_or_default();
-    machine["clients"] = Value::Null;
-    flatten("", &machine, &mut pairs);
-    let rows: String = pairs
-        .iter()
-        .map(|(key, value)| {
-            format!(
-                "<tr><th scope=\"row\">{}</th><td>{}</td></tr>",
-                escape(key),
-                escape(value)
-            )
-        })
-        .collect();
-    format!(
-        "<section><h2>Measure it again</h2><pre><code>{}</code></pre></section><section><h2>Environment</h2>\
-         <table class=\"pairs\"><tbody>{rows}</tbody></table></section>",
-        escape(&command)
-    )
-}
-
-/// Who took part, in which version, and how.
-fn clients(run: &Document) -> String {
-    if run.environment.clients.is_empty() {
-        return String::new();
-    }
-    let names = [
-        "client",
-        "version",
-        "runtime",
-        "engine",
-        "in flight by",
-        "retries",
-    ];
-    let head: String = names.iter().map(|name| cell("th", "word", name)).collect();
-    let rows: String = run
-        .environment
-        .clients
-        .iter()
-        .map(|(name, client)| {
-            let models = client.models.join(", ");
-            let values = [
-                name,
-                &client.version,
-                &client.runtime,
-                &client.engine,
-                &models,
-                &client.retries,
-            ];
-            let cells: String = values
-                .iter()
-                .map(|value| cell("td", "word", value))
-                .collect();
-            format!("<tr>{cells}</tr>")
-        })
-        .collect();
-    format!(
-        "<section><h2>Clients</h2><div class=\"scroll bare\" role=\"region\" tabindex=\"0\" aria-label=\"Clients\">\
-         <table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"
-    )
-}
-
-/// Nested keys as `pinning › client core`; what is not known is left out.
-fn flatten(prefix: &str, value: &Value, pairs: &mut Vec<(String, String)>) {
-    let text = match value {
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                let key = key.replace('_', " ");
-                let path = if prefix.is_empty() {
-                    key
-                } else {
-                    format!("{prefix} › {key}")
-                };
-                flatten(&path, value, pairs);
-            }
-            return;
-        }
-        Value::Null => return,
-        Value::Array(items) => items
-            .iter()
-            .map(|item| {
-                item.as_str()
-                    .map_or_else(|| item.to_string(), str::to_owned)
-            })
-            .collect::<Vec<_>>()
-            .join(", "),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    if !text.is_empty() {
-        pairs.push((prefix.to_owned(), text));
-    }
 }

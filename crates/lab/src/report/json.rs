@@ -1,8 +1,10 @@
 //! The document that machines read: everything measured, and everything found.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::findings::{Findings, Judgement, Recommendation, Row};
+use super::ranked;
+use crate::findings::{Entry, Findings, Judgement, Ranking, Recommendation, Row};
 use crate::ledger::{Document, Environment, PlanRecord};
 use crate::run::{Round, Start};
 
@@ -29,6 +31,9 @@ pub struct FullDocument<'a> {
     pub rows: &'a [Row],
     /// One per client and body.
     pub recommendations: &'a [Recommendation],
+    /// A shootout's verdict and standings; absent for a run of another kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranking: Option<Value>,
 }
 
 /// Puts what was measured and what was found into one document.
@@ -43,7 +48,40 @@ pub fn document<'a>(run: &'a Document, findings: &'a Findings) -> FullDocument<'
         left_out: &run.left_out,
         rows: &findings.rows,
         recommendations: &findings.recommendations,
+        ranking: ranked(run, findings).map(|ranking| standings(&ranking)),
     }
+}
+
+/// The verdict, the share of noisy rounds, then every client: the ranked in their order, the others without a place.
+fn standings(ranking: &Ranking) -> Value {
+    let all = ranking
+        .ranked
+        .iter()
+        .chain(&ranking.outside)
+        .chain(&ranking.rejected);
+    let clients: Vec<Value> = all.map(|entry| standing(entry, ranking)).collect();
+    json!({ "verdict": ranking.verdict, "noisy_rounds": ranking.noisy, "clients": clients })
+}
+
+/// What a shootout adds to a client's row. Clients with the same `group` can not be told apart from its fastest.
+pub(super) fn standing(entry: &Entry, ranking: &Ranking) -> Value {
+    let place = ranking.ranked.iter().position(|other| other == entry);
+    let ratio = entry.ratio;
+    json!({
+        "client": entry.row.client,
+        "place": place.map(|place| place + 1),
+        "group": place.map(|_| entry.group + 1),
+        "ratio_to_baseline": ratio.map(|ratio| ratio.value),
+        "ratio_low": ratio.map(|ratio| ratio.low),
+        "ratio_high": ratio.map(|ratio| ratio.high),
+        "user_seconds": entry.user,
+        "system_seconds": entry.system,
+        "real_seconds": entry.real,
+        "megabytes_per_second": entry.megabytes_per_second,
+        "first_request_ms": entry.first_ms,
+        "boot_ms": entry.boot_ms,
+        "not_ranked": entry.row.rejected,
+    })
 }
 
 /// A benchmark: its parts, each a run with its findings, and what became of its goals.

@@ -1,11 +1,15 @@
 //! The findings as Markdown: verdicts, then a table for every body size; to paste into an issue or a post.
 
 use super::view::{Body, COLUMNS, bodies, rejections};
-use crate::findings::{Findings, body_words};
+use super::{entries, ranked};
+use crate::findings::{Findings, Ranking, body_words};
 use crate::ledger::Document;
 
-/// Everything found, with the command that repeats it.
+/// Everything found, with the command that repeats it: a sweep's by body size, a shootout's by rank.
 pub fn markdown(run: &Document, findings: &Findings) -> String {
+    if let Some(ranking) = ranked(run, findings) {
+        return shootout(run, &ranking);
+    }
     let mut text = format!("`{}`, {}\n", run.command, run.environment.date);
     for verdict in &findings.verdicts {
         text += &format!("\n- {}", escaped(verdict));
@@ -54,6 +58,54 @@ fn table(body: &Body) -> String {
                 cells.join(" | ")
             );
         }
+    }
+    text
+}
+
+/// A shootout: its verdict, all that are ranked, who is not and why.
+fn shootout(run: &Document, ranking: &Ranking) -> String {
+    let mut text = format!(
+        "`{}`, {}\n\n{}\n",
+        run.command,
+        run.environment.date,
+        entries::job(run)
+    );
+    for sentence in entries::verdict(ranking) {
+        text += &format!("\n- {}", escaped(&sentence));
+    }
+    let titles = entries::COLUMNS
+        .iter()
+        .map(|column| column.title().replace('\n', " "));
+    let titles: Vec<String> = titles.collect();
+    text += &format!(
+        "\n\n| client | {} |\n| --- |{}\n",
+        titles.join(" | "),
+        " ---: |".repeat(titles.len())
+    );
+    for entry in ranking.ranked.iter().chain(&ranking.outside) {
+        let cells: Vec<String> = entries::COLUMNS
+            .iter()
+            .map(|column| (column.value)(entry))
+            .collect();
+        let name = escaped(&entries::name(run, entry)).replace('*', "\\*");
+        text += &format!("| {name} | {} |\n", cells.join(" | "));
+    }
+    if ranking
+        .ranked
+        .iter()
+        .any(|entry| entries::is_tuned(run, entry))
+    {
+        text += &format!("\n\\{}\n", entries::TUNED_WORDS);
+    }
+    for entry in &ranking.rejected {
+        text += &format!(
+            "\n- rejected: {}: {}\n",
+            escaped(&entry.row.client),
+            escaped(&entries::reason(run, entry))
+        );
+    }
+    for why in &run.left_out {
+        text += &format!("\n- left out: {}\n", escaped(why));
     }
     text
 }

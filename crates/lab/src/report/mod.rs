@@ -1,16 +1,20 @@
 //! Shows what was found: as one JSON document, in a terminal, and as one HTML page.
 
+mod bars;
 mod chart;
 mod comparison;
 mod csv;
 mod drawings;
 mod embedded;
+mod entries;
 mod figures;
 mod html;
 mod json;
 mod markdown;
+mod page;
 mod scale;
 mod shootout;
+mod shootout_page;
 mod side_by_side;
 mod style;
 mod svg;
@@ -27,21 +31,21 @@ pub use side_by_side::side_by_side;
 pub use style::Style;
 pub use terminal::terminal;
 
-use crate::findings::{Ranking, judge, ranking};
+use crate::findings::{Findings, Ranking, judge, ranking};
 use crate::ledger::Document;
 
 /// A run as its command shows it in a terminal: a sweep's by concurrency, a shootout's by rank.
 pub fn shown(run: &Document, style: &Style) -> String {
-    match ranked(run) {
+    let findings = judge(&run.rounds, &run.plan.delay);
+    match ranked(run, &findings) {
         Some(ranking) => shootout::shootout(run, &ranking, style),
-        None => terminal(run, &judge(&run.rounds, &run.plan.delay), style),
+        None => terminal(run, &findings, style),
     }
 }
 
 /// The ranking of a shootout; none for a run of another kind.
-fn ranked(run: &Document) -> Option<Ranking> {
+fn ranked(run: &Document, findings: &Findings) -> Option<Ranking> {
     let baseline = run.plan.baseline.as_deref()?;
-    let findings = judge(&run.rounds, &run.plan.delay);
     Some(ranking(
         &run.rounds,
         &run.starts,

@@ -1,201 +1,97 @@
 //! A shootout in a terminal: all clients sorted, groups that can not be told apart bracketed, the rejected below.
 
+use super::entries::{
+    COLUMNS, Column, TUNED_WORDS, any_group, is_tuned, job, name, reason, verdict,
+};
 use super::style::Style;
 use super::terminal::{lines_of, plain_table, wrapped};
-use crate::findings::words::{figure, interval, percent, times};
-use crate::findings::{Entry, NOISY_RUN, Ranking};
+use crate::findings::words::figure;
+use crate::findings::{Entry, Ranking};
 use crate::ledger::Document;
-
-/// A column: its title in two lines, and how an entry fills it.
-pub(super) struct Column {
-    pub(super) title: [&'static str; 2],
-    pub(super) value: fn(&Entry) -> String,
-    /// Columns with a higher number are left out first where there is no room.
-    pub(super) rank: u8,
-}
-
-/// What every view of a shootout shows of a client after its name.
-pub(super) const COLUMNS: [Column; 16] = [
-    Column {
-        title: ["requests", "per s"],
-        value: |e| figure(e.row.requests_per_second),
-        rank: 0,
-    },
-    Column {
-        title: ["÷ base-", "line"],
-        value: ratio,
-        rank: 0,
-    },
-    Column {
-        title: ["user", "s"],
-        value: |e| time(e.user),
-        rank: 2,
-    },
-    Column {
-        title: ["system", "s"],
-        value: |e| time(e.system),
-        rank: 2,
-    },
-    Column {
-        title: ["total", "s"],
-        value: |e| time(e.user + e.system),
-        rank: 2,
-    },
-    Column {
-        title: ["real", "s"],
-        value: |e| time(e.real),
-        rank: 1,
-    },
-    Column {
-        title: ["MB", "per s"],
-        value: |e| figure(e.megabytes_per_second),
-        rank: 3,
-    },
-    Column {
-        title: ["CPU ms", "/ req."],
-        value: |e| small(e.row.cpu_ms_per_request),
-        rank: 0,
-    },
-    Column {
-        title: ["p50", "ms"],
-        value: |e| small(e.row.p50_ms),
-        rank: 1,
-    },
-    Column {
-        title: ["p99", "ms"],
-        value: |e| small(e.row.p99_ms),
-        rank: 1,
-    },
-    Column {
-        title: ["peak", "MB"],
-        value: |e| figure(e.row.peak_rss_mb),
-        rank: 1,
-    },
-    Column {
-        title: ["first", "ms"],
-        value: |e| small(e.first_ms),
-        rank: 2,
-    },
-    Column {
-        title: ["er-", "rors"],
-        value: |e| e.row.errors.to_string(),
-        rank: 3,
-    },
-    Column {
-        title: ["TCP", "conns"],
-        value: |e| whole(e.row.connections),
-        rank: 2,
-    },
-    Column {
-        title: ["in", "flight"],
-        value: |e| whole(e.row.peak_in_flight),
-        rank: 3,
-    },
-    Column {
-        title: ["dupli-", "cates"],
-        value: |e| whole(e.row.duplicates),
-        rank: 3,
-    },
-];
 
 /// Everything found, as text with a line break at the end.
 pub fn shootout(run: &Document, ranking: &Ranking, style: &Style) -> String {
-    let mut lines = vec![String::new(), style.bold(&job(run)), String::new()];
-    lines.extend(table(ranking, style));
+    let mut lines = vec![String::new()];
+    let job = wrapped(&job(run), "", style);
+    lines.extend(job.iter().map(|line| style.bold(line.trim_start())));
+    lines.push(String::new());
+    lines.extend(table(run, ranking, style));
     lines.push(String::new());
     lines.push(style.bold("Verdict"));
     for sentence in verdict(ranking) {
         lines.extend(wrapped(&sentence, "- ", style));
     }
-    lines.extend(rejected(ranking, style));
+    lines.extend(rejected(run, ranking, style));
     lines.extend(left_out(run, style));
     style.plain(lines.join("\n") + "\n")
 }
 
-/// What was done, in a line.
-pub(super) fn job(run: &Document) -> String {
-    let plan = &run.plan;
-    let body = match plan.job.is_plain() {
-        true => "the body read to its end, its token verified",
-        false => "16 KB of JSON parsed, one value verified",
+fn table(run: &Document, ranking: &Ranking, style: &Style) -> Vec<String> {
+    let names = |entries: &[Entry]| -> Vec<String> {
+        entries.iter().map(|entry| name(run, entry)).collect()
     };
-    let requests = plan.requests.unwrap_or(0) * u64::from(plan.rounds);
-    let concurrency = plan.concurrency.first().copied().unwrap_or(1);
-    format!(
-        "{} requests of each client, {concurrency} at a time; {body}",
-        figure(requests as f64)
-    )
-}
-
-/// The winner, what was noisy, and what the ceiling says.
-pub(super) fn verdict(ranking: &Ranking) -> Vec<String> {
-    let mut sentences = vec![ranking.verdict.clone()];
-    if let (Some(first), Some(ceiling)) = (
-        ranking.ranked.first(),
-        ranking.outside.iter().find(|e| e.row.is_ceiling()),
-    ) {
-        let share = first.row.requests_per_second / ceiling.row.requests_per_second;
-        sentences.push(format!(
-            "The ceiling, a raw loader that parses nothing, does {} requests/s; {} reaches {} of it.",
-            figure(ceiling.row.requests_per_second),
-            first.row.client,
-            percent(share)
-        ));
-    }
-    match ranking.noisy {
-        Some(share) if share > NOISY_RUN => sentences.push(format!(
-            "NOISY: in {} of the rounds other programs took more than 5 % of the machine; end them and run it again.",
-            percent(share)
-        )),
-        Some(share) if share > 0.0 => {
-            sentences.push(format!("Other programs were in the way in {} of the rounds.", percent(share)));
-        }
-        _ => {}
-    }
-    sentences
-}
-
-fn table(ranking: &Ranking, style: &Style) -> Vec<String> {
-    let names: Vec<String> = ranking
-        .ranked
+    let (ranked, outside) = (names(&ranking.ranked), names(&ranking.outside));
+    let lengths = ranked
         .iter()
-        .map(|entry| entry.row.client.clone())
-        .collect();
-    let longest = names.iter().map(String::len).max().unwrap_or(6).max(14);
-    let columns = columns_that_fit(ranking, longest + 4, style.width);
+        .chain(&outside)
+        .map(|name| name.chars().count());
+    let columns = columns_that_fit(ranking, lengths.max().unwrap_or(6).max(6) + 6, style.width);
     let mut table = plain_table(style);
     let titles = columns.iter().map(|column| column.title.join("\n"));
     table.set_header(
-        ["client".to_owned()]
-            .into_iter()
+        std::iter::once("client".to_owned())
             .chain(titles)
             .chain([String::new()]),
     );
-    for (place, entry) in ranking.ranked.iter().enumerate() {
+    let mut add = |name: &String, entry: &Entry, mark: String| {
         let cells = columns.iter().map(|column| (column.value)(entry));
-        let name = std::iter::once(names[place].clone());
-        table.add_row(
-            name.chain(cells)
-                .chain([bracket(&ranking.ranked, place, style)]),
-        );
+        table.add_row(std::iter::once(name.clone()).chain(cells).chain([mark]));
+    };
+    for (place, (name, entry)) in ranked.iter().zip(&ranking.ranked).enumerate() {
+        add(name, entry, bracket(&ranking.ranked, place, style));
     }
-    for entry in &ranking.outside {
-        let cells = columns.iter().map(|column| (column.value)(entry));
-        let name = std::iter::once(format!("{} (ceiling)", entry.row.client));
-        table.add_row(name.chain(cells).chain([String::new()]));
+    for (name, entry) in outside.iter().zip(&ranking.outside) {
+        add(name, entry, String::new());
     }
     let mut lines = lines_of(table, columns.len() + 1);
-    if ranking
-        .ranked
-        .windows(2)
-        .any(|pair| pair[0].group == pair[1].group)
-    {
+    lines.extend(notes(run, ranking, style));
+    lines
+}
+
+/// What the marks mean, and what no column has to say when it is the same for all.
+fn notes(run: &Document, ranking: &Ranking, style: &Style) -> Vec<String> {
+    let mut notes = Vec::new();
+    if any_group(ranking) {
         let hook = if style.unicode { "┐│┘" } else { "\\|/" };
-        lines.push(format!(
-            "  {hook} not clearly different from the fastest of them"
+        notes.push(format!(
+            "{hook} not clearly different from the fastest of them"
         ));
     }
-    lines
+    let baseline = run.plan.baseline.as_deref().unwrap_or_default();
+    notes.push(
+        match ranking
+            .ranked
+            .iter()
+            .any(|entry| entry.row.client == baseline)
+        {
+            true => format!("the baseline is {baseline}"),
+            false => {
+                format!("the baseline, {baseline}, was rejected, so there are no ratios to it")
+            }
+        },
+    );
+    if ranking.ranked.iter().any(|entry| is_tuned(run, entry)) {
+        notes.push(TUNED_WORDS.to_owned());
+    }
+    if !ranking.ranked.is_empty() {
+        notes.push(
+            "by the ledger, all of them: no error, no duplicate, as many in flight as asked".into(),
+        );
+    }
+    notes
+        .iter()
+        .flat_map(|note| wrapped(note, "", style))
+        .collect()
 }
 
 /// Binds the members of a group together, at the right of the table.
@@ -217,7 +113,7 @@ fn bracket(ranked: &[Entry], place: usize, style: &Style) -> String {
     }
 }
 
-/// Leaves out the least important columns until the rest fit.
+/// Leaves out the least important columns, the last of them first, until the rest fit.
 fn columns_that_fit(ranking: &Ranking, used: usize, width: usize) -> Vec<&'static Column> {
     let entries = || ranking.ranked.iter().chain(&ranking.outside);
     let widest = |column: &Column| {
@@ -226,26 +122,30 @@ fn columns_that_fit(ranking: &Ranking, used: usize, width: usize) -> Vec<&'stati
         titles.chain(values).max().unwrap_or(0) + 2
     };
     let mut columns: Vec<&Column> = COLUMNS.iter().collect();
-    for rank in [3, 2, 1] {
-        if used + columns.iter().map(|column| widest(column)).sum::<usize>() <= width {
-            break;
-        }
-        columns.retain(|column| column.rank < rank);
+    while used + columns.iter().map(|column| widest(column)).sum::<usize>() > width {
+        let least = columns.iter().map(|column| column.rank).max();
+        let last = columns
+            .iter()
+            .rposition(|column| column.rank > 0 && Some(column.rank) == least);
+        match last {
+            Some(place) => columns.remove(place),
+            None => break,
+        };
     }
     columns
 }
 
-fn rejected(ranking: &Ranking, style: &Style) -> Vec<String> {
+fn rejected(run: &Document, ranking: &Ranking, style: &Style) -> Vec<String> {
     if ranking.rejected.is_empty() {
         return Vec::new();
     }
     let mut lines = vec![String::new(), style.warn("Rejected: shown, not ranked")];
-    for Entry { row, .. } in &ranking.rejected {
-        let reason = row.rejected.as_deref().unwrap_or_default();
+    for entry in &ranking.rejected {
+        let speed = figure(entry.row.requests_per_second);
         let text = format!(
-            "{}, {} requests/s: {reason}.",
-            row.client,
-            figure(row.requests_per_second)
+            "{}, {speed} requests/s: {}",
+            entry.row.client,
+            reason(run, entry)
         );
         lines.extend(wrapped(&text, "- ", style));
     }
@@ -261,27 +161,4 @@ fn left_out(run: &Document, style: &Style) -> Vec<String> {
         lines.extend(wrapped(why, "- ", style));
     }
     lines
-}
-
-fn ratio(entry: &Entry) -> String {
-    entry.ratio.map_or_else(
-        || "–".into(),
-        |ratio| format!("{} {}", times(ratio.value), interval(&ratio)),
-    )
-}
-
-fn time(seconds: f64) -> String {
-    if seconds < 0.1 {
-        format!("{seconds:.3}")
-    } else {
-        figure(seconds)
-    }
-}
-
-fn small(value: Option<f64>) -> String {
-    value.map_or_else(|| "–".into(), time)
-}
-
-fn whole(value: Option<u64>) -> String {
-    value.map_or_else(|| "–".into(), |value| value.to_string())
 }

@@ -47,13 +47,23 @@ pub struct Manifest {
 }
 
 /// How a driver uses its client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Approach {
     /// As the client's own documentation shows.
     Idiomatic,
     /// Set up for speed by someone who knows it well.
     Tuned,
+}
+
+impl Approach {
+    /// In the words of manifests.
+    pub fn words(self) -> &'static str {
+        match self {
+            Approach::Idiomatic => "idiomatic",
+            Approach::Tuned => "tuned",
+        }
+    }
 }
 
 /// What a client can do, in the words of manifests.

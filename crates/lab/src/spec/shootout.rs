@@ -77,11 +77,11 @@ impl ShootoutScenario {
         for (what, number) in [
             ("rounds", u64::from(rounds)),
             ("requests", requests),
-            ("concurrency", concurrency as u64),
+            ("requests in flight", concurrency as u64),
         ] {
             if number == 0 {
                 return Err(Usage(format!(
-                    "0 {what} measure nothing; ask for at least one"
+                    "with 0 {what} nothing is measured; ask for at least 1"
                 )));
             }
         }

@@ -5,5 +5,6 @@ mod goals;
 mod ranking;
 mod report;
 mod rules;
+mod shootout;
 mod synthetic;
 mod views;

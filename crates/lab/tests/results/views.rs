@@ -44,7 +44,7 @@ fn markdown_has_a_line_for_every_row_and_the_command() {
 #[test]
 fn csv_has_the_keys_of_the_document_and_a_line_for_every_row() {
     let run = sweep(1, 1.0, 1.0);
-    let text = report::csv(&judge(&run.rounds, &Delay::None));
+    let text = report::csv(&run, &judge(&run.rounds, &Delay::None));
     let lines: Vec<&str> = text.split("\r\n").collect();
     assert!(
         lines[0].starts_with("client,body_bytes,delay_ms,concurrency,requests_per_second,"),

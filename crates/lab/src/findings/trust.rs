@@ -1,0 +1,101 @@
+//! How far a run may be trusted: what was verified, how much room the server left, what else the machine did.
+
+use super::verdict::{HEADROOM, waits};
+use super::{Findings, Row};
+use crate::ledger::Document;
+use crate::run::Round;
+
+/// Share of a round's time on all cores that others may take before it is marked.
+const NOISY_ROUND: f64 = 0.05;
+
+/// Share of marked rounds above which the whole run is called noisy.
+pub const NOISY_RUN: f64 = 0.2;
+
+/// What speaks for a run and what against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trust {
+    /// Rows in all.
+    pub rows: usize,
+    /// Rows of which the ledger confirms everything.
+    pub verified: usize,
+    /// Rows that are not ranked.
+    pub rejected: usize,
+    /// Whether there are rows that no ledger could check.
+    pub unwitnessed: bool,
+    /// How much faster the server can answer than the clients ask; none without a ceiling.
+    pub room: Option<Room>,
+    /// Share of all rounds during which others took more of the machine than they should; none where that is not known.
+    pub noisy: Option<f64>,
+}
+
+/// The room above the fastest client.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Room {
+    /// How many times faster the ceiling is.
+    Times(f64),
+    /// The origin's delay bounds the clients and the ceiling alike.
+    Waiting,
+}
+
+impl Room {
+    /// Below this the server may have been the limit.
+    pub const LITTLE: f64 = HEADROOM;
+    /// From this on it was not.
+    pub const ENOUGH: f64 = 2.0;
+}
+
+/// Looks at the rows that the verdicts speak of: the recommended ones of a sweep, the ranked ones of a shootout.
+pub fn trust(run: &Document, findings: &Findings) -> Trust {
+    let rows = &findings.rows;
+    Trust {
+        rows: rows.len(),
+        verified: rows.iter().filter(|row| row.verified).count(),
+        rejected: rows.iter().filter(|row| row.rejected.is_some()).count(),
+        unwitnessed: rows
+            .iter()
+            .any(|row| !row.verified && row.rejected.is_none()),
+        room: room(run, findings),
+        noisy: noisy(&run.rounds, run.environment.cores),
+    }
+}
+
+fn room(run: &Document, findings: &Findings) -> Option<Room> {
+    let spoken_of = |row: &&Row| {
+        let mut advice = findings.recommendations.iter();
+        !row.is_ceiling() && advice.any(|advice| advice.cell() == row.cell())
+    };
+    let rows = findings.rows.iter().filter(spoken_of);
+    let rows: Vec<&Row> = rows.filter(|row| row.ceiling_ratio.is_some()).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let shares = rows
+        .iter()
+        .filter(|row| !waits(row, &run.plan.delay))
+        .filter_map(|row| row.ceiling_ratio);
+    let most = shares.fold(0.0, f64::max);
+    Some(if most > 0.0 {
+        Room::Times(1.0 / most)
+    } else {
+        Room::Waiting
+    })
+}
+
+/// Share of rounds in which others took too much of all cores' time.
+pub(super) fn noisy(rounds: &[Round], cores: usize) -> Option<f64> {
+    let marked: Vec<bool> = rounds
+        .iter()
+        .filter_map(|round| is_noisy(round, cores))
+        .collect();
+    (!marked.is_empty())
+        .then(|| marked.iter().filter(|marked| **marked).count() as f64 / marked.len() as f64)
+}
+
+/// Whether others took too much of the machine during a round; none when that is not known.
+pub fn is_noisy(round: &Round, cores: usize) -> Option<bool> {
+    let noise = round.noise?;
+    let others = (noise.foreign_ns + noise.stolen_ns) as f64;
+    // The kernel counts in ticks of 10 ms: one on each core may belong to the moment before.
+    let known = (others - 10e6 * cores as f64).max(0.0);
+    Some(known > NOISY_ROUND * round.wall_ns as f64 * cores as f64)
+}

@@ -1,0 +1,193 @@
+//! The page of a shootout: the verdict, the bars, what the ledger saw, every figure, and how to measure it again.
+
+use super::bars::bars;
+use super::entries::{
+    COLUMNS, Column, TUNED_WORDS, any_group, is_tuned, job, name, reason, verdict,
+};
+use super::page::{cell, facts, head, table, tail};
+use super::svg::escape;
+use crate::findings::words::count;
+use crate::findings::{Entry, Findings, Ranking, SAME_ISH, Truth, trust, truth};
+use crate::ledger::Document;
+
+/// The whole page.
+pub(super) fn html(run: &Document, findings: &Findings, ranking: &Ranking) -> String {
+    let job = format!("{}, closed loop, {}", job(run), run.environment.date);
+    let mut page = head(run, "shootout", "Which client is the fastest?", &job);
+    page += &verdicts(ranking);
+    let mut trust = trust(run, findings);
+    // One that broke on the way has rows that agree, and is not ranked.
+    trust.rejected = ranking.rejected.len();
+    page += &facts(run, &trust);
+    page += &chart(run, ranking);
+    page += &truths(run, ranking);
+    page += &figures(run, ranking);
+    page += &not_ranked(run, ranking);
+    page += &how_to_read(run);
+    let tail = tail(run, findings, page.len());
+    page + &tail
+}
+
+fn verdicts(ranking: &Ranking) -> String {
+    let items: String = verdict(ranking)
+        .iter()
+        .map(|sentence| format!("<li>{}</li>", escape(sentence)))
+        .collect();
+    format!("<ul class=\"verdicts\">{items}</ul>")
+}
+
+fn chart(run: &Document, ranking: &Ranking) -> String {
+    if ranking.ranked.is_empty() {
+        return String::new();
+    }
+    let mut notes =
+        vec!["Median of the rounds; the line at a bar's end is its interval.".to_owned()];
+    if any_group(ranking) {
+        notes.push(
+            "A bracket binds clients that are not clearly different from the fastest of them."
+                .into(),
+        );
+    }
+    if ranking.ranked.iter().any(|entry| is_tuned(run, entry)) {
+        notes.push(format!("Hollow bars and {TUNED_WORDS}."));
+    }
+    format!(
+        "<section><h2>Requests per second</h2><figure>{}{}<figcaption>{}</figcaption></figure></section>",
+        bars(run, ranking, true),
+        bars(run, ranking, false),
+        escape(&notes.join(" "))
+    )
+}
+
+/// A column of the truth table: its heading, and what stands below it for a row.
+type Fact = (&'static str, fn(&Truth) -> u64);
+
+const FACTS: [Fact; 8] = [
+    ("requests<br>asked", |truth| truth.asked),
+    ("arrived", |truth| truth.arrived),
+    ("arrived<br>again", |truth| truth.again),
+    ("not asked<br>for", |truth| truth.foreign),
+    ("failed, it<br>says", |truth| truth.failed),
+    ("most con-<br>nections", |truth| truth.connections),
+    ("opened in<br>rounds", |truth| truth.opened),
+    ("most in<br>flight", |truth| truth.in_flight),
+];
+
+/// What the origin's ledger saw of every client, the rejected included.
+fn truths(run: &Document, ranking: &Ranking) -> String {
+    let mut heads = cell("th", "word", "client");
+    heads += &FACTS
+        .iter()
+        .map(|(head, _)| format!("<th scope=\"col\">{head}</th>"))
+        .collect::<String>();
+    heads += &cell("th", "word", "ledger");
+    let all = ranking
+        .ranked
+        .iter()
+        .chain(&ranking.rejected)
+        .chain(&ranking.outside);
+    let rows: String = all.map(|entry| truth_row(run, entry)).collect();
+    let asked = run.plan.concurrency.first().copied().unwrap_or(1);
+    format!(
+        "<section><h2>What the server saw</h2><p>All rounds together; {} in flight {} asked of each.</p>{}</section>",
+        count(asked as u64),
+        if asked == 1 { "was" } else { "were" },
+        table("What the server saw", &heads, &rows)
+    )
+}
+
+fn truth_row(run: &Document, entry: &Entry) -> String {
+    let seen = truth(&run.rounds, &entry.row);
+    let mut cells = cell("td", "word", &name(run, entry));
+    for (_, value) in FACTS {
+        cells += &cell(
+            "td",
+            "",
+            &seen
+                .as_ref()
+                .map_or_else(|| "–".into(), |seen| count(value(seen))),
+        );
+    }
+    let (class, words) = match (&entry.row.rejected, entry.row.verified) {
+        (Some(_), _) => ("no", "rejected"),
+        (None, true) => ("", "agrees"),
+        (None, false) => ("", "unverified"),
+    };
+    cells += &cell("td", "word", words);
+    format!("<tr class=\"{class}\">{cells}</tr>")
+}
+
+fn figures(run: &Document, ranking: &Ranking) -> String {
+    let mut heads = cell("th", "word", "client");
+    heads += &COLUMNS.iter().map(column_head).collect::<String>();
+    let all = ranking
+        .ranked
+        .iter()
+        .chain(&ranking.outside)
+        .chain(&ranking.rejected);
+    let rows: String = all
+        .map(|entry| {
+            let mut cells = cell("td", "word", &name(run, entry));
+            cells += &COLUMNS
+                .iter()
+                .map(|column| cell("td", "", &(column.value)(entry)))
+                .collect::<String>();
+            let class = if entry.row.rejected.is_some() {
+                "no"
+            } else {
+                ""
+            };
+            format!("<tr class=\"{class}\">{cells}</tr>")
+        })
+        .collect();
+    format!(
+        "<section><h2>All figures</h2><p>Seconds are of all rounds together: of the processor in the client and in the \
+         kernel, and of the clock. First and boot are of a new process, the median of its launches.</p>{}</section>",
+        table("All figures", &heads, &rows)
+    )
+}
+
+fn column_head(column: &Column) -> String {
+    let title = column.title();
+    let lines: Vec<String> = title.split('\n').map(escape).collect();
+    format!("<th scope=\"col\">{}</th>", lines.join("<br>"))
+}
+
+/// The rejected and the missing, each with its reason.
+fn not_ranked(run: &Document, ranking: &Ranking) -> String {
+    let mut section = String::new();
+    if !ranking.rejected.is_empty() {
+        let item = |entry: &Entry| {
+            let (name, reason) = (escape(&entry.row.client), escape(&reason(run, entry)));
+            format!("<li><b>{name}</b>: {reason}</li>")
+        };
+        let items: String = ranking.rejected.iter().map(item).collect();
+        section += &format!(
+            "<section><h2>Rejected</h2><p>Shown, never ranked.</p><ul class=\"rejected\">{items}</ul></section>"
+        );
+    }
+    if !run.left_out.is_empty() {
+        let items: String = run
+            .left_out
+            .iter()
+            .map(|why| format!("<li>{}</li>", escape(why)))
+            .collect();
+        section +=
+            &format!("<section><h2>Left out</h2><ul class=\"rejected\">{items}</ul></section>");
+    }
+    section
+}
+
+fn how_to_read(run: &Document) -> String {
+    let baseline = run.plan.baseline.as_deref().unwrap_or_default();
+    format!(
+        "<section><h2>How to read this</h2><p>Every client does the same job, on one core, against the same server on another. \
+         Rounds of all clients are interleaved in random order; ratios are to {} and compare rounds of the same block \
+         (Hodges–Lehmann on log-ratios, Wilcoxon signed-rank interval of at least 95 % from 6 rounds on). Differences within \
+         {:.0} % are not called. The winner is one only if all comparisons with it hold together (Holm). Latencies are of a \
+         closed loop: a request waits for nobody before it is sent. The ceiling is the lab's raw loader, which parses nothing. \
+         A row is rejected when the client's claim and the origin's ledger disagree.</p></section>",
+        escape(baseline),
+        SAME_ISH * 100.0
+    )
+}

@@ -1,0 +1,316 @@
+//! A shootout's views: the terminal, Markdown, CSV, the chart, the document and the page hold the same judgement.
+
+use hecaton_lab::findings::judge;
+use hecaton_lab::ledger::{ClientRecord, Document};
+use hecaton_lab::report::{self, Style};
+use hecaton_lab::run::{Noise, Start};
+use hecaton_lab::spec::{Approach, Job};
+use hecaton_origin::Delay;
+use serde_json::{Value, json};
+
+use crate::synthetic::{Machine, document};
+
+const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror='a'>\"&|";
+
+/// Thirty clients, one of them tuned and one rejected, and the ceiling; the first two are as fast as each other.
+fn many() -> Document {
+    let names: Vec<String> = (0..30).map(|n| format!("client-{n:02}")).collect();
+    let mut speeds: Vec<(&str, f64)> = names
+        .iter()
+        .zip(0..)
+        .map(|(name, n)| (name.as_str(), 4000.0 * 0.9f64.powi(n)))
+        .collect();
+    speeds[1].1 = speeds[0].1;
+    speeds.push(("net-http", 1500.0));
+    speeds.push(("raw", 9000.0));
+    shootout(&speeds)
+}
+
+fn shootout(speeds: &[(&str, f64)]) -> Document {
+    let machine = Machine {
+        noise: 0.01,
+        ..Machine::default()
+    };
+    let all = speeds
+        .iter()
+        .flat_map(|(name, speed)| machine.rounds(name, 16_384, &[(1, (*speed, 50.0))]));
+    let mut run = document(all.collect(), "0", json!({ "kind": "origin" }));
+    run.command = "hecaton shootout".into();
+    run.plan.baseline = Some("net-http".into());
+    run.plan.concurrency = vec![1];
+    run.plan.body_bytes = vec![16_384];
+    run.plan.job = Job::Json;
+    run.plan.requests = Some(834);
+    run.environment.clients.clear();
+    for (name, _) in speeds {
+        let record = ClientRecord {
+            version: "1.0".into(),
+            approach: Some(Approach::Idiomatic),
+            ..ClientRecord::default()
+        };
+        run.environment.clients.insert((*name).into(), record);
+        run.starts.push(Start {
+            client: (*name).into(),
+            launch: 0,
+            boot_ns: 80_000_000,
+            first_request_ns: 4_000_000,
+        });
+    }
+    for round in &mut run.rounds {
+        round.noise = Some(Noise::default());
+    }
+    if let Some(tuned) = run.environment.clients.get_mut("client-03") {
+        tuned.approach = Some(Approach::Tuned);
+    }
+    spoil(&mut run, "client-05");
+    run.left_out = vec!["curb is not installed: apt-get install ruby-curb".into()];
+    run
+}
+
+/// Makes the client's rounds be rejected, for a reason that its manifest knows.
+fn spoil(run: &mut Document, client: &str) {
+    let own = run
+        .rounds
+        .iter_mut()
+        .filter(|round| round.cell.client == client);
+    own.for_each(|round| round.seen.as_mut().unwrap().duplicates = 3);
+    if let Some(record) = run.environment.clients.get_mut(client) {
+        record.pitfall = Some("it sends all twice".into());
+    }
+}
+
+fn style(width: usize, unicode: bool) -> Style {
+    Style {
+        width,
+        color: false,
+        unicode,
+    }
+}
+
+#[test]
+fn the_terminal_fits_every_width_and_keeps_what_matters_most() {
+    let run = many();
+    for width in [60, 80, 100, 120] {
+        for unicode in [true, false] {
+            let text = report::shown(&run, &style(width, unicode));
+            let longest = text
+                .lines()
+                .max_by_key(|line| line.chars().count())
+                .unwrap();
+            assert!(longest.chars().count() <= width, "{width}: {longest}");
+            assert!(unicode || text.is_ascii(), "{text}");
+            assert!(
+                text.contains("client-03 *") && text.contains("set up for speed"),
+                "{text}"
+            );
+            let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            for words in [
+                "can not be told apart",
+                "it sends all twice",
+                "not installed",
+                "(ceiling)",
+            ] {
+                assert!(
+                    flat.contains(words),
+                    "{words} is missing at {width} in\n{text}"
+                );
+            }
+        }
+    }
+    let wide = report::shown(&run, &style(120, true));
+    for title in ["user", "system", "real", "p99", "first", "conns"] {
+        assert!(wide.contains(title), "{title} is missing in\n{wide}");
+    }
+}
+
+#[test]
+fn a_client_that_broke_on_the_way_is_not_ranked() {
+    let mut run = shootout(&[("net-http", 1000.0), ("client-01", 2000.0), ("raw", 9000.0)]);
+    run.rounds
+        .retain(|round| round.cell.client != "client-01" || round.block < 3);
+    let text = report::shown(&run, &style(120, true));
+    assert!(
+        text.contains("net-http is the only one that could be ranked"),
+        "{text}"
+    );
+    assert!(text.contains("after 3 of 12 rounds"), "{text}");
+}
+
+#[test]
+fn the_document_has_the_ranking_with_the_figures_of_each_client() {
+    let run = many();
+    let findings = judge(&run.rounds, &Delay::None);
+    let value = serde_json::to_value(report::document(&run, &findings)).unwrap();
+    let clients = value["ranking"]["clients"].as_array().unwrap();
+    assert_eq!(clients.len(), 32);
+    assert_eq!(
+        (&clients[0]["place"], &clients[0]["group"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(
+        (&clients[1]["place"], &clients[1]["group"]),
+        (&json!(2), &json!(1))
+    );
+    assert_eq!(clients[2]["group"], 2);
+    let rejected = clients
+        .iter()
+        .find(|client| client["client"] == "client-05")
+        .unwrap();
+    assert!(
+        rejected["place"].is_null() && rejected["not_ranked"].is_string(),
+        "{rejected}"
+    );
+    let ratio = |key: &str| clients[0][key].as_f64().unwrap();
+    assert!(
+        ratio("ratio_low") <= 2.7 && 2.6 <= ratio("ratio_high"),
+        "{}",
+        clients[0]
+    );
+    assert_eq!(clients[0]["first_request_ms"], 4.0);
+    let again: Document = serde_json::from_value(value).unwrap();
+    assert_eq!(
+        again, run,
+        "what was measured is read again from the document"
+    );
+}
+
+#[test]
+fn markdown_and_csv_have_a_line_for_every_client_in_the_order_of_the_ranking() {
+    let run = many();
+    let findings = judge(&run.rounds, &Delay::None);
+    let text = report::markdown(&run, &findings);
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("| client-"))
+        .collect();
+    assert_eq!(lines.len(), 29, "{text}");
+    assert!(lines[2].starts_with("| client-02"), "{text}");
+    assert!(
+        text.contains("- rejected: client-05:") && text.contains("- left out: curb"),
+        "{text}"
+    );
+    let table = report::csv(&run, &findings);
+    let lines: Vec<&str> = table.split("\r\n").collect();
+    assert_eq!(lines.len(), 1 + 32 + 1);
+    assert!(
+        lines[0].contains(",user_seconds,") && lines[0].contains(",ratio_to_baseline,"),
+        "{}",
+        lines[0]
+    );
+    assert!(lines[3].starts_with("client-02,16384,"), "{}", lines[3]);
+}
+
+#[test]
+fn the_chart_is_a_bar_for_every_ranked_client() {
+    let run = many();
+    let files = report::drawings(&run, &judge(&run.rounds, &Delay::None));
+    assert_eq!(files.len(), 1);
+    let (name, chart) = &files[0];
+    assert_eq!(
+        (name.as_str(), chart.matches("class=\"beam").count()),
+        ("shootout.svg", 30)
+    );
+    assert_eq!(chart.matches("beam hollow").count(), 1);
+    assert_eq!(chart.matches("class=\"binds\"").count(), 1);
+}
+
+#[test]
+fn the_page_is_whole_small_and_alone() {
+    let run = many();
+    let findings = judge(&run.rounds, &Delay::None);
+    let page = report::html(&run, &findings);
+    keep("shootout.html", &page);
+    assert!(page.len() <= 200_000, "{} bytes", page.len());
+    for words in [
+        "<h1>Which client is the fastest?</h1>",
+        "client-00, client-01 are the fastest of 30 clients",
+        "31 of 32 rows verified",
+        "1 row rejected",
+        "server headroom 2.",
+        "no noise from other programs",
+        "This is the client&#39;s own doing: it sends all twice.",
+        "curb is not installed",
+        "--seed 18446744073709551615",
+    ] {
+        assert!(page.contains(words), "{words} is missing");
+    }
+    for outside in ["src=", "href=", "@import", "url(", "<link"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    let (_, rest) = page.split_once("id=\"run\">").unwrap();
+    let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+    assert_eq!(data["rows"].as_array().unwrap().len(), 32);
+    assert_eq!(
+        data["rounds"]["clients"]["client-00"]
+            .as_array()
+            .unwrap()
+            .len(),
+        12
+    );
+}
+
+#[test]
+fn nothing_from_outside_becomes_markup() {
+    let mut run = shootout(&[
+        ("net-http", 1000.0),
+        (EVIL, 2000.0),
+        ("raw", 9000.0),
+        ("client-05", 1.0),
+    ]);
+    run.left_out.push(EVIL.into());
+    run.command = EVIL.into();
+    run.environment
+        .clients
+        .get_mut("client-05")
+        .unwrap()
+        .pitfall = Some(EVIL.into());
+    let findings = judge(&run.rounds, &Delay::None);
+    let page = report::html(&run, &findings);
+    assert_eq!(
+        page.matches("<script").count(),
+        2,
+        "the data, and the page's own"
+    );
+    assert!(!page.contains("<img") && !page.contains("alert(1)</script>"));
+    let rows = report::markdown(&run, &findings);
+    let bars = rows.lines().filter(|line| line.starts_with("| "));
+    let counts: Vec<usize> = bars
+        .map(|line| line.replace("\\|", "").matches('|').count())
+        .collect();
+    assert!(
+        counts.windows(2).all(|pair| pair[0] == pair[1]),
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn noise_and_little_headroom_are_said_on_the_page() {
+    let mut run = shootout(&[("net-http", 1000.0), ("client-00", 2000.0), ("raw", 2300.0)]);
+    let other = run.rounds.iter_mut().filter(|round| round.block % 3 == 0);
+    other.for_each(|round| {
+        round.noise = Some(Noise {
+            foreign_ns: round.wall_ns,
+            stolen_ns: 0,
+        })
+    });
+    let page = report::html(&run, &judge(&run.rounds, &Delay::None));
+    assert!(page.contains("NOISY: other programs ran in 33"), "the mark");
+    assert!(page.contains("the server may be the limit"), "the headroom");
+}
+
+#[test]
+fn a_shootout_that_was_cut_off_at_once_still_has_every_view() {
+    let mut run = shootout(&[("net-http", 1000.0)]);
+    run.rounds.clear();
+    let findings = judge(&run.rounds, &Delay::None);
+    assert!(report::shown(&run, &style(80, true)).contains("No client could be ranked"));
+    assert!(report::html(&run, &findings).contains("No client could be ranked"));
+    assert!(report::markdown(&run, &findings).contains("No client could be ranked"));
+    assert!(report::drawings(&run, &findings)[0].1.starts_with("<svg"));
+}
+
+/// Where the browser's test finds a page when no shootout has been made.
+fn keep(name: &str, page: &str) {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(path, page).unwrap();
+}
