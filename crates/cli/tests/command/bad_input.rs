@@ -47,6 +47,35 @@ fn questions_that_cannot_be_asked() {
     refused(&["serve", "--tls=rusty"], &["'rusty'", "self-signed"]);
     refused(&["serve", "--tls-client"], &["--tls"]);
     refused(&["serve", "--chaos", "rest=1%"], &["rest=1%", "reset=1%"]);
+    refused(
+        &["shootout", "honset"],
+        &["no client is called `honset`", "did you mean honest?"],
+    );
+    refused(
+        &["shootout", "--skip", "nobody"],
+        &["no client is called `nobody`"],
+    );
+    refused(
+        &["shootout", "honest", "--skip", "honest"],
+        &["no client is left"],
+    );
+    refused(&["shootout", "honest", "--requests", "0"], &["0 requests"]);
+    refused(
+        &["shootout", "honest", "--concurrency", "0"],
+        &["0 requests in flight"],
+    );
+    refused(
+        &["shootout", "--job", "post"],
+        &["no job is called post", "get-16k-json"],
+    );
+    refused(
+        &["shootout", "honest", "--baseline", "half-pool"],
+        &["half-pool is not measured"],
+    );
+    refused(
+        &["shootout", "--requests", "9", "--per-thread", "3"],
+        &["--per-thread", "--requests"],
+    );
     refused(&["conquer"], &["unrecognized subcommand 'conquer'"]);
 }
 
