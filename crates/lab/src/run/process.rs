@@ -49,7 +49,7 @@ impl Process {
     pub fn start(manifest: &Manifest, core: Option<usize>, log: &Path) -> io::Result<Process> {
         let mut command = command_of(manifest, &manifest.run);
         // A group of its own: Ctrl-C reaches the harness alone, and the harness can end all of it at once.
-        command
+        without_proxies(&mut command)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(File::create(log)?)
@@ -153,6 +153,23 @@ pub fn command_of(manifest: &Manifest, words: &[String]) -> Command {
     command
 }
 
+/// The environment's proxies, which some clients ask even for loopback: what is measured is the client.
+const PROXIES: [&str; 7] = [
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "CGI_HTTP_PROXY",
+];
+
+fn without_proxies(command: &mut Command) -> &mut Command {
+    PROXIES
+        .iter()
+        .fold(command, |command, name| command.env_remove(name))
+}
+
 /// Sends every line on until the driver closes its output or writes one without end.
 fn forward_lines(stdout: ChildStdout, lines: &SyncSender<Line>) {
     let mut reader = BufReader::with_capacity(64 << 10, stdout);
@@ -171,5 +188,25 @@ fn forward_lines(stdout: ChildStdout, lines: &SyncSender<Line>) {
         if lines.send(Line { at, text }).is_err() || endless {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_never_sees_the_proxies_of_its_surroundings() {
+        let mut command = Command::new("env");
+        command
+            .env("http_proxy", "http://127.0.0.1:1")
+            .env("HTTPS_PROXY", "x")
+            .env("KEPT", "yes");
+        let output = without_proxies(&mut command).output().unwrap();
+        let seen = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            seen.contains("KEPT=yes") && !seen.to_lowercase().contains("_proxy="),
+            "{seen}"
+        );
     }
 }
