@@ -22,6 +22,7 @@ class Hecaton::Native::Client; end
 class Hecaton::Native::Cookies; end
 class Hecaton::Native::Batch; end
 class Hecaton::Native::Stream; end
+class Hecaton::Native::Feed; end
 
 class CheckedTest < Minitest::Test
   def test_nothing_is_left_out

@@ -26,6 +26,7 @@ module Hecaton
       @reception = reception
       @ended = [] # what the engine has handed back, four values a request
       @told = 0   # up to where they have been told
+      @wanting = [] # those whose body the engine wants more of
     end
 
     # Queues a request and returns a Request. Arguments as in Client#request, without a block, and
@@ -34,15 +35,16 @@ module Hecaton
     #
     # A bad argument raises ArgumentError here, and nothing is queued. ThreadError in another thread.
     def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
-                redirects: nil, raise_for_status: nil, queue: nil, &block)
+                redirects: nil, raise_for_status: nil, json: nil, form: nil, multipart: nil, queue: nil, &block)
       raise "this batch has ended: queue in its block or its callbacks" if @over
       raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
 
       @preparation.call(
-        method, url, headers, body, timeout, params, basic_auth, bearer, redirects
+        method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart
       ) do |verb, target, flat, content, limit, options|
         options = Batch.with_queue(options, queue) if queue
-        @native.push(Request.new(verb, raise_for_status), verb, target, flat, content, limit, options)
+        upload = content if content.is_a?(Upload)
+        @native.push(Request.new(verb, raise_for_status, upload), verb, target, flat, content, limit, options)
       end
     end
 
@@ -71,7 +73,7 @@ module Hecaton
     # Yields itself to be filled, then runs until nothing is left. Called by Client#batch, once.
     def run
       yield self
-      tell while Fibers.wait { @native.wait(@ended) }
+      tell while wait
     ensure
       close
     end
@@ -114,6 +116,15 @@ module Hecaton
 
     private
 
+    # Bodies are read here, by the thread that runs the batch. False when nothing is left.
+    def wait
+      any = Fibers.wait { @native.wait(@ended, @wanting) }
+      while (request = @wanting.shift)
+        request.upload&.fill
+      end
+      any
+    end
+
     def tell
       hand_on while @told < @ended.size
       forget
@@ -122,7 +133,7 @@ module Hecaton
     def tell_next
       if @told == @ended.size
         forget
-        Fibers.wait { @native.wait(@ended) }
+        wait
       end
       hand_on if @told < @ended.size
     end

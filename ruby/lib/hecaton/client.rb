@@ -125,7 +125,14 @@ module Hecaton
     # method:: "GET" and the like, as on the wire.
     # url:: an http or https URL, percent-encoded, absolute unless the client has a base_url; a fragment is dropped.
     # headers:: Hash, Array of pairs, or Headers; a value may be an Array, for a repeated field.
-    # body:: String.
+    # body:: String; an IO, read from where it stands to its end, in pieces while it is sent; a Pathname; or anything that
+    #   yields Strings by `each`. With a Content-Length where the size is known (files, StringIO), else in chunks
+    #   (RFC 9112 §7.1). Sent again (retry, redirects 307 and 308) only what can be read again: no pipe, no Enumerator.
+    #   What reading raises ends the request and is raised here. A size that turns out wrong is a BodyError.
+    # json:: what JSON.generate takes, sent with its Content-Type unless headers have another. nil and false are none.
+    # form:: Hash or Array of pairs, as by URI.encode_www_form.
+    # multipart:: Hash or Array of pairs (RFC 7578); an Array as value repeats the name. A value is text; an IO or a
+    #   Pathname, sent as a file under its own name; or {content:, filename:, type:} of these.
     # timeout:: seconds for this request instead of the client's.
     # params:: Hash or Array of pairs, percent-encoded (RFC 3986, in UTF-8) behind the query that the URL has. An Array
     #   repeats the name, nil leaves it out.
@@ -141,10 +148,10 @@ module Hecaton
     # Raises Error (TimeoutError, ConnectError, …) when there is no response, StatusError when that was asked for,
     # and ArgumentError, before anything is sent, when the request can not be put on the wire as it stands.
     def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
-                redirects: nil, raise_for_status: nil, &block)
+                redirects: nil, raise_for_status: nil, json: nil, form: nil, multipart: nil, &block)
       status, record, rest =
         @preparation.call(
-          method, url, headers, body, timeout, params, basic_auth, bearer, redirects
+          method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart
         ) do |verb, target, flat, content, limit, options|
           Fibers.wait do
             next @native.open(verb, target, flat, content, limit, options) if block

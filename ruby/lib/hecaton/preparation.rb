@@ -22,11 +22,17 @@ module Hecaton
 
     # Yields method, URL, headers, body, timeout and options as the engine takes them, and returns what the block does.
     # Not an Array, because this is done for each request.
-    def call(method, url, headers, body, timeout, params, basic_auth, bearer, redirects)
+    def call(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart)
+      # A String, or none, is the plain case.
+      if json || form || multipart || !(body.nil? || body.instance_of?(String))
+        body, type = Content.of(body, json, form, multipart)
+      end
       url = url.to_s
       url = Preparation.with_query(url, params) if params
       url = Native.resolve(@base, url) if @base
-      flat = fields(url, headers, basic_auth, bearer) unless @bare && headers.nil? && basic_auth.nil? && bearer.nil?
+      unless @bare && headers.nil? && basic_auth.nil? && bearer.nil? && type.nil?
+        flat = fields(url, headers, basic_auth, bearer, type)
+      end
       yield method.to_s, url, flat, body, timeout && Client.seconds(timeout),
         redirects && { redirects: Preparation.count(:redirects, redirects) }
     end
@@ -82,9 +88,13 @@ module Hecaton
     private
 
     # The headers of a request, nil for none.
-    def fields(url, headers, basic_auth, bearer)
+    def fields(url, headers, basic_auth, bearer, type)
       defaults = @home.nil? || url.start_with?(@home) ? @at_home : @elsewhere
-      if headers || !basic_auth.nil? || !bearer.nil?
+      if type
+        flat = own(defaults, headers, authorization(basic_auth, bearer))
+        named = flat.each_slice(2).any? { |name, _| name.casecmp?("content-type") }
+        named ? flat : flat.push("Content-Type", type)
+      elsif headers || !basic_auth.nil? || !bearer.nil?
         flat = own(defaults, headers, authorization(basic_auth, bearer))
         flat unless flat.empty?
       elsif !defaults.empty?

@@ -9,11 +9,12 @@ module Hecaton
     # Response or Error once the request has ended, nil before. Every request gets exactly one.
     attr_reader :outcome
 
-    # For the batch: the method, and what was said of raise_for_status.
-    attr_reader :verb, :strict
+    # For the batch: the method, what was said of raise_for_status, and a body that is read while it is sent.
+    attr_reader :verb, :strict, :upload
 
-    def initialize(verb, strict)
+    def initialize(verb, strict, upload = nil)
       @verb = verb
+      @upload = upload if upload
       @strict = strict unless strict.nil?
     end
 

@@ -6,7 +6,7 @@ module Hecaton
     #
     # Written out, because neither `...` nor `**` passes keywords on without making objects.
     def self.define(owner, *own)
-      keywords = %w[headers body timeout params basic_auth bearer redirects raise_for_status] + own
+      keywords = %w[headers body timeout params basic_auth bearer redirects raise_for_status json form multipart] + own
       taken = keywords.map { |name| "#{name}: nil" }.join(", ")
       given = keywords.map { |name| "#{name}: #{name}" }.join(", ")
       %w[get head post put patch delete options].each do |verb|

@@ -4,8 +4,11 @@
 //! back). Ruby's interrupts strike between Ruby's own steps and while `wait` waits, not within what
 //! else is done here: so no request is ever in two places, or in none.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::Poll;
 
 use hecaton::{Limits, Outcome};
 use magnus::rb_sys::AsRawValue;
@@ -16,6 +19,7 @@ use magnus::{
 };
 
 use crate::client::Engine;
+use crate::feed::Wants;
 use crate::process::ProcessLocal;
 use crate::{gvl, process, record, request};
 
@@ -38,6 +42,8 @@ struct Inner {
     ended: Vec<(usize, Outcome)>,
     /// Tags to use again.
     free: Vec<usize>,
+    /// Who wants a piece of a body, once there is one that comes in pieces.
+    wants: Option<Arc<Wants>>,
     engine: Arc<Engine>,
 }
 
@@ -62,6 +68,7 @@ impl Batch {
             batch,
             ended: Vec::new(),
             free: Vec::new(),
+            wants: None,
             engine,
         };
         Ok(Batch {
@@ -99,12 +106,13 @@ impl Batch {
         method: RString,
         url: RString,
         headers: Option<RArray>,
-        body: Option<RString>,
+        body: Option<Value>,
         timeout: Option<f64>,
         options: Option<RHash>,
     ) -> Result<Value, Error> {
         this.own(ruby)?;
-        let request = request::build(ruby, method, url, headers, body, timeout, options)?;
+        let mut request = request::build(ruby, method, url, headers, body, timeout, options)?;
+        let fed = request::feed(body)?;
         let front = match options {
             Some(options) => request::given(ruby, options, "front")?.unwrap_or(false),
             None => false,
@@ -114,6 +122,11 @@ impl Batch {
             let tag = inner.free.pop().unwrap_or_else(|| requests.len());
             requests.store(tag as isize, queued)?;
             this.held.fetch_add(1, Ordering::Relaxed);
+            if let Some((feed, _)) = fed {
+                let wants = inner.wants.get_or_insert_default();
+                let (source, length) = feed.source(wants.clone(), tag);
+                request = request.body_from(source, length);
+            }
             if front {
                 inner.batch.push_front(tag, request);
             } else {
@@ -124,18 +137,32 @@ impl Batch {
     }
 
     /// Waits until some have ended and adds all that have to `ended`, four values each: the request,
-    /// status or nil, record, body or the facts of the error. False when there was nothing left to
-    /// wait for.
-    fn wait(ruby: &Ruby, this: &Batch, ended: RArray) -> Result<bool, Error> {
+    /// status or nil, record, body or the facts of the error. Adds requests that want another piece of their
+    /// body to `wanting`. False when there was nothing left to wait for.
+    fn wait(ruby: &Ruby, this: &Batch, ended: RArray, wanting: RArray) -> Result<bool, Error> {
         let mut guard = this.lock(ruby)?;
         let inner = guard
             .get()
             .ok_or_else(|| process::inherited(ruby, "this batch runs"))?;
         if inner.ended.is_empty() {
             let waiting = inner.batch.wait(&mut inner.ended);
-            gvl::block_on(ruby, &inner.engine.reactor, waiting)?;
+            match &inner.wants {
+                None => gvl::block_on(ruby, &inner.engine.reactor, waiting)?,
+                Some(wants) => {
+                    let either = ended_or_wanted(waiting, wants);
+                    gvl::block_on(ruby, &inner.engine.reactor, either)?;
+                }
+            }
         }
-        let any = !inner.ended.is_empty();
+        let requests = ruby.get_inner(this.requests);
+        for tag in inner.wants.iter().flat_map(|wants| wants.take()) {
+            // It may have ended meanwhile.
+            let request = requests.entry::<Value>(tag as isize)?;
+            if !request.is_nil() {
+                wanting.push(request)?;
+            }
+        }
+        let any = !inner.ended.is_empty() || !wanting.is_empty();
         this.hand_over(ruby, inner, ended)?;
         Ok(any)
     }
@@ -200,12 +227,22 @@ impl Batch {
     }
 }
 
+/// Ready when one of a batch has ended, or wants a piece of its body.
+async fn ended_or_wanted(waiting: impl Future<Output = ()>, wants: &Wants) {
+    let mut waiting = pin!(waiting);
+    poll_fn(|cx| match waiting.as_mut().poll(cx) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => wants.poll(cx),
+    })
+    .await
+}
+
 /// Defines the class.
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = native.define_class("Batch", ruby.class_object())?;
     class.undef_default_alloc_func();
     class.define_method("push", method!(Batch::push, 7))?;
-    class.define_method("wait", method!(Batch::wait, 1))?;
+    class.define_method("wait", method!(Batch::wait, 2))?;
     class.define_method("clear", method!(Batch::clear, 1))?;
     class.define_method("size", method!(Batch::size, 0))?;
     class.define_method("concurrency", method!(Batch::concurrency, 0))?;

@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hecaton::{Config, Kind, Limits, Method, Phase, Protocol, Proxy, Reactor, Retry, TlsVersion};
 use magnus::typed_data::Obj;
 use magnus::{
-    Error, IntoValue, Module, Object, RArray, RHash, RModule, RString, Ruby, function, method,
+    Error, IntoValue, Module, Object, RArray, RHash, RModule, RString, Ruby, Value, function,
+    method,
 };
 
 use crate::batch::Batch;
 use crate::cookies::{Cookies, Home};
+use crate::feed::{self, Wants};
 use crate::process::ProcessLocal;
 use crate::request::given;
 use crate::stream::Stream;
@@ -61,13 +63,21 @@ impl Client {
         method: RString,
         url: RString,
         headers: Option<RArray>,
-        body: Option<RString>,
+        body: Option<Value>,
         timeout: Option<f64>,
         options: Option<RHash>,
     ) -> Result<RArray, Error> {
         let request = request::build(ruby, method, url, headers, body, timeout, options)?;
         let engine = this.engine(ruby)?;
-        let outcome = gvl::block_on(ruby, &engine.reactor, engine.client.send(request))?;
+        let outcome = match request::feed(body)? {
+            None => gvl::block_on(ruby, &engine.reactor, engine.client.send(request))?,
+            Some((feed, upload)) => {
+                let wants = Arc::new(Wants::default());
+                let (source, length) = feed.source(wants.clone(), 0);
+                let sending = engine.client.send(request.body_from(source, length));
+                feed::block_on(ruby, &engine.reactor, (&wants, upload), sending)?
+            }
+        };
         Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
     }
 
@@ -79,18 +89,31 @@ impl Client {
         method: RString,
         url: RString,
         headers: Option<RArray>,
-        body: Option<RString>,
+        body: Option<Value>,
         timeout: Option<f64>,
         options: Option<RHash>,
     ) -> Result<RArray, Error> {
         let request = request::build(ruby, method, url, headers, body, timeout, options)?;
         let engine = this.engine(ruby)?;
-        let values = match gvl::block_on(ruby, &engine.reactor, engine.client.open(request))? {
+        let (opened, fed) = match request::feed(body)? {
+            None => {
+                let opening = engine.client.open(request);
+                (gvl::block_on(ruby, &engine.reactor, opening)?, None)
+            }
+            Some((feed, upload)) => {
+                let wants = Arc::new(Wants::default());
+                let (source, length) = feed.source(wants.clone(), 0);
+                let opening = engine.client.open(request.body_from(source, length));
+                let opened = feed::block_on(ruby, &engine.reactor, (&wants, upload), opening)?;
+                (opened, Some((wants, upload)))
+            }
+        };
+        let values = match opened {
             Err(error) => record::failure(ruby, &error),
             Ok(stream) => [
                 stream.status().into_value_with(ruby),
                 record::of_stream(ruby, &stream),
-                Stream::new(stream, engine).into_value_with(ruby),
+                Stream::new(stream, engine, fed).into_value_with(ruby),
             ],
         };
         Ok(ruby.ary_new_from_values(&values))

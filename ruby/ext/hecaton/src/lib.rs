@@ -9,6 +9,7 @@
 mod batch;
 mod client;
 mod cookies;
+mod feed;
 mod gvl;
 mod process;
 mod record;
@@ -26,6 +27,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     client::init(ruby, native)?;
     cookies::init(ruby, native)?;
     batch::init(ruby, native)?;
+    feed::init(ruby, native)?;
     stream::init(ruby, native)
 }
 

@@ -3,16 +3,20 @@
 use std::time::Duration;
 
 use hecaton::Request;
-use magnus::{Error, RArray, RHash, RString, Ruby, TryConvert};
+use magnus::typed_data::Obj;
+use magnus::value::ReprValue;
+use magnus::{Error, RArray, RHash, RString, Ruby, TryConvert, Value};
+
+use crate::feed::Feed;
 
 /// A request as Ruby passes it: method, URL, headers as a flat list of names and values or nil,
-/// body or nil, timeout in seconds or nil (the client's), and what is asked for rarely, in a Hash or nil.
+/// body (but only a String: see `feed`) or nil, timeout in seconds or nil (the client's), and what is asked for rarely, in a Hash or nil.
 pub fn build(
     ruby: &Ruby,
     method: RString,
     url: RString,
     headers: Option<RArray>,
-    body: Option<RString>,
+    body: Option<Value>,
     timeout: Option<f64>,
     options: Option<RHash>,
 ) -> Result<Request, Error> {
@@ -29,7 +33,9 @@ pub fn build(
         }
     }
     if let Some(body) = body {
-        request = request.body(body.to_bytes());
+        if let Some(bytes) = RString::from_value(body) {
+            request = request.body(bytes.to_bytes());
+        }
     }
     if let Some(timeout) = timeout {
         request = request.timeout(seconds(ruby, timeout)?);
@@ -40,6 +46,14 @@ pub fn build(
         }
     }
     Ok(request)
+}
+
+/// The feed of a body that is no String: then it is a `Hecaton::Upload`.
+pub fn feed(body: Option<Value>) -> Result<Option<(Obj<Feed>, Value)>, Error> {
+    match body.filter(|body| RString::from_value(*body).is_none()) {
+        Some(upload) => Ok(Some((upload.funcall("feed", ())?, upload))),
+        None => Ok(None),
+    }
 }
 
 /// Seconds → a duration; Ruby has checked that they are not negative.

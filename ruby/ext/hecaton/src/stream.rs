@@ -6,15 +6,22 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
 use hecaton::Streaming;
-use magnus::{Class, Error, IntoValue, Module, RModule, Ruby, Value, method};
+use magnus::value::Opaque;
+use magnus::{
+    Class, DataTypeFunctions, Error, IntoValue, Module, RModule, Ruby, TypedData, Value, gc, method,
+};
 
 use crate::client::Engine;
+use crate::feed::{self, Wants};
 use crate::process::{self, ProcessLocal};
 use crate::signal::Signal;
 use crate::{gvl, record};
 
-#[magnus::wrap(class = "Hecaton::Native::Stream", free_immediately, size)]
+#[derive(TypedData)]
+#[magnus(class = "Hecaton::Native::Stream", free_immediately, size, mark)]
 pub struct Stream {
+    /// What feeds the request, which a server may answer before it has read it.
+    fed: Option<(Arc<Wants>, Opaque<Value>)>,
     home: u32,
     closed: Signal,
     inner: Mutex<ProcessLocal<Inner>>,
@@ -26,10 +33,19 @@ struct Inner {
     engine: Arc<Engine>,
 }
 
+impl DataTypeFunctions for Stream {
+    fn mark(&self, marker: &gc::Marker) {
+        if let Some((_, upload)) = &self.fed {
+            marker.mark(*upload);
+        }
+    }
+}
+
 impl Stream {
     /// A stream that is driven by this engine's reactor.
-    pub fn new(stream: Streaming, engine: Arc<Engine>) -> Stream {
+    pub fn new(stream: Streaming, engine: Arc<Engine>, fed: Option<(Arc<Wants>, Value)>) -> Stream {
         Stream {
+            fed: fed.map(|(wants, upload)| (wants, upload.into())),
             home: std::process::id(),
             closed: Signal::default(),
             inner: Mutex::new(ProcessLocal::new(Inner { stream, engine })),
@@ -47,7 +63,13 @@ impl Stream {
                     Poll::Ready(()) => Poll::Ready(None),
                     Poll::Pending => next.as_mut().poll(cx).map(Some),
                 });
-                gvl::block_on(ruby, &engine.reactor, next)?
+                match &this.fed {
+                    None => gvl::block_on(ruby, &engine.reactor, next)?,
+                    Some((wants, upload)) => {
+                        let upload = ruby.get_inner(*upload);
+                        feed::block_on(ruby, &engine.reactor, (wants, upload), next)?
+                    }
+                }
             };
             let piece = match piece {
                 Some(piece) => piece,

@@ -1,0 +1,184 @@
+//! `Hecaton::Native::Feed`: hands the pieces of a request's body from Ruby to the engine, one when one is wanted.
+//!
+//! The engine asks while the GVL is away, so it can not call Ruby: it says that it wants a piece, which ends the
+//! wait, and Ruby's thread reads one and waits again.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use futures_util::task::AtomicWaker;
+use hecaton::{Reactor, Source};
+use magnus::value::ReprValue;
+use magnus::{Error, Module, Object, RModule, RString, Ruby, Value, function, method};
+
+use crate::gvl;
+
+#[magnus::wrap(class = "Hecaton::Native::Feed", free_immediately, size)]
+pub struct Feed(Arc<Shared>);
+
+struct Shared {
+    length: Option<u64>,
+    rewindable: bool,
+    slot: Mutex<Slot>,
+}
+
+#[derive(Default)]
+struct Slot {
+    piece: Option<Bytes>,
+    ended: bool,
+    wanted: bool,
+    rewound: bool,
+    waker: Option<Waker>,
+    wants: Option<(Arc<Wants>, usize)>,
+}
+
+impl Feed {
+    fn new(length: Option<u64>, rewindable: bool) -> Feed {
+        Feed(Arc::new(Shared {
+            length,
+            rewindable,
+            slot: Mutex::default(),
+        }))
+    }
+
+    /// The source for the engine, and its length if that is known. Tells `wants`, by `tag`, when a piece is wanted.
+    pub fn source(
+        &self,
+        wants: Arc<Wants>,
+        tag: usize,
+    ) -> (impl Source + 'static + use<>, Option<u64>) {
+        self.0.lock().wants = Some((wants, tag));
+        (Outlet(self.0.clone()), self.0.length)
+    }
+
+    /// Whether a piece is wanted.
+    fn is_wanted(&self) -> bool {
+        self.0.lock().wanted
+    }
+
+    /// Whether the source shall begin again before the next piece; once.
+    fn take_rewound(&self) -> bool {
+        std::mem::take(&mut self.0.lock().rewound)
+    }
+
+    /// Gives the piece that was wanted, nil at the end.
+    fn give(&self, piece: Option<RString>) {
+        let piece = piece.map(|piece| piece.to_bytes());
+        let mut slot = self.0.lock();
+        slot.ended = piece.is_none();
+        slot.piece = piece;
+        slot.wanted = false;
+        if let Some(waker) = slot.waker.take() {
+            drop(slot);
+            waker.wake();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Slot> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The engine's end of a feed.
+struct Outlet(Arc<Shared>);
+
+impl Source for Outlet {
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        let mut slot = self.0.lock();
+        if let Some(piece) = slot.piece.take() {
+            return Poll::Ready(Some(Ok(piece)));
+        }
+        if slot.ended {
+            return Poll::Ready(None);
+        }
+        slot.waker = Some(cx.waker().clone());
+        if !std::mem::replace(&mut slot.wanted, true) {
+            if let Some((wants, tag)) = &slot.wants {
+                wants.add(*tag);
+            }
+        }
+        Poll::Pending
+    }
+
+    fn rewind(&mut self) -> bool {
+        if !self.0.rewindable {
+            return false;
+        }
+        let mut slot = self.0.lock();
+        slot.rewound = true;
+        (slot.piece, slot.ended, slot.wanted) = (None, false, false);
+        true
+    }
+}
+
+/// Which feeds want a piece, for the thread that can read them.
+#[derive(Default)]
+pub struct Wants {
+    tags: Mutex<Vec<usize>>,
+    waker: AtomicWaker,
+}
+
+impl Wants {
+    fn add(&self, tag: usize) {
+        self.lock().push(tag);
+        self.waker.wake();
+    }
+
+    /// Ready as soon as a piece is wanted.
+    pub fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.waker.register(cx.waker());
+        match self.lock().is_empty() {
+            true => Poll::Pending,
+            false => Poll::Ready(()),
+        }
+    }
+
+    /// Those that want one, each told once.
+    pub fn take(&self) -> Vec<usize> {
+        std::mem::take(&mut self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<usize>> {
+        self.tags.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Waits for a future whose request is fed by `upload`, a `Hecaton::Upload`. What that raises ends the wait.
+pub fn block_on<F>(
+    ruby: &Ruby,
+    reactor: &Reactor,
+    (wants, upload): (&Wants, Value),
+    future: F,
+) -> Result<F::Output, Error>
+where
+    F: Future + Send,
+    F::Output: Send,
+{
+    let mut future = pin!(future);
+    loop {
+        let next = poll_fn(|cx| match future.as_mut().poll(cx) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending => wants.poll(cx).map(|()| None),
+        });
+        if let Some(output) = gvl::block_on(ruby, reactor, next)? {
+            return Ok(output);
+        }
+        wants.take();
+        let _: Value = upload.funcall("fill", ())?;
+    }
+}
+
+/// Defines the class.
+pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
+    let class = native.define_class("Feed", ruby.class_object())?;
+    class.define_singleton_method("new", function!(Feed::new, 2))?;
+    class.define_method("wanted?", method!(Feed::is_wanted, 0))?;
+    class.define_method("rewound?", method!(Feed::take_rewound, 0))?;
+    class.define_method("give", method!(Feed::give, 1))
+}

@@ -1,0 +1,97 @@
+# What a request is to carry → a String or an Upload, and its Content-Type.
+require "json"
+require "pathname"
+require "securerandom"
+require "uri"
+
+module Hecaton
+  # Asked by Preparation when a body is more than a String. Client#request says what may be given.
+  module Content
+    module_function
+
+    # The body, and its type if that is known.
+    def of(body, json, form, multipart)
+      given = { body: body, json: json, form: form, multipart: multipart }.select { |_, value| value }
+      raise ArgumentError, "#{given.keys.join(", ")} exclude each other: give one" if given.size > 1
+
+      if json
+        [JSON.generate(json), "application/json"]
+      elsif form
+        [URI.encode_www_form(form), "application/x-www-form-urlencoded"]
+      elsif multipart
+        boundary = SecureRandom.hex(16)
+        [upload(parts(multipart, boundary)), "multipart/form-data; boundary=#{boundary}"]
+      else
+        [plain(body), nil]
+      end
+    end
+
+    def plain(body)
+      return body.to_str if body.respond_to?(:to_str)
+      return if body.nil?
+      return Upload.new([body]) if !body.is_a?(Hash) && (body.respond_to?(:read) || body.respond_to?(:each))
+
+      raise ArgumentError, "body is #{body.class}: give a String, an IO, a Pathname, or what yields Strings by each"
+    end
+    private_class_method :plain
+
+    # Neighbouring Strings joined; one String if there is nothing else.
+    def upload(parts)
+      runs = parts.chunk_while { |one, next_one| one.is_a?(String) && next_one.is_a?(String) }
+      joined = runs.flat_map { |run| run.first.is_a?(String) ? [run.join] : run }
+      joined.size == 1 && joined.first.is_a?(String) ? joined.first : Upload.new(joined)
+    end
+    private_class_method :upload
+
+    # RFC 7578.
+    def parts(fields, boundary)
+      list = fields.flat_map do |name, values|
+        (values.is_a?(Array) ? values : [values]).flat_map do |value|
+          head, content = part(name, value)
+          ["--#{boundary}\r\n#{head}\r\n".b, content, "\r\n".b]
+        end
+      end
+      list << "--#{boundary}--\r\n".b
+    end
+    private_class_method :parts
+
+    # The head of a part, and its content.
+    def part(name, value)
+      value = { content: value } unless value.is_a?(Hash)
+      unknown = value.keys - %i[content filename type]
+      raise ArgumentError, "multipart: #{unknown.join(", ")} is unknown: there are content, filename, type" if unknown.any?
+
+      content = value.fetch(:content)
+      content = bytes(content.to_s) unless content.respond_to?(:read)
+      filename = value[:filename] || (filename(content) unless content.is_a?(String))
+      [head(name, filename, value[:type]), content]
+    end
+    private_class_method :part
+
+    def filename(content)
+      path = content.respond_to?(:path) ? content.path : content
+      path.is_a?(String) || path.is_a?(Pathname) ? File.basename(path) : "file"
+    end
+    private_class_method :filename
+
+    def head(name, filename, type)
+      type ||= "application/octet-stream" if filename
+      raise ArgumentError, "multipart: a type contains a control character" if type.to_s.match?(/[[:cntrl:]]/)
+
+      head = "Content-Disposition: form-data; name=\"#{quoted(name)}\"".b
+      head << "; filename=\"#{quoted(filename)}\"".b if filename
+      head << "\r\n"
+      head << "Content-Type: #{type}\r\n".b if type
+      head
+    end
+    private_class_method :head
+
+    # As browsers do, by the HTML standard: what could end the value or the line is percent-encoded.
+    def quoted(text) = bytes(text.to_s).gsub(/["\r\n]/n, '"' => "%22", "\r" => "%0D", "\n" => "%0A")
+    private_class_method :quoted
+
+    # Text in UTF-8, and what is no text as it is.
+    def bytes(text) = (text.encoding == Encoding::BINARY ? text : text.encode(Encoding::UTF_8)).b
+    private_class_method :bytes
+  end
+end

@@ -1,0 +1,112 @@
+# The body of a request that is read while it is sent: files, IOs, and whatever yields Strings.
+module Hecaton
+  # Made by Content. Parts are sent one behind the other: a String, an IO (from where it stands to its end), a Pathname
+  # (opened when its turn comes), or what yields Strings by `each`.
+  #
+  # Pieces are read by the thread that waits for the request, between two waits: one when the one before has been sent.
+  class Upload
+    PIECE = 64 * 1024
+    private_constant :PIECE
+
+    # For the engine.
+    attr_reader :feed
+
+    def initialize(parts)
+      @parts = parts
+      @starts = parts.map { |part| part.pos if seekable?(part) }
+      begin_again
+      sizes = parts.each_index.map { |index| size(index) }
+      @feed = Native::Feed.new((sizes.sum unless sizes.include?(nil)), parts.all? { |part| repeatable?(part) })
+    end
+
+    # For the engine: reads a piece if one is wanted.
+    def fill
+      return unless @feed.wanted?
+
+      begin_again if @feed.rewound?
+      @feed.give(piece)
+    end
+
+    private
+
+    # A file, or what stands for one.
+    def seekable?(part)
+      return part.stat.file? if part.is_a?(File)
+
+      part.respond_to?(:read) && part.respond_to?(:pos) && part.respond_to?(:seek) && part.respond_to?(:size)
+    end
+
+    def repeatable?(part)
+      part.is_a?(String) || part.is_a?(Pathname) || part.is_a?(Array) || seekable?(part)
+    end
+
+    # Bytes of a part, nil when that is not known. A file that says it is empty may be one of /proc, and is not.
+    def size(index)
+      part = @parts[index]
+      return part.bytesize if part.is_a?(String)
+      return File.file?(part) && File.size?(part) || nil if part.is_a?(Pathname)
+
+      left = part.size - @starts[index] if @starts[index]
+      left if left&.positive?
+    end
+
+    def begin_again
+      @index = 0
+      @reader = nil
+    end
+
+    # The next piece, nil at the end.
+    def piece
+      while @index < @parts.size
+        @reader ||= reader(@index)
+        piece = @reader.call
+        return checked(piece) if piece
+
+        @index += 1
+        @reader = nil
+      end
+    end
+
+    def checked(piece)
+      return piece if piece.is_a?(String)
+
+      raise TypeError, "the request's body yields #{piece.class}: give Strings"
+    end
+
+    # What returns piece after piece of a part, and nil at its end.
+    def reader(index)
+      part = @parts[index]
+      case part
+      when String
+        once = [part]
+        -> { once.shift }
+      when Pathname
+        file = part.open("rb")
+        -> { file.read(PIECE) || file.close }
+      else
+        part.seek(@starts[index]) if @starts[index]
+        part.respond_to?(:read) ? reader_of_io(part) : reader_of_each(part)
+      end
+    end
+
+    # What a pipe or a socket has is sent at once, without waiting for a whole piece.
+    def reader_of_io(part)
+      return -> { part.read(PIECE) } unless part.is_a?(IO)
+
+      lambda do
+        part.readpartial(PIECE)
+      rescue EOFError
+        nil
+      end
+    end
+
+    def reader_of_each(part)
+      pieces = part.to_enum(:each)
+      lambda do
+        pieces.next
+      rescue StopIteration
+        nil
+      end
+    end
+  end
+end

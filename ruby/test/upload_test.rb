@@ -1,0 +1,229 @@
+# Request bodies of all kinds arrive whole, are read while they are sent, and never corrupt a request.
+require "test_helper"
+require "socket"
+require "stringio"
+require "tempfile"
+require "timeout"
+require "zlib"
+
+class UploadTest < OriginTest
+  def echo(**options) = JSON.parse(client.post(url("/echo"), **options).body)
+  def headers(seen) = seen["headers"].to_h
+  def upload(**options) = JSON.parse(client.put(url("/upload"), **options).body)
+
+  def file(content)
+    Tempfile.create("hecaton") do |file|
+      file.binmode
+      file.write(content)
+      file.rewind
+      yield file
+    end
+  end
+
+  def test_an_io_with_a_size_is_sent_with_its_length_from_where_it_stands
+    file("0123456789") do |file|
+      file.pos = 3
+      seen = echo(body: file)
+      assert_equal ["3456789", "7", nil], [seen["body"], *headers(seen).values_at("content-length", "transfer-encoding")]
+      assert_equal "0123456789", echo(body: Pathname(file.path))["body"]
+    end
+    seen = echo(body: StringIO.new("é"))
+    assert_equal ["é", "2"], [seen["body"], headers(seen)["content-length"]]
+    assert_equal "", echo(body: StringIO.new)["body"]
+  end
+
+  def test_what_has_no_size_is_sent_in_chunks
+    reader, writer = IO.pipe
+    Thread.new { 3.times { |i| writer.write("piece #{i} "); sleep 0.01 }; writer.close }
+    seen = echo(body: reader)
+    assert_equal ["piece 0 piece 1 piece 2 ", nil, "chunked"],
+                 [seen["body"], *headers(seen).values_at("content-length", "transfer-encoding")]
+    assert_equal "abc", echo(body: %w[a b] + ["", "c"])["body"]
+    assert_equal "0123", echo(body: Enumerator.new { |yielder| 4.times { |i| yielder << i.to_s } })["body"]
+    assert_equal "", echo(body: [])["body"]
+  end
+
+  def test_a_large_file_arrives_whole_and_in_pieces
+    content = Random.new(1).bytes(20 << 20)
+    file(content) do |file|
+      seen = upload(body: file)
+      assert_equal [content.bytesize, Zlib.crc32(content)], seen.values_at("bytes", "crc32")
+    end
+    reads = []
+    io = StringIO.new("x" * 1_000_000)
+    io.define_singleton_method(:read) { |size| reads << size; super(size) }
+    assert_equal 1_000_000, upload(body: io)["bytes"]
+    assert_operator reads.size, :>, 10
+    assert_operator reads.max, :<=, 1 << 20
+  end
+
+  def test_json_and_form_bring_their_type_unless_there_is_one
+    seen = echo(json: { a: [1, nil] })
+    assert_equal ['{"a":[1,null]}', "application/json"], [seen["body"], headers(seen)["content-type"]]
+    seen = echo(form: { "a b" => "ä&", c: [1, 2] })
+    assert_equal ["a+b=%C3%A4%26&c=1&c=2", "application/x-www-form-urlencoded"], [seen["body"], headers(seen)["content-type"]]
+    seen = echo(json: [], headers: { "content-type" => "application/problem+json" })
+    assert_equal ["[]", "application/problem+json"], [seen["body"], headers(seen)["content-type"]]
+  end
+
+  def test_multipart
+    file("\x00\xFFdata".b) do |file|
+      fields = { name: "ä", list: [1, 2], upload: file, typed: { content: "x", filename: "a.txt", type: "text/plain" } }
+      request = capture { |target| client.post(target, multipart: fields) }
+      boundary = request[/boundary=(\h+)\r\n/, 1]
+      assert_match(/^content-length: \d+\r$/, request)
+      expected = ["name=\"name\"\r\n\r\nä", "name=\"list\"\r\n\r\n1", "name=\"list\"\r\n\r\n2",
+                  "name=\"upload\"; filename=\"#{File.basename(file.path)}\"\r\nContent-Type: application/octet-stream\r\n\r\n\x00\xFFdata",
+                  "name=\"typed\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\nx"]
+      expected = expected.map { |part| "--#{boundary}\r\nContent-Disposition: form-data; #{part}\r\n".b }
+      assert_equal "#{expected.join}--#{boundary}--\r\n".b, request.split("\r\n\r\n", 2).last
+    end
+  end
+
+  def test_nothing_can_be_injected_into_multipart
+    value = { content: "x", filename: "a\"\r\nX: 1" }
+    request = capture { |target| client.post(target, multipart: { "n\"\r\nY: 2" => value }) }
+    assert_includes request, 'name="n%22%0D%0AY: 2"; filename="a%22%0D%0AX: 1"'
+    assert_raises(ArgumentError) { client.post(url("/echo"), multipart: { a: { content: "x", type: "a\r\nX: 1" } }) }
+    assert_raises(ArgumentError) { client.post(url("/echo"), multipart: { a: { content: "x", file: "x" } }) }
+  end
+
+  def test_what_can_not_be_a_body_is_refused_before_anything_is_sent
+    before = origin.arrived
+    [5, :a, { a: 1 }].each { |bad| assert_raises(ArgumentError) { client.post(url("/echo"), body: bad) } }
+    error = error_of(ArgumentError) { client.post(url("/echo"), body: "x", json: {}) }
+    assert_match(/body, json exclude each other/, error.message)
+    assert_equal before, origin.arrived
+  end
+
+  def test_what_reading_raises_reaches_the_caller_and_closes_the_connection
+    client = client()
+    broken = Enumerator.new { |yielder| yielder << "a"; raise IOError, "the disk is gone" }
+    assert_equal "the disk is gone", error_of(IOError) { client.post(url("/echo"), body: broken) }.message
+    assert_raises(TypeError) { client.post(url("/echo"), body: ["a", 1]) }
+    assert_equal 0, client.idle_connections
+    assert_raises(Timeout::Error) { Timeout.timeout(0.2) { client.post(url("/echo"), body: IO.pipe.first) } }
+    assert_equal 0, client.idle_connections
+    assert_equal 200, client.get(url("/r/1")).status
+  end
+
+  def test_a_file_that_changes_its_size_is_an_error
+    [["longer", 20, /more than the announced 10/], ["shorter", 5, /after 5 of the announced 10/]].each do |_, size, message|
+      io = StringIO.new("x" * size)
+      io.define_singleton_method(:size) { 10 }
+      error = error_of(Hecaton::BodyError) { client.post(url("/echo"), body: io) }
+      assert_match message, error.message
+      assert_equal :send, error.phase
+    end
+  end
+
+  def test_what_can_be_read_again_is_sent_again_and_what_can_not_says_so
+    client = client(retry: { methods: [:post], statuses: [503], interval: 0, max: 1 })
+    file("again") do |file|
+      [file, StringIO.new("again"), ["again"], Pathname(file.path)].each do |body|
+        assert_equal 2, client.post(url("/status/503"), body: body).attempts.size
+      end
+    end
+    once = Enumerator.new { |yielder| yielder << "once" }
+    assert_equal 1, client.post(url("/status/503"), body: once).attempts.size
+    error = error_of(Hecaton::ProtocolError) { client.post(url("/fault/close"), body: once) }
+    assert_match(/read only once/, error.message)
+    seen = JSON.parse(client.post(url("/redirect/307/1"), body: StringIO.new("moved"), redirects: 1).body)
+    assert_equal "moved", seen["body"]
+  end
+
+  def test_an_early_answer_is_given
+    endless = Enumerator.new { |yielder| loop { yielder << "x" * 65_536 } }
+    status = client.post(url("/early"), body: endless).status
+    assert_equal 413, status
+  rescue Hecaton::ProtocolError => error
+    assert error.sent? # The reset behind the answer came first.
+  end
+
+  def test_bodies_in_a_batch_are_read_when_their_turn_comes_by_the_thread_that_runs_it
+    threads = []
+    bodies = []
+    source = lambda do |number|
+      Enumerator.new do |yielder|
+        threads << Thread.current
+        3.times { |index| yielder << "#{number}.#{index} " }
+      end
+    end
+    client.batch(concurrency: 2) do |batch|
+      6.times { |number| batch.post(url("/echo"), body: source.call(number)).on_success { |o| bodies << JSON.parse(o.body)["body"] } }
+      6.times { |number| batch.post(url("/echo"), json: { n: number }).on_success { |o| bodies << JSON.parse(o.body)["body"] } }
+      assert_empty threads
+    end
+    assert_equal Array.new(6) { |n| "#{n}.0 #{n}.1 #{n}.2 " } + Array.new(6) { |n| "{\"n\":#{n}}" }, bodies.sort_by { |b| [b[0] == "{" ? 1 : 0, b] }
+    assert_equal [Thread.current], threads.uniq
+  end
+
+  def test_what_reading_raises_ends_a_batch
+    requests = []
+    assert_raises(IOError) do
+      client.batch do |batch|
+        requests << batch.get(url("/fault/stall-head"))
+        requests << batch.post(url("/echo"), body: Enumerator.new { |yielder| yielder << "a"; raise IOError })
+      end
+    end
+    assert_equal [Hecaton::CancelledError] * 2, requests.map { |request| request.outcome.class }
+  end
+
+  def test_a_streamed_answer_may_come_while_the_body_is_read
+    body = Enumerator.new { |yielder| 20.times { |index| yielder << "piece #{index} " } }
+    server = TCPServer.new("127.0.0.1", 0)
+    thread = Thread.new do
+      connection = server.accept
+      nil until connection.gets == "\r\n"
+      connection.write("HTTP/1.1 200 OK\r\n\r\n")
+      while (size = connection.gets.to_i(16)).positive?
+        connection.write(connection.read(size))
+        connection.read(2)
+      end
+      connection.close
+    end
+    target = "http://127.0.0.1:#{server.addr[1]}/"
+    seen = client.post(target, body: body) { |response| response.each_chunk.to_a.join }
+    assert_equal Array.new(20) { |index| "piece #{index} " }.join, seen
+  ensure
+    thread&.join
+    server&.close
+  end
+
+  def test_sources_survive_the_garbage_collector
+    source = lambda do
+      Enumerator.new do |yielder|
+        5.times do |index|
+          GC.start
+          yielder << "p#{index}"
+        end
+      end
+    end
+    assert_includes client.post(url("/echo"), body: source.call).body, "p0p1p2p3p4"
+    seen = nil
+    client.batch { |batch| batch.post(url("/echo"), body: source.call).on_success { |response| seen = response.body } }
+    assert_includes seen, "p0p1p2p3p4"
+  end
+
+  # The bytes of the one request that the block sends to this URL.
+  def capture
+    server = TCPServer.new("127.0.0.1", 0)
+    thread = Thread.new do
+      connection = server.accept
+      request = +"".b
+      loop do
+        head, body = request.split("\r\n\r\n", 2)
+        break if body && body.bytesize >= head[/^content-length: (\d+)/, 1].to_i
+
+        request << connection.readpartial(65_536)
+      end
+      connection.write("HTTP/1.1 204 No Content\r\n\r\n")
+      connection.close
+      request
+    end
+    yield "http://127.0.0.1:#{server.addr[1]}/"
+    thread.value
+  ensure
+    server&.close
+  end
+end
