@@ -305,6 +305,30 @@ fn a_connection_that_fell_silent_is_not_used_again_unless_it_answers() {
 }
 
 #[test]
+fn a_connection_that_fell_silent_is_given_up_however_short_the_limits_are() {
+    let url = Raw::serve(|mut raw, number| {
+        while let Some(stream) = raw.request() {
+            raw.answer(stream);
+            if number == 0 {
+                return raw.wait_for_end();
+            }
+        }
+    });
+    let (client, reactor) = client(|_| {});
+    let send = || {
+        let request = Request::get(&url).unwrap();
+        reactor.block_on(client.send(request.timeout(Duration::from_millis(300))))
+    };
+    assert!(send().is_ok());
+    // Each gives up long before the silence would have been long enough for it alone.
+    let answered = (0..20).any(|_| send().is_ok());
+    assert!(
+        answered,
+        "20 requests in a row waited for a silent connection"
+    );
+}
+
+#[test]
 fn interim_answers_without_end_do_not_hold_up_the_deadline() {
     let url = Raw::serve(|mut raw, _| {
         let stream = raw.request().unwrap();

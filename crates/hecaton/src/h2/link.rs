@@ -62,6 +62,8 @@ pub(super) struct Link {
     ping: Mutex<Option<PingPong>>,
     /// How many bytes had come when the connection fell silent.
     doubted: AtomicU64,
+    /// Since when one request after the other has waited for it to show that it lives.
+    probed: Mutex<Option<tokio::time::Instant>>,
 }
 
 struct Driven {
@@ -97,6 +99,7 @@ impl Link {
             driver: AtomicWaker::new(),
             ping,
             doubted: AtomicU64::new(TRUSTED_NOW),
+            probed: Mutex::default(),
         };
         Ok((send, Arc::new(link)))
     }
@@ -147,8 +150,10 @@ impl Link {
         if self.departures.received() != received {
             return;
         }
-        self.doubted.store(received, Ordering::Relaxed);
-        let mut ping = self.ping.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.doubted.swap(received, Ordering::Relaxed) != received {
+            *lock(&self.probed) = None;
+        }
+        let mut ping = lock(&self.ping);
         if let Some(ping) = ping.as_mut() {
             // The answer to the last one, if it was never taken, stands in the way of another.
             let _ = ping.poll_pong(&mut Context::from_waker(Waker::noop()));
@@ -156,13 +161,15 @@ impl Link {
         }
     }
 
-    /// Whether the connection is not doubted, or shows in time that it lives.
+    /// Whether the connection is not doubted, or shows in time that it lives. The time is one for all who
+    /// ask, lest requests with less of it than that wait for nothing one after the other.
     pub async fn lives(&self) -> bool {
         let doubted = self.doubted.load(Ordering::Relaxed);
         if doubted == TRUSTED_NOW {
             return true;
         }
-        let until = tokio::time::Instant::now() + PROBE;
+        let now = tokio::time::Instant::now();
+        let until = *lock(&self.probed).get_or_insert(now) + PROBE;
         loop {
             let mut turned = pin!(self.turned.notified());
             turned.as_mut().enable();
@@ -194,6 +201,10 @@ impl Link {
 
     fn lock(&self) -> MutexGuard<'_, Driven> {
         // h2 keeps its own invariants; after a panic its connection is dropped, not used.
-        self.driven.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.driven)
     }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
