@@ -145,6 +145,20 @@ class EventsTest < OriginTest
     assert_operator request.duration, :<, 250
   end
 
+  def test_a_stream_that_another_thread_still_reads_tells_too
+    reader = nil
+    seen = events("request.hecaton") do
+      value = client.get(url("/pieces/50/100/500")) do |response|
+        reader = Thread.new { assert_raises(Hecaton::CancelledError) { response.each_chunk { Thread.pass } } }
+        wait_until { reader.stop? }
+        :block
+      end
+      assert_equal :block, value
+    end
+    assert_equal [200], seen.map { |event| event.payload["http.response.status_code"] }
+    reader.join
+  end
+
   def test_an_event_comes_before_the_callback_and_after_the_outcome
     order = []
     subscription = Hecaton.subscribe("request.hecaton") { order << :event }

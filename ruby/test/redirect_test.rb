@@ -80,7 +80,7 @@ class RedirectTest < OriginTest
   end
 
   def test_bad_settings_are_refused
-    [-1, "3", 1.5, true].each do |bad|
+    [-1, "3", 1.5, true, false].each do |bad|
       assert_match(/redirects is/, error_of(ArgumentError) { client(redirects: bad) }.message)
       assert_match(/redirects is/, error_of(ArgumentError) { client.get(url("/echo"), redirects: bad) }.message)
     end

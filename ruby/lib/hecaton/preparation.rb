@@ -34,7 +34,7 @@ module Hecaton
         flat = fields(url, headers, basic_auth, bearer, type)
       end
       yield method.to_s, url, flat, body, timeout && Client.seconds(timeout),
-        redirects && { redirects: Preparation.count(:redirects, redirects) }
+        redirects.nil? ? nil : { redirects: Preparation.count(:redirects, redirects) }
     end
 
     # Without the credentials, which whatever holds this would show.

@@ -27,6 +27,7 @@ module Hecaton
       @status = status
       @headers = Record.headers(record)
       @native = native
+      @head = record
       @home = Process.pid
     end
 
@@ -60,7 +61,11 @@ module Hecaton
     def inspect = "#<Hecaton::Stream #{status}>"
 
     # For the client: the Error that reading ended in, else what is known of the response, as a Response without body.
-    def outcome = @error || whole
+    def outcome
+      @error || whole
+    rescue ThreadError # Another thread still reads, as it was left to: then what was known with the head.
+      Response.from_engine(status, @head, "")
+    end
 
     # For the client: whether this is the process that asked. Another can not tell how it ended.
     def ours? = @home == Process.pid
