@@ -81,6 +81,7 @@ fn parse_head(method: &Method, input: &mut BytesMut) -> Result<Option<Head>, Str
         let mut fields = [const { MaybeUninit::uninit() }; MOST_FIELDS];
         let mut response = httparse::Response::new(&mut []);
         let parsed = httparse::ParserConfig::default()
+            .allow_obsolete_multiline_headers_in_responses(true)
             .parse_response_with_uninit_headers(&mut response, input, &mut fields)
             .map_err(|error| error.to_string())?;
         let httparse::Status::Complete(length) = parsed else {
@@ -113,7 +114,9 @@ fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, 
         facts.note(field)?;
         fields.extend(field.name.bytes().map(|byte| byte.to_ascii_lowercase()));
         fields.extend_from_slice(b": ");
+        let start = fields.len();
         fields.extend_from_slice(field.value);
+        unfold(&mut fields[start..]);
         fields.extend_from_slice(b"\r\n");
     }
     let framing = facts.framing(method, status);
@@ -134,6 +137,16 @@ fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, 
         coded: facts.coded,
         keep_alive,
     })
+}
+
+/// Replaces the line breaks of a value that goes on in the next line by spaces (RFC 9112 §5.2), so that the
+/// block has one line a field.
+fn unfold(value: &mut [u8]) {
+    for byte in value {
+        if matches!(*byte, b'\r' | b'\n') {
+            *byte = b' ';
+        }
+    }
 }
 
 impl Facts {
@@ -214,6 +227,22 @@ mod tests {
             (201, Framing::Length(5), true)
         );
         assert_eq!(head.fields, b"x-a: 1\r\ncontent-length: 5\r\nx-a: 2\r\n");
+    }
+
+    #[test]
+    fn values_that_go_on_in_the_next_line_become_one_line() {
+        let folded = "HTTP/1.1 200 OK\r\nX-A: 1,\r\n\t2\r\nConnection: x,\r\n close\r\nContent-Length: 5\r\n\r\n";
+        let head = head(folded);
+        assert_eq!(
+            head.fields,
+            b"x-a: 1,  \t2\r\nconnection: x,   close\r\ncontent-length: 5\r\n"
+        );
+        assert!(!head.keep_alive);
+        assert!(parse("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n 6\r\n\r\n").is_err());
+        assert!(
+            parse("HTTP/1.1 200 OK\r\n X-A: 1\r\n\r\n").is_err(),
+            "nothing to go on with"
+        );
     }
 
     #[test]
