@@ -2,7 +2,7 @@
 require "json"
 
 module Kit
-  HELLO = { proto: 1, runtime: "ruby #{RUBY_VERSION}", http: ["1.1"], tls: false, keepalive: [true], retries: "off",
+  HELLO = { proto: 1, runtime: "#{RUBY_ENGINE} #{RUBY_ENGINE_VERSION}", http: ["1.1"], tls: false, keepalive: [true], retries: "off",
             cores: 1, verify: %w[tail json none], methods: %w[GET HEAD POST PUT PATCH DELETE OPTIONS] }.freeze
 
   # What `prepare` asked for.
@@ -48,12 +48,12 @@ module Kit
 
   # Answers commands until told to end. `driver.new(job)` gets ready, its `go(round)` sends a round, its `close` lets go.
   def self.run(driver, **about)
+    about[:name] = "jruby-#{about[:name]}" if RUBY_ENGINE == "jruby" # another row than the same client on Ruby
     trap("TERM") { exit }
     out = $stdout.dup.tap { |stdout| stdout.sync = true }
     $stdout.reopen($stderr) # what a library prints must not stand between the answers
     while (line = $stdin.gets)
-      ask = JSON.parse(line, symbolize_names: true)
-      out.puts(JSON.generate({ id: ask[:id], **answer(ask, driver, about) }))
+      out.puts(JSON.generate({ id: (ask = JSON.parse(line, symbolize_names: true))[:id], **answer(ask, driver, about) }))
       break if ask[:cmd] == "bye"
     end
   end
