@@ -49,7 +49,7 @@ module Kit
   # Answers commands until told to end. `driver.new(job)` gets ready, its `go(round)` sends a round, its `close` lets go.
   def self.run(driver, **about)
     about[:name] = "jruby-#{about[:name]}" if RUBY_ENGINE == "jruby" # another row than the same client on Ruby
-    trap("TERM") { exit }
+    trap("TERM") { exit!(0) } # on JRuby `exit` would wait for the next line
     out = $stdout.dup.tap { |stdout| stdout.sync = true }
     $stdout.reopen($stderr) # what a library prints must not stand between the answers
     while (line = $stdin.gets)

@@ -26,7 +26,8 @@ const FEWEST_LATENCIES: usize = 10;
 type Rule = fn(&Round) -> Option<String>;
 
 /// Rules that look at one round, in the order of causes.
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 16] = [
+    only_a_reference,
     unaccounted,
     failed,
     never_arrived,
@@ -63,6 +64,14 @@ pub fn rejection(rounds: &[&Round], delay: &Delay) -> Option<String> {
         })
         .or_else(|| little_broken(rounds))
         .or_else(|| faster_than_the_origin(rounds, delay))
+}
+
+fn only_a_reference(round: &Round) -> Option<String> {
+    round.reference.then(|| {
+        "a load generator, shown for reference: it looks at no body, sends no ids and is answered without \
+         the delay, so nothing of it can be verified"
+            .to_string()
+    })
 }
 
 fn unaccounted(round: &Round) -> Option<String> {

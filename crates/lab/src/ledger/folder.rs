@@ -166,6 +166,7 @@ mod tests {
             peak_rss_kib: 1,
             claim: Claim::default(),
             seen: None,
+            reference: false,
             proof: None,
             noise: None,
         }

@@ -56,6 +56,9 @@ pub struct Round {
     /// What the origin saw in the proof before it: `2 × concurrency` requests, each held until
     /// `concurrency` of them are in flight (or none has come for a while).
     pub proof: Option<Page>,
+    /// Whether it is a load generator's, of which nothing can be verified; absent means no.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reference: bool,
     /// What else the machine did during the measured part; none where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,

@@ -58,13 +58,18 @@ impl<'a> Bench<'a> {
         let cell = &visit.cell;
         let (proof, count, expected) = match self.sweep.target {
             Target::Origin => {
-                let proof = self.prove(driver, cell)?;
+                let proof = if self.sweep.is_reference(&cell.client) {
+                    driver.prepare(&self.preparation(cell))?;
+                    None
+                } else {
+                    Some(self.prove(driver, cell)?)
+                };
                 let count = match (self.fixed(cell), self.counts.get(cell)) {
                     (Some(count), _) => count,
                     (None, Some(&count)) => count,
                     (None, None) => self.calibrate(driver, cell)?,
                 };
-                (Some(proof), count, self.expected())
+                (proof, count, self.expected())
             }
             Target::Foreign { requests, .. } => {
                 let wave = self.open_connections(driver, cell)?;
@@ -238,6 +243,7 @@ impl<'a> Bench<'a> {
             claim,
             seen: self.close(),
             proof,
+            reference: self.sweep.is_reference(&visit.cell.client),
             noise,
         })
     }
@@ -245,6 +251,11 @@ impl<'a> Bench<'a> {
     fn preparation(&self, cell: &Cell) -> Prepare {
         let (method, url, verify) = match (&self.sweep.target, &self.origin) {
             (Target::Foreign { method, url, .. }, _) => (method.clone(), url.clone(), Verify::None),
+            (Target::Origin, Some(origin)) if self.sweep.is_reference(&cell.client) => (
+                "GET".to_string(),
+                format!("{}/bytes/{}", origin.base_url(), cell.body_bytes),
+                Verify::None,
+            ),
             (Target::Origin, Some(origin)) => (
                 "GET".to_string(),
                 format!("{}/r/", origin.base_url()),

@@ -19,7 +19,7 @@ pub struct Manifest {
     pub language: String,
     /// Where people read about it.
     pub homepage: String,
-    /// How the driver uses the client: `idiomatic` (as its README shows) or `tuned`.
+    /// How the driver uses the client: `idiomatic` (as its README shows) or `tuned`; `reference` is no client.
     pub approach: Approach,
     /// Prints the client's version; doing so is the receipt that it can run.
     pub version: Vec<String>,
@@ -54,6 +54,8 @@ pub enum Approach {
     Idiomatic,
     /// Set up for speed by someone who knows it well.
     Tuned,
+    /// Not a client but a load generator, which verifies nothing: shown for reference, never ranked.
+    Reference,
 }
 
 impl Approach {

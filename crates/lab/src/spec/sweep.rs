@@ -5,7 +5,7 @@ use std::time::Duration;
 use hecaton_origin::Delay;
 use serde::{Deserialize, Serialize};
 
-use super::{Ability, Catalogue, Manifest, SweepScenario, Target, Usage};
+use super::{Ability, Approach, Catalogue, Manifest, SweepScenario, Target, Usage};
 
 /// Name of the lab's own loader, which takes part in every run as the ceiling.
 pub const RAW: &str = "raw";
@@ -157,6 +157,14 @@ impl Sweep {
             true => vec![false],
             false => self.keepalive.clone(),
         }
+    }
+
+    /// Whether a name is that of a load generator, which is shown for reference alone.
+    pub fn is_reference(&self, client: &str) -> bool {
+        let reference = |known: &Manifest| known.approach == Approach::Reference;
+        self.clients
+            .iter()
+            .any(|known| known.client == client && reference(known))
     }
 
     /// Most requests in flight in any cell.

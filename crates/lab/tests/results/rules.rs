@@ -31,7 +31,15 @@ fn proof(round: &mut Round) -> &mut Page {
 
 #[test]
 fn every_rule_names_what_was_expected_and_what_was_seen() {
-    let cases: [Case; 16] = [
+    let cases: [Case; 17] = [
+        (
+            "a load generator, which verifies nothing",
+            |r| {
+                r.reference = true;
+                seen(r).distinct = 0;
+            },
+            &["shown for reference", "nothing of it can be verified"],
+        ),
         (
             "counts without sending",
             |r| seen(r).distinct = 0,

@@ -180,6 +180,7 @@ fn honest(cell: Cell, block: u32, order: u32, speed: f64, cpu: f64, random: &mut
             ..Claim::default()
         },
         seen: Some(page(count, c, cell.body_bytes as u64)),
+        reference: false,
         proof: Some(Page {
             connections_opened: c,
             ..page(2 * c, c, cell.body_bytes as u64)

@@ -12,7 +12,7 @@ use hecaton_lab::plan::{Cell, Visit};
 use hecaton_lab::run::{
     Bench, Claim, Driver, DriverError, Go, Hello, Prepare, Problem, Round, Verify,
 };
-use hecaton_lab::spec::{Ability, Job, Manifest, Pitfall, Sweep, Target};
+use hecaton_lab::spec::{Ability, Approach, Job, Manifest, Pitfall, Sweep, Target};
 use hecaton_origin::{Delay, Options, Origin, RoundSpec};
 
 /// How often a driver is watched: what compiles while it runs may finish what the first requests began.
@@ -31,7 +31,7 @@ const FIRST: u64 = 5_000_000_000;
 const MOST: usize = 7;
 
 /// A promise in words, and the function that tries it.
-type Promise = (&'static str, fn(&Trial<'_>) -> Result<()>);
+pub type Promise = (&'static str, fn(&Trial<'_>) -> Result<()>);
 
 /// Every promise, in the order in which they are tried.
 pub const TRIALS: [Promise; 13] = [
@@ -62,6 +62,25 @@ pub const TRIALS: [Promise; 13] = [
     ("ends on SIGTERM", |trial| {
         trial.start()?.terminate().map(drop)
     }),
+];
+
+/// What is left to promise for a load generator, which verifies nothing.
+pub const REFERENCE_TRIALS: [Promise; 9] = [
+    TRIALS[0],
+    TRIALS[1],
+    (
+        "refuses to verify what it does not look at",
+        refuses_to_verify,
+    ),
+    (
+        "claims no more requests than the origin saw",
+        claims_what_was_seen,
+    ),
+    ("counts answers of status 500 as errors", counts_statuses),
+    ("counts refused connections as errors", counts_refusals),
+    TRIALS[10],
+    TRIALS[11],
+    TRIALS[12],
 ];
 
 /// What a trial works with.
@@ -101,15 +120,25 @@ impl Trial<'_> {
             !hello.methods.is_empty() && !hello.models.is_empty(),
             "methods or models are empty"
         );
+        let least = if self.is_reference() {
+            Verify::None
+        } else {
+            Verify::Tail
+        };
         ensure!(
-            hello.verify.contains(&Verify::Tail),
-            "verify does not contain tail"
+            hello.verify.contains(&least),
+            "verify does not contain {least:?}"
         );
         ensure!(
             hello.keepalive.contains(&true) == self.manifest.can.contains(&Ability::KeepAlive),
             "its hello and its manifest do not agree whether it keeps connections"
         );
         Ok((driver, hello))
+    }
+
+    /// Whether it is a load generator, of which nothing can be verified.
+    fn is_reference(&self) -> bool {
+        self.manifest.approach == Approach::Reference
     }
 
     /// Asks to prepare, with connections used as the client can.
@@ -156,6 +185,39 @@ fn refuses_the_unheard(trial: &Trial<'_>) -> Result<()> {
         Some(Problem::Refused(kind, _)) if kind == "unsupported" => Ok(()),
         _ => Err(error),
     }
+}
+
+fn refuses_to_verify(trial: &Trial<'_>) -> Result<()> {
+    let prepare = to("http://127.0.0.1:1/r/".to_string(), true, Verify::Tail);
+    match trial.prepare(&mut trial.start()?, &prepare) {
+        Ok(()) => anyhow::bail!("it said that it would"),
+        Err(error) => match error
+            .downcast_ref::<DriverError>()
+            .map(|error| &error.problem)
+        {
+            Some(Problem::Refused(kind, _)) if kind == "unsupported" => Ok(()),
+            _ => Err(error),
+        },
+    }
+}
+
+/// A generator that stops by the clock leaves a few requests behind that it does not count.
+fn claims_what_was_seen(trial: &Trial<'_>) -> Result<()> {
+    let origin = origin()?;
+    origin.open_round(page(20));
+    let prepare = to(
+        format!("{}/bytes/133", origin.base_url()),
+        false,
+        Verify::None,
+    );
+    let claim = trial.round(&mut trial.start()?, &prepare, go(20))?;
+    let seen = origin.close_round().requests;
+    ensure!(
+        claim.done >= 20 && (claim.done..=claim.done + 2).contains(&seen),
+        "20 requests were to be sent, 2 at a time: it claims {} done, the origin saw {seen}",
+        claim.done
+    );
+    Ok(())
 }
 
 /// The rules of a sweep judge the driver, and agree with what its manifest says of itself.
@@ -332,11 +394,11 @@ fn counts_statuses(trial: &Trial<'_>) -> Result<()> {
 
 fn counts_refusals(trial: &Trial<'_>) -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
-    let prepare = to(
-        format!("http://{}/r/", listener.local_addr()?),
-        true,
-        Verify::Tail,
-    );
+    let url = format!("http://{}/r/", listener.local_addr()?);
+    let prepare = match trial.is_reference() {
+        true => to(url, false, Verify::None),
+        false => to(url, true, Verify::Tail),
+    };
     drop(listener);
     let mut driver = trial.start()?;
     match trial.round(&mut driver, &prepare, go(5)) {

@@ -1,0 +1,54 @@
+# The harness's side of the reference rows: runs a load generator for each `go`, and believes what it prints.
+import json, re, signal, subprocess, sys
+
+HELLO = {"ok": True, "proto": 1, "http": ["1.1"], "tls": False, "keepalive": [True], "retries": "off", "models": ["events"],
+         "cores": 1, "verify": ["none"], "methods": ["GET"], "runtime": "native", "max_concurrency": 1000}
+
+
+def number(pattern, text):
+    """The number that a pattern finds in what the tool printed; 0 when it finds none."""
+    found = re.search(pattern, text, re.MULTILINE)
+    return float(found[1]) if found else 0
+
+
+def go(tool, job, count):
+    """Runs the tool once; what it does not account for has failed."""
+    if count == 0:
+        return {"ok": True, "done": 0, "errors": 0, "errors_by": {}, "bytes": 0, "sum": 0, "lat_us": []}
+    words = [str(word) for word in tool.command(job, min(job["concurrency"], count), count)]
+    ran = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done, size = tool.result(ran.stdout) if ran.returncode == 0 else (0, 0)
+    done = max(0, int(done))  # ab may count one failure under two heads
+    errors = max(0, count - done) if tool.counts or not done else 0
+    return {"ok": True, "done": done, "errors": errors, "errors_by": {"not told": errors} if errors else {},
+            "bytes": int(size), "sum": 0, "lat_us": []}
+
+
+def answer(tool, ask, state):
+    if ask["cmd"] == "hello":
+        return {**HELLO, **tool.about}
+    if ask["cmd"] == "prepare":
+        for key, able in [("verify", ask["verify"] == "none"), ("append_id", not ask["append_id"]),
+                          ("keepalive", ask["keepalive"] in tool.about.get("keepalive", [True]))]:
+            if not able:
+                return {"ok": False, "error": "unsupported", "what": key}
+        state.update(ask)
+    elif ask["cmd"] == "go":
+        return go(tool, state, ask["count"])
+    elif ask["cmd"] != "bye":
+        return {"ok": False, "error": "unsupported", "what": ask["cmd"]}
+    return {"ok": True}
+
+
+class Tool:
+    counts = True  # whether it can be told how many requests to send
+
+    @classmethod
+    def run(cls):
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        state = {}
+        for line in sys.stdin:
+            ask = json.loads(line)
+            print(json.dumps({"id": ask["id"], **answer(cls, ask, state)}), flush=True)
+            if ask["cmd"] == "bye":
+                break
