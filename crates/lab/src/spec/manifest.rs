@@ -64,6 +64,7 @@ impl Approach {
         match self {
             Approach::Idiomatic => "idiomatic",
             Approach::Tuned => "tuned",
+            Approach::Reference => "reference",
         }
     }
 }
