@@ -22,7 +22,8 @@ class Cheat
   # What is done with one URL: [status, body].
   def fetch(url, index)
     socket = @sockets[index] ||= TCPSocket.new(@host, @port)
-    socket.write("GET #{url[%r{\Ahttp://[^/]+(.*)}, 1]} HTTP/1.1\r\nHost: #{@host}:#{@port}\r\n\r\n")
+    headers = @job.headers.map { |name, value| "#{name}: #{value}\r\n" }.join
+    socket.write("GET #{url[%r{\Ahttp://[^/]+(.*)}, 1]} HTTP/1.1\r\nHost: #{@host}:#{@port}\r\n#{headers}\r\n")
     head = socket.gets("\r\n\r\n")
     [head[9, 3].to_i, body(socket, head[/^content-length: *(\d+)/i, 1].to_i)]
   end
@@ -42,7 +43,7 @@ class Cheat
   end
 
   def self.run(cheat, name)
-    Kit.run(cheat, name: name, version: "1", engine: "sockets", models: ["threads"], verify: %w[tail none],
+    Kit.run(cheat, name: name, version: "1", engine: "sockets", models: ["threads"], verify: %w[tail json none],
                    max_concurrency: 100)
   end
 end

@@ -69,6 +69,58 @@ fn a_sweep_rejects_cheats_and_ranks_the_honest() {
     assert_eq!(recommended, ["honest"]);
 }
 
+/// Cheats of a shootout, and words of the reason: values of the JSON that are wrong, and claims that the ledger refutes.
+const CHEATS_OF_A_SHOOTOUT: [(&str, &str); 4] = [
+    ("json-guessed", "the sum of the tokens"),
+    ("json-mistaken", "10 of 10 requests failed (token: 10)"),
+    ("half-pool", "only 2 of 4 requests were in flight at once"),
+    ("reconnects", "connections are not kept alive"),
+];
+
+#[test]
+fn a_shootout_ranks_only_who_read_the_value_and_did_what_was_claimed() {
+    let place = tempfile::tempdir().unwrap();
+    let mut command = hecaton("cheats");
+    command
+        .args([
+            "shootout",
+            "honest",
+            "--concurrency",
+            "4",
+            "--per-thread",
+            "5",
+        ])
+        .args([
+            "--rounds", "2", "--delay", "5ms", "--json", "--quiet", "--out",
+        ])
+        .arg(place.path())
+        .args(CHEATS_OF_A_SHOOTOUT.map(|(cheat, _)| cheat));
+    let ending = run(&mut command);
+    ending.assert(0, &[]);
+    assert_eq!(ending.stderr, "");
+    let document: Value = serde_json::from_str(&ending.stdout).unwrap();
+    let clients = document["ranking"]["clients"].as_array().unwrap();
+    let of = |name: &str| {
+        clients
+            .iter()
+            .find(|client| client["client"] == name)
+            .unwrap()
+    };
+    assert_eq!(
+        (&of("honest")["place"], &of("honest")["not_ranked"]),
+        (&1.into(), &Value::Null)
+    );
+    for (cheat, words) in CHEATS_OF_A_SHOOTOUT {
+        let reason = of(cheat)["not_ranked"].as_str().unwrap_or("it is ranked");
+        assert!(
+            of(cheat)["place"].is_null() && reason.contains(words),
+            "{cheat}: {reason}"
+        );
+    }
+    let page = std::fs::read_to_string(place.path().join("report.html")).unwrap();
+    assert!(page.contains("honest is the only one that could be ranked"));
+}
+
 #[test]
 fn a_check_finds_the_cheat_and_passes_the_honest() {
     let honest = run(hecaton("cheats").args(["drivers", "check", "honest"]));

@@ -101,7 +101,7 @@ pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
 }
 
 /// How likely differences as one-sided as these are when there is none in truth: the two-sided p of the Wilcoxon
-/// signed-rank test, exact up to [`EXACT_UP_TO`] differences, of which more are cut off. 1 without differences.
+/// signed-rank test, exact, and of at most a hundred differences. 1 without differences.
 pub fn signed_rank_p(differences: &[f64]) -> f64 {
     let mut ranked: Vec<f64> = differences
         .iter()
