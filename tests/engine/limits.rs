@@ -1,11 +1,13 @@
 //! Limits on connections hold, their queue is fair, and what waits can be given up.
 
+use std::io;
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use hecaton::{Batch, Kind, Phase, Request};
-use hecaton_origin::{Delay, RoundSpec};
+use hecaton::{Batch, Config, Kind, Outcome, Pem, Phase, Request};
+use hecaton_origin::{Delay, Options, Origin, RoundSpec, Tls};
 
 use crate::{World, json};
 
@@ -151,4 +153,89 @@ fn connections_to_origins_that_are_not_visited_again_expire_too() {
         .send(Request::get(&format!("{by_name}/r/1")).unwrap())
         .unwrap();
     assert_eq!(world.client.idle_connections(), 1);
+}
+
+/// An origin with TLS and HTTP/1.1 alone, which no client knows at first.
+fn secure(change: impl FnOnce(&mut Config)) -> (Origin, World) {
+    let origin = Origin::start(Options {
+        tls: Some(Tls::default()),
+        ..Options::default()
+    });
+    let origin = origin.expect("an origin with TLS starts");
+    let world = World::with(|config| {
+        config.ca = Some(Pem::from(origin.ca_pem().unwrap()));
+        change(config);
+    });
+    (origin, world)
+}
+
+fn outcomes(world: &World, urls: impl IntoIterator<Item = String>) -> Vec<Outcome> {
+    let mut batch = Batch::new(world.client.clone(), 10);
+    for (tag, url) in urls.into_iter().enumerate() {
+        batch.push(tag, Request::get(&url).unwrap());
+    }
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        world.run(batch.wait(&mut outcomes));
+    }
+    outcomes.sort_by_key(|(tag, _)| *tag);
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+#[test]
+fn a_burst_within_the_limit_does_not_count_as_waiting_while_the_protocol_is_found_out() {
+    let (origin, world) = secure(|config| {
+        config.per_origin = Some(4);
+        config.max_queue = Some(0);
+    });
+    let url = format!("{}/delay/100", origin.base_url());
+    for outcome in outcomes(&world, vec![url.clone(); 4]) {
+        assert_eq!(outcome.unwrap().status(), 200);
+    }
+    let refused = outcomes(&world, vec![url; 5]).into_iter();
+    let refused: Vec<_> = refused.filter_map(Result::err).collect();
+    assert_eq!(refused.len(), 1, "the fifth does");
+    assert_eq!(refused[0].phase(), Phase::Queue);
+}
+
+/// Passes on what comes for this address, some time after each connection was opened.
+fn slowly_opened(to: String, after: Duration) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for near in listener.incoming().map_while(Result::ok) {
+            let far = TcpStream::connect(&to).unwrap();
+            thread::sleep(after);
+            for (mut from, mut to) in [
+                (near.try_clone().unwrap(), far.try_clone().unwrap()),
+                (far, near),
+            ] {
+                thread::spawn(move || {
+                    let _ = io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(Shutdown::Both);
+                });
+            }
+        }
+    });
+    url
+}
+
+#[test]
+fn the_limit_of_waiting_is_not_doubled_while_the_protocol_is_found_out() {
+    let (origin, world) = secure(|config| {
+        config.per_origin = Some(1);
+        config.queue_timeout = Some(Duration::from_millis(1000));
+    });
+    let address = origin.base_url().replace("https://", "");
+    let url = slowly_opened(address, Duration::from_millis(800));
+    let all = outcomes(&world, [format!("{url}/delay/2000"), format!("{url}/echo")]);
+    assert_eq!(all[0].as_ref().unwrap().status(), 200);
+    let error = all[1].as_ref().unwrap_err();
+    assert_eq!(
+        (error.kind(), error.phase()),
+        (Kind::Timeout, Phase::Queue),
+        "{error}"
+    );
+    // Twice the limit is 1.8 s at least: the first wait and a whole second one.
+    assert!(error.elapsed() < Duration::from_millis(1600), "{error}");
 }

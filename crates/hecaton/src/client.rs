@@ -23,7 +23,7 @@ use crate::response::Response;
 use crate::rest::{Http1Rest, Rest, Source, decoder};
 use crate::stats::Stats;
 use crate::stream::Streaming;
-use crate::timer::within;
+use crate::timer::within_rest;
 use crate::tls;
 use crate::tls::Offer;
 use crate::turns::{Turn, Turns};
@@ -365,9 +365,11 @@ impl Shared {
         if !self.turns.are_limited() {
             return Ok(None);
         }
+        // Some may have passed while another request found out that the server speaks HTTP/1.1.
+        let spent = trace.attempt().queue.unwrap_or_default();
         let waiting = Box::pin(self.turns.wait(origin));
-        let turn = Box::pin(within(&self.config, Phase::Queue, waiting)).await?;
-        trace.attempt().queue = trace.lap();
+        let turn = Box::pin(within_rest(&self.config, Phase::Queue, spent, waiting)).await?;
+        trace.attempt().queue = trace.lap().map(|lap| lap + spent);
         Ok(Some(Box::new(turn)))
     }
 

@@ -57,10 +57,20 @@ pub(crate) async fn within<T>(
     phase: Phase,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
+    within_rest(config, phase, Duration::ZERO, work).await
+}
+
+/// The same for one of which some has passed already.
+pub(crate) async fn within_rest<T>(
+    config: &Config,
+    phase: Phase,
+    spent: Duration,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
     match limit(config, phase) {
         None => work.await,
         Some(Duration::ZERO) => Err(too_slow(config, phase)),
-        Some(limit) => match tokio::time::timeout(limit, work).await {
+        Some(limit) => match tokio::time::timeout(limit.saturating_sub(spent), work).await {
             Ok(result) => result,
             Err(_) => Err(too_slow(config, phase)),
         },

@@ -84,6 +84,12 @@ impl Turns {
         }
     }
 
+    /// Whether one who asked now would not have to wait.
+    pub fn are_free(&self, origin: &Arc<Origin>) -> bool {
+        let own = self.per_origin.map(|most| self.origin(origin, most));
+        self.at_once(own.as_ref()).is_some()
+    }
+
     async fn acquire(&self, own: Option<Arc<Semaphore>>) -> Turn {
         let mut turn = Turn::default();
         if let Some(own) = own {

@@ -1,7 +1,6 @@
 //! From an origin to a stream: on a connection there is, or on one that is opened for all who wait.
 
 use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -74,8 +73,8 @@ pub(crate) async fn acquire(
     }
 }
 
-/// Waits for a stream, or opens a connection. Waiting counts as `Queue` where connections are limited, or
-/// all there are have as many streams as their peers allow. Without either, what is waited for is the
+/// Waits for a stream, or opens a connection. Waiting counts as `Queue` where no more connections are allowed,
+/// or all there are have as many streams as their peers allow. Without either, what is waited for is the
 /// first connection, which another request opens: that counts as `Connect`, and ends with its limits.
 async fn wait(
     shared: &Shared,
@@ -84,9 +83,18 @@ async fn wait(
     origin: &Arc<Origin>,
     trace: &mut Trace,
 ) -> Result<Acquired, Failure> {
-    let queued = busy || shared.sessions.limited;
-    trace.attempt().phase = if queued { Phase::Queue } else { Phase::Connect };
-    let way = next(shared, &place, origin, queued).await;
+    let mut queued = busy || shared.sessions.limited;
+    let mut waiting = Box::pin(granted(shared, &place, origin));
+    let way = match poll_fn(|cx| Poll::Ready(waiting.as_mut().poll(cx))).await {
+        Poll::Ready(way) => way,
+        Poll::Pending => {
+            // While turns are free, it is the connection that is waited for and not the limit.
+            queued = busy || (shared.sessions.limited && !shared.turns.are_free(origin));
+            trace.attempt().phase = if queued { Phase::Queue } else { Phase::Connect };
+            next(shared, waiting.as_mut(), queued).await
+        }
+    };
+    drop(waiting);
     let way = way.inspect_err(|failure| trace.attempt().phase = failure.phase)?;
     match (&way, queued) {
         (_, true) => trace.attempt().queue = trace.lap(),
@@ -102,20 +110,15 @@ async fn wait(
 /// What comes of the seat, within the limits of waiting if it is a wait for a limit.
 async fn next(
     shared: &Shared,
-    place: &Place,
-    origin: &Arc<Origin>,
+    waiting: impl Future<Output = Result<Way, Failure>>,
     queued: bool,
 ) -> Result<Way, Failure> {
-    let mut waiting = pin!(granted(shared, place, origin));
-    match poll_fn(|cx| Poll::Ready(waiting.as_mut().poll(cx))).await {
-        Poll::Ready(way) => way,
-        Poll::Pending if queued => {
-            let limited = shared.sessions.limited;
-            let _counted = limited.then(|| shared.turns.place()).transpose()?;
-            within(&shared.config, Phase::Queue, waiting).await
-        }
-        Poll::Pending => waiting.await,
+    if !queued {
+        return waiting.await;
     }
+    let limited = shared.sessions.limited;
+    let _counted = limited.then(|| shared.turns.place()).transpose()?;
+    within(&shared.config, Phase::Queue, waiting).await
 }
 
 async fn granted(shared: &Shared, place: &Place, origin: &Arc<Origin>) -> Result<Way, Failure> {
