@@ -258,6 +258,23 @@ fn a_stream_is_opened_where_the_redirects_end() {
 }
 
 #[test]
+fn a_stream_does_not_wait_for_the_body_of_a_redirect() {
+    // It announces a body that never comes, and keeps the connection.
+    let server = Scripted::new(|url| {
+        let location = format!("location: {url}/end\r\ncontent-length: 9\r\n");
+        vec![
+            ("/stuck", format!("HTTP/1.1 302 X\r\n{location}\r\n")),
+            ("/end", answer(200, "", "arrived")),
+        ]
+    });
+    let world = world();
+    let request = Request::get(&format!("{}/stuck", server.url)).unwrap();
+    let stream = world.run(world.client.open(request)).unwrap();
+    assert_eq!(stream.status(), 200);
+    assert!(stream.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
 fn attempts_tell_when_they_were_and_after_how_many_redirects() {
     let server = three_hops();
     let world = world();

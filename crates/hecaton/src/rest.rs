@@ -1,9 +1,10 @@
 //! What is still to be read of an answer: its body, from whatever carries it, and the codings to be taken off.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
+use tokio::time::timeout;
 
 use crate::attempt::Trace;
 use crate::client::{Body, Reading, Shared};
@@ -21,6 +22,9 @@ use crate::turns::Turn;
 
 /// Most bytes that are read for the sake of the connection alone.
 const WORTH_READING: usize = 64 << 10;
+
+/// How long they are waited for: a new connection would not take longer, most of the time.
+const WORTH_WAITING: Duration = Duration::from_millis(200);
 
 /// Dropping it before the end closes what it is read from.
 pub(crate) struct Rest {
@@ -111,16 +115,25 @@ impl Rest {
     /// Reads a body that nobody wants, so that the connection can be used again; closes it when that
     /// would take long.
     pub async fn skip(mut self: Box<Rest>, now: Instant) {
+        let read = timeout(WORTH_WAITING, self.read_to_its_end()).await;
+        if read.unwrap_or(false) {
+            self.put_away(now);
+        }
+    }
+
+    /// Whether it came to its end, soon enough.
+    async fn read_to_its_end(&mut self) -> bool {
         let mut read = 0;
         while let Ok(piece) = self.source.piece().await {
             match piece {
-                None => return self.put_away(now),
+                None => return true,
                 Some(piece) => read += piece.len(),
             }
             if read > WORTH_READING {
-                return;
+                break;
             }
         }
+        false
     }
 
     /// Puts what it was read from away for the next request, if it can carry one.
