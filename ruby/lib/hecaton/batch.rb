@@ -140,9 +140,10 @@ module Hecaton
 
     # An interrupt can come between any two steps here. What it finds is told to nobody, or to be told.
     def hand_on
-      request, status, record, rest = @ended[@told, 4]
-      request.settle(@reception.outcome(status, record, rest, request.strict))
-      @told += 4 # Before the callback, which is called once at most.
+      at, ended = @told, @ended # One by one: a slice would be an Array for each request.
+      request = ended[at]
+      request.settle(@reception.outcome(ended[at + 1], ended[at + 2], ended[at + 3], request.strict))
+      @told = at + 4 # Before the callback, which is called once at most.
       @reception.announce(request.verb, request.outcome)
       request.call_back
     end

@@ -27,6 +27,7 @@ module Hecaton
       if json || form || multipart || !(body.nil? || body.instance_of?(String))
         body, type = Content.of(body, json, form, multipart)
       end
+      headers = nil if headers && headers.size.zero?
       url = url.to_s
       url = Preparation.with_query(url, params) if params
       url = Native.resolve(@base, url) if @base
@@ -105,6 +106,8 @@ module Hecaton
     # Defaults, with the headers of a request in place of those of the same name.
     def own(defaults, headers, authorization)
       flat = headers ? Preparation.flat(headers) : []
+      return flat if defaults.empty? && !authorization
+
       named = headers ? headers.map { |name, _| name.to_s.downcase } : []
       unless authorization.nil? || named.include?("authorization")
         named << "authorization"
