@@ -27,6 +27,8 @@ pub struct Entry {
     pub boot_ms: Option<f64>,
     /// How many times faster than the baseline; none for the baseline itself, and for what is rejected.
     pub ratio: Option<Estimate>,
+    /// Whether it is a load generator, which does less than a client and is shown for reference alone.
+    pub reference: bool,
     /// Number of its group, from 0: clients of one group are not clearly slower than its fastest.
     pub group: usize,
 }
@@ -38,7 +40,7 @@ pub struct Ranking {
     pub ranked: Vec<Entry>,
     /// Who is not, by name; the reason is in the row.
     pub rejected: Vec<Entry>,
-    /// The ceiling, which is outside the ranking.
+    /// The ceiling, and load generators for reference, the fastest first: outside the ranking.
     pub outside: Vec<Entry>,
     /// Share of all rounds during which others took more of the machine than they should; none where that is not known.
     pub noisy: Option<f64>,
@@ -62,17 +64,16 @@ pub fn ranking(
     let rows: Vec<Row> = rows.iter().map(|row| whole(row, &cells)).collect();
     for row in &rows {
         let entry = entry(row, &rows, &cells, starts, baseline);
-        match (row.is_ceiling(), row.rejected.is_some()) {
+        match (row.is_ceiling() || entry.reference, row.rejected.is_some()) {
             (true, _) => ranking.outside.push(entry),
             (false, true) => ranking.rejected.push(entry),
             (false, false) => ranking.ranked.push(entry),
         }
     }
-    ranking.ranked.sort_by(|a, b| {
-        b.row
-            .requests_per_second
-            .total_cmp(&a.row.requests_per_second)
-    });
+    let speed = |entry: &Entry| entry.row.requests_per_second;
+    for entries in [&mut ranking.ranked, &mut ranking.outside] {
+        entries.sort_by(|a, b| speed(b).total_cmp(&speed(a)));
+    }
     group(&mut ranking.ranked, &cells);
     ranking.verdict = verdict(&ranking.ranked, &cells);
     ranking
@@ -126,6 +127,7 @@ fn entry(row: &Row, rows: &[Row], cells: &Cells, starts: &[Start], baseline: &st
         first_ms: median_ms(|start| start.first_request_ns),
         boot_ms: median_ms(|start| start.boot_ns),
         ratio: comparable.and_then(|base| cells.ratio(&row.cell(), &base.cell())),
+        reference: rounds.iter().any(|round| round.reference),
         group: 0,
     }
 }

@@ -1,8 +1,11 @@
 //! How far a run may be trusted: what was verified, how much room the server left, what else the machine did.
 
+use std::collections::BTreeSet;
+
 use super::verdict::{HEADROOM, waits};
 use super::{Findings, Row};
 use crate::ledger::Document;
+use crate::plan::Cell;
 use crate::run::Round;
 
 /// Share of a round's time on all cores that others may take before it is marked.
@@ -14,7 +17,7 @@ pub const NOISY_RUN: f64 = 0.2;
 /// What speaks for a run and what against.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trust {
-    /// Rows in all.
+    /// Rows of clients and of the ceiling.
     pub rows: usize,
     /// Rows of which the ledger confirms everything.
     pub verified: usize,
@@ -46,7 +49,18 @@ impl Room {
 
 /// Looks at the rows that the verdicts speak of: the recommended ones of a sweep, the ranked ones of a shootout.
 pub fn trust(run: &Document, findings: &Findings) -> Trust {
-    let rows = &findings.rows;
+    let reference: BTreeSet<&Cell> = run
+        .rounds
+        .iter()
+        .filter(|round| round.reference)
+        .map(|round| &round.cell)
+        .collect();
+    // Of a load generator nothing could be verified, so nothing is promised.
+    let clients = findings
+        .rows
+        .iter()
+        .filter(|row| !reference.contains(&row.cell()));
+    let rows: Vec<&Row> = clients.collect();
     Trust {
         rows: rows.len(),
         verified: rows.iter().filter(|row| row.verified).count(),

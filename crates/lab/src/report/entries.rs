@@ -125,9 +125,23 @@ pub(super) fn name(run: &Document, entry: &Entry) -> String {
     let client = &entry.row.client;
     match entry.row.is_ceiling() {
         true => format!("{client} (ceiling)"),
+        false if entry.reference => format!("{client} (reference)"),
         false if is_tuned(run, entry) => format!("{client}{TUNED}"),
         false => client.clone(),
     }
+}
+
+/// What load generators do not do; none when there is none.
+pub(super) fn reference_words(ranking: &Ranking) -> Option<String> {
+    let generators = ranking.outside.iter().filter(|entry| entry.reference);
+    let names: Vec<&str> = generators.map(|entry| entry.row.client.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "(reference) {}: load generators, not clients: they parse nothing, look at no body and send no ids, so nothing of \
+             them can be verified",
+            names.join(", ")
+        )
+    })
 }
 
 /// Whether its driver sets the client up for speed.

@@ -97,6 +97,9 @@ fn shootout(run: &Document, ranking: &Ranking) -> String {
     {
         text += &format!("\n\\{}\n", entries::TUNED_WORDS);
     }
+    if let Some(words) = entries::reference_words(ranking) {
+        text += &format!("\n{}\n", escaped(&words));
+    }
     for entry in &ranking.rejected {
         text += &format!(
             "\n- rejected: {}: {}\n",

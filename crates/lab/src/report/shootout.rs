@@ -1,7 +1,7 @@
 //! A shootout in a terminal: all clients sorted, groups that can not be told apart bracketed, the rejected below.
 
 use super::entries::{
-    COLUMNS, Column, TUNED_WORDS, any_group, is_tuned, job, name, reason, verdict,
+    COLUMNS, Column, TUNED_WORDS, any_group, is_tuned, job, name, reason, reference_words, verdict,
 };
 use super::style::Style;
 use super::terminal::{lines_of, plain_table, wrapped};
@@ -83,6 +83,7 @@ fn notes(run: &Document, ranking: &Ranking, style: &Style) -> Vec<String> {
     if ranking.ranked.iter().any(|entry| is_tuned(run, entry)) {
         notes.push(TUNED_WORDS.to_owned());
     }
+    notes.extend(reference_words(ranking));
     if !ranking.ranked.is_empty() {
         notes.push(
             "by the ledger, all of them: no error, no duplicate, as many in flight as asked".into(),

@@ -2,7 +2,7 @@
 
 use super::bars::bars;
 use super::entries::{
-    COLUMNS, Column, TUNED_WORDS, any_group, is_tuned, job, name, reason, verdict,
+    COLUMNS, Column, TUNED_WORDS, any_group, is_tuned, job, name, reason, reference_words, verdict,
 };
 use super::page::{cell, facts, head, table, tail};
 use super::svg::escape;
@@ -109,6 +109,7 @@ fn truth_row(run: &Document, entry: &Entry) -> String {
         );
     }
     let (class, words) = match (&entry.row.rejected, entry.row.verified) {
+        _ if entry.reference => ("", "unverified"),
         (Some(_), _) => ("no", "rejected"),
         (None, true) => ("", "agrees"),
         (None, false) => ("", "unverified"),
@@ -132,7 +133,7 @@ fn figures(run: &Document, ranking: &Ranking) -> String {
                 .iter()
                 .map(|column| cell("td", "", &(column.value)(entry)))
                 .collect::<String>();
-            let class = if entry.row.rejected.is_some() {
+            let class = if entry.row.rejected.is_some() && !entry.reference {
                 "no"
             } else {
                 ""
@@ -142,7 +143,8 @@ fn figures(run: &Document, ranking: &Ranking) -> String {
         .collect();
     format!(
         "<section><h2>All figures</h2><p>Seconds are of all rounds together: of the processor in the client and in the \
-         kernel, and of the clock. First and boot are of a new process, the median of its launches.</p>{}</section>",
+         kernel, and of the clock. First and boot are of a new process, the median of its launches. {}</p>{}</section>",
+        escape(&reference_words(ranking).map_or_else(String::new, |words| words + ".")),
         table("All figures", &heads, &rows)
     )
 }

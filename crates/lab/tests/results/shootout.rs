@@ -137,6 +137,34 @@ fn a_client_that_broke_on_the_way_is_not_ranked() {
 }
 
 #[test]
+fn a_load_generator_is_shown_beside_the_ceiling_and_is_neither_ranked_nor_called_rejected() {
+    let mut run = shootout(&[
+        ("net-http", 1000.0),
+        ("curb", 2000.0),
+        ("ab", 5000.0),
+        ("raw", 9000.0),
+    ]);
+    let generator = run
+        .rounds
+        .iter_mut()
+        .filter(|round| round.cell.client == "ab");
+    generator
+        .for_each(|round| (round.reference, round.seen.as_mut().unwrap().distinct) = (true, 0));
+    let text = report::shown(&run, &style(120, true));
+    assert!(
+        text.contains("curb is the fastest of 2 clients") && !text.contains("Rejected"),
+        "{text}"
+    );
+    assert!(
+        text.contains("ab (reference)") && text.contains("send no ids"),
+        "{text}"
+    );
+    let page = report::html(&run, &judge(&run.rounds, &Delay::None));
+    assert!(page.contains("3 of 3 rows verified") && !page.contains("rejected</li>"));
+    assert!(page.contains("ab (reference)") && page.contains("they parse nothing"));
+}
+
+#[test]
 fn the_document_has_the_ranking_with_the_figures_of_each_client() {
     let run = many();
     let findings = judge(&run.rounds, &Delay::None);
