@@ -58,7 +58,8 @@ class CookiesTest < OriginTest
     jar = Hecaton::Cookies.new
     assert jar.set("a=1; Max-Age=1000", "http://host.example/x/y")
     assert jar.set("b=\"2\"; Domain=host.example; Secure; HttpOnly", "https://www.host.example/")
-    refute jar.set("c=3; Domain=other.example", "http://host.example/")
+    assert jar.set("c=a\ttab, which a server may send", "http://host.example/")
+    refute jar.set("d=4; Domain=other.example", "http://host.example/")
     again = Hecaton::Cookies.from_json(jar.to_json)
     assert_equal jar.map { |cookie| cookie.to_h.merge(expires: cookie.expires&.to_i) },
                  again.map { |cookie| cookie.to_h.merge(expires: cookie.expires&.to_i) }

@@ -69,11 +69,12 @@ impl Cookies {
     /// whether it was taken; not when the URL's host may not set it, or there are too many.
     ///
     /// # Errors
-    /// When the URL is none, or the text contains control characters or is no cookie at all.
+    /// When the URL is none, or the text contains control characters (but tabs) or is no cookie at all.
     pub fn set(&self, text: &str, url: &str) -> Result<bool, InvalidRequest> {
         let refused = |why: &str| InvalidRequest(format!("cookie {why}"));
         let url = Url::parse(url).map_err(|_| refused("is for a URL that is not absolute"))?;
-        if text.bytes().any(|byte| byte.is_ascii_control()) {
+        // Tabs may be in a response's field, and so in a jar that was saved.
+        if text.bytes().any(|b| b.is_ascii_control() && b != b'\t') {
             return Err(refused(
                 "contains a line break or another control character",
             ));
@@ -178,9 +179,9 @@ fn insert(store: &mut CookieStore, text: &str, url: &Url) -> bool {
 }
 
 fn may_set(raw: &RawCookie<'_>, url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
+    let host = url.host_str().unwrap_or_default().trim_end_matches('.');
     if let Some(domain) = raw.domain() {
-        let domain = domain.trim_start_matches('.');
+        let domain = domain.trim_matches('.');
         let is_wide = !domain.contains('.') || domain.parse::<IpAddr>().is_ok();
         if is_wide && !domain.eq_ignore_ascii_case(host) {
             return false;
@@ -268,6 +269,8 @@ mod tests {
         let set = [("http://a.b.example/", "n=v; Domain=b.example")];
         assert_eq!(sent(&set, "http://c.b.example/"), "cookie: n=v\r\n");
         assert_eq!(sent(&set, "http://xb.example/"), "");
+        let dotted = [("http://a.example./", "n=v; Domain=example.")];
+        assert_eq!(sent(&dotted, "http://b.example./"), "");
         for domain in ["example", ".example", "other.example", "x.a.b.example"] {
             let text = format!("n=v; Domain={domain}");
             assert_eq!(
@@ -375,7 +378,7 @@ mod tests {
         for text in ["n=a\r\nb: c", "n=\0", "n\r=a", "", "=", ";"] {
             assert!(jar.set(text, "http://host/").is_err(), "{text:?}");
         }
-        jar.set("n=secret", "http://host/").unwrap();
+        assert!(jar.set("n=secret\ttab", "http://host/").unwrap());
         assert_eq!(format!("{jar:?}"), "Cookies(1)");
         assert!(jar.set("n=v", "host").is_err());
     }
