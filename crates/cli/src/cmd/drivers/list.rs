@@ -40,6 +40,6 @@ pub fn list(catalogue: &Catalogue) -> Result<()> {
 fn line(out: &mut impl Write, [client, language, approach, can, version]: [&str; 5]) -> Result<()> {
     Ok(writeln!(
         out,
-        "{client:<16} {language:<9} {approach:<10} {can:<28} {version}"
+        "{client:<25} {language:<9} {approach:<10} {can:<28} {version}"
     )?)
 }
