@@ -131,14 +131,27 @@ fn present(arguments: &Arguments, catalogue: &Catalogue) -> Result<(Vec<String>,
             .collect();
         return nobody(clients, Vec::new());
     }
-    let (mut clients, mut missing) = (Vec::new(), Vec::new());
+    let (mut clients, mut missing): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
     for manifest in catalogue.all().filter(|manifest| wanted(&manifest.client)) {
         match run::receipt(manifest) {
             Ok(_) => clients.push(manifest.client.clone()),
-            Err(why) => missing.push(why.to_string()),
+            Err(_) => missing.push(manifest.client.as_str()),
         }
     }
-    nobody(clients, missing)
+    nobody(clients, not_installed(&missing))
+}
+
+/// One sentence, for where little is installed a sentence for each would bury all others.
+fn not_installed(missing: &[&str]) -> Vec<String> {
+    let names = match missing {
+        [] => return Vec::new(),
+        [one] => format!("{one} is not installed"),
+        [first @ .., last] => format!("{} and {last} are not installed", first.join(", ")),
+    };
+    vec![format!(
+        "{names}: `bin/hecaton drivers install all` (or a name, or a language) makes what is missing, and \
+         `bin/hecaton drivers` says why each is"
+    )]
 }
 
 fn nobody(clients: Vec<String>, missing: Vec<String>) -> Result<(Vec<String>, Vec<String>)> {

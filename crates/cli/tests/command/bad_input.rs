@@ -92,7 +92,7 @@ fn more_in_flight_than_the_driver_can() {
     ];
     refused(
         &arguments,
-        &["honest keeps at most 100 requests in flight, not 101"],
+        &["honest can not keep 101 requests in flight, but 100 at most"],
     );
 }
 

@@ -2,7 +2,7 @@
 
 use super::cells::{Cells, seconds};
 use super::rows::Row;
-use super::stats::{Estimate, signed_rank_p};
+use super::stats::{Estimate, FEWEST_PAIRS, signed_rank_p};
 use super::trust::noisy;
 use super::verdict::SAME_ISH;
 use super::words::{interval, plural, times};
@@ -29,7 +29,8 @@ pub struct Entry {
     pub ratio: Option<Estimate>,
     /// Whether it is a load generator, which does less than a client and is shown for reference alone.
     pub reference: bool,
-    /// Number of its group, from 0: clients of one group are not clearly slower than its fastest.
+    /// Number of its group, from 0: clients of one group are not clearly slower than its fastest. With too few
+    /// rounds for a statement each is its own.
     pub group: usize,
 }
 
@@ -137,7 +138,8 @@ fn group(ranked: &mut [Entry], cells: &Cells) {
     let (mut leader, mut number) = (0, 0);
     for place in 1..ranked.len() {
         let lead = cells.ratio(&ranked[leader].row.cell(), &ranked[place].row.cell());
-        if lead.is_some_and(|lead| lead.low > 1.0 + SAME_ISH) {
+        // With too few rounds nothing is said of any two, neither that they differ nor that they do not.
+        if lead.is_none_or(|lead| lead.confidence.is_none() || lead.low > 1.0 + SAME_ISH) {
             (leader, number) = (place, number + 1);
         }
         ranked[place].group = number;
@@ -164,6 +166,13 @@ fn verdict(ranked: &[Entry], cells: &Cells) -> String {
         );
     }
     let lead = cells.ratio(&first.row.cell(), &second.row.cell());
+    if lead.is_none_or(|lead| lead.confidence.is_none()) {
+        return format!(
+            "{} was the fastest of {}, but there were too few rounds to say more; {FEWEST_PAIRS} or more allow it.",
+            first.row.client,
+            plural(ranked.len() as u64, "client")
+        );
+    }
     let lead = lead.map(|lead| {
         format!(
             "{} {} {}, the next",

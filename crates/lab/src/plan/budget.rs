@@ -16,6 +16,9 @@ const REQUEST: f64 = 0.000_15;
 /// Finding out how many requests of a cell fill a round takes about this part of a round.
 const CALIBRATION: f64 = 0.5;
 
+/// Requests per second of a client whose number of requests is fixed, which says nothing of its speed.
+const FIXED_RATE: f64 = 1500.0;
+
 /// Requests per second and connection that a foreign server is thought to answer.
 const FOREIGN_RATE: f64 = 500.0;
 
@@ -35,8 +38,8 @@ pub fn estimate(sweep: &Sweep) -> Duration {
         .map(|&concurrency| visit(sweep, concurrency))
         .sum();
     let calibration = match sweep.target {
-        Target::Origin => CALIBRATION * block,
-        Target::Foreign { .. } => 0.0,
+        Target::Origin if sweep.requests.is_none() => CALIBRATION * block,
+        _ => 0.0,
     };
     Duration::from_secs_f64(launches + series * (block * f64::from(sweep.rounds) + calibration))
 }
@@ -44,6 +47,10 @@ pub fn estimate(sweep: &Sweep) -> Duration {
 fn visit(sweep: &Sweep, concurrency: usize) -> f64 {
     let concurrency = concurrency as f64;
     let measured = match sweep.target {
+        Target::Origin if sweep.requests.is_some() => {
+            let requests = sweep.requests.unwrap_or(0) as f64;
+            requests * (1.0 / FIXED_RATE).max(sweep.delay.mean().as_secs_f64() / concurrency)
+        }
         // Each connection carries at least three requests, however short the round.
         Target::Origin => sweep
             .round_time
@@ -80,6 +87,19 @@ mod tests {
             seed: 1,
             target: Target::Origin,
         }
+    }
+
+    #[test]
+    fn a_fixed_number_of_requests_takes_its_time_however_long_rounds_are() {
+        let fixed = |delay: &str| {
+            let asked = Sweep {
+                requests: Some(3000),
+                ..sweep(delay, 10)
+            };
+            estimate(&asked).as_secs_f64()
+        };
+        assert!((20.0..22.0).contains(&fixed("0")), "{}", fixed("0"));
+        assert!((300.0..302.0).contains(&fixed("10ms")), "{}", fixed("10ms"));
     }
 
     #[test]

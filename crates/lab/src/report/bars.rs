@@ -1,6 +1,6 @@
 //! The chart of a shootout: a bar for each client, the fastest first, with the figure and the interval on it.
 
-use super::entries::is_tuned;
+use super::entries::{is_tuned, ratio};
 use super::svg::Svg;
 use crate::findings::words::{figure, interval, times};
 use crate::findings::{Entry, Ranking};
@@ -119,14 +119,6 @@ fn above(svg: &mut Svg, entry: &Entry, name: &str, y: f64) {
         (NARROW.bars.1, y),
         &format!("{speed}{}", ratio.unwrap_or_default()),
     );
-}
-
-/// How many times faster than the baseline, with the interval; the baseline says that it is.
-fn ratio(entry: &Entry) -> String {
-    entry.ratio.map_or_else(
-        || "–".into(),
-        |ratio| format!("{} {}", times(ratio.value), interval(&ratio)),
-    )
 }
 
 /// The interval of a speed, never excluding the figure that is printed for it.

@@ -1,6 +1,6 @@
 //! What every view of a shootout shows of a client, and says of the run.
 
-use crate::findings::words::{figure, interval, percent, times};
+use crate::findings::words::{figure, percent, plural, times};
 use crate::findings::{Entry, NOISY_RUN, Ranking};
 use crate::ledger::Document;
 use crate::spec::Approach;
@@ -213,11 +213,39 @@ pub(super) fn verdict(ranking: &Ranking) -> Vec<String> {
     sentences
 }
 
-fn ratio(entry: &Entry) -> String {
-    entry.ratio.map_or_else(
-        || "–".into(),
-        |ratio| format!("{} {}", times(ratio.value), interval(&ratio)),
-    )
+/// How many times faster than the baseline, with the interval in brackets; in parentheses when it is but a range.
+pub(super) fn ratio(entry: &Entry) -> String {
+    let Some(ratio) = entry.ratio else {
+        return "–".into();
+    };
+    let (low, high) = (times(ratio.low), times(ratio.high));
+    let between = format!(
+        "{}–{}",
+        low.trim_end_matches('×'),
+        high.trim_end_matches('×')
+    );
+    match ratio.confidence {
+        Some(_) => format!("{} [{between}]", times(ratio.value)),
+        None => format!("{} ({between})", times(ratio.value)),
+    }
+}
+
+/// What stands behind the ratios; none where there are none.
+pub(super) fn ratio_words(ranking: &Ranking) -> Option<String> {
+    let ratios = || ranking.ranked.iter().filter_map(|entry| entry.ratio);
+    let short = ratios().find(|ratio| ratio.confidence.is_none());
+    short
+        .map(|ratio| {
+            format!(
+                "( ) is the range of {}, too few for a statement",
+                plural(ratio.samples as u64, "round")
+            )
+        })
+        .or_else(|| {
+            ratios()
+                .next()
+                .map(|_| "[ ] holds the truth in 95 of 100 cases".to_owned())
+        })
 }
 
 fn time(seconds: f64) -> String {

@@ -1,7 +1,8 @@
 //! A shootout in a terminal: all clients sorted, groups that can not be told apart bracketed, the rejected below.
 
 use super::entries::{
-    COLUMNS, Column, TUNED_WORDS, any_group, is_tuned, job, name, reason, reference_words, verdict,
+    COLUMNS, Column, TUNED_WORDS, any_group, is_tuned, job, name, ratio_words, reason,
+    reference_words, verdict,
 };
 use super::style::Style;
 use super::terminal::{lines_of, plain_table, wrapped};
@@ -80,6 +81,7 @@ fn notes(run: &Document, ranking: &Ranking, style: &Style) -> Vec<String> {
             }
         },
     );
+    notes.extend(ratio_words(ranking));
     if ranking.ranked.iter().any(|entry| is_tuned(run, entry)) {
         notes.push(TUNED_WORDS.to_owned());
     }

@@ -2,7 +2,8 @@
 
 use super::bars::bars;
 use super::entries::{
-    COLUMNS, Column, TUNED_WORDS, any_group, is_tuned, job, name, reason, reference_words, verdict,
+    COLUMNS, Column, TUNED_WORDS, any_group, is_tuned, job, name, ratio_words, reason,
+    reference_words, verdict,
 };
 use super::page::{cell, facts, head, table, tail};
 use super::svg::escape;
@@ -42,6 +43,7 @@ fn chart(run: &Document, ranking: &Ranking) -> String {
     }
     let mut notes =
         vec!["Median of the rounds; the line at a bar's end is its interval.".to_owned()];
+    notes.extend(ratio_words(ranking).map(|words| words + "."));
     if any_group(ranking) {
         notes.push(
             "A bracket binds clients that are not clearly different from the fastest of them."
@@ -73,6 +75,9 @@ const FACTS: [Fact; 8] = [
     ("most in<br>flight", |truth| truth.in_flight),
 ];
 
+/// Those that rest on the ids of requests.
+const OF_IDS: [&str; 3] = ["arrived", "arrived<br>again", "not asked<br>for"];
+
 /// What the origin's ledger saw of every client, the rejected included.
 fn truths(run: &Document, ranking: &Ranking) -> String {
     let mut heads = cell("th", "word", "client");
@@ -99,13 +104,15 @@ fn truths(run: &Document, ranking: &Ranking) -> String {
 fn truth_row(run: &Document, entry: &Entry) -> String {
     let seen = truth(&run.rounds, &entry.row);
     let mut cells = cell("td", "word", &name(run, entry));
-    for (_, value) in FACTS {
+    for (heading, value) in FACTS {
+        // What a load generator sends has no ids, so none of it is known to have been asked for, or to be the same.
+        let known = seen
+            .as_ref()
+            .filter(|_| !entry.reference || !OF_IDS.contains(&heading));
         cells += &cell(
             "td",
             "",
-            &seen
-                .as_ref()
-                .map_or_else(|| "–".into(), |seen| count(value(seen))),
+            &known.map_or_else(|| "–".into(), |seen| count(value(seen))),
         );
     }
     let (class, words) = match (&entry.row.rejected, entry.row.verified) {

@@ -231,7 +231,7 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
     let highest = sweep.highest_concurrency();
     if hello.max_concurrency < highest {
         return Some(format!(
-            "{name} keeps at most {} requests in flight, not {highest}",
+            "{name} can not keep {highest} requests in flight, but {} at most",
             hello.max_concurrency
         ));
     }
@@ -307,7 +307,7 @@ mod tests {
         let cases = [
             (
                 sweep(51, "GET", "http://127.0.0.1/"),
-                "x keeps at most 50 requests in flight, not 51",
+                "x can not keep 51 requests in flight, but 50 at most",
             ),
             (
                 sweep(50, "GET", "https://127.0.0.1/"),

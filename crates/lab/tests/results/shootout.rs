@@ -137,6 +137,28 @@ fn a_client_that_broke_on_the_way_is_not_ranked() {
 }
 
 #[test]
+fn too_few_rounds_make_no_statement() {
+    let mut run = shootout(&[
+        ("net-http", 1000.0),
+        ("client-00", 2000.0),
+        ("client-01", 2001.0),
+    ]);
+    run.rounds.retain(|round| round.block < 2);
+    let text = report::shown(&run, &style(120, true));
+    assert!(
+        text.contains("was the fastest of 3 clients, but there were too few rounds"),
+        "{text}"
+    );
+    assert!(
+        text.contains("( ) is the range of 2 rounds") && !text.contains('┐'),
+        "{text}"
+    );
+    let page = report::html(&run, &judge(&run.rounds, &Delay::None));
+    keep("few.html", &page);
+    assert!(page.contains("( ) is the range of 2 rounds") && !page.contains("class=\"binds\""));
+}
+
+#[test]
 fn a_load_generator_is_shown_beside_the_ceiling_and_is_neither_ranked_nor_called_rejected() {
     let mut run = shootout(&[
         ("net-http", 1000.0),
