@@ -67,11 +67,21 @@ class InterruptTest < OriginTest
     trap(:USR1, previous || "DEFAULT")
   end
 
-  def test_interrupt_ends_the_process_at_once
+  def test_interrupt_ends_the_process_at_once = assert_interrupted("")
+
+  # When all threads of a process wait outside of Ruby, some Rubies have none that looks for signals.
+  def test_interrupt_ends_the_process_at_once_while_another_thread_waits_too
+    assert_interrupted("Thread.new { client.get(#{url("/fault/stall-head").inspect}) }; sleep 0.2")
+  end
+
+  private
+
+  def assert_interrupted(before)
     script = <<~RUBY
       require "hecaton"
       trap(:INT, "DEFAULT") # it may be ignored where the tests run
       client = Hecaton::Client.new(timeout: 60)
+      #{before}
       puts "ready"
       $stdout.flush
       client.batch { |batch| 50.times { batch.get(#{url("/fault/stall-head").inspect}) } }

@@ -6,9 +6,11 @@
 //! measurement that led here.
 
 use std::io;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::coop::unconstrained;
+use tokio::time::timeout;
 
 /// A reactor for threads to wait on; share it by reference, any number of threads may wait at once.
 pub struct Reactor(Option<Runtime>); // None while it is dropped.
@@ -34,6 +36,11 @@ impl Reactor {
         let runtime = self.0.as_ref().expect("it is not being dropped");
         runtime.block_on(unconstrained(future))
     }
+
+    /// The same for so long at most; none when that was too short. The future goes on at the next wait.
+    pub fn block_on_at_most<F: Future>(&self, future: F, longest: Duration) -> Option<F::Output> {
+        self.block_on(async { timeout(longest, future).await.ok() })
+    }
 }
 
 impl Drop for Reactor {
@@ -48,7 +55,7 @@ impl Drop for Reactor {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     use super::*;
 

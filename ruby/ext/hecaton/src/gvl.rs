@@ -12,6 +12,10 @@
 //! the reactor of the only thread there is, which is a swap of atomics and a write to an eventfd;
 //! nothing is allocated, freed or locked.
 //!
+//! Nor is that all: a signal is for the main thread, and who tells it is a thread that sleeps or waits for the
+//! GVL. Where all wait without it, Ruby 3.1 has none (since 3.3 a thread of its own does it), and Ctrl-C would wait for
+//! a request to end. So the main thread, unless it is the only one, looks for signals itself now and then.
+//!
 //! Rules: nothing of Ruby is touched while the GVL is away; a panic does not cross C; an interrupt
 //! is Ruby's own exception, never an error of ours.
 #![allow(unsafe_code)]
@@ -22,8 +26,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::ptr::null_mut;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use hecaton::Reactor;
+use magnus::rb_sys::AsRawValue;
 use magnus::{Error, Ruby};
 use rb_sys::{Qnil, RB_NOGVL_INTR_FAIL, RB_NOGVL_UBF_ASYNC_SAFE, rb_nogvl, rb_thread_check_ints};
 
@@ -40,15 +46,27 @@ where
     F::Output: Send,
 {
     let mut future = pin!(future);
+    let looks = !ruby.thread_alone() && is_main(ruby);
     loop {
         let interrupt = Signal::default();
         let ended = without_gvl(ruby, &interrupt, || {
-            reactor.block_on(poll_fn(|cx| poll_or(&interrupt, cx, future.as_mut())))
+            let wait = poll_fn(|cx| poll_or(&interrupt, cx, future.as_mut()));
+            match looks {
+                false => reactor.block_on(wait),
+                true => reactor.block_on_at_most(wait, BETWEEN_LOOKS).flatten(),
+            }
         })?;
         if let Some(Some(output)) = ended {
             return Ok(output);
         }
+        if looks {
+            ruby.thread_sleep(Duration::ZERO)?;
+        }
     }
+}
+
+fn is_main(ruby: &Ruby) -> bool {
+    ruby.thread_current().as_raw() == ruby.thread_main().as_raw()
 }
 
 /// The future's output, or none as soon as the interrupt is raised: by Ruby, from any thread and without
@@ -63,6 +81,9 @@ fn poll_or<F: Future>(
         Poll::Pending => future.poll(cx).map(Some),
     }
 }
+
+/// How long the main thread waits before it looks for signals.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// Return instead of raising, and start no thread to pass signals on.
 const FLAGS: u32 = RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE;
