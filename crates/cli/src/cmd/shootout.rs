@@ -270,3 +270,53 @@ fn finish(folder: &Folder, document: &Document, arguments: &Arguments) -> Result
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    /// The help cannot read the scenario, so this holds them together.
+    #[test]
+    fn the_help_names_the_defaults_of_the_scenario() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let scenario = ShootoutScenario::load(&root).unwrap();
+        let help = Line::command().render_long_help().to_string();
+        for (option, default) in [
+            ("--requests", scenario.requests.to_string()),
+            ("--concurrency", scenario.concurrency.to_string()),
+            ("--rounds", scenario.rounds.to_string()),
+            ("--baseline", scenario.baseline.clone()),
+        ] {
+            let (_, own) = help.split_once(&format!("{option} <")).unwrap();
+            let own = own.split("\n      --").next().unwrap_or_default();
+            assert!(
+                own.contains(&format!("[default: {default}")),
+                "{option}: {own}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_installed_is_one_sentence_with_what_to_do() {
+        assert!(not_installed(&[]).is_empty());
+        let [one] = &not_installed(&["curb"])[..] else {
+            panic!("one sentence")
+        };
+        assert!(
+            one.starts_with("curb is not installed: `bin/hecaton drivers install"),
+            "{one}"
+        );
+        let [three] = &not_installed(&["a", "b", "c"])[..] else {
+            panic!("one sentence")
+        };
+        assert!(three.starts_with("a, b and c are not installed"), "{three}");
+    }
+}

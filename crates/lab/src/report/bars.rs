@@ -17,6 +17,8 @@ struct Layout {
     bar: (f64, f64),
     /// Room above the first.
     top: f64,
+    /// Where brackets stand, from the left.
+    brackets: f64,
 }
 
 const WIDE: Layout = Layout {
@@ -25,6 +27,7 @@ const WIDE: Layout = Layout {
     bars: (196.0, 640.0),
     bar: (4.0, 15.0),
     top: 26.0,
+    brackets: 890.0,
 };
 
 /// On a telephone the names stand above the bars.
@@ -34,6 +37,7 @@ const NARROW: Layout = Layout {
     bars: (0.0, 386.0),
     bar: (20.0, 11.0),
     top: 4.0,
+    brackets: 406.0,
 };
 
 /// The speeds of all that are ranked; with `wide` the names stand beside the bars.
@@ -69,7 +73,7 @@ pub(super) fn bars(run: &Document, ranking: &Ranking, wide: bool) -> String {
         }
         if let Some(end) = end_of_group(entries, place) {
             let bottom = layout.top + layout.step * (end + 1) as f64 - 3.0;
-            bracket(&mut svg, layout.width - 4.0, y + 3.0, bottom);
+            bracket(&mut svg, layout.brackets, y + 3.0, bottom);
         }
     }
     let size = (

@@ -30,10 +30,12 @@ pub(super) fn html(run: &Document, findings: &Findings, ranking: &Ranking) -> St
 }
 
 fn verdicts(ranking: &Ranking) -> String {
-    let items: String = verdict(ranking)
-        .iter()
-        .map(|sentence| format!("<li>{}</li>", escape(sentence)))
-        .collect();
+    let sentences = verdict(ranking);
+    let items = sentences.iter().enumerate().map(|(place, sentence)| {
+        let class = if place == 0 { " class=\"c0\"" } else { "" };
+        format!("<li{class}>{}</li>", escape(sentence))
+    });
+    let items: String = items.collect();
     format!("<ul class=\"verdicts\">{items}</ul>")
 }
 
@@ -51,7 +53,10 @@ fn chart(run: &Document, ranking: &Ranking) -> String {
         );
     }
     if ranking.ranked.iter().any(|entry| is_tuned(run, entry)) {
-        notes.push(format!("Hollow bars and {TUNED_WORDS}."));
+        notes.push(format!(
+            "Hollow bars: {}.",
+            TUNED_WORDS.trim_start_matches("* ")
+        ));
     }
     format!(
         "<section><h2>Requests per second</h2><figure>{}{}<figcaption>{}</figcaption></figure></section>",
