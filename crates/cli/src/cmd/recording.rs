@@ -1,4 +1,4 @@
-//! One sweep as it is measured: its folder, its document, and what is kept when it ends early.
+//! One run as it is measured: its folder, its document, and what is kept when it ends early.
 
 use std::path::Path;
 
@@ -82,12 +82,12 @@ impl Recording {
         let findings = judge(&document.rounds, &document.plan.delay);
         let note = match folder.finish(&report::document(document, &findings)) {
             Ok(path) => format!(
-                "the sweep ended early, its {} rounds are in {}",
+                "the run ended early, its {} rounds are in {}",
                 folder.kept(),
                 path.display()
             ),
             Err(problem) => format!(
-                "the sweep ended early, and its rounds could not be written whole ({problem:#})"
+                "the run ended early, and its rounds could not be written whole ({problem:#})"
             ),
         };
         error.context(note)

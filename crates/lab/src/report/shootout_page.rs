@@ -200,6 +200,7 @@ fn how_to_read(run: &Document) -> String {
          (Hodges–Lehmann on log-ratios, Wilcoxon signed-rank interval of at least 95 % from 6 rounds on). Differences within \
          {:.0} % are not called. The winner is one only if all comparisons with it hold together (Holm). Latencies are of a \
          closed loop: a request waits for nobody before it is sent. The ceiling is the lab's raw loader, which parses nothing. \
+         Parsing JSON is part of the job and done by the usual parser of each language, so across languages it is compared too. \
          A row is rejected when the client's claim and the origin's ledger disagree.</p></section>",
         escape(baseline),
         SAME_ISH * 100.0

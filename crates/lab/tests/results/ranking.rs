@@ -156,6 +156,17 @@ fn noise_is_counted_by_round_and_a_tick_is_none() {
     }
     let noisy = rank(&rounds, &[]).noisy.unwrap();
     assert!((noisy - 0.3).abs() < 1e-9, "{noisy}");
+    for round in &mut rounds[..5] {
+        round.noise = Some(Noise {
+            foreign_ns: 0,
+            stolen_ns: round.wall_ns,
+        });
+    }
+    let stolen = rank(&rounds, &[]).noisy.unwrap();
+    assert!(
+        (stolen - 0.5).abs() < 1e-9,
+        "time that the host takes is noise too: {stolen}"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A shootout's views: the terminal, Markdown, CSV, the chart, the document and the page hold the same judgement.
 
-use hecaton_lab::findings::judge;
+use hecaton_lab::findings::{Room, judge, trust};
 use hecaton_lab::ledger::{ClientRecord, Document};
 use hecaton_lab::report::{self, Style};
 use hecaton_lab::run::{Noise, Start};
@@ -346,6 +346,35 @@ fn noise_and_little_headroom_are_said_on_the_page() {
     let page = report::html(&run, &judge(&run.rounds, &Delay::None));
     assert!(page.contains("NOISY: other programs ran in 33"), "the mark");
     assert!(page.contains("the server may be the limit"), "the headroom");
+}
+
+#[test]
+fn the_headroom_is_that_of_the_fastest_and_none_is_claimed_where_waiting_is_the_limit() {
+    let room = |speeds: &[(&str, f64)], delay: Delay| {
+        let mut run = shootout(speeds);
+        run.plan.delay = delay;
+        let findings = judge(&run.rounds, &Delay::None);
+        trust(&run, &findings).room
+    };
+    let ceiling = |times: f64| {
+        [
+            ("net-http", 1000.0),
+            ("client-00", 500.0),
+            ("raw", 1000.0 * times),
+        ]
+    };
+    let Some(Room::Times(some)) = room(&ceiling(1.6), Delay::None) else {
+        panic!("a ceiling leaves room")
+    };
+    assert!((some - 1.6).abs() < 0.05, "{some}");
+    let slow = Delay::Fixed(std::time::Duration::from_millis(1));
+    let Some(Room::Times(other)) = room(&ceiling(1.6), slow) else {
+        panic!("the slower client does not wait for the origin")
+    };
+    assert!((other - 3.2).abs() < 0.1, "{other}");
+    let all_wait = [("net-http", 1000.0), ("raw", 1001.0)];
+    assert_eq!(room(&all_wait, slow), Some(Room::Waiting));
+    assert_eq!(room(&[("net-http", 1000.0)], Delay::None), None);
 }
 
 #[test]
