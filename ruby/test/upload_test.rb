@@ -1,5 +1,6 @@
 # Request bodies of all kinds arrive whole, are read while they are sent, and never corrupt a request.
 require "test_helper"
+require "pathname"
 require "socket"
 require "stringio"
 require "tempfile"

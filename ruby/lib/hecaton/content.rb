@@ -1,11 +1,8 @@
 # What a request is to carry → a String or an Upload, and its Content-Type.
-require "json"
-require "pathname"
-require "securerandom"
-require "uri"
-
 module Hecaton
   # Asked by Preparation when a body is more than a String. Client#request says what may be given.
+  #
+  # Libraries are loaded when they are needed: what they bring lives for ever, and each collection of garbage pays for it.
   module Content
     module_function
 
@@ -15,11 +12,13 @@ module Hecaton
       raise ArgumentError, "#{given.keys.join(", ")} exclude each other: give one" if given.size > 1
 
       if json
+        require "json"
         [JSON.generate(json), "application/json"]
       elsif form
+        require "uri"
         [URI.encode_www_form(form), "application/x-www-form-urlencoded"]
       elsif multipart
-        boundary = SecureRandom.hex(16)
+        boundary = Random.urandom(16).unpack1("H*")
         [upload(parts(multipart, boundary)), "multipart/form-data; boundary=#{boundary}"]
       else
         [plain(body), nil]
@@ -70,7 +69,7 @@ module Hecaton
 
     def filename(content)
       path = content.respond_to?(:path) ? content.path : content
-      path.is_a?(String) || path.is_a?(Pathname) ? File.basename(path) : "file"
+      path.is_a?(String) || Upload.pathname?(path) ? File.basename(path) : "file"
     end
     private_class_method :filename
 

@@ -5,10 +5,9 @@ module Hecaton
   class Preparation
     # Names of the fields that prove who asks. Those of the client stay at base_url's origin, if there is one.
     CREDENTIALS = %w[authorization cookie proxy-authorization].freeze
-    # Each byte with its percent-encoding, those left out that RFC 3986 §2.3 calls unreserved.
-    ENCODED = (0..255).to_h { |byte| [byte.chr.b, format("%%%02X", byte)] }.freeze
+    # All but what RFC 3986 §2.3 calls unreserved.
     RESERVED = /[^A-Za-z0-9\-._~]/n
-    private_constant :CREDENTIALS, :ENCODED, :RESERVED
+    private_constant :CREDENTIALS, :RESERVED
 
     # The client's defaults; Client.new says what each is.
     def initialize(headers: nil, base_url: nil, basic_auth: nil, bearer: nil, app_name: nil, app_env: nil)
@@ -80,7 +79,7 @@ module Hecaton
 
       private
 
-      def encoded(value) = bytes(value.to_s).gsub(RESERVED, ENCODED)
+      def encoded(value) = bytes(value.to_s).gsub(RESERVED) { |byte| format("%%%02X", byte.ord) }
 
       # Text in UTF-8, and what is no text as it is.
       def bytes(text) = (text.encoding == Encoding::BINARY ? text : text.encode(Encoding::UTF_8)).b

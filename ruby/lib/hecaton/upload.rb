@@ -27,6 +27,9 @@ module Hecaton
       @feed.give(piece)
     end
 
+    # Whether it is a Pathname. Who has none has not loaded the class.
+    def self.pathname?(part) = defined?(::Pathname) ? part.is_a?(::Pathname) : false
+
     private
 
     # A file, or what stands for one.
@@ -37,14 +40,14 @@ module Hecaton
     end
 
     def repeatable?(part)
-      part.is_a?(String) || part.is_a?(Pathname) || part.is_a?(Array) || seekable?(part)
+      part.is_a?(String) || Upload.pathname?(part) || part.is_a?(Array) || seekable?(part)
     end
 
     # Bytes of a part, nil when that is not known. A file that says it is empty may be one of /proc, and is not.
     def size(index)
       part = @parts[index]
       return part.bytesize if part.is_a?(String)
-      return File.file?(part) && File.size?(part) || nil if part.is_a?(Pathname)
+      return File.file?(part) && File.size?(part) || nil if Upload.pathname?(part)
 
       left = part.size - @starts[index] if @starts[index]
       left if left&.positive?
@@ -80,7 +83,7 @@ module Hecaton
       when String
         once = [part]
         -> { once.shift }
-      when Pathname
+      when ->(path) { Upload.pathname?(path) }
         file = part.open("rb")
         -> { file.read(PIECE) || file.close }
       else
