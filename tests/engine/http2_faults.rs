@@ -300,8 +300,14 @@ fn a_connection_that_fell_silent_is_not_used_again_unless_it_answers() {
     };
     assert!(send(5000).is_ok());
     assert_eq!(send(200).unwrap_err().kind(), Kind::Timeout);
-    assert!(send(5000).is_ok());
+    let third = send(5000).unwrap();
     assert_eq!(connections.load(Ordering::SeqCst), 2);
+    let attempt = &third.attempts()[0];
+    let probed = Duration::from_millis(900);
+    assert!(attempt.queue > Some(probed), "{attempt:?}");
+    for phase in [attempt.resolve, attempt.connect, attempt.send] {
+        assert!(phase < Some(probed), "{attempt:?}");
+    }
 }
 
 #[test]

@@ -141,6 +141,13 @@ impl Trace {
         self.attempts.last_mut().expect("an attempt was begun")
     }
 
+    /// Adds the time since the last lap to what the attempt has waited, perhaps more than once.
+    pub fn lap_queue(&mut self) {
+        let lap = self.lap();
+        let queue = &mut self.attempt().queue;
+        *queue = lap.map(|lap| queue.unwrap_or_default() + lap);
+    }
+
     /// The time since the last lap, for one phase of the attempt: each costs one look at the clock.
     pub fn lap(&mut self) -> Option<Duration> {
         let now = Instant::now();

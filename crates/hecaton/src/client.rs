@@ -369,7 +369,7 @@ impl Shared {
         let spent = trace.attempt().queue.unwrap_or_default();
         let waiting = Box::pin(self.turns.wait(origin));
         let turn = Box::pin(within_rest(&self.config, Phase::Queue, spent, waiting)).await?;
-        trace.attempt().queue = trace.lap().map(|lap| lap + spent);
+        trace.lap_queue();
         Ok(Some(Box::new(turn)))
     }
 

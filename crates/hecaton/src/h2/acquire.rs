@@ -59,8 +59,12 @@ pub(crate) async fn acquire(
         };
         if let Acquired::Stream(lease) = &mut acquired {
             lease.link.refresh().await;
-            if !lease.link.lives().await {
-                lease.retire();
+            if lease.link.is_doubted() {
+                if !lease.link.lives().await {
+                    lease.retire();
+                }
+                // Not a part of sending, nor of opening another one.
+                trace.lap_queue();
             }
             if !lease.is_usable() {
                 continue;
@@ -97,7 +101,7 @@ async fn wait(
     drop(waiting);
     let way = way.inspect_err(|failure| trace.attempt().phase = failure.phase)?;
     match (&way, queued) {
-        (_, true) => trace.attempt().queue = trace.lap(),
+        (_, true) => trace.lap_queue(),
         (Way::Acquired(_), false) => trace.attempt().connect = trace.lap(),
         (Way::Open(_), false) => {}
     }

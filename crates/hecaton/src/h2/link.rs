@@ -161,13 +161,15 @@ impl Link {
         }
     }
 
-    /// Whether the connection is not doubted, or shows in time that it lives. The time is one for all who
-    /// ask, lest requests with less of it than that wait for nothing one after the other.
+    /// Whether it has yet to show that it lives.
+    pub fn is_doubted(&self) -> bool {
+        self.doubted.load(Ordering::Relaxed) != TRUSTED_NOW
+    }
+
+    /// Whether a connection that is doubted shows in time that it lives. The time is one for all who ask,
+    /// lest requests with less of it than that wait for nothing one after the other.
     pub async fn lives(&self) -> bool {
         let doubted = self.doubted.load(Ordering::Relaxed);
-        if doubted == TRUSTED_NOW {
-            return true;
-        }
         let now = tokio::time::Instant::now();
         let until = *lock(&self.probed).get_or_insert(now) + PROBE;
         loop {
