@@ -102,6 +102,9 @@ pub(super) const COLUMNS: [Column; 17] = [
     },
 ];
 
+/// How many of them, at the end, the page leaves to its table of what the server saw.
+pub(super) const LEDGERS: usize = 4;
+
 impl Column {
     /// The title with its two lines, or in one when it is one word.
     pub(super) fn title(&self) -> String {
@@ -186,8 +189,9 @@ pub(super) fn job(run: &Document) -> String {
 }
 
 /// The winner, what was noisy, and what the ceiling says.
-pub(super) fn verdict(ranking: &Ranking) -> Vec<String> {
+pub(super) fn verdict(run: &Document, ranking: &Ranking) -> Vec<String> {
     let mut sentences = vec![ranking.verdict.clone()];
+    sentences.extend(stopped(run));
     if let (Some(first), Some(ceiling)) = (
         ranking.ranked.first(),
         ranking.outside.iter().find(|e| e.row.is_ceiling()),
@@ -211,6 +215,18 @@ pub(super) fn verdict(ranking: &Ranking) -> Vec<String> {
         _ => {}
     }
     sentences
+}
+
+/// Says so of a run that did not come to its end.
+fn stopped(run: &Document) -> Option<String> {
+    let blocks = run.rounds.iter().map(|round| round.block + 1);
+    let begun = blocks.max().unwrap_or(0);
+    (begun < run.plan.rounds).then(|| {
+        format!(
+            "The run was stopped: {begun} of {} begun, so seconds are of fewer requests.",
+            plural(run.plan.rounds.into(), "round")
+        )
+    })
 }
 
 /// How many times faster than the baseline, with the interval in brackets; in parentheses when it is but a range.

@@ -70,7 +70,7 @@ fn shootout(run: &Document, ranking: &Ranking) -> String {
         run.environment.date,
         entries::job(run)
     );
-    for sentence in entries::verdict(ranking) {
+    for sentence in entries::verdict(run, ranking) {
         text += &format!("\n- {}", escaped(&sentence));
     }
     let titles = entries::COLUMNS

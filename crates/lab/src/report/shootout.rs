@@ -19,7 +19,7 @@ pub fn shootout(run: &Document, ranking: &Ranking, style: &Style) -> String {
     lines.extend(table(run, ranking, style));
     lines.push(String::new());
     lines.push(style.bold("Verdict"));
-    for sentence in verdict(ranking) {
+    for sentence in verdict(run, ranking) {
         lines.extend(wrapped(&sentence, "- ", style));
     }
     lines.extend(rejected(run, ranking, style));

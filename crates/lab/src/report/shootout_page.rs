@@ -2,7 +2,7 @@
 
 use super::bars::bars;
 use super::entries::{
-    COLUMNS, Column, TUNED_WORDS, any_group, is_tuned, job, name, ratio_words, reason,
+    COLUMNS, Column, LEDGERS, TUNED_WORDS, any_group, is_tuned, job, name, ratio_words, reason,
     reference_words, verdict,
 };
 use super::page::{cell, facts, head, table, tail};
@@ -15,7 +15,7 @@ use crate::ledger::Document;
 pub(super) fn html(run: &Document, findings: &Findings, ranking: &Ranking) -> String {
     let job = format!("{}, closed loop, {}", job(run), run.environment.date);
     let mut page = head(run, "shootout", "Which client is the fastest?", &job);
-    page += &verdicts(ranking);
+    page += &verdicts(run, ranking);
     let mut trust = trust(run, findings);
     // One that broke on the way has rows that agree, and is not ranked.
     trust.rejected = ranking.rejected.len();
@@ -29,8 +29,8 @@ pub(super) fn html(run: &Document, findings: &Findings, ranking: &Ranking) -> St
     page + &tail
 }
 
-fn verdicts(ranking: &Ranking) -> String {
-    let sentences = verdict(ranking);
+fn verdicts(run: &Document, ranking: &Ranking) -> String {
+    let sentences = verdict(run, ranking);
     let items = sentences.iter().enumerate().map(|(place, sentence)| {
         let class = if place == 0 { " class=\"c0\"" } else { "" };
         format!("<li{class}>{}</li>", escape(sentence))
@@ -81,7 +81,12 @@ const FACTS: [Fact; 8] = [
 ];
 
 /// Those that rest on the ids of requests.
-const OF_IDS: [&str; 3] = ["arrived", "arrived<br>again", "not asked<br>for"];
+const OF_IDS: [&str; 4] = [
+    "arrived",
+    "arrived<br>again",
+    "not asked<br>for",
+    "most con-<br>nections",
+];
 
 /// What the origin's ledger saw of every client, the rejected included.
 fn truths(run: &Document, ranking: &Ranking) -> String {
@@ -131,8 +136,9 @@ fn truth_row(run: &Document, entry: &Entry) -> String {
 }
 
 fn figures(run: &Document, ranking: &Ranking) -> String {
+    let columns = &COLUMNS[..COLUMNS.len() - LEDGERS];
     let mut heads = cell("th", "word", "client");
-    heads += &COLUMNS.iter().map(column_head).collect::<String>();
+    heads += &columns.iter().map(column_head).collect::<String>();
     let all = ranking
         .ranked
         .iter()
@@ -141,7 +147,7 @@ fn figures(run: &Document, ranking: &Ranking) -> String {
     let rows: String = all
         .map(|entry| {
             let mut cells = cell("td", "word", &name(run, entry));
-            cells += &COLUMNS
+            cells += &columns
                 .iter()
                 .map(|column| cell("td", "", &(column.value)(entry)))
                 .collect::<String>();
