@@ -143,6 +143,41 @@ class UploadTest < OriginTest
     assert error.sent? # The reset behind the answer came first.
   end
 
+  def test_a_body_that_is_slow_to_read_meets_the_deadline
+    reader, writer = IO.pipe
+    drip = -> { Enumerator.new { |yielder| 60.times { yielder << "x"; sleep 0.1 } } }
+    client = client(timeout: 0.5)
+    [-> { drip.call }, -> { reader }].each do |body|
+      error = error_of(Hecaton::TimeoutError) { client.post(url("/upload"), body: body.call) }
+      assert_equal :total, error.phase
+      assert_operator error.elapsed, :<, 4
+      outcomes = []
+      client.batch do |batch|
+        batch.post(url("/upload"), body: body.call).on_complete { |outcome| outcomes << outcome }
+        batch.get(url("/delay/100")).on_complete { |outcome| outcomes << outcome }
+      end
+      assert_equal [Hecaton::Response, Hecaton::TimeoutError], outcomes.map(&:class)
+      assert_operator outcomes.last.elapsed, :<, 4
+    end
+  ensure
+    [reader, writer].each(&:close)
+  end
+
+  def test_one_file_may_be_the_body_of_several_requests_at_once
+    content = Random.new(1).bytes(3 * 65_536)
+    file(content) do |file|
+      [file, StringIO.new(content)].each do |io|
+        sums = []
+        client.batch { |batch| 5.times { batch.put(url("/upload"), body: io).on_complete { |o| sums << JSON.parse(o.raise_for_status.body)["crc32"] } } }
+        assert_equal [Zlib.crc32(content)] * 5, sums
+      end
+    end
+  end
+
+  def test_a_source_that_yields_nil_does_not_end_the_body_there
+    assert_match(/yields NilClass/, error_of(TypeError) { upload(body: ["a", nil, "b"]) }.message)
+  end
+
   def test_bodies_in_a_batch_are_read_when_their_turn_comes_by_the_thread_that_runs_it
     threads = []
     bodies = []

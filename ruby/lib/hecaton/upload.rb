@@ -6,7 +6,10 @@ module Hecaton
   # Pieces are read by the thread that waits for the request, between two waits: one when the one before has been sent.
   class Upload
     PIECE = 64 * 1024
-    private_constant :PIECE
+    # Seconds that a pipe or a socket may have nothing, before the request's deadline and the other requests are seen to.
+    PATIENCE = 0.02
+    LATER = :later
+    private_constant :PIECE, :PATIENCE, :LATER
 
     # For the engine.
     attr_reader :feed
@@ -24,7 +27,8 @@ module Hecaton
       return unless @feed.wanted?
 
       begin_again if @feed.rewound?
-      @feed.give(piece)
+      given = piece
+      given == LATER ? @feed.ask_again : @feed.give(given)
     end
 
     # Whether it is a Pathname. Who has none has not loaded the class.
@@ -63,6 +67,7 @@ module Hecaton
       while @index < @parts.size
         @reader ||= reader(@index)
         piece = @reader.call
+        return piece if piece == LATER
         return checked(piece) if piece
 
         @index += 1
@@ -87,8 +92,19 @@ module Hecaton
         file = part.open("rb")
         -> { file.read(PIECE) || file.close }
       else
-        part.seek(@starts[index]) if @starts[index]
+        return reader_of_file(part, @starts[index]) if @starts[index]
+
         part.respond_to?(:read) ? reader_of_io(part) : reader_of_each(part)
+      end
+    end
+
+    # From where this reader stands: several requests at once may have the same file for their body.
+    def reader_of_file(part, position)
+      lambda do
+        part.seek(position)
+        piece = part.read(PIECE)
+        position += piece.bytesize if piece
+        piece
       end
     end
 
@@ -96,8 +112,9 @@ module Hecaton
     def reader_of_io(part)
       return -> { part.read(PIECE) } unless part.is_a?(IO)
 
+      require "io/wait" # wait_readable, which a Fiber.scheduler knows.
       lambda do
-        part.readpartial(PIECE)
+        part.wait_readable(PATIENCE) ? part.readpartial(PIECE) : LATER
       rescue EOFError
         nil
       end
@@ -106,7 +123,7 @@ module Hecaton
     def reader_of_each(part)
       pieces = part.to_enum(:each)
       lambda do
-        pieces.next
+        checked(pieces.next)
       rescue StopIteration
         nil
       end

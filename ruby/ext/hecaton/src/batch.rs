@@ -4,11 +4,8 @@
 //! back). Ruby's interrupts strike between Ruby's own steps and while `wait` waits, not within what
 //! else is done here: so no request is ever in two places, or in none.
 
-use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::Poll;
 
 use hecaton::{Limits, Outcome};
 use magnus::rb_sys::AsRawValue;
@@ -19,7 +16,7 @@ use magnus::{
 };
 
 use crate::client::Engine;
-use crate::feed::Wants;
+use crate::feed::{self, Wants};
 use crate::process::ProcessLocal;
 use crate::{gvl, process, record, request};
 
@@ -149,7 +146,7 @@ impl Batch {
             match &inner.wants {
                 None => gvl::block_on(ruby, &inner.engine.reactor, waiting)?,
                 Some(wants) => {
-                    let either = ended_or_wanted(waiting, wants);
+                    let either = feed::ended_or_wanted(waiting, wants);
                     gvl::block_on(ruby, &inner.engine.reactor, either)?;
                 }
             }
@@ -225,16 +222,6 @@ impl Batch {
     fn size(&self) -> usize {
         self.held.load(Ordering::Relaxed)
     }
-}
-
-/// Ready when one of a batch has ended, or wants a piece of its body.
-async fn ended_or_wanted(waiting: impl Future<Output = ()>, wants: &Wants) {
-    let mut waiting = pin!(waiting);
-    poll_fn(|cx| match waiting.as_mut().poll(cx) {
-        Poll::Ready(()) => Poll::Ready(()),
-        Poll::Pending => wants.poll(cx),
-    })
-    .await
 }
 
 /// Defines the class.

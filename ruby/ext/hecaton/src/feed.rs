@@ -77,6 +77,14 @@ impl Feed {
             waker.wake();
         }
     }
+
+    /// There is none yet: the thread that reads is to come back.
+    fn ask_again(&self) {
+        let slot = self.0.lock();
+        if let (true, Some((wants, tag))) = (slot.wanted, &slot.wants) {
+            wants.add(*tag);
+        }
+    }
 }
 
 impl Shared {
@@ -149,6 +157,28 @@ impl Wants {
     }
 }
 
+/// What the future brings, or none when a piece is wanted first. Not before the reactor had a turn: where pieces
+/// are always wanted, neither deadlines nor answers would be noticed otherwise.
+pub async fn ended_or_wanted<T>(future: impl Future<Output = T>, wants: &Wants) -> Option<T> {
+    let mut future = pin!(future);
+    let mut turned = false;
+    poll_fn(|cx| {
+        if let Poll::Ready(output) = future.as_mut().poll(cx) {
+            return Poll::Ready(Some(output));
+        }
+        let wanted = wants.poll(cx).is_ready();
+        match (wanted, std::mem::replace(&mut turned, true)) {
+            (true, true) => Poll::Ready(None),
+            (true, false) => {
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            (false, _) => Poll::Pending,
+        }
+    })
+    .await
+}
+
 /// Waits for a future whose request is fed by `upload`, a `Hecaton::Upload`. What that raises ends the wait.
 pub fn block_on<F>(
     ruby: &Ruby,
@@ -162,10 +192,7 @@ where
 {
     let mut future = pin!(future);
     loop {
-        let next = poll_fn(|cx| match future.as_mut().poll(cx) {
-            Poll::Ready(output) => Poll::Ready(Some(output)),
-            Poll::Pending => wants.poll(cx).map(|()| None),
-        });
+        let next = ended_or_wanted(future.as_mut(), wants);
         if let Some(output) = gvl::block_on(ruby, reactor, next)? {
             return Ok(output);
         }
@@ -180,5 +207,6 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_singleton_method("new", function!(Feed::new, 2))?;
     class.define_method("wanted?", method!(Feed::is_wanted, 0))?;
     class.define_method("rewound?", method!(Feed::take_rewound, 0))?;
-    class.define_method("give", method!(Feed::give, 1))
+    class.define_method("give", method!(Feed::give, 1))?;
+    class.define_method("ask_again", method!(Feed::ask_again, 0))
 }
