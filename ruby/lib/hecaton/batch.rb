@@ -13,6 +13,10 @@ module Hecaton
   # Every request ends in exactly one outcome, a Response or an Error. A request's timeout starts
   # when its turn comes, so waiting in a long queue does not use it up.
   #
+  # Nothing of the batch goes on while a callback runs. So queue further requests in the batch: one that a callback
+  # sends by Client#get itself may wait until its timeout for a connection (per_origin, max_connections), or a stream
+  # of one (HTTP/2), that requests of this batch hold.
+  #
   # An exception that leaves a callback (or Thread#kill, Timeout.timeout, Ctrl-C) leaves Client#batch
   # at once. Then: what was in flight is stopped and its connections are closed, what was queued is
   # never sent, no further callback is called, and the outcome of each of these requests is a

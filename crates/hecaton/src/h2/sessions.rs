@@ -157,7 +157,7 @@ impl Sessions {
     fn shrink(&self, pool: &Pool, most: usize) {
         while let (Some(since), true) = (self.oldest(), pool.idle() + self.idle() > most) {
             match pool.oldest() {
-                Some(older) if older < since => pool.shrink(pool.idle() - 1),
+                Some(older) if older < since => pool.shrink(pool.idle().saturating_sub(1)),
                 _ => self.drop_oldest(),
             }
         }
