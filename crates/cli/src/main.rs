@@ -35,6 +35,7 @@ Examples:
   hecaton report before/ after/                  two runs side by side
   hecaton bench --quick                          the gem beside its peers, and the goals it is held against
   hecaton shootout                               every client that is installed, at one verified job
+  hecaton compare hecaton-ruby net-http          two clients, or one with other settings
   hecaton drivers                                which clients there are, and what is missing
   hecaton doctor                                 what on this machine would disturb a measurement
   hecaton serve --body 13801 --delay 5ms         the server alone";
@@ -46,6 +47,7 @@ enum Verb {
     Serve(cmd::serve::Arguments),
     Drivers(cmd::drivers::Arguments),
     Shootout(cmd::shootout::Arguments),
+    Compare(cmd::compare::Arguments),
     Report(cmd::report::Arguments),
     Doctor(cmd::doctor::Arguments),
     /// The lab's own loader, speaking the driver protocol.
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Verb::Serve(arguments) => cmd::serve::run(&arguments),
         Verb::Drivers(arguments) => cmd::drivers::run(&arguments, line.drivers.as_deref()),
         Verb::Shootout(arguments) => cmd::shootout::run(&arguments, line.drivers.as_deref()),
+        Verb::Compare(arguments) => cmd::compare::run(&arguments, line.drivers.as_deref()),
         Verb::Report(arguments) => cmd::report::run(&arguments),
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments, line.drivers.as_deref()),
         Verb::Raw => cmd::raw::run(),

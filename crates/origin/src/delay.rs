@@ -16,7 +16,9 @@ const LONGEST: Duration = Duration::from_secs(3600);
 ///
 /// Written as text: `0`, `15ms`, `1.5s`, `uniform:5ms..20ms`, `exponential:10ms`,
 /// `lognormal:p50=5ms,p99=40ms`. Units are `ns`, `us`, `ms` and `s`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(try_from = "String", into = "String")]
 pub enum Delay {
     /// Answer at once. Text `0`.

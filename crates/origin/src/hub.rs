@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::chaos::Dealer;
 use crate::date::Date;
@@ -40,7 +40,12 @@ pub(crate) struct Hub {
 impl Hub {
     /// Must be called inside the runtime.
     pub(crate) fn new(options: &Options, capacity: u64) -> io::Result<Hub> {
-        let between = Rc::new(Script::new(options.body_bytes, options.delay, options.seed));
+        let between = Rc::new(Script::new(
+            options.body_bytes,
+            options.delay,
+            Duration::ZERO,
+            options.seed,
+        ));
         Ok(Hub {
             ledger: RefCell::new(Ledger::new()),
             date: Date::new(),
@@ -95,7 +100,7 @@ impl Hub {
     }
 
     pub(crate) fn open_round(&self, round: &RoundSpec) {
-        let script = Script::new(round.body_bytes, round.delay, self.seed);
+        let script = Script::new(round.body_bytes, round.delay, round.round_trip, self.seed);
         self.gate.set(round.gate.unwrap_or(0));
         self.script.replace(Rc::new(script));
         self.ledger.borrow_mut().open(round.first, round.count);
@@ -119,7 +124,6 @@ impl Hub {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     /// The delays of ids 1 to 50 in a round of an origin with that seed.
     fn delays(seed: u64) -> Vec<Option<Duration>> {
@@ -142,6 +146,7 @@ mod tests {
             count: 50,
             body_bytes: 8,
             delay,
+            round_trip: Duration::ZERO,
             gate: None,
         });
         (1..=50).map(|id| hub.script().draw.of(id)).collect()

@@ -80,11 +80,26 @@ impl Reply<'_> {
                 if let Some(ticket) = belongs.then(|| self.hub.gate.enter(now)).flatten() {
                     return Hold::Gate(ticket);
                 }
-                let delay = self.hub.script().draw.of(id);
-                delay.map_or(Hold::Nothing, |delay| Hold::Until(now + delay))
+                let script = self.hub.script();
+                let delay = script.draw.of(id).unwrap_or_default() + self.travel(script.round_trip);
+                match delay {
+                    Duration::ZERO => Hold::Nothing,
+                    delay => Hold::Until(now + delay),
+                }
             }
             _ => Hold::Nothing,
         }
+    }
+
+    /// The way to a server that is a round trip away and back, and for the first request of a connection what
+    /// opening it takes there.
+    fn travel(&self, round_trip: Duration) -> Duration {
+        let opening = match (self.carried, self.secure) {
+            (2.., _) => 0,
+            (_, None) => 1,
+            (_, Some(secure)) => 1 + secure.round_trips(),
+        };
+        round_trip * (1 + opening)
     }
 
     /// What goes wrong by chance. Over HTTP/2 it is a stream that is harmed and never its connection: what

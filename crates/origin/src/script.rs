@@ -2,7 +2,7 @@
 
 use std::cell::{Ref, RefCell};
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::answer::{DATE_AT, Head, JSON, Length, TEXT};
 use crate::date::{self, Date};
@@ -16,6 +16,8 @@ use crate::token::{self, Token};
 pub(crate) struct Script {
     pub(crate) nonce: u64,
     pub(crate) draw: Draw,
+    /// A round trip of the network that is played.
+    pub(crate) round_trip: Duration,
     prepared: RefCell<Prepared>,
     span: Range<usize>,
 }
@@ -46,7 +48,7 @@ impl Item {
 }
 
 impl Script {
-    pub(crate) fn new(body_bytes: usize, delay: Delay, seed: u64) -> Script {
+    pub(crate) fn new(body_bytes: usize, delay: Delay, round_trip: Duration, seed: u64) -> Script {
         let length = body_bytes.max(token::LENGTH);
         let mut bytes = Vec::with_capacity(length + 256);
         head(After::Keep, TEXT, length).write(&mut bytes, [b' '; date::LENGTH]);
@@ -56,6 +58,7 @@ impl Script {
         Script {
             nonce: rand::random(),
             draw: Draw::new(delay, seed),
+            round_trip,
             prepared: RefCell::new(Prepared { bytes, second: 0 }),
             span: start..start + length,
         }
@@ -173,7 +176,7 @@ mod tests {
     #[test]
     fn the_body_has_its_length_and_ends_in_the_token() {
         for (asked, length) in [(133, 133), (8, 8), (0, 8), (13_801, 13_801)] {
-            let script = Script::new(asked, Delay::None, 0);
+            let script = Script::new(asked, Delay::None, Duration::ZERO, 0);
             let text = answer(&script, After::Keep, false);
             let (head, body) = text.split_once("\r\n\r\n").unwrap();
             assert_eq!(body.len(), length);
@@ -192,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_head_says_what_becomes_of_the_connection() {
-        let script = Script::new(8, Delay::None, 0);
+        let script = Script::new(8, Delay::None, Duration::ZERO, 0);
         assert!(!answer(&script, After::Keep, false).contains("Connection"));
         assert!(
             answer(&script, After::KeepAlive, false).contains("\r\nConnection: keep-alive\r\n")

@@ -231,6 +231,15 @@ impl Secure {
             client_certificate: connection.peer_certificates().is_some(),
         }
     }
+
+    /// Round trips that such a handshake takes on a network before the client may send its request.
+    pub(crate) fn round_trips(&self) -> u32 {
+        match (self.version, self.resumed) {
+            ("1.2", false) => 2,
+            _ => 1,
+        }
+    }
+
     /// Whether HTTP/2 was agreed on.
     fn is_http2(&self) -> bool {
         self.alpn.as_deref() == Some("h2")

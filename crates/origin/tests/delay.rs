@@ -106,3 +106,44 @@ fn between_rounds_the_options_rule() {
     origin.close_round();
     assert_eq!(client.get("/r/1").body.len(), 50);
 }
+
+/// How long each of the requests of one connection takes.
+fn times(client: &mut Client, ids: std::ops::Range<u64>) -> Vec<Duration> {
+    let timed = |id| {
+        let start = Instant::now();
+        client.get(&format!("/r/{id}"));
+        start.elapsed()
+    };
+    ids.map(timed).collect()
+}
+
+#[test]
+fn a_round_trip_is_waited_for_each_answer_and_once_more_for_a_new_connection() {
+    let origin = support::origin();
+    let round_trip = Duration::from_millis(300);
+    origin.open_round(RoundSpec {
+        round_trip,
+        ..round(1, 2)
+    });
+    let times = times(&mut Client::new(&origin), 1..3);
+    assert!(times[0] >= 2 * round_trip, "{times:?}");
+    assert!(
+        (round_trip..2 * round_trip).contains(&times[1]),
+        "{times:?}"
+    );
+}
+
+#[test]
+fn a_connection_that_carried_something_before_the_round_is_not_opened_again() {
+    let origin = support::origin();
+    let mut client = Client::new(&origin);
+    client.get("/r/1");
+    let round_trip = Duration::from_millis(300);
+    origin.open_round(RoundSpec {
+        round_trip,
+        ..delayed("100ms", 1)
+    });
+    let times = times(&mut client, 1..2);
+    let whole = round_trip + Duration::from_millis(100);
+    assert!((whole..whole + round_trip).contains(&times[0]), "{times:?}");
+}

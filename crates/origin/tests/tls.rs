@@ -225,3 +225,21 @@ fn what_is_not_tls_is_a_failed_handshake() {
     let summary = eventually(&origin, |summary| summary.connections_open == 0);
     assert_eq!((summary.tls_failed, summary.requests), (1, 0));
 }
+
+#[test]
+fn a_played_round_trip_is_charged_for_the_handshake_of_the_version_spoken() {
+    let round_trip = Duration::from_millis(200);
+    for (only_1_2, opening) in [(false, 2), (true, 3)] {
+        let origin = start(Tls {
+            only_1_2,
+            ..Tls::default()
+        });
+        origin.open_round(hecaton_origin::RoundSpec {
+            round_trip,
+            ..support::round(1, 1)
+        });
+        let begun = std::time::Instant::now();
+        assert!(get(&origin, "/r/1").unwrap().starts_with("HTTP/1.1 200"));
+        assert!(begun.elapsed() >= (opening + 1) * round_trip, "{only_1_2}");
+    }
+}

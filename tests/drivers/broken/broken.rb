@@ -1,4 +1,5 @@
-# A driver that is honest until it has been prepared three times, and then breaks in a way of its own.
+# A driver that is honest until it has been prepared three times, and then breaks in a way of its own. What the very first
+# request of a process is prepared for, a round of one, does not count.
 require_relative "../cheats/cheat"
 
 class Broken < Cheat
@@ -9,6 +10,9 @@ class Broken < Cheat
 
   def go(round)
     break_down if $prepared == 3
+    $prepared = 0 if $prepared == 1 && alone?(round)
     super
   end
+
+  private def alone?(round) = round.instance_variable_get(:@next) + 1 == round.instance_variable_get(:@end)
 end

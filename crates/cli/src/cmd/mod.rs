@@ -1,6 +1,7 @@
 //! One file for each verb of the command.
 
 pub mod bench;
+pub mod compare;
 pub mod doctor;
 pub mod drivers;
 pub mod raw;

@@ -33,19 +33,29 @@ impl<'a> Cells<'a> {
 
     /// How many times faster `cell` is than `than`, over the blocks that hold both.
     pub(super) fn ratio(&self, cell: &Cell, than: &Cell) -> Option<Estimate> {
-        paired_ratio(&self.pairs(cell, than))
+        paired_ratio(&self.pairs(cell, than, speed))
+    }
+
+    /// How many times larger a value of `cell`'s rounds is than of `than`'s, over the blocks that hold both.
+    pub(super) fn ratio_by(
+        &self,
+        cell: &Cell,
+        than: &Cell,
+        value: fn(&Round) -> f64,
+    ) -> Option<Estimate> {
+        paired_ratio(&self.pairs(cell, than, value))
     }
 
     /// The logarithms of the ratios of both, one for each block that holds both.
     pub(super) fn log_ratios(&self, cell: &Cell, than: &Cell) -> Vec<f64> {
-        let pairs = self.pairs(cell, than);
+        let pairs = self.pairs(cell, than, speed);
         pairs.iter().map(|(a, b)| (a / b).ln()).collect()
     }
 
-    fn pairs(&self, cell: &Cell, than: &Cell) -> Vec<(f64, f64)> {
+    fn pairs(&self, cell: &Cell, than: &Cell, value: fn(&Round) -> f64) -> Vec<(f64, f64)> {
         let those = self.rounds(than).iter();
-        let other: BTreeMap<u32, f64> = those.map(|round| (round.block, speed(round))).collect();
-        let pair = |round: &&Round| Some((speed(round), *other.get(&round.block)?));
+        let other: BTreeMap<u32, f64> = those.map(|round| (round.block, value(round))).collect();
+        let pair = |round: &&Round| Some((value(round), *other.get(&round.block)?));
         self.rounds(cell).iter().filter_map(pair).collect()
     }
 }

@@ -1,8 +1,12 @@
 //! Judges rounds: rows, rejections, recommendations and sentences. Pure; reads and writes nothing.
 
+mod batches;
 mod cells;
 mod change;
+mod compare;
 mod goals;
+mod keepalive;
+mod pair;
 mod ranking;
 mod recommend;
 mod rows;
@@ -15,6 +19,7 @@ mod verdict;
 pub mod words;
 
 pub use change::{Change, changes};
+pub use compare::{Batch, Compared, Pair, RoundTrip, What, compared};
 pub use goals::{Judgement, judge_goal};
 pub use ranking::{Entry, Ranking, ranking};
 pub use recommend::{ENOUGH, Recommendation};

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::cells::{Cells, seconds, speed};
 use super::rules::rejection;
 use super::stats::{Estimate, centre, median, percentile};
-use crate::plan::Cell;
+use crate::plan::{Cell, Own};
 use crate::run::Round;
 
 /// The client whose speed is the ceiling: the lab's own raw loader.
@@ -26,6 +26,9 @@ pub struct Row {
     /// Whether connections are kept; absent means yes.
     #[serde(skip_serializing_if = "Clone::clone")]
     pub keepalive: bool,
+    /// What the cell has of its own; nothing in a sweep.
+    #[serde(flatten)]
+    pub own: Own,
     /// Median over the rounds.
     pub requests_per_second: f64,
     /// CPU time over wall time, median over the rounds; 100 is one core.
@@ -69,6 +72,7 @@ impl Row {
             body_bytes: self.body_bytes,
             concurrency: self.concurrency,
             keepalive: self.keepalive,
+            own: self.own,
         }
     }
 
@@ -113,7 +117,7 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
         .filter(|value| value.is_finite())
         .collect();
     let latencies = latencies_ms(rounds);
-    let rejected = rejection(rounds, delay);
+    let rejected = rejection(rounds, &cell.wait(*delay));
     let witnessed = rounds.iter().all(|round| round.seen.is_some());
     let seen: Vec<&Page> = rounds
         .iter()
@@ -127,9 +131,10 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
     Row {
         client: cell.client.clone(),
         body_bytes: cell.body_bytes,
-        delay_ms: delay.mean().as_secs_f64() * 1e3,
+        delay_ms: cell.own.delay.unwrap_or(*delay).mean().as_secs_f64() * 1e3,
         concurrency: cell.concurrency,
         keepalive: cell.keepalive,
+        own: cell.own,
         requests_per_second: median(&speeds).unwrap_or(0.0),
         cpu_percentage: median(&each(|r| cpu_seconds(r) / seconds(r.wall_ns) * 100.0))
             .unwrap_or(0.0),

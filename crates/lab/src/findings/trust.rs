@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::verdict::{HEADROOM, waits};
+use super::words::percent;
 use super::{Findings, Row};
 use crate::ledger::Document;
 use crate::plan::Cell;
@@ -45,6 +46,15 @@ impl Room {
     pub const LITTLE: f64 = HEADROOM;
     /// From this on it was not.
     pub const ENOUGH: f64 = 2.0;
+}
+
+/// What to say of a run in which other programs were in the way; none when they were not.
+pub(super) fn noise_words(rounds: &[Round], cores: usize) -> Option<String> {
+    let share = noisy(rounds, cores).filter(|share| *share > NOISY_RUN)?;
+    Some(format!(
+        "NOISY: in {} of the rounds other programs took more than 5 % of the machine; end them and run it again.",
+        percent(share)
+    ))
 }
 
 /// Looks at the rows that the verdicts speak of: the recommended ones of a sweep, the ranked ones of a shootout.

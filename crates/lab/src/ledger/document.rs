@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Environment;
 use crate::run::{Round, Start};
-use crate::spec::{Job, Sweep, Target};
+use crate::spec::{Comparison, Job, Sweep, Target};
 
 /// Version of the document's keys; a reader refuses another one.
 pub const SCHEMA: u32 = 1;
@@ -46,6 +46,9 @@ pub struct PlanRecord {
     /// The client that the others are compared with: a shootout's; absent in a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
+    /// What is compared with what; absent in a sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
     /// Requests of each round; absent when as many were sent as fill its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
@@ -77,6 +80,7 @@ impl From<&Sweep> for PlanRecord {
             body_bytes: sweep.body_bytes.clone(),
             job: sweep.job,
             baseline: None,
+            comparison: None,
             requests: sweep.requests,
             tls: sweep.tls,
             delay: sweep.delay,

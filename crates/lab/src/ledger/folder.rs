@@ -155,6 +155,7 @@ mod tests {
                 body_bytes: 133,
                 keepalive: true,
                 concurrency: 2,
+                own: Default::default(),
             },
             launch: 0,
             block,

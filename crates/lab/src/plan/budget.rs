@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::plan::Cell;
 use crate::spec::{Sweep, Target};
 
 /// Starting a driver and hearing its hello.
@@ -31,6 +32,9 @@ pub fn estimate(sweep: &Sweep) -> Duration {
         .iter()
         .map(|client| sweep.ways_to_connect(client).len() as f64 * bodies)
         .sum();
+    if !sweep.cells.is_empty() {
+        return of_cells(sweep, clients);
+    }
     let launches = clients * f64::from(sweep.launches) * (LAUNCH + sweep.warm_up.as_secs_f64());
     let block: f64 = sweep
         .concurrency
@@ -42,6 +46,33 @@ pub fn estimate(sweep: &Sweep) -> Duration {
         _ => 0.0,
     };
     Duration::from_secs_f64(launches + series * (block * f64::from(sweep.rounds) + calibration))
+}
+
+/// The same where the cells are no grid.
+fn of_cells(sweep: &Sweep, clients: f64) -> Duration {
+    let launches = clients * f64::from(sweep.launches) * (LAUNCH + sweep.warm_up.as_secs_f64());
+    let foreign = matches!(sweep.target, Target::Foreign { .. });
+    let block: f64 = sweep
+        .cells
+        .iter()
+        .map(|cell| of_cell(sweep, cell, foreign))
+        .sum();
+    Duration::from_secs_f64(launches + block * f64::from(sweep.rounds))
+}
+
+fn of_cell(sweep: &Sweep, cell: &Cell, foreign: bool) -> f64 {
+    let trips = if cell.keepalive { 1 } else { 3 };
+    let delay = cell.own.delay.unwrap_or(sweep.delay).mean();
+    let wait = match foreign {
+        true => 1.0 / FOREIGN_RATE,
+        false => (delay + trips * cell.round_trip()).as_secs_f64() + REQUEST,
+    };
+    let concurrency = cell.concurrency as f64;
+    let measured = match cell.own.requests {
+        Some(requests) => (requests as f64 / concurrency).ceil() * wait + wait,
+        None => sweep.round_time.as_secs_f64().max(3.0 * wait),
+    };
+    VISIT + 2.0 * concurrency * REQUEST + measured
 }
 
 fn visit(sweep: &Sweep, concurrency: usize) -> f64 {
@@ -74,6 +105,7 @@ mod tests {
             clients: vec![],
             concurrency: vec![1],
             body_bytes: vec![133],
+            cells: Vec::new(),
             keepalive: vec![true],
             job: crate::spec::Job::Plain,
             requests: None,

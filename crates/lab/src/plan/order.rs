@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 
-use super::Cell;
+use super::{Cell, Own};
 use crate::spec::Sweep;
 
 /// One planned round.
@@ -47,6 +47,9 @@ fn launch_of(block: u32, sweep: &Sweep) -> u32 {
 }
 
 fn cells(sweep: &Sweep) -> Vec<Cell> {
+    if !sweep.cells.is_empty() {
+        return sweep.cells.clone();
+    }
     let mut cells = Vec::new();
     for client in sweep.client_names() {
         for keepalive in sweep.ways_to_connect(&client) {
@@ -57,6 +60,7 @@ fn cells(sweep: &Sweep) -> Vec<Cell> {
                         body_bytes,
                         concurrency,
                         keepalive,
+                        own: Own::default(),
                     });
                 }
             }
@@ -80,6 +84,7 @@ mod tests {
             clients: vec![],
             concurrency: vec![1, 2, 10],
             body_bytes: vec![133, 13801],
+            cells: Vec::new(),
             keepalive: vec![true],
             job: crate::spec::Job::Plain,
             requests: None,

@@ -2,14 +2,18 @@
 
 use serde_json::Value;
 
+use super::compared::{batches_csv, judged};
 use super::json::standing;
 use super::ranked;
 use crate::findings::{Entry, Findings, Ranking, Row};
 use crate::ledger::Document;
 
 /// A line of names, then one for each row; empty where there is no value. A shootout's rows stand in its order and have
-/// its figures too.
+/// its figures too. Of batches there are only their averages, as [`batches_csv`] writes them.
 pub fn csv(run: &Document, findings: &Findings) -> String {
+    if let Some(averages) = judged(run, findings).and_then(|found| batches_csv(&found)) {
+        return averages;
+    }
     let rows: Vec<Value> = match ranked(run, findings) {
         Some(ranking) => standings(&ranking),
         None => findings.rows.iter().map(record).collect(),

@@ -2,8 +2,8 @@
 
 use super::bars::bars;
 use super::figures::{overview, panel};
-use super::ranked;
 use super::view::bodies;
+use super::{compared_page, judged, ranked};
 use crate::findings::Findings;
 use crate::ledger::Document;
 
@@ -13,6 +13,13 @@ const STYLE: &str = include_str!("page.css");
 ///
 /// For a shootout one chart of all that are ranked.
 pub fn drawings(run: &Document, findings: &Findings) -> Vec<(String, String)> {
+    if let Some(found) = judged(run, findings) {
+        let charts = compared_page::charts(&findings.rows, run, &found);
+        let named = charts
+            .into_iter()
+            .map(|chart| (format!("{}.svg", chart.name), standalone(&chart.drawing)));
+        return named.collect();
+    }
     if let Some(ranking) = ranked(run, findings) {
         let chart = bars(run, &ranking, true);
         return vec![("shootout.svg".into(), standalone(&chart))];

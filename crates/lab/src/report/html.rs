@@ -4,13 +4,16 @@ use super::figures::{overview, panel};
 use super::page::{capital, cell, facts, head, table, tail};
 use super::svg::{escape, legend_marker};
 use super::view::{Body, COLUMNS, Column, Series, bodies, rejections};
-use super::{ranked, shootout_page};
+use super::{compared_page, judged, ranked, shootout_page};
 use crate::findings::words::count;
 use crate::findings::{ENOUGH, Findings, Row, SAME_ISH, body_words, trust};
 use crate::ledger::Document;
 
 /// The whole page: a sweep's by concurrency, a shootout's by rank.
 pub fn html(run: &Document, findings: &Findings) -> String {
+    if let Some(found) = judged(run, findings) {
+        return compared_page::html(run, findings, &found);
+    }
     if let Some(ranking) = ranked(run, findings) {
         return shootout_page::html(run, findings, &ranking);
     }

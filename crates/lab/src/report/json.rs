@@ -3,8 +3,9 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::compared::judged;
 use super::ranked;
-use crate::findings::{Entry, Findings, Judgement, Ranking, Recommendation, Row};
+use crate::findings::{Compared, Entry, Findings, Judgement, Ranking, Recommendation, Row};
 use crate::ledger::{Document, Environment, PlanRecord};
 use crate::run::{Round, Start};
 
@@ -34,6 +35,9 @@ pub struct FullDocument<'a> {
     /// A shootout's verdict and standings; absent for a run of another kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranking: Option<Value>,
+    /// What a comparison found; absent for a run of another kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Compared>,
 }
 
 /// Puts what was measured and what was found into one document.
@@ -47,7 +51,11 @@ pub fn document<'a>(run: &'a Document, findings: &'a Findings) -> FullDocument<'
         starts: &run.starts,
         left_out: &run.left_out,
         rows: &findings.rows,
-        recommendations: &findings.recommendations,
+        recommendations: match run.plan.comparison {
+            None => &findings.recommendations,
+            Some(_) => &[], // its cells are no range of concurrencies
+        },
+        comparison: judged(run, findings),
         ranking: ranked(run, findings).map(|ranking| standings(&ranking)),
     }
 }

@@ -1,14 +1,18 @@
 //! The findings as Markdown: verdicts, then a table for every body size; to paste into an issue or a post.
 
+use super::compared::{figures, job, judged};
 use super::view::{Body, COLUMNS, bodies, rejections};
 use super::{entries, ranked};
-use crate::findings::{Findings, Ranking, body_words};
+use crate::findings::{Compared, Findings, Ranking, body_words};
 use crate::ledger::Document;
 
 /// Everything found, with the command that repeats it: a sweep's by body size, a shootout's by rank.
 pub fn markdown(run: &Document, findings: &Findings) -> String {
     if let Some(ranking) = ranked(run, findings) {
         return shootout(run, &ranking);
+    }
+    if let Some(found) = judged(run, findings) {
+        return comparison(run, findings, &found);
     }
     let mut text = format!("`{}`, {}\n", run.command, run.environment.date);
     for verdict in &findings.verdicts {
@@ -109,6 +113,35 @@ fn shootout(run: &Document, ranking: &Ranking) -> String {
     }
     for why in &run.left_out {
         text += &format!("\n- left out: {}\n", escaped(why));
+    }
+    text
+}
+
+/// A comparison: what was found, and its figures.
+fn comparison(run: &Document, findings: &Findings, found: &Compared) -> String {
+    let mut text = format!(
+        "`{}`, {}\n\n{}\n",
+        run.command,
+        run.environment.date,
+        job(run)
+    );
+    for sentence in &found.verdict {
+        text += &format!("\n- {}", escaped(sentence));
+    }
+    let figures = figures(run, &findings.rows, found);
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let titles = figures
+        .titles
+        .iter()
+        .map(|title| title.join(" ").trim().to_owned());
+    text += "\n\n";
+    text += &line(titles.collect());
+    text += &format!("| --- |{}\n", " ---: |".repeat(figures.titles.len() - 1));
+    for row in figures.rows {
+        text += &line(row.iter().map(|cell| escaped(cell)).collect());
+    }
+    for note in figures.notes {
+        text += &format!("\n{note}\n");
     }
     text
 }

@@ -2,6 +2,9 @@
 
 mod bars;
 mod chart;
+mod compared;
+mod compared_charts;
+mod compared_page;
 mod comparison;
 mod csv;
 mod drawings;
@@ -21,6 +24,7 @@ mod svg;
 mod terminal;
 mod view;
 
+pub use compared::{batches_csv, judged};
 pub use comparison::{comparison, heading, list};
 pub use csv::csv;
 pub use drawings::drawings;
@@ -34,9 +38,13 @@ pub use terminal::terminal;
 use crate::findings::{Findings, Ranking, judge, ranking};
 use crate::ledger::Document;
 
-/// A run as its command shows it in a terminal: a sweep's by concurrency, a shootout's by rank.
+/// A run as its command shows it in a terminal: a sweep's by concurrency, a shootout's by rank, a comparison's by what
+/// is compared.
 pub fn shown(run: &Document, style: &Style) -> String {
     let findings = judge(&run.rounds, &run.plan.delay);
+    if let Some(found) = judged(run, &findings) {
+        return compared::terminal(run, &findings.rows, &found, style);
+    }
     match ranked(run, &findings) {
         Some(ranking) => shootout::shootout(run, &ranking, style),
         None => terminal(run, &findings, style),

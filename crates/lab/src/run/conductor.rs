@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Error, Result, bail};
-use hecaton_origin::{Options, Origin, Tls};
+use anyhow::{Error, Result, bail};
 
+use super::servers::Servers;
 use super::visit::Bench;
 use super::{Driver, DriverError, Hello, Pinning, Round, Start};
 use crate::plan::{Visit, visits};
@@ -53,10 +53,8 @@ pub fn sweep(
     stage: &Stage,
     observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
 ) -> Result<()> {
-    let origin = start_origin(sweep, stage.pinning)?;
-    let ca = origin.as_ref().map(|origin| authority(origin, &stage.logs));
-    let ca = ca.transpose()?.flatten();
-    let mut bench = Bench::new(sweep, origin, ca.clone());
+    let servers = Servers::start(sweep, stage.pinning, &stage.logs)?;
+    let mut bench = Bench::new(sweep, servers);
     let visits = visits(sweep);
     let mut cast = Cast {
         sweep,
@@ -71,9 +69,6 @@ pub fn sweep(
             cast.visit(visit, &mut bench)?;
         }
         cast.leave()?;
-    }
-    if let Some(ca) = ca {
-        let _ = std::fs::remove_file(ca); // else its folder would stay for it alone
     }
     Ok(())
 }
@@ -195,32 +190,6 @@ fn start_of(driver: &Driver, launch: u32, boot: Duration, first: Duration) -> St
     }
 }
 
-fn start_origin(sweep: &Sweep, pinning: Option<Pinning>) -> Result<Option<Origin>> {
-    if !sweep.target.is_origin() {
-        return Ok(None);
-    }
-    let options = Options {
-        delay: sweep.delay,
-        seed: sweep.seed,
-        core: pinning.map(|pinning| pinning.origin_core),
-        tls: sweep.tls.then(Tls::default),
-        ..Options::default()
-    };
-    Ok(Some(
-        Origin::start(options).context("the origin cannot start")?,
-    ))
-}
-
-/// The file with the certificate of the authority that the origin's is signed by; none without TLS.
-fn authority(origin: &Origin, folder: &Path) -> Result<Option<PathBuf>> {
-    let Some(pem) = origin.ca_pem() else {
-        return Ok(None);
-    };
-    let path = std::path::absolute(folder.join("ca.pem"))?;
-    std::fs::write(&path, pem).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(Some(path))
-}
-
 fn log_of(folder: &Path, client: &str, launch: u32) -> PathBuf {
     folder.join(format!("{client}-{launch}.log"))
 }
@@ -228,7 +197,7 @@ fn log_of(folder: &Path, client: &str, launch: u32) -> PathBuf {
 /// Why a client cannot be asked for this sweep.
 fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
     let name = &hello.name;
-    let highest = sweep.highest_concurrency();
+    let highest = sweep.highest_concurrency_of(name);
     if hello.max_concurrency < highest {
         return Some(format!(
             "{name} can not keep {highest} requests in flight, but {} at most",
@@ -246,7 +215,7 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
         }
     }
     let https = match &sweep.target {
-        Target::Origin => sweep.tls,
+        Target::Origin => sweep.speaks_tls_to(name),
         Target::Foreign { url, .. } => url.starts_with("https:"),
     };
     if https && !hello.tls {
@@ -279,6 +248,7 @@ mod tests {
             clients: vec![],
             concurrency: vec![1, concurrency],
             body_bytes: vec![0],
+            cells: Vec::new(),
             keepalive: vec![true],
             job: crate::spec::Job::Plain,
             requests: None,

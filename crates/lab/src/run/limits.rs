@@ -23,7 +23,8 @@ pub fn descriptors_needed(sweep: &Sweep) -> u64 {
 
 /// Whether every process makes a single visit, and was not warmed up before.
 fn prepared_once(sweep: &Sweep) -> bool {
-    let cells = sweep.concurrency.len() * sweep.body_bytes.len() * sweep.keepalive.len();
+    let grid = sweep.concurrency.len() * sweep.body_bytes.len() * sweep.keepalive.len();
+    let cells = grid.max(sweep.cells.len());
     cells == 1 && sweep.launches == sweep.rounds && sweep.warm_up.is_zero()
 }
 

@@ -14,6 +14,7 @@ pub mod raw;
 mod reach;
 mod receipt;
 mod round;
+mod servers;
 mod visit;
 mod wire;
 
@@ -29,5 +30,6 @@ pub use noise::Noise;
 pub use reach::reach;
 pub use receipt::{Missing, receipt};
 pub use round::{Claim, Round, Start};
+pub use servers::Servers;
 pub use visit::Bench;
 pub use wire::{Go, Hello, PROTO, Prepare, Verify};

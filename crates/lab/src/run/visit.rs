@@ -1,13 +1,14 @@
 //! One visit of a cell: prepare, prove the concurrency, measure.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use hecaton_origin::{Delay, Origin, Page, RoundSpec};
+use hecaton_origin::{Delay, Page, RoundSpec};
 
 use super::noise::Moment;
+use super::servers::Servers;
 use super::{Cell, Driver, Go, Prepare, Round, Verify};
 use crate::plan::Visit;
 use crate::spec::{Job, RAW, Sweep, Target};
@@ -21,31 +22,33 @@ const SAMPLES: u64 = 2000;
 /// Most requests of one round, whatever the rate.
 const MOST_REQUESTS: u64 = 20_000_000;
 
+/// Round trips of one request, when its connection is new and TLS is old.
+const MOST_ROUND_TRIPS: u32 = 4;
+
 /// Fewest requests of a round: every connection carries at least so many.
 const WAVES: u64 = 3;
 
 /// The server under the drivers, and what is known of every cell so far.
 pub struct Bench<'a> {
     sweep: &'a Sweep,
-    origin: Option<Origin>,
-    /// The certificate authority that clients must trust, as a file.
-    ca: Option<PathBuf>,
+    servers: Servers,
     /// Requests of one round, once they are known.
     counts: HashMap<Cell, u64>,
+    /// Batches whose concurrency has been shown, and in which launch.
+    proven: HashSet<(Cell, u32)>,
     next_id: u64,
 }
 
 impl<'a> Bench<'a> {
-    /// A bench on the origin, or on a foreign server when there is none. `ca` is the file of the authority that has
-    /// signed the origin's certificate, when it speaks TLS.
-    pub fn new(sweep: &'a Sweep, origin: Option<Origin>, ca: Option<PathBuf>) -> Bench<'a> {
+    /// A bench on servers of ours; they are left alone when the sweep's target is another.
+    pub fn new(sweep: &'a Sweep, servers: Servers) -> Bench<'a> {
         // Ids have ten digits from the first to the last, so that every request is as long as the others.
         let next_id = 1_000_000_000 + sweep.seed % 1_000_000_000;
         Bench {
             sweep,
-            origin,
-            ca,
+            servers,
             counts: HashMap::new(),
+            proven: HashSet::new(),
             next_id,
         }
     }
@@ -58,20 +61,16 @@ impl<'a> Bench<'a> {
         let cell = &visit.cell;
         let (proof, count, expected) = match self.sweep.target {
             Target::Origin => {
-                let proof = if self.sweep.is_reference(&cell.client) {
-                    driver.prepare(&self.preparation(cell))?;
-                    None
-                } else {
-                    Some(self.prove(driver, cell)?)
-                };
+                let proof = self.proof(driver, visit)?;
                 let count = match (self.fixed(cell), self.counts.get(cell)) {
                     (Some(count), _) => count,
                     (None, Some(&count)) => count,
                     (None, None) => self.calibrate(driver, cell)?,
                 };
-                (proof, count, self.expected())
+                (proof, count, self.expected(cell, count))
             }
             Target::Foreign { requests, .. } => {
+                let requests = cell.own.requests.unwrap_or(requests);
                 let wave = self.open_connections(driver, cell)?;
                 let waves = requests.div_ceil(cell.concurrency as u64);
                 (
@@ -89,15 +88,33 @@ impl<'a> Bench<'a> {
         Ok(round)
     }
 
+    /// Prepares, and proves the concurrency. Batches are many and short: one proof in each launch is enough for them,
+    /// and before the others one wave opens the connections.
+    fn proof(&mut self, driver: &mut Driver, visit: &Visit) -> Result<Option<Page>> {
+        let cell = &visit.cell;
+        if self.sweep.is_reference(&cell.client) {
+            driver.prepare(&self.preparation(cell))?;
+            return Ok(None);
+        }
+        let first = self.proven.insert((cell.clone(), visit.launch));
+        if first || cell.own.mode.is_none() {
+            return self.prove(driver, cell).map(Some);
+        }
+        driver.prepare(&self.preparation(cell))?;
+        self.rehearse(driver, cell, cell.concurrency as u64)?;
+        Ok(None)
+    }
+
     /// Requests of a round when they do not follow from its time.
     fn fixed(&self, cell: &Cell) -> Option<u64> {
-        let asked = self.sweep.requests.filter(|_| cell.client != RAW)?;
+        let of_all = self.sweep.requests.filter(|_| cell.client != RAW);
+        let asked = cell.own.requests.or(of_all)?;
         Some(asked.max(cell.concurrency as u64))
     }
 
     /// Gives a round up whose driver broke.
     pub fn abandon(&self) {
-        self.close();
+        self.servers.abandon();
     }
 
     /// The very first request of a new process: its time holds whatever a client does only once.
@@ -132,11 +149,18 @@ impl<'a> Bench<'a> {
 
     /// The cell of a warm-up: the first of its kind, with this concurrency.
     fn some_cell(&self, driver: &Driver, concurrency: usize) -> Cell {
-        Cell {
-            client: driver.client().to_string(),
-            body_bytes: self.sweep.body_bytes[0],
-            concurrency,
-            keepalive: self.sweep.ways_to_connect(driver.client())[0],
+        match self.sweep.cells_of(driver.client()).next() {
+            Some(cell) => Cell {
+                concurrency: concurrency.min(self.sweep.highest_concurrency_of(driver.client())),
+                ..cell.clone()
+            },
+            None => Cell {
+                client: driver.client().to_string(),
+                body_bytes: self.sweep.body_bytes[0],
+                concurrency,
+                keepalive: self.sweep.ways_to_connect(driver.client())[0],
+                own: Default::default(),
+            },
         }
     }
 
@@ -145,13 +169,15 @@ impl<'a> Bench<'a> {
         let count = 2 * cell.concurrency as u64;
         let first = self.take_ids(count);
         // The page is open before the driver prepares: a request sent meanwhile is foreign to it.
-        self.open(RoundSpec {
+        let round = RoundSpec {
             first,
             count,
             body_bytes: cell.body_bytes,
             delay: Delay::None,
+            round_trip: Duration::ZERO,
             gate: Some(cell.concurrency),
-        });
+        };
+        self.servers.open(cell, round);
         driver.prepare(&self.preparation(cell))?;
         driver.go(
             Go {
@@ -161,7 +187,7 @@ impl<'a> Bench<'a> {
             },
             Duration::from_secs(1),
         )?;
-        Ok(self.close().unwrap_or_default())
+        Ok(self.servers.close(cell).unwrap_or_default())
     }
 
     /// On a foreign server: prepares and sends one wave, which opens the connections. Returns its length.
@@ -193,16 +219,17 @@ impl<'a> Bench<'a> {
     /// A round like a measured one that nobody keeps. Returns how long it took.
     fn rehearse(&mut self, driver: &mut Driver, cell: &Cell, count: u64) -> Result<Duration> {
         let first = self.take_ids(count);
-        self.open(self.measured_round(cell, first, count));
+        let round = self.measured_round(cell, first, count);
+        self.servers.open(cell, round);
         let (_, wall) = driver.go(
             Go {
                 first,
                 count,
                 lat_every: lat_every(count),
             },
-            self.expected(),
+            self.expected(cell, count),
         )?;
-        self.close();
+        self.servers.close(cell);
         Ok(wall)
     }
 
@@ -215,7 +242,8 @@ impl<'a> Bench<'a> {
         proof: Option<Page>,
     ) -> Result<Round> {
         let first = self.take_ids(count);
-        self.open(self.measured_round(&visit.cell, first, count));
+        let round = self.measured_round(&visit.cell, first, count);
+        self.servers.open(&visit.cell, round);
         driver.reset_peak_memory();
         let (before, moment) = (driver.account(), Moment::now());
         let (claim, wall) = driver.go(
@@ -241,30 +269,40 @@ impl<'a> Bench<'a> {
             cpu_system_ns: nanoseconds(system),
             peak_rss_kib,
             claim,
-            seen: self.close(),
+            seen: self.servers.close(&visit.cell),
             proof,
             reference: self.sweep.is_reference(&visit.cell.client),
             noise,
         })
     }
 
+    /// A path on the server of a cell, and whom its client must trust.
+    fn address(&self, cell: &Cell, path: &str) -> (String, Option<PathBuf>) {
+        let (base, ca) = self
+            .servers
+            .address(cell)
+            .expect("every cell of ours has a server");
+        (base + path, ca)
+    }
+
     fn preparation(&self, cell: &Cell) -> Prepare {
-        let (method, url, verify) = match (&self.sweep.target, &self.origin) {
-            (Target::Foreign { method, url, .. }, _) => (method.clone(), url.clone(), Verify::None),
-            (Target::Origin, Some(origin)) if self.sweep.is_reference(&cell.client) => (
+        let (method, (url, ca), verify) = match &self.sweep.target {
+            Target::Foreign { method, url, .. } => {
+                (method.clone(), (url.clone(), None), Verify::None)
+            }
+            Target::Origin if self.sweep.is_reference(&cell.client) => (
                 "GET".to_string(),
-                format!("{}/bytes/{}", origin.base_url(), cell.body_bytes),
+                self.address(cell, &format!("/bytes/{}", cell.body_bytes)),
                 Verify::None,
             ),
-            (Target::Origin, Some(origin)) => (
+            Target::Origin => (
                 "GET".to_string(),
-                format!("{}/r/", origin.base_url()),
+                self.address(cell, "/r/"),
                 match self.sweep.job {
                     Job::Json if cell.client != RAW => Verify::Json,
                     _ => Verify::Tail,
                 },
             ),
-            (Target::Origin, None) => unreachable!("a sweep of the origin has one"),
         };
         Prepare {
             method,
@@ -274,8 +312,8 @@ impl<'a> Bench<'a> {
             keepalive: cell.keepalive,
             verify,
             // A delay is no failure, however long; a distribution's tail is longer than its mean.
-            ca: self.ca.clone(),
-            timeout_ms: (REQUEST_TIMEOUT + 10 * self.sweep.delay.mean()).as_millis() as u64,
+            ca,
+            timeout_ms: (REQUEST_TIMEOUT + 10 * self.wait(cell)).as_millis() as u64,
         }
     }
 
@@ -284,19 +322,10 @@ impl<'a> Bench<'a> {
             first,
             count,
             body_bytes: cell.body_bytes,
-            delay: self.sweep.delay,
+            delay: cell.own.delay.unwrap_or(self.sweep.delay),
+            round_trip: cell.round_trip(),
             gate: None,
         }
-    }
-
-    fn open(&self, round: RoundSpec) {
-        if let Some(origin) = &self.origin {
-            origin.open_round(round);
-        }
-    }
-
-    fn close(&self) -> Option<Page> {
-        self.origin.as_ref().map(Origin::close_round)
     }
 
     fn take_ids(&mut self, count: u64) -> u64 {
@@ -304,9 +333,17 @@ impl<'a> Bench<'a> {
         self.next_id - count
     }
 
-    /// How long a round on the origin should take: what was asked, or a few waves of delayed answers.
-    fn expected(&self) -> Duration {
-        self.sweep.round_time + self.sweep.delay.mean() * WAVES as u32
+    /// How long a round on the origin should take: what was asked, or as many waves of delayed answers.
+    fn expected(&self, cell: &Cell, count: u64) -> Duration {
+        let waves = count.div_ceil(cell.concurrency as u64).max(WAVES);
+        let waiting = self.wait(cell).as_secs_f64() * waves as f64;
+        self.sweep.round_time + Duration::from_secs_f64(waiting)
+    }
+
+    /// What an answer waits for on the origin's side at most, but for the tail of a distribution.
+    fn wait(&self, cell: &Cell) -> Duration {
+        let delay = cell.own.delay.unwrap_or(self.sweep.delay);
+        delay.mean() + MOST_ROUND_TRIPS * cell.round_trip()
     }
 
     /// Requests that fill a round at the rate of `done` in `wall`.

@@ -1,6 +1,8 @@
 //! What is asked: a checked sweep, the defaults of its scenario, and the clients that can take part.
 
 mod bench;
+mod cell;
+mod compare;
 mod duration;
 mod manifest;
 mod root;
@@ -11,6 +13,8 @@ mod target;
 mod usage;
 
 pub use bench::{BenchScenario, Goal, Part, Promise};
+pub use cell::{Cell, Mode, Own};
+pub use compare::{CompareScenario, Comparison, PairRequest, Setting, SyncAsyncRequest};
 pub use duration::parse_duration;
 pub use manifest::{Ability, Approach, Catalogue, Install, Manifest, Need, Pitfall};
 pub use root::project_root;

@@ -89,6 +89,7 @@ impl ShootoutScenario {
             clients: find_clients(&request.clients, catalogue)?,
             concurrency: vec![concurrency],
             body_bytes: vec![self.body_bytes],
+            cells: Vec::new(),
             keepalive: vec![true],
             job: self.job,
             requests: Some(requests.div_ceil(u64::from(rounds))),

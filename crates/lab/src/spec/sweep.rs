@@ -5,7 +5,7 @@ use std::time::Duration;
 use hecaton_origin::Delay;
 use serde::{Deserialize, Serialize};
 
-use super::{Ability, Approach, Catalogue, Manifest, SweepScenario, Target, Usage};
+use super::{Ability, Approach, Catalogue, Cell, Manifest, SweepScenario, Target, Usage};
 
 /// Name of the lab's own loader, which takes part in every run as the ceiling.
 pub const RAW: &str = "raw";
@@ -62,6 +62,8 @@ pub struct Sweep {
     pub clients: Vec<Manifest>,
     /// Requests in flight, ascending, each once.
     pub concurrency: Vec<usize>,
+    /// Exactly what is measured, where that is no grid; empty for every concurrency with every body.
+    pub cells: Vec<Cell>,
     /// Sizes of bodies, ascending, each once; a single 0 when the server is not ours.
     pub body_bytes: Vec<usize>,
     /// Whether connections are kept: both ways when both are here. A client that can not keep them is measured with
@@ -122,6 +124,7 @@ impl Sweep {
             clients: find_clients(&names, catalogue)?,
             concurrency,
             body_bytes,
+            cells: Vec::new(),
             keepalive: scenario.keepalive.clone(),
             job: Job::Plain,
             requests: None,
@@ -151,6 +154,12 @@ impl Sweep {
         if client == RAW {
             return vec![true]; // the ceiling is the fastest way, whatever the others do
         }
+        if !self.cells.is_empty() {
+            let mut ways: Vec<bool> = self.cells_of(client).map(|cell| cell.keepalive).collect();
+            ways.sort_unstable_by(|a, b| b.cmp(a));
+            ways.dedup();
+            return ways;
+        }
         let forgets = |manifest: &Manifest| !manifest.can.contains(&Ability::KeepAlive);
         let mut clients = self.clients.iter();
         match clients.any(|known| known.client == client && forgets(known)) {
@@ -165,6 +174,27 @@ impl Sweep {
         self.clients
             .iter()
             .any(|known| known.client == client && reference(known))
+    }
+
+    /// The cells of one client, where the sweep is no grid.
+    pub fn cells_of(&self, client: &str) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().filter(move |cell| cell.client == client)
+    }
+
+    /// Whether the origin speaks TLS to a client in any of its cells.
+    pub fn speaks_tls_to(&self, client: &str) -> bool {
+        let speaks = |cell: &Cell| cell.own.tls.unwrap_or(self.tls);
+        self.target.is_origin()
+            && match self.cells.is_empty() {
+                true => self.tls,
+                false => self.cells_of(client).any(speaks),
+            }
+    }
+
+    /// Most requests in flight in any cell of one client.
+    pub fn highest_concurrency_of(&self, client: &str) -> usize {
+        let own = self.cells_of(client).map(|cell| cell.concurrency).max();
+        own.unwrap_or_else(|| self.highest_concurrency())
     }
 
     /// Most requests in flight in any cell.
@@ -222,7 +252,7 @@ fn check_concurrency(concurrency: &[usize], target: &Target) -> Result<(), Usage
     Ok(())
 }
 
-fn checked_bodies(body_bytes: Vec<usize>) -> Result<Vec<usize>, Usage> {
+pub(super) fn checked_bodies(body_bytes: Vec<usize>) -> Result<Vec<usize>, Usage> {
     for &bytes in &body_bytes {
         if bytes < SMALLEST_BODY {
             return Err(Usage(format!(

@@ -135,6 +135,7 @@ impl Machine {
                     body_bytes,
                     keepalive: true,
                     concurrency: *concurrency,
+                    own: Default::default(),
                 };
                 rounds.push(honest(cell, block, order as u32, speed, *cpu, &mut random));
             }

@@ -22,6 +22,7 @@ pub fn round(first: u64, count: u64) -> RoundSpec {
         count,
         body_bytes: 133,
         delay: Delay::None,
+        round_trip: Duration::ZERO,
         gate: None,
     }
 }

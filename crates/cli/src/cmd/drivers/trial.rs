@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use hecaton_lab::findings::rejection;
-use hecaton_lab::plan::{Cell, Visit};
+use hecaton_lab::plan::{Cell, Own, Visit};
 use hecaton_lab::run::{
-    Bench, Claim, Driver, DriverError, Go, Hello, Prepare, Problem, Round, Verify,
+    Bench, Claim, Driver, DriverError, Go, Hello, Prepare, Problem, Round, Servers, Verify,
 };
 use hecaton_lab::spec::{Ability, Approach, Job, Manifest, Pitfall, Sweep, Target};
 use hecaton_origin::{Delay, Options, Origin, RoundSpec};
@@ -249,6 +249,7 @@ fn reason_to_reject(trial: &Trial<'_>, concurrency: usize) -> Result<Option<Stri
         clients: vec![trial.manifest.clone()],
         concurrency: vec![concurrency],
         body_bytes: vec![133, 13801],
+        cells: Vec::new(),
         keepalive: vec![true],
         job: Job::Plain,
         requests: None,
@@ -262,7 +263,7 @@ fn reason_to_reject(trial: &Trial<'_>, concurrency: usize) -> Result<Option<Stri
         seed: 1,
         target: Target::Origin,
     };
-    let mut bench = Bench::new(&sweep, Some(origin()?), None);
+    let mut bench = Bench::new(&sweep, Servers::clear(origin()?));
     bench.warm_up(&mut driver)?;
     let both = |&keepalive| {
         sweep
@@ -276,6 +277,7 @@ fn reason_to_reject(trial: &Trial<'_>, concurrency: usize) -> Result<Option<Stri
             body_bytes,
             keepalive,
             concurrency,
+            own: Own::default(),
         };
         let visit = Visit {
             cell,
@@ -430,6 +432,7 @@ fn page(count: u64) -> RoundSpec {
         count,
         body_bytes: 133,
         delay: Delay::None,
+        round_trip: Duration::ZERO,
         gate: None,
     }
 }

@@ -1,0 +1,315 @@
+//! `hecaton compare`: any two clients or settings, kept connections against fresh ones, batches one by one or at once.
+
+use std::io::{Write, stderr, stdout};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clap::{Args, Subcommand};
+use console::Term;
+use hecaton_lab::findings::judge;
+use hecaton_lab::ledger::{Document, Folder};
+use hecaton_lab::plan::{estimate, visits};
+use hecaton_lab::report;
+use hecaton_lab::run::{self, Stage};
+use hecaton_lab::spec::{
+    Catalogue, CompareScenario, Comparison, PairRequest, Setting, Sweep, SyncAsyncRequest, Target,
+    Usage, parse_duration, project_root,
+};
+use hecaton_origin::Delay;
+
+use super::recording::Recording;
+use crate::progress::{Progress, words};
+use crate::stop;
+
+/// Compares any two clients or settings, in paired rounds.
+#[derive(Args)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    preset: Option<Preset>,
+    #[command(flatten)]
+    pair: PairArguments,
+}
+
+#[derive(Subcommand)]
+enum Preset {
+    /// Kept connections against a new one for each request, over TLS, at round trips of 0, 1, 20 and 100 ms.
+    ///
+    /// Loopback has no round trips: the origin plays them before each answer, and those that open a connection (one
+    /// for TCP, one for TLS 1.3) before its first. Beside what is measured stands what arithmetic predicts.
+    Keepalive(KeepaliveArguments),
+    /// Batches of 1 to 60 requests, one request after another against all at once.
+    ///
+    /// Before each batch, requests that are not counted open the connections.
+    SyncAsync(SyncAsyncArguments),
+}
+
+#[derive(Args)]
+struct PairArguments {
+    /// The client whose speed is divided.
+    #[arg(required = true)]
+    a: Option<String>,
+    /// The client that it is divided by; it may be the same one with other settings.
+    #[arg(required = true)]
+    b: Option<String>,
+    /// A setting of B, or of A as in A:keepalive=off: keepalive=on|off, concurrency=N, body=BYTES, delay=15ms,
+    /// tls=on|off; repeat it for several.
+    #[arg(long, value_name = "SETTING", num_args = 1..)]
+    set: Vec<Setting>,
+    /// Requests in flight of both [default: 10].
+    #[arg(long, value_name = "N")]
+    concurrency: Option<usize>,
+    /// Bytes of the body of an answer, for both [default: 133].
+    #[arg(long, value_name = "BYTES")]
+    body: Option<usize>,
+    /// Wait before each answer, for both, as in 15ms [default: 0].
+    #[arg(long)]
+    delay: Option<Delay>,
+    /// Rounds of each side; fewer than six allow no statement with 95 % confidence [default: 12].
+    #[arg(long, value_name = "N")]
+    rounds: Option<u32>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args)]
+struct KeepaliveArguments {
+    /// The client.
+    client: String,
+    /// Rounds of each cell; fewer than six allow no statement with 95 % confidence [default: 12].
+    #[arg(long, value_name = "N")]
+    rounds: Option<u32>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args)]
+struct SyncAsyncArguments {
+    /// The client.
+    client: String,
+    /// An absolute URL, requested as it is; without one the lab's own server is asked, whose ledger verifies.
+    #[arg(short, long, conflicts_with = "delay")]
+    url: Option<String>,
+    /// Requests of the largest batch [default: 60].
+    #[arg(short, long, value_name = "N")]
+    mul: Option<usize>,
+    /// Batches of each size, each way [default: 50].
+    #[arg(short, long = "loop", visible_alias = "rounds", value_name = "N")]
+    loops: Option<u32>,
+    /// Wait before each answer, as in 15ms [default: 10ms].
+    #[arg(long)]
+    delay: Option<Delay>,
+    /// Print the averages as comma-separated values: mul,loop,sync,async, in milliseconds of a batch.
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// Allow a URL on another machine: batches send as many requests at once as they have.
+    #[arg(long)]
+    i_own_this_host: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What every comparison takes.
+#[derive(Args)]
+struct Common {
+    /// Seed of the order and of the delays; a random one, kept in the document, when absent.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Print the document on stdout, and everything else on stderr.
+    #[arg(long)]
+    json: bool,
+    /// Folder for run.json and report.html [default: hecaton-report/<time>-compare].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print nothing but the result.
+    #[arg(long)]
+    quiet: bool,
+    /// How long a driver may be late beyond three times what is expected.
+    #[arg(long, hide = true, value_parser = parse_duration, default_value = "20s")]
+    patience: Duration,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hecaton compare hecaton-ruby typhoeus --concurrency 50
+  hecaton compare net-http-persistent net-http-persistent --set keepalive=off
+  hecaton compare hecaton-ruby hecaton-ruby --set tls=on A:concurrency=20 concurrency=20
+  hecaton compare keepalive hecaton-ruby
+  hecaton compare sync-async httpc-async -m 60 -l 50 --csv";
+
+/// Measures, writes the files, prints the result.
+pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
+    let root = project_root()?;
+    let scenario = CompareScenario::load(&root)?;
+    let catalogue = super::catalogue(drivers)?;
+    let (asked, common, csv) = match &arguments.preset {
+        None => {
+            let request = pair(&arguments.pair);
+            let asked = scenario.pair(request, &catalogue)?;
+            (asked, &arguments.pair.common, false)
+        }
+        Some(Preset::Keepalive(given)) => {
+            let seed = given.common.seed;
+            let asked = scenario.keepalive(&given.client, given.rounds, seed, &catalogue)?;
+            (asked, &given.common, false)
+        }
+        Some(Preset::SyncAsync(given)) => {
+            let asked = sync_async(given, &scenario, &catalogue)?;
+            (asked, &given.common, given.csv)
+        }
+    };
+    let (sweep, comparison) = asked;
+    let descriptors = run::allow_descriptors(run::descriptors_needed(&sweep))?;
+    for manifest in &sweep.clients {
+        run::receipt(manifest)?;
+    }
+    run::reach(&sweep.target)?;
+    let folder = Folder::create(common.out.as_deref(), "compare")?;
+    let mut recording = Recording::begin(&sweep, folder, &root, descriptors)?;
+    recording.document.plan.comparison = Some(comparison);
+    match measure(&sweep, common, &mut recording) {
+        Ok(()) => finish(&recording.folder, &recording.document, common, csv),
+        Err(error) => Err(recording.keep(error)),
+    }
+}
+
+fn pair(given: &PairArguments) -> PairRequest {
+    let name = |name: &Option<String>| name.clone().unwrap_or_default();
+    PairRequest {
+        clients: [name(&given.a), name(&given.b)],
+        settings: given.set.clone(),
+        concurrency: given.concurrency,
+        body_bytes: given.body,
+        delay: given.delay,
+        rounds: given.rounds,
+        seed: given.common.seed,
+    }
+}
+
+fn sync_async(
+    given: &SyncAsyncArguments,
+    scenario: &CompareScenario,
+    catalogue: &Catalogue,
+) -> Result<(Sweep, Comparison)> {
+    let most = given.mul.unwrap_or(scenario.sync_async.most);
+    let foreign = given
+        .url
+        .as_deref()
+        .map(|url| Target::foreign("GET", url, most.max(1) as u64, given.i_own_this_host));
+    let request = SyncAsyncRequest {
+        client: given.client.clone(),
+        most: Some(most),
+        loops: given.loops,
+        delay: given.delay,
+        foreign: foreign.transpose()?,
+        seed: given.common.seed,
+    };
+    Ok(scenario.sync_async(request, catalogue)?)
+}
+
+fn measure(sweep: &Sweep, common: &Common, recording: &mut Recording) -> Result<()> {
+    let stage = Stage {
+        program: std::env::current_exe()?,
+        logs: std::path::absolute(recording.folder.drivers())?,
+        pinning: recording.document.environment.pinning,
+        patience: common.patience,
+        tolerant: false,
+        stop: stop::on_request()?,
+    };
+    let planned = visits(sweep).len() as u64;
+    let mut progress = Progress::new(planned, common.quiet);
+    progress.say(&format!(
+        "{planned} rounds, about {}, seed {}",
+        words(estimate(sweep)),
+        sweep.seed
+    ));
+    let result = recording.measure(sweep, &stage, &mut progress);
+    progress.end();
+    result
+}
+
+fn finish(folder: &Folder, document: &Document, common: &Common, csv: bool) -> Result<()> {
+    let findings = judge(&document.rounds, &document.plan.delay);
+    let full = report::document(document, &findings);
+    let page = folder.write("report.html", report::html(document, &findings).as_bytes())?;
+    let averages = full.comparison.as_ref().and_then(report::batches_csv);
+    if let Some(averages) = &averages {
+        folder.write("sync-async.csv", averages.as_bytes())?;
+    }
+    folder.finish(&full)?;
+    let text = |term: &Term| report::shown(document, &super::style(term));
+    let mut out = stdout().lock();
+    if common.json {
+        serde_json::to_writer(&mut out, &full)?;
+        writeln!(out)?;
+    } else if csv {
+        let Some(averages) = &averages else {
+            bail!(Usage("only batches have averages to print".into()));
+        };
+        out.write_all(averages.as_bytes())?;
+    } else {
+        out.write_all(text(&Term::stdout()).as_bytes())?;
+    }
+    if !common.quiet {
+        if common.json || csv {
+            stderr()
+                .lock()
+                .write_all(text(&Term::stderr()).as_bytes())?;
+        }
+        eprintln!("report: {}", page.display());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    /// The help cannot read the scenario, so this holds them together.
+    #[test]
+    fn the_help_names_the_defaults_of_the_scenario() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let scenario = CompareScenario::load(&root).unwrap();
+        let mut command = Line::command();
+        let mut help = command.render_help().to_string();
+        for preset in command.get_subcommands_mut() {
+            help += &preset.render_long_help().to_string();
+        }
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        for default in [
+            scenario.pair.concurrency.to_string(),
+            scenario.pair.body_bytes.to_string(),
+            scenario.pair.delay.to_string(),
+            scenario.pair.timing.rounds.to_string(),
+            scenario.keepalive.timing.rounds.to_string(),
+            scenario.sync_async.most.to_string(),
+            scenario.sync_async.loops.to_string(),
+            scenario.sync_async.delay.to_string(),
+        ] {
+            assert!(
+                help.contains(&format!("[default: {default}]")),
+                "{default} is not in: {help}"
+            );
+        }
+    }
+
+    #[test]
+    fn two_clients_or_a_preset_are_needed() {
+        for line in ["x a", "x", "x keepalive", "x sync-async a --csv --json"] {
+            assert!(Line::try_parse_from(line.split(' ')).is_err(), "{line}");
+        }
+        let words = "x a b --set tls=on A:body=9 --set concurrency=2";
+        let line = Line::try_parse_from(words.split(' ')).unwrap();
+        assert_eq!(line.arguments.pair.set.len(), 3);
+        assert!(Line::try_parse_from("x sync-async a -u http://h/ -m 6 -l 5".split(' ')).is_ok());
+    }
+}

@@ -1,0 +1,68 @@
+//! What a comparison found: a pair, kept connections against fresh ones, or batches one after another and at once.
+
+use serde::Serialize;
+
+use super::cells::Cells;
+use super::rows::Row;
+use super::trust::noise_words;
+use super::{batches, keepalive, pair};
+use crate::plan::Cell;
+use crate::run::Round;
+use crate::spec::Comparison;
+
+pub use super::batches::Batch;
+pub use super::keepalive::RoundTrip;
+pub use super::pair::Pair;
+
+/// A comparison, judged.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    /// What was found, in sentences, the main one first.
+    pub verdict: Vec<String>,
+    /// The figures.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// The figures of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// Of two sides.
+    Pair(Pair),
+    /// Of each round trip, ascending.
+    RoundTrips(Vec<RoundTrip>),
+    /// Of each size of a batch, ascending.
+    Batches(Vec<Batch>),
+}
+
+/// Judges the rounds of a comparison; `rows` sum up the same rounds, `cores` are those of the machine.
+pub fn compared(comparison: &Comparison, rounds: &[Round], rows: &[Row], cores: usize) -> Compared {
+    let cells = Cells::new(rounds);
+    let (mut verdict, what) = match comparison {
+        Comparison::Pair { a, b } => {
+            let pair = pair::pair(a, b, rows, &cells);
+            (pair::verdict(&pair, a, b, rows), What::Pair(pair))
+        }
+        Comparison::Keepalive { client } => {
+            let trips = keepalive::round_trips(rows, &cells);
+            (keepalive::verdict(client, &trips), What::RoundTrips(trips))
+        }
+        Comparison::SyncAsync { client } => {
+            let batches = batches::batches(rows, &cells);
+            (batches::verdict(client, &batches), What::Batches(batches))
+        }
+    };
+    if rounds.iter().any(|round| round.seen.is_none()) {
+        verdict.push(
+            "UNVERIFIED: this server kept no ledger, so these are the client's own claims.".into(),
+        );
+    }
+    verdict.extend(noise_words(rounds, cores));
+    Compared { verdict, what }
+}
+
+/// The row of a cell; none when it was not measured.
+pub(super) fn row_of<'a>(cell: &Cell, rows: &'a [Row]) -> Option<&'a Row> {
+    rows.iter().find(|row| row.cell() == *cell)
+}

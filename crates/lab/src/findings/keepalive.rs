@@ -1,0 +1,155 @@
+//! Kept connections against fresh ones at each round trip, with what arithmetic predicts from the round trip of 0.
+//!
+//! A request on a kept connection takes one round trip R and the work W₁ of both sides; on a fresh one, one more R to
+//! open TCP and one for TLS 1.3, and the work W₂, which has the handshake in it:
+//! kept = R + W₁, fresh = 3·R + W₂, gain = (3·R + W₂) ÷ (R + W₁). W₁ and W₂ are what was measured where R is 0, so
+//! there the prediction is the measurement. For a client that does several requests at a time the gain is the same.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::cells::{Cells, speed};
+use super::compare::row_of;
+use super::rows::Row;
+use super::stats::{Estimate, centre};
+use super::words::{interval, percent, times};
+use crate::plan::Cell;
+
+/// Round trips before the answer of a request on a fresh connection: TCP, TLS 1.3, and the request itself.
+const FRESH: f64 = 3.0;
+
+/// Predictions that are off by no more are said to hold.
+const HOLDS: f64 = 0.1;
+
+/// Both ways to connect at one round trip. Times are milliseconds of one request, waiting included.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RoundTrip {
+    /// The round trip that the origin plays, in milliseconds.
+    pub round_trip_ms: u64,
+    /// With kept connections; none when a round did nothing.
+    pub kept_ms: Option<Estimate>,
+    /// With a new connection for each request.
+    pub fresh_ms: Option<Estimate>,
+    /// How many times faster kept connections are; none when a row is rejected.
+    pub gain: Option<Estimate>,
+    /// What `kept_ms` should be; none without a valid measurement at a round trip of 0.
+    pub predicted_kept_ms: Option<f64>,
+    /// What `fresh_ms` should be.
+    pub predicted_fresh_ms: Option<f64>,
+    /// What `gain` should be.
+    pub predicted_gain: Option<f64>,
+    /// Why a row is not ranked.
+    pub rejected: Option<String>,
+}
+
+pub(super) fn round_trips(rows: &[Row], cells: &Cells) -> Vec<RoundTrip> {
+    let trips: BTreeSet<u64> = rows
+        .iter()
+        .filter_map(|row| row.own.round_trip_ms)
+        .collect();
+    let mut found: Vec<RoundTrip> = trips
+        .into_iter()
+        .filter_map(|trip| round_trip(trip, rows, cells))
+        .collect();
+    let base = found
+        .iter()
+        .find(|trip| trip.round_trip_ms == 0 && trip.gain.is_some());
+    let base = base.and_then(|base| Some((base.kept_ms?.value, base.fresh_ms?.value)));
+    if let Some(work) = base {
+        found.iter_mut().for_each(|trip| predict(trip, work));
+    }
+    found
+}
+
+fn predict(trip: &mut RoundTrip, (kept, fresh): (f64, f64)) {
+    let round_trip = trip.round_trip_ms as f64;
+    let (kept, fresh) = (round_trip + kept, FRESH * round_trip + fresh);
+    trip.predicted_kept_ms = Some(kept);
+    trip.predicted_fresh_ms = Some(fresh);
+    trip.predicted_gain = Some(fresh / kept);
+}
+
+fn round_trip(trip: u64, rows: &[Row], cells: &Cells) -> Option<RoundTrip> {
+    let of = |keepalive: bool| {
+        let mut found = rows
+            .iter()
+            .filter(|row| row.own.round_trip_ms == Some(trip));
+        found.find(|row| row.keepalive == keepalive).map(Row::cell)
+    };
+    let (kept, fresh) = (of(true)?, of(false)?);
+    let rejected = [&kept, &fresh]
+        .into_iter()
+        .find_map(|cell| row_of(cell, rows)?.rejected.clone());
+    let gain = cells.ratio(&kept, &fresh).filter(|_| rejected.is_none());
+    Some(RoundTrip {
+        round_trip_ms: trip,
+        kept_ms: milliseconds(&kept, cells),
+        fresh_ms: milliseconds(&fresh, cells),
+        gain,
+        predicted_kept_ms: None,
+        predicted_fresh_ms: None,
+        predicted_gain: None,
+        rejected,
+    })
+}
+
+/// Time of one request, as many at once as the cell asks for.
+fn milliseconds(cell: &Cell, cells: &Cells) -> Option<Estimate> {
+    let concurrency = cell.concurrency as f64;
+    let times: Vec<f64> = cells
+        .rounds(cell)
+        .iter()
+        .map(|round| concurrency * 1e3 / speed(round))
+        .collect();
+    centre(&times)
+}
+
+pub(super) fn verdict(client: &str, trips: &[RoundTrip]) -> Vec<String> {
+    let gains: Vec<String> = trips
+        .iter()
+        .filter_map(|trip| {
+            let gain = trip.gain?;
+            Some(format!(
+                "{} {} at a round trip of {} ms",
+                times(gain.value),
+                interval(&gain),
+                trip.round_trip_ms
+            ))
+        })
+        .collect();
+    let mut sentences = Vec::new();
+    match gains.is_empty() {
+        true => sentences.push(format!("Nothing can be said of {client}.")),
+        false => sentences.push(format!(
+            "Kept connections make {client} faster over TLS: {}.",
+            gains.join(", ")
+        )),
+    }
+    sentences.extend(prediction(trips));
+    let rejected = trips
+        .iter()
+        .find_map(|trip| Some((trip.round_trip_ms, trip.rejected.as_ref()?)));
+    if let Some((trip, reason)) = rejected {
+        sentences.push(format!("Rejected at a round trip of {trip} ms: {reason}."));
+    }
+    sentences
+}
+
+/// Whether the predictions hold, where they are any.
+fn prediction(trips: &[RoundTrip]) -> Option<String> {
+    let off = |trip: &RoundTrip| {
+        let (measured, predicted) = (trip.gain?.value, trip.predicted_gain?);
+        (trip.round_trip_ms > 0).then(|| (measured / predicted - 1.0).abs())
+    };
+    let worst = trips.iter().filter_map(off).max_by(f64::total_cmp)?;
+    let verb = if worst <= HOLDS {
+        "hold"
+    } else {
+        "do not hold"
+    };
+    Some(format!(
+        "The predictions {verb}: they are off by {} at most.",
+        percent(worst)
+    ))
+}

@@ -1,0 +1,120 @@
+//! Two sides in the same blocks: how many times faster one is, and what it costs.
+
+use serde::Serialize;
+
+use super::cells::{Cells, seconds};
+use super::compare::row_of;
+use super::rows::Row;
+use super::stats::Estimate;
+use super::verdict::{HEADROOM, SAME_ISH};
+use super::words::{interval, times};
+use crate::plan::Cell;
+use crate::run::Round;
+
+/// Two sides, compared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    /// Names of A and B, with the settings in which they differ.
+    pub names: [String; 2],
+    /// How many times faster A is; none when a side was rejected or did nothing.
+    pub ratio: Option<Estimate>,
+    /// CPU time of a request of A as a multiple of B's; none as above.
+    pub cpu_ratio: Option<Estimate>,
+}
+
+pub(super) fn pair(a: &Cell, b: &Cell, rows: &[Row], cells: &Cells) -> Pair {
+    let valid = [a, b]
+        .into_iter()
+        .all(|side| row_of(side, rows).is_some_and(|row| row.rejected.is_none()));
+    Pair {
+        names: [name(a, b), name(b, a)],
+        ratio: valid.then(|| cells.ratio(a, b)).flatten(),
+        cpu_ratio: valid.then(|| cells.ratio_by(a, b, cpu)).flatten(),
+    }
+}
+
+/// CPU seconds of one request.
+fn cpu(round: &Round) -> f64 {
+    seconds(round.cpu_user_ns + round.cpu_system_ns) / round.claim.done as f64
+}
+
+/// A side's client, with what is set otherwise than for the other side.
+fn name(side: &Cell, other: &Cell) -> String {
+    let on = |value: bool| if value { "on" } else { "off" };
+    let mut settings = Vec::new();
+    if side.keepalive != other.keepalive {
+        settings.push(format!("keepalive {}", on(side.keepalive)));
+    }
+    if side.concurrency != other.concurrency {
+        settings.push(format!("concurrency {}", side.concurrency));
+    }
+    if side.body_bytes != other.body_bytes {
+        settings.push(format!("body {}", side.body_bytes));
+    }
+    if side.own.delay != other.own.delay {
+        let delay = side.own.delay.map(|delay| format!("delay {delay}"));
+        settings.extend(delay);
+    }
+    if side.own.tls != other.own.tls {
+        settings.push(format!("tls {}", on(side.own.tls == Some(true))));
+    }
+    match settings.is_empty() {
+        true => side.client.clone(),
+        false => format!("{} ({})", side.client, settings.join(", ")),
+    }
+}
+
+pub(super) fn verdict(pair: &Pair, a: &Cell, b: &Cell, rows: &[Row]) -> Vec<String> {
+    let [first, second] = &pair.names;
+    let Some(ratio) = pair.ratio else {
+        return vec![nothing(pair, [a, b], rows)];
+    };
+    let mut sentences = vec![sentence(first, second, &ratio)];
+    if let Some(cpu) = pair.cpu_ratio {
+        sentences.push(format!(
+            "A request of {first} costs {} {} the CPU time of one of {second}.",
+            times(cpu.value),
+            interval(&cpu)
+        ));
+    }
+    let tight = |side: &&Cell| {
+        let share = row_of(side, rows).and_then(|row| row.ceiling_ratio);
+        share.is_some_and(|share| share > 1.0 / HEADROOM)
+    };
+    if let Some(side) = [a, b].into_iter().find(tight) {
+        sentences.push(format!(
+            "The server may be the limit of {}: the raw loader is less than {HEADROOM} times faster.",
+            side.client
+        ));
+    }
+    sentences
+}
+
+fn sentence(first: &str, second: &str, ratio: &Estimate) -> String {
+    let figures = format!("{} {}", times(ratio.value), interval(ratio));
+    let clear = ratio.low > 1.0 + SAME_ISH || ratio.high < 1.0 - SAME_ISH;
+    let same = ratio.low >= 1.0 - SAME_ISH && ratio.high <= 1.0 + SAME_ISH;
+    match (ratio.confidence.is_some(), clear, same) {
+        (true, true, _) => format!("{first} is {figures} as fast as {second}."),
+        (true, _, true) => format!("{first} and {second} are same-ish: {figures}."),
+        (true, ..) => {
+            format!(
+                "{first} and {second} are not clearly different: {figures}; more --rounds would tell."
+            )
+        }
+        (false, ..) => format!(
+            "{first} was {figures} as fast as {second}; six rounds or more would say so with 95 % confidence."
+        ),
+    }
+}
+
+/// Why there is no ratio.
+fn nothing(pair: &Pair, sides: [&Cell; 2], rows: &[Row]) -> String {
+    for (name, side) in pair.names.iter().zip(sides) {
+        let row = row_of(side, rows);
+        if let Some(reason) = row.and_then(|row| row.rejected.as_deref()) {
+            return format!("Nothing can be said: {name} is rejected: {reason}.");
+        }
+    }
+    "Nothing can be said: a round ended without a single request done.".into()
+}

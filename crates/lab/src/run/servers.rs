@@ -1,0 +1,114 @@
+//! The origins of a run: one in the clear, one that speaks TLS, each started only where a cell asks for it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use hecaton_origin::{Options, Origin, Page, RoundSpec, Tls};
+
+use super::Pinning;
+use crate::plan::Cell;
+use crate::spec::Sweep;
+
+/// The servers under the drivers; none where the target is not ours.
+pub struct Servers {
+    clear: Option<Origin>,
+    secure: Option<Origin>,
+    /// The authority that clients of the secure one must trust, as a file.
+    ca: Option<PathBuf>,
+    /// Whether a cell that says nothing of it is served over TLS.
+    tls: bool,
+}
+
+impl Servers {
+    /// One origin in the clear, that is running.
+    pub fn clear(origin: Origin) -> Servers {
+        Servers {
+            clear: Some(origin),
+            secure: None,
+            ca: None,
+            tls: false,
+        }
+    }
+
+    /// Starts what the cells of a sweep need. The certificate of the authority is kept in `folder` meanwhile.
+    pub(super) fn start(sweep: &Sweep, pinning: Option<Pinning>, folder: &Path) -> Result<Servers> {
+        let origin = sweep.target.is_origin();
+        let asked = |tls: bool| match sweep.cells.is_empty() {
+            true => origin && sweep.tls == tls,
+            false => {
+                let speaks = |cell: &Cell| cell.own.tls.unwrap_or(sweep.tls);
+                origin && sweep.cells.iter().any(|cell| speaks(cell) == tls)
+            }
+        };
+        let start = |tls: bool| {
+            let options = Options {
+                delay: sweep.delay,
+                seed: sweep.seed,
+                core: pinning.map(|pinning| pinning.origin_core),
+                tls: tls.then(Tls::default),
+                ..Options::default()
+            };
+            Origin::start(options).context("the origin cannot start")
+        };
+        let clear = asked(false).then(|| start(false)).transpose()?;
+        let secure = asked(true).then(|| start(true)).transpose()?;
+        let ca = secure.as_ref().map(|secure| authority(secure, folder));
+        Ok(Servers {
+            clear,
+            ca: ca.transpose()?.flatten(),
+            secure,
+            tls: sweep.tls,
+        })
+    }
+
+    fn origin(&self, cell: &Cell) -> Option<&Origin> {
+        match cell.own.tls.unwrap_or(self.tls) {
+            true => self.secure.as_ref(),
+            false => self.clear.as_ref(),
+        }
+    }
+
+    /// The address of a cell's server without a path, and whom its client must trust; none where the target is not ours.
+    pub(super) fn address(&self, cell: &Cell) -> Option<(String, Option<PathBuf>)> {
+        let origin = self.origin(cell)?;
+        let ca = origin.ca_pem().and(self.ca.clone());
+        Some((origin.base_url(), ca))
+    }
+
+    /// Opens a page for what a cell's client sends next.
+    pub(super) fn open(&self, cell: &Cell, round: RoundSpec) {
+        if let Some(origin) = self.origin(cell) {
+            origin.open_round(round);
+        }
+    }
+
+    /// Closes it; none where the target is not ours.
+    pub(super) fn close(&self, cell: &Cell) -> Option<Page> {
+        self.origin(cell).map(Origin::close_round)
+    }
+
+    /// Closes whatever is open.
+    pub(super) fn abandon(&self) {
+        for origin in self.clear.iter().chain(&self.secure) {
+            origin.close_round();
+        }
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        if let Some(ca) = &self.ca {
+            let _ = std::fs::remove_file(ca); // else its folder would stay for it alone
+        }
+    }
+}
+
+/// The file with the certificate of the authority that the origin's is signed by; none without TLS.
+fn authority(origin: &Origin, folder: &Path) -> Result<Option<PathBuf>> {
+    let Some(pem) = origin.ca_pem() else {
+        return Ok(None);
+    };
+    let path = std::path::absolute(folder.join("ca.pem"))?;
+    std::fs::write(&path, pem).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(Some(path))
+}

@@ -1,0 +1,76 @@
+//! A cell: one client under one load.
+
+use std::time::Duration;
+
+use hecaton_origin::Delay;
+use serde::{Deserialize, Serialize};
+
+/// One setting of the plan: who is measured, under what load.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Cell {
+    /// The client's name as in its manifest.
+    pub client: String,
+    /// Bytes of the answer's body; 0 when the server is not ours.
+    pub body_bytes: usize,
+    /// Whether connections are kept for later requests; if not, each request has one of its own. Absent means yes.
+    #[serde(default = "kept", skip_serializing_if = "Clone::clone")]
+    pub keepalive: bool,
+    /// Requests that the driver is asked to keep in flight.
+    pub concurrency: usize,
+    /// What this cell has of its own; nothing in a sweep.
+    #[serde(flatten)]
+    pub own: Own,
+}
+
+/// What one cell has of its own, in place of what the plan says of all.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Own {
+    /// The origin's delay before each answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Delay>,
+    /// Whether the origin speaks TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<bool>,
+    /// Milliseconds of a round trip that the origin plays, in front of every answer and for opening a connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trip_ms: Option<u64>,
+    /// How a batch of a known size is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Requests of a round; those of such a batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+}
+
+/// How the requests of a batch follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Each when the one before it has ended.
+    Sync,
+    /// All at once.
+    Async,
+}
+
+impl Cell {
+    /// The round trip that the origin plays; 0 when none.
+    pub fn round_trip(&self) -> Duration {
+        Duration::from_millis(self.own.round_trip_ms.unwrap_or(0))
+    }
+
+    /// What an answer waits at least for on the origin's side, when the plan's delay is `delay`.
+    pub fn wait(&self, delay: Delay) -> Delay {
+        let delay = self.own.delay.unwrap_or(delay);
+        match (delay, self.round_trip()) {
+            (delay, Duration::ZERO) => delay,
+            (Delay::Fixed(delay), round_trip) => Delay::Fixed(delay + round_trip),
+            (_, round_trip) => Delay::Fixed(round_trip),
+        }
+    }
+}
+
+fn kept() -> bool {
+    true
+}

@@ -1,0 +1,366 @@
+//! A comparison, checked: two clients or settings, keep-alive against none, or batches one after another and at once.
+
+mod setting;
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use hecaton_origin::Delay;
+use serde::{Deserialize, Serialize};
+
+pub use setting::Setting;
+use setting::Which;
+
+use super::sweep::{checked_bodies, find_clients};
+use super::{Ability, Catalogue, Cell, Job, Mode, Own, RAW, Sweep, Target, Usage};
+
+/// What is compared with what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Comparison {
+    /// Two clients, or one with different settings.
+    Pair {
+        /// The one that is divided.
+        a: Box<Cell>,
+        /// The one that it is divided by.
+        b: Box<Cell>,
+    },
+    /// Kept connections against a new one for each request, over TLS, at several round trips.
+    Keepalive {
+        /// The client.
+        client: String,
+    },
+    /// Batches of several sizes, one request after another against all at once.
+    SyncAsync {
+        /// The client.
+        client: String,
+    },
+}
+
+/// `scenarios/bench/compare.toml`. Every key is required: defaults live in that file alone.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompareScenario {
+    /// Of `compare A B`.
+    pub pair: PairScenario,
+    /// Of `compare keepalive`.
+    pub keepalive: KeepaliveScenario,
+    /// Of `compare sync-async`.
+    pub sync_async: SyncAsyncScenario,
+}
+
+/// The load of a pair.
+#[derive(Clone, Debug, Deserialize)]
+pub struct PairScenario {
+    /// Requests to keep in flight.
+    pub concurrency: usize,
+    /// Bytes of the body of an answer.
+    pub body_bytes: usize,
+    /// The origin's delay.
+    pub delay: Delay,
+    /// How long and how often.
+    #[serde(flatten)]
+    pub timing: Timing,
+}
+
+/// The load of fresh against kept connections.
+#[derive(Clone, Debug, Deserialize)]
+pub struct KeepaliveScenario {
+    /// Round trips that the origin plays, in milliseconds, ascending, 0 among them.
+    pub round_trips_ms: Vec<u64>,
+    /// Requests to keep in flight.
+    pub concurrency: usize,
+    /// Bytes of the body of an answer.
+    pub body_bytes: usize,
+    /// How long and how often.
+    #[serde(flatten)]
+    pub timing: Timing,
+}
+
+/// The load of batches.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SyncAsyncScenario {
+    /// Requests of the largest batch.
+    pub most: usize,
+    /// Batches of each size and kind.
+    pub loops: u32,
+    /// Bytes of the body of an answer.
+    pub body_bytes: usize,
+    /// The origin's delay.
+    pub delay: Delay,
+    /// Processes of the client.
+    pub launches: u32,
+    /// Unmeasured work of every new process, in seconds.
+    pub warm_up_seconds: f64,
+}
+
+/// How long rounds last, and how many there are.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Timing {
+    /// Measured rounds of every cell, one in each block.
+    pub rounds: u32,
+    /// Processes of every client.
+    pub launches: u32,
+    /// How long a round lasts, in seconds.
+    pub round_seconds: f64,
+    /// Unmeasured work of every new process, in seconds.
+    pub warm_up_seconds: f64,
+}
+
+/// What a user asked to compare; whatever is absent comes from the scenario.
+#[derive(Clone, Debug, Default)]
+pub struct PairRequest {
+    /// Names of A and B, which may be the same.
+    pub clients: [String; 2],
+    /// Settings of one side, in order.
+    pub settings: Vec<Setting>,
+    /// Requests in flight of both.
+    pub concurrency: Option<usize>,
+    /// Bytes of the bodies of both.
+    pub body_bytes: Option<usize>,
+    /// The origin's delay for both.
+    pub delay: Option<Delay>,
+    /// Rounds of each.
+    pub rounds: Option<u32>,
+    /// Seed of the order and of the delays.
+    pub seed: Option<u64>,
+}
+
+/// What a user asked of batches; whatever is absent comes from the scenario.
+#[derive(Clone, Debug, Default)]
+pub struct SyncAsyncRequest {
+    /// Name of the client.
+    pub client: String,
+    /// Requests of the largest batch.
+    pub most: Option<usize>,
+    /// Batches of each size and kind.
+    pub loops: Option<u32>,
+    /// The origin's delay.
+    pub delay: Option<Delay>,
+    /// Another server than the lab's origin, as method and URL.
+    pub foreign: Option<Target>,
+    /// Seed of the order and of the delays.
+    pub seed: Option<u64>,
+}
+
+impl CompareScenario {
+    /// Reads the scenario from the project's folder.
+    ///
+    /// # Errors
+    /// A sentence that names the file and, for a wrong value, the key.
+    pub fn load(root: &Path) -> Result<CompareScenario> {
+        let path = root.join("scenarios/bench/compare.toml");
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        toml::from_str(&text).with_context(|| format!("{} is not a comparison", path.display()))
+    }
+
+    /// The sweep of two cells, and the ceiling of each, that a pair is.
+    ///
+    /// # Errors
+    /// [`Usage`], one sentence with what to do.
+    pub fn pair(
+        &self,
+        request: PairRequest,
+        catalogue: &Catalogue,
+    ) -> Result<(Sweep, Comparison), Usage> {
+        let scenario = &self.pair;
+        let delay = request.delay.unwrap_or(scenario.delay);
+        let mut sides = Vec::new();
+        for (which, name) in [Which::A, Which::B].into_iter().zip(&request.clients) {
+            let mut side = Cell {
+                client: name.clone(),
+                body_bytes: request.body_bytes.unwrap_or(scenario.body_bytes),
+                keepalive: keeps(name, catalogue)?,
+                concurrency: request.concurrency.unwrap_or(scenario.concurrency),
+                own: Own::default(),
+            };
+            for setting in request.settings.iter().filter(|set| set.of == which) {
+                setting.apply(&mut side, delay);
+            }
+            sides.push(side);
+        }
+        let (a, b) = (Box::new(sides[0].clone()), Box::new(sides[1].clone()));
+        if a == b {
+            return Err(Usage(format!(
+                "A and B are both {} with the same settings; name another client, or change one with --set keepalive=off",
+                a.client
+            )));
+        }
+        let mut cells = sides;
+        for side in [&a, &b]
+            .into_iter()
+            .filter(|side| side.own.tls != Some(true))
+        {
+            let ceiling = Cell {
+                client: RAW.into(),
+                keepalive: true,
+                ..(**side).clone()
+            };
+            if !cells.contains(&ceiling) {
+                cells.push(ceiling);
+            }
+        }
+        let timing = Timing {
+            rounds: request.rounds.unwrap_or(scenario.timing.rounds),
+            ..scenario.timing
+        };
+        let sweep = sweep(cells, delay, timing, request.seed, catalogue)?;
+        Ok((sweep, Comparison::Pair { a, b }))
+    }
+
+    /// The sweep of kept and fresh connections over TLS, at every round trip.
+    ///
+    /// # Errors
+    /// [`Usage`], one sentence with what to do.
+    pub fn keepalive(
+        &self,
+        client: &str,
+        rounds: Option<u32>,
+        seed: Option<u64>,
+        catalogue: &Catalogue,
+    ) -> Result<(Sweep, Comparison), Usage> {
+        let scenario = &self.keepalive;
+        if !keeps(client, catalogue)? {
+            return Err(Usage(format!(
+                "{client} does not keep connections, so there is nothing to compare; choose another client"
+            )));
+        }
+        let ways = |&round_trip: &u64| {
+            [true, false].map(|keepalive| Cell {
+                client: client.to_string(),
+                body_bytes: scenario.body_bytes,
+                keepalive,
+                concurrency: scenario.concurrency,
+                own: Own {
+                    tls: Some(true),
+                    round_trip_ms: Some(round_trip),
+                    ..Own::default()
+                },
+            })
+        };
+        let cells = scenario.round_trips_ms.iter().flat_map(ways).collect();
+        let timing = Timing {
+            rounds: rounds.unwrap_or(scenario.timing.rounds),
+            ..scenario.timing
+        };
+        let sweep = sweep(cells, Delay::None, timing, seed, catalogue)?;
+        let client = client.to_string();
+        Ok((sweep, Comparison::Keepalive { client }))
+    }
+
+    /// The sweep of batches of every size, each one after another and at once.
+    ///
+    /// # Errors
+    /// [`Usage`], one sentence with what to do.
+    pub fn sync_async(
+        &self,
+        request: SyncAsyncRequest,
+        catalogue: &Catalogue,
+    ) -> Result<(Sweep, Comparison), Usage> {
+        let scenario = &self.sync_async;
+        let keepalive = keeps(&request.client, catalogue)?;
+        let both = |size: usize| {
+            [Mode::Sync, Mode::Async].map(|mode| Cell {
+                client: request.client.clone(),
+                body_bytes: request.foreign.as_ref().map_or(scenario.body_bytes, |_| 0),
+                keepalive,
+                concurrency: if mode == Mode::Sync { 1 } else { size },
+                own: Own {
+                    mode: Some(mode),
+                    requests: Some(size as u64),
+                    ..Own::default()
+                },
+            })
+        };
+        let most = request.most.unwrap_or(scenario.most);
+        if most == 0 {
+            return Err(Usage(
+                "0 requests are no batch; ask for at least one".into(),
+            ));
+        }
+        let cells: Vec<Cell> = sizes(most).into_iter().flat_map(both).collect();
+        let timing = Timing {
+            rounds: request.loops.unwrap_or(scenario.loops),
+            launches: scenario.launches,
+            round_seconds: 0.0,
+            warm_up_seconds: scenario.warm_up_seconds,
+        };
+        let (delay, target) = match request.foreign {
+            Some(foreign) => (Delay::None, foreign),
+            None => (request.delay.unwrap_or(scenario.delay), Target::Origin),
+        };
+        let mut sweep = sweep(cells, delay, timing, request.seed, catalogue)?;
+        sweep.target = target;
+        let client = request.client;
+        Ok((sweep, Comparison::SyncAsync { client }))
+    }
+}
+
+/// Whether a client keeps its connections.
+fn keeps(client: &str, catalogue: &Catalogue) -> Result<bool, Usage> {
+    Ok(client == RAW || catalogue.find(client)?.can.contains(&Ability::KeepAlive))
+}
+
+/// Sizes of batches up to `most`: a few small ones, then sixths of it.
+fn sizes(most: usize) -> Vec<usize> {
+    let sixths = (1..=6).map(|sixth| (most * sixth).div_ceil(6));
+    let mut sizes: Vec<usize> = [1, 2, 5].into_iter().chain(sixths).collect();
+    sizes.retain(|size| *size <= most);
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+/// The sweep of these cells, with everything else as in a plain one.
+fn sweep(
+    cells: Vec<Cell>,
+    delay: Delay,
+    timing: Timing,
+    seed: Option<u64>,
+    catalogue: &Catalogue,
+) -> Result<Sweep, Usage> {
+    if timing.rounds == 0 {
+        return Err(Usage(
+            "0 rounds measure nothing; ask for at least one, better six".into(),
+        ));
+    }
+    let ascending = |value: fn(&Cell) -> usize| {
+        let mut values: Vec<usize> = cells.iter().map(value).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    };
+    let concurrency = ascending(|cell| cell.concurrency);
+    if concurrency.first() == Some(&0) {
+        return Err(Usage("concurrency 0 sends nothing; the lowest is 1".into()));
+    }
+    let mut body_bytes = ascending(|cell| cell.body_bytes);
+    if body_bytes != [0] {
+        body_bytes = checked_bodies(body_bytes)?;
+    }
+    let names: Vec<String> = cells.iter().map(|cell| cell.client.clone()).collect();
+    Ok(Sweep {
+        clients: find_clients(&names, catalogue)?,
+        concurrency,
+        body_bytes,
+        ceiling: names.iter().any(|name| name == RAW),
+        cells,
+        keepalive: vec![true],
+        job: Job::Plain,
+        requests: None,
+        tls: false,
+        delay,
+        rounds: timing.rounds,
+        launches: timing.launches.clamp(1, timing.rounds),
+        round_time: Duration::from_secs_f64(timing.round_seconds),
+        warm_up: Duration::from_secs_f64(timing.warm_up_seconds),
+        seed: seed.unwrap_or_else(rand::random),
+        target: Target::Origin,
+    })
+}
+
+#[cfg(test)]
+mod tests;
