@@ -12,6 +12,7 @@ class NetHttpDriver < Kit::Threads
 
   def open
     Net::HTTP.new(@uri.host, @uri.port).tap do |http|
+      http.use_ssl = @uri.scheme == "https"
       http.max_retries = 0 # the default sends a failed GET again without a word
       http.open_timeout = http.read_timeout = http.write_timeout = http.keep_alive_timeout = @job.timeout
     end
@@ -19,6 +20,7 @@ class NetHttpDriver < Kit::Threads
 
   def ask(http, url)
     response = (http.started? ? http : http.start).request(@verb.new(URI(url), @job.headers))
+    shut(http) unless @job.keepalive
     [response.code.to_i, response.body.to_s]
   rescue StandardError
     shut(http)
@@ -29,4 +31,5 @@ class NetHttpDriver < Kit::Threads
 end
 
 Kit.run(NetHttpDriver, name: "net-http", version: Net::HTTP::VERSION, engine: "pure ruby", models: ["threads"],
+                       tls: true, keepalive: [true, false],
                        max_concurrency: 512)
