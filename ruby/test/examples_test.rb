@@ -8,7 +8,7 @@ class ExamplesTest < OriginTest
   PROMISED = {
     "api_client" => /created: .*hammer.*\nthe report failed with 503 after 3 attempts/,
     "crawler" => /\A100 pages, \d{4,} bytes, 0 failed\n/,
-    "download" => /\A5000000 bytes of /,
+    "download" => /\A5000000 bytes of .*\n36000000 bytes in 8 files\n/,
     "endless" => %r{\A(/r/\d+: 133 bytes\n){3}\d+ connections},
     "get_all" => %r{\A/r/1 .*200, 133 bytes\n/delay/50 .*200.*\n/status/404 .*404.*\n/fault/close .*\n/r/2 .*200},
     "rate_limited_sync" => /\A30 items in \d+\.\d s, 0 to be tried another time/

@@ -130,6 +130,17 @@ class ProcessTest < OriginTest
     GC.stress = false
   end
 
+  def test_bodies_in_parts_survive_a_garbage_collection_at_every_allocation
+    client = client()
+    size = 0
+    GC.stress = true
+    client.batch(concurrency: 2) { |batch| 3.times { batch.get(url("/bytes/1000")).on_headers { nil }.on_body { |chunk| size += chunk.bytesize } } }
+    GC.stress = false
+    assert_equal 3000, size
+  ensure
+    GC.stress = false
+  end
+
   def test_requests_survive_compaction
     skip "this Ruby can not compact its heap" unless GC.respond_to?(:compact)
     client = client()

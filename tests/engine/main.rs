@@ -3,6 +3,7 @@
 mod addresses;
 mod batch;
 mod batch_limits;
+mod batch_parts;
 mod cookies;
 mod decoding;
 mod failures;

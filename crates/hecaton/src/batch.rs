@@ -5,7 +5,8 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::hash::Hash;
+use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -16,8 +17,10 @@ use tokio::time::{Sleep, sleep_until};
 
 use crate::client::{Client, Outcome};
 use crate::error::InvalidRequest;
+use crate::in_flight::{Ended, InFlight};
 use crate::lanes::Lanes;
 use crate::origin::Origin;
+use crate::parts::{InParts, Part, Parts};
 use crate::request::Request;
 
 /// Limits of a batch for each origin (scheme, host and port of a request's own URL; where redirects
@@ -50,11 +53,13 @@ pub struct Batch<T> {
     concurrency: usize,
     queue: Queue<T>,
     in_flight: FuturesUnordered<InFlight<T>>,
+    /// Those that are handed over in parts, once there is one.
+    parts: Option<Box<Parts<T>>>,
     /// Tags of requests that a panic ended.
     lost: Vec<T>,
 }
 
-impl<T: Send + 'static> Batch<T> {
+impl<T: Eq + Hash + Send + 'static> Batch<T> {
     /// An empty batch that keeps `concurrency` requests in flight (0 counts as 1).
     pub fn new(client: Client, concurrency: usize) -> Batch<T> {
         let in_flight = FuturesUnordered::new();
@@ -63,6 +68,7 @@ impl<T: Send + 'static> Batch<T> {
             concurrency: concurrency.max(1),
             queue: Queue::Plain(VecDeque::new()),
             in_flight,
+            parts: None,
             lost: Vec::new(),
         }
     }
@@ -103,6 +109,26 @@ impl<T: Send + 'static> Batch<T> {
         }
     }
 
+    /// Has a request that is queued handed over in parts, which [`take_parts`](Batch::take_parts) gives. Told of one that has
+    /// been started already, it would mean the next request with this tag: see [`has_started`](Batch::has_started).
+    pub fn in_parts(&mut self, tag: T, in_parts: InParts) {
+        let parts = self.parts.get_or_insert_with(|| Box::new(Parts::new()));
+        parts.want(tag, in_parts);
+    }
+
+    /// Whether a request with this tag is in flight. Takes a look at each.
+    pub fn has_started(&self, tag: &T) -> bool {
+        let mut whole = self.in_flight.iter().filter_map(InFlight::tag);
+        let mut in_parts = self.parts.iter().flat_map(|parts| parts.tags());
+        whole.any(|other| other == tag) || in_parts.any(|other| other == tag)
+    }
+
+    /// The parts that came during the last wait, at most one of each request. Those that are taken are done
+    /// with: at the next wait their requests read on, and not before.
+    pub fn take_parts(&mut self) -> impl Iterator<Item = (&T, Part)> {
+        self.parts.iter_mut().flat_map(|parts| parts.take())
+    }
+
     /// How many requests are kept in flight.
     pub fn concurrency(&self) -> usize {
         self.concurrency
@@ -116,7 +142,7 @@ impl<T: Send + 'static> Batch<T> {
 
     /// Requests queued or in flight.
     pub fn len(&self) -> usize {
-        self.queue.len() + self.in_flight.len()
+        self.queue.len() + self.running()
     }
 
     /// Whether nothing is queued or in flight.
@@ -129,7 +155,10 @@ impl<T: Send + 'static> Batch<T> {
     pub fn abort(&mut self) -> Aborted<T> {
         let mut started = std::mem::take(&mut self.lost);
         let in_flight = std::mem::take(&mut self.in_flight);
-        started.extend(in_flight.into_iter().filter_map(|mut one| one.tag.take()));
+        started.extend(in_flight.into_iter().filter_map(InFlight::into_tag));
+        if let Some(parts) = self.parts.take() {
+            started.extend(parts.into_tags());
+        }
         let queued = match &mut self.queue {
             Queue::Plain(waiting) => waiting.drain(..).collect(),
             Queue::Limited(limited) => limited.lanes.drain(),
@@ -138,22 +167,26 @@ impl<T: Send + 'static> Batch<T> {
         Aborted { queued, started }
     }
 
-    /// Waits until at least one request has ended, and adds all that have to `outcomes`.
-    /// Returns at once when the batch is empty.
+    /// Waits until at least one request has ended, and adds all that have to `outcomes`; or until there are
+    /// parts to take. Returns at once when the batch is empty.
     pub async fn wait(&mut self, outcomes: &mut Vec<(T, Outcome)>) {
         poll_fn(|cx| self.poll_wait(cx, outcomes)).await
     }
 
     fn poll_wait(&mut self, cx: &mut Context<'_>, outcomes: &mut Vec<(T, Outcome)>) -> Poll<()> {
         let before = outcomes.len();
+        if let Some(parts) = &mut self.parts {
+            parts.resume();
+        }
         loop {
             self.start();
             // One that ended leaves its place to the next at once, whether or not the caller looks.
-            while let Poll::Ready(Some(ended)) = self.in_flight.poll_next_unpin(cx) {
+            while let Some(ended) = self.poll_in_flight(cx) {
                 outcomes.push(self.ended(ended));
                 self.start();
             }
-            if outcomes.len() > before || self.is_empty() {
+            let has_parts = self.parts.as_ref().is_some_and(|parts| parts.is_paused());
+            if has_parts || outcomes.len() > before || self.is_empty() {
                 return Poll::Ready(());
             }
             if self.poll_time(cx).is_pending() {
@@ -162,16 +195,32 @@ impl<T: Send + 'static> Batch<T> {
         }
     }
 
+    /// One that has ended.
+    fn poll_in_flight(&mut self, cx: &mut Context<'_>) -> Option<Ended<T>> {
+        match self.in_flight.poll_next_unpin(cx) {
+            Poll::Ready(Some(ended)) => Some(ended),
+            _ => self.parts.as_mut()?.poll(cx),
+        }
+    }
+
+    /// How many are in flight.
+    fn running(&self) -> usize {
+        self.in_flight.len() + self.parts.as_ref().map_or(0, |parts| parts.len())
+    }
+
     fn start(&mut self) {
-        while self.in_flight.len() < self.concurrency {
+        while self.running() < self.concurrency {
             let Some((tag, request, origin)) = self.queue.next() else {
                 return;
             };
-            self.in_flight.push(InFlight {
-                tag: Some(tag),
-                origin,
-                sending: Box::pin(self.client.send(request)),
-            });
+            if let Some(parts) = &mut self.parts {
+                if let Some(in_parts) = parts.wanted(&tag) {
+                    parts.start(&self.client, (tag, request, origin), in_parts);
+                    continue;
+                }
+            }
+            let sending = self.client.send(request);
+            self.in_flight.push(InFlight::new(tag, origin, sending));
         }
     }
 
@@ -190,10 +239,9 @@ impl<T: Send + 'static> Batch<T> {
 
     /// Ready when time has let another start that nothing else keeps from it.
     fn poll_time(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let running = self.running();
         match &mut self.queue {
-            Queue::Limited(limited) if self.in_flight.len() < self.concurrency => {
-                limited.poll_time(cx)
-            }
+            Queue::Limited(limited) if running < self.concurrency => limited.poll_time(cx),
             _ => Poll::Pending,
         }
     }
@@ -268,43 +316,10 @@ impl<T> Limited<T> {
     }
 }
 
-/// A request that was started, and what must be known when it ends.
-struct InFlight<T> {
-    tag: Option<T>,
-    origin: Option<Arc<Origin>>,
-    sending: Pin<Box<dyn Future<Output = Outcome> + Send>>,
-}
-
-struct Ended<T> {
-    tag: T,
-    origin: Option<Arc<Origin>>,
-    result: std::thread::Result<Outcome>,
-}
-
-// The tag is never pinned: it is only kept here.
-impl<T> Unpin for InFlight<T> {}
-
-impl<T> Future for InFlight<T> {
-    type Output = Ended<T>;
-
-    /// A panic is an end too: the batch has to know of it, and lets it go on.
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended<T>> {
-        let polled = catch_unwind(AssertUnwindSafe(|| self.sending.as_mut().poll(cx)));
-        let result = match polled {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(outcome)) => Ok(outcome),
-            Err(panic) => Err(panic),
-        };
-        Poll::Ready(Ended {
-            tag: self.tag.take().expect("it has not ended before"),
-            origin: self.origin.take(),
-            result,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
     use super::*;
     use crate::{Config, Reactor};
 
@@ -320,11 +335,8 @@ mod tests {
         let request = Request::get("http://127.0.0.1:9/").unwrap();
         batch.push(1, request.clone().timeout(Duration::ZERO));
         batch.push(2, request);
-        batch.in_flight.push(InFlight {
-            tag: Some(0),
-            origin: None,
-            sending: Box::pin(async { panic!("on purpose") }),
-        });
+        let panicking = async { panic!("on purpose") };
+        batch.in_flight.push(InFlight::new(0, None, panicking));
         let mut outcomes = Vec::new();
         let waiting = AssertUnwindSafe(|| reactor.block_on(batch.wait(&mut outcomes)));
         assert!(catch_unwind(waiting).is_err());

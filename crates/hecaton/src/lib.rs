@@ -1,7 +1,8 @@
 //! An HTTP client engine: many requests at once, and exactly one outcome for each.
 //!
 //! The files in the order a request meets them: [`config`](Config) (limits, and the one home of every
-//! default) → `request` (checked before anything is sent) → `batch` (how many at once) with `lanes` (limits for each origin) → `client`
+//! default) → `request` (checked before anything is sent) → `batch` (how many at once) with `lanes` (limits for each origin) and `parts` (answers
+//! that are handed over in parts) → `client`
 //! (one deadline around it all) → `hops` (`redirect`, `cookies`) → `turns`, `pool`, `connect`, `tls`, `wire` and
 //! `connection` (which one) → `exchange` (one
 //! request on one connection) with `outgoing` and `incoming` (what is still to be written and read) → `h1` (the bytes) →
@@ -42,10 +43,12 @@ mod exchange;
 mod h1;
 mod h2;
 mod hops;
+mod in_flight;
 mod incoming;
 mod lanes;
 mod origin;
 mod outgoing;
+mod parts;
 mod pool;
 mod reactor;
 mod redirect;
@@ -71,6 +74,7 @@ pub use cookies::{Cookie, Cookies};
 pub use error::{Error, InvalidRequest, Kind, Phase};
 pub use http::Method;
 pub use origin::{Origin, Scheme};
+pub use parts::{InParts, Part};
 pub use reactor::Reactor;
 pub use redirect::Redirect;
 pub use reference::resolve;

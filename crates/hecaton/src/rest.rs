@@ -63,7 +63,7 @@ impl Rest {
         if reading == Reading::Open {
             return Ok(Body::Open(self));
         }
-        let most = self.source.config().max_body;
+        let most = self.max_body();
         let mut whole = BytesMut::new();
         let mut pieces = 0_u32;
         while let Some(piece) = self.piece().await? {
@@ -102,6 +102,11 @@ impl Rest {
                 give_way().await;
             }
         }
+    }
+
+    /// Most bytes of a body that is held whole.
+    pub fn max_body(&self) -> usize {
+        self.source.config().max_body
     }
 
     /// Whether all of the body has been taken.

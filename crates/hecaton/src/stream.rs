@@ -2,16 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use tokio::time::timeout_at;
 
 use crate::allowance::Allowance;
 use crate::attempt::{Attempt, Ending, Trace};
 use crate::client::{Answer, Body};
 use crate::error::{Error, Failure, Kind, Phase};
-use crate::h1::Fields;
+use crate::exchange::{PIECES_PER_TURN, give_way};
+use crate::h1::{BodyError, Fields};
+use crate::incoming::failure;
 use crate::redirect::Redirect;
 use crate::request::Request;
+use crate::response::Response;
 use crate::rest::Rest;
 
 /// A response of which the head has come and the body is still to be read.
@@ -120,10 +123,42 @@ impl Streaming {
                 self.finish_if_whole();
                 Ok(piece)
             }
-            Err(failure) => {
-                self.trace.end(Ending::Failed, Instant::now());
-                Err(self.end(failure))
+            Err(failure) => Err(self.failed(failure)),
+        }
+    }
+
+    /// Reads what is left, and makes a response of it. A body larger than `max_body` is an error.
+    pub(crate) async fn whole(&mut self) -> Result<Response, Error> {
+        let most = match &self.state {
+            State::Going(rest) => rest.max_body(),
+            _ => 0,
+        };
+        let mut body = BytesMut::new();
+        let mut pieces = 0_u32;
+        while let Some(piece) = self.chunk().await? {
+            if piece.len() > most - body.len() {
+                return Err(self.failed(failure(BodyError::TooLarge, most)));
             }
+            body.extend_from_slice(&piece);
+            pieces = pieces.wrapping_add(1);
+            if pieces % PIECES_PER_TURN == 0 {
+                give_way().await;
+            }
+        }
+        let mut response = self.response();
+        response.body = body.freeze();
+        Ok(response)
+    }
+
+    /// What is known of the response, as one without body.
+    pub(crate) fn response(&self) -> Response {
+        Response {
+            status: self.status,
+            fields: self.fields.clone(),
+            body: Bytes::new(),
+            attempts: self.trace.attempts.clone(),
+            elapsed: self.elapsed(),
+            request: self.request.clone(),
         }
     }
 
@@ -149,6 +184,12 @@ impl Streaming {
                 rest.put_away(self.trace.mark);
             }
         }
+    }
+
+    /// Ends in a failure of this attempt.
+    fn failed(&mut self, failure: Failure) -> Error {
+        self.trace.end(Ending::Failed, Instant::now());
+        self.end(failure)
     }
 
     /// Ends in an error, which is told from now on.

@@ -17,6 +17,8 @@ module Hecaton
   # sends by Client#get itself may wait until its timeout for a connection (per_origin, max_connections), or a stream
   # of one (HTTP/2), that requests of this batch hold.
   #
+  # A large body need not be held: on_headers and on_body of a Request hand a response over as it comes in.
+  #
   # An exception that leaves a callback (or Thread#kill, Timeout.timeout, Ctrl-C) leaves Client#batch
   # at once. Then: what was in flight is stopped and its connections are closed, what was queued is
   # never sent, no further callback is called, and the outcome of each of these requests is a
@@ -31,6 +33,8 @@ module Hecaton
       @ended = [] # what the engine has handed back, four values a request
       @told = 0   # up to where they have been told
       @wanting = [] # those whose body the engine wants more of
+      @parts = [] # heads and pieces of bodies that were not told yet, three values each
+      @kind = []
     end
 
     # Queues a request and returns a Request. Arguments as in Client#request, without a block, and
@@ -48,7 +52,7 @@ module Hecaton
       ) do |verb, target, flat, content, limit, options|
         options = Batch.with_queue(options, queue) if queue
         upload = content if content.is_a?(Upload)
-        @native.push(Request.new(verb, raise_for_status, upload), verb, target, flat, content, limit, options)
+        @native.push(Request.new(kind(verb), raise_for_status, upload), verb, target, flat, content, limit, options)
       end
     end
 
@@ -120,9 +124,15 @@ module Hecaton
 
     private
 
+    # What requests of this method have in common.
+    def kind(verb)
+      @kind = [verb, @native].freeze unless @kind.first == verb
+      @kind
+    end
+
     # Bodies are read here, by the thread that runs the batch. False when nothing is left.
     def wait
-      any = Fibers.wait { @native.wait(@ended, @wanting) }
+      any = Fibers.wait { @native.wait(@ended, @wanting, @parts) }
       while (request = @wanting.shift)
         request.upload&.fill
       end
@@ -130,8 +140,17 @@ module Hecaton
     end
 
     def tell
+      tell_parts
       hand_on while @told < @ended.size
       forget
+    end
+
+    # Before the outcomes, for they came before them. Each is told once at most.
+    def tell_parts
+      until @parts.empty?
+        request, status, content = @parts.shift(3)
+        status ? request.head(@reception.head(status, content, request.strict)) : request.piece(content)
+      end
     end
 
     def tell_next
@@ -148,12 +167,13 @@ module Hecaton
       request = ended[at]
       request.settle(@reception.outcome(ended[at + 1], ended[at + 2], ended[at + 3], request.strict))
       @told = at + 4 # Before the callback, which is called once at most.
-      @reception.announce(request.verb, request.outcome)
+      @reception.announce(request.verb, request.outcome, request)
       request.call_back
     end
 
     def forget
       @ended.clear
+      @parts.clear
       @told = 0
     end
 

@@ -17,7 +17,15 @@ module Hecaton
       return Error.from_engine(record, rest) unless status
 
       response = Response.from_engine(status, record, rest)
-      status >= 400 && (strict.nil? ? @strict : strict) ? StatusError.new(response) : response
+      error?(status, strict) ? StatusError.new(response) : response
+    end
+
+    # The head of a response that is handed over in parts, as a Response without body, once its deprecation has been told;
+    # nil if its outcome will be a StatusError.
+    def head(status, record, strict)
+      response = Response.from_engine(status, record, "")
+      deprecated(response) if @on_deprecation
+      response unless error?(status, strict)
     end
 
     # Raises an error with its cause, which Ruby would forget otherwise.
@@ -25,10 +33,10 @@ module Hecaton
       error.cause ? raise(error, cause: error.cause) : raise(error)
     end
 
-    # Tells of an outcome, once.
-    def announce(method, outcome)
+    # Tells of an outcome, once. request is the one of a batch, whose deprecation may have been told with its head.
+    def announce(method, outcome, request = nil)
       Events.request(method, outcome) if Events.subscribed?
-      deprecated(outcome.response) if @on_deprecation && outcome.response
+      deprecated(outcome.response) if @on_deprecation && outcome.response && !request&.in_parts?
     end
 
     # Yields a Stream, and returns what the block does.
@@ -45,6 +53,8 @@ module Hecaton
     end
 
     private
+
+    def error?(status, strict) = status >= 400 && (strict.nil? ? @strict : strict)
 
     def deprecated(response)
       @on_deprecation.call(response) if response.deprecated?

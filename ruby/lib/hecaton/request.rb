@@ -5,15 +5,27 @@ module Hecaton
   # Each block is called once, with the outcome (see Batch), in the order in which they were given, of
   # whatever kind they are. One that is given after the end is called at once; if it is given in another of those,
   # after that one: so no chain of them is too long for the stack.
+  #
+  # on_headers and on_body are called before, as the response comes in:
+  #
+  #   batch.get(url)
+  #        .on_headers { |response| puts response.headers["content-type"] }
+  #        .on_body { |chunk| file.write(chunk) }
+  #        .on_complete { |outcome| puts outcome.error || "whole" }
+  #
+  # Both are given in the expression that queues the request, or at least before it starts: later ones raise a
+  # RuntimeError. They are called whatever the status, unless raise_for_status makes an error of it. Retries and
+  # redirects come before; a body that fails is not asked for again, and the outcome is the Error, behind the pieces.
   class Request
     # Response or Error once the request has ended, nil before. Every request gets exactly one.
     attr_reader :outcome
 
-    # For the batch: the method, what was said of raise_for_status, and a body that is read while it is sent.
-    attr_reader :verb, :strict, :upload
+    # For the batch: what was said of raise_for_status, and a body that is read while it is sent.
+    attr_reader :strict, :upload
 
-    def initialize(verb, strict, upload = nil)
-      @verb = verb
+    # kind:: its method and the engine's batch, which all requests of that method share.
+    def initialize(kind, strict, upload = nil)
+      @kind = kind
       @upload = upload if upload
       @strict = strict unless strict.nil?
     end
@@ -43,6 +55,47 @@ module Hecaton
       add(->(outcome) { block.call(outcome) unless outcome.success? })
     end
 
+    # Calls the block once, when the head of the response is there: with a Response that has status and headers (and url,
+    # redirects, attempts so far, elapsed), but no body yet. Returns self, as the next one does.
+    def on_headers(&block)
+      raise ArgumentError, "on_headers needs a block" unless block
+
+      in_parts("on_headers", !@on_body.nil?)
+      (@on_headers ||= []) << block
+      self
+    end
+
+    # Calls the block with each piece of the body as it comes, in order: a String of bytes (ASCII-8BIT, whatever the charset),
+    # its codings taken off. The outcome's own body is then empty, and max_body does not apply.
+    #
+    # Nothing more of this body is read before the block has returned, so a slow one holds up the server, and what is
+    # held stays below 1 MiB. As with any callback, the other requests wait meanwhile too. The request's timeout goes on.
+    def on_body(&block)
+      raise ArgumentError, "on_body needs a block" unless block
+
+      in_parts("on_body", true)
+      (@on_body ||= []) << block
+      self
+    end
+
+    # For the batch: the method.
+    def verb = @kind.first
+
+    # For the batch: whether its head is handed over before its end.
+    def in_parts? = !(@on_headers || @on_body).nil?
+
+    # For the batch: hands the head on, unless one of those callbacks aborts the batch; nil if the status is an error, and what comes of the body is not wanted.
+    def head(response)
+      return @unwanted = true unless response
+
+      @on_headers&.each { |callback| callback.call(response) unless @outcome }
+    end
+
+    # For the batch: hands a piece of the body on.
+    def piece(chunk)
+      @on_body&.each { |callback| callback.call(chunk) unless @outcome } unless @unwanted
+    end
+
     # For the batch: keeps the outcome. The first one counts.
     def settle(outcome) = @outcome ||= outcome
 
@@ -50,6 +103,13 @@ module Hecaton
     def call_back = @callback&.call(@outcome)
 
     private
+
+    # Has the engine hand this request over in parts, unless it is too late for that.
+    def in_parts(name, pieces)
+      return if !@outcome && @kind.last.in_parts(self, pieces)
+
+      raise "#{name} came too late, for this request has been started: give it where the request is queued"
+    end
 
     # Rare things are kept in variables of their own: Ruby has room for three in an object itself, and the first
     # callback of a request is nearly always its only one.

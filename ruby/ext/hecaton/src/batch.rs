@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use hecaton::{Limits, Outcome};
+use hecaton::{InParts, Limits, Outcome};
 use magnus::rb_sys::AsRawValue;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{
@@ -39,6 +39,8 @@ struct Inner {
     ended: Vec<(usize, Outcome)>,
     /// Tags to use again.
     free: Vec<usize>,
+    /// The request that was queued last, as long as none can have started since.
+    fresh: Option<usize>,
     /// Who wants a piece of a body, once there is one that comes in pieces.
     wants: Option<Arc<Wants>>,
     engine: Arc<Engine>,
@@ -65,6 +67,7 @@ impl Batch {
             batch,
             ended: Vec::new(),
             free: Vec::new(),
+            fresh: None,
             wants: None,
             engine,
         };
@@ -124,6 +127,7 @@ impl Batch {
                 let (source, length) = feed.source(wants.clone(), tag);
                 request = request.body_from(source, length);
             }
+            inner.fresh = Some(tag);
             if front {
                 inner.batch.push_front(tag, request);
             } else {
@@ -133,14 +137,55 @@ impl Batch {
         Ok(queued)
     }
 
+    /// Has one of Ruby's requests handed over in parts: its head, and the pieces of its body if `pieces`. False when it
+    /// is too late, because it has been started.
+    fn in_parts(ruby: &Ruby, this: &Batch, request: Value, pieces: bool) -> Result<bool, Error> {
+        this.own(ruby)?;
+        let mut guard = this.lock(ruby)?;
+        let Some(inner) = guard.anywhere() else {
+            return Ok(false);
+        };
+        let requests = ruby.get_inner(this.requests);
+        let is = |tag: usize| -> Result<bool, Error> {
+            Ok(requests.entry::<Value>(tag as isize)?.as_raw() == request.as_raw())
+        };
+        let tag = match inner.fresh {
+            Some(fresh) if is(fresh)? => fresh,
+            _ => {
+                let mut tags = (0..requests.len()).rev();
+                let Some(tag) = tags.find(|tag| is(*tag).unwrap_or(false)) else {
+                    return Ok(false);
+                };
+                if inner.batch.has_started(&tag) {
+                    return Ok(false);
+                }
+                tag
+            }
+        };
+        let in_parts = match pieces {
+            true => InParts::HeadAndBody,
+            false => InParts::Head,
+        };
+        inner.batch.in_parts(tag, in_parts);
+        Ok(true)
+    }
+
     /// Waits until some have ended and adds all that have to `ended`, four values each: the request,
     /// status or nil, record, body or the facts of the error. Adds requests that want another piece of their
-    /// body to `wanting`. False when there was nothing left to wait for.
-    fn wait(ruby: &Ruby, this: &Batch, ended: RArray, wanting: RArray) -> Result<bool, Error> {
+    /// body to `wanting`, and parts that came to `parts`, three values each: the request, status and record of a
+    /// head, or nil and a piece. False when there was nothing left to wait for.
+    fn wait(
+        ruby: &Ruby,
+        this: &Batch,
+        ended: RArray,
+        wanting: RArray,
+        parts: RArray,
+    ) -> Result<bool, Error> {
         let mut guard = this.lock(ruby)?;
         let inner = guard
             .get()
             .ok_or_else(|| process::inherited(ruby, "this batch runs"))?;
+        inner.fresh = None;
         if inner.ended.is_empty() {
             let waiting = inner.batch.wait(&mut inner.ended);
             match &inner.wants {
@@ -159,7 +204,11 @@ impl Batch {
                 wanting.push(request)?;
             }
         }
-        let any = !inner.ended.is_empty() || !wanting.is_empty();
+        for (tag, part) in inner.batch.take_parts() {
+            let request: Value = requests.entry(*tag as isize)?;
+            parts.cat(&record::part(ruby, request, part))?;
+        }
+        let any = !inner.ended.is_empty() || !wanting.is_empty() || !parts.is_empty();
         this.hand_over(ruby, inner, ended)?;
         Ok(any)
     }
@@ -192,6 +241,7 @@ impl Batch {
                 requests.store(tag as isize, ruby.qnil())?;
             }
             inner.free.clear();
+            inner.fresh = None;
         }
         for request in requests {
             if !request.is_nil() {
@@ -229,7 +279,8 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = native.define_class("Batch", ruby.class_object())?;
     class.undef_default_alloc_func();
     class.define_method("push", method!(Batch::push, 7))?;
-    class.define_method("wait", method!(Batch::wait, 2))?;
+    class.define_method("in_parts", method!(Batch::in_parts, 2))?;
+    class.define_method("wait", method!(Batch::wait, 3))?;
     class.define_method("clear", method!(Batch::clear, 1))?;
     class.define_method("size", method!(Batch::size, 0))?;
     class.define_method("concurrency", method!(Batch::concurrency, 0))?;

@@ -15,7 +15,8 @@
 use std::time::Duration;
 
 use hecaton::{
-    Attempt, Ending, Error as Failure, Kind, Outcome, Phase, Redirect, Response, Streaming, Version,
+    Attempt, Ending, Error as Failure, Kind, Outcome, Part, Phase, Redirect, Response, Streaming,
+    Version,
 };
 use magnus::encoding::EncodingCapable;
 use magnus::{IntoValue, RArray, RString, Ruby, Value};
@@ -33,6 +34,28 @@ pub fn values(ruby: &Ruby, outcome: Outcome) -> [Value; 3] {
             ]
         }
         Err(error) => failure(ruby, &error),
+    }
+}
+
+/// A request with status and record of its head, or with nil and a piece of its body.
+pub fn part(ruby: &Ruby, request: Value, part: Part) -> [Value; 3] {
+    match part {
+        Part::Head(response) => {
+            let record = ruby.str_from_slice(&response_record(&response));
+            [
+                request,
+                response.status().into_value_with(ruby),
+                record.into_value_with(ruby),
+            ]
+        }
+        Part::Piece(piece) => {
+            let piece = ruby.str_from_slice(&piece);
+            [
+                request,
+                ruby.qnil().into_value_with(ruby),
+                piece.into_value_with(ruby),
+            ]
+        }
     }
 }
 
