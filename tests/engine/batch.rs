@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use hecaton::Batch;
-use hecaton_origin::{Delay, RoundSpec};
+use hecaton_origin::RoundSpec;
 
 use crate::World;
 
@@ -26,8 +26,8 @@ fn round(count: u64, gate: Option<usize>) -> RoundSpec {
         first: 1000,
         count,
         body_bytes: 133,
-        delay: Delay::None,
         gate,
+        ..RoundSpec::default()
     }
 }
 

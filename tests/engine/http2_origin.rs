@@ -5,7 +5,7 @@ use std::time::Duration;
 use hecaton::{
     Batch, Client, Config, Ending, Kind, Outcome, Phase, Protocol, Reactor, Request, Version,
 };
-use hecaton_origin::{Delay, Http2, Options, Origin, RoundSpec, Tls};
+use hecaton_origin::{Http2, Options, Origin, RoundSpec, Tls};
 
 struct World {
     origin: Origin,
@@ -170,8 +170,8 @@ fn a_gate_sees_all_requests_of_a_batch_at_once_on_one_connection() {
         first: 1,
         count: 200,
         body_bytes: 13_801,
-        delay: Delay::None,
         gate: Some(50),
+        ..RoundSpec::default()
     };
     world.origin.open_round(round);
     assert!(world.batch(200, 50).iter().all(Result::is_ok));

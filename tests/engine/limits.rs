@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use hecaton::{Batch, Config, Kind, Outcome, Pem, Phase, Request};
-use hecaton_origin::{Delay, Options, Origin, RoundSpec, Tls};
+use hecaton_origin::{Options, Origin, RoundSpec, Tls};
 
 use crate::{World, json};
 
@@ -32,8 +32,8 @@ fn a_batch_keeps_to_the_limit_and_reaches_it() {
         first: 1,
         count: 40,
         body_bytes: 133,
-        delay: Delay::None,
         gate: Some(4),
+        ..RoundSpec::default()
     };
     world.origin.open_round(round);
     let mut batch = Batch::new(world.client.clone(), 20);

@@ -65,8 +65,8 @@ pub struct Http2 {
     pub refuse_first: bool,
 }
 
-/// What one round serves. Ids `first..first + count` belong to it.
-#[derive(Clone, Debug, PartialEq)]
+/// What one round serves. Ids `first..first + count` belong to it. The default serves no id, and waits for nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoundSpec {
     /// First id of the round.
     pub first: u64,
