@@ -1,0 +1,48 @@
+//! What trials ask of a driver, and the server that they ask it of.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use hecaton_lab::run::{Go, Prepare, Verify};
+use hecaton_origin::{Delay, Options, Origin, RoundSpec};
+
+/// First id of the rounds made here.
+pub(super) const FIRST: u64 = 5_000_000_000;
+
+pub(super) fn origin() -> Result<Origin> {
+    Ok(Origin::start(Options::default())?)
+}
+
+pub(super) fn to(url: String, append_id: bool, verify: Verify) -> Prepare {
+    Prepare {
+        method: "GET".into(),
+        url,
+        append_id,
+        concurrency: 2,
+        keepalive: true,
+        verify,
+        timeout_ms: 5000,
+        ca: None,
+    }
+}
+
+/// The first ids, every request timed.
+pub(super) fn go(count: u64) -> Go {
+    Go {
+        first: FIRST,
+        count,
+        lat_every: 1,
+    }
+}
+
+/// A page of the ledger for the first ids, or for none.
+pub(super) fn page(count: u64) -> RoundSpec {
+    RoundSpec {
+        first: FIRST,
+        count,
+        body_bytes: 133,
+        delay: Delay::None,
+        round_trip: Duration::ZERO,
+        gate: None,
+    }
+}

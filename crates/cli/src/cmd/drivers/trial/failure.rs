@@ -1,0 +1,83 @@
+//! What a driver says when it can not do what is asked: that it does not know it, or that the requests failed.
+
+use std::net::TcpListener;
+
+use anyhow::{Result, bail, ensure};
+use hecaton_lab::run::{Claim, DriverError, Problem, Verify};
+
+use super::Trial;
+use super::asked::{go, origin, to};
+
+pub(super) fn refuses_the_unheard(trial: &Trial<'_>) -> Result<()> {
+    let Err(error) = trial.start()?.unheard() else {
+        bail!("it said ok")
+    };
+    match error
+        .downcast_ref::<DriverError>()
+        .map(|error| &error.problem)
+    {
+        Some(Problem::Refused(kind, _)) if kind == "unsupported" => Ok(()),
+        _ => Err(error),
+    }
+}
+
+pub(super) fn refuses_to_verify(trial: &Trial<'_>) -> Result<()> {
+    let prepare = to("http://127.0.0.1:1/r/".to_string(), true, Verify::Tail);
+    match trial.prepare(&mut trial.start()?, &prepare) {
+        Ok(()) => bail!("it said that it would"),
+        Err(error) => match error
+            .downcast_ref::<DriverError>()
+            .map(|error| &error.problem)
+        {
+            Some(Problem::Refused(kind, _)) if kind == "unsupported" => Ok(()),
+            _ => Err(error),
+        },
+    }
+}
+
+pub(super) fn counts_statuses(trial: &Trial<'_>) -> Result<()> {
+    let origin = origin()?;
+    let prepare = to(
+        format!("{}/status/500", origin.base_url()),
+        false,
+        Verify::None,
+    );
+    let claim = trial.round(&mut trial.start()?, &prepare, go(5))?;
+    all_failed(&claim, 5)
+}
+
+pub(super) fn counts_refusals(trial: &Trial<'_>) -> Result<()> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let url = format!("http://{}/r/", listener.local_addr()?);
+    let prepare = match trial.is_reference() {
+        true => to(url, false, Verify::None),
+        false => to(url, true, Verify::Tail),
+    };
+    drop(listener);
+    let mut driver = trial.start()?;
+    match trial.round(&mut driver, &prepare, go(5)) {
+        Ok(claim) => all_failed(&claim, 5),
+        // A driver that opens its connections early says so when asked to prepare.
+        Err(error) => match error.downcast_ref::<DriverError>() {
+            Some(DriverError {
+                problem: Problem::Refused(kind, _),
+                ..
+            }) if kind == "failed" => Ok(()),
+            _ => Err(error),
+        },
+    }
+}
+
+fn all_failed(claim: &Claim, count: u64) -> Result<()> {
+    ensure!(
+        claim.done == 0 && claim.errors == count,
+        "{count} requests had to fail: it claims {} done and {} failed",
+        claim.done,
+        claim.errors
+    );
+    ensure!(
+        claim.errors_by.values().sum::<u64>() == count,
+        "errors_by does not say of what kind the errors are"
+    );
+    Ok(())
+}

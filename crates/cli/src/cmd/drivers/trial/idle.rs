@@ -1,0 +1,55 @@
+//! What a driver does while nothing is asked of it, and how it ends.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail, ensure};
+use hecaton_lab::run::Verify;
+
+use super::Trial;
+use super::asked::{go, origin, page, to};
+
+/// How often a driver is watched: what compiles while it runs may finish what the first requests began.
+const WATCHES: usize = 4;
+
+/// How long a driver is watched to see that it does nothing.
+const IDLE: Duration = Duration::from_millis(300);
+
+/// Share of a core that a driver may use while nothing is asked of it.
+const IDLE_SHARE: f64 = 0.1;
+
+/// Watches the driver after a round, with its connections open.
+pub(super) fn is_idle(trial: &Trial<'_>) -> Result<()> {
+    let origin = origin()?;
+    let mut driver = trial.start()?;
+    let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Tail);
+    origin.open_round(page(0));
+    trial.prepare(&mut driver, &prepare)?;
+    ensure!(
+        origin.close_round().requests == 0,
+        "it sent requests when asked to prepare"
+    );
+    trial.round(&mut driver, &prepare, go(20))?;
+    let mut least = f64::INFINITY;
+    for _ in 0..WATCHES {
+        origin.open_round(page(0));
+        let before = driver.account();
+        std::thread::sleep(IDLE);
+        let (user, system) = driver.account().since(&before);
+        let page = origin.close_round();
+        ensure!(
+            page.requests == 0,
+            "it sent {} requests that nobody had asked for",
+            page.requests
+        );
+        least = least.min((user + system).as_secs_f64() / IDLE.as_secs_f64());
+        if least < IDLE_SHARE {
+            return Ok(());
+        }
+    }
+    bail!("it used {:.0} % of a core", least * 100.0)
+}
+
+pub(super) fn ends(status: String) -> Result<()> {
+    ensure!(status == "exit status: 0", "it ended with {status}");
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! What a driver must do, one function for each promise, each with a process of its own.
+
+mod asked;
+mod failure;
+mod idle;
+mod work;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use hecaton_lab::run::{Claim, Driver, Go, Hello, Prepare, Verify};
+use hecaton_lab::spec::{Ability, Approach, Manifest};
+
+use failure::{counts_refusals, counts_statuses, refuses_the_unheard, refuses_to_verify};
+use idle::{ends, is_idle};
+use work::{MOST, claims_what_was_seen, keeps_in_flight, times_some, verifies_json};
+
+/// A promise in words, and the function that tries it.
+pub type Promise = (&'static str, fn(&Trial<'_>) -> Result<()>);
+
+/// Every promise, in the order in which they are tried.
+pub const TRIALS: [Promise; 13] = [
+    ("says hello", |trial| trial.start().map(drop)),
+    (
+        "calls a command that it does not know unsupported",
+        refuses_the_unheard,
+    ),
+    (
+        "1 in flight: every request once, every body read, every claim true",
+        |trial| keeps_in_flight(trial, 1),
+    ),
+    ("2 in flight: the same", |trial| keeps_in_flight(trial, 2)),
+    ("7 in flight: the same", |trial| {
+        keeps_in_flight(trial, MOST)
+    }),
+    ("times every k-th request", times_some),
+    ("verifies JSON, if it says so", verifies_json),
+    ("is idle between commands", is_idle),
+    ("counts answers of status 500 as errors", counts_statuses),
+    ("counts refused connections as errors", counts_refusals),
+    ("ends with status 0 on bye", |trial| {
+        ends(trial.start()?.bye()?)
+    }),
+    ("ends with status 0 when its input ends", |trial| {
+        ends(trial.start()?.close_input()?)
+    }),
+    ("ends on SIGTERM", |trial| {
+        trial.start()?.terminate().map(drop)
+    }),
+];
+
+/// What is left to promise for a load generator, which verifies nothing.
+pub const REFERENCE_TRIALS: [Promise; 9] = [
+    TRIALS[0],
+    TRIALS[1],
+    (
+        "refuses to verify what it does not look at",
+        refuses_to_verify,
+    ),
+    (
+        "claims no more requests than the origin saw",
+        claims_what_was_seen,
+    ),
+    ("counts answers of status 500 as errors", counts_statuses),
+    ("counts refused connections as errors", counts_refusals),
+    TRIALS[10],
+    TRIALS[11],
+    TRIALS[12],
+];
+
+/// What a trial works with.
+pub struct Trial<'a> {
+    /// The client.
+    pub manifest: &'a Manifest,
+    /// How long the driver may be late.
+    pub patience: Duration,
+    /// Becomes true when the check should end.
+    pub stop: Arc<AtomicBool>,
+    /// File for the driver's error output.
+    pub log: PathBuf,
+}
+
+impl Trial<'_> {
+    /// A driver that has said hello.
+    fn start(&self) -> Result<Driver> {
+        Ok(self.start_and_ask()?.0)
+    }
+
+    /// A driver, and what it said.
+    fn start_and_ask(&self) -> Result<(Driver, Hello)> {
+        let mut driver = Driver::start(
+            self.manifest,
+            None,
+            &self.log,
+            self.patience,
+            self.stop.clone(),
+        )?;
+        let hello = driver.hello()?;
+        ensure!(
+            hello.max_concurrency >= 1,
+            "max_concurrency is {}",
+            hello.max_concurrency
+        );
+        ensure!(
+            !hello.methods.is_empty() && !hello.models.is_empty(),
+            "methods or models are empty"
+        );
+        let least = if self.is_reference() {
+            Verify::None
+        } else {
+            Verify::Tail
+        };
+        ensure!(
+            hello.verify.contains(&least),
+            "verify does not contain {least:?}"
+        );
+        ensure!(
+            hello.keepalive.contains(&true) == self.manifest.can.contains(&Ability::KeepAlive),
+            "its hello and its manifest do not agree whether it keeps connections"
+        );
+        Ok((driver, hello))
+    }
+
+    /// Whether it is a load generator, of which nothing can be verified.
+    fn is_reference(&self) -> bool {
+        self.manifest.approach == Approach::Reference
+    }
+
+    /// Asks to prepare, with connections used as the client can.
+    fn prepare(&self, driver: &mut Driver, prepare: &Prepare) -> Result<()> {
+        let keepalive = self.manifest.can.contains(&Ability::KeepAlive);
+        driver.prepare(&Prepare {
+            keepalive,
+            ..prepare.clone()
+        })
+    }
+
+    /// One round outside the usual: prepare, then go.
+    fn round(&self, driver: &mut Driver, prepare: &Prepare, go: Go) -> Result<Claim> {
+        self.prepare(driver, prepare)?;
+        Ok(driver.go(go, Duration::from_secs(1))?.0)
+    }
+}

@@ -1,0 +1,166 @@
+//! What a driver does when it is asked to send: all of it, once, as many at a time as asked, and every claim true.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail, ensure};
+use hecaton_lab::findings::rejection;
+use hecaton_lab::plan::{Cell, Own, Visit};
+use hecaton_lab::run::{Bench, Go, Round, Servers, Verify};
+use hecaton_lab::spec::{Job, Pitfall, Sweep, Target};
+use hecaton_origin::Delay;
+
+use super::Trial;
+use super::asked::{FIRST, go, origin, page, to};
+
+/// Most requests in flight that are tried, if the driver can.
+pub(super) const MOST: usize = 7;
+
+/// The rules of a sweep judge the driver, and agree with what its manifest says of itself.
+pub(super) fn keeps_in_flight(trial: &Trial<'_>, concurrency: usize) -> Result<()> {
+    let pitfall = trial.manifest.pitfall.as_ref();
+    match (reason_to_reject(trial, concurrency)?, pitfall) {
+        (
+            None,
+            Some(Pitfall {
+                from: Some(from),
+                why,
+                ..
+            }),
+        ) if concurrency == MOST && *from <= MOST => {
+            bail!("nothing is rejected, although its manifest says so: {why}")
+        }
+        (None, _) => Ok(()),
+        (Some(reason), Some(pitfall)) if reason.contains(&pitfall.says) => Ok(()),
+        (Some(reason), _) => bail!(reason),
+    }
+}
+
+/// Visits small and larger bodies as a sweep does, and lets the same rules judge; as many in flight as the driver can.
+fn reason_to_reject(trial: &Trial<'_>, concurrency: usize) -> Result<Option<String>> {
+    let (mut driver, hello) = trial.start_and_ask()?;
+    let concurrency = concurrency.min(hello.max_concurrency);
+    let delay = Delay::Fixed(Duration::from_millis(3));
+    let sweep = Sweep {
+        clients: vec![trial.manifest.clone()],
+        concurrency: vec![concurrency],
+        body_bytes: vec![133, 13801],
+        cells: Vec::new(),
+        keepalive: vec![true],
+        job: Job::Plain,
+        requests: None,
+        tls: false,
+        ceiling: true,
+        delay,
+        rounds: 1,
+        launches: 1,
+        round_time: Duration::from_millis(100),
+        warm_up: Duration::from_millis(300),
+        seed: 1,
+        target: Target::Origin,
+    };
+    let mut bench = Bench::new(&sweep, Servers::clear(origin()?));
+    bench.warm_up(&mut driver)?;
+    let both = |&keepalive| {
+        sweep
+            .body_bytes
+            .iter()
+            .map(move |&body_bytes| (keepalive, body_bytes))
+    };
+    for (keepalive, body_bytes) in hello.keepalive.iter().flat_map(both) {
+        let cell = Cell {
+            client: trial.manifest.client.clone(),
+            body_bytes,
+            keepalive,
+            concurrency,
+            own: Own::default(),
+        };
+        let visit = Visit {
+            cell,
+            launch: 0,
+            block: 0,
+            order: 0,
+        };
+        let round: Round = bench.visit(&mut driver, &visit)?;
+        if let Some(reason) = rejection(&[&round], &delay) {
+            let way = if keepalive {
+                ""
+            } else {
+                " and a new connection each"
+            };
+            return Ok(Some(format!(
+                "with bodies of {body_bytes} bytes{way}, {reason}"
+            )));
+        }
+    }
+    Ok(None)
+}
+
+pub(super) fn times_some(trial: &Trial<'_>) -> Result<()> {
+    let origin = origin()?;
+    let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Tail);
+    let claim = trial.round(
+        &mut trial.start()?,
+        &prepare,
+        Go {
+            first: FIRST,
+            count: 50,
+            lat_every: 7,
+        },
+    )?;
+    ensure!(
+        claim.latencies_us.len() == 8,
+        "50 requests, every 7th timed: {} of 8 times",
+        claim.latencies_us.len()
+    );
+    Ok(())
+}
+
+pub(super) fn verifies_json(trial: &Trial<'_>) -> Result<()> {
+    let (mut driver, hello) = trial.start_and_ask()?;
+    if !hello.verify.contains(&Verify::Json) {
+        return Ok(());
+    }
+    let origin = origin()?;
+    origin.open_round(page(20));
+    let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Json);
+    let claim = trial.round(&mut driver, &prepare, go(20))?;
+    let page = origin.close_round();
+    ensure!(
+        claim.done == 20,
+        "{} of 20 done, errors by kind: {:?}",
+        claim.done,
+        claim.errors_by
+    );
+    ensure!(
+        claim.sum == page.expected_sum,
+        "the sum is {}, not {}",
+        claim.sum,
+        page.expected_sum
+    );
+    ensure!(
+        claim.bytes == page.body_bytes_out,
+        "{} bytes of {}",
+        claim.bytes,
+        page.body_bytes_out
+    );
+    Ok(())
+}
+
+/// A generator that stops by the clock leaves a few requests behind that it does not count.
+pub(super) fn claims_what_was_seen(trial: &Trial<'_>) -> Result<()> {
+    let origin = origin()?;
+    origin.open_round(page(20));
+    let prepare = to(
+        format!("{}/bytes/133", origin.base_url()),
+        false,
+        Verify::None,
+    );
+    let claim = trial.round(&mut trial.start()?, &prepare, go(20))?;
+    let seen = origin.close_round().requests;
+    ensure!(
+        claim.done >= 20 && (claim.done..=claim.done + 2).contains(&seen),
+        "20 requests were to be sent, 2 at a time: it claims {} done, the origin saw {seen}",
+        claim.done
+    );
+    Ok(())
+}
