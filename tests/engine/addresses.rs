@@ -9,12 +9,12 @@ use socket2::{Domain, Socket, Type};
 use crate::{World, json};
 
 /// Listens and never answers: its queue is full.
-struct Lost {
+pub struct Lost {
     _sockets: Vec<Socket>,
 }
 
 impl Lost {
-    fn at(address: SocketAddr) -> Lost {
+    pub fn at(address: SocketAddr) -> Lost {
         let socket = || Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         let listener = socket();
         listener.bind(&address.into()).unwrap();
@@ -70,6 +70,56 @@ fn an_address_that_does_not_answer_has_a_head_start_of_250_ms_and_no_more() {
         took >= Duration::from_millis(245) && took < Duration::from_secs(5),
         "{took:?}"
     );
+}
+
+/// Sockets that try to reach this address, as the kernel tells: in state 02, SYN_SENT.
+fn reaching_for(address: SocketAddr) -> usize {
+    let SocketAddr::V4(four) = address else {
+        return 0;
+    };
+    let octets = u32::from_le_bytes(four.ip().octets());
+    let remote = format!("{octets:08X}:{:04X}", four.port());
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let is_one = |line: &&str| {
+        let mut columns = line.split_whitespace().skip(2);
+        columns.next() == Some(&remote) && columns.next() == Some("02")
+    };
+    table.lines().filter(is_one).count()
+}
+
+#[test]
+fn the_sockets_that_lost_are_closed_while_the_client_lives_on() {
+    let world = World::new();
+    let nowhere = SocketAddr::from(([127, 0, 0, 2], port(&world)));
+    let _lost = Lost::at(nowhere);
+    let before = reaching_for(nowhere);
+    for (path, limit, kind) in [
+        ("/delay/400", 9000, None),
+        ("/r/1", 350, Some(Kind::Timeout)),
+    ] {
+        let mut config = Config::new(Duration::from_secs(10));
+        let place = format!("many.example:{}", port(&world));
+        let winner = if kind.is_none() {
+            "127.0.0.1"
+        } else {
+            "127.0.0.2"
+        };
+        config.resolve.add(&place, &["127.0.0.2", winner]).unwrap();
+        config.connect_timeout = Duration::from_millis(limit);
+        let client = Client::new(config);
+        let outcome = world.run(async {
+            let sending = client.send(Request::get(&format!("http://{place}{path}")).unwrap());
+            let (outcome, ()) = tokio::join!(sending, async {
+                tokio::time::sleep(Duration::from_millis(150)).await;
+                assert!(reaching_for(nowhere) > before, "it is tried first");
+            });
+            outcome
+        });
+        assert_eq!(outcome.err().map(|error| error.kind()), kind);
+        // The one to the winner is kept, and no other.
+        assert_eq!(client.idle_connections(), usize::from(kind.is_none()));
+        assert_eq!(reaching_for(nowhere), before);
+    }
 }
 
 #[test]

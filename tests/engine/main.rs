@@ -13,6 +13,7 @@ mod http2_origin;
 mod http2_peer;
 mod http2_streams;
 mod limits;
+mod phases;
 mod pool;
 mod proxies;
 mod proxy_server;

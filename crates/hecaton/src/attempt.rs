@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::error::Phase;
+use crate::spent::Spell;
 
 /// One try of a request. Durations are `None` for phases that were not reached or not needed
 /// (a reused connection has no `resolve`, no `connect` and no `tls`).
@@ -146,6 +147,36 @@ impl Trace {
         let lap = self.lap();
         let queue = &mut self.attempt().queue;
         *queue = lap.map(|lap| queue.unwrap_or_default() + lap);
+    }
+
+    /// The same of what opening its connection has taken, another request's try to open one before it included.
+    pub fn lap_connect(&mut self) {
+        let lap = self.lap();
+        let connect = &mut self.attempt().connect;
+        *connect = lap.map(|lap| connect.unwrap_or_default() + lap);
+    }
+
+    /// What is known of the connection that has been in opening since `from`, up to now.
+    pub fn spells(&self, from: Instant) -> Vec<Spell> {
+        let Some(attempt) = self.attempts.last() else {
+            return Vec::new();
+        };
+        let (mark, now) = (self.mark.max(from), Instant::now());
+        let resolved = match attempt.phase {
+            Phase::Resolve => now,
+            Phase::Tls => from + attempt.resolve.unwrap_or_default(),
+            _ => mark,
+        };
+        let connected = if attempt.phase == Phase::Tls {
+            mark
+        } else {
+            now
+        };
+        vec![
+            (Phase::Resolve, from, resolved),
+            (Phase::Connect, resolved, connected),
+            (Phase::Tls, connected, now),
+        ]
     }
 
     /// The time since the last lap, for one phase of the attempt: each costs one look at the clock.

@@ -21,6 +21,7 @@ use crate::pool::Pool;
 use crate::request::Request;
 use crate::response::Response;
 use crate::rest::{Http1Rest, Rest, Source, decoder};
+use crate::spent::Spent;
 use crate::stats::Stats;
 use crate::stream::Streaming;
 use crate::timer::within_rest;
@@ -387,10 +388,8 @@ impl Shared {
         }
         self.sessions.make_room(&self.pool, &self.turns);
         // Boxed, so that requests which need no new connection do not carry its state along.
-        Box::pin(
-            self.connector
-                .connect(origin, &self.pool, &self.config, trace, Offer::Http1),
-        )
-        .await
+        let (connector, spent) = (&self.connector, Spent::default());
+        let (pool, config) = (&self.pool, &self.config);
+        Box::pin(connector.connect(origin, pool, config, trace, Offer::Http1, &spent)).await
     }
 }

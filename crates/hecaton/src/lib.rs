@@ -57,6 +57,7 @@ mod request;
 mod response;
 mod rest;
 mod retry;
+mod spent;
 mod stats;
 mod stream;
 mod timer;

@@ -17,7 +17,8 @@ use crate::connection::Connection;
 use crate::error::{Failure, InvalidRequest, Kind, Phase};
 use crate::origin::{Origin, Scheme};
 use crate::pool::Pool;
-use crate::timer::within;
+use crate::spent::Spent;
+use crate::timer::within_rest;
 use crate::tls::{Offer, Tls};
 use crate::wire::{Pipe, Socket, Wire};
 pub(crate) use proxy::Forward;
@@ -45,7 +46,7 @@ impl Connector {
     }
 
     /// Opens a connection to `origin`, noting in `trace` how far it got. The pool numbers it. What is
-    /// offered matters to TLS alone.
+    /// offered matters to TLS alone; what was spent counts against the limits.
     pub async fn connect(
         &self,
         origin: &Origin,
@@ -53,8 +54,9 @@ impl Connector {
         config: &Config,
         trace: &mut Trace,
         offer: Offer,
+        spent: &Spent,
     ) -> Result<Box<Connection>, Failure> {
-        let (pipe, forward) = self.open(origin, pool, config, trace).await?;
+        let (pipe, forward) = self.open(origin, pool, config, trace, spent).await?;
         let socket = Socket::new(pipe);
         let ticket = pool.ticket();
         trace.attempt().connection = ticket.id;
@@ -63,7 +65,7 @@ impl Connector {
             Scheme::Https => {
                 trace.attempt().phase = Phase::Tls;
                 let shaking = self.tls.handshake(&origin.host, socket, offer);
-                let tls = within(config, Phase::Tls, shaking).await?;
+                let tls = within_rest(config, Phase::Tls, spent.of(Phase::Tls), shaking).await?;
                 trace.attempt().tls = trace.lap();
                 Wire::Tls(Box::new(tls))
             }
@@ -78,14 +80,21 @@ impl Connector {
         pool: &Pool,
         config: &Config,
         trace: &mut Trace,
+        spent: &Spent,
     ) -> Result<(Pipe, Option<Arc<Forward>>), Failure> {
         if let Some(path) = &config.unix_socket {
-            let unix = open_unix(path, pool, config, trace).await?;
+            let unix = open_unix(path, pool, config, trace, spent).await?;
             return Ok((Pipe::Unix(unix), None));
         }
         let (tcp, forward) = match self.proxies.of(origin) {
-            Some(server) => self.through(server, origin, pool, config, trace).await?,
-            None => (self.straight(origin, pool, config, trace).await?, None),
+            Some(server) => {
+                self.through(server, origin, pool, config, trace, spent)
+                    .await?
+            }
+            None => (
+                self.straight(origin, pool, config, trace, spent).await?,
+                None,
+            ),
         };
         Ok((Pipe::Tcp(tcp), forward))
     }
@@ -97,18 +106,20 @@ impl Connector {
         pool: &Pool,
         config: &Config,
         trace: &mut Trace,
+        spent: &Spent,
     ) -> Result<TcpStream, Failure> {
         trace.attempt().phase = Phase::Resolve;
         let resolving = self.resolver.resolve(&origin.host, origin.port);
-        let addresses = within(config, Phase::Resolve, resolving).await?;
+        let addresses =
+            within_rest(config, Phase::Resolve, spent.of(Phase::Resolve), resolving).await?;
         trace.attempt().resolve = trace.lap();
 
         trace.attempt().phase = Phase::Connect;
         let (place, tried) = (place("", &origin.host, origin.port), Tried::default());
         let opening = tcp::connect(&addresses, &place, pool, &tried);
-        let opened = within(config, Phase::Connect, opening).await;
+        let opened = within_rest(config, Phase::Connect, spent.of(Phase::Connect), opening).await;
         let stream = opened.map_err(|failure| tried.name_in(failure))?;
-        trace.attempt().connect = trace.lap();
+        trace.lap_connect();
         Ok(stream)
     }
 
@@ -121,13 +132,15 @@ impl Connector {
         pool: &Pool,
         config: &Config,
         trace: &mut Trace,
+        spent: &Spent,
     ) -> Result<(TcpStream, Option<Arc<Forward>>), Failure> {
         trace.attempt().phase = Phase::Resolve;
         let resolving = async {
             let addresses = self.resolver.resolve(&server.host, server.port).await?;
             Ok((addresses, self.target(server, origin).await?))
         };
-        let (addresses, target) = within(config, Phase::Resolve, resolving).await?;
+        let (addresses, target) =
+            within_rest(config, Phase::Resolve, spent.of(Phase::Resolve), resolving).await?;
         trace.attempt().resolve = trace.lap();
 
         trace.attempt().phase = Phase::Connect;
@@ -155,9 +168,10 @@ impl Connector {
                 Failure::new(Kind::Connect, Phase::Connect, detail)
             })
         };
-        let opened = within(config, Phase::Connect, Box::pin(opening)).await;
+        let opening = Box::pin(opening);
+        let opened = within_rest(config, Phase::Connect, spent.of(Phase::Connect), opening).await;
         let opened = opened.map_err(|failure| tried.name_in(failure))?;
-        trace.attempt().connect = trace.lap();
+        trace.lap_connect();
         Ok(opened)
     }
 
@@ -187,6 +201,7 @@ async fn open_unix(
     pool: &Pool,
     config: &Config,
     trace: &mut Trace,
+    spent: &Spent,
 ) -> Result<UnixStream, Failure> {
     trace.attempt().phase = Phase::Connect;
     let opening = async {
@@ -196,7 +211,54 @@ async fn open_unix(
             Failure::new(Kind::Connect, Phase::Connect, detail)
         })
     };
-    let stream = within(config, Phase::Connect, opening).await?;
-    trace.attempt().connect = trace.lap();
+    let stream = within_rest(config, Phase::Connect, spent.of(Phase::Connect), opening).await?;
+    trace.lap_connect();
     Ok(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::{Reactor, h2::Sessions};
+
+    #[test]
+    fn resolving_ends_within_50_ms_of_its_limit() {
+        const LIMIT: Duration = Duration::from_millis(200);
+        let mut config = Config::new(Duration::from_secs(10));
+        config.proxy = Proxy::Off;
+        config.resolve_timeout = Some(LIMIT);
+        let mut connector = Connector::new(&config).unwrap();
+        connector.resolver = Resolver::asking(|_| {
+            std::thread::sleep(Duration::from_secs(1));
+            Ok(Vec::new())
+        });
+        let origin = Origin {
+            scheme: Scheme::Http,
+            host: "slow.example".into(),
+            port: 80,
+        };
+        let pool = Pool::new(&config, Sessions::new(&config));
+        let reactor = Reactor::new().unwrap();
+        // Others use the machine too, and may keep the thread from its turn: that is not so each time.
+        let in_time = (0..10).any(|_| {
+            let mut trace = Trace::new(Instant::now());
+            trace.begin();
+            let spent = Spent::default();
+            let opening =
+                connector.connect(&origin, &pool, &config, &mut trace, Offer::Http1, &spent);
+            let begun = Instant::now();
+            let failure = reactor.block_on(opening).err().expect("too late");
+            let took = begun.elapsed();
+            assert_eq!(
+                (failure.kind, failure.phase),
+                (Kind::Timeout, Phase::Resolve)
+            );
+            assert_eq!(trace.attempt().phase, Phase::Resolve);
+            assert!(took >= LIMIT, "early: {took:?}");
+            took < LIMIT + Duration::from_millis(50)
+        });
+        assert!(in_time);
+    }
 }

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Instant;
 
 use tokio::select;
 use tokio::task::coop::unconstrained;
@@ -18,6 +19,7 @@ use crate::config::Protocol;
 use crate::connection::Connection;
 use crate::error::{Failure, Kind, Phase};
 use crate::origin::{Origin, Scheme};
+use crate::spent::Spent;
 use crate::timer::within;
 use crate::tls::Offer;
 use crate::turns::Turn;
@@ -88,12 +90,14 @@ async fn wait(
     trace: &mut Trace,
 ) -> Result<Acquired, Failure> {
     let mut queued = busy || shared.sessions.limited;
+    let mut at_once = true;
     let mut waiting = Box::pin(granted(shared, &place, origin));
     let way = match poll_fn(|cx| Poll::Ready(waiting.as_mut().poll(cx))).await {
         Poll::Ready(way) => way,
         Poll::Pending => {
             // While turns are free, it is the connection that is waited for and not the limit.
             queued = busy || (shared.sessions.limited && !shared.turns.are_free(origin));
+            at_once = false;
             trace.attempt().phase = if queued { Phase::Queue } else { Phase::Connect };
             next(shared, waiting.as_mut(), queued).await
         }
@@ -102,8 +106,8 @@ async fn wait(
     let way = way.inspect_err(|failure| trace.attempt().phase = failure.phase)?;
     match (&way, queued) {
         (_, true) => trace.lap_queue(),
-        (Way::Acquired(_), false) => trace.attempt().connect = trace.lap(),
-        (Way::Open(_), false) => {}
+        (Way::Open(_), false) if at_once => {}
+        (_, false) => trace.lap_connect(),
     }
     match way {
         Way::Acquired(acquired) => Ok(acquired),
@@ -159,7 +163,15 @@ async fn open(
     trace: &mut Trace,
 ) -> Result<Acquired, Failure> {
     shared.sessions.make_room(&shared.pool, &shared.turns);
-    match begin(shared, turn, origin, trace).await {
+    let spent = place.spent();
+    let mut opening = Opening {
+        begun: Instant::now(),
+        place: Some(place),
+        trace,
+    };
+    let begun = begin(shared, turn, origin, opening.trace, &spent).await;
+    let place = opening.place.take().expect("it is taken once, here");
+    match begun {
         Ok(Fresh::Http2(session, link)) => {
             spawn_driver(shared, origin, session.ticket.id, link);
             Ok(Acquired::Stream(place.opened(session)))
@@ -175,18 +187,34 @@ async fn open(
     }
 }
 
+/// Given up before its end, it leaves word of how long it took: the limits of those who waited do not begin again.
+struct Opening<'a> {
+    begun: Instant,
+    place: Option<Place>,
+    trace: &'a mut Trace,
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        if let Some(place) = &self.place {
+            place.note_spells(self.trace.spells(self.begun));
+        }
+    }
+}
+
 /// Opens a connection, and begins HTTP/2 on it if that is what the server speaks.
 async fn begin(
     shared: &Shared,
     turn: Option<Box<Turn>>,
     origin: &Origin,
     trace: &mut Trace,
+    spent: &Spent,
 ) -> Result<Fresh, Failure> {
     let (config, connector) = (&shared.config, &shared.connector);
     let only = config.http == Protocol::Http2;
     let offer = if only { Offer::Http2 } else { Offer::Both };
     let connection = connector
-        .connect(origin, &shared.pool, config, trace, offer)
+        .connect(origin, &shared.pool, config, trace, offer, spent)
         .await?;
     if origin.scheme == Scheme::Https && !connection.chose_http2() {
         if only {

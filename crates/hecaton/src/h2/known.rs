@@ -16,6 +16,7 @@ use super::sessions::Sessions;
 use crate::config::Config;
 use crate::origin::Origin;
 use crate::pool::Ticket;
+use crate::spent::Spell;
 use crate::turns::Turn;
 
 /// How long the answer that a peer speaks HTTP/1.1 alone is believed.
@@ -28,6 +29,8 @@ pub(super) struct Known {
     pub queue: VecDeque<Arc<Seat>>,
     /// Who opens a connection, or waits for its turn to.
     pub opener: Option<Arc<Seat>>,
+    /// What became of connections that were given up while they were opened, as far as one who waits has seen it.
+    pub spells: Vec<Spell>,
     http1_since: Option<Instant>,
 }
 
@@ -122,6 +125,15 @@ impl Known {
     pub fn hand_over(&mut self, id: u64, turn: Option<Box<Turn>>) {
         if let Some(session) = self.sessions.iter_mut().find(|s| s.ticket.id == id) {
             session.turn = turn;
+        }
+    }
+
+    /// A connection was given up while it was opened; what nobody has seen who waits is forgotten.
+    pub fn note_spells(&mut self, spells: Vec<Spell>) {
+        self.spells.extend(spells);
+        match self.queue.front() {
+            Some(first) => self.spells.retain(|(_, _, end)| *end > first.since),
+            None => self.spells.clear(),
         }
     }
 

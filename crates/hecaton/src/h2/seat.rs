@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use futures_util::task::AtomicWaker;
 
@@ -21,12 +22,24 @@ pub(super) enum Grant {
     Http1,
 }
 
-#[derive(Default)]
 pub(super) struct Seat {
+    /// Since when it is waited in.
+    pub since: Instant,
     grant: Mutex<Option<Grant>>,
     waker: AtomicWaker,
     /// Whether it has left the queue.
     left: AtomicBool,
+}
+
+impl Default for Seat {
+    fn default() -> Seat {
+        Seat {
+            since: Instant::now(),
+            grant: Mutex::default(),
+            waker: AtomicWaker::default(),
+            left: AtomicBool::default(),
+        }
+    }
 }
 
 impl Seat {

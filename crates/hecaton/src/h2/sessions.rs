@@ -18,6 +18,7 @@ use crate::config::{Config, Protocol};
 use crate::error::Failure;
 use crate::origin::{Origin, Scheme};
 use crate::pool::Pool;
+use crate::spent::{Spell, Spent};
 use crate::turns::{Turn, Turns};
 
 /// How often at most all origins are searched for connections that have been idle for too long.
@@ -282,11 +283,26 @@ impl Place {
         Ok(lease)
     }
 
+    /// What the opener has waited for already of connections that others gave up.
+    pub fn spent(&self) -> Spent {
+        let all = self.sessions.lock();
+        let known = all.origins.get(&self.origin);
+        let spells = known.map_or(&[][..], |known| &known.spells);
+        Spent::since(self.seat.since, spells)
+    }
+
+    /// The opener is about to give up.
+    pub fn note_spells(&self, spells: Vec<Spell>) {
+        let note = |known: &mut Known| known.note_spells(spells);
+        self.sessions.change(&self.origin, note);
+    }
+
     /// The connection is there: the first stream for the one who opened it, more for those who wait.
     pub fn opened(self, session: Session) -> Lease {
         let mut all = self.sessions.lock();
         let known = all.origins.entry(self.origin.clone()).or_default();
         known.opener = None;
+        known.spells.clear();
         known.sessions.push(session);
         let lease = known.lease_newest(&self.sessions, &self.origin);
         known.serve(&self.sessions, &self.origin);
@@ -299,6 +315,7 @@ impl Place {
     pub fn failed(self, failure: &Failure) {
         let share = |known: &mut Known| {
             known.opener = None;
+            known.spells.clear();
             if known.sessions.is_empty() {
                 self.tell_all(known, || Grant::Failed(failure.clone()));
             }
@@ -310,6 +327,7 @@ impl Place {
     pub fn speaks_http1(self) {
         let share = |known: &mut Known| {
             known.opener = None;
+            known.spells.clear();
             known.note_http1();
             self.tell_all(known, || Grant::Http1);
         };

@@ -1,0 +1,138 @@
+# Every phase ends within 50 ms of its limit: once, never doubled, and the server sees one attempt.
+require "test_helper"
+require "open3"
+require "socket"
+require "tmpdir"
+
+class PhaseTest < OriginTest
+  LIMIT = 0.2
+  # What is promised.
+  LATE = 0.05
+  # Others use the machine too, and may keep a process from its turn for longer: that is chance, and not so each time.
+  TRIES = 10
+
+  def test_a_wait_for_a_connection_ends_in_time_and_sends_nothing
+    own = Origin.new
+    { queue: { queue_timeout: LIMIT }, total: {} }.each do |told, settings|
+      client = client(per_origin: 1, **settings)
+      client.get("#{own.url}/bytes/5000000") do
+        error, = in_time { client.get("#{own.url}/r/1", timeout: told == :total ? LIMIT : 5) }
+        assert_equal [told, :queue, false], [error.phase, error.attempts.last.phase, error.sent?]
+      end
+    end
+    assert_equal 0, own.ledger["items"]
+  ensure
+    own&.stop
+  end
+
+  def test_connecting_ends_in_time
+    lost do |address|
+      { connect: { connect_timeout: LIMIT }, total: { timeout: LIMIT } }.each do |told, settings|
+        error, = in_time { client(**settings).get(address) }
+        assert_equal [told, :connect, false], [error.phase, error.attempts.last.phase, error.sent?]
+      end
+    end
+  end
+
+  def test_a_handshake_ends_in_time
+    mute { |port, accepted| holds(:tls, "https://127.0.0.1:#{port}/", accepted) }
+  end
+
+  def test_sending_ends_in_time
+    body = "x" * 50_000_000
+    mute { |port, accepted| holds(:send, "http://127.0.0.1:#{port}/", accepted, body: body) }
+  end
+
+  def test_the_wait_for_an_answer_ends_in_time = holds_at_the_origin(:first_byte, "stall-head")
+
+  def test_the_wait_for_more_of_a_body_ends_in_time = holds_at_the_origin(:read, "stall-body")
+
+  def test_a_body_that_drips_ends_with_the_total_in_time
+    error, = in_time { client(timeout: LIMIT).get(url("/fault/drip")) }
+    assert_equal [:total, :read], [error.phase, error.attempts.last.phase]
+  end
+
+  # A resolver that takes its time, in the place of the C library's.
+  SLOW = <<~C
+    #include <unistd.h>
+    int getaddrinfo(const char *name, const char *service, const void *hints, void *result) { sleep(2); return -2; }
+  C
+
+  def test_resolving_ends_in_time
+    script = <<~RUBY
+      require "hecaton"
+      { resolve: { timeout: 5, resolve_timeout: #{LIMIT} }, total: { timeout: #{LIMIT} } }.each do |told, settings|
+        ended = Array.new(#{TRIES}) do
+          Hecaton::Client.new(proxy: false, **settings).get("http://slow.example/")
+        rescue Hecaton::TimeoutError => error
+          [error.phase, error.attempts.map(&:phase), error.sent?] == [told, [:resolve], false] && error.elapsed
+        end
+        puts ended.all? { |elapsed| elapsed && elapsed >= #{LIMIT} } && ended.min < #{LIMIT + LATE}
+      end
+    RUBY
+    Dir.mktmpdir do |folder|
+      library = File.join(folder, "slow.so")
+      said, status = Open3.capture2e(RbConfig::CONFIG["CC"].split.first, "-shared", "-fPIC", "-x", "c", "-", "-o", library, stdin_data: SLOW)
+      assert_predicate status, :success?, said
+      command = [RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script]
+      assert_equal "true\ntrue\n", Open3.capture2e({ "LD_PRELOAD" => library }, *command).first
+    end
+  end
+
+  private
+
+  # The failure that came in time, and how many tries that took. None is early, tried again, or twice as late.
+  def in_time(&block)
+    (1..TRIES).each do |tries|
+      error = assert_raises(Hecaton::TimeoutError, &block)
+      assert_equal 1, error.attempts.size
+      assert_operator error.elapsed, :>=, LIMIT
+      return error, tries if error.elapsed < LIMIT + LATE
+    end
+    flunk "more than #{LATE} s late, #{TRIES} times in a row"
+  end
+
+  # What the limit of a phase, and the total in that phase, end in; arrived tells how many the server has seen.
+  def holds(phase, address, arrived, **request)
+    { phase => { "#{phase}_timeout": LIMIT }, total: { timeout: LIMIT } }.each do |told, settings|
+      client = client(**settings)
+      before = arrived.call
+      error, tries = in_time { client.post(address, **request) }
+      assert_equal [told, phase, phase != :tls], [error.phase, error.attempts.last.phase, error.sent?]
+      assert_equal(told == phase ? :failed : :unfinished, error.attempts.last.ending)
+      wait_until { arrived.call - before == tries } # It may take a moment to see the last one.
+      assert_equal tries, arrived.call - before, "one attempt each"
+    end
+  end
+
+  def holds_at_the_origin(phase, fault)
+    own = Origin.new
+    holds(phase, "#{own.url}/fault/#{fault}", -> { own.arrived })
+  ensure
+    own&.stop
+  end
+
+  # Takes connections and says nothing; yields its port, and what counts them.
+  def mute
+    server = TCPServer.new("127.0.0.1", 0)
+    open = []
+    accepting = Thread.new { loop { open << server.accept } }
+    accepting.report_on_exception = false
+    yield server.local_address.ip_port, -> { open.size }
+  ensure
+    accepting&.kill&.join
+    [server, *open].compact.each(&:close)
+  end
+
+  # A listener whose queue is full leaves connections unanswered, as a lost host would.
+  def lost
+    server = Socket.new(:INET, :STREAM)
+    server.bind(Addrinfo.tcp("127.0.0.1", 0))
+    server.listen(0)
+    target = server.local_address
+    fillers = Array.new(4) { Socket.new(:INET, :STREAM).tap { |filler| filler.connect_nonblock(target, exception: false) } }
+    yield "http://127.0.0.1:#{target.ip_port}/"
+  ensure
+    [server, *fillers].compact.each(&:close)
+  end
+end

@@ -1,0 +1,238 @@
+//! Every phase ends within 50 ms of its limit: once, never doubled, and the server sees one attempt.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use hecaton::{Config, Ending, Error, Kind, Phase, Request};
+
+use crate::World;
+use crate::addresses::Lost;
+
+const LIMIT: Duration = Duration::from_millis(200);
+/// What is promised.
+const LATE: Duration = Duration::from_millis(50);
+/// Others use the machine too, and may keep a thread from its turn for longer: that is chance, and not so each time.
+const TRIES: usize = 10;
+
+/// The failure that came in time, and how many tries that took. None is early, tried again, or twice as late.
+fn in_time(mut fail: impl FnMut() -> Error) -> (Error, usize) {
+    for tries in 1..=TRIES {
+        let error = fail();
+        assert_eq!(error.kind(), Kind::Timeout, "{error}");
+        assert_eq!(error.attempts().len(), 1, "{error}");
+        assert!(error.elapsed() >= LIMIT, "early: {:?}", error.elapsed());
+        if error.elapsed() < LIMIT + LATE {
+            return (error, tries);
+        }
+    }
+    panic!("more than {LATE:?} late, {TRIES} times in a row");
+}
+
+/// A listener that takes connections and says nothing; its port, and how many came.
+fn mute() -> (u16, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let count = accepted.clone();
+    thread::spawn(move || {
+        let mut open = Vec::new();
+        for stream in listener.incoming() {
+            count.fetch_add(1, Ordering::SeqCst);
+            open.push(stream);
+        }
+    });
+    (port, accepted)
+}
+
+/// Each limit, and what it is set by.
+type Setting = fn(&mut Config);
+const TOTAL: Setting = |config| config.timeout = LIMIT;
+
+/// What the limit of a phase, and the total deadline in that phase, end in. `arrived` is how many requests or connections the
+/// server has seen.
+fn holds(
+    phase: Phase,
+    own: Setting,
+    request: impl Fn(&World) -> Request,
+    arrived: impl Fn(&World) -> usize,
+) {
+    for (setting, told) in [(own, phase), (TOTAL, Phase::Total)] {
+        let world = World::with(setting);
+        let before = arrived(&world);
+        let (error, tries) = in_time(|| world.send(request(&world)).expect_err("too late"));
+        assert_eq!(error.phase(), told, "{error}");
+        let attempt = &error.attempts()[0];
+        assert_eq!(attempt.phase, phase, "{error}");
+        let ending = if told == phase {
+            Ending::Failed
+        } else {
+            Ending::Unfinished
+        };
+        assert_eq!(attempt.ending, ending);
+        assert_eq!(error.sent(), phase as u8 >= Phase::Send as u8, "{error}");
+        // The server may take a moment to see the last one.
+        for _ in 0..500 {
+            if arrived(&world) - before == tries {
+                break;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(arrived(&world) - before, tries, "one attempt each: {error}");
+    }
+}
+
+/// Requests that the origin has seen.
+fn seen(world: &World) -> usize {
+    let summary = world.origin.summary();
+    (summary.requests + summary.aborted) as usize
+}
+
+#[test]
+fn a_wait_for_a_connection_ends_in_time_and_sends_nothing() {
+    for (own, told) in [(Some(LIMIT), Phase::Queue), (None, Phase::Total)] {
+        let world = World::with(|config| {
+            config.per_origin = Some(1);
+            config.queue_timeout = own;
+        });
+        let holder = world.run(world.client.open(world.request("/bytes/5000000")));
+        let holder = holder.unwrap();
+        let (error, _) = in_time(|| {
+            let mut request = world.request("/r/1");
+            if own.is_none() {
+                request = request.timeout(LIMIT);
+            }
+            world.send(request).unwrap_err()
+        });
+        assert_eq!((error.phase(), error.sent()), (told, false), "{error}");
+        assert_eq!(error.attempts()[0].phase, Phase::Queue);
+        drop(holder);
+        assert_eq!(world.get("/r/1").status(), 200);
+        assert_eq!(world.origin.stop().items, 1, "nothing of those that waited");
+    }
+}
+
+#[test]
+fn connecting_ends_in_time() {
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let _lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], free.port())));
+    let url = format!("http://127.0.0.2:{}/", free.port());
+    for (setting, told) in [
+        (
+            (|config| config.connect_timeout = LIMIT) as Setting,
+            Phase::Connect,
+        ),
+        (TOTAL, Phase::Total),
+    ] {
+        let world = World::with(setting);
+        let (error, _) = in_time(|| world.send(Request::get(&url).unwrap()).unwrap_err());
+        assert_eq!((error.phase(), error.sent()), (told, false), "{error}");
+        assert_eq!(error.attempts()[0].phase, Phase::Connect);
+    }
+}
+
+#[test]
+fn a_handshake_ends_in_time() {
+    let (port, accepted) = mute();
+    let url = format!("https://127.0.0.1:{port}/");
+    holds(
+        Phase::Tls,
+        |config| config.tls_timeout = Some(LIMIT),
+        |_| Request::get(&url).unwrap(),
+        |_| accepted.load(Ordering::SeqCst),
+    );
+}
+
+#[test]
+fn sending_ends_in_time() {
+    let (port, accepted) = mute();
+    let url = format!("http://127.0.0.1:{port}/");
+    let body = bytes::Bytes::from(vec![b'x'; 50_000_000]);
+    holds(
+        Phase::Send,
+        |config| config.send_timeout = Some(LIMIT),
+        |_| Request::new("POST", &url).unwrap().body(body.clone()),
+        |_| accepted.load(Ordering::SeqCst),
+    );
+}
+
+#[test]
+fn the_wait_for_an_answer_ends_in_time() {
+    holds(
+        Phase::FirstByte,
+        |config| config.first_byte_timeout = Some(LIMIT),
+        |world| world.request("/fault/stall-head"),
+        seen,
+    );
+}
+
+#[test]
+fn the_wait_for_more_of_a_body_ends_in_time() {
+    holds(
+        Phase::Read,
+        |config| config.read_timeout = Some(LIMIT),
+        |world| world.request("/fault/stall-body"),
+        seen,
+    );
+}
+
+#[test]
+fn a_body_that_drips_ends_with_the_total_in_time() {
+    let world = World::with(TOTAL);
+    let (error, _) = in_time(|| world.send(world.request("/fault/drip")).unwrap_err());
+    assert_eq!(
+        (error.phase(), error.attempts()[0].phase),
+        (Phase::Total, Phase::Read)
+    );
+}
+
+/// The next one opens it then, and has waited for a part of its own limit already.
+#[test]
+fn the_limit_of_connecting_does_not_begin_again_when_the_one_who_connects_for_all_gives_up() {
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let _lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], free.port())));
+    let url = format!("http://127.0.0.2:{}/", free.port());
+    let world = World::with(|config| {
+        config.http = hecaton::Protocol::Http2;
+        config.connect_timeout = Duration::from_millis(1500);
+    });
+    let request = |limit| {
+        world
+            .client
+            .send(Request::get(&url).unwrap().timeout(limit))
+    };
+    let (first, second, third) = (
+        request(Duration::from_millis(500)),
+        request(Duration::from_millis(1000)),
+        request(Duration::from_secs(60)),
+    );
+    let (first, second, third) = world.run(async { tokio::join!(first, second, third) });
+    assert_eq!(first.unwrap_err().phase(), Phase::Total);
+    assert_eq!(second.unwrap_err().phase(), Phase::Total);
+    let error = third.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.phase()),
+        (Kind::Timeout, Phase::Connect),
+        "{error}"
+    );
+    // A limit that began again would end after 2.5 s at least.
+    assert!(
+        error.elapsed() >= Duration::from_millis(1490)
+            && error.elapsed() < Duration::from_millis(2300),
+        "{error:?}"
+    );
+    assert!(
+        error.attempts()[0]
+            .connect
+            .is_some_and(|waited| waited >= Duration::from_millis(900)),
+        "{error:?}"
+    );
+}
