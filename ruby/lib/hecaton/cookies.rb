@@ -84,7 +84,8 @@ module Hecaton
       text += "; Secure" if fields["secure"]
       text += "; HttpOnly" if fields["http_only"]
       text += "; Expires=#{Time.at(Integer(fields["expires"])).utc.strftime("%a, %d %b %Y %H:%M:%S GMT")}" if fields["expires"]
-      set(text, "#{fields["secure"] ? "https" : "http"}://#{domain}/")
+      # By https, whatever it came by: by http it would have to give way to secure ones of its name.
+      set(text, "https://#{domain}/")
     end
   end
 end
