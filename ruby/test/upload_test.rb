@@ -65,6 +65,10 @@ class UploadTest < OriginTest
     assert_equal ["a+b=%C3%A4%26&c=1&c=2", "application/x-www-form-urlencoded"], [seen["body"], headers(seen)["content-type"]]
     seen = echo(json: [], headers: { "content-type" => "application/problem+json" })
     assert_equal ["[]", "application/problem+json"], [seen["body"], headers(seen)["content-type"]]
+    seen = echo(json: false)
+    assert_equal ["false", "application/json"], [seen["body"], headers(seen)["content-type"]]
+    seen = echo(json: nil)
+    assert_equal ["", nil], [seen["body"], headers(seen)["content-type"]]
   end
 
   def test_multipart

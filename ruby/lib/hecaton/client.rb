@@ -102,15 +102,15 @@ module Hecaton
       }
       @cookies = Client.jar(cookies)
       @native = Native::Client.new(
-        times.transform_values { |time| Client.seconds(time) }
+        times.to_h { |name, time| [name, Client.seconds(time, name)] }
              .merge(retry: Client.retry_options(binding.local_variable_get(:retry)), # a keyword of Ruby's
                     redirects: Preparation.count(:redirects, redirects), redirects_to_http: redirects_to_http,
                     cookies: @cookies&.native,
                     per_origin: per_origin, max_connections: max_connections, max_queue: max_queue, max_idle: max_idle,
-                    max_body: max_body, resolve: resolve&.transform_values { |addresses| Array(addresses) },
+                    max_body: max_body, resolve: Client.addresses(resolve),
                     unix_socket: unix_socket, proxy: Client.proxy(proxy),
                     no_proxy: no_proxy.is_a?(String) ? [no_proxy] : no_proxy,
-                    decode: decode, concurrency: concurrency, user_agent: user_agent || app_name&.to_s,
+                    decode: decode, concurrency: concurrency, user_agent: user_agent || (app_name && app_name.to_s),
                     ca: ca, client_cert: client_cert, client_key: client_key,
                     tls_min: tls_min, http: http, pins: pins, verify: verify)
       )
@@ -129,7 +129,8 @@ module Hecaton
     #   yields Strings by `each`. With a Content-Length where the size is known (files, StringIO), else in chunks
     #   (RFC 9112 §7.1). Sent again (retry, redirects 307 and 308) only what can be read again: no pipe, no Enumerator.
     #   What reading raises ends the request and is raised here. A size that turns out wrong is a BodyError.
-    # json:: what JSON.generate takes, sent with its Content-Type unless headers have another. nil and false are none.
+    # json:: what JSON.generate takes (which raises what it does not), sent with its Content-Type unless headers have
+    #   another. nil is none; false is sent, for it is a value of JSON (RFC 8259 §3). Its null can be given as body.
     # form:: Hash or Array of pairs, as by URI.encode_www_form.
     # multipart:: Hash or Array of pairs (RFC 7578); an Array as value repeats the name. A value is text; an IO or a
     #   Pathname, sent as a file under its own name; or {content:, filename:, type:} of these.
@@ -208,26 +209,46 @@ module Hecaton
         raise ArgumentError, "retry: #{unknown.join(", ")} is unknown: there are #{RETRY_OPTIONS.join(", ")}" if unknown.any?
 
         value.merge(
-          methods: value[:methods]&.map { |method| method.to_s.upcase }, on: value[:on]&.map(&:to_s),
-          interval: seconds(value[:interval]), backoff: value[:backoff]&.to_f, jitter: value[:jitter]&.to_f
+          methods: words(value, :methods)&.map(&:upcase), on: words(value, :on),
+          interval: seconds(value[:interval], "retry: interval"),
+          backoff: seconds(value[:backoff], "retry: backoff", "number"),
+          jitter: seconds(value[:jitter], "retry: jitter", "number")
         )
+      end
+
+      # Known addresses as the engine takes them, nil for none.
+      def addresses(value)
+        return if value.nil?
+        return value.transform_values { |addresses| Array(addresses) } if value.is_a?(Hash)
+
+        raise ArgumentError, "resolve is of class #{value.class}: give a Hash of \"host:port\" and addresses"
       end
 
       # A proxy as the engine takes it: its URL, empty for none, nil for the environment's.
       def proxy(value)
         return value if value.nil?
         return "" if value == false
-        return value.to_s unless value == true || value.to_s.strip.empty?
+        return value.to_s unless value == true || value.to_s.b.strip.empty?
 
         raise ArgumentError, "proxy: give a URL, false for none, or nil for the environment's"
       end
 
-      # A time in seconds as a Float, nil for nil.
-      def seconds(value)
+      # A time in seconds, or another number of at least 0, as a Float; nil for nil.
+      def seconds(value, name = :timeout, what = "time in seconds")
         return if value.nil?
         return value.to_f if value.is_a?(Numeric) && value.real? && value.to_f.finite? && value >= 0
 
-        raise ArgumentError, "#{value.inspect} is not a time: give seconds as a number of at least 0"
+        raise ArgumentError, "#{name}: #{value.inspect} is not a #{what}: give a number of at least 0"
+      end
+
+      private
+
+      # A list of names among the settings of retry.
+      def words(settings, name)
+        list = settings[name]
+        return list&.map(&:to_s) if list.nil? || list.is_a?(Array)
+
+        raise ArgumentError, "retry: #{name} is #{list.inspect}: give an Array"
       end
     end
   end

@@ -8,18 +8,18 @@ module Hecaton
 
     # The body, and its type if that is known.
     def of(body, json, form, multipart)
-      given = { body: body, json: json, form: form, multipart: multipart }.select { |_, value| value }
+      given = { body: body, json: json, form: form, multipart: multipart }.compact
       raise ArgumentError, "#{given.keys.join(", ")} exclude each other: give one" if given.size > 1
 
-      if json
+      if given.key?(:json)
         require "json"
         [JSON.generate(json), "application/json"]
-      elsif form
+      elsif given.key?(:form)
         require "uri"
-        [URI.encode_www_form(form), "application/x-www-form-urlencoded"]
-      elsif multipart
+        [URI.encode_www_form(Preparation.pairs(:form, form)), "application/x-www-form-urlencoded"]
+      elsif given.key?(:multipart)
         boundary = Random.urandom(16).unpack1("H*")
-        [upload(parts(multipart, boundary)), "multipart/form-data; boundary=#{boundary}"]
+        [upload(parts(Preparation.pairs(:multipart, multipart), boundary)), "multipart/form-data; boundary=#{boundary}"]
       else
         [plain(body), nil]
       end

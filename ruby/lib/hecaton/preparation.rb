@@ -13,7 +13,7 @@ module Hecaton
     def initialize(headers: nil, base_url: nil, basic_auth: nil, bearer: nil, app_name: nil, app_env: nil)
       @base = base_url && Native.resolve(base_url.to_s, "")
       @home = @base && @base[%r{\A[^/]+//[^/?#]*}] + "/"
-      flat = [app_name && ["X-App-Name", app_name.to_s], app_env && ["X-App-Env", app_env.to_s]].compact.flatten
+      flat = { "X-App-Name" => app_name, "X-App-Env" => app_env }.flat_map { |name, value| value ? [name, value.to_s] : [] }
       @at_home = own(flat, headers, authorization(basic_auth, bearer)).freeze
       @bare = @at_home.empty?
       @elsewhere = @at_home.each_slice(2).reject { |name, _| CREDENTIALS.include?(name.downcase) }.flatten(1).freeze
@@ -23,17 +23,17 @@ module Hecaton
     # Not an Array, because this is done for each request.
     def call(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart)
       # A String, or none, is the plain case.
-      if json || form || multipart || !(body.nil? || body.instance_of?(String))
+      unless json.nil? && form.nil? && multipart.nil? && (body.nil? || body.instance_of?(String))
         body, type = Content.of(body, json, form, multipart)
       end
-      headers = nil if headers && headers.size.zero?
+      headers = nil if headers && Preparation.pairs(:headers, headers).size == 0
       url = url.to_s
       url = Preparation.with_query(url, params) if params
       url = Native.resolve(@base, url) if @base
       unless @bare && headers.nil? && basic_auth.nil? && bearer.nil? && type.nil?
         flat = fields(url, headers, basic_auth, bearer, type)
       end
-      yield method.to_s, url, flat, body, timeout && Client.seconds(timeout),
+      yield method.to_s, url, flat, body, timeout.nil? ? nil : Client.seconds(timeout),
         redirects.nil? ? nil : { redirects: Preparation.count(:redirects, redirects) }
     end
 
@@ -48,9 +48,16 @@ module Hecaton
         raise ArgumentError, "#{name} is #{value.inspect}: use an Integer of at least 0"
       end
 
+      # Itself, if it can be names and values.
+      def pairs(name, value)
+        return value if value.respond_to?(:flat_map) && value.respond_to?(:size)
+
+        raise ArgumentError, "#{name} is of class #{value.class}: give a Hash, or an Array of pairs"
+      end
+
       # Headers as the engine takes them: [name, value, name, value].
       def flat(headers)
-        headers.flat_map { |name, values| Array(values).flat_map { |value| [name.to_s, value.to_s] } }
+        pairs(:headers, headers).flat_map { |name, values| Array(values).flat_map { |value| [name.to_s, value.to_s] } }
       end
 
       # The URL with these parameters behind those it has, and without fragment.
@@ -65,7 +72,7 @@ module Hecaton
 
       # "name=value&name=value", percent-encoded by RFC 3986: a space is %20.
       def query(params)
-        pairs = params.flat_map do |name, values|
+        pairs = pairs(:params, params).flat_map do |name, values|
           (values.is_a?(Array) ? values : [values]).compact.map do |value|
             if value.is_a?(Hash) || value.is_a?(Array)
               raise ArgumentError, "params: the value of #{name.inspect} is nested: give strings, or an Array of them"
@@ -137,7 +144,7 @@ module Hecaton
 
     # RFC 6750 §2.1, and whatever else is printable: there are tokens with a bar or a colon.
     def bearer_token(token)
-      raise ArgumentError, "bearer is not a token: use printable ASCII without spaces" unless token.to_s.match?(/\A[!-~]+\z/)
+      raise ArgumentError, "bearer is not a token: use printable ASCII without spaces" unless token.to_s.b.match?(/\A[!-~]+\z/n)
 
       "Bearer #{token}"
     end

@@ -14,7 +14,7 @@ use crate::batch::Batch;
 use crate::cookies::{Cookies, Home};
 use crate::feed::{self, Wants};
 use crate::process::ProcessLocal;
-use crate::request::given;
+use crate::request::{given, given_in};
 use crate::stream::Stream;
 use crate::{gvl, record, request};
 
@@ -170,9 +170,9 @@ fn start(ruby: &Ruby, config: &Config, cookies: Option<&Home>) -> Result<Engine,
 fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     let timeout = given::<f64>(ruby, options, "timeout")?
         .ok_or_else(|| request::invalid(ruby, "timeout is missing".into()))?;
-    let mut config = Config::new(request::seconds(ruby, timeout)?);
+    let mut config = Config::new(request::seconds(ruby, "timeout", timeout)?);
     if let Some(limit) = given::<f64>(ruby, options, "connect_timeout")? {
-        config.connect_timeout = request::seconds(ruby, limit)?;
+        config.connect_timeout = request::seconds(ruby, "connect_timeout", limit)?;
     }
     for (name, limit) in [
         ("queue_timeout", &mut config.queue_timeout),
@@ -184,11 +184,11 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
         ("max_age", &mut config.max_age),
     ] {
         if let Some(given) = given::<f64>(ruby, options, name)? {
-            *limit = Some(request::seconds(ruby, given)?);
+            *limit = Some(request::seconds(ruby, name, given)?);
         }
     }
     if let Some(limit) = given::<f64>(ruby, options, "idle_timeout")? {
-        config.idle_timeout = request::seconds(ruby, limit)?;
+        config.idle_timeout = request::seconds(ruby, "idle_timeout", limit)?;
     }
     if let Some(options) = given::<RHash>(ruby, options, "retry")? {
         config.retry = Some(retry(ruby, options)?);
@@ -272,31 +272,31 @@ fn set_tls(ruby: &Ruby, options: RHash, config: &mut Config) -> Result<(), Error
 /// The engine's defaults, with what the options name in their place.
 fn retry(ruby: &Ruby, options: RHash) -> Result<Retry, Error> {
     let mut retry = Retry::default();
-    if let Some(max) = given(ruby, options, "max")? {
+    if let Some(max) = given_in(ruby, options, "retry: ", "max")? {
         retry.max = max;
     }
-    if let Some(methods) = given::<Vec<String>>(ruby, options, "methods")? {
+    if let Some(methods) = given_in::<Vec<String>>(ruby, options, "retry: ", "methods")? {
         let parse = |name: String| Method::from_bytes(name.as_bytes());
         let methods: Result<Vec<_>, _> = methods.into_iter().map(parse).collect();
         retry.methods = methods
             .map_err(|_| request::invalid(ruby, "retry: methods are words such as GET".into()))?;
     }
-    if let Some(names) = given::<Vec<String>>(ruby, options, "on")? {
+    if let Some(names) = given_in::<Vec<String>>(ruby, options, "retry: ", "on")? {
         retry.on = names
             .iter()
             .map(|name| kind(ruby, name))
             .collect::<Result<_, _>>()?;
     }
-    if let Some(statuses) = given(ruby, options, "statuses")? {
+    if let Some(statuses) = given_in(ruby, options, "retry: ", "statuses")? {
         retry.statuses = statuses;
     }
-    if let Some(interval) = given::<f64>(ruby, options, "interval")? {
-        retry.interval = request::seconds(ruby, interval)?;
+    if let Some(interval) = given_in::<f64>(ruby, options, "retry: ", "interval")? {
+        retry.interval = request::seconds(ruby, "retry: interval", interval)?;
     }
-    if let Some(backoff) = given(ruby, options, "backoff")? {
+    if let Some(backoff) = given_in(ruby, options, "retry: ", "backoff")? {
         retry.backoff = backoff;
     }
-    if let Some(jitter) = given(ruby, options, "jitter")? {
+    if let Some(jitter) = given_in(ruby, options, "retry: ", "jitter")? {
         retry.jitter = jitter;
     }
     Ok(retry)

@@ -1,12 +1,14 @@
 //! Ruby's arguments of a request → the engine's request.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use hecaton::Request;
 use magnus::typed_data::Obj;
 use magnus::value::ReprValue;
-use magnus::{Error, RArray, RHash, RString, Ruby, TryConvert, Value};
+use magnus::{Error, Integer, RArray, RHash, RString, Ruby, TryConvert, Value};
 
+use crate::cookies::Cookies;
 use crate::feed::Feed;
 
 /// A request as Ruby passes it: method, URL, headers as a flat list of names and values or nil,
@@ -38,7 +40,7 @@ pub fn build(
         }
     }
     if let Some(timeout) = timeout {
-        request = request.timeout(seconds(ruby, timeout)?);
+        request = request.timeout(seconds(ruby, "timeout", timeout)?);
     }
     if let Some(options) = options {
         if let Some(most) = given(ruby, options, "redirects")? {
@@ -57,13 +59,88 @@ pub fn feed(body: Option<Value>) -> Result<Option<(Obj<Feed>, Value)>, Error> {
 }
 
 /// Seconds → a duration; Ruby has checked that they are not negative.
-pub fn seconds(ruby: &Ruby, seconds: f64) -> Result<Duration, Error> {
-    Duration::try_from_secs_f64(seconds).map_err(|error| invalid(ruby, format!("timeout: {error}")))
+pub fn seconds(ruby: &Ruby, name: &str, seconds: f64) -> Result<Duration, Error> {
+    Duration::try_from_secs_f64(seconds).map_err(|_| {
+        invalid(
+            ruby,
+            format!("{name}: {seconds} s is more than can be counted"),
+        )
+    })
+}
+
+/// What an option may be.
+pub trait Wanted: TryConvert {
+    const WHAT: &str;
+
+    /// Whether Ruby's conversion, which would cut off a fraction, may be asked.
+    fn may_be(_: Value) -> bool {
+        true
+    }
+}
+
+macro_rules! wanted {
+    ($($kind:ty: $what:literal,)*) => {
+        $(impl Wanted for $kind { const WHAT: &str = $what; })*
+    };
+}
+
+wanted! {
+    bool: "true or false",
+    f64: "a number",
+    String: "a String in UTF-8",
+    RHash: "a Hash",
+    Vec<String>: "an Array of Strings in UTF-8",
+    Vec<u16>: "an Array of Integers from 0 to 65535",
+    HashMap<String, Vec<String>>: "a Hash of Strings, each with a String or an Array of them",
+    Obj<Cookies>: "a Hecaton::Cookies",
+}
+
+macro_rules! wanted_whole {
+    ($($kind:ty: $what:literal,)*) => {
+        $(impl Wanted for $kind {
+            const WHAT: &str = $what;
+
+            fn may_be(value: Value) -> bool {
+                Integer::from_value(value).is_some()
+            }
+        })*
+    };
+}
+
+wanted_whole! {
+    usize: "an Integer of at least 0",
+    u32: "an Integer from 0 to 4294967295",
 }
 
 /// The value under this name; nil and absent are the same.
-pub fn given<T: TryConvert>(ruby: &Ruby, options: RHash, name: &str) -> Result<Option<T>, Error> {
-    options.lookup::<_, Option<T>>(ruby.to_symbol(name))
+pub fn given<T: Wanted>(ruby: &Ruby, options: RHash, name: &str) -> Result<Option<T>, Error> {
+    given_in(ruby, options, "", name)
+}
+
+/// The same where the options belong to a setting, which messages name first.
+pub fn given_in<T: Wanted>(
+    ruby: &Ruby,
+    options: RHash,
+    setting: &str,
+    name: &str,
+) -> Result<Option<T>, Error> {
+    let Some(value) = options.lookup::<_, Option<Value>>(ruby.to_symbol(name))? else {
+        return Ok(None);
+    };
+    if T::may_be(value) {
+        if let Ok(converted) = T::try_convert(value) {
+            return Ok(Some(converted));
+        }
+    }
+    // A number is shown; anything else might be a secret in the wrong place.
+    let shown = match Integer::from_value(value) {
+        Some(number) => number.to_string(),
+        None => format!("of class {}", value.class()),
+    };
+    Err(invalid(
+        ruby,
+        format!("{setting}{name} is {shown}: give {}", T::WHAT),
+    ))
 }
 
 /// An ArgumentError.

@@ -1,0 +1,68 @@
+# Whatever is given as a setting or an option: it works, or is an ArgumentError that names it, before anything is sent.
+# Not run by `rake sig`, whose checker refuses wrong types by itself.
+require "test_helper"
+
+class BadSettingTest < OriginTest
+  ODD = [5, -1, 1.5, 2**70, Float::NAN, "x", "", "4", "\xFF", :word, true, false, [], ["x"], [1], [nil], [["a", Object.new]],
+         {}, { "a" => 1 }, { a: :b }, { nil => [] }, Object.new, Object, -> { 1 }, 1..2, Time.at(0), BasicObject].freeze
+  SETTINGS = Hecaton::Client.instance_method(:initialize).parameters.map(&:last)
+  OPTIONS = Hecaton::Client.instance_method(:request).parameters.filter_map { |kind, name| name if kind == :key } - [:body] # What that yields is seen while it is sent.
+  LIMITS = %i[concurrency per_origin rate].freeze
+
+  # What is said of a setting need not say its very name where it is clear without.
+  NAMES = { basic_auth: /basic_auth/, user_agent: /user.agent/, base_url: /base.url|URL/i, app_name: /app_name|X-App-Name|user.agent/i,
+            app_env: /app_env|X-App-Env/i, headers: /header/i }.freeze
+
+  def test_settings_of_a_client
+    each_odd(SETTINGS) { |setting| Hecaton::Client.new(timeout: 5, **setting) }
+  end
+
+  def test_settings_of_retry
+    each_odd(%i[max methods on statuses interval backoff jitter], /retry/) { |setting| client(retry: setting) }
+    assert_match(/retry: max is of class String: give an Integer/, refusal { client(retry: { max: "3" }) })
+  end
+
+  def test_options_of_a_request
+    client = client()
+    before = origin.arrived
+    sent = 0
+    each_odd(OPTIONS) { |option| client.post(url("/r/1"), **{ timeout: 5 }.merge(option)).tap { sent += 1 } }
+    assert_equal before + sent, origin.arrived
+  end
+
+  def test_options_of_a_batch_and_its_requests
+    each_odd(LIMITS) { |limit| client.batch(**limit) { nil } }
+    client.batch do |batch|
+      each_odd(OPTIONS + [:queue]) { |option| batch.get(url("/r/1"), **option) }
+      batch.abort
+    end
+  end
+
+  def test_what_is_said
+    { per_origin: ["4", /\Aper_origin is of class String: give an Integer of at least 0\z/],
+      max_idle: [-1, /\Amax_idle is -1: give an Integer of at least 0\z/],
+      max_body: [1.5, /\Amax_body is of class Float: give an Integer of at least 0\z/],
+      pins: ["x", /\Apins is of class String: give an Array of Strings/],
+      resolve: [3, /\Aresolve is of class Integer: give a Hash/],
+      headers: [5, /\Aheaders is of class Integer: give a Hash, or an Array of pairs\z/],
+      connect_timeout: ["5", /\Aconnect_timeout: "5" is not a time in seconds: give a number of at least 0\z/] }
+      .each { |name, (value, message)| assert_match message, refusal { client(name => value) } }
+    refute_match(/hush/, refusal { client(client_key: ["hush"]) })
+  end
+
+  private
+
+  def refusal(&block) = assert_raises(ArgumentError, &block).message
+
+  def each_odd(names, message = nil)
+    names.product(ODD) do |name, value|
+      yield({ name => value })
+    rescue ArgumentError => error
+      assert_match message || NAMES.fetch(name, /#{name}/), error.message, "#{name}: #{value.class} #{value.inspect rescue nil}"
+    rescue Hecaton::Error, JSON::GeneratorError
+      nil # It could be asked for, and did not go well.
+    rescue StandardError => error
+      flunk "#{name}: #{value.class} #{value.inspect rescue nil}: #{error.class}: #{error.message} #{error.backtrace.first(4)}"
+    end
+  end
+end
