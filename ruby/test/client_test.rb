@@ -185,6 +185,20 @@ class ClientTest < OriginTest
     assert_equal before, origin.arrived
   end
 
+  def test_what_one_request_asks_for_does_not_stick_to_its_connection
+    client = client(timeout: 10)
+    first = client.post(url("/redirect/307/1"), body: "secret", headers: { "X-Own" => "1" }, bearer: "token", params: { a: 1 },
+                                                timeout: 0.5, redirects: 1, raise_for_status: true)
+    second = client.get(url("/echo"))
+    assert_equal [200, true], [first.status, second.attempts.last.reused?]
+    seen = echo(second)
+    assert_equal ["GET", "/echo", ""], seen.values_at("method", "path", "body")
+    assert_empty seen["headers"].to_h.keys & %w[x-own authorization content-length content-type]
+    third = client.get(url("/delay/800")) # The deadline of the first is past.
+    assert_equal [200, true], [third.status, third.attempts.last.reused?]
+    assert_equal [307, 404], [client.get(url("/redirect/307/1")).status, client.get(url("/status/404")).status]
+  end
+
   def test_threads_wait_at_the_same_time
     client = client()
     started = Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -74,6 +74,39 @@ class InterruptTest < OriginTest
     assert_interrupted("Thread.new { client.get(#{url("/fault/stall-head").inspect}) }; sleep 0.2")
   end
 
+  # As in a console, where Ctrl-C ends what runs and the process goes on.
+  def test_ctrl_c_at_any_moment_leaks_nothing
+    script = <<~RUBY
+      require "hecaton"
+      trap(:INT, "DEFAULT")
+      client = Hecaton::Client.new(timeout: 60, per_origin: 4)
+      counted = -> { client.close; GC.start; Dir.children("/proc/self/fd").size }
+      client.get(#{url("/r/1").inspect})
+      before = counted.call
+      random = Random.new(3)
+      interrupted = 0
+      300.times do
+        killer = Thread.new { sleep random.rand * 0.01; Process.kill(:INT, Process.pid) }
+        begin
+          loop do
+            case random.rand(3)
+            when 0 then client.get(#{url("/delay/2").inspect})
+            when 1 then client.batch(concurrency: 3) { |batch| 6.times { batch.get(#{url("/delay/1").inspect}) } }
+            else client.get(#{url("/bytes/300000").inspect}) { |response| response.each_chunk {} }
+            end
+          end
+        rescue Interrupt
+          interrupted += 1
+        end
+        killer.join
+      end
+      statuses = Array.new(8) { Thread.new { client.get(#{url("/r/1").inspect}).status } }.map(&:value)
+      print [interrupted, statuses.uniq, client.stats.values_at(:in_use, :waiting), counted.call <= before].inspect
+    RUBY
+    output = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script, err: %i[child out]], &:read)
+    assert_equal "[300, [200], [0, 0], true]", output
+  end
+
   private
 
   def assert_interrupted(before)

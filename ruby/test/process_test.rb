@@ -167,13 +167,12 @@ class ProcessTest < OriginTest
       4.times { Thread.new { client.get(#{url("/fault/stall-head").inspect}) } }
       Thread.new { client.batch { |batch| 50.times { batch.get(#{url("/fault/stall-body").inspect}) } } }
       sleep 0.5
-      at_exit { print "ended" }
+      at_exit { print Process.clock_gettime(Process::CLOCK_MONOTONIC) }
     RUBY
-    begun = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     output = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script], err: File::NULL, &:read)
-    assert_equal "ended", output
     assert_predicate $?, :success?
-    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - begun, :<, 20
+    # From the end of the program to that of the process; what is in flight would go on for a minute.
+    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - Float(output), :<, 3
   end
 
   private

@@ -1,5 +1,6 @@
 # Responses and headers are plain Ruby.
 require "test_helper"
+require "scripted"
 
 class ResponseTest < OriginTest
   def test_marshalled_and_compared
@@ -25,6 +26,38 @@ class ResponseTest < OriginTest
   ensure
     thread&.join
     server&.close
+  end
+
+  def test_the_encoding_is_that_of_the_charset
+    {
+      "text/plain; charset=ISO-8859-1" => Encoding::ISO_8859_1, 'text/html; CHARSET="utf-8"' => Encoding::UTF_8,
+      "text/plain; format=flowed; charset=Shift_JIS" => Encoding::Shift_JIS, "application/json" => Encoding::UTF_8,
+      "application/json; charset=iso-8859-1" => Encoding::ISO_8859_1, "text/plain; charset=no-such" => Encoding::BINARY,
+      "text/plain; charset=" => Encoding::BINARY, "text/plain" => Encoding::BINARY, "image/png" => Encoding::BINARY
+    }.each_with_index do |(type, encoding), index|
+      Scripted.run("/#{index}" => Scripted.answer(200, { "Content-Type" => type }, "caf\xE9".b)) do |server|
+        body = client.get("#{server.url}/#{index}").body
+        assert_equal [encoding, "caf\xE9".b], [body.encoding, body.b], type
+      end
+    end
+  end
+
+  def test_interim_answers_are_not_the_answer
+    hints = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
+    Scripted.run("/" => hints + Scripted.answer(200, { "X-A" => "1" }, "ok")) do |server|
+      client = client()
+      responses = Array.new(2) { client.get(server.url) }
+      assert_equal [[200, "ok", "1", nil]] * 2, responses.map { |r| [r.status, r.body, r.headers["x-a"], r.headers["link"]] }
+      assert responses.last.attempts.last.reused?
+    end
+  end
+
+  def test_answers_without_body_leave_the_connection_usable
+    client = client()
+    seen = [client.head(url("/bytes/1000")), client.get(url("/status/204")), client.get(url("/status/304")), client.get(url("/r/1"))]
+    assert_equal [200, 204, 304, 200], seen.map(&:status)
+    assert_equal ["", "", ""], seen.first(3).map(&:body)
+    assert_equal [false, true, true, true], seen.map { |response| response.attempts.last.reused? }
   end
 
   def test_made_by_hand

@@ -1,5 +1,7 @@
 # Retries: none unless asked for, all visible, as many as the ledger saw.
 require "test_helper"
+require "socket"
+require "time"
 
 class RetryTest < OriginTest
   def attempts(path, **options)
@@ -28,6 +30,63 @@ class RetryTest < OriginTest
     assert_equal [:failed], attempts("/fault/truncate", retry: { on: [:connect], **eager })
     assert_equal [:failed] * 3, attempts("/fault/truncate", retry: true)
     assert_equal [:failed], attempts("/fault/truncate", retry: false)
+  end
+
+  def test_a_post_is_sent_once_unless_it_is_named
+    own = Origin.new
+    tries = lambda do |**settings|
+      client(retry: { statuses: [503], interval: 0, **settings }).post("#{own.url}/status/503", body: "x").attempts.size
+    end
+    assert_equal [1, 3], [tries.call, tries.call(methods: %i[get post])]
+    assert_equal 4, own.arrived
+  ensure
+    own&.stop
+  end
+
+  # Busy at first, with this field; yields the URL.
+  def busy(retry_after)
+    server = TCPServer.new("127.0.0.1", 0)
+    answering = Thread.new do
+      [["503 Busy", "Retry-After: #{retry_after.call}\r\n"], ["200 OK", ""]].each do |status, field|
+        connection = server.accept
+        connection.readpartial(4096)
+        connection.write("HTTP/1.1 #{status}\r\n#{field}Content-Length: 0\r\nConnection: close\r\n\r\n")
+        connection.close
+      end
+    end
+    yield "http://127.0.0.1:#{server.local_address.ip_port}/"
+  ensure
+    answering&.kill&.join
+    server&.close
+  end
+
+  # The date, which counts seconds, is more than one second away and two at most.
+  PATIENCE = { seconds: -> { "1" }, date: -> { (Time.now + 2).httpdate } }.freeze
+
+  PATIENCE.each do |form, field|
+    define_method("test_a_server_that_asks_for_patience_in_#{form}_gets_it_and_nobody_else_waits") do
+      order = []
+      waited = nil
+      busy(field) do |address|
+        client(retry: { statuses: [503], interval: 0 }).batch(concurrency: 2) do |batch|
+          batch.get(address).on_complete do |outcome|
+            order << :patient
+            assert_equal [503, 200], outcome.response.attempts.map(&:status)
+            waited = outcome.elapsed
+          end
+          20.times { batch.get(url("/r/1")).on_complete { order << :other } }
+        end
+      end
+      assert_equal [:other] * 20 + [:patient], order
+      assert_operator waited, :>=, 0.95
+    end
+  end
+
+  def test_patience_ends_with_the_deadline
+    busy(-> { "60" }) do |address|
+      response = client(retry: { statuses: [503], interval: 0 }).get(address, timeout: 2)
+      assert_equal [[503], true], [response.attempts.map(&:status), response.elapsed < 1.5]
+    end
   end
 
   def test_bad_settings_are_refused

@@ -1,6 +1,11 @@
 //! Requests over a Unix socket, as to a local daemon.
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use hecaton::{Client, Config, Kind, Phase, Reactor, Request};
@@ -58,6 +63,35 @@ fn every_request_goes_to_the_socket_and_connections_are_kept() {
         "one for each host, and the first used twice"
     );
     assert_eq!(origin.summary().requests, 3);
+}
+
+/// The kernel holds some hundred KiB of a Unix socket at most, and of TCP some megabytes: so here it shows.
+#[test]
+fn a_slow_reader_holds_a_mebibyte_at_most() {
+    let folder = Folder::new("slow");
+    let path = folder.0.join("slow.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    let sent = Arc::new(AtomicUsize::new(0));
+    let count = sent.clone();
+    thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        let _ = stream.read(&mut [0; 4096]);
+        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+        while let Ok(more) = stream.write(&[b'x'; 8192]) {
+            count.fetch_add(more, Ordering::SeqCst);
+        }
+    });
+    let (client, reactor) = (client(path), Reactor::new().unwrap());
+    let request = Request::get("http://any.example/").unwrap();
+    let mut stream = reactor.block_on(client.open(request)).unwrap();
+    let mut taken = 0;
+    for _ in 0..10 {
+        taken += reactor.block_on(stream.chunk()).unwrap().unwrap().len();
+        // As long as the server needs to fill whatever is there to fill.
+        thread::sleep(Duration::from_millis(50));
+        let ahead = sent.load(Ordering::SeqCst) - taken;
+        assert!(ahead <= 1 << 20, "{ahead} bytes are held");
+    }
 }
 
 #[test]

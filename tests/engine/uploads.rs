@@ -171,6 +171,8 @@ fn a_source_is_sent_again_if_it_can_begin_again() {
         for (rewinds, tries) in [(true, 2), (false, 1)] {
             let mut source = Pieces::new(&["hello"]);
             source.rewinds = rewinds;
+            // The one on which the server hung up, which may not be known yet.
+            world.client.close_idle();
             let response = world.send(post(&world, "/status/503", source.clone(), None));
             assert_eq!(response.unwrap().attempts().len(), tries);
             let asked = source.asked.load(Ordering::Relaxed);
