@@ -179,7 +179,12 @@ fn a_source_is_sent_again_if_it_can_begin_again() {
             assert_eq!(asked, 2 * tries, "a piece and the end each");
             let result = world.send(post(&world, "/fault/close", source, None));
             let error = result.unwrap_err();
-            assert_eq!(error.attempts().len(), tries, "{error}");
+            // One that met the end of the first one's connection before anything was sent has moved.
+            let sent = error
+                .attempts()
+                .iter()
+                .filter(|a| a.ending != Ending::Moved);
+            assert_eq!(sent.count(), tries, "{error}");
             let told = error.detail().contains("only once");
             assert_eq!(told, !rewinds, "{error}");
         }
