@@ -24,7 +24,7 @@ module Kit
       return if (id = @next) == @end
       @next = id + 1
       url = @append_id ? "#{@url}#{id}" : @url
-      return url if (@untimed -= 1) >= 0
+      return [url, nil] if (@untimed -= 1) >= 0
       @untimed = @every - 1
       [url, now]
     end

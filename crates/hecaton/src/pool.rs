@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use foldhash::fast::RandomState;
+
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::h2::Sessions;
@@ -79,7 +81,7 @@ struct Idle {
         clippy::vec_box,
         reason = "they stay in their boxes, which keep the futures of requests small"
     )]
-    connections: HashMap<Arc<Origin>, Vec<Box<Connection>>>,
+    connections: HashMap<Arc<Origin>, Vec<Box<Connection>>, RandomState>,
     swept: Option<Instant>,
     /// How often a connection was used again.
     reused: u64,
@@ -94,7 +96,7 @@ impl Pool {
                 max_age: config.max_age,
                 max_idle: config.max_idle,
             },
-            connections: HashMap::new(),
+            connections: HashMap::default(),
             swept: None,
             reused: 0,
         };

@@ -11,6 +11,7 @@ use http::header::{
     TRANSFER_ENCODING, USER_AGENT,
 };
 use http::uri::{Authority, PathAndQuery, Uri};
+use memchr::memchr;
 
 use crate::body::{Body, Source};
 use crate::error::InvalidRequest;
@@ -51,8 +52,13 @@ impl Request {
     /// A request with a method (case as on the wire, RFC 9110 §9.1) and an absolute `http` or
     /// `https` URL.
     pub fn new(method: &str, url: &str) -> Result<Request, InvalidRequest> {
-        let (scheme, authority, target) = parse_url(url)?;
-        let (origin, host) = destination(scheme, &authority, url)?;
+        Request::with_url(method, Bytes::copy_from_slice(url.as_bytes()))
+    }
+
+    /// The same with a URL that is not copied.
+    pub fn with_url(method: &str, url: Bytes) -> Result<Request, InvalidRequest> {
+        let (scheme, authority, target) = parse_url(&url)?;
+        let (origin, host) = destination(scheme, &authority, &url)?;
         Ok(Request {
             origin,
             method: parse_method(method)?,
@@ -178,16 +184,15 @@ fn parse_method(method: &str) -> Result<Method, InvalidRequest> {
 }
 
 /// Takes a URL apart and refuses what could be misread; the authority is not looked into yet.
-fn parse_url(url: &str) -> Result<(Scheme, Authority, PathAndQuery), InvalidRequest> {
-    if let Some(bad) = url.bytes().find(|byte| !byte.is_ascii_graphic()) {
+fn parse_url(url: &Bytes) -> Result<(Scheme, Authority, PathAndQuery), InvalidRequest> {
+    if let Some(bad) = url.iter().find(|byte| !byte.is_ascii_graphic()) {
         return Err(refused(
             url,
             &format!("contains the byte 0x{bad:02x}: percent-encode it"),
         ));
     }
-    let whole = url.split('#').next().unwrap_or_default();
-    let parts = whole
-        .parse::<Uri>()
+    let whole = url.slice(..memchr(b'#', url).unwrap_or(url.len()));
+    let parts = Uri::from_maybe_shared(whole)
         .map_err(|error| refused(url, &error.to_string()))?
         .into_parts();
     let scheme = match parts.scheme.as_ref().map(http::uri::Scheme::as_str) {
@@ -222,7 +227,7 @@ fn parse_url(url: &str) -> Result<(Scheme, Authority, PathAndQuery), InvalidRequ
 fn destination(
     scheme: Scheme,
     authority: &Authority,
-    url: &str,
+    url: &[u8],
 ) -> Result<(Arc<Origin>, Bytes), InvalidRequest> {
     thread_local! {
         static LAST: RefCell<Option<(Authority, Arc<Origin>, Bytes)>> = const { RefCell::new(None) };
@@ -243,7 +248,7 @@ fn destination(
 fn parse_origin(
     scheme: Scheme,
     authority: &Authority,
-    url: &str,
+    url: &[u8],
 ) -> Result<Origin, InvalidRequest> {
     if authority.as_str().contains('@') {
         let why = "has credentials in it: send an Authorization header instead";
@@ -274,8 +279,11 @@ fn parse_origin(
     })
 }
 
-fn refused(url: &str, why: &str) -> InvalidRequest {
-    InvalidRequest(format!("URL {:?} {why}", shown(url)))
+fn refused(url: &[u8], why: &str) -> InvalidRequest {
+    InvalidRequest(format!(
+        "URL {:?} {why}",
+        shown(&String::from_utf8_lossy(url))
+    ))
 }
 
 /// A URL as messages may show it: without query and fragment, and without anything if there may be

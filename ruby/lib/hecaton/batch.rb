@@ -29,6 +29,7 @@ module Hecaton
     def initialize(native, preparation, reception)
       @native = native
       @preparation = preparation
+      @plain = preparation.plain?
       @reception = reception
       @ended = [] # what the engine has handed back, four values a request
       @told = 0   # up to where they have been told
@@ -44,16 +45,8 @@ module Hecaton
     # A bad argument raises ArgumentError here, and nothing is queued. ThreadError in another thread.
     def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
                 redirects: nil, raise_for_status: nil, json: nil, form: nil, multipart: nil, queue: nil, &block)
-      raise "this batch has ended: queue in its block or its callbacks" if @over
-      raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
-
-      @preparation.call(
-        method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart
-      ) do |verb, target, flat, content, limit, options|
-        options = Batch.with_queue(options, queue) if queue
-        upload = content if content.is_a?(Upload)
-        @native.push(Request.new(kind(verb), raise_for_status, upload), verb, target, flat, content, limit, options)
-      end
+      send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, raise_for_status,
+                   json, form, multipart, queue, &block)
     end
 
     # Requests that are queued, or in flight, or have ended without having been told so yet.
@@ -124,6 +117,25 @@ module Hecaton
 
     private
 
+    def send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, strict,
+                     json, form, multipart, queue, &block)
+      raise "this batch has ended: queue in its block or its callbacks" if @over
+      raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
+
+      # Most requests are plain, and so is their way.
+      if @plain && !(headers || body || timeout || params || basic_auth || bearer || redirects || json || form || multipart || queue)
+        return @native.push(Request.new(kind(method), strict), method, url, nil, nil, nil, nil)
+      end
+
+      @preparation.call(
+        method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart
+      ) do |verb, target, flat, content, limit, options|
+        options = Batch.with_queue(options, queue) if queue
+        upload = content if content.is_a?(Upload)
+        @native.push(Request.new(kind(verb), strict, upload), verb, target, flat, content, limit, options)
+      end
+    end
+
     # What requests of this method have in common.
     def kind(verb)
       @kind = [verb, @native].freeze unless @kind.first == verb
@@ -167,7 +179,7 @@ module Hecaton
       request = ended[at]
       request.settle(@reception.outcome(ended[at + 1], ended[at + 2], ended[at + 3], request.strict))
       @told = at + 4 # Before the callback, which is called once at most.
-      @reception.announce(request.verb, request.outcome, request)
+      @reception.announce(request.verb, request.outcome, request) if @reception.heard?
       request.call_back
     end
 

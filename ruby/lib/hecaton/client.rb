@@ -150,23 +150,8 @@ module Hecaton
     # and ArgumentError, before anything is sent, when the request can not be put on the wire as it stands.
     def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
                 redirects: nil, raise_for_status: nil, json: nil, form: nil, multipart: nil, &block)
-      status, record, rest =
-        @preparation.call(
-          method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart
-        ) do |verb, target, flat, content, limit, options|
-          Fibers.wait do
-            next @native.open(verb, target, flat, content, limit, options) if block
-
-            @native.perform(verb, target, flat, content, limit, options)
-          end
-        end
-      return @reception.stream(method, status, record, rest, raise_for_status, &block) if block && status
-
-      outcome = @reception.outcome(status, record, rest, raise_for_status)
-      @reception.announce(method, outcome)
-      Reception.raise_error(outcome) if outcome.is_a?(Error)
-
-      outcome
+      send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, raise_for_status,
+                   json, form, multipart, &block)
     end
 
     # Cookies: the jar that was asked for; nil without one.
@@ -250,6 +235,29 @@ module Hecaton
 
         raise ArgumentError, "retry: #{name} is #{list.inspect}: give an Array"
       end
+    end
+
+    private
+
+    def send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, strict,
+                     json, form, multipart, &block)
+      status, record, rest =
+        @preparation.call(
+          method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart
+        ) do |verb, target, flat, content, limit, options|
+          Fibers.wait do
+            next @native.open(verb, target, flat, content, limit, options) if block
+
+            @native.perform(verb, target, flat, content, limit, options)
+          end
+        end
+      return @reception.stream(method, status, record, rest, strict, &block) if block && status
+
+      outcome = @reception.outcome(status, record, rest, strict)
+      @reception.announce(method, outcome)
+      Reception.raise_error(outcome) if outcome.is_a?(Error)
+
+      outcome
     end
   end
 end

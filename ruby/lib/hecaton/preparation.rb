@@ -15,9 +15,12 @@ module Hecaton
       @home = @base && @base[%r{\A[^/]+//[^/?#]*}] + "/"
       flat = { "X-App-Name" => app_name, "X-App-Env" => app_env }.flat_map { |name, value| value ? [name, value.to_s] : [] }
       @at_home = own(flat, headers, authorization(basic_auth, bearer)).freeze
-      @bare = @at_home.empty?
+      @plain = @base.nil? && @at_home.empty?
       @elsewhere = @at_home.each_slice(2).reject { |name, _| CREDENTIALS.include?(name.downcase) }.flatten(1).freeze
     end
+
+    # Whether the client adds nothing to a request that asks for nothing: such a one can do without `call`.
+    def plain? = @plain
 
     # Yields method, URL, headers, body, timeout and options as the engine takes them, and returns what the block does.
     # Not an Array, because this is done for each request.
@@ -30,7 +33,7 @@ module Hecaton
       url = url.to_s
       url = Preparation.with_query(url, params) if params
       url = Native.resolve(@base, url) if @base
-      unless @bare && headers.nil? && basic_auth.nil? && bearer.nil? && type.nil?
+      unless @plain && headers.nil? && basic_auth.nil? && bearer.nil? && type.nil?
         flat = fields(url, headers, basic_auth, bearer, type)
       end
       yield method.to_s, url, flat, body, timeout.nil? ? nil : Client.seconds(timeout),

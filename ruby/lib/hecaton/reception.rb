@@ -17,7 +17,7 @@ module Hecaton
       return Error.from_engine(record, rest) unless status
 
       response = Response.from_engine(status, record, rest)
-      error?(status, strict) ? StatusError.new(response) : response
+      status >= 400 && error?(status, strict) ? StatusError.new(response) : response
     end
 
     # The head of a response that is handed over in parts, as a Response without body, once its deprecation has been told;
@@ -32,6 +32,9 @@ module Hecaton
     def self.raise_error(error)
       error.cause ? raise(error, cause: error.cause) : raise(error)
     end
+
+    # Whether anybody wants to be told of outcomes now.
+    def heard? = Events.subscribed? || !@on_deprecation.nil?
 
     # Tells of an outcome, once. request is the one of a batch, whose deprecation may have been told with its head.
     def announce(method, outcome, request = nil)

@@ -1,17 +1,20 @@
-# get and its sisters, for whatever has `request`.
+# get and its sisters, for whatever can `send_request`.
 module Hecaton
   # Included by Client and Batch. Each takes what `request` takes after the method.
   module Verbs
+    KEYWORDS = %w[headers body timeout params basic_auth bearer redirects raise_for_status json form multipart].freeze
+    private_constant :KEYWORDS
+
     # Defines them in a class or module, with keywords of its own beside those that all have.
     #
-    # Written out, because neither `...` nor `**` passes keywords on without making objects.
+    # Written out, and passed on by place: `...` and `**` make objects, and Ruby matches keywords one by one.
     def self.define(owner, *own)
-      keywords = %w[headers body timeout params basic_auth bearer redirects raise_for_status json form multipart] + own
+      keywords = KEYWORDS + own
       taken = keywords.map { |name| "#{name}: nil" }.join(", ")
-      given = keywords.map { |name| "#{name}: #{name}" }.join(", ")
+      given = keywords.join(", ")
       %w[get head post put patch delete options].each do |verb|
         owner.class_eval <<~RUBY, __FILE__, __LINE__ + 1
-          def #{verb}(url, #{taken}, &block) = request("#{verb.upcase}", url, #{given}, &block)
+          def #{verb}(url, #{taken}, &block) = send_request("#{verb.upcase}", url, #{given}, &block)
         RUBY
       end
     end

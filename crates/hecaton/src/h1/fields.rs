@@ -1,5 +1,7 @@
 //! Header fields as one block of lines, `name: value\r\n` with names in lower case.
 
+use memchr::memchr;
+
 /// A block of fields, looked at without a copy.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a>(pub &'a [u8]);
@@ -7,24 +9,51 @@ pub(crate) struct Fields<'a>(pub &'a [u8]);
 impl<'a> Fields<'a> {
     /// The value of a field, the first one if it is repeated; the name in any case.
     pub fn get(self, name: &str) -> Option<&'a [u8]> {
-        self.iter()
-            .find(|(key, _)| key.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value)
+        let line = self.lines().find(|line| is_named(line, name.as_bytes()))?;
+        Some(&line[name.len() + 2..])
     }
 
     /// Names and values in order.
     pub fn iter(self) -> impl Iterator<Item = (&'a str, &'a [u8])> {
+        self.lines().map_while(|line| {
+            let colon = memchr(b':', line)?;
+            let name = std::str::from_utf8(&line[..colon]).ok()?;
+            Some((name, &line[colon + 2..]))
+        })
+    }
+
+    fn lines(self) -> impl Iterator<Item = &'a [u8]> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
             // No value contains a line break, so the first one ends the field.
-            let end = rest.iter().position(|byte| *byte == b'\r')?;
+            let end = memchr(b'\r', rest)?;
             let (line, after) = rest.split_at(end);
             rest = &after[2..];
-            let colon = line.iter().position(|byte| *byte == b':')?;
-            Some((
-                std::str::from_utf8(&line[..colon]).ok()?,
-                &line[colon + 2..],
-            ))
+            Some(line)
         })
+    }
+}
+
+/// Whether the name of a field, which ends at the first colon, is this one.
+fn is_named(line: &[u8], name: &[u8]) -> bool {
+    line.get(name.len()) == Some(&b':')
+        && line[..name.len()].eq_ignore_ascii_case(name)
+        && !name.contains(&b':')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_field_of_a_name_in_any_case() {
+        let fields = Fields(b"x-a: 1\r\nx-ab: y:z\r\nx-a: 2\r\nempty: \r\n");
+        assert_eq!(fields.get("X-A"), Some(&b"1"[..]));
+        assert_eq!(fields.get("x-ab"), Some(&b"y:z"[..]));
+        assert_eq!(fields.get("empty"), Some(&b""[..]));
+        for absent in ["", "x", "x-", "x-ab: y", "x-abc", "empty: "] {
+            assert_eq!(fields.get(absent), None, "{absent:?}");
+        }
+        assert_eq!(fields.iter().count(), 4);
     }
 }

@@ -4,6 +4,7 @@ use std::mem::MaybeUninit;
 
 use bytes::{Buf, BytesMut};
 use http::Method;
+use memchr::memchr2;
 
 /// Largest head, in bytes. RFC 9110 §5.4 sets no limit; servers send some hundred bytes.
 pub(crate) const MOST_BYTES: usize = 256 << 10;
@@ -112,7 +113,9 @@ fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, 
     let mut facts = Facts::default();
     for field in response.headers.iter() {
         facts.note(field)?;
-        fields.extend(field.name.bytes().map(|byte| byte.to_ascii_lowercase()));
+        let start = fields.len();
+        fields.extend_from_slice(field.name.as_bytes());
+        fields[start..].make_ascii_lowercase();
         fields.extend_from_slice(b": ");
         let start = fields.len();
         fields.extend_from_slice(field.value);
@@ -141,11 +144,10 @@ fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, 
 
 /// Replaces the line breaks of a value that goes on in the next line by spaces (RFC 9112 §5.2), so that the
 /// block has one line a field.
-fn unfold(value: &mut [u8]) {
-    for byte in value {
-        if matches!(*byte, b'\r' | b'\n') {
-            *byte = b' ';
-        }
+fn unfold(mut value: &mut [u8]) {
+    while let Some(at) = memchr2(b'\r', b'\n', value) {
+        value[at] = b' ';
+        value = &mut value[at + 1..];
     }
 }
 

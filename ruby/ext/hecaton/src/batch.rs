@@ -11,7 +11,7 @@ use hecaton::{InParts, Limits, Outcome};
 use magnus::rb_sys::AsRawValue;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{
-    Class, DataTypeFunctions, Error, Module, RArray, RHash, RModule, RString, Ruby, Thread,
+    Class, DataTypeFunctions, Error, Module, RArray, RHash, RModule, Ruby, Thread,
     TypedData, Value, gc, method,
 };
 
@@ -103,8 +103,8 @@ impl Batch {
         ruby: &Ruby,
         this: &Batch,
         queued: Value,
-        method: RString,
-        url: RString,
+        method: Value,
+        url: Value,
         headers: Option<RArray>,
         body: Option<Value>,
         timeout: Option<f64>,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hecaton::{Config, Kind, Limits, Method, Phase, Protocol, Proxy, Reactor, Retry, TlsVersion};
 use magnus::typed_data::Obj;
 use magnus::{
-    Error, IntoValue, Module, Object, RArray, RHash, RModule, RString, Ruby, Value, function,
+    Error, IntoValue, Module, Object, RArray, RHash, RModule, Ruby, Value, function,
     method,
 };
 
@@ -60,8 +60,8 @@ impl Client {
     fn perform(
         ruby: &Ruby,
         this: &Client,
-        method: RString,
-        url: RString,
+        method: Value,
+        url: Value,
         headers: Option<RArray>,
         body: Option<Value>,
         timeout: Option<f64>,
@@ -86,8 +86,8 @@ impl Client {
     fn open(
         ruby: &Ruby,
         this: &Client,
-        method: RString,
-        url: RString,
+        method: Value,
+        url: Value,
         headers: Option<RArray>,
         body: Option<Value>,
         timeout: Option<f64>,

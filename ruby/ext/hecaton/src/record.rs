@@ -103,16 +103,16 @@ fn facts(ruby: &Ruby, error: &Failure) -> RArray {
 
 /// The body with the encoding that its Content-Type names; bytes when it names none.
 fn body(ruby: &Ruby, response: &Response) -> RString {
-    let string = ruby.str_from_slice(response.body());
     let content_type = response
         .header("content-type")
         .and_then(|value| std::str::from_utf8(value).ok());
-    if let Some(name) = content_type.and_then(charset) {
-        if name.eq_ignore_ascii_case("utf-8") {
-            let _ = string.enc_associate(ruby.utf8_encindex());
-        } else if let Ok(index) = ruby.find_encindex(name) {
-            let _ = string.enc_associate(index);
-        }
+    let name = content_type.and_then(charset);
+    if name.is_some_and(|name| name.eq_ignore_ascii_case("utf-8")) {
+        return ruby.enc_str_new(response.body(), ruby.utf8_encoding());
+    }
+    let string = ruby.str_from_slice(response.body());
+    if let Some(index) = name.and_then(|name| ruby.find_encindex(name).ok()) {
+        let _ = string.enc_associate(index);
     }
     string
 }

@@ -15,15 +15,18 @@ use crate::feed::Feed;
 /// body (but only a String: see `feed`) or nil, timeout in seconds or nil (the client's), and what is asked for rarely, in a Hash or nil.
 pub fn build(
     ruby: &Ruby,
-    method: RString,
-    url: RString,
+    method: Value,
+    url: Value,
     headers: Option<RArray>,
     body: Option<Value>,
     timeout: Option<f64>,
     options: Option<RHash>,
 ) -> Result<Request, Error> {
     let invalid = |error: hecaton::InvalidRequest| invalid(ruby, error.to_string());
-    let mut request = Request::new(&text(ruby, method)?, &text(ruby, url)?).map_err(invalid)?;
+    let mut request = {
+        let method = text(ruby, string(method)?)?;
+        Request::with_url(&method, string(url)?.to_bytes()).map_err(invalid)?
+    };
     if let Some(headers) = headers {
         let mut flat = headers.into_iter();
         // Copied one by one: what `to_str` makes is known to nobody else, and Ruby's garbage
@@ -48,6 +51,14 @@ pub fn build(
         }
     }
     Ok(request)
+}
+
+/// A String as it is, and anything else as its `to_s`: a URI, a Symbol.
+fn string(value: Value) -> Result<RString, Error> {
+    match RString::from_value(value) {
+        Some(string) => Ok(string),
+        None => value.funcall("to_s", ()),
+    }
 }
 
 /// The feed of a body that is no String: then it is a `Hecaton::Upload`.
