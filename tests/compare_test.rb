@@ -8,13 +8,15 @@ require "tmpdir"
 class CompareTest < Minitest::Test
   HECATON = File.expand_path("../bin/hecaton", __dir__)
 
-  # Runs a comparison, and gives its document, its stderr and its folder.
-  def compare(*arguments)
-    Dir.mktmpdir do |folder|
-      output, log, status = Open3.capture3(HECATON, "compare", *arguments, "--seed", "7", "--json", "--out", folder)
-      assert status.success?, log
-      yield JSON.parse(output), log, folder
-    end
+  # Where bin/test looks for the reports that its browser opens.
+  def self.out = @out ||= ENV.fetch("HECATON_SCRATCH") { Dir.mktmpdir }
+
+  # Runs a comparison, and gives its document, its stderr and its folder, of this name.
+  def compare(name, *arguments)
+    folder = File.join(CompareTest.out, name)
+    output, log, status = Open3.capture3(HECATON, "compare", *arguments, "--seed", "7", "--json", "--out", folder)
+    assert status.success?, log
+    yield JSON.parse(output), log, folder
   end
 
   def assert_verified(document)
@@ -22,7 +24,7 @@ class CompareTest < Minitest::Test
   end
 
   def test_a_pair_of_settings_is_compared_by_what_the_origin_saw
-    compare("hecaton-ruby", "hecaton-ruby", "--set", "keepalive=off", "A:concurrency=2", "--rounds", "2") do |document, log, folder|
+    compare("pair", "hecaton-ruby", "hecaton-ruby", "--set", "keepalive=off", "A:concurrency=2", "--rounds", "2") do |document, log, folder|
       assert_verified document
       kept, fresh = document["rows"].select { |row| row["client"] == "hecaton-ruby" }.partition { |row| row.fetch("keepalive", true) }
       assert_equal [[2], [10]], [kept, fresh].map { |rows| rows.map { |row| row["concurrency"] } }
@@ -43,7 +45,7 @@ class CompareTest < Minitest::Test
   end
 
   def test_kept_connections_are_compared_over_tls_at_every_round_trip
-    compare("keepalive", "hecaton-ruby", "--rounds", "1") do |document, _, folder|
+    compare("keepalive", "keepalive", "hecaton-ruby", "--rounds", "1") do |document, _, folder|
       assert_verified document
       trips = document["comparison"]["round_trips"]
       assert_equal [0, 1, 20, 100], trips.map { |trip| trip["round_trip_ms"] }
@@ -59,7 +61,7 @@ class CompareTest < Minitest::Test
   end
 
   def test_batches_are_timed_both_ways_and_averaged_for_spreadsheets
-    compare("sync-async", "typhoeus", "-m", "6", "-l", "3", "--delay", "20ms") do |document, _, folder|
+    compare("sync-async", "sync-async", "typhoeus", "-m", "6", "-l", "3", "--delay", "20ms") do |document, _, folder|
       assert_verified document
       batches = document["comparison"]["batches"]
       assert_equal 6, batches.last["size"]

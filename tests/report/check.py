@@ -6,6 +6,7 @@
 Light and dark, telephone and desktop, with scripts and without: charts and tables are there, nothing is
 requested but the file itself, no error is logged, nothing sticks out sideways, all text can be read. With
 scripts the keyboard sorts every table, by figures and by words, and no script runs but the one that does so.
+On paper nothing is hidden, cut off or too faint to read.
 Exit code 0 when all is well, 1 when not, 2 when the check itself cannot be made.
 """
 
@@ -27,6 +28,12 @@ READERS = [(width, scheme, True) for width in (390, 1280) for scheme in ("light"
 
 # Smallest text in a chart, in pixels on the screen.
 SMALLEST_TEXT = 9
+
+# Most bytes of a page.
+LARGEST = 200_000
+
+# Width of a sheet of A4 between margins of 1 cm, in pixels of 1/96 inch.
+PAPER = 718
 
 
 # The columns of table N as they stand below each heading, and whether they are words.
@@ -89,6 +96,7 @@ def problems(page, url, scripts=True):
         ((found["smallest"] or 0) >= SMALLEST_TEXT, f"text in a chart is {found['smallest']} px small, {SMALLEST_TEXT} expected"),
         (not found["spilled"], f"text sticks out of its chart: {found['spilled']}"),
         (found["tables"] > 0 and found["figures"] > 0, "no table with figures"),
+        (found["sortable"] > 0, "no table can be sorted"),
         (found["verdicts"], "no verdict"),
         (not found["faint"], f"contrast below 4.5: {found['faint'][:5]}"),
         (found["overflow"] <= 0, f"the page is {found['overflow']} px wider than its {found['width']} px"),
@@ -97,6 +105,19 @@ def problems(page, url, scripts=True):
         (not faults, f"tables are not sorted by the keyboard: {faults[:3]}"),
         (not requests, f"requests leave the page: {sorted(requests)}"),
         (not errors, f"errors are logged: {errors}"),
+    ]
+    return [sentence for good, sentence in checks if not good]
+
+
+def problems_on_paper(page):
+    """What a reader of the printed page would complain about."""
+    found = page.ask(PROBE)
+    checks = [
+        (found["charts"] > 0, "no chart is printed"),
+        (not found["hidden"], f"parts stay folded: {found['hidden']}"),
+        (not found["faint"], f"contrast below 4.5: {found['faint'][:5]}"),
+        (found["overflow"] <= 0, f"the sheet is {found['overflow']} px too narrow"),
+        (not found["cut"], f"tables are cut off at the right: {found['cut']}"),
     ]
     return [sentence for good, sentence in checks if not good]
 
@@ -117,8 +138,22 @@ def check(browser, url, reader, screenshots):
     page.open(url)
     if screenshots:
         keep(page, screenshots / f"{name}.png", width)
-    sentences = problems(page, url, scripts)
-    print(f"{'✗' if sentences else '✓'} {width} px, {scheme}{'' if scripts else ', scripts off'}")
+    return said(f"{width} px, {scheme}{'' if scripts else ', scripts off'}", problems(page, url, scripts))
+
+
+def check_paper(browser, url, screenshots):
+    """Prints the page as a reader in the dark would; true when nothing is wrong."""
+    page = Page(browser, PAPER, "dark")
+    page.print_look("dark")
+    page.open(url)
+    if screenshots:
+        screenshots.joinpath("paper.pdf").write_bytes(page.pdf())
+    return said("on paper", problems_on_paper(page))
+
+
+def said(name, sentences):
+    """Tells what is wrong; true when nothing is."""
+    print(f"{'✗' if sentences else '✓'} {name}")
     for sentence in sentences:
         print(f"    {sentence}")
     return not sentences
@@ -137,6 +172,9 @@ def main():
     url = options.report.resolve().as_uri()
     with Chromium(options.chromium) as browser:
         results = [check(browser, url, reader, options.screenshots) for reader in READERS]
+        results.append(check_paper(browser, url, options.screenshots))
+    size = options.report.stat().st_size
+    results.append(said("size", [f"{size} bytes, {LARGEST} at most"] if size > LARGEST else []))
     print(f"{results.count(True)} passed, {results.count(False)} failed")
     return 0 if all(results) else 1
 

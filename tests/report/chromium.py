@@ -1,5 +1,6 @@
 """Drives a headless Chromium over its debugging pipe; needs nothing but Python and the browser."""
 
+import base64
 import json
 import os
 import select
@@ -112,6 +113,16 @@ class Page:
     def call(self, method, **parameters):
         """Sends a command to this tab."""
         return self.browser.call(method, self.session, **parameters)
+
+    def print_look(self, scheme):
+        """Shows pages as they are printed."""
+        self.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def pdf(self):
+        """The page on A4, as the browser prints it."""
+        margins = {f"margin{side}": 0.394 for side in ("Top", "Bottom", "Left", "Right")}
+        data = self.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, printBackground=True, **margins)["data"]
+        return base64.b64decode(data)
 
     def open(self, url):
         """Loads a page and waits until all of it is there."""

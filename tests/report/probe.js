@@ -28,6 +28,9 @@
     return parseFloat(getComputedStyle(text).fontSize) * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
   };
   const closed = document.documentElement.scrollWidth;
+  // On the screen a reader unfolds these; on paper nobody can.
+  const hidden = [...document.querySelectorAll("details")].filter((d) => !d.open && d.offsetHeight <
+    d.querySelector("summary").offsetHeight + d.querySelector("table").offsetHeight).map(words);
   document.querySelectorAll("details").forEach((details) => { details.open = true; });
   const texts = [...document.body.querySelectorAll("*")].filter((e) =>
     !["SCRIPT", "STYLE", "title", "desc"].includes(e.tagName) && ownText(e) && shown(e));
@@ -41,6 +44,9 @@
       const [text, svg] = [t.getBoundingClientRect(), c.getBoundingClientRect()];
       return text.left < svg.left - 1 || text.right > svg.right + 1 || text.bottom > svg.bottom + 1;
     }).map(words)),
+    hidden,
+    cut: tables.filter((t) => t.getBoundingClientRect().right > document.documentElement.clientWidth).map(words),
+    sortable: tables.filter((t) => t.classList.contains("sort")).length,
     tables: tables.filter((t) => t.tHead && t.tBodies[0].rows.length > 0).length,
     figures: tables.flatMap((t) => [...t.querySelectorAll("tbody td")]).filter((d) => /\d/.test(d.textContent)).length,
     verdicts: [...document.querySelectorAll(".verdicts li")].filter(shown).map((li) => li.textContent),

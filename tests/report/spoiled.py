@@ -9,7 +9,7 @@ import re
 import sys
 import tempfile
 
-from check import problems
+from check import PAPER, problems, problems_on_paper
 from chromium import Chromium, Page
 
 CSP = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
@@ -30,7 +30,7 @@ SPOILS = {
     "faint text": (after_main('<p style="color:#999;background:#fff">faint</p>'), "contrast below 4.5"),
     "too wide": (after_main('<div style="width:2000px">wide</div>'), "wider than its"),
     "tiny text": (lambda page: page.replace("</style>", "text{font-size:5px!important}</style>"), "px small"),
-    "text outside": (lambda page: re.sub(r'(<text class="name[^"]*" x=")', r"\g<1>9", page), "sticks out"),
+    "text outside": (lambda page: re.sub(r'(<text class="axis[^"]*" x=")', r"\g<1>9", page), "sticks out"),
     "an image loaded": (after_main('<img alt="" src="http://127.0.0.1:9/x.png">'), "requests leave the page"),
     "a script": (after_main("<script>console.error('broken')</script>"), "errors are logged"),
     "an exception": (after_main("<script>throw new Error('broken')</script>"), "errors are logged"),
@@ -39,21 +39,41 @@ SPOILS = {
     "no data": (lambda page: re.sub(r'(id="run">).*?(</script>)', r"\1{}\2", page), "embedded JSON has no rows"),
 }
 
+# The same for the printed page.
+SPOILS_ON_PAPER = {
+    "folded": (after_main("<details style='content-visibility:hidden;height:20px;overflow:hidden'><summary>more</summary>"
+                          "<table><tbody><tr><td>1</td></tr></tbody></table></details>"), "parts stay folded"),
+    "faint on paper": (after_main('<p style="color:#999;background:#fff">faint</p>'), "contrast below 4.5"),
+    "cut off": (after_main('<table style="width:2000px"><tbody><tr><td>1</td></tr></tbody></table>'), "cut off at the right"),
+    "charts not printed": (lambda page: page.replace("</style>", "@media print{svg{display:none!important}}</style>"), "no chart is printed"),
+}
+
+
+def noticed(name, page, url, expected, look):
+    """Whether the check complains as expected of what is open."""
+    page.open(url)
+    said = look(page)
+    good = any(expected in sentence for sentence in said)
+    print(f"{'✓' if good else '✗'} {name}" + ("" if good else f": expected “{expected}”, got {said}"))
+    return good
+
 
 def main(report):
     good = pathlib.Path(report).read_text()
-    failed = 0
+    results = []
     with Chromium("/usr/bin/chromium") as browser, tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "spoiled.html")
+        url = path.as_uri()
         for name, (spoil, expected) in SPOILS.items():
-            path = pathlib.Path(folder, "spoiled.html")
             path.write_text(spoil(good))
-            page = Page(browser, 1280, "light")
-            page.open(path.as_uri())
-            said = problems(page, path.as_uri())
-            noticed = any(expected in sentence for sentence in said)
-            failed += not noticed
-            print(f"{'✓' if noticed else '✗'} {name}" + ("" if noticed else f": expected “{expected}”, got {said}"))
-    print(f"{len(SPOILS) - failed} passed, {failed} failed")
+            results.append(noticed(name, Page(browser, 1280, "light"), url, expected, lambda page: problems(page, url)))
+        for name, (spoil, expected) in SPOILS_ON_PAPER.items():
+            path.write_text(spoil(good))
+            page = Page(browser, PAPER, "dark")
+            page.print_look("dark")
+            results.append(noticed(name, page, url, expected, problems_on_paper))
+    failed = results.count(False)
+    print(f"{len(results) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

@@ -173,7 +173,7 @@ impl Bench<'_> {
             };
             self.progress.say(&part.title);
             let folder = Folder::create(Some(&self.out.join(&part.name)), "bench")?;
-            let mut recording = Recording::begin(&sweep, folder, &self.root, descriptors)?;
+            let mut recording = Recording::begin((&sweep).into(), folder, &self.root, descriptors)?;
             let stage = Stage {
                 program: std::env::current_exe()?,
                 logs: std::path::absolute(recording.folder.drivers())?,

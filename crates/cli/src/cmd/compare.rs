@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use console::Term;
 use hecaton_lab::findings::judge;
-use hecaton_lab::ledger::{Document, Folder};
+use hecaton_lab::ledger::{Document, Folder, PlanRecord};
 use hecaton_lab::plan::{estimate, visits};
 use hecaton_lab::report;
 use hecaton_lab::run::{self, Stage};
@@ -166,8 +166,11 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
     }
     run::reach(&sweep.target)?;
     let folder = Folder::create(common.out.as_deref(), "compare")?;
-    let mut recording = Recording::begin(&sweep, folder, &root, descriptors)?;
-    recording.document.plan.comparison = Some(comparison);
+    let plan = PlanRecord {
+        comparison: Some(comparison),
+        ..PlanRecord::from(&sweep)
+    };
+    let mut recording = Recording::begin(plan, folder, &root, descriptors)?;
     match measure(&sweep, common, &mut recording) {
         Ok(()) => finish(&recording.folder, &recording.document, common, csv),
         Err(error) => Err(recording.keep(error)),

@@ -20,12 +20,13 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Opens `folder` and looks around. `root` is the project's folder, `descriptors` the limit that holds.
+    /// Opens `folder`, looks around, and keeps what is asked. `root` is the project's folder, `descriptors` the limit
+    /// that holds.
     ///
     /// # Errors
     /// When the folder cannot be written.
     pub fn begin(
-        sweep: &Sweep,
+        plan: PlanRecord,
         folder: Folder,
         root: &Path,
         descriptors: u64,
@@ -34,7 +35,7 @@ impl Recording {
             schema: SCHEMA,
             command: command_line(),
             environment: Environment::collect(root, descriptors, run::choose_cores()),
-            plan: PlanRecord::from(sweep),
+            plan,
             rounds: Vec::new(),
             starts: Vec::new(),
             left_out: Vec::new(),

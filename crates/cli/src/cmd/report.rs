@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use console::Term;
-use hecaton_lab::findings::{Change, changes, judge};
-use hecaton_lab::ledger::{Document, read};
-use hecaton_lab::report;
+use hecaton_lab::findings::{Findings, judge};
+use hecaton_lab::ledger::{Document, is_unfinished, read};
+use hecaton_lab::report::changed::{self, Beside, beside};
+use hecaton_lab::report::{self, Style};
+use hecaton_lab::spec::Usage;
 
 use crate::ending::Worse;
 
-/// Shows runs again from their documents: in the terminal, as Markdown, CSV, SVG or HTML, or side by side.
+/// Shows runs again from their documents: in the terminal, as Markdown, CSV, JSON, SVG or HTML, one or side by side.
 ///
 /// With one document, its report. With several, the first next to each of the others: what was measured in both, as
 /// a share of each run's own ceiling, so that what the machine changed is left out.
@@ -23,18 +25,22 @@ pub struct Arguments {
     #[arg(required = true)]
     runs: Vec<PathBuf>,
     /// Print Markdown instead of the report for the terminal.
-    #[arg(long, conflicts_with = "csv")]
+    #[arg(long, conflicts_with_all = ["csv", "json"])]
     md: bool,
     /// Print the rows as comma-separated values.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     csv: bool,
+    /// Print the document; of several runs, what changed.
+    #[arg(long)]
+    json: bool,
     /// Write the charts into this folder, one file each.
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
     /// Write the page to this file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// End with status 3 when a client of the last run is slower than in the first by more than this, as in 5%.
+    /// End with status 3 when a client of the last run is slower than in the first by more than this, as in 5%, or can no
+    /// longer be ranked.
     #[arg(long, value_name = "PERCENT", value_parser = share)]
     fail_if_worse: Option<f64>,
 }
@@ -44,92 +50,146 @@ Examples:
   hecaton report hecaton-report/20261121T010000Z-sweep
   hecaton report run.json --md > table.md
   hecaton report run.json --html report.html --svg charts
+  hecaton report before/run.json after/run.json --html changes.html
   hecaton report before/run.json after/run.json --fail-if-worse 5%";
+
+/// What is shown: one run, or several side by side.
+enum Shown<'a> {
+    One(&'a Document, Findings),
+    Several(Vec<Beside<'a>>),
+}
 
 /// Reads, shows, compares.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let runs: Vec<(String, Document)> = arguments
         .runs
         .iter()
-        .map(|path| Ok((path.display().to_string(), read(path)?)))
+        .map(|path| Ok((path.display().to_string(), opened(path)?)))
         .collect::<Result<_>>()?;
-    if runs.len() > 1 {
-        return compare(arguments, &runs);
-    }
-    if arguments.fail_if_worse.is_some() {
-        bail!(hecaton_lab::spec::Usage(
+    let shown = match runs.as_slice() {
+        [(_, run)] => Shown::One(run, judge(&run.rounds, &run.plan.delay)),
+        runs => Shown::Several(beside(runs)),
+    };
+    let last = match (&shown, arguments.fail_if_worse) {
+        (Shown::One(..), Some(_)) => bail!(Usage(
             "--fail-if-worse compares two runs; give the one before and the one after".into()
-        ));
-    }
-    show(arguments, &runs[0].1)
+        )),
+        (Shown::Several(pairs), Some(share)) => pairs.last().map(|pair| (pair, share)),
+        (_, None) => None,
+    };
+    shown.write(arguments)?;
+    last.map_or(Ok(()), |(pair, share)| gate(pair, share))
 }
 
-fn show(arguments: &Arguments, document: &Document) -> Result<()> {
-    let findings = judge(&document.rounds, &document.plan.delay);
-    if let Some(path) = &arguments.html {
-        write(path, report::html(document, &findings))?;
+/// The document of a run; says so of one that has not ended.
+fn opened(path: &Path) -> Result<Document> {
+    let run = read(path)?;
+    if is_unfinished(path) {
+        let rounds = run.rounds.len();
+        eprintln!(
+            "{}: this run did not end; these are its {rounds} rounds until then",
+            path.display()
+        );
     }
-    if let Some(folder) = &arguments.svg {
+    Ok(run)
+}
+
+impl Shown<'_> {
+    /// Writes the files that were asked for, and prints what was asked for; without either, the report.
+    fn write(&self, arguments: &Arguments) -> Result<()> {
+        if let Some(path) = &arguments.html {
+            write(path, self.html())?;
+        }
+        if let Some(folder) = &arguments.svg {
+            self.write_drawings(folder)?;
+        }
+        let files = arguments.html.is_some() || arguments.svg.is_some();
+        if arguments.md {
+            print(&self.markdown())
+        } else if arguments.csv {
+            print(&self.csv())
+        } else if arguments.json {
+            print(&(self.json()? + "\n"))
+        } else if !files {
+            print(&self.text(&super::style(&Term::stdout())))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn write_drawings(&self, folder: &Path) -> Result<()> {
         std::fs::create_dir_all(folder).with_context(|| {
             format!(
                 "cannot make the folder {}; choose another with --svg",
                 folder.display()
             )
         })?;
-        for (name, drawing) in report::drawings(document, &findings) {
-            write(&folder.join(name), drawing)?;
+        self.drawings()
+            .into_iter()
+            .try_for_each(|(name, drawing)| write(&folder.join(name), drawing))
+    }
+
+    fn text(&self, style: &Style) -> String {
+        match self {
+            Shown::One(run, _) => report::shown(run, style),
+            Shown::Several(pairs) => changed::terminal(pairs, style),
         }
     }
-    let text = if arguments.md {
-        report::markdown(document, &findings)
-    } else if arguments.csv {
-        report::csv(document, &findings)
-    } else if arguments.html.is_some() || arguments.svg.is_some() {
-        return Ok(());
-    } else {
-        report::shown(document, &super::style(&Term::stdout()))
-    };
-    print(&text)
-}
 
-fn compare(arguments: &Arguments, runs: &[(String, Document)]) -> Result<()> {
-    if arguments.md || arguments.csv || arguments.svg.is_some() || arguments.html.is_some() {
-        bail!(hecaton_lab::spec::Usage(
-            "--md, --csv, --svg and --html show one run; give one, or leave the option out".into()
-        ));
+    fn markdown(&self) -> String {
+        match self {
+            Shown::One(run, findings) => report::markdown(run, findings),
+            Shown::Several(pairs) => changed::markdown(pairs),
+        }
     }
-    let (name, first) = &runs[0];
-    let mut worse = Vec::new();
-    for (other, run) in &runs[1..] {
-        let changed = changes(
-            (&first.rounds, &first.plan.delay),
-            (&run.rounds, &run.plan.delay),
-        );
-        print(&report::side_by_side(
-            &changed,
-            [name, other],
-            &super::style(&Term::stdout()),
-        ))?;
-        worse = arguments
-            .fail_if_worse
-            .map_or_else(Vec::new, |share| named(&changed, share));
-    }
-    match worse.is_empty() {
-        true => Ok(()),
-        false => Err(Worse(worse.join(", ")).into()),
-    }
-}
 
-fn named(changed: &[Change], share: f64) -> Vec<String> {
-    let slower = changed.iter().filter(|change| change.is_worse(share));
-    slower
-        .map(|change| {
-            format!(
-                "{} at concurrency {}",
-                change.new.client, change.new.concurrency
-            )
+    fn csv(&self) -> String {
+        match self {
+            Shown::One(run, findings) => report::csv(run, findings),
+            Shown::Several(pairs) => changed::csv(pairs),
+        }
+    }
+
+    fn json(&self) -> Result<String> {
+        Ok(match self {
+            Shown::One(run, findings) => serde_json::to_string(&report::document(run, findings))?,
+            Shown::Several(pairs) => changed::json(pairs).to_string(),
         })
-        .collect()
+    }
+
+    fn html(&self) -> String {
+        match self {
+            Shown::One(run, findings) => report::html(run, findings),
+            Shown::Several(pairs) => changed::html(pairs),
+        }
+    }
+
+    fn drawings(&self) -> Vec<(String, String)> {
+        match self {
+            Shown::One(run, findings) => report::drawings(run, findings),
+            Shown::Several(pairs) => changed::drawings(pairs),
+        }
+    }
+}
+
+/// Fails when something became worse by more than `share`, and when nothing can be said of it.
+fn gate(pair: &Beside, share: f64) -> Result<()> {
+    let worse = pair.found.worse(share);
+    if !worse.is_empty() {
+        let named = worse
+            .iter()
+            .map(|row| format!("{} at concurrency {}", row.client, row.concurrency));
+        let named: Vec<String> = named.collect();
+        return Err(Worse(named.join(", ")).into());
+    }
+    if !pair.found.says_anything() {
+        bail!(
+            "--fail-if-worse can not tell: {} and {} have no row in common with four rounds or more in each",
+            pair.old.0,
+            pair.new.0
+        );
+    }
+    Ok(())
 }
 
 /// `5%` and `5` are both 0.05.

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use console::Term;
 use hecaton_lab::findings::judge;
-use hecaton_lab::ledger::{Document, Folder};
+use hecaton_lab::ledger::{Document, Folder, PlanRecord};
 use hecaton_lab::plan::{estimate, visits};
 use hecaton_lab::report;
 use hecaton_lab::run::{self, Stage};
@@ -98,8 +98,11 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
     let sweep = scenario.sweep(request(arguments, &scenario, clients)?, &catalogue)?;
     let descriptors = run::allow_descriptors(run::descriptors_needed(&sweep))?;
     let folder = Folder::create(arguments.out.as_deref(), "shootout")?;
-    let mut recording = Recording::begin(&sweep, folder, &root, descriptors)?;
-    recording.document.plan.baseline = Some(baseline);
+    let plan = PlanRecord {
+        baseline: Some(baseline),
+        ..PlanRecord::from(&sweep)
+    };
+    let mut recording = Recording::begin(plan, folder, &root, descriptors)?;
     recording.document.left_out = missing;
     match measure(&sweep, arguments, &mut recording) {
         Ok(()) => finish(&recording.folder, &recording.document, arguments),

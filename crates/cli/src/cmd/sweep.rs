@@ -99,7 +99,7 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
     }
     run::reach(&sweep.target)?;
     let folder = Folder::create(arguments.out.as_deref(), "sweep")?;
-    let mut recording = Recording::begin(&sweep, folder, &root, descriptors)?;
+    let mut recording = Recording::begin((&sweep).into(), folder, &root, descriptors)?;
     match measure(&sweep, arguments, &mut recording) {
         Ok(()) => finish(&recording.folder, &recording.document, arguments),
         Err(error) => Err(recording.keep(error)),

@@ -29,6 +29,83 @@ fn a_run_is_shown_again_in_every_form() {
             .starts_with("<!DOCTYPE html>")
     );
     assert!(place.path().join("charts/all-133.svg").exists());
+    let document: serde_json::Value = serde_json::from_str(&report(&["--json"])).unwrap();
+    assert_eq!(document["schema"], 1);
+    assert!(document["rows"][0]["requests_per_second"].is_f64());
+}
+
+#[test]
+fn runs_are_shown_side_by_side_in_every_form() {
+    let place = tempfile::tempdir().unwrap();
+    let report = |arguments: &[&str]| {
+        let ending = run(hecaton("cheats")
+            .args(["report", &kept(), &kept()])
+            .args(arguments)
+            .current_dir(place.path()));
+        ending.assert(0, &[]);
+        ending.stdout
+    };
+    assert!(report(&[]).contains("rows in both runs"));
+    assert!(report(&["--md"]).contains("| client |"));
+    assert!(report(&["--csv"]).starts_with("before,after,client,"));
+    let document: serde_json::Value = serde_json::from_str(&report(&["--json"])).unwrap();
+    assert_eq!(document["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(report(&["--html", "page.html", "--svg", "charts"]), "");
+    let page = std::fs::read_to_string(place.path().join("page.html")).unwrap();
+    assert!(page.contains("<h1>What changed?</h1>"));
+    assert!(place.path().join("charts/change-1.svg").exists());
+}
+
+/// The kept run's document.
+fn document() -> serde_json::Value {
+    let text = std::fs::read_to_string(format!("{}/run.json", kept())).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn a_run_that_was_killed_is_shown_until_then() {
+    let place = tempfile::tempdir().unwrap();
+    let mut document = document();
+    let rounds = document["rounds"].take();
+    document["rounds"] = serde_json::json!([]);
+    let mut lines: Vec<String> = rounds.as_array().unwrap()[..20]
+        .iter()
+        .map(|round| round.to_string())
+        .collect();
+    lines.push(lines[0][..40].to_owned());
+    std::fs::write(place.path().join("unfinished.json"), document.to_string()).unwrap();
+    std::fs::write(place.path().join("rounds.jsonl"), lines.join("\n")).unwrap();
+    let ending = run(hecaton("cheats").arg("report").arg(place.path()));
+    ending.assert(0, &["did not end", "its 20 rounds"]);
+    assert!(ending.stdout.contains("Verdict"), "{}", ending.stdout);
+}
+
+#[test]
+fn a_gate_that_can_not_tell_does_not_let_through() {
+    let place = tempfile::tempdir().unwrap();
+    let gate = |change: &dyn Fn(&mut serde_json::Value), words: &[&str]| {
+        let mut document = document();
+        change(&mut document);
+        let other = place.path().join("other.json");
+        std::fs::write(&other, document.to_string()).unwrap();
+        let ending = run(hecaton("cheats")
+            .args(["report", &kept()])
+            .arg(other)
+            .args(["--fail-if-worse", "5%"]));
+        ending.assert(1, words);
+        ending.stdout
+    };
+    let text = gate(
+        &|document| document["plan"]["delay"] = "77ms".into(),
+        &["can not tell"],
+    );
+    assert!(text.contains("asked different things"), "{text}");
+    let few = |document: &mut serde_json::Value| {
+        let rounds = document["rounds"].as_array_mut().unwrap();
+        rounds.retain(|round| round["block"].as_u64() < Some(2));
+    };
+    let text = gate(&few, &["four rounds or more"]);
+    assert!(text.contains("too few rounds"), "{text}");
 }
 
 #[test]
@@ -45,8 +122,7 @@ fn the_same_run_twice_is_not_worse() {
 #[test]
 fn a_slower_run_ends_with_status_three_and_names_the_client() {
     let place = tempfile::tempdir().unwrap();
-    let text = std::fs::read_to_string(format!("{}/run.json", kept())).unwrap();
-    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut document = document();
     for round in document["rounds"].as_array_mut().unwrap() {
         if round["client"] == "typhoeus" {
             round["wall_ns"] = (round["wall_ns"].as_u64().unwrap() * 3 / 2).into();

@@ -1,13 +1,46 @@
 //! What changed between two runs: each cell that both measured, against the ceiling of its own run.
 
-use hecaton_origin::Delay;
-
 use super::cells::{Cells, speed};
+use super::ranking::whole;
 use super::rows::{CEILING, Row};
 use super::stats::Estimate;
 use super::unpaired::unpaired_ratio;
+use super::verdict::SAME_ISH;
+use crate::ledger::{Document, PlanRecord};
 use crate::plan::Cell;
 use crate::run::Round;
+use crate::spec::Target;
+
+/// Two runs next to each other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changes {
+    /// Every cell that both measured, the ceiling's own left out; in the order of rows. None when they asked different
+    /// questions.
+    pub rows: Vec<Change>,
+    /// In what the questions differ, so that nothing can be compared.
+    pub unlike: Vec<String>,
+    /// What the older run alone measured.
+    pub gone: Vec<Row>,
+    /// What the newer run alone measured.
+    pub added: Vec<Row>,
+    /// Those of `gone` that the newer run was asked for too.
+    pub failed: Vec<Row>,
+}
+
+impl Changes {
+    /// What became slower by more than `share`, can no longer be ranked, or was asked for and is missing.
+    pub fn worse(&self, share: f64) -> Vec<&Row> {
+        let slower = self.rows.iter().filter(|change| change.is_worse(share));
+        let slower = slower.map(|change| &change.new);
+        slower.chain(&self.failed).collect()
+    }
+
+    /// Whether any row has rounds enough for a statement.
+    pub fn says_anything(&self) -> bool {
+        let sure = |change: &Change| change.ratio.is_some_and(|it| it.confidence.is_some());
+        self.rows.iter().any(sure)
+    }
+}
 
 /// One cell in two runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +56,37 @@ pub struct Change {
     pub against_ceiling: bool,
 }
 
+/// What can be said of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Direction {
+    /// The whole interval is below what is called the same.
+    Slower,
+    /// One of both is rejected, or did nothing.
+    Rejected,
+    /// The whole interval is above what is called the same.
+    Faster,
+    /// The figure is outside of what is called the same, but its interval is not.
+    Unclear,
+    /// There are too few rounds for an interval.
+    TooFew,
+    /// The figure is within what is called the same, and its interval not clearly outside.
+    Same,
+}
+
+impl Direction {
+    /// It in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Direction::Slower => "slower",
+            Direction::Rejected => "rejected",
+            Direction::Faster => "faster",
+            Direction::Unclear => "not clear",
+            Direction::TooFew => "too few rounds",
+            Direction::Same => "same-ish",
+        }
+    }
+}
+
 impl Change {
     /// Whether it is slower by more than `share` (0.05 for 5 %), the whole interval of it.
     pub fn is_worse(&self, share: f64) -> bool {
@@ -30,24 +94,75 @@ impl Change {
         let broken = self.old.rejected.is_none() && self.new.rejected.is_some();
         broken || self.ratio.is_some_and(slower)
     }
+
+    /// Which way it went.
+    pub fn direction(&self) -> Direction {
+        match self.ratio {
+            None => Direction::Rejected,
+            Some(ratio) if ratio.confidence.is_none() => Direction::TooFew,
+            Some(ratio) if ratio.low > 1.0 + SAME_ISH => Direction::Faster,
+            Some(ratio) if ratio.high < 1.0 - SAME_ISH => Direction::Slower,
+            Some(ratio) if (ratio.value - 1.0).abs() <= SAME_ISH => Direction::Same,
+            Some(_) => Direction::Unclear,
+        }
+    }
 }
 
-/// Every cell that both runs measured, the ceiling's own left out; in the order of rows.
-pub fn changes(old: (&[Round], &Delay), new: (&[Round], &Delay)) -> Vec<Change> {
-    let ((before, delay_before), (after, delay_after)) = (old, new);
-    let (old_cells, new_cells) = (Cells::new(before), Cells::new(after));
-    let old_rows = super::rows::rows(&old_cells, delay_before);
-    let new_rows = super::rows::rows(&new_cells, delay_after);
-    new_rows
-        .into_iter()
-        .filter(|row| !row.is_ceiling())
-        .filter_map(|new| {
-            let old = old_rows
-                .iter()
-                .find(|old| old.cell() == new.cell())?
-                .clone();
-            Some(change(old, new, &old_cells, &new_cells))
-        })
+/// Compares a run with one before it.
+pub fn changes(old: &Document, new: &Document) -> Changes {
+    let unlike = differences(&old.plan, &new.plan);
+    if !unlike.is_empty() {
+        return Changes {
+            unlike,
+            ..Changes::default()
+        };
+    }
+    let (old_cells, new_cells) = (Cells::new(&old.rounds), Cells::new(&new.rounds));
+    let (old_rows, new_rows) = (rows(&old_cells, old), rows(&new_cells, new));
+    let only = |rows: &[Row], others: &[Row]| -> Vec<Row> {
+        let lacks = |row: &&Row| others.iter().all(|other| other.cell() != row.cell());
+        rows.iter().filter(lacks).cloned().collect()
+    };
+    let (gone, added) = (only(&old_rows, &new_rows), only(&new_rows, &old_rows));
+    let asked = |row: &&Row| new.plan.asks_for(&row.cell());
+    let failed = gone.iter().filter(asked).cloned().collect();
+    let both = new_rows.into_iter().filter_map(|row| {
+        let before = old_rows.iter().find(|old| old.cell() == row.cell())?;
+        Some(change(before.clone(), row, &old_cells, &new_cells))
+    });
+    Changes {
+        rows: both.collect(),
+        gone,
+        added,
+        failed,
+        ..Changes::default()
+    }
+}
+
+/// The rows of clients; rejected when the client broke on the way.
+fn rows(cells: &Cells, run: &Document) -> Vec<Row> {
+    let rows = super::rows::rows(cells, &run.plan.delay);
+    let clients = rows.iter().filter(|row| !row.is_ceiling());
+    clients.map(|row| whole(row, cells)).collect()
+}
+
+/// What was asked otherwise of all cells, in words; the load of each is part of its cell.
+fn differences(old: &PlanRecord, new: &PlanRecord) -> Vec<String> {
+    let target = |plan: &PlanRecord| match &plan.target {
+        Target::Origin => "the lab's own server".to_owned(),
+        Target::Foreign { method, url, .. } => format!("{method} {url}"),
+    };
+    let on = |tls: bool| if tls { "on" } else { "off" };
+    let job = |plan: &PlanRecord| format!("{:?}", plan.job).to_lowercase();
+    let both = [
+        ("delay", old.delay.to_string(), new.delay.to_string()),
+        ("TLS", on(old.tls).into(), on(new.tls).into()),
+        ("job", job(old), job(new)),
+        ("target", target(old), target(new)),
+    ];
+    let unlike = both.into_iter().filter(|(_, old, new)| old != new);
+    unlike
+        .map(|(what, old, new)| format!("{what} {old} before, {new} after"))
         .collect()
 }
 

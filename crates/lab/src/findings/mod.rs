@@ -18,14 +18,14 @@ mod unpaired;
 mod verdict;
 pub mod words;
 
-pub use change::{Change, changes};
+pub use change::{Change, Changes, Direction, changes};
 pub use compare::{Batch, Compared, Pair, RoundTrip, What, compared};
 pub use goals::{Judgement, judge_goal};
 pub use ranking::{Entry, Ranking, ranking};
 pub use recommend::{ENOUGH, Recommendation};
 pub use rows::{CEILING, Row};
 pub use rules::rejection;
-pub use trust::{NOISY_RUN, Room, Trust, is_noisy, trust};
+pub use trust::{NOISY_RUN, Room, Server, Trust, is_noisy, trust};
 pub use truth::{Truth, truth};
 pub use verdict::{HEADROOM, SAME_ISH, body_words};
 

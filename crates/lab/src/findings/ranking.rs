@@ -81,7 +81,7 @@ pub fn ranking(
 }
 
 /// The row; rejected when its client broke on the way, for then it was not measured as the others were.
-fn whole(row: &Row, cells: &Cells) -> Row {
+pub(super) fn whole(row: &Row, cells: &Cells) -> Row {
     let most = cells.iter().map(|(_, rounds)| rounds.len()).max();
     let (own, most) = (cells.rounds(&row.cell()).len(), most.unwrap_or(0));
     // A run that is stopped leaves some clients without their round of the last block.

@@ -16,30 +16,88 @@ pub struct Truth {
     pub foreign: u64,
     /// Requests that the driver says failed.
     pub failed: u64,
+    /// Those of them that it says took too long, as far as its words for failures tell.
+    pub timed_out: u64,
     /// Connections opened while the rounds were measured; those of the proofs were there before.
     pub opened: u64,
     /// Most connections that a round used.
     pub connections: u64,
+    /// Requests that were asked to be in flight together.
+    pub concurrency: u64,
     /// Most requests in flight together, proofs included.
     pub in_flight: u64,
+}
+
+impl Truth {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Truth) -> Truth {
+        Truth {
+            asked: self.asked + other.asked,
+            arrived: self.arrived + other.arrived,
+            again: self.again + other.again,
+            foreign: self.foreign + other.foreign,
+            failed: self.failed + other.failed,
+            timed_out: self.timed_out + other.timed_out,
+            opened: self.opened + other.opened,
+            connections: self.connections.max(other.connections),
+            concurrency: self.concurrency.max(other.concurrency),
+            in_flight: self.in_flight.max(other.in_flight),
+        }
+    }
 }
 
 /// Adds up the rounds of a row; none when there was no ledger.
 pub fn truth(rounds: &[Round], row: &Row) -> Option<Truth> {
     let cell = row.cell();
-    let mut truth = Truth::default();
-    for round in rounds.iter().filter(|round| round.cell == cell) {
-        let seen = round.seen.as_ref()?;
-        truth.asked += round.count;
-        truth.arrived += seen.distinct;
-        truth.foreign += seen.foreign;
-        truth.failed += round.claim.errors;
-        truth.opened += seen.connections_opened;
-        truth.connections = truth.connections.max(seen.connections_used);
-        for page in round.proof.iter().chain([seen]) {
-            truth.again += page.duplicates;
-            truth.in_flight = truth.in_flight.max(page.peak_in_flight);
+    let own = rounds.iter().filter(|round| round.cell == cell);
+    own.map(of_round)
+        .try_fold(Truth::default(), |all, round| Some(all.and(round?)))
+}
+
+fn of_round(round: &Round) -> Option<Truth> {
+    let seen = round.seen.as_ref()?;
+    let pages = || round.proof.iter().chain([seen]);
+    let late = |(kind, count): (&String, &u64)| is_timeout(kind).then_some(*count);
+    Some(Truth {
+        asked: round.count,
+        arrived: seen.distinct,
+        again: pages().map(|page| page.duplicates).sum(),
+        foreign: seen.foreign,
+        failed: round.claim.errors,
+        timed_out: round.claim.errors_by.iter().filter_map(late).sum(),
+        opened: seen.connections_opened,
+        connections: seen.connections_used,
+        concurrency: round.cell.concurrency as u64,
+        in_flight: pages()
+            .map(|page| page.peak_in_flight)
+            .max()
+            .unwrap_or_default(),
+    })
+}
+
+/// Whether a driver's word for a failure is one of those that languages have for it: `Net::ReadTimeout`, `ETIMEDOUT`, …
+fn is_timeout(kind: &str) -> bool {
+    let letters = kind.chars().filter(|c| c.is_alphabetic());
+    let word: String = letters.flat_map(char::to_lowercase).collect();
+    word.contains("timeout") || word.contains("timedout") || word.contains("deadlineexceeded")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_for_a_time_out_are_known() {
+        for kind in [
+            "Net::ReadTimeout",
+            "ETIMEDOUT",
+            "operation_timedout",
+            "timed out",
+            "context deadline exceeded",
+        ] {
+            assert!(is_timeout(kind), "{kind}");
         }
+        assert!(!is_timeout("ECONNREFUSED") && !is_timeout("status 500"));
     }
-    Some(truth)
 }

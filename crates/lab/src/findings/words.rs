@@ -51,7 +51,10 @@ pub fn interval(ratio: &Estimate) -> String {
     let (low, high) = (low.trim_end_matches('×'), high.trim_end_matches('×'));
     match ratio.confidence {
         Some(_) => format!("[{low}–{high}]"),
-        None => format!("[range {low}–{high}, {} rounds]", ratio.samples),
+        None => format!(
+            "[range {low}–{high}, {}]",
+            plural(ratio.samples as u64, "round")
+        ),
     }
 }
 

@@ -4,6 +4,7 @@ use hecaton_origin::Delay;
 use serde::{Deserialize, Serialize};
 
 use super::Environment;
+use crate::plan::Cell;
 use crate::run::{Round, Start};
 use crate::spec::{Comparison, Job, Sweep, Target};
 
@@ -70,6 +71,16 @@ pub struct PlanRecord {
     pub seed: u64,
     /// Where requests went.
     pub target: Target,
+}
+
+impl PlanRecord {
+    /// Whether a cell of a sweep or shootout was to be measured: its client, under its load.
+    pub fn asks_for(&self, cell: &Cell) -> bool {
+        self.comparison.is_none()
+            && self.clients.contains(&cell.client)
+            && self.concurrency.contains(&cell.concurrency)
+            && self.body_bytes.contains(&cell.body_bytes)
+    }
 }
 
 impl From<&Sweep> for PlanRecord {

@@ -11,10 +11,10 @@ use serde::Serialize;
 use crate::run::Round;
 
 /// Rounds in the order in which they were made, one JSON object a line; gone when `run.json` is whole.
-const ROUNDS: &str = "rounds.jsonl";
+pub(super) const ROUNDS: &str = "rounds.jsonl";
 
 /// What was asked and where, until `run.json` holds it together with the rounds.
-const HEAD: &str = "unfinished.json";
+pub(super) const HEAD: &str = "unfinished.json";
 
 /// Folder of all runs, below the current directory.
 const REPORTS: &str = "hecaton-report";

@@ -8,4 +8,4 @@ mod read;
 pub use document::{Document, PlanRecord, SCHEMA};
 pub use environment::{ClientRecord, Environment};
 pub use folder::Folder;
-pub use read::read;
+pub use read::{is_unfinished, read};

@@ -3,7 +3,7 @@
 use super::style::Style;
 use super::terminal::{lines_of, plain_table, wrapped};
 use crate::findings::stats::Estimate;
-use crate::findings::words::{figure, interval, percent, times};
+use crate::findings::words::{figure, percent, times};
 use crate::findings::{
     Batch, Compared, Findings, Pair, RoundTrip, Row, What, body_words, compared,
 };
@@ -14,13 +14,31 @@ use crate::spec::Comparison;
 /// Stands where there is no figure.
 const NONE: &str = "–";
 
-/// A table as text: titles in two lines, then rows; the first column is words.
+/// A table as text: titles in two lines, then rows.
 pub(super) struct Figures {
     pub(super) titles: Vec<[&'static str; 2]>,
     pub(super) rows: Vec<Vec<String>>,
+    /// What is made of them, below them.
+    pub(super) foot: Option<Vec<String>>,
     /// What the figures mean, in sentences.
     pub(super) notes: Vec<&'static str>,
 }
+
+impl Figures {
+    /// Whether the first column is words; else it is figures as all others.
+    pub(super) fn begins_with_words(&self) -> bool {
+        let figure = |row: &Vec<String>| row[0].starts_with(|first: char| first.is_ascii_digit());
+        !self.rows.iter().any(figure)
+    }
+
+    fn each_row(&mut self, change: impl Fn(&mut Vec<String>)) {
+        let rows = self.rows.iter_mut().chain(&mut self.foot);
+        rows.for_each(change);
+    }
+}
+
+/// What parentheses in a table mean.
+const RANGE: &str = "( ) is the range of fewer than six rounds, too few for a statement.";
 
 /// What a comparison found; none for a run of another kind.
 pub fn judged(run: &Document, findings: &Findings) -> Option<Compared> {
@@ -31,14 +49,15 @@ pub fn judged(run: &Document, findings: &Findings) -> Option<Compared> {
 
 /// Everything found, as text with a line break at the end.
 pub(super) fn terminal(run: &Document, rows: &[Row], found: &Compared, style: &Style) -> String {
-    let mut lines = vec![String::new(), style.bold(&job(run)), String::new()];
-    let figures = figures(run, rows, found);
-    let mut table = plain_table(style);
-    table.set_header(figures.titles.iter().map(|title| title.join("\n")));
-    for row in &figures.rows {
-        table.add_row(row);
+    let mut lines = vec![String::new()];
+    let job = wrapped(&job(run), "", style);
+    lines.extend(job.iter().map(|line| style.bold(line.trim_start())));
+    lines.push(String::new());
+    let mut figures = figures(run, rows, found);
+    if let What::Pair(_) = found.what {
+        lines.extend(sides_apart(&mut figures, style));
     }
-    lines.extend(lines_of(table, usize::MAX));
+    lines.extend(fitting(&mut figures, style));
     for note in &figures.notes {
         lines.extend(wrapped(note, "", style));
     }
@@ -48,6 +67,49 @@ pub(super) fn terminal(run: &Document, rows: &[Row], found: &Compared, style: &S
         lines.extend(wrapped(sentence, "- ", style));
     }
     style.plain(lines.join("\n") + "\n")
+}
+
+/// Takes the names of both sides out of the table, where they would take most of a line, and puts them above it.
+fn sides_apart(figures: &mut Figures, style: &Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    for row in &mut figures.rows {
+        lines.extend(wrapped(&row[0], "", style));
+        row[0].truncate(1);
+    }
+    lines.push(String::new());
+    lines
+}
+
+/// The table; without its intervals, and then without its last columns, where there is no room for them.
+fn fitting(figures: &mut Figures, style: &Style) -> Vec<String> {
+    let fits = |lines: &[String]| lines.iter().all(|line| line.chars().count() <= style.width);
+    let mut lines = table_lines(figures, style);
+    if !fits(&lines) {
+        figures.each_row(|row| row.iter_mut().skip(1).for_each(without_interval));
+        figures.notes.retain(|note| *note != RANGE);
+        lines = table_lines(figures, style);
+    }
+    while !fits(&lines) && figures.titles.len() > 2 {
+        figures.titles.pop();
+        let columns = figures.titles.len();
+        figures.each_row(|row| row.truncate(columns));
+        lines = table_lines(figures, style);
+    }
+    lines
+}
+
+fn without_interval(cell: &mut String) {
+    let end = cell.find(' ').unwrap_or(cell.len());
+    cell.truncate(end);
+}
+
+fn table_lines(figures: &Figures, style: &Style) -> Vec<String> {
+    let mut table = plain_table(style);
+    table.set_header(figures.titles.iter().map(|title| title.join("\n")));
+    for row in figures.rows.iter().chain(&figures.foot) {
+        table.add_row(row);
+    }
+    lines_of(table, usize::MAX)
 }
 
 /// What was compared, in a line.
@@ -112,17 +174,15 @@ fn of_pair(run: &Document, rows: &[Row], pair: &Pair) -> Figures {
             optional(row.ceiling_ratio, percent),
         ])
     };
-    let mut filled: Vec<Vec<String>> = names.filter_map(side).collect();
     let mut ratio = vec![
         "A ÷ B".to_string(),
         estimate(pair.ratio),
         estimate(pair.cpu_ratio),
     ];
     ratio.resize(9, String::new());
-    filled.push(ratio);
     Figures {
         titles: vec![
-            ["", ""],
+            ["side", ""],
             ["requests", "per s"],
             ["CPU ms", "/ req."],
             ["p50", "ms"],
@@ -132,12 +192,20 @@ fn of_pair(run: &Document, rows: &[Row], pair: &Pair) -> Figures {
             ["in", "flight"],
             ["of the", "ceiling"],
         ],
-        rows: filled,
-        notes: Vec::new(),
+        rows: names.filter_map(side).collect(),
+        foot: Some(ratio),
+        notes: range_note([&pair.ratio]).into_iter().collect(),
     }
 }
 
 fn of_round_trips(trips: &[RoundTrip]) -> Figures {
+    let mut notes = vec![
+        "Milliseconds of a request. Predicted: kept = R + W1, fresh = 3 R + W2, with the work W of both sides as \
+         measured where the round trip R is 0; TCP and TLS 1.3 take one R each before a request.",
+        "Loopback has no round trips: the origin plays them before each answer, and those that open a connection \
+         before its first.",
+    ];
+    notes.extend(range_note(trips.iter().map(|trip| &trip.gain)));
     let row = |trip: &RoundTrip| {
         let mark = if trip.rejected.is_some() { " ✗" } else { "" };
         vec![
@@ -161,24 +229,22 @@ fn of_round_trips(trips: &[RoundTrip]) -> Figures {
             ["pre-", "dicted"],
         ],
         rows: trips.iter().map(row).collect(),
-        notes: vec![
-            "Milliseconds of a request. Predicted: kept = R + W1, fresh = 3 R + W2, with the work W of both sides as \
-             measured where the round trip R is 0; TCP and TLS 1.3 take one R each before a request.",
-            "Loopback has no round trips: the origin plays them before each answer, and those that open a connection \
-             before its first.",
-        ],
+        foot: None,
+        notes,
     }
 }
 
 fn of_batches(batches: &[Batch]) -> Figures {
+    let mut notes = vec![
+        "Milliseconds of a whole batch; before each, requests that are not counted open the connections.",
+    ];
+    notes.extend(range_note(batches.iter().map(|batch| &batch.speed_up)));
     let row = |batch: &Batch| {
         let mark = if batch.rejected.is_some() { " ✗" } else { "" };
         vec![
             format!("{}{mark}", batch.size),
-            optional(batch.sync_ms, |sync| small(sync.value)),
-            optional(batch.sync_ms, brackets),
-            optional(batch.async_ms, |together| small(together.value)),
-            optional(batch.async_ms, brackets),
+            optional(batch.sync_ms, milliseconds),
+            optional(batch.async_ms, milliseconds),
             estimate(batch.speed_up),
             optional(batch.in_flight, |n| n.to_string()),
             optional(batch.connections, |n| n.to_string()),
@@ -188,29 +254,45 @@ fn of_batches(batches: &[Batch]) -> Figures {
         titles: vec![
             ["batch", "of"],
             ["sync", "ms"],
-            ["", ""],
             ["async", "ms"],
-            ["", ""],
             ["", "speed-up"],
             ["in", "flight"],
             ["TCP", "conns"],
         ],
         rows: batches.iter().map(row).collect(),
-        notes: vec![
-            "Milliseconds of a whole batch; before each, requests that are not counted open the connections.",
-        ],
+        foot: None,
+        notes,
     }
 }
 
 fn estimate(found: Option<Estimate>) -> String {
+    let bare = |ratio: f64| times(ratio).trim_end_matches('×').to_owned();
     optional(found, |found| {
-        format!("{} {}", times(found.value), interval(&found))
+        format!("{} {}", times(found.value), between(&found, bare))
     })
 }
 
-/// The interval of milliseconds.
-fn brackets(found: Estimate) -> String {
-    format!("[{}–{}]", small(found.low), small(found.high))
+fn milliseconds(found: Estimate) -> String {
+    format!("{} {}", small(found.value), between(&found, small))
+}
+
+/// The interval in brackets; in parentheses when it is but a range.
+fn between(found: &Estimate, write: impl Fn(f64) -> String) -> String {
+    let (low, high) = (write(found.low), write(found.high));
+    match found.confidence {
+        Some(_) => format!("[{low}–{high}]"),
+        None => format!("({low}–{high})"),
+    }
+}
+
+/// What parentheses mean, where there are some.
+fn range_note<'a>(
+    estimates: impl IntoIterator<Item = &'a Option<Estimate>>,
+) -> Option<&'static str> {
+    let mut known = estimates.into_iter().flatten();
+    known
+        .any(|found| found.confidence.is_none())
+        .then_some(RANGE)
 }
 
 /// Milliseconds reach down to microseconds.

@@ -2,8 +2,10 @@
 
 use super::compared::{figures, job};
 use super::compared_charts::{pair_bars, round_trip_bars, speed_up_lines, time_lines};
-use super::page::{cell, facts, head, tail};
+use super::page::{cell, facts, head, table_with_foot, whole};
 use super::svg::{escape, legend_marker};
+use super::truths::{Witnessed, truths};
+use super::view::load_words;
 use crate::findings::{Compared, Findings, Row, SAME_ISH, What, trust};
 use crate::ledger::Document;
 
@@ -24,11 +26,11 @@ pub(super) fn html(run: &Document, findings: &Findings, found: &Compared) -> Str
     page += &format!("<ul class=\"verdicts\">{sentences}</ul>");
     page += &facts(run, &trust(run, findings));
     page += &panels(&charts(&findings.rows, run, found));
+    page += &seen(run, findings);
     page += &all_figures(run, findings, found);
     page += &rejected(findings);
     page += &how_to_read();
-    let tail = tail(run, findings, page.len());
-    page + &tail
+    whole(page, run, findings)
 }
 
 /// One chart of a comparison.
@@ -64,7 +66,7 @@ pub(super) fn charts(rows: &[Row], run: &Document, found: &Compared) -> Vec<Char
             let title = "How many times faster all at once is";
             vec![
                 chart("batches", "A whole batch", &legend, time_lines(batches)),
-                chart("speed-up", title, &[], speed_up),
+                chart("speed-up", title, &["measured"], speed_up),
             ]
         }
     }
@@ -96,38 +98,47 @@ fn keys(names: &[&str]) -> String {
 
 fn all_figures(run: &Document, findings: &Findings, found: &Compared) -> String {
     let figures = figures(run, &findings.rows, found);
-    let class = |place: usize| if place == 0 { "word" } else { "" };
-    let heads: String = figures
-        .titles
-        .iter()
-        .enumerate()
-        .map(|(place, title)| {
-            let lines = title.map(escape);
-            let broken = format!("{}<br>{}", lines[0], lines[1]);
-            format!("<th scope=\"col\" class=\"{}\">{broken}</th>", class(place))
-        })
-        .collect();
-    let rows: String = figures
-        .rows
-        .iter()
-        .map(|row| {
-            let cells = row.iter().enumerate();
-            let cells: String = cells
-                .map(|(place, text)| cell("td", class(place), text))
-                .collect();
-            format!("<tr>{cells}</tr>")
-        })
-        .collect();
+    let words = figures.begins_with_words();
+    let class = |place: usize| if place == 0 && words { "word" } else { "" };
+    let head = |(place, title): (usize, &[&str; 2])| {
+        let broken = title.map(escape).join("<br>");
+        format!("<th scope=\"col\" class=\"{}\">{broken}</th>", class(place))
+    };
+    let heads: String = figures.titles.iter().enumerate().map(head).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().enumerate();
+        let cells: String = cells
+            .map(|(place, text)| cell("td", class(place), text))
+            .collect();
+        format!("<tr>{cells}</tr>")
+    };
+    let rows: String = figures.rows.iter().map(line).collect();
+    let foot: String = figures.foot.iter().map(line).collect();
     let notes: String = figures
         .notes
         .iter()
         .map(|note| format!("<p class=\"soft\">{}</p>", escape(note)))
         .collect();
     let name = "All figures";
-    format!(
-        "<section><h2>{name}</h2><div class=\"scroll bare\" role=\"region\" tabindex=\"0\" aria-label=\"{name}\">\
-         <table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>{notes}</section>"
-    )
+    let table = table_with_foot(name, &heads, &rows, &foot);
+    format!("<section><h2>{name}</h2>{table}{notes}</section>")
+}
+
+/// What the origin's ledger saw of every setting.
+fn seen(run: &Document, findings: &Findings) -> String {
+    let several = run.plan.body_bytes.len() > 1;
+    let alone = run.plan.clients.len() == 1;
+    let line = |row: &Row| {
+        let load = load_words(row, several);
+        let words = match (alone, row.is_ceiling()) {
+            (true, _) => load,
+            (false, true) => format!("{} (ceiling), {load}", row.client),
+            (false, false) => format!("{}, {load}", row.client),
+        };
+        Witnessed::of(words, run, [row])
+    };
+    let lines: Vec<Witnessed> = findings.rows.iter().map(line).collect();
+    truths("setting", &lines)
 }
 
 fn rejected(findings: &Findings) -> String {
@@ -136,7 +147,7 @@ fn rejected(findings: &Findings) -> String {
         .iter()
         .filter_map(|row| {
             let reason = row.rejected.as_deref()?;
-            let place = format!("{}, {}", row.client, place_of(row));
+            let place = format!("{}, {}", row.client, load_words(row, false));
             Some(format!(
                 "<li><b>{}</b>: {}</li>",
                 escape(&place),
@@ -150,16 +161,6 @@ fn rejected(findings: &Findings) -> String {
             "<section><h2>Rejected rows</h2><p>Shown, and nothing is said of them.</p>\
              <ul class=\"rejected\">{items}</ul></section>"
         ),
-    }
-}
-
-/// What tells a row from the others of a comparison.
-fn place_of(row: &Row) -> String {
-    let way = if row.keepalive { "kept" } else { "fresh" };
-    match (row.own.round_trip_ms, row.own.requests) {
-        (Some(trip), _) => format!("round trip {trip} ms, {way} connections"),
-        (_, Some(size)) => format!("batch of {size}, {} at a time", row.concurrency),
-        _ => format!("concurrency {}, {way} connections", row.concurrency),
     }
 }
 

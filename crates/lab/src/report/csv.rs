@@ -18,6 +18,11 @@ pub fn csv(run: &Document, findings: &Findings) -> String {
         Some(ranking) => standings(&ranking),
         None => findings.rows.iter().map(record).collect(),
     };
+    lines(&rows)
+}
+
+/// A line of all keys, then one for each record.
+pub(super) fn lines(rows: &[Value]) -> String {
     let mut names: Vec<&String> = Vec::new();
     for key in rows
         .iter()

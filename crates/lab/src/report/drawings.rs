@@ -1,7 +1,8 @@
 //! The charts of the page as files of their own.
 
 use super::bars::bars;
-use super::figures::{overview, panel};
+use super::figures::overview;
+use super::panel::panel;
 use super::view::bodies;
 use super::{compared_page, judged, ranked};
 use crate::findings::Findings;
@@ -32,15 +33,23 @@ pub fn drawings(run: &Document, findings: &Findings) -> Vec<(String, String)> {
             standalone(&overview(&body, true, "a")),
         ));
         for series in &body.clients {
-            let name = format!("{}-{bytes}.svg", series.client);
+            let name = format!("{}-{bytes}.svg", plain(series.client));
             files.push((name, standalone(&panel(series, &body, "p"))));
         }
     }
     files
 }
 
+/// A client's name as part of a file's: a document from elsewhere does not choose where that is.
+fn plain(name: &str) -> String {
+    let kept = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    name.chars()
+        .map(|c| if kept(c) { c } else { '-' })
+        .collect()
+}
+
 /// The page's chart with the page's colours, which follow the reader's choice of light and dark there too.
-fn standalone(chart: &str) -> String {
+pub(super) fn standalone(chart: &str) -> String {
     let (start, rest) = chart.split_once('>').expect("a chart is an element");
     let ground = "svg{background:var(--bg);font-family:system-ui,sans-serif}";
     format!(

@@ -34,6 +34,22 @@ pub(super) fn raw_data(run: &Document, findings: &Findings, room: usize) -> Stri
     )
 }
 
+/// What is known of changes between runs; without the changes when there is no room.
+pub(super) fn changes_data(mut data: Value, room: usize) -> String {
+    let mut text = script_safe(&data);
+    let mut words = "";
+    if text.len() + 1_000 > room {
+        data["rows"] = json!([]);
+        text = script_safe(&data);
+        words = " There were too many changes to put them there; <code>hecaton report --json</code> gives them.";
+    }
+    format!(
+        "<section><h2>Raw data</h2><p>The data of this page is part of it, as JSON in the element with the id \
+         <code>run</code>.{words} The rounds are in the documents that were compared.</p></section>\
+         <script type=\"application/json\" id=\"run\">{text}</script>"
+    )
+}
+
 /// JSON that cannot end its script element: `<` is written as an escape. Six digits are more than is known.
 fn script_safe(data: &Value) -> String {
     shortened(data).to_string().replace('<', "\\u003c")

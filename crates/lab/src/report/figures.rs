@@ -1,4 +1,4 @@
-//! The charts of the page: all clients of a body together, and each client alone with its CPU.
+//! The chart of all clients of a body together, and what the chart of each client alone shares with it.
 
 use super::scale::{Categories, Linear, tick_label, ticks};
 use super::svg::Svg;
@@ -6,13 +6,11 @@ use super::view::{Body, Series};
 use crate::findings::words::{figure, interval};
 use crate::findings::{Row, body_words};
 
-/// Size of a client's own chart; it is shown at about this size also on a telephone.
-const PANEL: (f64, f64) = (410.0, 346.0);
+/// Width of a chart on a telephone.
+pub(super) const NARROW: f64 = 410.0;
 
-/// Where the plots of a panel begin and end.
-const LEFT: f64 = 42.0;
-const SPEED: (f64, f64) = (34.0, 204.0);
-const CPU: (f64, f64) = (240.0, 306.0);
+/// Where plots begin.
+pub(super) const LEFT: f64 = 42.0;
 
 /// A tall enough step between names at the right of the overview.
 const NAME_STEP: f64 = 17.0;
@@ -22,7 +20,7 @@ pub(super) fn overview(body: &Body, wide: bool, id: &str) -> String {
     let size = if wide {
         (940.0, 330.0)
     } else {
-        (PANEL.0, 280.0)
+        (NARROW, 280.0)
     };
     let right = if wide { size.0 - 150.0 } else { size.0 - 6.0 };
     let across = Categories {
@@ -61,67 +59,6 @@ pub(super) fn overview(body: &Body, wide: bool, id: &str) -> String {
     svg.finish(size, id, class, &title, &overview_words(body))
 }
 
-/// One client: requests/s as a line above, CPU % as dots below, over the same concurrencies.
-pub(super) fn panel(series: &Series, body: &Body, id: &str) -> String {
-    let right = PANEL.0 - 6.0;
-    let across = Categories {
-        count: body.grid.len(),
-        from: LEFT,
-        to: right,
-    };
-    let most = series
-        .valid()
-        .map(|row| speed_range(row).1)
-        .fold(0.0, f64::max);
-    let axis = ticks(most, 4);
-    let up = Linear {
-        most: last(&axis),
-        from: SPEED.1,
-        to: SPEED.0,
-    };
-    let busiest = series
-        .rows
-        .iter()
-        .map(|row| row.cpu_percentage)
-        .fold(100.0, f64::max);
-    let cpu_axis = ticks(busiest, 1);
-    let cpu = Linear {
-        most: last(&cpu_axis),
-        from: CPU.1,
-        to: CPU.0,
-    };
-
-    let mut svg = Svg::new();
-    recommended(&mut svg, series, body, across);
-    grid_lines(&mut svg, &axis, up, (LEFT, right));
-    grid_lines(&mut svg, &cpu_axis, cpu, (LEFT, right));
-    svg.text("axis", (2.0, 16.0), "requests/s");
-    svg.text("axis", (2.0, CPU.0 - 14.0), "CPU % of one core");
-    categories(&mut svg, &body.grid, across, CPU.1 + 17.0);
-    svg.text("axis end", (right, PANEL.1 - 6.0), "concurrency");
-    draw_speed(&mut svg, series, body, across, up, true);
-    svg.open_group(&colour(series));
-    for row in series.valid() {
-        let hint = format!(
-            "concurrency {}: CPU {} %",
-            row.concurrency,
-            figure(row.cpu_percentage)
-        );
-        svg.marker(
-            series.place,
-            (across.at(index(body, row)), cpu.at(row.cpu_percentage)),
-            &hint,
-        );
-    }
-    svg.close_group();
-    let title = format!(
-        "{}, {}: requests per second and CPU",
-        series.client,
-        body_words(body.bytes)
-    );
-    svg.finish(PANEL, id, "panel", &title, &series_words(series))
-}
-
 /// The class that gives a client its colour.
 pub(super) fn colour(series: &Series) -> String {
     if series.is_ceiling() {
@@ -131,11 +68,11 @@ pub(super) fn colour(series: &Series) -> String {
     }
 }
 
-fn last(axis: &[f64]) -> f64 {
+pub(super) fn last(axis: &[f64]) -> f64 {
     axis.last().copied().unwrap_or(1.0)
 }
 
-fn index(body: &Body, row: &Row) -> usize {
+pub(super) fn index(body: &Body, row: &Row) -> usize {
     body.grid
         .iter()
         .position(|concurrency| *concurrency == row.concurrency)
@@ -143,14 +80,14 @@ fn index(body: &Body, row: &Row) -> usize {
 }
 
 /// The interval of a row's speed, never excluding the figure that is printed for it.
-fn speed_range(row: &Row) -> (f64, f64) {
+pub(super) fn speed_range(row: &Row) -> (f64, f64) {
     let speed = row.requests_per_second;
     row.speed.map_or((speed, speed), |estimate| {
         (estimate.low.min(speed), estimate.high.max(speed))
     })
 }
 
-fn grid_lines(svg: &mut Svg, axis: &[f64], up: Linear, (left, right): (f64, f64)) {
+pub(super) fn grid_lines(svg: &mut Svg, axis: &[f64], up: Linear, (left, right): (f64, f64)) {
     for tick in axis {
         let y = up.at(*tick);
         svg.line(
@@ -167,7 +104,7 @@ fn grid_lines(svg: &mut Svg, axis: &[f64], up: Linear, (left, right): (f64, f64)
 }
 
 /// The concurrencies, leaving out those for which there is no room.
-fn categories(svg: &mut Svg, grid: &[usize], across: Categories, y: f64) {
+pub(super) fn categories(svg: &mut Svg, grid: &[usize], across: Categories, y: f64) {
     let mut free_from = f64::MIN;
     for (index, concurrency) in grid.iter().enumerate() {
         let text = concurrency.to_string();
@@ -179,7 +116,7 @@ fn categories(svg: &mut Svg, grid: &[usize], across: Categories, y: f64) {
     }
 }
 
-fn draw_speed(
+pub(super) fn draw_speed(
     svg: &mut Svg,
     series: &Series,
     body: &Body,
@@ -237,27 +174,6 @@ fn hint(row: &Row) -> String {
     )
 }
 
-/// A band behind the recommended concurrency, through both plots, and its figure.
-fn recommended(svg: &mut Svg, series: &Series, body: &Body, across: Categories) {
-    let Some(row) = series.rows.iter().find(|row| series.recommends(row)) else {
-        return;
-    };
-    let x = across.at(index(body, row));
-    svg.rect(
-        "band",
-        (x - across.width() / 2.0, SPEED.0 - 12.0),
-        (across.width(), CPU.1 - SPEED.0 + 12.0),
-    );
-    let text = format!(
-        "use {}: {} requests/s",
-        row.concurrency,
-        figure(row.requests_per_second)
-    );
-    let half = text.len() as f64 * 3.3;
-    let middle = x.clamp(LEFT + half + 40.0, PANEL.0 - 12.0 - half);
-    svg.text("use middle", (middle, 16.0), &text);
-}
-
 /// Names beside the last point of each line, pushed apart where they would overlap.
 fn names(svg: &mut Svg, body: &Body, across: Categories, up: Linear) {
     let mut ends: Vec<(f64, f64, &Series)> = body
@@ -306,7 +222,7 @@ fn overview_words(body: &Body) -> String {
 }
 
 /// What a chart says, for those who do not see it.
-fn series_words(series: &Series) -> String {
+pub(super) fn series_words(series: &Series) -> String {
     let fastest = series
         .valid()
         .max_by(|a, b| a.requests_per_second.total_cmp(&b.requests_per_second));

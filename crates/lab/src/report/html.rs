@@ -1,8 +1,10 @@
 //! One HTML page that needs nothing else: no script to read it, nothing loaded from elsewhere.
 
-use super::figures::{overview, panel};
-use super::page::{capital, cell, facts, head, table, tail};
+use super::figures::overview;
+use super::page::{capital, cell, facts, head, table, whole};
+use super::panel::panel;
 use super::svg::{escape, legend_marker};
+use super::truths::{Witnessed, truths};
 use super::view::{Body, COLUMNS, Column, Series, bodies, rejections};
 use super::{compared_page, judged, ranked, shootout_page};
 use crate::findings::words::count;
@@ -28,10 +30,10 @@ pub fn html(run: &Document, findings: &Findings) -> String {
     for (place, body) in bodies.iter().enumerate() {
         page += &body_section(body, run, place);
     }
+    page += &seen(run, &bodies);
     page += &rejected(findings);
     page += &how_to_read(run, findings);
-    let tail = tail(run, findings, page.len());
-    page + &tail
+    whole(page, run, findings)
 }
 
 fn summary(run: &Document, findings: &Findings, bodies: &[Body]) -> String {
@@ -166,6 +168,19 @@ fn row_class(series: &Series, row: &Row) -> &'static str {
         None if series.recommends(row) => "use",
         None => "",
     }
+}
+
+/// What the origin's ledger saw of every client at every body, all concurrencies together.
+fn seen(run: &Document, bodies: &[Body]) -> String {
+    let lines: Vec<Witnessed> = bodies
+        .iter()
+        .flat_map(|body| body.clients.iter().map(move |series| (body, series)))
+        .map(|(body, series)| {
+            let name = format!("{}, {}", series.name(), body_words(body.bytes));
+            Witnessed::of(name, run, series.rows.iter().copied())
+        })
+        .collect();
+    truths("client and body", &lines)
 }
 
 fn rejected(findings: &Findings) -> String {

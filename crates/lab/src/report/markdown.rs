@@ -137,7 +137,7 @@ fn comparison(run: &Document, findings: &Findings, found: &Compared) -> String {
     text += "\n\n";
     text += &line(titles.collect());
     text += &format!("| --- |{}\n", " ---: |".repeat(figures.titles.len() - 1));
-    for row in figures.rows {
+    for row in figures.rows.iter().chain(&figures.foot) {
         text += &line(row.iter().map(|cell| escaped(cell)).collect());
     }
     for note in figures.notes {
@@ -147,6 +147,6 @@ fn comparison(run: &Document, findings: &Findings, found: &Compared) -> String {
 }
 
 /// A bar would end the cell of a table.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

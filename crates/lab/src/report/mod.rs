@@ -1,6 +1,7 @@
 //! Shows what was found: as one JSON document, in a terminal, and as one HTML page.
 
 mod bars;
+pub mod changed;
 mod chart;
 mod compared;
 mod compared_charts;
@@ -15,13 +16,14 @@ mod html;
 mod json;
 mod markdown;
 mod page;
+mod panel;
 mod scale;
 mod shootout;
 mod shootout_page;
-mod side_by_side;
 mod style;
 mod svg;
 mod terminal;
+mod truths;
 mod view;
 
 pub use compared::{batches_csv, judged};
@@ -31,7 +33,6 @@ pub use drawings::drawings;
 pub use html::html;
 pub use json::{BenchDocument, FullDocument, JudgedGoal, PartDocument, document};
 pub use markdown::markdown;
-pub use side_by_side::side_by_side;
 pub use style::Style;
 pub use terminal::terminal;
 

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::embedded::raw_data;
 use super::svg::escape;
-use crate::findings::words::{percent, plural, times};
-use crate::findings::{Findings, NOISY_RUN, Room, Trust};
+use crate::findings::words::{figure, percent, plural, times};
+use crate::findings::{Findings, NOISY_RUN, Room, Server, Trust};
 use crate::ledger::Document;
 
 const STYLE: &str = include_str!("page.css");
@@ -34,14 +34,17 @@ pub(super) fn head(run: &Document, kind: &str, question: &str, job: &str) -> Str
     )
 }
 
-/// Everything after it: who took part and where, how to measure it again, the data, the script.
-pub(super) fn tail(run: &Document, findings: &Findings, before: usize) -> String {
-    let mut tail = clients(run);
-    tail += &environment(run);
+/// The whole page: its own content, then who took part and where, how to measure it again, the data, the script.
+pub(super) fn whole(page: String, run: &Document, findings: &Findings) -> String {
+    let page = page + &clients(run) + &environment(run);
+    ending(page, |room| raw_data(run, findings, room))
+}
+
+/// A page with its data, for which there is some room, and its script.
+pub(super) fn ending(page: String, data: impl FnOnce(usize) -> String) -> String {
     let end = format!("</main><script>{SCRIPT}</script></body></html>\n");
-    let room = LARGEST.saturating_sub(before + tail.len() + end.len());
-    tail += &raw_data(run, findings, room);
-    tail + &end
+    let room = LARGEST.saturating_sub(page.len() + end.len());
+    page + &data(room) + &end
 }
 
 /// What speaks for the figures and what against, each in words of its own.
@@ -52,6 +55,7 @@ pub(super) fn facts(run: &Document, trust: &Trust) -> String {
         facts.push(("warn", format!("{rows} rejected")));
     }
     facts.extend(trust.room.map(headroom));
+    facts.extend(trust.server.iter().flat_map(server));
     facts.extend(trust.noisy.map(noise));
     let rounds = plural(u64::from(run.plan.rounds), "round");
     facts.push(("", format!("{rounds} of every row")));
@@ -95,6 +99,25 @@ fn headroom(room: Room) -> (&'static str, String) {
         ),
     };
     (class, words)
+}
+
+/// What the origin itself had to do, beside the ceiling.
+fn server(server: &Server) -> [(&'static str, String); 2] {
+    let busy = format!("server busy {} of a core", percent(server.busy));
+    let late = format!("answers at most {} ms late (p99)", figure(server.late_ms));
+    [
+        match server.busy >= Server::BUSY {
+            true => ("warn", format!("{busy}: it may be the limit")),
+            false => ("", busy),
+        },
+        match server.is_late() {
+            true => (
+                "warn",
+                format!("{late}: part of the latencies is the server’s"),
+            ),
+            false => ("", late),
+        },
+    ]
 }
 
 fn noise(share: f64) -> (&'static str, String) {
@@ -213,7 +236,7 @@ fn clients(run: &Document) -> String {
 }
 
 /// Nested keys as `pinning › client core`; what is not known is left out.
-fn flatten(prefix: &str, value: &Value, pairs: &mut Vec<(String, String)>) {
+pub(super) fn flatten(prefix: &str, value: &Value, pairs: &mut Vec<(String, String)>) {
     let text = match value {
         Value::Object(fields) => {
             for (key, value) in fields {
@@ -246,9 +269,18 @@ fn flatten(prefix: &str, value: &Value, pairs: &mut Vec<(String, String)>) {
 
 /// A table that can be sorted, in a box that scrolls when it is too wide; `name` says what it is.
 pub(super) fn table(name: &str, heads: &str, rows: &str) -> String {
+    table_with_foot(name, heads, rows, "")
+}
+
+/// The same with rows that stay at its end, however it is sorted.
+pub(super) fn table_with_foot(name: &str, heads: &str, rows: &str, foot: &str) -> String {
+    let foot = match foot {
+        "" => String::new(),
+        rows => format!("<tfoot>{rows}</tfoot>"),
+    };
     format!(
         "<div class=\"scroll bare\" role=\"region\" tabindex=\"0\" aria-label=\"{}\"><table class=\"sort\"><thead><tr>{heads}\
-         </tr></thead><tbody>{rows}</tbody></table></div>",
+         </tr></thead><tbody>{rows}</tbody>{foot}</table></div>",
         escape(name)
     )
 }

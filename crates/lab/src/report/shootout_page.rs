@@ -5,10 +5,10 @@ use super::entries::{
     COLUMNS, Column, LEDGERS, TUNED_WORDS, any_group, is_tuned, job, name, ratio_words, reason,
     reference_words, verdict,
 };
-use super::page::{cell, facts, head, table, tail};
+use super::page::{cell, facts, head, table, whole};
 use super::svg::escape;
-use crate::findings::words::count;
-use crate::findings::{Entry, Findings, Ranking, SAME_ISH, Truth, trust, truth};
+use super::truths::{Witnessed, truths};
+use crate::findings::{Entry, Findings, Ranking, SAME_ISH, trust};
 use crate::ledger::Document;
 
 /// The whole page.
@@ -21,12 +21,11 @@ pub(super) fn html(run: &Document, findings: &Findings, ranking: &Ranking) -> St
     trust.rejected = ranking.rejected.len();
     page += &facts(run, &trust);
     page += &chart(run, ranking);
-    page += &truths(run, ranking);
+    page += &seen(run, ranking);
     page += &figures(run, ranking);
     page += &not_ranked(run, ranking);
     page += &how_to_read(run);
-    let tail = tail(run, findings, page.len());
-    page + &tail
+    whole(page, run, findings)
 }
 
 fn verdicts(run: &Document, ranking: &Ranking) -> String {
@@ -66,73 +65,17 @@ fn chart(run: &Document, ranking: &Ranking) -> String {
     )
 }
 
-/// A column of the truth table: its heading, and what stands below it for a row.
-type Fact = (&'static str, fn(&Truth) -> u64);
-
-const FACTS: [Fact; 8] = [
-    ("requests<br>asked", |truth| truth.asked),
-    ("arrived", |truth| truth.arrived),
-    ("arrived<br>again", |truth| truth.again),
-    ("not asked<br>for", |truth| truth.foreign),
-    ("failed, it<br>says", |truth| truth.failed),
-    ("most con-<br>nections", |truth| truth.connections),
-    ("opened in<br>rounds", |truth| truth.opened),
-    ("most in<br>flight", |truth| truth.in_flight),
-];
-
-/// Those that rest on the ids of requests.
-const OF_IDS: [&str; 4] = [
-    "arrived",
-    "arrived<br>again",
-    "not asked<br>for",
-    "most con-<br>nections",
-];
-
 /// What the origin's ledger saw of every client, the rejected included.
-fn truths(run: &Document, ranking: &Ranking) -> String {
-    let mut heads = cell("th", "word", "client");
-    heads += &FACTS
-        .iter()
-        .map(|(head, _)| format!("<th scope=\"col\">{head}</th>"))
-        .collect::<String>();
-    heads += &cell("th", "word", "ledger");
+fn seen(run: &Document, ranking: &Ranking) -> String {
     let all = ranking
         .ranked
         .iter()
         .chain(&ranking.rejected)
         .chain(&ranking.outside);
-    let rows: String = all.map(|entry| truth_row(run, entry)).collect();
-    let asked = run.plan.concurrency.first().copied().unwrap_or(1);
-    format!(
-        "<section><h2>What the server saw</h2><p>All rounds together; {} in flight {} asked of each.</p>{}</section>",
-        count(asked as u64),
-        if asked == 1 { "was" } else { "were" },
-        table("What the server saw", &heads, &rows)
-    )
-}
-
-fn truth_row(run: &Document, entry: &Entry) -> String {
-    let seen = truth(&run.rounds, &entry.row);
-    let mut cells = cell("td", "word", &name(run, entry));
-    for (heading, value) in FACTS {
-        // What a load generator sends has no ids, so none of it is known to have been asked for, or to be the same.
-        let known = seen
-            .as_ref()
-            .filter(|_| !entry.reference || !OF_IDS.contains(&heading));
-        cells += &cell(
-            "td",
-            "",
-            &known.map_or_else(|| "–".into(), |seen| count(value(seen))),
-        );
-    }
-    let (class, words) = match (&entry.row.rejected, entry.row.verified) {
-        _ if entry.reference => ("", "unverified"),
-        (Some(_), _) => ("no", "rejected"),
-        (None, true) => ("", "agrees"),
-        (None, false) => ("", "unverified"),
-    };
-    cells += &cell("td", "word", words);
-    format!("<tr class=\"{class}\">{cells}</tr>")
+    let lines: Vec<Witnessed> = all
+        .map(|entry| Witnessed::of(name(run, entry), run, [&entry.row]))
+        .collect();
+    truths("client", &lines)
 }
 
 fn figures(run: &Document, ranking: &Ranking) -> String {

@@ -87,6 +87,13 @@ impl Svg {
         let _ = write!(self.inner, "<path class=\"{class}\" d=\"{data}\"/>");
     }
 
+    /// A round dot on each point, all in one element.
+    pub(super) fn dots(&mut self, class: &str, points: &[(f64, f64)]) {
+        let dot = |(x, y): &(f64, f64)| format!("M{} {}h0", n(*x), n(*y));
+        let data: String = points.iter().map(dot).collect();
+        let _ = write!(self.inner, "<path class=\"{class}\" d=\"{data}\"/>");
+    }
+
     /// A vertical bar from a point up to `top`, with feet.
     pub(super) fn error_bar(&mut self, (x, bottom): (f64, f64), top: f64) {
         let (left, x, bottom, top) = (n(x - 3.0), n(x), n(bottom), n(top));

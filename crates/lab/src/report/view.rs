@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::findings::words::{figure, percent};
-use crate::findings::{Findings, Recommendation, Row};
+use crate::findings::{Findings, Recommendation, Row, body_words};
 use crate::ledger::Document;
+use crate::plan::Mode;
 
 /// All clients at one body size.
 pub(super) struct Body<'a> {
@@ -99,6 +100,32 @@ fn body<'a>(bytes: usize, clients: &[&'a str], findings: &'a Findings) -> Body<'
         clients,
         grid: grid.into_iter().collect(),
     }
+}
+
+/// The load of a row in words, with what it has of its own: what tells it from the others of its client.
+pub(super) fn load_words(row: &Row, with_body: bool) -> String {
+    let mut words = Vec::new();
+    if with_body {
+        words.push(body_words(row.body_bytes));
+    }
+    words.push(match (row.own.requests, row.own.mode) {
+        (Some(size), Some(Mode::Sync)) => format!("batch of {size} one after another"),
+        (Some(size), _) => format!("batch of {size} at once"),
+        _ => format!("concurrency {}", row.concurrency),
+    });
+    words.extend(
+        row.own
+            .round_trip_ms
+            .map(|trip| format!("round trip {trip} ms")),
+    );
+    words.extend(row.own.delay.map(|delay| format!("delay {delay}")));
+    if row.own.tls == Some(true) {
+        words.push("TLS".into());
+    }
+    if !row.keepalive {
+        words.push("a new connection each".into());
+    }
+    words.join(", ")
 }
 
 /// A column of every table of rows: its name, and how a row fills it.

@@ -352,6 +352,12 @@ fn every_view_shows_the_figures_of_a_comparison() {
             "{full}"
         );
         assert_eq!(full["recommendations"], json!([]));
+        for width in [60, 80, 100, 120] {
+            let text = report::shown(&run, &report::Style { width, ..style });
+            let longest = text.lines().max_by_key(|line| line.chars().count());
+            let longest = longest.unwrap_or_default();
+            assert!(longest.chars().count() <= width, "{width}: {longest}");
+        }
         let terminal = report::shown(&run, &style);
         let page = report::html(&run, &findings);
         for text in [&terminal, &report::markdown(&run, &findings), &page] {
@@ -362,6 +368,7 @@ fn every_view_shows_the_figures_of_a_comparison() {
             "{key}"
         );
         assert!(page.len() < 200_000);
+        assert!(page.contains("What the server saw") && page.matches(">agrees<").count() >= 2);
         for (name, drawing) in report::drawings(&run, &findings) {
             assert!(
                 name.ends_with(".svg") && drawing.starts_with("<svg"),

@@ -1,5 +1,6 @@
 //! From rounds to findings, and from findings to what people and machines read.
 
+mod changed;
 mod compare;
 mod findings;
 mod goals;

@@ -235,6 +235,19 @@ fn the_page_is_whole_small_and_alone() {
         "a chart per client and body"
     );
     assert_eq!(page.matches("<svg class=\"overview").count(), 4);
+    for plot in [
+        "requests/s",
+        "CPU % of one core",
+        "p99 dashed",
+        "peak memory in MB",
+    ] {
+        assert!(page.matches(plot).count() >= 6, "{plot}");
+    }
+    assert_eq!(
+        page.matches(">1 of 16 rejected<").count(),
+        2,
+        "the truth table"
+    );
     assert_eq!(
         page.matches("class=\"cross\"").count(),
         2,
