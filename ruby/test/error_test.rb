@@ -42,6 +42,17 @@ class ErrorTest < OriginTest
     end
   end
 
+  # docs/errors.md: the total deadline, the limit of a phase, what the network said.
+  def test_when_the_total_and_a_phase_end_at_once_it_is_the_total_that_is_told
+    { first_byte: "stall-head", read: "stall-body" }.each do |phase, fault|
+      client = client(timeout: 0.05, "#{phase}_timeout": 0.05)
+      10.times do
+        error = error_of(Hecaton::TimeoutError) { client.get(url("/fault/#{fault}")) }
+        assert_equal [:total, phase], [error.phase, error.attempts.last.phase]
+      end
+    end
+  end
+
   def test_refused_connection
     port = TCPServer.open("127.0.0.1", 0) { |server| server.local_address.ip_port }
     error = error_of(Hecaton::ConnectError) { client.get("http://127.0.0.1:#{port}/path?secret=1") }

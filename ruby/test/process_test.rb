@@ -121,7 +121,9 @@ class ProcessTest < OriginTest
     outcomes = []
     client.batch(concurrency: 3) { |batch| 5.times { |id| batch.get(url("/r/#{id}")).on_complete { |outcome| outcomes << outcome } } }
     error = assert_raises(Hecaton::BodyError) { client.get(url("/fault/truncate")) }
+    streamed = client.get(url("/bytes/1000")) { |response| response.each_chunk.sum(&:bytesize) }
     GC.stress = false
+    assert_equal 1000, streamed
     assert_equal "b" * 100, JSON.parse(echo.body)["body"]
     assert_equal %w[1 2], echo.headers.then { JSON.parse(echo.body)["headers"] }.filter_map { |name, value| value if name == "x-a" }
     assert_equal [200] * 5, outcomes.map { |outcome| outcome.response.status }

@@ -1,6 +1,8 @@
 //! A name with several addresses: all are tried, the lost ones hold nobody up, and errors name them.
 
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use hecaton::{Addresses, Client, Config, Kind, Outcome, Phase, Reactor, Request};
@@ -10,7 +12,7 @@ use crate::{World, json};
 
 /// Listens and never answers: its queue is full.
 pub struct Lost {
-    _sockets: Vec<Socket>,
+    sockets: Vec<Socket>,
 }
 
 impl Lost {
@@ -26,7 +28,20 @@ impl Lost {
             let _ = filler.connect(&address.into());
             sockets.push(filler);
         }
-        Lost { _sockets: sockets }
+        Lost { sockets }
+    }
+
+    /// Takes connections from then on, and answers each.
+    pub fn recover_after(self, time: Duration) {
+        thread::spawn(move || {
+            thread::sleep(time);
+            while let Ok((mut stream, _)) = self.sockets[0].accept() {
+                thread::spawn(move || {
+                    let _ = stream.read(&mut [0; 4096]);
+                    let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n");
+                });
+            }
+        });
     }
 }
 

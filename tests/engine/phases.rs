@@ -191,6 +191,68 @@ fn a_body_that_drips_ends_with_the_total_in_time() {
     );
 }
 
+/// Timers count milliseconds, so both may fire in the same turn, and the limit of the phase is looked at first.
+#[test]
+fn when_the_total_and_a_phase_end_at_once_it_is_the_total_that_is_told() {
+    for (path, phase) in [
+        ("/fault/stall-head", Phase::FirstByte),
+        ("/fault/stall-body", Phase::Read),
+    ] {
+        let world = World::with(|config| {
+            config.timeout = Duration::from_millis(50);
+            config.first_byte_timeout = Some(config.timeout);
+            config.read_timeout = Some(config.timeout);
+        });
+        for _ in 0..10 {
+            let whole = world.send(world.request(path)).unwrap_err();
+            let opened = world.run(world.client.open(world.request(path)));
+            let streamed = opened.and_then(|mut stream| {
+                world.run(stream.chunk())?;
+                world.run(stream.chunk())
+            });
+            for error in [whole, streamed.unwrap_err()] {
+                assert_eq!(error.phase(), Phase::Total, "{error}");
+                assert_eq!(error.attempts()[0].phase, phase, "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn connecting_may_take_three_seconds_by_default() {
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let _lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], free.port())));
+    let url = format!("http://127.0.0.2:{}/", free.port());
+    let error = World::new().send(Request::get(&url).unwrap()).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.phase()),
+        (Kind::Timeout, Phase::Connect)
+    );
+    let seconds = error.elapsed().as_secs_f64();
+    assert!((3.0..4.0).contains(&seconds), "{seconds}");
+}
+
+#[test]
+fn one_lost_syn_is_survived() {
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], free.port())));
+    let url = format!("http://127.0.0.2:{}/", free.port());
+    lost.recover_after(Duration::from_millis(400));
+    let response = World::new().send(Request::get(&url).unwrap()).unwrap();
+    let connect = response.attempts()[0].connect.unwrap();
+    assert_eq!((response.status(), response.attempts().len()), (204, 1));
+    assert!(
+        connect >= Duration::from_millis(800),
+        "sent once more: {connect:?}"
+    );
+}
+
 /// The next one opens it then, and has waited for a part of its own limit already.
 #[test]
 fn the_limit_of_connecting_does_not_begin_again_when_the_one_who_connects_for_all_gives_up() {

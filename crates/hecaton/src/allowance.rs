@@ -32,6 +32,14 @@ impl Allowance {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
+    /// What is told of a failure: if the deadline has passed as well, that goes first.
+    pub fn told(&self, failure: Failure, attempt: Option<&Attempt>) -> Failure {
+        match Instant::now() < self.deadline {
+            true => failure,
+            false => self.used_up(attempt),
+        }
+    }
+
     /// The failure of a request that has not ended by then.
     pub fn used_up(&self, attempt: Option<&Attempt>) -> Failure {
         let reached = attempt.map_or(Phase::Queue, |attempt| attempt.phase);

@@ -223,7 +223,7 @@ impl Shared {
             timeout_at(deadline, Box::pin(hops)).await
         };
         match result {
-            Ok(result) => result,
+            Ok(result) => result.map_err(|failure| allowance.told(failure, trace.attempts.last())),
             Err(_) => Err(allowance.used_up(trace.attempts.last())),
         }
     }

@@ -123,7 +123,11 @@ impl Streaming {
                 self.finish_if_whole();
                 Ok(piece)
             }
-            Err(failure) => Err(self.failed(failure)),
+            Err(failure) => {
+                let attempt = self.trace.attempts.last();
+                let failure = self.allowance.told(failure, attempt);
+                Err(self.failed(failure))
+            }
         }
     }
 
