@@ -11,8 +11,8 @@ use hecaton::{InParts, Limits, Outcome};
 use magnus::rb_sys::AsRawValue;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{
-    Class, DataTypeFunctions, Error, Module, RArray, RHash, RModule, Ruby, Thread,
-    TypedData, Value, gc, method,
+    Class, DataTypeFunctions, Error, Module, RArray, RHash, RModule, Ruby, Thread, TypedData,
+    Value, gc, method,
 };
 
 use crate::client::Engine;

@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hecaton::{Config, Kind, Limits, Method, Phase, Protocol, Proxy, Reactor, Retry, TlsVersion};
 use magnus::typed_data::Obj;
 use magnus::{
-    Error, IntoValue, Module, Object, RArray, RHash, RModule, Ruby, Value, function,
-    method,
+    Error, IntoValue, Module, Object, RArray, RHash, RModule, Ruby, Value, function, method,
 };
 
 use crate::batch::Batch;
