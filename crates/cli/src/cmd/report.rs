@@ -182,14 +182,13 @@ fn gate(pair: &Beside, share: f64) -> Result<()> {
         let named: Vec<String> = named.collect();
         return Err(Worse(named.join(", ")).into());
     }
-    if !pair.found.says_anything() {
-        bail!(
-            "--fail-if-worse can not tell: {} and {} have no row in common with four rounds or more in each",
-            pair.old.0,
-            pair.new.0
-        );
+    match pair.doubt() {
+        Some(why) => bail!(
+            "--fail-if-worse can not tell: {}",
+            why.trim_end_matches('.')
+        ),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// `5%` and `5` are both 0.05.

@@ -97,7 +97,7 @@ fn a_gate_that_can_not_tell_does_not_let_through() {
     };
     let text = gate(
         &|document| document["plan"]["delay"] = "77ms".into(),
-        &["can not tell"],
+        &["can not tell", "delay 0 before, 77ms after"],
     );
     assert!(text.contains("asked different things"), "{text}");
     let few = |document: &mut serde_json::Value| {

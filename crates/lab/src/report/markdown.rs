@@ -130,10 +130,10 @@ fn comparison(run: &Document, findings: &Findings, found: &Compared) -> String {
     }
     let figures = figures(run, &findings.rows, found);
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let titles = figures
-        .titles
-        .iter()
-        .map(|title| title.join(" ").trim().to_owned());
+    let titles = figures.titles.iter().map(|title| match title {
+        [first, second] if first.ends_with('-') => first.trim_end_matches('-').to_owned() + second,
+        parts => parts.join(" ").trim().to_owned(),
+    });
     text += "\n\n";
     text += &line(titles.collect());
     text += &format!("| --- |{}\n", " ---: |".repeat(figures.titles.len() - 1));

@@ -146,6 +146,23 @@ fn the_terminal_shows_every_run_beside_the_first() {
 }
 
 #[test]
+fn what_a_row_has_of_its_own_fits_the_terminal_too() {
+    let own = |seed, speed| {
+        let mut run = sweep(seed, speed, 1.0);
+        for round in &mut run.rounds {
+            round.cell.own.round_trip_ms = Some(100);
+            round.cell.own.tls = Some(true);
+        }
+        run
+    };
+    let text = terminal(&[own(1, 1.0), own(2, 0.8)]);
+    assert!(
+        text.contains("concurrency 200, round trip 100 ms, TLS 0.80×"),
+        "{text}"
+    );
+}
+
+#[test]
 fn runs_without_a_row_in_common_say_so() {
     let mut other = sweep(1, 1.0, 1.0);
     for round in &mut other.rounds {

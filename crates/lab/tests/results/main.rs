@@ -9,4 +9,5 @@ mod report;
 mod rules;
 mod shootout;
 mod synthetic;
+mod trust;
 mod views;

@@ -117,6 +117,30 @@ impl Table {
     }
 }
 
+impl Table {
+    /// Takes a column with this title away; false when there is none.
+    fn leave_out(&mut self, title: &str) -> bool {
+        let mut columns = self.columns.iter();
+        let Some(place) = columns.position(|column| column.title[0] == title) else {
+            return false;
+        };
+        self.columns.remove(place);
+        for row in &mut self.rows {
+            row.remove(place);
+        }
+        true
+    }
+
+    /// Cuts every change off behind its figure.
+    fn leave_out_intervals(&mut self) {
+        let place = self.columns.len() - 2;
+        for row in &mut self.rows {
+            let end = row[place].find(' ').unwrap_or(row[place].len());
+            row[place].truncate(end);
+        }
+    }
+}
+
 impl Column {
     /// The title in one line, with this between its parts; without when they are one word.
     fn title(&self, between: &str) -> String {
@@ -171,6 +195,15 @@ impl Beside<'_> {
         }
         sentences.push(self.measure().into());
         sentences
+    }
+
+    /// Why nothing can be said of whether something became worse; none when it can.
+    pub fn doubt(&self) -> Option<String> {
+        if self.found.rows.is_empty() {
+            return self.verdict().into_iter().next();
+        }
+        (!self.found.says_anything())
+            .then(|| "No row has four rounds or more in both runs.".to_owned())
     }
 
     /// How many rows went which way, and the worst of them.

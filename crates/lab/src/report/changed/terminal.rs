@@ -16,16 +16,8 @@ fn one(pair: &Beside, style: &Style) -> String {
         format!("after:  {}", pair.new.0),
     ];
     if !pair.found.rows.is_empty() {
-        let changes = Table::new(&pair.found);
-        let mut table = plain_table(style);
-        let titles = changes.columns.iter().map(|column| column.title.join("\n"));
-        table.set_header(titles);
-        let last = changes.columns.len() - 1;
-        for row in changes.rows {
-            table.add_row(row);
-        }
         lines.push(String::new());
-        lines.extend(lines_of(table, last));
+        lines.extend(fitting(Table::new(&pair.found), style));
     }
     lines.push(String::new());
     lines.push(style.bold("Verdict"));
@@ -33,4 +25,28 @@ fn one(pair: &Beside, style: &Style) -> String {
         lines.extend(wrapped(&sentence, "- ", style));
     }
     lines.join("\n") + "\n"
+}
+
+/// The table; without both speeds, and then without the intervals, where there is no room for them.
+fn fitting(mut changes: Table, style: &Style) -> Vec<String> {
+    let fits = |lines: &[String]| lines.iter().all(|line| line.chars().count() <= style.width);
+    let mut lines = table_lines(&changes, style);
+    while !fits(&lines) && changes.leave_out("requests/s") {
+        lines = table_lines(&changes, style);
+    }
+    if !fits(&lines) {
+        changes.leave_out_intervals();
+        lines = table_lines(&changes, style);
+    }
+    lines
+}
+
+fn table_lines(changes: &Table, style: &Style) -> Vec<String> {
+    let mut table = plain_table(style);
+    let titles = changes.columns.iter().map(|column| column.title.join("\n"));
+    table.set_header(titles);
+    for row in &changes.rows {
+        table.add_row(row);
+    }
+    lines_of(table, changes.columns.len() - 1)
 }

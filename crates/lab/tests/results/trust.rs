@@ -1,0 +1,103 @@
+//! What a page says for and against its figures: noise, headroom, what the server had to do, and what it saw.
+
+use hecaton_lab::findings::{Room, judge, trust};
+use hecaton_lab::report;
+use hecaton_lab::run::Noise;
+use hecaton_origin::Delay;
+
+use crate::shootout::shootout;
+
+#[test]
+fn noise_and_little_headroom_are_said_on_the_page() {
+    let mut run = shootout(&[("net-http", 1000.0), ("client-00", 2000.0), ("raw", 2300.0)]);
+    let other = run.rounds.iter_mut().filter(|round| round.block % 3 == 0);
+    other.for_each(|round| {
+        round.noise = Some(Noise {
+            foreign_ns: round.wall_ns,
+            stolen_ns: 0,
+        })
+    });
+    let page = report::html(&run, &judge(&run.rounds, &Delay::None));
+    assert!(page.contains("NOISY: other programs ran in 33"), "the mark");
+    assert!(page.contains("the server may be the limit"), "the headroom");
+}
+
+#[test]
+fn what_the_server_had_to_do_is_said_beside_the_ceiling() {
+    let page = |busy: f64, late_us: u64| {
+        let mut run = shootout(&[("net-http", 1000.0), ("raw", 3000.0)]);
+        for round in &mut run.rounds {
+            let seen = round.seen.as_mut().unwrap();
+            seen.cpu_ns = (round.wall_ns as f64 * busy) as u64;
+            seen.lateness_p99_us = late_us;
+        }
+        report::html(&run, &judge(&run.rounds, &Delay::None))
+    };
+    let fine = page(0.41, 250);
+    for words in [
+        "server busy 41\u{a0}% of a core<",
+        "answers at most 0.25 ms late (p99)<",
+    ] {
+        assert!(fine.contains(words), "{words}");
+    }
+    let tight = page(0.95, 4_000);
+    assert!(tight.contains("95\u{a0}% of a core: it may be the limit"));
+    assert!(tight.contains("4.00 ms late (p99): part of the latencies is the server’s"));
+    let unknown = page(0.0, 0);
+    assert!(
+        !unknown.contains("server busy"),
+        "a clock that stands still knows nothing"
+    );
+}
+
+#[test]
+fn the_truth_table_tells_time_outs_from_other_failures() {
+    let mut run = shootout(&[("net-http", 1000.0), ("curb", 2000.0)]);
+    for round in run
+        .rounds
+        .iter_mut()
+        .filter(|round| round.cell.client == "curb")
+    {
+        let kinds = [("Curl::Err::TimeoutError", 2), ("ECONNRESET", 1)];
+        round.claim.errors_by = kinds.map(|(kind, n)| (kind.to_owned(), n)).into();
+        round.claim.errors = 3;
+        round.claim.done -= 3;
+    }
+    let page = report::html(&run, &judge(&run.rounds, &Delay::None));
+    let (_, table) = page.split_once("What the server saw</h2>").unwrap();
+    let row = table
+        .split("<tr")
+        .find(|row| row.contains(">curb<"))
+        .unwrap();
+    assert!(row.contains("<td>36</td><td>24</td>"), "{row}");
+    assert!(row.contains(">rejected<"), "{row}");
+}
+
+#[test]
+fn the_headroom_is_that_of_the_fastest_and_none_is_claimed_where_waiting_is_the_limit() {
+    let room = |speeds: &[(&str, f64)], delay: Delay| {
+        let mut run = shootout(speeds);
+        run.plan.delay = delay;
+        let findings = judge(&run.rounds, &Delay::None);
+        trust(&run, &findings).room
+    };
+    let ceiling = |times: f64| {
+        [
+            ("net-http", 1000.0),
+            ("client-00", 500.0),
+            ("raw", 1000.0 * times),
+        ]
+    };
+    let Some(Room::Times(some)) = room(&ceiling(1.6), Delay::None) else {
+        panic!("a ceiling leaves room")
+    };
+    assert!((some - 1.6).abs() < 0.05, "{some}");
+    let slow = Delay::Fixed(std::time::Duration::from_millis(1));
+    let Some(Room::Times(other)) = room(&ceiling(1.6), slow) else {
+        panic!("the slower client does not wait for the origin")
+    };
+    assert!((other - 3.2).abs() < 0.1, "{other}");
+    let all_wait = [("net-http", 1000.0), ("raw", 1001.0)];
+    assert_eq!(room(&all_wait, slow), Some(Room::Waiting));
+    assert_eq!(room(&[("net-http", 1000.0)], Delay::None), None);
+}
