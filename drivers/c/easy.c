@@ -1,10 +1,13 @@
-// A handle of libcurl's easy interface as all drivers in C set it up, with the body that it collects.
+// Handles of libcurl's easy interface as all drivers in C set them up, each with the body that it collects.
 #include "easy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void request_open(struct request *request, const struct job *job) {
+struct request *requests;
+long requests_count;
+
+static void request_open(struct request *request, const struct job *job) {
     static struct curl_slist json = {"Accept: application/json", NULL};
     CURL *handle = request->handle = curl_easy_init();
     curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
@@ -20,7 +23,15 @@ void request_open(struct request *request, const struct job *job) {
     if (*job->ca) curl_easy_setopt(handle, CURLOPT_CAINFO, job->ca);
 }
 
-void request_aim(struct request *request) { curl_easy_setopt(request->handle, CURLOPT_URL, request->ticket.url); }
+bool request_next(struct request *request) {
+    return kit_take(&request->ticket) && curl_easy_setopt(request->handle, CURLOPT_URL, request->ticket.url) == CURLE_OK;
+}
+
+struct request *request_of(CURL *handle) {
+    struct request *request;
+    curl_easy_getinfo(handle, CURLINFO_PRIVATE, &request);
+    return request;
+}
 
 void request_ended(struct request *request, CURLcode code) {
     long status = 0;
@@ -33,7 +44,22 @@ void request_ended(struct request *request, CURLcode code) {
     }
 }
 
-void request_close(struct request *request) {
-    curl_easy_cleanup(request->handle);
-    free(request->body.bytes);
+void requests_open(const struct job *job) {
+    requests_count = job->concurrency;
+    requests = calloc((size_t)requests_count, sizeof *requests);
+    for (long i = 0; i < requests_count; i++) request_open(&requests[i], job);
+}
+
+void requests_close(void) {
+    for (long i = 0; i < requests_count; i++) {
+        curl_easy_cleanup(requests[i].handle);
+        free(requests[i].body.bytes);
+    }
+    free(requests);
+}
+
+int easy_run(int argc, const char *hello, void (*prepare)(const struct job *), void (*go)(void), void (*close)(void)) {
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    const struct driver driver = {curl_version_info(CURLVERSION_NOW)->version, hello, prepare, go, close};
+    return kit_run(argc, &driver);
 }

@@ -1,4 +1,4 @@
-// A handle of libcurl's easy interface as all drivers in C set it up, with the body that it collects.
+// Handles of libcurl's easy interface as all drivers in C set them up, each with the body that it collects.
 #pragma once
 #include <curl/curl.h>
 
@@ -10,9 +10,22 @@ struct request {
     struct body body;
 };
 
-void request_open(struct request *request, const struct job *job);
-// Points the handle at the ticket's URL; what it was set up with stays, and so does its connection.
-void request_aim(struct request *request);
+// As many as requests in flight.
+extern struct request *requests;
+extern long requests_count;
+
+void requests_open(const struct job *job);
+void requests_close(void);
+// Takes the next request, if there is one, and points the handle at its URL; the rest stays, and so does its connection.
+bool request_next(struct request *request);
+// The request of a handle.
+struct request *request_of(CURL *handle);
 // Counts what became of it.
 void request_ended(struct request *request, CURLcode code);
-void request_close(struct request *request);
+
+// Answers commands until told to end, with what a driver says of itself and its three functions.
+int easy_run(int argc, const char *hello, void (*prepare)(const struct job *), void (*go)(void), void (*close)(void));
+// What it says, but for its name, its model and the most requests that it keeps in flight. libcurl sends again what a kept
+// connection lost without an answer.
+#define HELLO(name, model, most) \
+    "\"name\":\"" name "\",\"engine\":\"libcurl\",\"models\":[\"" model "\"],\"retries\":\"fixed:5\",\"max_concurrency\":" most

@@ -18,13 +18,11 @@ defmodule Httpc do
   defp request(method, request, options) do
     case :httpc.request(method, request, options, [body_format: :binary], @profile) do
       {:ok, {{_version, status, _reason}, _headers, body}} -> {:ok, status, body}
-      {:error, reason} when is_tuple(reason) -> {:error, reason |> elem(0) |> to_string()}
-      {:error, reason} -> {:error, inspect(reason)}
+      {:error, reason} -> {:error, inspect(if is_tuple(reason), do: elem(reason, 0), else: reason)}
     end
   end
 
   def close, do: :inets.stop(:httpc, @profile)
-
   def sync(ids, _job, request), do: Stream.map(ids, request)
 
   def async(ids, job, request) do

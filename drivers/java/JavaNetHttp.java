@@ -17,13 +17,14 @@ final class JavaNetHttp {
         "retries", "unknown", "keepalive", List.of(true)), JavaNetHttp::open);
   }
 
-  private static Kit.Client open(Kit.Job job) {
+  private static Client open(Job job) throws Exception {
     Duration timeout = Duration.ofMillis(job.timeoutMs());
-    HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(timeout).build();
+    var builder = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(timeout);
+    HttpClient client = builder.sslContext(Trust.in(job.ca()).context()).build();
     return url -> {
       var request = HttpRequest.newBuilder(URI.create(url)).timeout(timeout).header("Accept", job.accept());
       var answer = client.send(request.method(job.method(), BodyPublishers.noBody()).build(), BodyHandlers.ofByteArray());
-      return new Kit.Answer(answer.statusCode(), answer.body());
+      return new Client.Answer(answer.statusCode(), answer.body());
     };
   }
 }

@@ -16,38 +16,28 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.stream.IntStream;
 
 final class Kit {
-  record Job(String method, String url, boolean appendId, int concurrency, boolean keepalive, String verify, int timeoutMs) {
-    String accept() { return verify.equals("json") ? "application/json" : "*/*"; }
-  }
-
-  record Answer(int status, byte[] body) {}
-
-  /** A client that is ready; many threads share it. */
-  interface Client extends AutoCloseable {
-    Answer send(String url) throws Exception;
-    @Override default void close() throws Exception {}
-  }
-
   interface Opening { Client open(Job job) throws Exception; }
 
   private final Map<String, Object> about;
   private final Opening opening;
+  private final boolean tuned;
   private Job job;
   private Client client;
   private ExecutorService threads;
 
-  private Kit(Map<String, Object> about, Opening opening) {
+  private Kit(Map<String, Object> about, Opening opening, boolean tuned) {
     this.about = about;
     this.opening = opening;
+    this.tuned = tuned;
   }
 
-  /** Answers commands until told to end, or prints the client's version when the last argument asks for it. */
+  /** Answers commands until told to end, or prints the client's version if asked; `tuned` is the other argument. */
   static void run(String[] arguments, Map<String, Object> about, Opening opening) throws Exception {
     if (arguments.length > 0 && arguments[arguments.length - 1].equals("--version")) {
       System.out.println(about.get("version"));
       return;
     }
-    Kit kit = new Kit(about, opening);
+    Kit kit = new Kit(about, opening, arguments.length > 0 && arguments[0].equals("tuned"));
     PrintStream out = System.out;
     System.setOut(System.err); // what a library prints must not stand between the answers
     BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
@@ -69,11 +59,12 @@ final class Kit {
   private void answer(String cmd, JsonObject ask, Map<String, Object> answer) throws Exception {
     switch (cmd) {
       case "hello" -> {
-        answer.putAll(Map.of("proto", 1, "runtime", "java " + Runtime.version(), "http", List.of("1.1"), "tls", false,
+        answer.putAll(Map.of("proto", 1, "runtime", "java " + Runtime.version(), "http", List.of("1.1"), "tls", true,
             "models", List.of("threads"), "keepalive", List.of(true, false), "retries", "off", "max_concurrency", 512));
         answer.putAll(Map.of("cores", 1, "verify", List.of("tail", "json", "none"),
             "methods", List.of("GET", "HEAD", "DELETE", "OPTIONS")));
         answer.putAll(about);
+        if (tuned) answer.put("name", about.get("name") + "-tuned");
       }
       case "prepare" -> prepare(ask);
       case "go" -> answer.putAll(go(ask));
@@ -87,9 +78,7 @@ final class Kit {
       client.close();
       threads.shutdown();
     }
-    job = new Job(ask.get("method").getAsString(), ask.get("url").getAsString(), ask.get("append_id").getAsBoolean(),
-        ask.get("concurrency").getAsInt(), ask.get("keepalive").getAsBoolean(), ask.get("verify").getAsString(),
-        ask.get("timeout_ms").getAsInt());
+    job = Job.of(ask, tuned);
     client = opening.open(job);
     threads = Executors.newFixedThreadPool(job.concurrency());
     ((ThreadPoolExecutor) threads).prestartAllCoreThreads(); // not while the clock runs

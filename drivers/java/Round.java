@@ -9,14 +9,14 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 final class Round {
-  private final Kit.Job job;
+  private final Job job;
   private final long first, count, every;
   private final AtomicLong taken = new AtomicLong();
   private final Map<String, Long> errors = new TreeMap<>();
   private final List<Long> latencies = new ArrayList<>();
   private long done, bytes, sum;
 
-  Round(Kit.Job job, long first, long count, long every) {
+  Round(Job job, long first, long count, long every) {
     this.job = job;
     this.first = first;
     this.count = count;
@@ -24,12 +24,12 @@ final class Round {
   }
 
   /** Sends one request after the other until none is left. */
-  void work(Kit.Client client) {
+  void work(Client client) {
     for (long n = taken.getAndIncrement(); n < count; n = taken.getAndIncrement()) {
       String url = job.appendId() ? job.url() + (first + n) : job.url();
       long start = System.nanoTime();
       try {
-        Kit.Answer answer = client.send(url);
+        Client.Answer answer = client.send(url);
         if (answer.status() / 100 != 2) throw new IllegalStateException("status " + answer.status());
         done(answer.body().length, token(answer.body()), n % every == 0 ? start : 0);
       } catch (IllegalStateException status) {

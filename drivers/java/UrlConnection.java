@@ -9,14 +9,13 @@ import java.util.Map;
 
 final class UrlConnection {
   public static void main(String[] arguments) throws Exception {
-    String name = System.getProperty("http.maxConnections") == null ? "http-url-connection" : "http-url-connection-tuned";
     // It sends a GET again whose kept connection turned out to be closed, and nothing switches that off. Whether
     // connections are kept is decided for the whole process when it starts.
-    Kit.run(arguments, Map.of("name", name, "version", Runtime.version().toString(), "engine", "pure java",
-        "retries", "fixed:1", "keepalive", List.of(true)), UrlConnection::open);
+    Kit.run(arguments, Map.of("name", "http-url-connection", "version", Runtime.version().toString(), "engine", "pure java",
+        "retries", "fixed:1", "keepalive", List.of(true), "tls", false), UrlConnection::open);
   }
 
-  private static Kit.Client open(Kit.Job job) {
+  private static Client open(Job job) {
     return url -> {
       var connection = (HttpURLConnection) URI.create(url).toURL().openConnection(Proxy.NO_PROXY);
       connection.setRequestMethod(job.method());
@@ -26,7 +25,7 @@ final class UrlConnection {
       int status = connection.getResponseCode();
       // Only what has been read to its end and closed is used again.
       try (InputStream body = status < 400 ? connection.getInputStream() : connection.getErrorStream()) {
-        return new Kit.Answer(status, body == null ? new byte[0] : body.readAllBytes());
+        return new Client.Answer(status, body == null ? new byte[0] : body.readAllBytes());
       }
     };
   }

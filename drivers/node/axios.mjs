@@ -1,13 +1,12 @@
 // axios: one instance; an Agent keeps the connections.
-import http from 'node:http'
 import axios from 'axios'
-import { agentOptions, run } from './kit.mjs'
+import { agent, run } from './kit.mjs'
 
 const axiosClient = (job) => {
-  const httpAgent = new http.Agent(agentOptions(job))
+  const httpAgent = agent(job)
   const { timeout_ms: timeout, method } = job
   const headers = { accept: '*/*', ...job.headers } // its own prefers JSON
-  const client = axios.create({ httpAgent, timeout, headers, responseType: 'arraybuffer', proxy: false, validateStatus: null })
+  const client = axios.create({ httpAgent, httpsAgent: httpAgent, timeout, headers, responseType: 'arraybuffer', proxy: false, validateStatus: null })
   const send = async (url) => {
     const { status, data } = await client.request({ method, url })
     return { status, body: data }

@@ -10,4 +10,4 @@ const fetchClient = (job) => {
   return { send }
 }
 
-run(fetchClient, { name: 'fetch', version: process.versions.node, engine: `undici/${process.versions.undici}`, keepalive: [true] })
+run(fetchClient, { name: 'fetch', version: process.versions.node, engine: `undici/${process.versions.undici}`, tls: false, keepalive: [true] })

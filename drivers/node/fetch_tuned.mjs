@@ -1,10 +1,10 @@
 // fetch of the package undici, with an Agent of as many connections as requests in flight.
 import { createRequire } from 'node:module'
 import { Agent, fetch } from 'undici'
-import { run } from './kit.mjs'
+import { run, undiciOptions } from './kit.mjs'
 
 const fetchClient = (job) => {
-  const dispatcher = new Agent({ connections: job.concurrency, pipelining: job.keepalive ? 1 : 0 })
+  const dispatcher = new Agent(undiciOptions(job))
   const { method, headers } = job
   const send = async (url) => {
     const answer = await fetch(url, { method, headers, dispatcher, signal: AbortSignal.timeout(job.timeout_ms) })

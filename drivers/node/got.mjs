@@ -1,20 +1,19 @@
 // got: one extended instance, its retries off; an Agent keeps the connections.
-import http from 'node:http'
 import { readFileSync } from 'node:fs'
 import got from 'got'
-import { agentOptions, run } from './kit.mjs'
+import { agent, run } from './kit.mjs'
 
 const gotClient = (job) => {
-  const agent = new http.Agent(agentOptions(job))
+  const kept = agent(job)
   const { method, headers, timeout_ms: request } = job
   const client = got.extend({
-    method, headers, agent: { http: agent }, timeout: { request }, retry: { limit: 0 }, throwHttpErrors: false, responseType: 'buffer'
+    method, headers, agent: { http: kept, https: kept }, timeout: { request }, retry: { limit: 0 }, throwHttpErrors: false, responseType: 'buffer'
   })
   const send = async (url) => {
     const { statusCode, body } = await client(url)
     return { status: statusCode, body: Buffer.from(body) }
   }
-  return { send, close: () => agent.destroy() }
+  return { send, close: () => kept.destroy() }
 }
 
 const { version } = JSON.parse(readFileSync(new URL('node_modules/got/package.json', import.meta.url)))

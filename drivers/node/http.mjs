@@ -1,19 +1,23 @@
-// node:http with an Agent: kept connections, or none when keep-alive is off.
+// node:http with an Agent that keeps connections, or with one that does not: always with `plain`.
 import http from 'node:http'
-import { agentOptions, run } from './kit.mjs'
+import https from 'node:https'
+import { agent, run } from './kit.mjs'
+
+const plain = process.argv[2] === 'plain'
 
 const httpClient = (job) => {
-  const agent = new http.Agent(agentOptions(job))
-  const options = { method: job.method, headers: job.headers, timeout: job.timeout_ms, agent }
+  const { request } = job.url.startsWith('https:') ? https : http
+  const options = { method: job.method, headers: job.headers, timeout: job.timeout_ms, agent: agent(job) }
   const send = (url) => new Promise((resolve, reject) => {
-    const request = http.request(url, options, (answer) => {
+    const sent = request(url, options, (answer) => {
       const parts = []
       answer.on('data', (part) => parts.push(part)).on('error', reject)
       answer.on('end', () => resolve({ status: answer.statusCode, body: Buffer.concat(parts) }))
     })
-    request.on('error', reject).on('timeout', () => request.destroy(new Error('timeout'))).end()
+    sent.on('error', reject).on('timeout', () => sent.destroy(new Error('timeout'))).end()
   })
-  return { send, close: () => agent.destroy() }
+  return { send, close: () => options.agent.destroy() }
 }
 
-run(httpClient, { name: 'node-http', version: process.versions.node, engine: `llhttp/${process.versions.llhttp}` })
+const [name, keepalive] = plain ? ['node-http-plain', [false]] : ['node-http', [true, false]]
+run(httpClient, { name, version: process.versions.node, engine: `llhttp/${process.versions.llhttp}`, keepalive })

@@ -1,8 +1,10 @@
 // The harness's side of every driver in Node: answers commands, hands out requests, verifies and counts answers.
 import { createInterface } from 'node:readline'
-import { writeSync } from 'node:fs'
+import { readFileSync, writeSync } from 'node:fs'
+import http from 'node:http'
+import https from 'node:https'
 
-const HELLO = { ok: true, proto: 1, runtime: `node ${process.versions.node}`, http: ['1.1'], tls: false, models: ['async'],
+const HELLO = { ok: true, proto: 1, runtime: `node ${process.versions.node}`, http: ['1.1'], tls: true, models: ['async'],
   keepalive: [true, false], retries: 'off', max_concurrency: 1000, cores: 1, verify: ['tail', 'json', 'none'],
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] }
 
@@ -44,9 +46,19 @@ function token (job, body) {
   return parseInt(text, 16)
 }
 
-// Of an Agent of node:http: with a limit of sockets it would keep them alive even when told not to.
-export const agentOptions = ({ keepalive, concurrency }) =>
-  keepalive ? { keepAlive: true, maxSockets: concurrency, maxFreeSockets: concurrency } : { keepAlive: false }
+// The certificates to trust instead of the usual ones; none unless told.
+const trusted = ({ ca }) => ca && readFileSync(ca)
+
+// An Agent of node:http or node:https. With a limit of sockets it would keep them alive even when told not to.
+export function agent (job) {
+  const kept = { keepAlive: true, maxSockets: job.concurrency, maxFreeSockets: job.concurrency }
+  const { Agent } = job.url.startsWith('https:') ? https : http
+  return new Agent({ ...(job.keepalive ? kept : { keepAlive: false }), ca: trusted(job) })
+}
+
+// Options of undici's Agent: as many connections as requests in flight.
+export const undiciOptions = (job) =>
+  ({ connections: job.concurrency, pipelining: job.keepalive ? 1 : 0, connect: { ca: trusted(job), timeout: job.timeout_ms } })
 
 // Answers commands until told to end. `client(job)` gets ready; it returns `send` and, if need be, `close`.
 export async function run (client, about) {

@@ -1,11 +1,10 @@
 // undici: its request() on an Agent of as many connections as requests in flight, as its documentation advises for speed.
 import { createRequire } from 'node:module'
 import { Agent, request } from 'undici'
-import { run } from './kit.mjs'
+import { run, undiciOptions } from './kit.mjs'
 
 const undiciClient = (job) => {
-  const times = { headersTimeout: job.timeout_ms, bodyTimeout: job.timeout_ms, connectTimeout: job.timeout_ms }
-  const dispatcher = new Agent({ connections: job.concurrency, pipelining: job.keepalive ? 1 : 0, ...times })
+  const dispatcher = new Agent({ ...undiciOptions(job), headersTimeout: job.timeout_ms, bodyTimeout: job.timeout_ms })
   const send = async (url) => {
     const answer = await request(url, { method: job.method, headers: job.headers, dispatcher })
     return { status: answer.statusCode, body: Buffer.from(await answer.body.arrayBuffer()) }

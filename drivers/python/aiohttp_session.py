@@ -1,10 +1,15 @@
-# aiohttp: one ClientSession on asyncio, as many tasks as requests in flight.
+# aiohttp: one ClientSession on asyncio, as many tasks as requests in flight; `tuned` lifts its limit of connections.
+import ssl, sys
 import aiohttp, kit, workers
+
+TUNED = "tuned" in sys.argv
 
 
 class AiohttpDriver(workers.Tasks):
     async def open(self, job):
-        connector = aiohttp.TCPConnector(limit=job.concurrency, force_close=not job.keepalive)  # 100 unless told
+        limit = {"limit": job.concurrency} if TUNED else {}  # 100 unless told
+        trust = {"ssl": ssl.create_default_context(cafile=job.ca)} if job.ca else {}
+        connector = aiohttp.TCPConnector(force_close=not job.keepalive, **limit, **trust)
         timeout = aiohttp.ClientTimeout(total=job.timeout)
         self.session = aiohttp.ClientSession(connector=connector, timeout=timeout, headers=job.headers)
         self.session._retry_connection = False  # else a GET on a connection that was closed is sent again without a word
@@ -17,5 +22,5 @@ class AiohttpDriver(workers.Tasks):
         await self.session.close()
 
 
-kit.run(AiohttpDriver, name="aiohttp", version=aiohttp.__version__, engine="llhttp", models=["async"],
-        max_concurrency=1000)
+kit.run(AiohttpDriver, name="aiohttp-tuned" if TUNED else "aiohttp", version=aiohttp.__version__, engine="llhttp",
+        models=["async"], max_concurrency=1000)

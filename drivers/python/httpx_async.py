@@ -1,12 +1,18 @@
-# httpx: one AsyncClient on asyncio, as many tasks as requests in flight.
+# httpx: one AsyncClient on asyncio, as many tasks as requests in flight; `tuned` keeps a connection for each.
+import ssl, sys
 import httpx, kit, workers
+
+TUNED = "tuned" in sys.argv
 
 
 class HttpxDriver(workers.Tasks):
     async def open(self, job):
-        kept = job.concurrency if job.keepalive else 0  # of idle connections, httpx keeps 20 unless told
-        limits = httpx.Limits(max_connections=job.concurrency, max_keepalive_connections=kept, keepalive_expiry=job.timeout)
-        self.client = httpx.AsyncClient(limits=limits, timeout=job.timeout, headers=job.headers, trust_env=False)
+        # Unless told it opens 100 connections and keeps 20 that are idle.
+        limits = {"max_connections": job.concurrency, "keepalive_expiry": job.timeout} if TUNED else {"max_connections": 100}
+        kept = (job.concurrency if TUNED else 20) if job.keepalive else 0
+        limits = httpx.Limits(max_keepalive_connections=kept, **limits)
+        trust = {"verify": ssl.create_default_context(cafile=job.ca)} if job.ca else {}
+        self.client = httpx.AsyncClient(limits=limits, timeout=job.timeout, headers=job.headers, trust_env=False, **trust)
 
     async def send(self, url):
         answer = await self.client.request(self.job.method, url)
@@ -16,5 +22,5 @@ class HttpxDriver(workers.Tasks):
         await self.client.aclose()
 
 
-kit.run(HttpxDriver, name="httpx", version=httpx.__version__, engine="httpcore, h11", models=["async"],
-        max_concurrency=1000)
+kit.run(HttpxDriver, name="httpx-tuned" if TUNED else "httpx", version=httpx.__version__, engine="httpcore, h11",
+        models=["async"], max_concurrency=1000)

@@ -2,7 +2,7 @@
 import collections, json, os, platform, signal, sys, threading, time
 from types import SimpleNamespace
 
-HELLO = {"ok": True, "proto": 1, "runtime": f"python {platform.python_version()}", "http": ["1.1"], "tls": False,
+HELLO = {"ok": True, "proto": 1, "runtime": f"python {platform.python_version()}", "http": ["1.1"], "tls": True,
          "keepalive": [True, False], "retries": "off", "cores": 1, "verify": ["tail", "json", "none"],
          "methods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]}
 
@@ -55,7 +55,7 @@ def run(driver_class, **about):  # Answers commands until told to end.
                 answer = {**HELLO, **about}
             elif ask["cmd"] == "prepare":
                 driver = driver and driver.close()
-                job = SimpleNamespace(**ask, timeout=ask["timeout_ms"] / 1000)
+                job = SimpleNamespace(**{"ca": None, **ask}, timeout=ask["timeout_ms"] / 1000)
                 job.headers = {"Accept": "application/json"} if job.verify == "json" else {}
                 driver = driver_class(job)
             elif ask["cmd"] == "go":

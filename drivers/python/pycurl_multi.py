@@ -8,39 +8,33 @@ class PycurlDriver:
         self.multi.setopt(pycurl.M_MAXCONNECTS, job.concurrency)
         options = {"NOSIGNAL": 1, "TIMEOUT_MS": job.timeout_ms, "CUSTOMREQUEST": job.method, "NOBODY": job.method == "HEAD",
                    "HTTPHEADER": [f"{k}: {v}" for k, v in job.headers.items()], "FORBID_REUSE": not job.keepalive, "PROXY": ""}
-        for handle, name in ((handle, name) for handle in self.idle for name in options):
-            handle.setopt(getattr(pycurl, name), options[name])
+        for name, value in {**options, **({"CAINFO": job.ca} if job.ca else {})}.items():
+            [handle.setopt(getattr(pycurl, name), value) for handle in self.idle]
 
     def go(self, round):
-        requests, running, ended = iter(round), 0, []
-        while True:
-            while self.idle and (request := next(requests, None)):
-                self.start(self.idle.pop(), *request)
-                running += 1
-            if not running:
-                return
-            if not ended:
-                self.multi.select(1.0)
+        running = self.fill(round)
+        while running:
             self.multi.perform()
             _, done, failed = self.multi.info_read()
-            ended = [(handle, None) for handle in done] + [(handle, f"curl {code}") for handle, code, _ in failed]
-            for handle, error in ended:
+            for handle, code in [(handle, 0) for handle in done] + [(handle, code) for handle, code, _ in failed]:
                 self.multi.remove_handle(handle)
-                status = handle.getinfo(pycurl.RESPONSE_CODE)
-                round.failed(error) if error else round.done(status, handle.body.getvalue(), handle.taken)
+                status = code or handle.getinfo(pycurl.RESPONSE_CODE)
+                round.failed(f"curl {code}") if code else round.done(status, handle.body.getvalue(), handle.taken)
                 self.idle.append(handle)
-            running -= len(ended)
+            running += self.fill(round) - len(done) - len(failed)
+            done or failed or self.multi.select(1.0)
 
-    def start(self, handle, url, taken):
-        handle.taken, handle.body = taken, io.BytesIO()
-        handle.setopt(pycurl.URL, url)
-        handle.setopt(pycurl.WRITEDATA, handle.body)
-        self.multi.add_handle(handle)
+    def fill(self, round):  # Starts as many requests as there are idle handles; returns how many.
+        for handle, (url, handle.taken) in (started := list(zip(self.idle, round))):
+            handle.body = io.BytesIO()
+            handle.setopt(pycurl.URL, url)
+            handle.setopt(pycurl.WRITEDATA, handle.body)
+            self.multi.add_handle(handle)
+        del self.idle[:len(started)]
+        return len(started)
 
-    def close(self):
-        self.multi.close()
+    def close(self): self.multi.close()
 
 
-version, engine = (word.partition("/")[2] for word in pycurl.version.replace('"', "").split()[:2])
-kit.run(PycurlDriver, name="pycurl", version=version, engine=f"libcurl/{engine}", models=["events"], max_concurrency=1000,
-        retries="fixed:5")  # libcurl sends again what a kept connection lost without an answer
+kit.run(PycurlDriver, name="pycurl", version=pycurl.version.split()[0].partition("/")[2].strip('"'), models=["events"],
+        engine=pycurl.version.split()[1], max_concurrency=1000, retries="fixed:5")  # on a kept connection that is closed

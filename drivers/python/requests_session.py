@@ -1,5 +1,8 @@
-# requests: as many threads as requests in flight, each with a Session of its own, for sessions are not to be shared.
+# requests: as many threads as requests in flight, each with a Session of its own; `get` is as its documentation begins.
+import sys
 import kit, requests, workers
+
+GET = "get" in sys.argv
 
 
 class RequestsDriver(workers.Threads):
@@ -7,16 +10,17 @@ class RequestsDriver(workers.Threads):
         session = requests.Session()
         session.headers.update(job.headers)
         session.trust_env = False  # no proxy of the environment, and no look at it for each request
+        trust = job.ca or True
 
         def send(url):
             if job.keepalive:
-                answer = session.request(job.method, url, timeout=job.timeout)
+                answer = session.request(job.method, url, timeout=job.timeout, verify=trust)
             else:  # as the quickstart does it: a session for each request
-                answer = requests.request(job.method, url, timeout=job.timeout, headers=job.headers)
+                answer = requests.request(job.method, url, timeout=job.timeout, headers=job.headers, verify=trust)
             return answer.status_code, answer.content
 
         return send
 
 
-kit.run(RequestsDriver, name="requests", version=requests.__version__, engine="urllib3", models=["threads"],
-        max_concurrency=512)
+kit.run(RequestsDriver, name="requests-get" if GET else "requests", version=requests.__version__, engine="urllib3",
+        models=["threads"], keepalive=[False] if GET else [True, False], max_concurrency=512)

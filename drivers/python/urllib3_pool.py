@@ -1,11 +1,15 @@
-# urllib3: as many threads as requests in flight, which share one pool of as many connections.
+# urllib3: as many threads as requests in flight, which share one PoolManager; `tuned` keeps a connection for each.
+import logging, sys
 import kit, urllib3, workers
+
+TUNED = "tuned" in sys.argv
 
 
 class Urllib3Driver(workers.Threads):
     def __init__(self, job):
         # The default keeps one connection of a host; its documentation asks threads to set `maxsize`.
-        self.http = urllib3.PoolManager(maxsize=job.concurrency, block=True, retries=False, timeout=job.timeout)
+        pool = {"maxsize": job.concurrency, "block": True} if TUNED else {}
+        self.http = urllib3.PoolManager(retries=False, timeout=job.timeout, ca_certs=job.ca, **pool)
         self.headers = job.headers if job.keepalive else {**job.headers, "Connection": "close"}
         super().__init__(job)
 
@@ -21,5 +25,6 @@ class Urllib3Driver(workers.Threads):
         self.http.clear()
 
 
-kit.run(Urllib3Driver, name="urllib3", version=urllib3.__version__, engine="http.client", models=["threads"],
-        max_concurrency=512)
+logging.disable()  # it warns of every connection that it throws away
+kit.run(Urllib3Driver, name="urllib3-tuned" if TUNED else "urllib3", version=urllib3.__version__, engine="http.client",
+        models=["threads"], max_concurrency=512)

@@ -21,7 +21,8 @@ class CurbDriver
 
   def handle
     Handle.new.tap do |easy| # libcurl sends again only what a kept connection, closed meanwhile, did not take
-      easy.timeout_ms, easy.headers = @job.timeout_ms, @job.headers
+      easy.timeout_ms, easy.headers, easy.cacert = @job.timeout_ms, @job.headers, @job.ca
+      easy.set(:forbid_reuse, 1) unless @job.keepalive
       easy.set(:customrequest, @job.method) unless @job.method == "GET"
       easy.on_success { send_next(easy, @round.done(easy.response_code, easy.body_str, easy.taken)) }
       easy.on_missing { send_next(easy, @round.failed("status #{easy.response_code}")) }
@@ -29,12 +30,11 @@ class CurbDriver
     end
   end
 
-  # Once the last answer of the handle, if there was one, has been counted.
-  def send_next(easy, _counted = nil)
+  def send_next(easy, _counted = nil) # once its last answer, if there was one, has been counted
     easy.url, easy.taken = @round.take
     @multi.add(easy) if easy.url
   end
 end
 
 Kit.run(CurbDriver, name: "curb", version: Curl::CURB_VERSION, engine: Curl::CURL_LONG_VERSION[/libcurl\S+/],
-                    models: ["callbacks"], max_concurrency: 1000)
+                    models: ["callbacks"], max_concurrency: 1000, tls: true, keepalive: [true, false])

@@ -1,4 +1,4 @@
-# Excon: as many threads as requests in flight, each with one persistent connection.
+# Excon: as many threads as requests in flight, each with one Connection, persistent if connections are kept.
 require "excon"
 require_relative "threads"
 
@@ -7,7 +7,8 @@ class ExconDriver < Kit::Threads
 
   def open # it does not send again what failed, unless a request is said to be idempotent
     seconds = @job.timeout
-    Excon.new(@job.url, persistent: true, connect_timeout: seconds, read_timeout: seconds, write_timeout: seconds)
+    Excon.new(@job.url, persistent: @job.keepalive, ssl_ca_file: @job.ca,
+                         connect_timeout: seconds, read_timeout: seconds, write_timeout: seconds)
   end
 
   def ask(connection, url)
@@ -19,4 +20,4 @@ class ExconDriver < Kit::Threads
 end
 
 Kit.run(ExconDriver, name: "excon", version: Excon::VERSION, engine: "pure ruby", models: ["threads"],
-                     max_concurrency: 512)
+                     tls: true, keepalive: [true, false], max_concurrency: 512)

@@ -5,7 +5,7 @@ require_relative "threads"
 class FaradayNetHttpDriver < Kit::Threads
   def initialize(job)
     seconds = { timeout: job.timeout, open_timeout: job.timeout }
-    @connection = Faraday.new(request: seconds) { |faraday| faraday.adapter(:net_http) } # it sends nothing again
+    @connection = Faraday.new(request: seconds, ssl: { ca_file: job.ca }) { |faraday| faraday.adapter(:net_http) } # it sends nothing again
     super
   end
 
@@ -20,4 +20,4 @@ class FaradayNetHttpDriver < Kit::Threads
 end
 
 Kit.run(FaradayNetHttpDriver, name: "faraday-net-http", version: Faraday::VERSION, engine: "net/http",
-                              models: ["threads"], keepalive: [false], max_concurrency: 512)
+                              models: ["threads"], tls: true, keepalive: [false], max_concurrency: 512)

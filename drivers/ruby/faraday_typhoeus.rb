@@ -7,7 +7,9 @@ require_relative "kit"
 class FaradayTyphoeusDriver
   def initialize(job)
     @job, @hydra = job, Typhoeus::Hydra.new(max_concurrency: job.concurrency) # kept, and its connections with it
-    @faraday = Faraday.new(request: { timeout: job.timeout }) { |faraday| faraday.adapter(:typhoeus) }
+    @faraday = Faraday.new(request: { timeout: job.timeout }, ssl: { ca_file: job.ca }) do |faraday|
+      faraday.adapter(:typhoeus, forbid_reuse: !job.keepalive)
+    end
   end
 
   def go(round) = @faraday.in_parallel(@hydra) { @job.concurrency.times { send_next(round) } }
@@ -29,4 +31,5 @@ class FaradayTyphoeusDriver
 end
 
 Kit.run(FaradayTyphoeusDriver, name: "faraday-typhoeus", version: Faraday::VERSION,
-                               engine: Ethon::Curl.version[/libcurl\S+/], models: ["callbacks"], max_concurrency: 1000)
+                               engine: Ethon::Curl.version[/libcurl\S+/], models: ["callbacks"], tls: true,
+                               keepalive: [true, false], max_concurrency: 1000)

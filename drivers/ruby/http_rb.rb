@@ -1,17 +1,21 @@
-# http.rb: as many threads as requests in flight, each with one persistent client; it never sends anything again.
+# http.rb: as many threads as requests in flight, each with a persistent client, or with `get` as its documentation begins.
 require "http"
 require_relative "threads"
+
+GET = ARGV == ["get"]
 
 class HttpRbDriver < Kit::Threads
   private
 
-  def open
+  def open # it never sends anything again
     seconds = @job.timeout
-    HTTP.persistent(@job.url, timeout: seconds).timeout(connect: seconds, write: seconds, read: seconds)
+    client = @job.keepalive ? HTTP.persistent(@job.url, timeout: seconds) : HTTP
+    client.timeout(connect: seconds, write: seconds, read: seconds)
   end
 
   def ask(client, url)
-    response = client.request(@job.method, url, headers: @job.headers)
+    client = open if GET
+    response = client.request(@job.method, url, headers: @job.headers, ssl: { ca_file: @job.ca })
     [response.code, response.to_s]
   rescue StandardError
     client.close # else the next request would find this answer unread
@@ -21,5 +25,5 @@ class HttpRbDriver < Kit::Threads
   def shut(client) = client.close
 end
 
-Kit.run(HttpRbDriver, name: "http.rb", version: HTTP::VERSION, engine: "pure ruby", models: ["threads"],
-                      max_concurrency: 512)
+Kit.run(HttpRbDriver, name: GET ? "http.rb-get" : "http.rb", version: HTTP::VERSION, engine: "pure ruby", models: ["threads"],
+                      tls: true, keepalive: GET ? [false] : [true, false], max_concurrency: 512)

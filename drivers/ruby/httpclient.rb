@@ -11,6 +11,8 @@ class HttpclientDriver < Kit::Threads
   def initialize(job)
     @client = Once.new
     @client.connect_timeout = @client.send_timeout = @client.receive_timeout = @client.keep_alive_timeout = job.timeout
+    @client.ssl_config.set_trust_ca(job.ca) if job.ca
+    @headers = job.keepalive ? job.headers : { **job.headers, "Connection" => "close" }
     super
   end
 
@@ -21,10 +23,10 @@ class HttpclientDriver < Kit::Threads
   def open = @client
 
   def ask(client, url)
-    response = client.request(@job.method, url, header: @job.headers)
+    response = client.request(@job.method, url, header: @headers)
     [response.status, response.content]
   end
 end
 
 Kit.run(HttpclientDriver, name: "httpclient", version: HTTPClient::VERSION, engine: "pure ruby", models: ["threads"],
-                          max_concurrency: 512)
+                          tls: true, keepalive: [true, false], max_concurrency: 512)

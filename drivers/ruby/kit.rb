@@ -6,7 +6,7 @@ module Kit
             cores: 1, verify: %w[tail json none], methods: %w[GET HEAD POST PUT PATCH DELETE OPTIONS] }.freeze
 
   # What `prepare` asked for.
-  Job = Struct.new(:method, :url, :append_id, :concurrency, :keepalive, :verify, :timeout_ms, keyword_init: true) do
+  Job = Struct.new(:method, :url, :append_id, :concurrency, :keepalive, :verify, :timeout_ms, :ca, keyword_init: true) do
     def timeout = timeout_ms / 1000.0
     def headers = verify == "json" ? { "Accept" => "application/json" } : {}
   end

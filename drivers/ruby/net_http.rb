@@ -12,7 +12,7 @@ class NetHttpDriver < Kit::Threads
 
   def open
     Net::HTTP.new(@uri.host, @uri.port).tap do |http|
-      http.use_ssl = @uri.scheme == "https"
+      http.use_ssl, http.ca_file = @uri.scheme == "https", @job.ca
       http.max_retries = 0 # the default sends a failed GET again without a word
       http.open_timeout = http.read_timeout = http.write_timeout = http.keep_alive_timeout = @job.timeout
     end
@@ -31,5 +31,4 @@ class NetHttpDriver < Kit::Threads
 end
 
 Kit.run(NetHttpDriver, name: "net-http", version: Net::HTTP::VERSION, engine: "pure ruby", models: ["threads"],
-                       tls: true, keepalive: [true, false],
-                       max_concurrency: 512)
+                       tls: true, keepalive: [true, false], max_concurrency: 512)

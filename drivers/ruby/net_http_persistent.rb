@@ -12,7 +12,8 @@ class NetHttpPersistentDriver < Kit::Threads
   def initialize(job)
     @verb = Net::HTTP.const_get(job.method.capitalize)
     @http = Once.new(name: "driver", pool_size: job.concurrency)
-    @http.open_timeout = @http.read_timeout = @http.write_timeout = @http.idle_timeout = job.timeout
+    @http.open_timeout = @http.read_timeout = @http.write_timeout = job.timeout
+    @http.idle_timeout, @http.ca_file = job.keepalive ? job.timeout : 0, job.ca # with 0, none is used again
     super
   end
 
@@ -30,4 +31,5 @@ class NetHttpPersistentDriver < Kit::Threads
 end
 
 Kit.run(NetHttpPersistentDriver, name: "net-http-persistent", version: Net::HTTP::Persistent::VERSION,
-                                 engine: "net/http", models: ["threads"], max_concurrency: 512)
+                                 engine: "net/http", models: ["threads"], tls: true, keepalive: [true, false],
+                                 max_concurrency: 512)

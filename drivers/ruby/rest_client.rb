@@ -9,7 +9,7 @@ class RestClientDriver < Kit::Threads
 
   def ask(_, url)
     response = RestClient::Request.execute(method: @job.method, url: url, headers: @job.headers, max_redirects: 0,
-                                           timeout: @job.timeout)
+                                           timeout: @job.timeout, ssl_ca_file: @job.ca)
     [response.code, response.body]
   rescue RestClient::ExceptionWithResponse => error
     raise unless error.response
@@ -18,4 +18,4 @@ class RestClientDriver < Kit::Threads
 end
 
 Kit.run(RestClientDriver, name: "rest-client", version: RestClient::VERSION, engine: "net/http", models: ["threads"],
-                          keepalive: [false], max_concurrency: 512)
+                          tls: true, keepalive: [false], max_concurrency: 512)

@@ -6,7 +6,8 @@ class TyphoeusDriver
   def initialize(job)
     @job = job
     @hydra = Typhoeus::Hydra.new(max_concurrency: job.concurrency) # kept, and its connections with it
-    @options = { method: job.method.downcase.to_sym, headers: job.headers, timeout_ms: job.timeout_ms }
+    @options = { method: job.method.downcase.to_sym, headers: job.headers, timeout_ms: job.timeout_ms,
+                 forbid_reuse: !job.keepalive, cainfo: job.ca }.compact
   end
 
   def go(round)
@@ -31,4 +32,5 @@ class TyphoeusDriver
 end
 
 Kit.run(TyphoeusDriver, name: "typhoeus", version: Typhoeus::VERSION, engine: Ethon::Curl.version[/libcurl\S+/],
-                        models: ["callbacks"], max_concurrency: 1000) # select() in Ethon ends at 1024 descriptors
+                        models: ["callbacks"], tls: true, keepalive: [true, false],
+                        max_concurrency: 1000) # select() in Ethon ends at 1024 descriptors

@@ -2,8 +2,6 @@
 package main
 
 import (
-	"runtime/debug"
-
 	"github.com/valyala/fasthttp"
 	"hecaton/drivers/kit"
 )
@@ -14,7 +12,7 @@ type client struct {
 }
 
 func open(job *kit.Job) kit.Client {
-	return client{&fasthttp.Client{MaxConnsPerHost: job.Concurrency, MaxIdemponentCallAttempts: 1}, job}
+	return client{&fasthttp.Client{MaxConnsPerHost: job.Concurrency, MaxIdemponentCallAttempts: 1, TLSConfig: job.TLS()}, job}
 }
 
 func (c client) Send(url string) (int, []byte, error) {
@@ -23,9 +21,7 @@ func (c client) Send(url string) (int, []byte, error) {
 	defer fasthttp.ReleaseResponse(answer)
 	request.SetRequestURI(url)
 	request.Header.SetMethod(c.job.Method)
-	if accept := c.job.Accept(); accept != "" {
-		request.Header.Set("Accept", accept)
-	}
+	request.Header.Set("Accept", c.job.Accept())
 	if !c.job.Keepalive {
 		request.SetConnectionClose()
 	}
@@ -36,12 +32,5 @@ func (c client) Send(url string) (int, []byte, error) {
 func (c client) Close() { c.CloseIdleConnections() }
 
 func main() {
-	version := "unknown"
-	info, _ := debug.ReadBuildInfo()
-	for _, module := range info.Deps {
-		if module.Path == "github.com/valyala/fasthttp" {
-			version = module.Version
-		}
-	}
-	kit.Run(map[string]any{"name": "fasthttp", "version": version, "engine": "pure go"}, open)
+	kit.Run("fasthttp", kit.VersionOf("github.com/valyala/fasthttp"), "pure go", "off", open)
 }

@@ -1,16 +1,29 @@
 package kit
 
-// What all drivers in Go say of themselves.
+// What drivers in Go say of themselves.
 
-import "runtime"
+import (
+	"runtime"
+	"runtime/debug"
+)
 
-func hello(about map[string]any) answer {
-	reply := answer{"ok": true, "proto": 1, "runtime": runtime.Version(), "http": []string{"1.1"}, "tls": false,
-		"models": []string{"goroutines"}, "keepalive": []bool{true, false}, "retries": "off", "max_concurrency": 10000,
-		"cores": 1, "verify": []string{"tail", "json", "none"},
-		"methods": []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}}
-	for key, value := range about {
-		reply[key] = value
+func hello(name, version, engine, retries string) answer {
+	if Tuned() {
+		name += "-tuned"
 	}
-	return reply
+	return answer{"ok": true, "proto": 1, "name": name, "version": version, "runtime": runtime.Version(), "engine": engine,
+		"http": []string{"1.1"}, "tls": true, "models": []string{"goroutines"}, "keepalive": []bool{true, false},
+		"retries": retries, "max_concurrency": 10000, "cores": 1, "verify": []string{"tail", "json", "none"},
+		"methods": []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}}
+}
+
+// VersionOf is the version of a module that was built in.
+func VersionOf(path string) string {
+	info, _ := debug.ReadBuildInfo()
+	for _, module := range info.Deps {
+		if module.Path == path {
+			return module.Version
+		}
+	}
+	return "unknown"
 }

@@ -3,31 +3,44 @@ package kit
 
 import (
 	"bufio"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"os"
 	"time"
 )
 
-// Job is what a line asks for; `prepare` sets the first five for the `go`s that follow.
+// Job is what a line asks for; `prepare` sets the first seven for the `go`s that follow.
 type Job struct {
-	Method, URL, Verify string
-	Keepalive           bool
-	Concurrency         int
-	AppendID            bool `json:"append_id"`
-	TimeoutMs           int  `json:"timeout_ms"`
-	ID, Proto           int
-	Cmd                 string
-	First, Count        uint64
-	LatEvery            uint64 `json:"lat_every"`
+	Method, URL, Verify, CA string
+	Keepalive               bool
+	Concurrency             int
+	AppendID                bool `json:"append_id"`
+	TimeoutMs               int  `json:"timeout_ms"`
+	ID, Proto               int
+	Cmd                     string
+	First, Count            uint64
+	LatEvery                uint64 `json:"lat_every"`
 }
 
 // Timeout is the total time of one request.
 func (job *Job) Timeout() time.Duration { return time.Duration(job.TimeoutMs) * time.Millisecond }
 
-// Accept is what the header of that name says; nothing when empty.
+// Accept is what the header of that name says.
 func (job *Job) Accept() string {
-	return map[bool]string{true: "application/json"}[job.Verify == "json"]
+	return map[bool]string{true: "application/json", false: "*/*"}[job.Verify == "json"]
+}
+
+// TLS says whom to trust: the certificates of the file CA, or those of the system.
+func (job *Job) TLS() *tls.Config {
+	if job.CA == "" {
+		return &tls.Config{}
+	}
+	roots := x509.NewCertPool()
+	text, _ := os.ReadFile(job.CA)
+	roots.AppendCertsFromPEM(text)
+	return &tls.Config{RootCAs: roots}
 }
 
 // Client sends one request at a time for each of the goroutines that share it, and reads the whole answer.
@@ -38,11 +51,13 @@ type Client interface {
 
 type answer map[string]any
 
-// Run answers commands until told to end, or prints the client's version when asked for that. `about` is what
-// this driver adds to `hello`; `open` gets ready.
-func Run(about map[string]any, open func(*Job) Client) {
+// Tuned tells whether the driver is to set its client up for speed.
+func Tuned() bool { return len(os.Args) > 1 && os.Args[1] == "-tuned" }
+
+// Run answers commands until told to end, or prints the client's version when asked for that; `open` gets ready.
+func Run(name, version, engine, retries string, open func(*Job) Client) {
 	if os.Args[len(os.Args)-1] == "--version" {
-		fmt.Println(about["version"])
+		fmt.Println(version)
 		return
 	}
 	var job *Job
@@ -54,7 +69,7 @@ func Run(about map[string]any, open func(*Job) Client) {
 		}
 		switch ask.Cmd {
 		case "hello":
-			reply = hello(about)
+			reply = hello(name, version, engine, retries)
 		case "prepare":
 			if client != nil {
 				client.Close()

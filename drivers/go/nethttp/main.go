@@ -4,7 +4,6 @@ package main
 import (
 	"io"
 	"net/http"
-	"os"
 	"runtime"
 
 	"hecaton/drivers/kit"
@@ -16,9 +15,9 @@ type client struct {
 }
 
 func open(job *kit.Job) kit.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone() // which keeps 2 idle connections of a host
-	transport.DisableKeepAlives = !job.Keepalive
-	if len(os.Args) > 1 {
+	transport := http.DefaultTransport.(*http.Transport).Clone() // 2 idle connections; a GET lost on one is sent again
+	transport.DisableKeepAlives, transport.TLSClientConfig, transport.ForceAttemptHTTP2 = !job.Keepalive, job.TLS(), false
+	if kit.Tuned() {
 		transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, job.Concurrency
 	}
 	return client{&http.Client{Transport: transport, Timeout: job.Timeout()}, job}
@@ -26,9 +25,7 @@ func open(job *kit.Job) kit.Client {
 
 func (c client) Send(url string) (int, []byte, error) {
 	request, _ := http.NewRequest(c.job.Method, url, nil)
-	if accept := c.job.Accept(); accept != "" {
-		request.Header.Set("Accept", accept)
-	}
+	request.Header.Set("Accept", c.job.Accept())
 	answer, err := c.Do(request)
 	if err != nil {
 		return 0, nil, kit.Cause(err)
@@ -40,8 +37,4 @@ func (c client) Send(url string) (int, []byte, error) {
 
 func (c client) Close() { c.CloseIdleConnections() }
 
-func main() {
-	name := map[bool]string{false: "go-net-http", true: "go-net-http-tuned"}[len(os.Args) > 1]
-	// A GET whose kept connection turns out to be closed is sent again, and nothing switches that off.
-	kit.Run(map[string]any{"name": name, "version": runtime.Version(), "engine": "pure go", "retries": "unknown"}, open)
-}
+func main() { kit.Run("go-net-http", runtime.Version(), "pure go", "unknown", open) }

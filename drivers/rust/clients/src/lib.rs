@@ -2,6 +2,7 @@
 
 mod hello;
 mod round;
+mod tls;
 pub mod workers;
 
 use std::io::{BufRead, Write};
@@ -35,14 +36,28 @@ impl Job {
         Duration::from_millis(self.timeout_ms)
     }
 
-    /// The value of the header `Accept`, if it is to be sent.
-    pub fn accept(&self) -> Option<&'static str> {
-        (self.verify == "json").then_some("application/json")
+    /// The value of the header `Accept`.
+    pub fn accept(&self) -> &'static str {
+        if self.verify == "json" {
+            "application/json"
+        } else {
+            "*/*"
+        }
     }
 }
 
 /// A status and a body, or the kind of failure.
 pub type Answer = Result<(u16, Bytes), String>;
+
+/// What an error says, as the kind of failure.
+pub fn words(error: impl ToString) -> String {
+    error.to_string()
+}
+
+/// Whether the driver is to set its client up for speed.
+pub fn tuned() -> bool {
+    std::env::args().any(|argument| argument == "tuned")
+}
 
 /// A client that is ready.
 pub trait Driver {

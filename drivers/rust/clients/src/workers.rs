@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
@@ -57,6 +58,13 @@ impl<S> Tasks<S> {
         let send = runtime.block_on(async { send() });
         Tasks { runtime, send }
     }
+}
+
+/// What `answer` comes to, if it does so in time.
+pub async fn within(time: Duration, answer: impl Future<Output = Answer>) -> Answer {
+    tokio::time::timeout(time, answer)
+        .await
+        .unwrap_or_else(|_| Err("timeout".into()))
 }
 
 impl<S, F> Driver for Tasks<S>

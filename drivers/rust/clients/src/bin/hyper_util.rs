@@ -1,42 +1,40 @@
 //! hyper-util: hyper under the pool of its legacy Client, as many tasks as requests in flight.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use drivers::workers::Tasks;
+use drivers::workers::{Tasks, within};
+use drivers::{Answer, Job, words};
 use http_body_util::{BodyExt, Empty};
 use hyper::Request;
-use hyper_util::client::legacy::Client;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use serde_json::json;
 
+type HttpsClient = Client<HttpsConnector<HttpConnector>, Empty<Bytes>>;
+
 fn main() {
-    let about = json!({ "engine": "hyper" });
-    drivers::run("hyper-util", "hyper-util", about, |job| {
+    drivers::run("hyper-util", "hyper-util", json!({ "engine": "hyper" }), |job| {
         Tasks::new(|| {
+            let connector = HttpsConnectorBuilder::new().with_tls_config(job.tls()).https_or_http();
             let mut builder = Client::builder(TokioExecutor::new());
             builder.retry_canceled_requests(false).pool_timer(TokioTimer::new());
             if !job.keepalive {
                 builder.pool_max_idle_per_host(0);
             }
-            let client: Client<_, Empty<Bytes>> = builder.build_http();
-            move |url: String| {
-                let (client, job) = (client.clone(), job.clone());
-                async move {
-                    let mut request = Request::builder().method(job.method.as_str()).uri(url);
-                    if let Some(accept) = job.accept() {
-                        request = request.header("accept", accept);
-                    }
-                    let request = request.body(Empty::new()).map_err(|_| "request".to_string())?;
-                    let exchange = async {
-                        let answer = client.request(request).await.map_err(|error| error.to_string())?;
-                        let status = answer.status().as_u16();
-                        let body = answer.into_body().collect().await.map_err(|error| error.to_string())?;
-                        Ok((status, body.to_bytes()))
-                    };
-                    tokio::time::timeout(job.timeout(), exchange)
-                        .await
-                        .map_err(|_| "timeout".to_string())?
-                }
-            }
+            let client: HttpsClient = builder.build(connector.enable_http1().build());
+            move |url| within(job.timeout(), ask(client.clone(), job.clone(), url))
         })
     });
+}
+
+async fn ask(client: HttpsClient, job: Arc<Job>, url: String) -> Answer {
+    let request = Request::builder()
+        .method(job.method.as_str())
+        .header("accept", job.accept());
+    let request = request.uri(url).body(Empty::new()).map_err(words)?;
+    let answer = client.request(request).await.map_err(words)?;
+    let status = answer.status().as_u16();
+    Ok((status, answer.into_body().collect().await.map_err(words)?.to_bytes()))
 }

@@ -1,27 +1,25 @@
 //! reqwest: one Client, as many tasks as requests in flight.
 
 use drivers::workers::Tasks;
-use reqwest::{Client, Method};
+use reqwest::{Certificate, Client, Method};
 use serde_json::json;
 
 fn main() {
-    let about = json!({ "engine": "hyper-util" });
-    drivers::run("reqwest", "reqwest", about, |job| {
+    drivers::run("reqwest", "reqwest", json!({ "engine": "hyper-util" }), |job| {
         Tasks::new(|| {
-            let mut builder = Client::builder()
-                .timeout(job.timeout())
-                .no_proxy()
-                .retry(reqwest::retry::never());
+            let retry = reqwest::retry::never();
+            let mut builder = Client::builder().timeout(job.timeout()).no_proxy().retry(retry);
+            if let Some(pem) = job.ca_pem() {
+                let certificate = Certificate::from_pem(&pem).expect("a certificate");
+                builder = builder.add_root_certificate(certificate).tls_built_in_root_certs(false);
+            }
             if !job.keepalive {
                 builder = builder.pool_max_idle_per_host(0);
             }
             let client = builder.build().expect("a client");
             let method: Method = job.method.parse().expect("a method");
             move |url: String| {
-                let mut request = client.request(method.clone(), url);
-                if let Some(accept) = job.accept() {
-                    request = request.header("accept", accept);
-                }
+                let request = client.request(method.clone(), url).header("accept", job.accept());
                 async move {
                     let kind = |error: reqwest::Error| match error.is_timeout() {
                         true => "timeout".to_string(),

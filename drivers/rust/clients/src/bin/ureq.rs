@@ -1,31 +1,36 @@
-//! ureq: one Agent shared by as many threads as requests in flight.
+//! ureq: one Agent shared by as many threads as requests in flight; `tuned` keeps a connection for each.
 
 use drivers::workers::Threads;
+use drivers::{tuned, words};
 use serde_json::json;
 use ureq::Agent;
 use ureq::http::Request;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 fn main() {
     let about = json!({ "engine": "ureq-proto", "models": ["threads"], "max_concurrency": 512 });
     drivers::run("ureq", "ureq", about, |job| {
-        // It keeps 3 idle connections of a host and 10 in all unless told; no more than are in flight are ever idle here.
-        let kept = if job.keepalive { job.concurrency } else { 0 };
-        let config = Agent::config_builder()
-            .max_idle_connections(kept)
-            .max_idle_connections_per_host(kept)
+        let mut config = Agent::config_builder()
             .timeout_global(Some(job.timeout()))
             .http_status_as_error(false)
             .proxy(None);
+        if tuned() || !job.keepalive {
+            // Unless told it keeps 3 idle connections of a host and 10 in all.
+            let kept = if job.keepalive { job.concurrency } else { 0 };
+            config = config.max_idle_connections(kept).max_idle_connections_per_host(kept);
+        }
+        if let Some(pem) = job.ca_pem() {
+            let certificate = Certificate::from_pem(&pem).expect("a certificate");
+            let roots = RootCerts::new_with_certs(&[certificate]);
+            config = config.tls_config(TlsConfig::builder().root_certs(roots).build());
+        }
         let agent: Agent = config.build().into();
         let sent = job.clone();
         Threads::new(&job, move |url| {
-            let mut request = Request::builder().method(sent.method.as_str()).uri(url);
-            if let Some(accept) = sent.accept() {
-                request = request.header("accept", accept);
-            }
-            let request = request.body(()).map_err(|error| error.to_string())?;
-            let mut answer = agent.run(request).map_err(|error| error.to_string())?;
-            let body = answer.body_mut().read_to_vec().map_err(|error| error.to_string())?;
+            let request = Request::builder().method(sent.method.as_str()).uri(url);
+            let request = request.header("accept", sent.accept()).body(()).map_err(words)?;
+            let mut answer = agent.run(request).map_err(words)?;
+            let body = answer.body_mut().read_to_vec().map_err(words)?;
             Ok((answer.status().as_u16(), body.into()))
         })
     });
