@@ -30,6 +30,19 @@ impl Servers {
         }
     }
 
+    /// One origin that speaks TLS, that is running. The certificate of its authority is kept in `folder` meanwhile.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub fn secure(origin: Origin, folder: &Path) -> Result<Servers> {
+        Ok(Servers {
+            clear: None,
+            ca: authority(&origin, folder)?,
+            secure: Some(origin),
+            tls: true,
+        })
+    }
+
     /// Starts what the cells of a sweep need. The certificate of the authority is kept in `folder` meanwhile.
     pub(super) fn start(sweep: &Sweep, pinning: Option<Pinning>, folder: &Path) -> Result<Servers> {
         let origin = sweep.target.is_origin();

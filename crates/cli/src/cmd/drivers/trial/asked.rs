@@ -4,13 +4,20 @@ use std::time::Duration;
 
 use anyhow::Result;
 use hecaton_lab::run::{Go, Prepare, Verify};
-use hecaton_origin::{Delay, Options, Origin, RoundSpec};
+use hecaton_origin::{Delay, Options, Origin, RoundSpec, Tls};
 
 /// First id of the rounds made here.
 pub(super) const FIRST: u64 = 5_000_000_000;
 
 pub(super) fn origin() -> Result<Origin> {
     Ok(Origin::start(Options::default())?)
+}
+
+pub(super) fn secure_origin() -> Result<Origin> {
+    Ok(Origin::start(Options {
+        tls: Some(Tls::default()),
+        ..Options::default()
+    })?)
 }
 
 pub(super) fn to(url: String, append_id: bool, verify: Verify) -> Prepare {

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 
 use anyhow::{Result, bail, ensure};
-use hecaton_lab::run::{Claim, DriverError, Problem, Verify};
+use hecaton_lab::run::{Claim, Driver, DriverError, Prepare, Problem, Verify};
 
 use super::Trial;
 use super::asked::{go, origin, to};
@@ -54,8 +54,12 @@ pub(super) fn counts_refusals(trial: &Trial<'_>) -> Result<()> {
         false => to(url, true, Verify::Tail),
     };
     drop(listener);
-    let mut driver = trial.start()?;
-    match trial.round(&mut driver, &prepare, go(5)) {
+    fails_whole(trial, trial.start()?, &prepare)
+}
+
+/// Whether a round of which nothing can succeed is counted so.
+pub(super) fn fails_whole(trial: &Trial<'_>, mut driver: Driver, prepare: &Prepare) -> Result<()> {
+    match trial.round(&mut driver, prepare, go(5)) {
         Ok(claim) => all_failed(&claim, 5),
         // A driver that opens its connections early says so when asked to prepare.
         Err(error) => match error.downcast_ref::<DriverError>() {

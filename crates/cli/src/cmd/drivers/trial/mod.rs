@@ -3,9 +3,10 @@
 mod asked;
 mod failure;
 mod idle;
+mod secure;
 mod work;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -16,13 +17,14 @@ use hecaton_lab::spec::{Ability, Approach, Manifest};
 
 use failure::{counts_refusals, counts_statuses, refuses_the_unheard, refuses_to_verify};
 use idle::{ends, is_idle};
+use secure::speaks_tls;
 use work::{MOST, claims_what_was_seen, keeps_in_flight, times_some, verifies_json};
 
 /// A promise in words, and the function that tries it.
 pub type Promise = (&'static str, fn(&Trial<'_>) -> Result<()>);
 
 /// Every promise, in the order in which they are tried.
-pub const TRIALS: [Promise; 13] = [
+pub const TRIALS: [Promise; 14] = [
     ("says hello", |trial| trial.start().map(drop)),
     (
         "calls a command that it does not know unsupported",
@@ -30,12 +32,18 @@ pub const TRIALS: [Promise; 13] = [
     ),
     (
         "1 in flight: every request once, every body read, every claim true",
-        |trial| keeps_in_flight(trial, 1),
+        |trial| keeps_in_flight(trial, 1, false),
     ),
-    ("2 in flight: the same", |trial| keeps_in_flight(trial, 2)),
-    ("7 in flight: the same", |trial| {
-        keeps_in_flight(trial, MOST)
+    ("2 in flight: the same", |trial| {
+        keeps_in_flight(trial, 2, false)
     }),
+    ("7 in flight: the same", |trial| {
+        keeps_in_flight(trial, MOST, false)
+    }),
+    (
+        "2 in flight over https, if it says so: the same, and it trusts no other server",
+        speaks_tls,
+    ),
     ("times every k-th request", times_some),
     ("verifies JSON, if it says so", verifies_json),
     ("is idle between commands", is_idle),
@@ -66,9 +74,9 @@ pub const REFERENCE_TRIALS: [Promise; 9] = [
     ),
     ("counts answers of status 500 as errors", counts_statuses),
     ("counts refused connections as errors", counts_refusals),
-    TRIALS[10],
     TRIALS[11],
     TRIALS[12],
+    TRIALS[13],
 ];
 
 /// What a trial works with.
@@ -121,12 +129,21 @@ impl Trial<'_> {
             hello.keepalive.contains(&true) == self.manifest.can.contains(&Ability::KeepAlive),
             "its hello and its manifest do not agree whether it keeps connections"
         );
+        ensure!(
+            hello.tls == self.manifest.can.contains(&Ability::Tls),
+            "its hello and its manifest do not agree whether it speaks https"
+        );
         Ok((driver, hello))
     }
 
     /// Whether it is a load generator, of which nothing can be verified.
     fn is_reference(&self) -> bool {
         self.manifest.approach == Approach::Reference
+    }
+
+    /// The folder of its files, which is gone when the check is over.
+    fn folder(&self) -> &Path {
+        self.log.parent().unwrap_or(Path::new("."))
     }
 
     /// Asks to prepare, with connections used as the client can.

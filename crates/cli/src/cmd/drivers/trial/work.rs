@@ -10,15 +10,15 @@ use hecaton_lab::spec::{Job, Pitfall, Sweep, Target};
 use hecaton_origin::Delay;
 
 use super::Trial;
-use super::asked::{FIRST, go, origin, page, to};
+use super::asked::{FIRST, go, origin, page, secure_origin, to};
 
 /// Most requests in flight that are tried, if the driver can.
 pub(super) const MOST: usize = 7;
 
 /// The rules of a sweep judge the driver, and agree with what its manifest says of itself.
-pub(super) fn keeps_in_flight(trial: &Trial<'_>, concurrency: usize) -> Result<()> {
+pub(super) fn keeps_in_flight(trial: &Trial<'_>, concurrency: usize, tls: bool) -> Result<()> {
     let pitfall = trial.manifest.pitfall.as_ref();
-    match (reason_to_reject(trial, concurrency)?, pitfall) {
+    match (reason_to_reject(trial, concurrency, tls)?, pitfall) {
         (
             None,
             Some(Pitfall {
@@ -36,7 +36,7 @@ pub(super) fn keeps_in_flight(trial: &Trial<'_>, concurrency: usize) -> Result<(
 }
 
 /// Visits small and larger bodies as a sweep does, and lets the same rules judge; as many in flight as the driver can.
-fn reason_to_reject(trial: &Trial<'_>, concurrency: usize) -> Result<Option<String>> {
+fn reason_to_reject(trial: &Trial<'_>, concurrency: usize, tls: bool) -> Result<Option<String>> {
     let (mut driver, hello) = trial.start_and_ask()?;
     let concurrency = concurrency.min(hello.max_concurrency);
     let delay = Delay::Fixed(Duration::from_millis(3));
@@ -48,7 +48,7 @@ fn reason_to_reject(trial: &Trial<'_>, concurrency: usize) -> Result<Option<Stri
         keepalive: vec![true],
         job: Job::Plain,
         requests: None,
-        tls: false,
+        tls,
         ceiling: true,
         delay,
         rounds: 1,
@@ -58,7 +58,11 @@ fn reason_to_reject(trial: &Trial<'_>, concurrency: usize) -> Result<Option<Stri
         seed: 1,
         target: Target::Origin,
     };
-    let mut bench = Bench::new(&sweep, Servers::clear(origin()?));
+    let servers = match tls {
+        true => Servers::secure(secure_origin()?, trial.folder())?,
+        false => Servers::clear(origin()?),
+    };
+    let mut bench = Bench::new(&sweep, servers);
     bench.warm_up(&mut driver)?;
     let both = |&keepalive| {
         sweep
