@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use super::process::command_of;
 use super::receipt::unmet_needs;
-use super::{built, receipt};
+use super::{Missing, built, receipt};
 use crate::spec::Manifest;
 
 /// Lines of a failed step's output that are shown.
@@ -21,6 +21,8 @@ pub enum Installed {
     Already(String),
     /// It was installed now, in this version.
     Now(String),
+    /// It is not: a toolchain is missing that only people can install, by the command that is named.
+    Not(Missing),
 }
 
 /// Makes a client ready to run; `say` is told each command before it runs.
@@ -30,6 +32,9 @@ pub enum Installed {
 pub fn install(manifest: &Manifest, say: &mut dyn FnMut(&str)) -> Result<Installed> {
     if let Ok(version) = receipt(manifest) {
         return Ok(Installed::Already(version));
+    }
+    if let Some(missing) = by_hand(manifest) {
+        return Ok(Installed::Not(missing));
     }
     built::begin(manifest)
         .with_context(|| format!("cannot write to {}", manifest.folder.display()))?;
@@ -50,11 +55,19 @@ pub fn install(manifest: &Manifest, say: &mut dyn FnMut(&str)) -> Result<Install
     })
 }
 
+/// What people must install first, if anything: a need that apt does not have.
+fn by_hand(manifest: &Manifest) -> Option<Missing> {
+    let unmet = unmet_needs(manifest);
+    let (need, what) = unmet.iter().find(|(need, _)| need.packages().is_empty())?;
+    Some(Missing {
+        client: manifest.client.clone(),
+        what: what.clone(),
+        hint: need.hint.clone(),
+    })
+}
+
 fn satisfy_needs(manifest: &Manifest, say: &mut dyn FnMut(&str)) -> Result<()> {
     let unmet = unmet_needs(manifest);
-    if let Some((need, what)) = unmet.iter().find(|(need, _)| need.packages().is_empty()) {
-        bail!("{what}; install it first: {}", need.hint);
-    }
     let packages: Vec<&str> = unmet.iter().flat_map(|(need, _)| need.packages()).collect();
     if packages.is_empty() {
         return Ok(());
@@ -210,9 +223,11 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let needs = "needs = [{ run = ['false'], hint = 'rustup' }]\nbuild = [['touch', 'made']]";
         let manifest = client(place.path(), needs);
-        let error = install(&manifest, &mut |line| panic!("{line}"))
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("install it first: rustup"), "{error}");
+        let installed = install(&manifest, &mut |line| panic!("{line}")).unwrap();
+        let Installed::Not(missing) = installed else {
+            panic!("{installed:?}")
+        };
+        assert_eq!(missing.hint, "rustup");
+        assert!(missing.what.contains("`false` fails"), "{missing}");
     }
 }

@@ -9,10 +9,12 @@ use hecaton_lab::spec::Catalogue;
 /// Installs a client, those of a language, or all.
 ///
 /// # Errors
-/// When the name is unknown, or when a client could not be installed; the others are.
+/// When the name is unknown, when a client could not be installed (the others are), or when the only one that is asked
+/// for lacks a toolchain. Of several, those whose toolchain is missing are named, and that is no failure.
 pub fn install(catalogue: &Catalogue, name: &str) -> Result<()> {
-    let mut failed = Vec::new();
-    for manifest in catalogue.named(name)? {
+    let manifests = catalogue.named(name)?;
+    let (several, mut failed) = (manifests.len() > 1, Vec::new());
+    for manifest in manifests {
         let mut out = stdout();
         let client = &manifest.client;
         let mut say = |command: &str| {
@@ -21,6 +23,12 @@ pub fn install(catalogue: &Catalogue, name: &str) -> Result<()> {
         match install_one(manifest, &mut say) {
             Ok(Installed::Already(version)) => writeln!(out, "✓ {client} {version}")?,
             Ok(Installed::Now(version)) => writeln!(out, "✓ {client} {version}, installed now")?,
+            Ok(Installed::Not(missing)) if several => writeln!(
+                out,
+                "– {client} is not installed: {}; first install what it needs with `{}`",
+                missing.what, missing.hint
+            )?,
+            Ok(Installed::Not(missing)) => return Err(missing.into()),
             Err(reason) => {
                 writeln!(out, "✗ {client}: {reason:#}")?;
                 failed.push(client.as_str());
