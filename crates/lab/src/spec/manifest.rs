@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use super::Usage;
+use super::{Pitfall, Usage};
 
 /// One client, as written in `drivers/<language>/<name>.toml`.
 #[derive(Clone, Debug, Deserialize)]
@@ -120,18 +120,6 @@ impl Need {
         let packages = self.hint.strip_prefix("apt-get install ");
         packages.map_or(Vec::new(), |names| names.split_whitespace().collect())
     }
-}
-
-/// What a client does, used as its manifest says, that gets rows rejected: a fact of the client, not of the driver.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pitfall {
-    /// Words of the reason with which rows are rejected.
-    pub says: String,
-    /// Fewest requests in flight with which that happens for certain; none when it happens by chance.
-    pub from: Option<usize>,
-    /// Why that is so, and what avoids it.
-    pub why: String,
 }
 
 /// Packages that bring a client, by package manager.

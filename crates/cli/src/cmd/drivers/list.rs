@@ -1,4 +1,4 @@
-//! The list of clients: version, or what is missing and the command that installs it.
+//! The list of clients: version, or what is missing and the command that installs it; and why rows are rejected.
 
 use std::io::{Write, stdout};
 
@@ -33,6 +33,9 @@ pub fn list(catalogue: &Catalogue) -> Result<()> {
                 &version,
             ],
         )?;
+        if let Some(pitfall) = &manifest.pitfall {
+            writeln!(out, "  – {pitfall}")?;
+        }
     }
     Ok(())
 }
