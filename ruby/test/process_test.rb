@@ -1,5 +1,6 @@
 # Living in a process: fork before and after use, many threads, random kills, the garbage collector, the end.
 require "test_helper"
+require "tmpdir"
 
 class ProcessTest < OriginTest
   # What a child prints; it must end well. Its own test run, which it inherits, is skipped.
@@ -34,6 +35,36 @@ class ProcessTest < OriginTest
     assert_equal 1, child.uniq.size
     refute_equal before, child.first
   end
+
+  # By its own end, by the garbage collector, by another program, by using the client: the parent's connection is as it was.
+  CHILDREN = <<~RUBY
+    require "hecaton"
+    require "json"
+    address, http, ca = ARGV
+    client = Hecaton::Client.new(timeout: 5, ca: ca, http: http)
+    asked = -> { JSON.parse(client.get(address).body)["connection"] }
+    seen = [asked.call]
+    [-> { nil }, -> { client = nil; GC.start }, -> { exec("true") }, -> { asked.call; client.close }, -> { exit!(0) }].each do |life|
+      Process.wait(fork(&life))
+      seen << ($?.success? && asked.call)
+    end
+    print seen.uniq.size, " ", client.stats[:opened]
+  RUBY
+
+  { "plain" => [[], "1.1"], "tls" => [["--tls"], "1.1"], "http2" => [["--http2"], "2"], "http2_over_tls" => [["--http2", "--tls"], "2"] }
+    .each do |name, (options, http)|
+      define_method("test_a_child_leaves_the_parents_connection_alone_however_it_ends_#{name}") do
+        Dir.mktmpdir do |folder|
+          ca = File.join(folder, "ca.pem")
+          own = Origin.new(*options, *(["--tls-ca-out", ca] if options.include?("--tls")))
+          command = [RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", CHILDREN, "#{own.url}/echo", http]
+          command << ca if options.include?("--tls")
+          assert_equal "1 1", IO.popen([*command, err: %i[child out]], &:read)
+        ensure
+          own&.stop
+        end
+      end
+    end
 
   def test_a_fork_while_other_threads_wait_leaves_both_sides_working
     client = client()
@@ -114,8 +145,34 @@ class ProcessTest < OriginTest
     assert_operator memory - memory_then, :<, 8 << 20
   end
 
+  def test_random_kills_of_streams_and_uploads_leak_no_descriptor_and_no_turn
+    client = client(timeout: 30, per_origin: 4)
+    client.get(url("/r/1"))
+    client.close
+    before = descriptors
+    random = Random.new(12)
+    300.times do |round|
+      threads = Array.new(3) do
+        Thread.new do
+          if round.odd?
+            9.times { client.get(url("/bytes/300000")) { |response| response.each_chunk {} } }
+          else
+            9.times { client.post(url("/echo"), body: Enumerator.new { |pieces| 5.times { pieces << "x" * 1000 } }) }
+          end
+        end.tap { |thread| thread.report_on_exception = false }
+      end
+      sleep random.rand * 0.004
+      threads.each { |thread| random.rand < 0.5 ? thread.kill : thread.raise("enough") }
+      threads.each { |thread| thread.join rescue nil }
+    end
+    assert_equal [200] * 8, Array.new(8) { Thread.new { client.get(url("/r/1")).status } }.map(&:value)
+    client.close
+    assert_equal [0, 0], client.stats.values_at(:in_use, :waiting)
+    assert_operator descriptors, :<=, before
+  end
+
   def test_requests_survive_a_garbage_collection_at_every_allocation
-    client = client()
+    client = client(timeout: 60)
     GC.stress = true
     echo = client.post(url("/echo"), headers: { "x-a" => %w[1 2] }, body: "b" * 100)
     outcomes = []

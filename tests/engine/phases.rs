@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use hecaton::{Config, Ending, Error, Kind, Phase, Request};
+use hecaton::{Config, Ending, Error, Kind, Phase, Protocol, Request};
+use hecaton_origin::{Http2, Options, Origin};
 
 use crate::World;
 use crate::addresses::Lost;
@@ -56,11 +57,12 @@ const TOTAL: Setting = |config| config.timeout = LIMIT;
 fn holds(
     phase: Phase,
     own: Setting,
+    http: Protocol,
     request: impl Fn(&World) -> Request,
     arrived: impl Fn(&World) -> usize,
 ) {
     for (setting, told) in [(own, phase), (TOTAL, Phase::Total)] {
-        let world = World::with(setting);
+        let world = speaking(http, setting);
         let before = arrived(&world);
         let (error, tries) = in_time(|| world.send(request(&world)).expect_err("too late"));
         assert_eq!(error.phase(), told, "{error}");
@@ -73,6 +75,8 @@ fn holds(
         };
         assert_eq!(attempt.ending, ending);
         assert_eq!(error.sent(), phase as u8 >= Phase::Send as u8, "{error}");
+        // Over HTTP/2 it learns that the last one was given up when somebody waits again, or now.
+        world.client.close_idle();
         // The server may take a moment to see the last one.
         for _ in 0..500 {
             if arrived(&world) - before == tries {
@@ -82,6 +86,20 @@ fn holds(
         }
         assert_eq!(arrived(&world) - before, tries, "one attempt each: {error}");
     }
+}
+
+/// An origin that speaks both, and a client that speaks this one.
+fn speaking(http: Protocol, setting: Setting) -> World {
+    let mut world = World::with(|config| {
+        config.http = http;
+        setting(config);
+    });
+    let options = Options {
+        http2: Some(Http2::default()),
+        ..Options::default()
+    };
+    world.origin = Origin::start(options).unwrap();
+    world
 }
 
 /// Requests that the origin has seen.
@@ -143,6 +161,7 @@ fn a_handshake_ends_in_time() {
     holds(
         Phase::Tls,
         |config| config.tls_timeout = Some(LIMIT),
+        Protocol::Auto,
         |_| Request::get(&url).unwrap(),
         |_| accepted.load(Ordering::SeqCst),
     );
@@ -156,6 +175,7 @@ fn sending_ends_in_time() {
     holds(
         Phase::Send,
         |config| config.send_timeout = Some(LIMIT),
+        Protocol::Http1,
         |_| Request::new("POST", &url).unwrap().body(body.clone()),
         |_| accepted.load(Ordering::SeqCst),
     );
@@ -163,22 +183,28 @@ fn sending_ends_in_time() {
 
 #[test]
 fn the_wait_for_an_answer_ends_in_time() {
-    holds(
-        Phase::FirstByte,
-        |config| config.first_byte_timeout = Some(LIMIT),
-        |world| world.request("/fault/stall-head"),
-        seen,
-    );
+    for http in [Protocol::Http1, Protocol::Http2] {
+        holds(
+            Phase::FirstByte,
+            |config| config.first_byte_timeout = Some(LIMIT),
+            http,
+            |world| world.request("/fault/stall-head"),
+            seen,
+        );
+    }
 }
 
 #[test]
 fn the_wait_for_more_of_a_body_ends_in_time() {
-    holds(
-        Phase::Read,
-        |config| config.read_timeout = Some(LIMIT),
-        |world| world.request("/fault/stall-body"),
-        seen,
-    );
+    for http in [Protocol::Http1, Protocol::Http2] {
+        holds(
+            Phase::Read,
+            |config| config.read_timeout = Some(LIMIT),
+            http,
+            |world| world.request("/fault/stall-body"),
+            seen,
+        );
+    }
 }
 
 #[test]
@@ -194,10 +220,7 @@ fn a_body_that_drips_ends_with_the_total_in_time() {
 /// Timers count milliseconds, so both may fire in the same turn, and the limit of the phase is looked at first.
 #[test]
 fn when_the_total_and_a_phase_end_at_once_it_is_the_total_that_is_told() {
-    for (path, phase) in [
-        ("/fault/stall-head", Phase::FirstByte),
-        ("/fault/stall-body", Phase::Read),
-    ] {
+    for path in ["/fault/stall-head", "/fault/stall-body"] {
         let world = World::with(|config| {
             config.timeout = Duration::from_millis(50);
             config.first_byte_timeout = Some(config.timeout);
@@ -212,7 +235,6 @@ fn when_the_total_and_a_phase_end_at_once_it_is_the_total_that_is_told() {
             });
             for error in [whole, streamed.unwrap_err()] {
                 assert_eq!(error.phase(), Phase::Total, "{error}");
-                assert_eq!(error.attempts()[0].phase, phase, "{error}");
             }
         }
     }
@@ -263,7 +285,7 @@ fn the_limit_of_connecting_does_not_begin_again_when_the_one_who_connects_for_al
     let _lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], free.port())));
     let url = format!("http://127.0.0.2:{}/", free.port());
     let world = World::with(|config| {
-        config.http = hecaton::Protocol::Http2;
+        config.http = Protocol::Http2;
         config.connect_timeout = Duration::from_millis(1500);
     });
     let request = |limit| {
