@@ -139,10 +139,13 @@ pub fn changes(old: &Document, new: &Document) -> Changes {
     }
 }
 
-/// The rows of clients; rejected when the client broke on the way.
+/// The rows of clients, which load generators are not; rejected when the client broke on the way.
 fn rows(cells: &Cells, run: &Document) -> Vec<Row> {
     let rows = super::rows::rows(cells, &run.plan.delay);
-    let clients = rows.iter().filter(|row| !row.is_ceiling());
+    let reference = |row: &Row| cells.rounds(&row.cell()).iter().any(|it| it.reference);
+    let clients = rows
+        .iter()
+        .filter(|row| !row.is_ceiling() && !reference(row));
     clients.map(|row| whole(row, cells)).collect()
 }
 

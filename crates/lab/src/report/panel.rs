@@ -89,7 +89,7 @@ fn latencies(svg: &mut Svg, series: &Series, body: &Body, across: Categories) {
         let words = "latency: the driver tells none";
         return svg.text("axis", (2.0, LATENCY.0 - 14.0), words);
     }
-    let up = plot(svg, LATENCY, most, 2);
+    let up = plot(svg, LATENCY, most, 1);
     let words = "latency in ms: p50 as a line, p99 dashed";
     svg.text("axis", (2.0, LATENCY.0 - 14.0), words);
     let line = |value: fn(&Row) -> Option<f64>| -> Vec<(f64, f64)> {
@@ -104,7 +104,7 @@ fn latencies(svg: &mut Svg, series: &Series, body: &Body, across: Categories) {
 
 fn memory(svg: &mut Svg, series: &Series, body: &Body, across: Categories) {
     let most = series.valid().map(|row| row.peak_rss_mb);
-    let up = plot(svg, MEMORY, most.fold(0.0, f64::max), 2);
+    let up = plot(svg, MEMORY, most.fold(0.0, f64::max), 1);
     svg.text("axis", (2.0, MEMORY.0 - 14.0), "peak memory in MB");
     let point = |row: &Row| (across.at(index(body, row)), up.at(row.peak_rss_mb));
     let points: Vec<(f64, f64)> = series.valid().map(point).collect();

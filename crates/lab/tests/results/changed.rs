@@ -84,6 +84,19 @@ fn a_client_that_broke_or_is_missing_is_worse_and_one_that_was_not_asked_for_is_
 }
 
 #[test]
+fn of_load_generators_nothing_is_said() {
+    let run = |seed| {
+        let mut run = sweep(seed, 1.0, 1.0);
+        run.rounds
+            .iter_mut()
+            .for_each(|round| round.reference = true);
+        run
+    };
+    let found = changes(&run(1), &run(2));
+    assert!(found.rows.is_empty() && found.failed.is_empty());
+}
+
+#[test]
 fn runs_that_asked_different_things_are_not_compared() {
     let (before, mut after) = (sweep(1, 1.0, 1.0), sweep(2, 0.5, 1.0));
     after.plan.delay = Delay::Fixed(std::time::Duration::from_millis(10));
