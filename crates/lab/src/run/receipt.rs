@@ -1,7 +1,7 @@
 //! Whether a client is there: its version, printed by itself, is the receipt.
 
 use std::fmt;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -98,9 +98,10 @@ fn output_of(mut command: Command) -> Result<String, String> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let program = command.get_program().to_string_lossy().into_owned();
-    let mut child = command
-        .spawn()
-        .map_err(|error| format!("{program} does not start ({error})"))?;
+    let mut child = command.spawn().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => format!("{program} is not there"),
+        _ => format!("{program} does not start ({error})"),
+    })?;
     let deadline = Instant::now() + PATIENCE;
     let status = loop {
         match child.try_wait().map_err(|error| error.to_string())? {
