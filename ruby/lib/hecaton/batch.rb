@@ -26,6 +26,9 @@ module Hecaton
   class Batch
     Verbs.define(self, "queue")
 
+    GET = "GET".freeze
+    private_constant :GET
+
     def initialize(native, preparation, reception)
       @native = native
       @preparation = preparation
@@ -35,7 +38,7 @@ module Hecaton
       @told = 0   # up to where they have been told
       @wanting = [] # those whose body the engine wants more of
       @parts = [] # heads and pieces of bodies that were not told yet, three values each
-      @kind = []
+      @get = @kind = [GET, native].freeze
     end
 
     # Queues a request and returns a Request. Arguments as in Client#request, without a block, and
@@ -122,9 +125,10 @@ module Hecaton
       raise "this batch has ended: queue in its block or its callbacks" if @over
       raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
 
-      # Most requests are plain, and so is their way.
-      if @plain && !(headers || body || timeout || params || basic_auth || bearer || redirects || json || form || multipart || queue)
-        return @native.push(Request.new(kind(method), strict), method, url, nil, nil, nil, nil)
+      # Most requests are plain GETs, and their way is short.
+      if @plain && method == GET &&
+         !(headers || body || timeout || params || basic_auth || bearer || redirects || json || form || multipart || queue)
+        return @native.push_get(Request.of(@get, strict, nil), url)
       end
 
       @preparation.call(
@@ -132,7 +136,7 @@ module Hecaton
       ) do |verb, target, flat, content, limit, options|
         options = Batch.with_queue(options, queue) if queue
         upload = content if content.is_a?(Upload)
-        @native.push(Request.new(kind(verb), strict, upload), verb, target, flat, content, limit, options)
+        @native.push(Request.of(kind(verb), strict, upload), verb, target, flat, content, limit, options)
       end
     end
 

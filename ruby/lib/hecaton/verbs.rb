@@ -14,7 +14,7 @@ module Hecaton
       given = keywords.join(", ")
       %w[get head post put patch delete options].each do |verb|
         owner.class_eval <<~RUBY, __FILE__, __LINE__ + 1
-          def #{verb}(url, #{taken}, &block) = send_request("#{verb.upcase}", url, #{given}, &block)
+          def #{verb}(url, #{taken}, &block) = send_request("#{verb.upcase}".freeze, url, #{given}, &block)
         RUBY
       end
     end

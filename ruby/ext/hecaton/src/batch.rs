@@ -7,8 +7,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use hecaton::{InParts, Limits, Outcome};
+use hecaton::{InParts, Limits, Outcome, Request};
 use magnus::rb_sys::AsRawValue;
+use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{
     Class, DataTypeFunctions, Error, Module, RArray, RHash, RModule, Ruby, Thread, TypedData,
@@ -16,7 +17,7 @@ use magnus::{
 };
 
 use crate::client::Engine;
-use crate::feed::{self, Wants};
+use crate::feed::{self, Feed, Wants};
 use crate::process::ProcessLocal;
 use crate::{gvl, process, record, request};
 
@@ -97,6 +98,14 @@ impl Batch {
             .map_err(|_| Error::new(ruby.exception_thread_error(), message))
     }
 
+    /// Queues one of Ruby's requests, a GET that asks for nothing else, and returns it. By far the most are.
+    fn push_get(ruby: &Ruby, this: &Batch, queued: Value, url: Value) -> Result<Value, Error> {
+        this.own(ruby)?;
+        let request = request::get(ruby, url)?;
+        this.queue(ruby, queued, request, None, false)?;
+        Ok(queued)
+    }
+
     /// Queues one of Ruby's requests, and returns it.
     #[allow(clippy::too_many_arguments)] // They are Ruby's, passed one by one because it is fastest.
     fn push(
@@ -111,30 +120,44 @@ impl Batch {
         options: Option<RHash>,
     ) -> Result<Value, Error> {
         this.own(ruby)?;
-        let mut request = request::build(ruby, method, url, headers, body, timeout, options)?;
+        let request = request::build(ruby, method, url, headers, body, timeout, options)?;
         let fed = request::feed(body)?;
         let front = match options {
             Some(options) => request::given(ruby, options, "front")?.unwrap_or(false),
             None => false,
         };
-        if let Some(inner) = this.lock(ruby)?.anywhere() {
-            let requests = ruby.get_inner(this.requests);
-            let tag = inner.free.pop().unwrap_or_else(|| requests.len());
-            requests.store(tag as isize, queued)?;
-            this.held.fetch_add(1, Ordering::Relaxed);
-            if let Some((feed, _)) = fed {
-                let wants = inner.wants.get_or_insert_default();
-                let (source, length) = feed.source(wants.clone(), tag);
-                request = request.body_from(source, length);
-            }
-            inner.fresh = Some(tag);
-            if front {
-                inner.batch.push_front(tag, request);
-            } else {
-                inner.batch.push(tag, request);
-            }
-        }
+        this.queue(ruby, queued, request, fed, front)?;
         Ok(queued)
+    }
+
+    fn queue(
+        &self,
+        ruby: &Ruby,
+        queued: Value,
+        mut request: Request,
+        fed: Option<(Obj<Feed>, Value)>,
+        front: bool,
+    ) -> Result<(), Error> {
+        let mut guard = self.lock(ruby)?;
+        let Some(inner) = guard.anywhere() else {
+            return Ok(());
+        };
+        let requests = ruby.get_inner(self.requests);
+        let tag = inner.free.pop().unwrap_or_else(|| requests.len());
+        requests.store(tag as isize, queued)?;
+        self.held.fetch_add(1, Ordering::Relaxed);
+        if let Some((feed, _)) = fed {
+            let wants = inner.wants.get_or_insert_default();
+            let (source, length) = feed.source(wants.clone(), tag);
+            request = request.body_from(source, length);
+        }
+        inner.fresh = Some(tag);
+        if front {
+            inner.batch.push_front(tag, request);
+        } else {
+            inner.batch.push(tag, request);
+        }
+        Ok(())
     }
 
     /// Has one of Ruby's requests handed over in parts: its head, and the pieces of its body if `pieces`. False when it
@@ -279,6 +302,7 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = native.define_class("Batch", ruby.class_object())?;
     class.undef_default_alloc_func();
     class.define_method("push", method!(Batch::push, 7))?;
+    class.define_method("push_get", method!(Batch::push_get, 2))?;
     class.define_method("in_parts", method!(Batch::in_parts, 2))?;
     class.define_method("wait", method!(Batch::wait, 3))?;
     class.define_method("clear", method!(Batch::clear, 1))?;

@@ -19,9 +19,6 @@ mod stream;
 
 use magnus::{Error, Module, Object, RString, Ruby, function};
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// For RubyGems since 3.4, which installs `hecaton/hecaton_native.so`.
 #[magnus::init]
 fn init(ruby: &Ruby) -> Result<(), Error> {

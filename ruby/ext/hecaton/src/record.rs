@@ -12,6 +12,7 @@
 //! - per redirect: status u32, length u32, URL
 //! - header fields as `name: value\r\n`
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use hecaton::{
@@ -25,7 +26,7 @@ use magnus::{IntoValue, RArray, RString, Ruby, Value};
 pub fn values(ruby: &Ruby, outcome: Outcome) -> [Value; 3] {
     match outcome {
         Ok(response) => {
-            let record = ruby.str_from_slice(&response_record(&response));
+            let record = response_record(ruby, &response);
             let body = body(ruby, &response);
             [
                 response.status().into_value_with(ruby),
@@ -41,7 +42,7 @@ pub fn values(ruby: &Ruby, outcome: Outcome) -> [Value; 3] {
 pub fn part(ruby: &Ruby, request: Value, part: Part) -> [Value; 3] {
     match part {
         Part::Head(response) => {
-            let record = ruby.str_from_slice(&response_record(&response));
+            let record = response_record(ruby, &response);
             [
                 request,
                 response.status().into_value_with(ruby),
@@ -61,7 +62,7 @@ pub fn part(ruby: &Ruby, request: Value, part: Part) -> [Value; 3] {
 
 /// Nil, record and facts of an error.
 pub fn failure(ruby: &Ruby, error: &Failure) -> [Value; 3] {
-    let record = ruby.str_from_slice(&failure_record(error));
+    let record = failure_record(ruby, error);
     [
         ruby.qnil().into_value_with(ruby),
         record.into_value_with(ruby),
@@ -72,11 +73,13 @@ pub fn failure(ruby: &Ruby, error: &Failure) -> [Value; 3] {
 /// The record of a response whose body may be read yet.
 pub fn of_stream(ruby: &Ruby, stream: &Streaming) -> Value {
     let redirects = stream.redirects();
-    let mut record = times(stream.elapsed(), stream.attempts(), redirects.len());
     let write_url = |record: &mut Vec<u8>| record.extend_from_slice(stream.url().as_bytes());
-    add_way(&mut record, write_url, redirects);
-    record.extend_from_slice(stream.header_block());
-    ruby.str_from_slice(&record).into_value_with(ruby)
+    let record = written(ruby, |record| {
+        add_times(record, stream.elapsed(), stream.attempts(), redirects.len());
+        add_way(record, write_url, redirects);
+        record.extend_from_slice(stream.header_block());
+    });
+    record.into_value_with(ruby)
 }
 
 /// Class name, phase, whether sent, URL, message, the operating system's number of the reason or nil.
@@ -132,24 +135,45 @@ fn charset(content_type: &str) -> Option<&str> {
         .then_some("utf-8"))
 }
 
-fn failure_record(error: &Failure) -> Vec<u8> {
-    let mut record = times(error.elapsed(), error.attempts(), error.redirects().len());
+fn failure_record(ruby: &Ruby, error: &Failure) -> RString {
     let write_url = |record: &mut Vec<u8>| record.extend_from_slice(error.url().as_bytes());
-    add_way(&mut record, write_url, error.redirects());
-    record
+    written(ruby, |record| {
+        let redirects = error.redirects();
+        add_times(record, error.elapsed(), error.attempts(), redirects.len());
+        add_way(record, write_url, redirects);
+    })
 }
 
-fn response_record(response: &Response) -> Vec<u8> {
-    let mut record = times(
-        response.elapsed(),
-        response.attempts(),
-        response.redirects().len(),
-    );
+fn response_record(ruby: &Ruby, response: &Response) -> RString {
     let write_url = |record: &mut Vec<u8>| response.write_url(record);
-    add_way(&mut record, write_url, response.redirects());
-    record.extend_from_slice(response.header_block());
-    record
+    written(ruby, |record| {
+        let redirects = response.redirects();
+        add_times(
+            record,
+            response.elapsed(),
+            response.attempts(),
+            redirects.len(),
+        );
+        add_way(record, write_url, redirects);
+        record.extend_from_slice(response.header_block());
+    })
 }
+
+/// What `write` writes, as a String. Each thread keeps the memory that it is written in.
+fn written(ruby: &Ruby, write: impl FnOnce(&mut Vec<u8>)) -> RString {
+    thread_local! {
+        static RECORD: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    RECORD.with_borrow_mut(|record| {
+        record.clear();
+        record.shrink_to(MOST_KEPT);
+        write(record);
+        ruby.str_from_slice(record)
+    })
+}
+
+/// Bytes that a thread keeps for the next record; most need some hundred.
+const MOST_KEPT: usize = 4096;
 
 /// The URL that answered, and the redirects that led to it.
 fn add_way(record: &mut Vec<u8>, write_url: impl FnOnce(&mut Vec<u8>), redirects: &[Redirect]) {
@@ -165,16 +189,14 @@ fn add_way(record: &mut Vec<u8>, write_url: impl FnOnce(&mut Vec<u8>), redirects
     }
 }
 
-fn times(elapsed: Duration, attempts: &[Attempt], redirects: usize) -> Vec<u8> {
-    let mut record = Vec::with_capacity(16 + attempts.len() * 88 + 240);
+fn add_times(record: &mut Vec<u8>, elapsed: Duration, attempts: &[Attempt], redirects: usize) {
     record.extend_from_slice(&nanoseconds(Some(elapsed)).to_le_bytes());
     for count in [attempts.len(), redirects] {
         record.extend_from_slice(&(count as u32).to_le_bytes());
     }
     for attempt in attempts {
-        add_attempt(&mut record, attempt);
+        add_attempt(record, attempt);
     }
-    record
 }
 
 fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
@@ -185,32 +207,32 @@ fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
         Ending::Moved => (3, 0),
     };
     let flags = u8::from(attempt.reused) | u8::from(attempt.sent) << 1;
-    record.extend_from_slice(&attempt.connection.to_le_bytes());
     let version = match attempt.version {
         None => 0,
         Some(Version::Http1) => 1,
         Some(Version::Http2) => 2,
     };
-    record.extend_from_slice(&[flags, phase_number(attempt.phase), ending, version]);
-    record.extend_from_slice(&status.to_le_bytes());
-    record.extend_from_slice(&attempt.redirects.to_le_bytes());
-    let Attempt {
-        queue,
-        resolve,
-        connect,
-        tls,
-        send,
-        first_byte,
-        read,
-        ended,
-        ..
-    } = attempt;
-    let begun = &Some(attempt.begun);
-    for duration in [
-        queue, resolve, connect, tls, send, first_byte, read, begun, ended,
-    ] {
-        record.extend_from_slice(&nanoseconds(*duration).to_le_bytes());
+    let times = [
+        attempt.queue,
+        attempt.resolve,
+        attempt.connect,
+        attempt.tls,
+        attempt.send,
+        attempt.first_byte,
+        attempt.read,
+        Some(attempt.begun),
+        attempt.ended,
+    ];
+    // Put together here, for a Vec asks at each step whether there is room.
+    let mut bytes = [0; 88];
+    bytes[..8].copy_from_slice(&attempt.connection.to_le_bytes());
+    bytes[8..12].copy_from_slice(&[flags, phase_number(attempt.phase), ending, version]);
+    bytes[12..14].copy_from_slice(&status.to_le_bytes());
+    bytes[14..16].copy_from_slice(&attempt.redirects.to_le_bytes());
+    for (place, time) in bytes[16..].chunks_exact_mut(8).zip(times) {
+        place.copy_from_slice(&nanoseconds(time).to_le_bytes());
     }
+    record.extend_from_slice(&bytes);
 }
 
 /// Position in `Phase::ALL`, which Ruby gets at start-up.

@@ -53,6 +53,12 @@ pub fn build(
     Ok(request)
 }
 
+/// A GET that asks for nothing else.
+pub fn get(ruby: &Ruby, url: Value) -> Result<Request, Error> {
+    let invalid = |error: hecaton::InvalidRequest| invalid(ruby, error.to_string());
+    Request::with_url("GET", string(url)?.to_bytes()).map_err(invalid)
+}
+
 /// A String as it is, and anything else as its `to_s`: a URI, a Symbol.
 fn string(value: Value) -> Result<RString, Error> {
     match RString::from_value(value) {
