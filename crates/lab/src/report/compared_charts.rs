@@ -111,7 +111,7 @@ fn group(svg: &mut Svg, y: f64, trip: &RoundTrip) -> Option<String> {
     let across = Linear {
         most: most.fold(f64::MIN_POSITIVE, f64::max),
         from: 2.0,
-        to: WIDTH - 78.0,
+        to: WIDTH - 108.0,
     };
     let gain = trip.gain.map_or("rejected".to_owned(), |gain| {
         format!("{} {}", times(gain.value), interval(&gain))
@@ -134,7 +134,9 @@ fn group(svg: &mut Svg, y: f64, trip: &RoundTrip) -> Option<String> {
             svg.line("mark", (x, top - 3.0), (x, top + BAR + 3.0));
         }
         let end = across.at(time.high.max(predicted.unwrap_or(0.0)));
-        let label = format!("{} ms", figure(time.value));
+        // Who does not see the colours reads which bar it is.
+        let way = if place == 0 { "fresh" } else { "kept" };
+        let label = format!("{way} {} ms", figure(time.value));
         svg.text("axis", (end + 7.0, top + 12.0), &label);
         svg.close_group();
     }

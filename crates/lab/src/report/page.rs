@@ -54,7 +54,8 @@ pub(super) fn facts(run: &Document, trust: &Trust) -> String {
         let rows = plural(trust.rejected as u64, "row");
         facts.push(("warn", format!("{rows} rejected")));
     }
-    facts.extend(trust.room.map(headroom));
+    let unknown = ("", "server headroom not measured".to_owned());
+    facts.push(trust.room.map_or(unknown, headroom));
     facts.extend(trust.server.iter().flat_map(server));
     facts.extend(trust.noisy.map(noise));
     let rounds = plural(u64::from(run.plan.rounds), "round");
@@ -104,7 +105,10 @@ fn headroom(room: Room) -> (&'static str, String) {
 /// What the origin itself had to do, beside the ceiling.
 fn server(server: &Server) -> [(&'static str, String); 2] {
     let busy = format!("server busy {} of a core", percent(server.busy));
-    let late = format!("answers at most {} ms late (p99)", figure(server.late_ms));
+    let late = format!(
+        "99\u{a0}% of answers at most {} ms late",
+        figure(server.late_ms)
+    );
     [
         match server.busy >= Server::BUSY {
             true => ("warn", format!("{busy}: it may be the limit")),
