@@ -18,6 +18,10 @@ use crate::spec::Manifest;
 /// How often a waiting harness looks whether it should stop.
 const GLANCE: Duration = Duration::from_millis(100);
 
+/// How many times its patience a driver may take until it says hello: a virtual machine starts for 5 s of processor time, which
+/// others may want too.
+const TO_START: u32 = 4;
+
 /// A client's driver: its process, and the conversation with it.
 #[derive(Debug)]
 pub struct Driver {
@@ -68,7 +72,7 @@ impl Driver {
     /// [`DriverError`], also when it calls itself by another name or speaks another protocol.
     pub fn hello(&mut self) -> Result<Hello> {
         let (hello, _): (Hello, _) =
-            self.ask(&Command::Hello { proto: PROTO }, Duration::from_secs(1))?;
+            self.ask_within(&Command::Hello { proto: PROTO }, TO_START * self.patience)?;
         if hello.proto != PROTO || hello.name != self.client {
             let answer = format!("proto {} and name {}", hello.proto, hello.name);
             let why = format!("proto {PROTO} and name {} were expected", self.client);
@@ -168,6 +172,14 @@ impl Driver {
         command: &Command,
         expected: Duration,
     ) -> Result<(T, Duration)> {
+        self.ask_within(command, 3 * expected + self.patience)
+    }
+
+    fn ask_within<T: DeserializeOwned>(
+        &mut self,
+        command: &Command,
+        allowed: Duration,
+    ) -> Result<(T, Duration)> {
         let asked = command.to_string();
         if let Ok(line) = self.process.lines.try_recv() {
             let why = "nobody had asked it anything".to_string();
@@ -179,7 +191,7 @@ impl Driver {
         if self.process.write(&line).is_err() {
             return Err(self.ended(&asked));
         }
-        let line = self.wait(&asked, start, 3 * expected + self.patience)?;
+        let line = self.wait(&asked, start, allowed)?;
         let answer = self
             .read(&line.text)
             .map_err(|problem| self.error(&asked, problem))?;
