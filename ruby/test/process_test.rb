@@ -145,6 +145,23 @@ class ProcessTest < OriginTest
     assert_operator memory - memory_then, :<, 8 << 20
   end
 
+  # Where one thread is interrupted at the first use of a class, another must not wait for it with the GVL in hand.
+  def test_threads_may_make_the_first_of_everything_at_once
+    script = <<~RUBY
+      require "hecaton"
+      TracePoint.new(:c_call) { |call| sleep 0.05 if call.method_id == :const_get }.enable
+      use = lambda do
+        client = Hecaton::Client.new(timeout: 5, cookies: true)
+        client.post("#{url("/echo")}", body: ["a"].each) { |response| response.each_chunk {} }
+        client.batch { |batch| batch.get("#{url("/r/1")}") }
+      end
+      Array.new(3) { Thread.new(&use) }.each(&:join)
+      print "done"
+    RUBY
+    command = ["timeout", "-s", "KILL", "30", RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script]
+    assert_equal "done", IO.popen([*command, err: %i[child out]], &:read)
+  end
+
   def test_random_kills_of_streams_and_uploads_leak_no_descriptor_and_no_turn
     client = client(timeout: 30, per_origin: 4)
     client.get(url("/r/1"))

@@ -241,23 +241,26 @@ module Hecaton
 
     def send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, strict,
                      json, form, multipart, &block)
+      stream = Native::Stream.new if block
       status, record, rest =
         @preparation.call(
           method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart
         ) do |verb, target, flat, content, limit, options|
           Fibers.wait do
-            next @native.open(verb, target, flat, content, limit, options) if block
+            next @native.open(stream, verb, target, flat, content, limit, options) if stream
 
             @native.perform(verb, target, flat, content, limit, options)
           end
         end
-      return @reception.stream(method, status, record, rest, strict, &block) if block && status
+      return @reception.stream(method, status, record, stream, strict, &block) if stream && status
 
       outcome = @reception.outcome(status, record, rest, strict)
       @reception.announce(method, outcome)
       Reception.raise_error(outcome) if outcome.is_a?(Error)
 
       outcome
+    ensure
+      stream&.close # An interrupt may have come before the block was called, which closes it otherwise.
     end
   end
 end

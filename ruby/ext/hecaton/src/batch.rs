@@ -12,8 +12,8 @@ use magnus::rb_sys::AsRawValue;
 use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{
-    Class, DataTypeFunctions, Error, Module, RArray, RHash, RModule, Ruby, Thread, TypedData,
-    Value, gc, method,
+    DataTypeFunctions, Error, Module, RArray, RHash, RModule, Ruby, Thread, TypedData, Value, gc,
+    method,
 };
 
 use crate::client::Engine;
@@ -299,8 +299,7 @@ impl Batch {
 
 /// Defines the class.
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
-    let class = native.define_class("Batch", ruby.class_object())?;
-    class.undef_default_alloc_func();
+    let class = crate::define::<Batch>(ruby, native, "Batch")?;
     class.define_method("push", method!(Batch::push, 7))?;
     class.define_method("push_get", method!(Batch::push_get, 2))?;
     class.define_method("in_parts", method!(Batch::in_parts, 2))?;

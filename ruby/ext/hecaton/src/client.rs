@@ -80,11 +80,12 @@ impl Client {
         Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
     }
 
-    /// Like `perform`, up to the head of the response: the third value is a Stream in place of a body.
+    /// Like `perform`, up to the head of the response, whose body then is to be had from `into`.
     #[allow(clippy::too_many_arguments)] // As for `perform`.
     fn open(
         ruby: &Ruby,
         this: &Client,
+        into: Obj<Stream>,
         method: Value,
         url: Value,
         headers: Option<RArray>,
@@ -109,11 +110,15 @@ impl Client {
         };
         let values = match opened {
             Err(error) => record::failure(ruby, &error),
-            Ok(stream) => [
-                stream.status().into_value_with(ruby),
-                record::of_stream(ruby, &stream),
-                Stream::new(stream, engine, fed).into_value_with(ruby),
-            ],
+            Ok(stream) => {
+                let (status, record) = (stream.status(), record::of_stream(ruby, &stream));
+                into.fill(stream, engine, fed);
+                [
+                    status.into_value_with(ruby),
+                    record,
+                    into.into_value_with(ruby),
+                ]
+            }
         };
         Ok(ruby.ary_new_from_values(&values))
     }
@@ -323,10 +328,10 @@ fn kind(ruby: &Ruby, name: &str) -> Result<Kind, Error> {
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let names = Phase::ALL.iter().map(|phase| ruby.to_symbol(phase.name()));
     native.const_set("PHASES", ruby.ary_from_iter(names))?;
-    let class = native.define_class("Client", ruby.class_object())?;
+    let class = crate::define::<Client>(ruby, native, "Client")?;
     class.define_singleton_method("new", function!(Client::new, 1))?;
     class.define_method("perform", method!(Client::perform, 6))?;
-    class.define_method("open", method!(Client::open, 6))?;
+    class.define_method("open", method!(Client::open, 7))?;
     class.define_method("batch", method!(Client::batch, 3))?;
     class.define_method("idle_connections", method!(Client::idle_connections, 0))?;
     class.define_method("stats", method!(Client::stats, 0))?;

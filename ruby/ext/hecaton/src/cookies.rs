@@ -72,7 +72,7 @@ impl Cookies {
 
 /// Defines the class.
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
-    let class = native.define_class("Cookies", ruby.class_object())?;
+    let class = crate::define::<Cookies>(ruby, native, "Cookies")?;
     class.define_singleton_method("new", function!(Cookies::new, 0))?;
     class.define_method("list", method!(Cookies::list, 0))?;
     class.define_method("set", method!(Cookies::set, 2))?;

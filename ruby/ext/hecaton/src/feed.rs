@@ -203,7 +203,7 @@ where
 
 /// Defines the class.
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
-    let class = native.define_class("Feed", ruby.class_object())?;
+    let class = crate::define::<Feed>(ruby, native, "Feed")?;
     class.define_singleton_method("new", function!(Feed::new, 2))?;
     class.define_method("wanted?", method!(Feed::is_wanted, 0))?;
     class.define_method("rewound?", method!(Feed::take_rewound, 0))?;

@@ -17,7 +17,7 @@ mod request;
 mod signal;
 mod stream;
 
-use magnus::{Error, Module, Object, RString, Ruby, function};
+use magnus::{Error, Module, Object, RClass, RModule, RString, Ruby, TypedData, function};
 
 /// For RubyGems since 3.4, which installs `hecaton/hecaton_native.so`.
 #[magnus::init]
@@ -29,6 +29,13 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     batch::init(ruby, native)?;
     feed::init(ruby, native)?;
     stream::init(ruby, native)
+}
+
+/// Defines the class of a Rust type, and looks it up by that type. That happens at its first use otherwise, behind a lock: the
+/// lookup lets other Ruby threads run, and one that came to the same lock would wait there with the GVL, for ever.
+fn define<T: TypedData>(ruby: &Ruby, native: RModule, name: &str) -> Result<RClass, Error> {
+    native.define_class(name, ruby.class_object())?;
+    Ok(T::class(ruby))
 }
 
 /// For older RubyGems, which install the library under the gem's name, `hecaton.so`.

@@ -2,13 +2,14 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Poll;
 
 use hecaton::Streaming;
 use magnus::value::Opaque;
 use magnus::{
-    Class, DataTypeFunctions, Error, IntoValue, Module, RModule, Ruby, TypedData, Value, gc, method,
+    DataTypeFunctions, Error, IntoValue, Module, Object, RModule, Ruby, TypedData, Value, function,
+    gc, method,
 };
 
 use crate::client::Engine;
@@ -20,11 +21,13 @@ use crate::{gvl, record};
 #[derive(TypedData)]
 #[magnus(class = "Hecaton::Native::Stream", free_immediately, size, mark)]
 pub struct Stream {
-    /// What feeds the request, which a server may answer before it has read it.
-    fed: Option<(Arc<Wants>, Opaque<Value>)>,
+    /// What feeds the request, which a server may answer before it has read it. Not behind the lock: a collection of
+    /// garbage reads it while another thread waits for a piece.
+    fed: OnceLock<(Arc<Wants>, Opaque<Value>)>,
     home: u32,
     closed: Signal,
-    inner: Mutex<ProcessLocal<Inner>>,
+    /// None until the head of the response is there.
+    inner: Mutex<Option<ProcessLocal<Inner>>>,
 }
 
 struct Inner {
@@ -35,20 +38,31 @@ struct Inner {
 
 impl DataTypeFunctions for Stream {
     fn mark(&self, marker: &gc::Marker) {
-        if let Some((_, upload)) = &self.fed {
+        if let Some((_, upload)) = self.fed.get() {
             marker.mark(*upload);
         }
     }
 }
 
 impl Stream {
-    /// A stream that is driven by this engine's reactor.
-    pub fn new(stream: Streaming, engine: Arc<Engine>, fed: Option<(Arc<Wants>, Value)>) -> Stream {
+    /// One that is still to be filled: made before the request, so that Ruby has something to close at whatever moment an
+    /// interrupt comes.
+    fn new() -> Stream {
         Stream {
-            fed: fed.map(|(wants, upload)| (wants, upload.into())),
+            fed: OnceLock::new(),
             home: std::process::id(),
             closed: Signal::default(),
-            inner: Mutex::new(ProcessLocal::new(Inner { stream, engine })),
+            inner: Mutex::new(None),
+        }
+    }
+
+    /// Takes a response, which is driven by this engine's reactor.
+    pub fn fill(&self, stream: Streaming, engine: Arc<Engine>, fed: Option<(Arc<Wants>, Value)>) {
+        if let Some((wants, upload)) = fed {
+            let _ = self.fed.set((wants, upload.into()));
+        }
+        if let Ok(mut inner) = self.inner.try_lock() {
+            *inner = Some(ProcessLocal::new(Inner { stream, engine }));
         }
     }
 
@@ -63,7 +77,7 @@ impl Stream {
                     Poll::Ready(()) => Poll::Ready(None),
                     Poll::Pending => next.as_mut().poll(cx).map(Some),
                 });
-                match &this.fed {
+                match this.fed.get() {
                     None => gvl::block_on(ruby, &engine.reactor, next)?,
                     Some((wants, upload)) => {
                         let upload = ruby.get_inner(*upload);
@@ -105,7 +119,7 @@ impl Stream {
         this.closed.raise();
         // Whoever holds it is waiting for a piece, and closes it as soon as that wait has ended.
         if let Ok(mut guard) = this.inner.try_lock() {
-            if let Some(inner) = guard.get() {
+            if let Some(inner) = guard.as_mut().and_then(ProcessLocal::get) {
                 inner.stream.close();
             }
         }
@@ -125,7 +139,7 @@ impl Stream {
             .inner
             .try_lock()
             .map_err(|_| Error::new(ruby.exception_thread_error(), busy))?;
-        match guard.get() {
+        match guard.as_mut().and_then(ProcessLocal::get) {
             Some(inner) => work(inner),
             None => Err(process::inherited(ruby, "this response is read")),
         }
@@ -134,8 +148,8 @@ impl Stream {
 
 /// Defines the class.
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
-    let class = native.define_class("Stream", ruby.class_object())?;
-    class.undef_default_alloc_func();
+    let class = crate::define::<Stream>(ruby, native, "Stream")?;
+    class.define_singleton_method("new", function!(Stream::new, 0))?;
     class.define_method("chunk", method!(Stream::chunk, 0))?;
     class.define_method("record", method!(Stream::record, 0))?;
     class.define_method("close", method!(Stream::close, 0))
