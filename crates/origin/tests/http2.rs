@@ -83,6 +83,32 @@ fn a_preface_in_pieces_is_understood() {
     assert_eq!((head[3], &head[5..]), (4, &[0; 4][..]));
 }
 
+/// Of a client that gives up while the origin stands still: all of it comes in one piece, with the end behind it.
+#[test]
+fn requests_that_were_given_up_before_they_were_read_are_witnessed() {
+    let origin = start(Http2::default());
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    bytes.extend([0, 0, 0, 4, 0, 0, 0, 0, 0]); // SETTINGS
+    for stream in (1u32..120).step_by(2) {
+        let path = format!("/r/{stream}");
+        // GET, http, and a literal for `:path` (RFC 7541, appendix A).
+        let head = [&[0x82, 0x86, 0x04, path.len() as u8], path.as_bytes()].concat();
+        bytes.extend([0, 0, head.len() as u8, 1, 5]); // HEADERS, the last of both
+        bytes.extend(stream.to_be_bytes());
+        bytes.extend(head);
+        bytes.extend([0, 0, 4, 3, 0]); // RST_STREAM
+        bytes.extend(stream.to_be_bytes());
+        bytes.extend(8u32.to_be_bytes()); // CANCEL
+    }
+    let mut client = Client::new(&origin);
+    client.send(bytes);
+    client.end_sending();
+    let summary = eventually(&origin, |summary| {
+        (summary.http2_connections, summary.connections_open) == (1, 0)
+    });
+    assert_eq!((summary.requests, summary.aborted), (0, 60));
+}
+
 #[test]
 fn the_routes_answer_as_they_do_over_http_1() {
     let origin = start(Http2::default());

@@ -8,7 +8,7 @@ mod tap;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -33,6 +33,8 @@ use tap::{Control, Ending, Tap};
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 /// Windows large enough that an upload does not wait for them on loopback.
 const WINDOW: u32 = 1024 * 1024;
+/// Streams that a client may have given up before they are taken: as many as come in one read, or h2 ends the connection.
+const MOST_GIVEN_UP: usize = 10_000;
 
 /// What the streams of one connection share.
 struct Shared {
@@ -86,13 +88,15 @@ async fn drive(shared: &Rc<Shared>, socket: &Rc<RefCell<Socket>>, read: Bytes) {
     let mut builder = Builder::new();
     builder
         .initial_window_size(WINDOW)
-        .initial_connection_window_size(4 * WINDOW);
+        .initial_connection_window_size(4 * WINDOW)
+        .max_pending_accept_reset_streams(MOST_GIVEN_UP);
     if let Some(most) = shared.options.max_streams {
         builder.max_concurrent_streams(most);
     }
     let Ok(mut connection) = builder.handshake(tap).await else {
         return;
     };
+    control.allow_read();
     // Dropped at the end only: the drop of a stream tells the client.
     let mut unprocessed = Vec::new();
     while let Some(incoming) = next(&mut connection, &control).await {
@@ -101,8 +105,23 @@ async fn drive(shared: &Rc<Shared>, socket: &Rc<RefCell<Socket>>, read: Bytes) {
     let linger = Instant::now() + LINGER;
     if control.ending() == Ending::AfterStreams {
         // The client closes when it has its answers; what it still asks for is not processed.
-        while let Some(incoming) = until(&mut connection, &shared.hub, linger).await {
+        while let Some(incoming) = until(&mut connection, &control, &shared.hub, linger).await {
             unprocessed.extend(shared.begin(incoming));
+        }
+    }
+}
+
+/// The next stream that has come. h2 forgets those that were not taken when it reads that the client has gone: so all are
+/// taken between two reads.
+fn poll_accept(
+    connection: &mut Connection<Tap, Bytes>,
+    control: &Control,
+    context: &mut Context<'_>,
+) -> Poll<Option<Result<Incoming, h2::Error>>> {
+    loop {
+        let polled = connection.poll_accept(context);
+        if polled.is_ready() || !control.allow_read() {
+            return polled;
         }
     }
 }
@@ -112,7 +131,7 @@ async fn next(connection: &mut Connection<Tap, Bytes>, control: &Control) -> Opt
     poll_fn(|context| {
         control.wait(context.waker());
         // It also writes what is to be written, and so comes first.
-        let polled = connection.poll_accept(context);
+        let polled = poll_accept(connection, control, context);
         if control.is_over() {
             return Poll::Ready(None);
         }
@@ -124,12 +143,13 @@ async fn next(connection: &mut Connection<Tap, Bytes>, control: &Control) -> Opt
 /// The next stream before that instant; none afterwards, or at the end of the connection.
 async fn until(
     connection: &mut Connection<Tap, Bytes>,
+    control: &Control,
     hub: &Hub,
     deadline: Instant,
 ) -> Option<Incoming> {
     let mut asked = false;
     poll_fn(|context| {
-        let polled = connection.poll_accept(context);
+        let polled = poll_accept(connection, control, context);
         if polled.is_pending() && Instant::now() >= deadline {
             return Poll::Ready(None);
         }

@@ -27,6 +27,17 @@ pub(super) enum Ending {
     Reset,
 }
 
+/// How a socket may be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reads {
+    /// At will, until the preface is there.
+    Any,
+    /// Once.
+    One,
+    /// Not before the streams that have come are taken.
+    None,
+}
+
 /// What streams ask of their connection.
 pub(super) struct Control {
     ending: Cell<Ending>,
@@ -35,6 +46,8 @@ pub(super) struct Control {
     /// Bytes to be written between two frames.
     inserted: RefCell<BytesMut>,
     active: Cell<usize>,
+    /// How the socket may be read.
+    reads: Cell<Reads>,
     waker: RefCell<Option<Waker>>,
 }
 
@@ -48,6 +61,7 @@ impl Control {
             last: Cell::new(None),
             inserted: RefCell::default(),
             active: Cell::new(0),
+            reads: Cell::new(Reads::Any),
             waker: RefCell::new(None),
         }
     }
@@ -103,6 +117,17 @@ impl Control {
     pub(super) fn activity(self: Rc<Self>) -> Activity {
         self.active.set(self.active.get() + 1);
         Activity(self)
+    }
+
+    /// Allows one read more; whether that was not so yet.
+    pub(super) fn allow_read(&self) -> bool {
+        self.reads.replace(Reads::One) != Reads::One
+    }
+
+    fn has_read(&self) {
+        if self.reads.get() == Reads::One {
+            self.reads.set(Reads::None);
+        }
     }
 
     /// Wakes `waker` when something has changed.
@@ -210,7 +235,11 @@ impl AsyncRead for Tap {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let tap = self.get_mut();
+        if tap.control.reads.get() == Reads::None {
+            return Poll::Pending; // Whoever takes the streams allows it, and polls again.
+        }
         if !tap.read.is_empty() {
+            tap.control.has_read();
             let count = tap.read.len().min(buffer.remaining());
             buffer.put_slice(&tap.read.split_to(count));
             return Poll::Ready(Ok(()));
@@ -218,6 +247,7 @@ impl AsyncRead for Tap {
         let before = buffer.filled().len();
         let mut socket = tap.socket.borrow_mut();
         ready!(Pin::new(&mut *socket).poll_read(context, buffer))?;
+        tap.control.has_read();
         let count = buffer.filled().len() - before;
         tap.hub.ledger.borrow_mut().read(count);
         Poll::Ready(Ok(()))
