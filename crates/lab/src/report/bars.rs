@@ -24,7 +24,7 @@ struct Layout {
 const WIDE: Layout = Layout {
     width: 940.0,
     step: 24.0,
-    bars: (196.0, 640.0),
+    bars: (214.0, 640.0),
     bar: (4.0, 15.0),
     top: 26.0,
     brackets: 890.0,
