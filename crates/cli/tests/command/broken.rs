@@ -126,6 +126,17 @@ fn a_check_tells_a_crash_and_goes_on() {
 }
 
 #[test]
+fn a_check_that_fails_once_is_tried_again_and_told() {
+    let place = tempfile::tempdir().unwrap();
+    let mut command = hecaton("broken");
+    command.env("HECATON_STUMBLED", place.path().join("stumbled"));
+    let ending = run(command.args(["drivers", "check", "stumbles"]));
+    ending.assert(0, &[]);
+    let told = "the second time; at first: the driver of stumbles ended (exit status: 3)";
+    assert!(ending.stdout.contains(told), "{}", ending.stdout);
+}
+
+#[test]
 fn a_check_without_a_hello_is_short() {
     let ending = run(hecaton("broken").args(["drivers", "check", "mute", "--patience", "100ms"]));
     ending.assert(1, &["1 check failed"]);
