@@ -277,10 +277,12 @@ pub struct Raw(TcpStream);
 
 pub const DATA: u8 = 0;
 pub const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 pub const GOAWAY: u8 = 7;
 pub const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
+pub const NO_ERROR: u32 = 0;
 
 impl Raw {
     /// Serves each connection with `script`, which is told its number, and returns the URL.
@@ -322,8 +324,13 @@ impl Raw {
     }
 
     /// Streams up to `last` were or might be processed, and no others.
-    pub fn go_away(&mut self, last: u32) {
-        self.frame(GOAWAY, 0, 0, &[last.to_be_bytes(), [0; 4]].concat());
+    pub fn go_away(&mut self, last: u32, code: u32) {
+        self.frame(GOAWAY, 0, 0, &[last, code].map(u32::to_be_bytes).concat());
+    }
+
+    /// The end of one stream alone.
+    pub fn reset(&mut self, stream: u32, code: u32) {
+        self.frame(RST_STREAM, 0, stream, &code.to_be_bytes());
     }
 
     /// The stream of the next request; none when the client has closed the connection.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::acquire::{Acquired, Opened, acquire};
 use super::exchange::exchange;
 use crate::attempt::Trace;
-use crate::client::{Answer, Body, Reading, Shared};
+use crate::client::{Answer, Body, Order, Reading, Shared};
 use crate::exchange::Broken;
 use crate::request::Request;
 use crate::rest::{Rest, Source, decoder};
@@ -21,7 +21,7 @@ pub(crate) enum Reply {
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
     request: &Request,
-    reading: Reading,
+    order: Order,
     trace: &mut Trace,
 ) -> Result<Reply, Broken> {
     let config = &shared.config;
@@ -32,6 +32,7 @@ pub(crate) async fn answer(
     };
     let (head, mut incoming) = exchange(lease, request, config, trace).await?;
     let decoder = decoder(request, config, &head.fields).map_err(Broken::Failed)?;
+    let reading = shared.reading_of(order, request, head.status, &head.fields);
     let body = if reading == Reading::Open || decoder.is_some() {
         let rest = Rest::new(Source::Http2(shared.clone(), incoming), decoder);
         rest.body(reading, trace).await.map_err(Broken::Failed)?

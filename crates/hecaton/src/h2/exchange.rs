@@ -70,9 +70,8 @@ impl Exchange {
         let head = request_head(request, config)
             .map_err(|why| protocol(Phase::Send, format!("the request can not be sent: {why}")))?;
         let body = request.body.clone();
-        let (response, stream) = lease
-            .send(head, body.is_empty())
-            .map_err(|error| broken(&error, false, Phase::Send))?;
+        let sent = lease.send(head, body.is_empty());
+        let (response, stream) = sent.map_err(|error| lease.broken(&error, false, Phase::Send))?;
         Ok(Exchange {
             stream: response.stream_id().as_u32(),
             response,
@@ -106,8 +105,8 @@ impl Exchange {
                 Poll::Ready(Ok(response))
             }
             Poll::Ready(Err(error)) => {
-                self.lease.refused(&error);
-                Poll::Ready(Err(broken(&error, sent, trace.attempt().phase)))
+                let phase = trace.attempt().phase;
+                Poll::Ready(Err(self.lease.broken(&error, sent, phase)))
             }
             Poll::Pending => {
                 timer.follow(trace.attempt().phase);
@@ -117,42 +116,47 @@ impl Exchange {
     }
 }
 
-impl Lease {
-    /// A peer that refuses one stream is not asked again on this connection.
-    fn refused(&mut self, error: &h2::Error) {
-        if error.is_reset() && is_unprocessed(error) {
-            self.retire();
-        }
-    }
-}
-
-/// The peer guarantees that it did nothing of the request: it refused the stream, or ended the
-/// connection before it (RFC 9113 §8.7). `h2` tells the latter of streams above the last one alone.
-fn is_unprocessed(error: &h2::Error) -> bool {
-    let refused = error.is_reset() && error.reason() == Some(Reason::REFUSED_STREAM);
-    error.is_remote() && (refused || error.is_go_away())
+/// Whether the peer refused the stream, which is a guarantee that it did nothing of the request (RFC 9113 §8.7).
+fn is_refusal(error: &h2::Error) -> bool {
+    error.is_remote() && error.is_reset() && error.reason() == Some(Reason::REFUSED_STREAM)
 }
 
 fn protocol(phase: Phase, detail: String) -> Broken {
     Broken::Failed(Failure::new(Kind::Protocol, phase, detail))
 }
 
-/// What the end of a stream without a response means.
-fn broken(error: &h2::Error, sent: bool, phase: Phase) -> Broken {
-    let failure = Failure::new(Kind::Protocol, phase, explain(error));
-    let connection_ended = error.is_io() || error.is_go_away();
-    if is_unprocessed(error) || (!sent && connection_ended) {
-        Broken::Unprocessed(failure)
-    } else {
-        Broken::Failed(failure)
+impl Lease {
+    /// What the end of a stream without a response means.
+    fn broken(&mut self, error: &h2::Error, sent: bool, phase: Phase) -> Broken {
+        let failure = Failure::new(Kind::Protocol, phase, explain(error, self.link.last_word()));
+        if is_refusal(error) {
+            // A peer that refuses one stream is not asked again on this connection.
+            self.retire();
+            return Broken::Refused(failure);
+        }
+        // A GOAWAY guarantees the same of the streams above the one that it names, and `h2` tells of it to those alone.
+        let left_out = error.is_remote() && error.is_go_away();
+        let ended = error.is_io() || error.is_go_away();
+        if left_out || (ended && !sent) {
+            return Broken::Unprocessed(failure, self.link.departures.has_progressed());
+        }
+        match ended && self.reused && self.link.last_word().is_none() {
+            true => Broken::Stale(failure),
+            false => Broken::Failed(failure),
+        }
     }
 }
 
-/// In words of our own: what a peer says in a GOAWAY belongs in no message.
-pub(super) fn explain(error: &h2::Error) -> String {
+/// In words of our own: what a peer says in a GOAWAY belongs in no message, but for the code that it ended the
+/// connection with.
+pub(super) fn explain(error: &h2::Error, last_word: Option<Reason>) -> String {
     let code = error.reason().map(|reason| format!("{reason:?}"));
     let code = code.unwrap_or_default();
     match error.get_io() {
+        Some(_) if last_word.is_some() => {
+            let code = last_word.unwrap_or(Reason::NO_ERROR);
+            format!("the server ended the connection ({code:?})")
+        }
         Some(io) => format!("the connection ended before the response did: {io}"),
         None if error.is_reset() && error.is_remote() => {
             format!("the server reset the stream ({code})")

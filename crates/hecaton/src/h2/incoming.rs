@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
-use h2::{Reason, RecvStream};
+use h2::RecvStream;
 
 use super::exchange::explain;
 use super::lease::Lease;
@@ -22,11 +22,13 @@ pub(crate) struct Incoming {
     body: Option<RecvStream>,
     /// The length that was announced.
     length: Option<u64>,
+    /// How much of it has come.
+    received: u64,
     /// What the last piece took of the stream's window. The window is what bounds the memory that a
     /// body holds, so it opens again when that piece is done with: at the call for the next one.
     taken: usize,
     upload: Upload,
-    _lease: Lease,
+    lease: Lease,
 }
 
 impl Incoming {
@@ -39,9 +41,10 @@ impl Incoming {
         Incoming {
             body,
             length,
+            received: 0,
             taken: 0,
             upload,
-            _lease: lease,
+            lease,
         }
     }
 
@@ -88,6 +91,19 @@ impl Incoming {
         poll_fn(|cx| self.poll_next(cx, timer)).await
     }
 
+    /// The stream has ended: what came is held against the length that was announced.
+    fn end(&mut self) -> Result<Option<Bytes>, Failure> {
+        self.body = None;
+        match self.length {
+            Some(length) if length != self.received => {
+                let received = self.received;
+                let why = format!("{received} bytes came of the {length} that were announced");
+                Err(cut_short(&why))
+            }
+            _ => Ok(None),
+        }
+    }
+
     fn poll_next(
         &mut self,
         cx: &mut Context<'_>,
@@ -104,20 +120,15 @@ impl Incoming {
                 Poll::Ready(Some(Ok(piece))) if piece.is_empty() => continue,
                 Poll::Ready(Some(Ok(piece))) => {
                     self.taken = piece.len();
+                    self.received += piece.len() as u64;
                     Poll::Ready(Ok(Some(piece)))
                 }
-                Poll::Ready(None) => {
-                    self.body = None;
-                    Poll::Ready(Ok(None))
-                }
-                // The answer is whole, and the rest of the request is not wanted (RFC 9113 §8.1).
-                Poll::Ready(Some(Err(error))) if is_end(&error) => {
-                    self.body = None;
-                    Poll::Ready(Ok(None))
-                }
+                Poll::Ready(None) => Poll::Ready(self.end()),
+                // A reset of the stream, whatever its code, is no end: after END_STREAM `h2` tells of none, be it
+                // one that the rest of the request is not wanted (RFC 9113 §8.1).
                 Poll::Ready(Some(Err(error))) => {
-                    let detail = format!("the body was cut short: {}", explain(&error));
-                    Poll::Ready(Err(Failure::new(Kind::Body, Phase::Read, detail)))
+                    let why = explain(&error, self.lease.link.last_word());
+                    Poll::Ready(Err(cut_short(&why)))
                 }
                 Poll::Pending => timer.poll(cx).map(Err),
             };
@@ -125,6 +136,7 @@ impl Incoming {
     }
 }
 
-fn is_end(error: &h2::Error) -> bool {
-    error.is_reset() && error.is_remote() && error.reason() == Some(Reason::NO_ERROR)
+fn cut_short(why: &str) -> Failure {
+    let detail = format!("the body was cut short: {why}");
+    Failure::new(Kind::Body, Phase::Read, detail)
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use h2::client::{Builder, Connection, SendRequest};
-use h2::{Ping, PingPong};
+use h2::{Ping, PingPong, Reason};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 use tokio::sync::Notify;
@@ -113,7 +113,11 @@ impl Link {
         };
         self.departures.begin_turn();
         // Why it ends is told to each of its streams.
-        let result = Pin::new(connection).poll(cx).map(|_| ());
+        let mut result = Pin::new(connection).poll(cx).map(|_| ());
+        // After a GOAWAY with an error the peer says nothing more (RFC 9113 §5.4.1), whether or not it hangs up.
+        if self.last_word().is_some() {
+            result = Poll::Ready(());
+        }
         if result.is_ready() {
             driven.connection = None;
         }
@@ -121,6 +125,11 @@ impl Link {
         drop(driven);
         self.turned.notify_waiters();
         result
+    }
+
+    /// The error for which the peer ended the connection, if it did (GOAWAY).
+    pub fn last_word(&self) -> Option<Reason> {
+        self.departures.goaway_error().map(Reason::from)
     }
 
     /// Whether the connection has not ended, as far as is known.

@@ -1,9 +1,10 @@
-//! The socket under an HTTP/2 connection, watched for which requests have left, and whether anything comes.
+//! The socket under an HTTP/2 connection, watched for which requests have left, whether anything comes, and how
+//! the peer ends it.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -12,6 +13,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 const PREFACE: usize = 24;
 const FRAME_HEAD: usize = 9;
 const HEADERS: u8 = 1;
+const GOAWAY: u8 = 7;
+/// What of a GOAWAY is looked at: its head, the last stream and the code (RFC 9113 §6.8).
+const GOAWAY_HEAD: usize = FRAME_HEAD + 8;
+/// The greatest number of a stream, which a GOAWAY names that is a warning alone.
+const NO_STREAM: u32 = 0x7fff_ffff;
 
 /// How many reads one turn of a connection may do before other tasks have theirs.
 const READS_PER_TURN: u32 = 16;
@@ -23,6 +29,10 @@ pub(crate) struct Departures {
     departed: AtomicU32,
     received: AtomicU64,
     reads: AtomicU32,
+    /// Whether the peer has begun to answer a request, or says that it took one up.
+    progressed: AtomicBool,
+    /// The code of the peer's GOAWAY, 0 as long as it has said of no error.
+    goaway_error: AtomicU32,
 }
 
 impl Departures {
@@ -36,6 +46,28 @@ impl Departures {
         self.received.load(Ordering::Relaxed)
     }
 
+    /// Whether the peer has got anything done, as far as is known.
+    pub fn has_progressed(&self) -> bool {
+        self.progressed.load(Ordering::Relaxed)
+    }
+
+    /// The code for which the peer has ended the connection, none without an error.
+    pub fn goaway_error(&self) -> Option<u32> {
+        let code = self.goaway_error.load(Ordering::Relaxed);
+        (code != 0).then_some(code)
+    }
+
+    fn note_coming(&self, frame: Frame) {
+        match frame {
+            Frame::Headers(_) => self.progressed.store(true, Ordering::Relaxed),
+            Frame::GoAway { last, code } => {
+                self.goaway_error.fetch_max(code, Ordering::Relaxed);
+                let took_some = last > 0 && last < NO_STREAM;
+                self.progressed.fetch_or(took_some, Ordering::Relaxed);
+            }
+        }
+    }
+
     /// Allows the reads of one more turn.
     pub fn begin_turn(&self) {
         self.reads.store(0, Ordering::Relaxed);
@@ -46,7 +78,11 @@ impl Departures {
 pub(crate) struct Tap<S> {
     stream: S,
     departures: Arc<Departures>,
-    frames: Frames,
+    going: Frames,
+    coming: Frames,
+    /// Why nothing more can be written. It is told when there is nothing more to be read: a peer that hung up may have said
+    /// before what it left undone (GOAWAY), or have answered.
+    lost: Option<io::Error>,
 }
 
 impl<S> Tap<S> {
@@ -54,16 +90,31 @@ impl<S> Tap<S> {
         Tap {
             stream,
             departures,
-            frames: Frames::new(),
+            going: Frames::after(PREFACE),
+            coming: Frames::after(0),
+            lost: None,
+        }
+    }
+
+    /// Takes what cannot be written for written if the peer has hung up, so that what it said is read. None of it counts
+    /// as departed.
+    fn outlive(&mut self, error: io::Error, count: usize) -> io::Result<usize> {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
+                self.lost = Some(error);
+                Ok(count)
+            }
+            _ => Err(error),
         }
     }
 
     fn note(&mut self, bytes: &[u8]) {
-        if let Some(stream) = self.frames.note(bytes) {
-            self.departures
-                .departed
-                .fetch_max(stream, Ordering::Relaxed);
-        }
+        let departed = &self.departures.departed;
+        self.going.note(bytes, |frame| {
+            if let Frame::Headers(stream) = frame {
+                departed.fetch_max(stream, Ordering::Relaxed);
+            }
+        });
     }
 }
 
@@ -81,10 +132,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for Tap<S> {
             return Poll::Pending;
         }
         let before = buffer.filled().len();
-        ready!(Pin::new(&mut this.stream).poll_read(cx, buffer))?;
-        let count = buffer.filled().len() - before;
-        let received = &this.departures.received;
-        received.fetch_add(count as u64, Ordering::Relaxed);
+        let read = ready!(Pin::new(&mut this.stream).poll_read(cx, buffer));
+        let new = &buffer.filled()[before..];
+        if new.is_empty() {
+            return Poll::Ready(this.lost.take().map_or(read, Err));
+        }
+        let departures = &this.departures;
+        let received = &departures.received;
+        received.fetch_add(new.len() as u64, Ordering::Relaxed);
+        this.coming.note(new, |frame| departures.note_coming(frame));
         Poll::Ready(Ok(()))
     }
 }
@@ -96,9 +152,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Tap<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let count = ready!(Pin::new(&mut this.stream).poll_write(cx, bytes))?;
-        this.note(&bytes[..count]);
-        Poll::Ready(Ok(count))
+        let written = ready!(Pin::new(&mut this.stream).poll_write(cx, bytes));
+        if let Ok(count) = written {
+            this.note(&bytes[..count]);
+        }
+        Poll::Ready(written.or_else(|error| this.outlive(error, bytes.len())))
     }
 
     fn poll_write_vectored(
@@ -107,14 +165,15 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Tap<S> {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let count = ready!(Pin::new(&mut this.stream).poll_write_vectored(cx, slices))?;
-        let mut left = count;
+        let written = ready!(Pin::new(&mut this.stream).poll_write_vectored(cx, slices));
+        let mut left = *written.as_ref().unwrap_or(&0);
         for slice in slices {
-            let written = left.min(slice.len());
-            this.note(&slice[..written]);
-            left -= written;
+            let noted = left.min(slice.len());
+            this.note(&slice[..noted]);
+            left -= noted;
         }
-        Poll::Ready(Ok(count))
+        let all = slices.iter().map(|slice| slice.len()).sum();
+        Poll::Ready(written.or_else(|error| this.outlive(error, all)))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -130,46 +189,84 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Tap<S> {
     }
 }
 
-/// Follows the frames of what is written, whatever the pieces.
+/// A frame that matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Frame {
+    /// Of this stream; told when its head has been seen.
+    Headers(u32),
+    GoAway {
+        last: u32,
+        code: u32,
+    },
+}
+
+/// Follows the frames of what is written or read, whatever the pieces.
 struct Frames {
-    /// Bytes to pass over: the preface at first, then what is in a frame.
+    /// Bytes to pass over: what comes before the first frame, then what is in one.
     skip: usize,
-    head: [u8; FRAME_HEAD],
+    head: [u8; GOAWAY_HEAD],
     known: usize,
+    /// How much of a frame's begin is wanted.
+    wanted: usize,
 }
 
 impl Frames {
-    fn new() -> Frames {
+    /// Frames behind so many other bytes.
+    fn after(skip: usize) -> Frames {
         Frames {
-            skip: PREFACE,
-            head: [0; FRAME_HEAD],
+            skip,
+            head: [0; GOAWAY_HEAD],
             known: 0,
+            wanted: FRAME_HEAD,
         }
     }
 
-    /// The last stream for which a HEADERS frame begins in these bytes.
-    fn note(&mut self, mut bytes: &[u8]) -> Option<u32> {
-        let mut opened = None;
+    /// Tells of the frames that begin in these bytes.
+    fn note(&mut self, mut bytes: &[u8], mut tell: impl FnMut(Frame)) {
         loop {
             let passed = self.skip.min(bytes.len());
             self.skip -= passed;
             bytes = &bytes[passed..];
             if bytes.is_empty() {
-                return opened;
+                return;
             }
-            let count = (FRAME_HEAD - self.known).min(bytes.len());
+            let count = (self.wanted - self.known).min(bytes.len());
             self.head[self.known..self.known + count].copy_from_slice(&bytes[..count]);
             self.known += count;
             bytes = &bytes[count..];
-            if self.known == FRAME_HEAD {
-                self.known = 0;
-                let [a, b, c, kind, _flags, stream @ ..] = self.head;
-                self.skip = u32::from_be_bytes([0, a, b, c]) as usize;
-                if kind == HEADERS {
-                    opened = Some(u32::from_be_bytes(stream) & 0x7fff_ffff);
+            if self.known == self.wanted {
+                if let Some(frame) = self.begun() {
+                    tell(frame);
                 }
             }
         }
+    }
+
+    /// As much of a frame's begin as was wanted is there.
+    fn begun(&mut self) -> Option<Frame> {
+        let number = |at: usize| {
+            let bytes = self.head[at..at + 4].first_chunk();
+            u32::from_be_bytes(bytes.copied().unwrap_or_default())
+        };
+        let length = (number(0) >> 8) as usize;
+        let kind = self.head[3];
+        let is_goaway = kind == GOAWAY && length >= GOAWAY_HEAD - FRAME_HEAD;
+        if is_goaway && self.wanted == FRAME_HEAD {
+            self.wanted = GOAWAY_HEAD;
+            return None;
+        }
+        let frame = match kind {
+            HEADERS => Some(Frame::Headers(number(5) & NO_STREAM)),
+            GOAWAY if is_goaway => Some(Frame::GoAway {
+                last: number(9) & NO_STREAM,
+                code: number(13),
+            }),
+            _ => None,
+        };
+        self.skip = length + FRAME_HEAD - self.known;
+        self.known = 0;
+        self.wanted = FRAME_HEAD;
+        frame
     }
 }
 
@@ -184,6 +281,13 @@ mod tests {
         frame
     }
 
+    /// What is told of these bytes.
+    fn told(frames: &mut Frames, bytes: &[u8]) -> Vec<Frame> {
+        let mut told = Vec::new();
+        frames.note(bytes, |frame| told.push(frame));
+        told
+    }
+
     fn written() -> Vec<u8> {
         let mut bytes = vec![b'P'; PREFACE];
         for (kind, stream, length) in [(4, 0, 6), (HEADERS, 1, 20), (0, 1, 9), (HEADERS, 3, 0)] {
@@ -195,14 +299,83 @@ mod tests {
     #[test]
     fn a_request_has_left_when_the_head_of_its_frame_has() {
         let (first, second) = (PREFACE + 15 + 9, written().len());
+        let [one, three] = [1, 3].map(Frame::Headers);
         for (sent, expected) in [
-            (first - 1, None),
-            (first, Some(1)),
-            (second - 1, Some(1)),
-            (second, Some(3)),
+            (first - 1, &[][..]),
+            (first, &[one]),
+            (second - 1, &[one]),
+            (second, &[one, three]),
         ] {
-            assert_eq!(Frames::new().note(&written()[..sent]), expected, "{sent}");
+            let mut frames = Frames::after(PREFACE);
+            assert_eq!(told(&mut frames, &written()[..sent]), expected, "{sent}");
         }
+    }
+
+    #[test]
+    fn a_goaway_is_told_with_its_last_stream_and_its_code() {
+        let mut bytes = frame(HEADERS, 1, 2);
+        let at = bytes.len();
+        bytes.extend(frame(GOAWAY, 0, 11));
+        bytes[at + FRAME_HEAD..at + GOAWAY_HEAD].copy_from_slice(&[0x80, 0, 0, 5, 0, 0, 0, 11]);
+        bytes.extend(frame(GOAWAY, 0, 3)); // Too short to be one.
+        bytes.extend(frame(HEADERS, 7, 0));
+        let goaway = Frame::GoAway { last: 5, code: 11 };
+        let expected = [Frame::Headers(1), goaway, Frame::Headers(7)];
+        assert_eq!(told(&mut Frames::after(0), &bytes), expected);
+        let mut frames = Frames::after(0);
+        let singly: Vec<_> = bytes.chunks(1).flat_map(|b| told(&mut frames, b)).collect();
+        assert_eq!(singly, expected);
+    }
+
+    /// A peer that has hung up: nothing can be written, and this can be read.
+    struct HungUp(&'static [u8]);
+
+    impl AsyncRead for HungUp {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            buffer.put_slice(std::mem::take(&mut self.0));
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    impl AsyncWrite for HungUp {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            _: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[test]
+    fn what_a_peer_said_is_read_though_writing_failed_first() {
+        let departures = Arc::new(Departures::default());
+        let mut tap = Tap::new(HungUp(b"its last words"), departures.clone());
+        let cx = &mut Context::from_waker(std::task::Waker::noop());
+        let written = Pin::new(&mut tap).poll_write(cx, &written());
+        assert!(matches!(written, Poll::Ready(Ok(_))), "{written:?}");
+        assert!(!departures.has_left(1), "and none of it counts as sent");
+        let mut buffer = [0; 100];
+        let mut buffer = ReadBuf::new(&mut buffer);
+        let read = Pin::new(&mut tap).poll_read(cx, &mut buffer);
+        assert!(matches!(read, Poll::Ready(Ok(()))), "{read:?}");
+        assert_eq!(buffer.filled(), b"its last words");
+        let Poll::Ready(Err(error)) = Pin::new(&mut tap).poll_read(cx, &mut buffer) else {
+            panic!("the end is told")
+        };
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     }
 
     proptest::proptest! {
@@ -211,10 +384,10 @@ mod tests {
             let bytes = written();
             let mut cuts = [cut % bytes.len(), again % bytes.len()];
             cuts.sort_unstable();
-            let mut frames = Frames::new();
+            let mut frames = Frames::after(PREFACE);
             let pieces = [&bytes[..cuts[0]], &bytes[cuts[0]..cuts[1]], &bytes[cuts[1]..]];
-            let seen = pieces.iter().filter_map(|piece| frames.note(piece)).max();
-            proptest::prop_assert_eq!(seen, Some(3));
+            let seen: Vec<_> = pieces.iter().flat_map(|piece| told(&mut frames, piece)).collect();
+            proptest::prop_assert_eq!(seen, [1, 3].map(Frame::Headers));
         }
     }
 }

@@ -1,0 +1,229 @@
+//! How streams and connections of HTTP/2 end: a body that was cut is never a success, what was not processed moves as
+//! long as something gets done, and a connection that ends for an error fails at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hecaton::{Batch, Ending, Kind, Outcome, Phase, Request};
+
+use crate::http2::client;
+use crate::http2_faults::endings;
+use crate::http2_peer::{DATA, END_STREAM, NO_ERROR, Raw};
+
+/// `content-length: 100`: a literal by its name's index (RFC 7541 appendix A).
+const LENGTH_100: &[u8] = &[0x0f, 0x0d, 3, b'1', b'0', b'0'];
+
+const ENHANCE_YOUR_CALM: u32 = 11;
+
+/// How a server ends a stream of which it has sent the head and 50 bytes.
+type Cut = fn(&mut Raw, u32);
+
+fn reset(raw: &mut Raw, stream: u32) {
+    raw.reset(stream, NO_ERROR);
+}
+
+fn end_early(raw: &mut Raw, stream: u32) {
+    raw.frame(DATA, END_STREAM, stream, &[]);
+}
+
+fn cutting(fields: &'static [u8], cut: Cut) -> String {
+    Raw::serve(move |mut raw, _| {
+        while let Some(stream) = raw.request() {
+            raw.head(stream, 0, fields);
+            raw.frame(DATA, 0, stream, &[b'x'; 50]);
+            cut(&mut raw, stream);
+        }
+    })
+}
+
+#[test]
+fn a_body_whose_stream_was_reset_without_an_error_is_cut_short() {
+    for (fields, cut) in [
+        (LENGTH_100, reset as Cut),
+        (&[], reset),
+        (LENGTH_100, end_early),
+    ] {
+        let url = cutting(fields, cut);
+        let (client, reactor) = client(|_| {});
+        let request = || Request::get(&url).unwrap();
+        let error = reactor.block_on(client.send(request())).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.phase()),
+            (Kind::Body, Phase::Read),
+            "{error}"
+        );
+        assert!(error.detail().contains("cut short"), "{error}");
+        let error = reactor.block_on(async {
+            let mut stream = client.open(request()).await.expect("a head");
+            loop {
+                match stream.chunk().await {
+                    Ok(Some(_)) => {}
+                    Ok(None) => panic!("the stream ended as if it were whole"),
+                    Err(error) => return error,
+                }
+            }
+        });
+        assert_eq!(error.kind(), Kind::Body, "{error}");
+    }
+}
+
+#[test]
+fn a_body_that_was_cut_is_a_failure_in_a_batch_too() {
+    let url = cutting(LENGTH_100, reset);
+    let (client, reactor) = client(|_| {});
+    let mut batch = Batch::new(client, 5);
+    (0..5).for_each(|tag| batch.push(tag, Request::get(&url).unwrap()));
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        reactor.block_on(batch.wait(&mut outcomes));
+    }
+    let kinds: Vec<_> = outcomes
+        .iter()
+        .map(|(_, o)| o.as_ref().map_err(|e| e.kind()))
+        .collect();
+    assert!(
+        kinds.iter().all(|kind| matches!(kind, Err(Kind::Body))),
+        "{kinds:?}"
+    );
+}
+
+#[test]
+fn a_whole_answer_stands_though_the_rest_of_the_request_is_not_wanted() {
+    // RFC 9113 §8.1: END_STREAM, then RST_STREAM with NO_ERROR, while the request is still going out.
+    let url = Raw::serve(|mut raw, _| {
+        while let Some(stream) = raw.request() {
+            raw.answer(stream);
+            raw.reset(stream, NO_ERROR);
+        }
+    });
+    let (client, reactor) = client(|_| {});
+    let request = Request::new("POST", &url)
+        .unwrap()
+        .body(vec![b'x'; 1 << 20]);
+    let response = reactor.block_on(client.send(request)).unwrap();
+    assert_eq!((response.status(), &response.body()[..]), (200, &b"ok"[..]));
+}
+
+#[test]
+fn what_was_not_processed_moves_as_often_as_each_connection_gets_something_done() {
+    // Ten answers a connection, of which some forty requests want one at once.
+    let connections = Arc::new(AtomicUsize::new(0));
+    let (count, answered) = (connections.clone(), Arc::new(AtomicUsize::new(0)));
+    let done = answered.clone();
+    let url = Raw::serve(move |mut raw, _| {
+        count.fetch_add(1, Ordering::SeqCst);
+        let mut taken = Vec::new();
+        while taken.len() < 10 {
+            let Some(stream) = raw.request() else { return };
+            taken.push(stream);
+        }
+        raw.go_away(taken[9], NO_ERROR);
+        for stream in taken {
+            raw.answer(stream);
+            done.fetch_add(1, Ordering::SeqCst);
+        }
+        raw.wait_for_end();
+    });
+    let (client, reactor) = client(|_| {});
+    let mut batch = Batch::new(client, 100);
+    (0..100).for_each(|tag| batch.push(tag, Request::new("POST", &url).unwrap()));
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        reactor.block_on(batch.wait(&mut outcomes));
+    }
+    let failed: Vec<_> = outcomes
+        .iter()
+        .filter_map(|(_, o)| o.as_ref().err())
+        .collect();
+    assert!(failed.is_empty(), "{} of 100: {}", failed.len(), failed[0]);
+    let most = outcomes.iter().map(|(_, o)| endings(o).len()).max();
+    assert!(most > Some(5), "none moved more than four times: {most:?}");
+    assert_eq!(answered.load(Ordering::SeqCst), 100, "each once");
+    assert_eq!(connections.load(Ordering::SeqCst), 10);
+}
+
+#[test]
+fn a_server_that_processes_nothing_is_not_asked_for_ever() {
+    let connections = Arc::new(AtomicUsize::new(0));
+    let count = connections.clone();
+    let url = Raw::serve(move |mut raw, _| {
+        count.fetch_add(1, Ordering::SeqCst);
+        if raw.request().is_some() {
+            raw.go_away(0, NO_ERROR);
+            raw.wait_for_end();
+        }
+    });
+    let (client, reactor) = client(|_| {});
+    let outcome = reactor.block_on(client.send(Request::get(&url).unwrap()));
+    let mut expected = vec![Ending::Moved; 4];
+    expected.push(Ending::Failed);
+    assert_eq!(endings(&outcome), expected);
+    assert_eq!(connections.load(Ordering::SeqCst), 5);
+}
+
+/// Requests to a server that takes up all of them and then ends its first connection for an error, without hanging up.
+fn after_an_error(count: usize) -> Vec<Outcome> {
+    let url = Raw::serve(move |mut raw, _| {
+        let mut last = 0;
+        for _ in 0..count {
+            last = raw.request().unwrap_or(last);
+        }
+        raw.go_away(last, ENHANCE_YOUR_CALM);
+        raw.wait_for_end();
+    });
+    let (client, reactor) = client(|_| {});
+    let mut batch = Batch::new(client, count);
+    (0..count).for_each(|tag| batch.push(tag, Request::get(&url).unwrap()));
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        reactor.block_on(batch.wait(&mut outcomes));
+    }
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+#[test]
+fn a_connection_that_ends_for_an_error_fails_its_requests_at_once_and_by_name() {
+    for outcome in after_an_error(5) {
+        let error = outcome.unwrap_err();
+        // A deadline would be of another kind.
+        assert_eq!(
+            (error.kind(), error.sent()),
+            (Kind::Protocol, true),
+            "{error}"
+        );
+        assert!(error.detail().contains("ENHANCE_YOUR_CALM"), "{error}");
+        assert_eq!(error.attempts().len(), 1);
+    }
+}
+
+#[test]
+fn a_body_whose_connection_ends_for_an_error_fails_by_name_too() {
+    let url = cutting(LENGTH_100, |raw, stream| {
+        raw.go_away(stream, ENHANCE_YOUR_CALM)
+    });
+    let (client, reactor) = client(|_| {});
+    let error = reactor
+        .block_on(client.send(Request::get(&url).unwrap()))
+        .unwrap_err();
+    assert_eq!(error.kind(), Kind::Body, "{error}");
+    assert!(error.detail().contains("ENHANCE_YOUR_CALM"), "{error}");
+}
+
+#[test]
+fn an_idempotent_request_moves_from_a_connection_that_just_ended() {
+    let url = Raw::serve(|mut raw, number| {
+        let stream = raw.request().unwrap();
+        raw.answer(stream);
+        if number == 0 {
+            let _ = raw.request(); // Read, and never answered.
+            return;
+        }
+        while let Some(stream) = raw.request() {
+            raw.answer(stream);
+        }
+    });
+    let (client, reactor) = client(|_| {});
+    let send = |method| reactor.block_on(client.send(Request::new(method, &url).unwrap()));
+    assert!(send("GET").is_ok());
+    assert_eq!(endings(&send("GET")), [Ending::Moved, Ending::Status(200)]);
+}
