@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use hecaton::{Batch, Ending, Kind, Phase, Request, Retry};
 
 use crate::World;
+use crate::scripted::{Scripted, answer};
 
 fn eager() -> Retry {
     Retry {
@@ -28,7 +29,8 @@ fn arrived(world: World) -> u64 {
 
 #[test]
 fn none_by_default() {
-    let world = World::new();
+    // Without moves, which are no retries.
+    let world = World::with(|config| config.reconnect = false);
     assert_eq!(world.get("/status/503").attempts().len(), 1);
     let error = world.send(world.request("/fault/close")).unwrap_err();
     assert_eq!(error.attempts().len(), 1);
@@ -154,4 +156,38 @@ fn a_server_that_asks_for_patience_gets_it_and_nobody_else_waits() {
     );
     assert!(response.elapsed() >= Duration::from_secs(1));
     assert_eq!(outcomes.len(), 21);
+}
+
+#[test]
+fn a_status_is_retried_whatever_becomes_of_its_body_and_the_last_one_is_whole() {
+    let cut = "HTTP/1.1 503 X\r\ncontent-length: 5\r\n\r\n".to_owned();
+    let server = Scripted::new(|_| vec![("/cut", cut), ("/whole", answer(503, "", "busy"))]);
+    let retry = Retry {
+        statuses: vec![503],
+        // No failure is retried, and so none of a body.
+        on: Vec::new(),
+        interval: Duration::ZERO,
+        ..Retry::default()
+    };
+    let world = World::with(|config| {
+        config.retry = Some(retry);
+        config.read_timeout = Some(Duration::from_secs(1));
+    });
+    let get = |path| world.send(Request::get(&format!("{}{path}", server.url)).unwrap());
+    let error = get("/cut").unwrap_err();
+    assert_eq!(
+        (error.kind(), error.attempts().len()),
+        (Kind::Timeout, 3),
+        "{error}"
+    );
+    let response = get("/whole").unwrap();
+    assert_eq!(
+        (response.body(), response.attempts().len()),
+        (&"busy".into(), 3)
+    );
+    let reused = response.attempts().iter().filter(|a| a.reused).count();
+    assert_eq!(
+        reused, 2,
+        "a body that is short is read for the sake of the connection"
+    );
 }

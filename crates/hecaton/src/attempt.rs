@@ -78,9 +78,11 @@ pub enum Ending {
     Status(u16),
     /// A failure, in the phase reached last.
     Failed,
-    /// The server did nothing of it for sure, and the request moved to another connection: because
-    /// the pooled one was closed before a byte was written, or because an HTTP/2 server said so, be it that
-    /// it refused the stream or that it ended the connection before it (RFC 9113 §8.7).
+    /// The request moved to another connection by itself. Either the server did nothing of it for sure: the pooled
+    /// connection was closed before a byte was written, or an HTTP/2 server said so, be it that it refused the
+    /// stream or that it ended the connection before it (RFC 9113 §8.7). Or the request is idempotent, and its
+    /// connection, which had carried others before, ended before a byte of the response
+    /// ([`reconnect`](crate::Config::reconnect)).
     Moved,
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
-use http::{HeaderValue, Method};
-use tokio::time::{sleep, timeout_at};
+use http::HeaderValue;
+use tokio::time::timeout_at;
 
 use crate::allowance::Allowance;
 use crate::attempt::{Ending, Trace};
@@ -29,10 +29,6 @@ use crate::tls;
 use crate::tls::Offer;
 use crate::turns::{Turn, Turns};
 
-/// Most times that a request moves on because its peer did nothing of it: one that refuses every
-/// stream must not be asked for ever.
-const MOST_MOVES: u32 = 4;
-
 /// How every request ends: in exactly one of these.
 pub type Outcome = Result<Response, Error>;
 
@@ -48,7 +44,7 @@ pub(crate) struct Shared {
     pub turns: Turns,
     pub connector: Connector,
     requests: AtomicU64,
-    retries: AtomicU64,
+    pub retries: AtomicU64,
 }
 
 /// What a request is answered with.
@@ -63,6 +59,18 @@ pub(crate) enum Body {
     Whole(Bytes),
     /// Still to be read. Dropping it closes the connection.
     Open(Box<Rest>),
+}
+
+impl Answer {
+    /// Reads a body that was left open because it might not have been of use.
+    pub async fn settle(self, trace: &mut Trace) -> Result<Answer, Failure> {
+        let body = match self.body {
+            Body::Open(rest) => rest.body(Reading::Whole, trace).await,
+            body => Ok(body),
+        };
+        let body = body.inspect_err(|_| trace.end(Ending::Failed, Instant::now()))?;
+        Ok(Answer { body, ..self })
+    }
 }
 
 impl Body {
@@ -80,6 +88,16 @@ impl Body {
 pub(crate) enum Reading {
     Whole,
     Open,
+}
+
+/// What one attempt is asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Order {
+    pub reading: Reading,
+    /// Whether its connection must be a new one.
+    pub fresh: bool,
+    /// Whether the settings allow no further try.
+    pub last: bool,
 }
 
 impl Client {
@@ -228,90 +246,18 @@ impl Shared {
         }
     }
 
-    /// The attempts, one after the other: another one if the last wrote nothing because its pooled
-    /// connection was closed, or if the settings ask for it and there is time.
-    pub async fn run(
+    /// One attempt, on a connection that is kept or a new one.
+    pub async fn attempt(
         self: &Arc<Self>,
         request: &Request,
-        reading: Reading,
-        allowance: &Allowance,
-        trace: &mut Trace,
-    ) -> Result<Answer, Failure> {
-        let mut tries = 0;
-        let mut moves = 0;
-        loop {
-            trace.begin();
-            let result = self.attempt(request, reading, trace).await;
-            let result = match result {
-                Err(Broken::Unsent) if trace.attempt().reused => {
-                    trace.end(Ending::Moved, Instant::now());
-                    continue;
-                }
-                Err(Broken::Unprocessed(failure))
-                    if moves < MOST_MOVES && !request.body.begin_again() =>
-                {
-                    trace.end(Ending::Failed, Instant::now());
-                    Err(failure.only_once())
-                }
-                Err(Broken::Unprocessed(_)) if moves < MOST_MOVES => {
-                    trace.end(Ending::Moved, Instant::now());
-                    moves += 1;
-                    continue;
-                }
-                Err(broken) => {
-                    trace.end(Ending::Failed, Instant::now());
-                    Err(broken.into_failure())
-                }
-                Ok(answer) => {
-                    trace.end(Ending::Status(answer.status), trace.mark);
-                    if let Some(jar) = &self.config.cookies {
-                        jar.keep(request, &answer.fields);
-                    }
-                    Ok(answer)
-                }
-            };
-            tries += 1;
-            let sent = trace.attempt().sent;
-            match self.wait_before_retry(&request.method, tries, sent, &result) {
-                Some(wait) if wait < allowance.left() => {
-                    if !request.body.begin_again() {
-                        return result.map_err(Failure::only_once);
-                    }
-                    self.retries.fetch_add(1, Ordering::Relaxed);
-                    drop(result); // A body that was to be read closes its connection now.
-                    Box::pin(sleep(wait)).await;
-                    trace.lap();
-                }
-                _ => return result,
-            }
-        }
-    }
-
-    fn wait_before_retry(
-        &self,
-        method: &Method,
-        tries: u32,
-        sent: bool,
-        result: &Result<Answer, Failure>,
-    ) -> Option<Duration> {
-        let retry = self.config.retry.as_ref()?;
-        match result {
-            Ok(answer) => retry.after_status(method, tries, answer.status, &answer.fields),
-            Err(failure) => retry.after_failure(method, tries, sent, failure),
-        }
-    }
-
-    async fn attempt(
-        self: &Arc<Self>,
-        request: &Request,
-        reading: Reading,
+        order: Order,
         trace: &mut Trace,
     ) -> Result<Answer, Broken> {
         let origin = &request.origin;
         let mut opened = None;
         if self.sessions.concern(origin) {
             // Boxed like the other ways that plain requests do not take.
-            match Box::pin(h2::answer(self, request, reading, trace)).await? {
+            match Box::pin(h2::answer(self, request, order, trace)).await? {
                 Reply::Answer(answer) => return Ok(answer),
                 Reply::Http1(connection) => opened = connection,
             }
@@ -321,7 +267,7 @@ impl Shared {
             Some(opened) => opened,
             None => {
                 let turn = self.turn(origin, trace).await.map_err(Broken::Failed)?;
-                let connection = self.connection(origin, trace).await;
+                let connection = self.connection(origin, order.fresh, trace).await;
                 (turn, connection.map_err(Broken::Failed)?)
             }
         };
@@ -330,6 +276,7 @@ impl Shared {
             true => decoder(request, &self.config, &head.fields).map_err(Broken::Failed)?,
             false => None,
         };
+        let reading = self.reading_of(order, request, head.status, &head.fields);
         let body = if reading == Reading::Open || decoder.is_some() {
             let source = Source::Http1(Http1Rest {
                 shared: self.clone(),
@@ -374,13 +321,19 @@ impl Shared {
         Ok(Some(Box::new(turn)))
     }
 
-    /// A pooled connection if there is one, else a new one.
+    /// A pooled connection if there is one and it may be one, else a new one.
     async fn connection(
         &self,
         origin: &Arc<Origin>,
+        fresh: bool,
         trace: &mut Trace,
     ) -> Result<Box<Connection>, Failure> {
-        if let Some(connection) = self.pool.take(origin, trace.mark) {
+        if fresh {
+            // Its turn is for one connection, and not for one beside an idle one.
+            if self.turns.are_limited() {
+                self.pool.replace(origin);
+            }
+        } else if let Some(connection) = self.pool.take(origin, trace.mark) {
             let attempt = trace.attempt();
             attempt.connection = connection.ticket.id;
             attempt.reused = true;

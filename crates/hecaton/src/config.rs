@@ -64,6 +64,11 @@ pub struct Config {
     pub max_queue: Option<usize>,
     /// Whether requests are sent again. Default none: each is sent once.
     pub retry: Option<Retry>,
+    /// Whether an idempotent request (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110 §9.2.2) whose connection had carried
+    /// a request before, and ended before a byte of the response came, moves to a new connection, once and at once.
+    /// Servers close connections that they have kept for long enough, and a request may be on its way by then. Default
+    /// true. POST and PATCH never do so once a byte was sent.
+    pub reconnect: bool,
     /// Most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4). Default 0: a
     /// redirect is a response. With more than 0, one that is not followed, because it is one too many, leads in a
     /// circle, or names no place that can be asked, is an error of kind [`Redirect`](crate::Kind::Redirect).
@@ -120,6 +125,7 @@ impl Config {
             timeout,
             connect_timeout: Duration::from_secs(3),
             retry: None,
+            reconnect: true,
             redirects: 0,
             cookies: None,
             redirects_to_http: false,

@@ -4,7 +4,7 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use tokio::io::{AsyncReadExt, AsyncWrite};
@@ -28,6 +28,10 @@ pub(crate) struct Connection {
     pub output: Vec<u8>,
     /// Since when the connection is idle.
     pub idle_since: Instant,
+    /// How long the server keeps it idle, as far as it has said so.
+    pub kept_for: Option<Duration>,
+    /// Whether a byte of the response has come.
+    pub heard: bool,
     /// How much the next read asks for.
     ahead: usize,
     /// What requests say to the proxy that they are handed to, if they are.
@@ -44,6 +48,8 @@ impl Connection {
             input: BytesMut::new(),
             output: Vec::new(),
             idle_since: now,
+            kept_for: None,
+            heard: false,
             ahead: FIRST_READ,
             forward,
             stream,
@@ -60,10 +66,21 @@ impl Connection {
         self.input.reserve(self.ahead);
         let room = self.input.capacity() - self.input.len();
         let result = pin!(self.stream.read_buf(&mut self.input)).poll(cx);
-        if matches!(result, Poll::Ready(Ok(count)) if count == room) {
-            self.ahead = (self.ahead * 2).min(LONGEST_READ);
+        if let Poll::Ready(Ok(count @ 1..)) = result {
+            self.heard = true;
+            if count == room {
+                self.ahead = (self.ahead * 2).min(LONGEST_READ);
+            }
         }
         result
+    }
+
+    /// Reads what the kernel has, whatever the reactor has seen; whether that was anything.
+    pub fn rescue(&mut self) -> bool {
+        let before = self.input.len();
+        self.stream.rescue(&mut self.input);
+        self.heard |= self.input.len() > before;
+        self.input.len() > before
     }
 
     /// Writes some of `bytes`.

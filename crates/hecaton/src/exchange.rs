@@ -26,15 +26,23 @@ pub(crate) const PIECES_PER_TURN: u32 = 8;
 pub(crate) enum Broken {
     /// The connection was closed before a byte of the request was written.
     Unsent,
-    /// The peer guarantees that it did nothing of the request, whether or not it was sent.
-    Unprocessed(Failure),
+    /// A connection that had carried a request before ended before a byte of the response came.
+    Stale(Failure),
+    /// The peer guarantees that it did nothing of the request, whether or not it was sent: it ended the
+    /// connection before it. Whether the connection got anything done is told as well.
+    Unprocessed(Failure, bool),
+    /// The same of a peer that refused this request's stream alone.
+    Refused(Failure),
     Failed(Failure),
 }
 
 impl Broken {
     pub fn into_failure(self) -> Failure {
         match self {
-            Broken::Failed(failure) | Broken::Unprocessed(failure) => failure,
+            Broken::Failed(failure)
+            | Broken::Stale(failure)
+            | Broken::Refused(failure)
+            | Broken::Unprocessed(failure, _) => failure,
             Broken::Unsent => {
                 let detail = "the connection was closed before the request could be written";
                 Failure::new(Kind::Protocol, Phase::Send, detail)
@@ -60,6 +68,7 @@ pub(crate) async fn exchange(
             _ => Broken::Unsent,
         });
     }
+    connection.heard = false;
     let mut outgoing = Outgoing::new(connection, request, config);
     let mut reader = HeadReader::default();
     let mut timer = PhaseTimer::new(config);
@@ -78,9 +87,12 @@ pub(crate) async fn exchange(
                 timer.follow(trace.attempt().phase);
                 timer.poll(cx).map(|late| Err(Broken::Failed(late)))
             }
-            Poll::Ready(head) => Poll::Ready(head.map_err(|mut failure| {
-                failure.phase = trace.attempt().phase;
-                Broken::Failed(failure)
+            Poll::Ready(head) => Poll::Ready(head.map_err(|mut lost| {
+                lost.failure.phase = trace.attempt().phase;
+                match lost.ended && trace.attempt().reused && !connection.heard {
+                    true => Broken::Stale(lost.failure),
+                    false => Broken::Failed(lost.failure),
+                }
             })),
         }
     })
@@ -110,21 +122,28 @@ fn poll_write(
     result
 }
 
-/// Reads until the head is there, which may be before the request is out. The phase of a failure is the
-/// caller's to set.
+/// Why there is no head, and whether that is because the connection ended. The phase is the caller's to set.
+struct Lost {
+    failure: Failure,
+    ended: bool,
+}
+
+/// Reads until the head is there, which may be before the request is out.
 fn poll_head(
     cx: &mut Context<'_>,
     connection: &mut Connection,
     reader: &mut HeadReader,
     request: &Request,
     write_error: Option<io::Error>,
-) -> Poll<Result<Head, Failure>> {
+) -> Poll<Result<Head, Lost>> {
     let mut pieces = 0;
     loop {
         match reader.take(&request.method, &mut connection.input) {
             Err(detail) => {
                 let detail = format!("what came is not an HTTP response: {detail}");
-                return Poll::Ready(Err(Failure::new(Kind::Protocol, Phase::FirstByte, detail)));
+                let failure = Failure::new(Kind::Protocol, Phase::FirstByte, detail);
+                let ended = false;
+                return Poll::Ready(Err(Lost { failure, ended }));
             }
             Ok(Some(head)) => return Poll::Ready(Ok(head)),
             Ok(None) => {}
@@ -138,24 +157,31 @@ fn poll_head(
             }
             Poll::Ready(Ok(_)) => pieces += 1,
             Poll::Ready(Err(error)) => return Poll::Ready(Err(ended(Some(error)))),
-            // Nothing came, and nothing will if the request can not be finished.
-            Poll::Pending if write_error.is_some() => return Poll::Ready(Err(ended(write_error))),
+            // The request cannot be finished. A server that answered early and hung up has said all that it
+            // will, and the kernel has it, though the reactor may not have heard of it yet.
+            Poll::Pending if write_error.is_some() => {
+                if !connection.rescue() {
+                    return Poll::Ready(Err(ended(write_error)));
+                }
+            }
             Poll::Pending => return Poll::Pending,
         }
     }
 }
 
 /// Why there will be no response. TLS 1.3 lets a server refuse the client after the handshake.
-fn ended(error: Option<io::Error>) -> Failure {
+fn ended(error: Option<io::Error>) -> Lost {
     let failure = |kind, detail: String| Failure::new(kind, Phase::FirstByte, detail);
     let what = "the connection ended before a response";
-    let Some(error) = error else {
-        return failure(Kind::Protocol, what.into());
+    let (failure, ended) = match error.as_ref().map(|error| (error, explain(error))) {
+        None => (failure(Kind::Protocol, what.into()), true),
+        Some((_, Some(why))) => (failure(Kind::Tls, why), false),
+        Some((error, None)) => {
+            let failure = failure(Kind::Protocol, format!("{what}: {error}"));
+            (failure.because(error), true)
+        }
     };
-    match explain(&error) {
-        Some(why) => failure(Kind::Tls, why),
-        None => failure(Kind::Protocol, format!("{what}: {error}")).because(&error),
-    }
+    Lost { failure, ended }
 }
 
 /// Lets the other requests have a turn.

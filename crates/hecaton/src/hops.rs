@@ -6,7 +6,7 @@ use crate::allowance::Allowance;
 use crate::attempt::Trace;
 use crate::client::{Answer, Body, Reading, Shared};
 use crate::error::{Failure, Kind, Phase};
-use crate::redirect::{Limits, Trail};
+use crate::redirect::{self, Limits, Trail};
 use crate::request::Request;
 
 impl Shared {
@@ -18,6 +18,11 @@ impl Shared {
     /// Whether there is nothing to do between hops.
     pub fn is_one_hop(&self, request: &Request) -> bool {
         self.most_redirects(request) == 0 && self.config.cookies.is_none()
+    }
+
+    /// Whether this answer leads elsewhere, or is an error for not doing so.
+    pub fn may_follow(&self, request: &Request, status: u16, fields: &[u8]) -> bool {
+        self.most_redirects(request) > 0 && redirect::leads_elsewhere(status, fields)
     }
 
     /// The hops, one after the other: another one if the answer is a redirect that may be followed.

@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::task::Poll;
+use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
@@ -26,6 +27,8 @@ pub(crate) struct Incoming {
     unwanted: bool,
     /// Whether the connection may carry another request once the body is whole.
     keep_alive: bool,
+    /// How long the server says that it keeps the connection.
+    kept_for: Option<Duration>,
 }
 
 impl Incoming {
@@ -37,6 +40,7 @@ impl Incoming {
             unwanted: head.status >= 400 && !head.keep_alive,
             // An answer that came before the whole request was out may leave the rest of it unsent.
             keep_alive: head.keep_alive && !closes && outgoing.is_done(),
+            kept_for: head.kept_for,
             outgoing,
         }
     }
@@ -109,6 +113,7 @@ impl Incoming {
     /// Makes the connection ready for another request; false if it can not carry one.
     pub fn finish(&mut self, connection: &mut Connection) -> bool {
         self.outgoing.give_back(connection);
+        connection.kept_for = self.kept_for;
         // Bytes behind the answer belong to nothing.
         self.keep_alive && connection.input.is_empty()
     }

@@ -3,7 +3,7 @@
 //! The files in the order a request meets them: [`config`](Config) (limits, and the one home of every
 //! default) → `request` (checked before anything is sent) → `batch` (how many at once) with `lanes` (limits for each origin) and `parts` (answers
 //! that are handed over in parts) → `client`
-//! (one deadline around it all) → `hops` (`redirect`, `cookies`) → `turns`, `pool`, `connect`, `tls`, `wire` and
+//! (one deadline around it all) → `hops` (`redirect`, `cookies`) → `attempts` (`moves`, `retry`) → `turns`, `pool`, `connect`, `tls`, `wire` and
 //! `connection` (which one) → `exchange` (one
 //! request on one connection) with `outgoing` and `incoming` (what is still to be written and read) → `h1` (the bytes) →
 //! `response`, `stream` or `error`, all with the `attempt`s that led there. `timer` holds each phase to
@@ -21,15 +21,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! No request is ever sent twice unless [`Retry`] is set, and then every try is listed. The one thing
-//! that is done again by itself is a request that the server did nothing of for sure: no byte of it was
-//! written, because its pooled connection turned out to be closed, or an HTTP/2 server says so. It
-//! moves to another connection, and that is listed too ([`Ending::Moved`]).
+//! No request is ever sent twice unless [`Retry`] is set, and then every try is listed. Two things are done
+//! again by themselves, and that is listed too ([`Ending::Moved`]): a request that the server did nothing of for sure (no
+//! byte of it was written, because its pooled connection turned out to be closed, or an HTTP/2 server says so), and, once,
+//! an idempotent request whose pooled connection ended before a byte of the response came (RFC 9110 §9.2.2;
+//! [`Config::reconnect`] switches it off). Both move to another connection.
 
 #![forbid(unsafe_code)]
 
 mod allowance;
 mod attempt;
+mod attempts;
 mod batch;
 mod body;
 mod client;
@@ -46,6 +48,7 @@ mod hops;
 mod in_flight;
 mod incoming;
 mod lanes;
+mod moves;
 mod origin;
 mod outgoing;
 mod parts;

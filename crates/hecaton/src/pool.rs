@@ -21,6 +21,9 @@ use crate::origin::Origin;
 /// longer: the end of the connection, or bytes behind the last answer, may have come right after it.
 const TRUSTED: Duration = Duration::from_micros(50);
 
+/// How long before the server says that it closes an idle connection it is not used any more.
+const EARLY: Duration = Duration::from_secs(1);
+
 /// How often at most all origins are searched for connections that have been idle for too long.
 const SWEEP: Duration = Duration::from_secs(1);
 
@@ -65,7 +68,16 @@ impl Limits {
     fn allow_use_of(&self, connection: &mut Connection, now: Instant) -> bool {
         let idle = now.duration_since(connection.idle_since);
         let young = self.is_young(connection, now);
-        young && (idle < TRUSTED || (idle < self.idle_timeout && connection.is_quiet()))
+        young && (idle < TRUSTED || (idle < self.longest(connection) && connection.is_quiet()))
+    }
+
+    /// How long this connection may be idle: a second less than the server keeps it, if it has said how long
+    /// that is, for a request takes some time to get there; half as long if that is more.
+    fn longest(&self, connection: &Connection) -> Duration {
+        let kept = connection.kept_for.map_or(self.idle_timeout, |kept| {
+            kept.saturating_sub(EARLY).max(kept / 2)
+        });
+        kept.min(self.idle_timeout)
     }
 
     fn is_young(&self, connection: &Connection, now: Instant) -> bool {
@@ -138,6 +150,17 @@ impl Pool {
             None => idle.sweep(now),
         }
         found
+    }
+
+    /// Closes an idle connection to `origin` in whose place another one is opened.
+    pub fn replace(&self, origin: &Arc<Origin>) {
+        let mut idle = self.lock();
+        if let Some(connections) = idle.connections.get_mut(origin) {
+            connections.pop();
+            if connections.is_empty() {
+                idle.connections.remove(origin);
+            }
+        }
     }
 
     /// Puts a connection back, and now and then drops all that have been idle for too long.
@@ -227,10 +250,10 @@ impl Idle {
             return;
         }
         self.swept = Some(now);
-        let old = |c: &Connection| now.duration_since(c.idle_since) >= idle_timeout;
+        let limits = &self.limits;
+        let old = |c: &Connection| now.duration_since(c.idle_since) >= limits.longest(c);
         self.connections.retain(|_, connections| {
-            let expired = connections.iter().take_while(|c| old(c)).count();
-            connections.drain(..expired);
+            connections.retain(|c| !old(c));
             !connections.is_empty()
         });
     }

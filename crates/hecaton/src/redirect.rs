@@ -51,7 +51,7 @@ impl Trail {
         status: u16,
         fields: &[u8],
     ) -> Result<bool, Failure> {
-        if !matches!(status, 301 | 302 | 303 | 307 | 308) {
+        if !redirects(status) {
             return Ok(false);
         }
         let Some(location) = location(fields).map_err(|why| self.failure(why))? else {
@@ -128,6 +128,15 @@ impl Trail {
         let detail = format!("redirect number {number} is not followed: {why}");
         Failure::new(Kind::Redirect, Phase::Read, detail)
     }
+}
+
+fn redirects(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
+}
+
+/// Whether an answer names another place, readable or not.
+pub(crate) fn leads_elsewhere(status: u16, fields: &[u8]) -> bool {
+    redirects(status) && Fields(fields).get("location").is_some()
 }
 
 /// The one Location of an answer (RFC 9110 §10.2.2), none when there is none.

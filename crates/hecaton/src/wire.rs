@@ -5,6 +5,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use bytes::BytesMut;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -19,6 +20,9 @@ const RECORD: usize = 16 << 10;
 /// Most reads from a socket for one from TLS. A peer may send what is no data (tickets, keys) for ever,
 /// and must not keep deadlines and others from their turn.
 const READS_PER_TURN: u32 = 64;
+
+/// Most bytes that are read of what a peer said before it hung up; the rest is read as usual.
+const MOST_RESCUED: usize = 64 << 10;
 
 /// TLS over a socket.
 pub(crate) type TlsStream = client::TlsStream<Socket>;
@@ -60,6 +64,32 @@ impl Wire {
     }
 }
 
+/// Takes in what a socket has, up to a limit.
+fn rescue_plain(socket: &Socket, input: &mut BytesMut) {
+    let mut piece = [0; RECORD];
+    while input.len() < MOST_RESCUED {
+        match socket.receive(&mut piece, MsgFlags::empty()) {
+            Ok(count @ 1..) => input.extend_from_slice(&piece[..count]),
+            _ => return,
+        }
+    }
+}
+
+fn rescue_tls(tls: &mut TlsStream, input: &mut BytesMut) {
+    let (socket, session) = tls.get_mut();
+    let look = Look::Kernel;
+    let mut piece = [0; RECORD];
+    for _ in 0..READS_PER_TURN {
+        while let Ok(count @ 1..) = session.reader().read(&mut piece) {
+            input.extend_from_slice(&piece[..count]);
+        }
+        let read = session.read_tls(&mut Looking { socket, look });
+        if !matches!(read, Ok(1..)) || session.process_new_packets().is_err() {
+            return;
+        }
+    }
+}
+
 /// Takes in what TLS itself has sent meanwhile: session tickets, for the most part (RFC 8446 §4.6.1).
 fn tls_is_quiet(tls: &mut TlsStream, look: Look) -> Result<(), Option<String>> {
     let (socket, session) = tls.get_mut();
@@ -78,6 +108,17 @@ fn tls_is_quiet(tls: &mut TlsStream, look: Look) -> Result<(), Option<String>> {
         }
     }
     Err(None)
+}
+
+impl Wire {
+    /// Appends what the kernel has to `input`, without waiting and whatever the reactor has seen: what a peer
+    /// said before it hung up, for one who noticed the end by writing.
+    pub fn rescue(&mut self, input: &mut BytesMut) {
+        match self {
+            Wire::Plain(socket) => rescue_plain(socket, input),
+            Wire::Tls(tls) => rescue_tls(tls, input),
+        }
+    }
 }
 
 impl AsyncRead for Wire {

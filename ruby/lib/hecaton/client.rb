@@ -42,6 +42,9 @@ module Hecaton
     #   which statuses, default none; interval: seconds before the first retry, default 0.1, a longer Retry-After
     #   goes first; backoff: what each further wait is multiplied with, default 2; jitter: the share of a wait left
     #   to chance, default 0.5.
+    # reconnect:: whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) moves to a new connection, at once and once, when
+    #   the kept one that it was sent on ended before a byte of the response (RFC 9110 §9.2.2): the server may have closed
+    #   it just then. Listed in attempts as :moved. Default true; POST and PATCH never do.
     # redirects:: most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4). Default 0: a
     #   redirect is a Response. With more than 0, one that is one too many, leads in a circle, from https to http,
     #   or to what is no URL is a RedirectError. A POST becomes a GET by 301, 302 and 303. On the way to another
@@ -91,7 +94,7 @@ module Hecaton
                    retry: nil, max_body: nil, decode: nil, concurrency: nil, user_agent: nil,
                    ca: nil, client_cert: nil, client_key: nil, tls_min: nil, http: nil, pins: nil, verify: nil,
                    app_name: nil, app_env: nil, headers: nil, base_url: nil, basic_auth: nil, bearer: nil,
-                   redirects: nil, redirects_to_http: nil, cookies: nil,
+                   reconnect: nil, redirects: nil, redirects_to_http: nil, cookies: nil,
                    raise_for_status: nil, on_deprecation: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
 
@@ -104,6 +107,7 @@ module Hecaton
       @native = Native::Client.new(
         times.to_h { |name, time| [name, Client.seconds(time, name)] }
              .merge(retry: Client.retry_options(binding.local_variable_get(:retry)), # a keyword of Ruby's
+                    reconnect: reconnect,
                     redirects: Preparation.count(:redirects, redirects), redirects_to_http: redirects_to_http,
                     cookies: @cookies&.native,
                     per_origin: per_origin, max_connections: max_connections, max_queue: max_queue, max_idle: max_idle,

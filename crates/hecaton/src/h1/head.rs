@@ -1,6 +1,7 @@
 //! The head of a response: status, fields, and how long the body is (RFC 9112 §6.3).
 
 use std::mem::MaybeUninit;
+use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
 use http::Method;
@@ -23,6 +24,8 @@ pub(crate) struct Head {
     pub coded: bool,
     /// Whether the connection may be used again once the body has been read.
     pub keep_alive: bool,
+    /// How long the server keeps it when it is idle, as far as it says so (`Keep-Alive: timeout=N`).
+    pub kept_for: Option<Duration>,
 }
 
 /// How the end of the body is known.
@@ -44,6 +47,7 @@ struct Facts {
     coded: bool,
     close: bool,
     keep_alive: bool,
+    kept_for: Option<Duration>,
 }
 
 /// Reads one head; fed with what has arrived until it has it.
@@ -139,6 +143,7 @@ fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, 
         framing,
         coded: facts.coded,
         keep_alive,
+        kept_for: facts.kept_for,
     })
 }
 
@@ -162,6 +167,9 @@ impl Facts {
                     self.close |= option.eq_ignore_ascii_case(b"close");
                     self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
                 }
+            }
+            10 if field.name.eq_ignore_ascii_case("keep-alive") => {
+                self.kept_for = kept_for(field.value)
             }
             14 if field.name.eq_ignore_ascii_case("content-length") => {
                 self.note_length(field.value)?
@@ -198,6 +206,18 @@ impl Facts {
             None => Framing::Close,
         }
     }
+}
+
+/// The seconds of `timeout=N` in a `Keep-Alive` field (RFC 2068 §19.7.1.1), the first one that can be read.
+fn kept_for(value: &[u8]) -> Option<Duration> {
+    let mut parameters = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    parameters.find_map(|parameter| {
+        let (name, seconds) = parameter.split_at_checked(8)?;
+        let named = name.eq_ignore_ascii_case(b"timeout=");
+        Some(Duration::from_secs(
+            parse_length(seconds).filter(|_| named)?,
+        ))
+    })
 }
 
 /// Digits alone: no sign, no space.
@@ -329,6 +349,28 @@ mod tests {
         assert!(keep(
             "HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked"
         ));
+    }
+
+    #[test]
+    fn a_server_may_say_how_long_it_keeps_a_connection() {
+        let kept = |value: &str| {
+            let kept_for =
+                head(&format!("HTTP/1.1 200 OK\r\nKeep-Alive: {value}\r\n\r\n")).kept_for;
+            kept_for.map(|time| time.as_secs())
+        };
+        assert_eq!(kept("timeout=5"), Some(5));
+        assert_eq!(kept("max=100, Timeout=0"), Some(0));
+        for unclear in [
+            "",
+            "timeout",
+            "timeout=",
+            "timeout=-1",
+            "timeout=x",
+            "max=3",
+            "5",
+        ] {
+            assert_eq!(kept(unclear), None, "{unclear:?}");
+        }
     }
 
     #[test]

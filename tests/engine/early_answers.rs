@@ -1,0 +1,87 @@
+//! Servers that answer before they have read the request, and hang up: the answer is what counts.
+
+use std::io::{self, Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::task::{Context, Poll};
+use std::thread;
+
+use bytes::Bytes;
+use hecaton::{Request, Source};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use crate::World;
+use crate::tls_server::Authority;
+
+const REFUSAL: &[u8] =
+    b"HTTP/1.1 413 Too Large\r\nconnection: close\r\ncontent-length: 9\r\n\r\ntoo large";
+
+/// A body that, once the server has read some of it, goes on only after the server has hung up.
+struct Upload {
+    pieces: u32,
+    hung_up: Receiver<()>,
+}
+
+impl Source for Upload {
+    fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        self.pieces += 1;
+        if self.pieces == 2 {
+            self.hung_up.recv().expect("the server says so");
+        }
+        // As many pieces as it takes until the end of the connection is felt.
+        let more = self.pieces < 1000;
+        Poll::Ready(more.then(|| Ok(Bytes::from(vec![b'x'; 64 << 10]))))
+    }
+}
+
+fn upload(url: &str, hung_up: Receiver<()>) -> Request {
+    let pieces = 0;
+    Request::new("POST", url)
+        .unwrap()
+        .body_from(Upload { pieces, hung_up }, None)
+}
+
+/// A server of one connection, which reads a little, says the refusal and hangs up with the rest unread, so that its end
+/// is a reset; in the clear, or over TLS with this configuration.
+fn refusing(tls: Option<ServerConfig>) -> (u16, Receiver<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (say, hung_up) = channel();
+    thread::spawn(move || {
+        let (mut tcp, _) = listener.accept().unwrap();
+        // What is short would wait for word of what was sent before, and be lost with the reset.
+        tcp.set_nodelay(true).unwrap();
+        match tls {
+            None => refuse(&mut tcp),
+            Some(config) => {
+                let session = ServerConnection::new(Arc::new(config)).unwrap();
+                refuse(&mut StreamOwned::new(session, tcp));
+            }
+        }
+        say.send(()).unwrap();
+    });
+    (port, hung_up)
+}
+
+fn refuse(mut stream: impl Read + Write) {
+    assert_ne!(stream.read(&mut [0; 1000]).unwrap(), 0);
+    stream.write_all(REFUSAL).unwrap();
+    stream.flush().unwrap();
+}
+
+#[test]
+fn a_refusal_during_an_upload_is_the_answer_and_not_a_broken_pipe() {
+    let authority = Authority::new();
+    let world = World::with(|config| config.ca = Some(authority.pem.clone().into()));
+    for (scheme, tls) in [
+        ("http", None),
+        ("https", Some(authority.sign(&["localhost"]).server_any())),
+    ] {
+        let (port, hung_up) = refusing(tls);
+        let request = upload(&format!("{scheme}://localhost:{port}/"), hung_up);
+        let response = world.send(request).expect("the answer");
+        let (status, body) = (response.status(), &response.body()[..]);
+        assert_eq!((status, body), (413, &b"too large"[..]), "{scheme}");
+    }
+}

@@ -1,0 +1,235 @@
+//! Connections that the server ended while a request was on its way: idempotent requests move, once, and others never.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use hecaton::{Batch, Config, Ending, Kind, Outcome, Request};
+
+use crate::World;
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+
+/// What a server does with a request: bytes to be sent, and whether it then hangs up.
+type Deed = (&'static [u8], Hangs);
+
+#[derive(Clone, Copy, PartialEq)]
+enum Hangs {
+    No,
+    Up,
+    /// With a reset.
+    Hard,
+}
+
+/// A server that is told the number of the connection and of the request on it, and its URL.
+fn server(
+    deed: impl Fn(usize, usize) -> Deed + Send + Sync + 'static,
+) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let (deed, arrived) = (Arc::new(deed), Arc::new(AtomicUsize::new(0)));
+    let count = arrived.clone();
+    thread::spawn(move || {
+        for (connection, stream) in listener.incoming().map_while(Result::ok).enumerate() {
+            let (deed, count) = (deed.clone(), count.clone());
+            thread::spawn(move || serve(stream, &count, |request| deed(connection, request)));
+        }
+    });
+    (url, arrived)
+}
+
+fn serve(mut stream: TcpStream, count: &AtomicUsize, deed: impl Fn(usize) -> Deed) {
+    for request in 0.. {
+        let (mut input, mut byte) = (Vec::new(), [0]);
+        while !input.ends_with(b"\r\n\r\n") {
+            match stream.read(&mut byte) {
+                Ok(1..) => input.push(byte[0]),
+                _ => return,
+            }
+        }
+        count.fetch_add(1, Ordering::SeqCst);
+        let (bytes, hangs) = deed(request);
+        let _ = stream.write_all(bytes);
+        if hangs == Hangs::Hard {
+            let socket = socket2::SockRef::from(&stream);
+            socket.set_linger(Some(Duration::ZERO)).unwrap();
+        }
+        if hangs != Hangs::No {
+            return;
+        }
+    }
+}
+
+fn endings(outcome: &Outcome) -> Vec<Ending> {
+    let attempts = match outcome {
+        Ok(response) => response.attempts(),
+        Err(error) => error.attempts(),
+    };
+    attempts.iter().map(|a| a.ending.clone()).collect()
+}
+
+/// The second request on the first connection to a server that hangs up on it.
+fn second(world: &World, method: &str, hangs: Hangs) -> (Outcome, usize) {
+    let (url, arrived) = server(move |connection, request| match (connection, request) {
+        (0, 1) => (b"", hangs),
+        _ => (OK, Hangs::No),
+    });
+    let request = |method: &str| Request::new(method, &url).unwrap();
+    assert_eq!(world.send(request("GET")).unwrap().status(), 200);
+    let outcome = world.send(request(method));
+    (outcome, arrived.load(Ordering::SeqCst))
+}
+
+#[test]
+fn an_idempotent_request_moves_at_once_from_a_connection_that_ended_without_an_answer() {
+    let world = World::new();
+    for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"] {
+        for hangs in [Hangs::Up, Hangs::Hard] {
+            let (outcome, arrived) = second(&world, method, hangs);
+            assert_eq!(
+                endings(&outcome),
+                [Ending::Moved, Ending::Status(200)],
+                "{method}"
+            );
+            let response = outcome.unwrap();
+            let [stale, fresh] = response.attempts() else {
+                panic!("two attempts")
+            };
+            assert!(stale.reused && stale.sent && !fresh.reused && fresh.sent);
+            assert_ne!(stale.connection, fresh.connection);
+            assert_eq!(arrived, 3);
+        }
+    }
+}
+
+#[test]
+fn a_request_that_is_not_idempotent_never_moves_once_a_byte_was_sent() {
+    let world = World::new();
+    for method in ["POST", "PATCH", "PURGE"] {
+        let (outcome, arrived) = second(&world, method, Hangs::Up);
+        assert_eq!(endings(&outcome), [Ending::Failed], "{method}");
+        let error = outcome.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.sent(), arrived),
+            (Kind::Protocol, true, 2),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn reconnect_false_leaves_it_to_the_program() {
+    let world = World::with(|config| config.reconnect = false);
+    let (outcome, arrived) = second(&world, "GET", Hangs::Up);
+    assert_eq!((endings(&outcome), arrived), (vec![Ending::Failed], 2));
+}
+
+#[test]
+fn it_moves_once_and_not_from_a_new_connection_nor_after_a_byte_of_the_answer() {
+    let world = World::new();
+    let (never, arrived) = server(|connection, request| match (connection, request) {
+        (0, 0) => (OK, Hangs::No),
+        _ => (b"", Hangs::Up),
+    });
+    let request = |url: &str| Request::get(url).unwrap();
+    assert!(world.send(request(&never)).is_ok());
+    let outcome = world.send(request(&never));
+    assert_eq!(endings(&outcome), [Ending::Moved, Ending::Failed]);
+    assert_eq!(endings(&world.send(request(&never))), [Ending::Failed]);
+    assert_eq!(arrived.load(Ordering::SeqCst), 4);
+
+    let (cut, arrived) = server(|_, request| match request {
+        0 => (OK, Hangs::No),
+        _ => (b"HTTP/1.1 2", Hangs::Up),
+    });
+    assert!(world.send(request(&cut)).is_ok());
+    assert_eq!(endings(&world.send(request(&cut))), [Ending::Failed]);
+    assert_eq!(arrived.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn every_request_of_a_burst_moves_once_when_all_connections_end() {
+    for limited in [None, Some(20)] {
+        let world = World::with(|config: &mut Config| config.per_origin = limited);
+        // A server that ends every connection at its second request: all that are kept are stale at once.
+        let (url, arrived) = server(|connection, request| match (connection, request) {
+            (..20, 1) => (b"", Hangs::Up),
+            _ => (OK, Hangs::No),
+        });
+        let burst = |count: usize| {
+            let mut batch = Batch::new(world.client.clone(), count);
+            (0..count).for_each(|tag| batch.push(tag, Request::get(&url).unwrap()));
+            let mut outcomes = Vec::new();
+            while !batch.is_empty() {
+                world.run(batch.wait(&mut outcomes));
+            }
+            outcomes
+        };
+        assert!(burst(20).iter().all(|(_, outcome)| outcome.is_ok()));
+        let before = arrived.load(Ordering::SeqCst);
+        let outcomes = burst(20);
+        let failed: Vec<_> = outcomes
+            .iter()
+            .filter_map(|(_, o)| o.as_ref().err())
+            .collect();
+        assert!(failed.is_empty(), "{failed:?}");
+        let attempts: usize = outcomes.iter().map(|(_, o)| endings(o).len()).sum();
+        assert!(attempts > 20, "some were stale");
+        assert_eq!(arrived.load(Ordering::SeqCst) - before, attempts);
+        assert!(
+            outcomes.iter().all(|(_, o)| endings(o).len() <= 2),
+            "each moved once at most"
+        );
+        let stats = world.client.stats();
+        assert!(stats.idle <= 20 && stats.in_use == 0, "{stats:?}");
+    }
+}
+
+#[test]
+fn a_body_that_can_be_read_only_once_does_not_move() {
+    struct Once(bool);
+    impl hecaton::Source for Once {
+        fn poll_piece(
+            &mut self,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<std::io::Result<bytes::Bytes>>> {
+            let given = std::mem::replace(&mut self.0, true);
+            std::task::Poll::Ready((!given).then(|| Ok("abc".into())))
+        }
+    }
+    let world = World::new();
+    let (url, _) = server(|_, request| match request {
+        0 => (OK, Hangs::No),
+        _ => (b"", Hangs::Up),
+    });
+    assert!(world.send(Request::get(&url).unwrap()).is_ok());
+    let request = Request::new("PUT", &url).unwrap();
+    let error = world
+        .send(request.body_from(Once(false), Some(3)))
+        .unwrap_err();
+    assert!(error.detail().contains("can be read only once"), "{error}");
+    assert_eq!(error.attempts().len(), 1);
+}
+
+#[test]
+fn a_connection_is_left_alone_before_the_server_said_that_it_closes_it() {
+    const SHORT: &[u8] =
+        b"HTTP/1.1 200 OK\r\nkeep-alive: timeout=1, max=9\r\ncontent-length: 2\r\n\r\nok";
+    const NOT_KEPT: &[u8] =
+        b"HTTP/1.1 200 OK\r\nkeep-alive: timeout=0\r\ncontent-length: 2\r\n\r\nok";
+    const LONG: &[u8] = b"HTTP/1.1 200 OK\r\nkeep-alive: timeout=60\r\ncontent-length: 2\r\n\r\nok";
+    let world = World::new();
+    for (answer, kept) in [(SHORT, false), (LONG, true), (NOT_KEPT, false)] {
+        let (url, _) = server(move |_, _| (answer, Hangs::No));
+        let reused = || {
+            let response = world.send(Request::get(&url).unwrap()).unwrap();
+            response.attempts()[0].reused
+        };
+        assert!(!reused());
+        thread::sleep(Duration::from_millis(600));
+        assert_eq!(reused(), kept);
+    }
+}
