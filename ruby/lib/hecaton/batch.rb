@@ -148,7 +148,7 @@ module Hecaton
 
     # Bodies are read here, by the thread that runs the batch. False when nothing is left.
     def wait
-      any = Fibers.wait { @native.wait(@ended, @wanting, @parts) }
+      any = @native.wait(@ended, @wanting, @parts)
       while (request = @wanting.shift)
         request.upload&.fill
       end

@@ -250,11 +250,9 @@ module Hecaton
         @preparation.call(
           method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart
         ) do |verb, target, flat, content, limit, options|
-          Fibers.wait do
-            next @native.open(stream, verb, target, flat, content, limit, options) if stream
+          next @native.open(stream, verb, target, flat, content, limit, options) if stream
 
-            @native.perform(verb, target, flat, content, limit, options)
-          end
+          @native.perform(verb, target, flat, content, limit, options)
         end
       return @reception.stream(method, status, record, stream, strict, &block) if stream && status
 

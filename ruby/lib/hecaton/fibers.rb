@@ -1,36 +1,63 @@
-# Lets a fiber wait for the network without holding up the others of its thread.
+# Lets fibers wait for the network without holding up the others of their thread.
 module Hecaton
   # The engine's waits release the GVL, so other threads run meanwhile; but a Fiber.scheduler switches
   # between fibers of one thread, and only at waits that Ruby knows of.
+  #
+  # So each fiber waits in a queue of its own, and one thread a client drives what all of them wait for and wakes those whose
+  # answer is there. It begins with the first and ends when nobody waits any more.
   module Fibers
-    # Runs the block, which waits and touches nothing that belongs to its thread, and returns its value.
-    #
-    # In a fiber of a scheduler it runs on a thread of its own, and the fiber waits for that: Thread#join
-    # is one of the waits that a scheduler knows (Fiber::Scheduler#block). An exception that ends the
-    # fiber's wait, such as a scheduler's timeout, ends the thread and with it the request; nothing goes
-    # on behind the fiber's back.
-    def self.wait(&block)
-      return yield unless Fiber.current_scheduler
+    @queues = {}
 
-      begin
-        result = nil
-        thread = Thread.new { result = attempt(&block) }
-        thread.join
-        value, error = result
-        raise error if error
+    # For the engine: returns when what this fiber waits for has ended. The engine gives it up if the wait ends before, by
+    # an exception of the scheduler's or whoever's: nothing goes on behind the fiber's back.
+    def self.wait(wait)
+      queue = @queues[wait.tag] = Queue.new
+      until wait.ended?
+        drive(wait)
+        queue.pop # One of the waits that a scheduler knows (Fiber::Scheduler#block).
+      end
+    ensure
+      @queues.delete(wait.tag)
+    end
 
-        value
+    class << self
+      private
+
+      # Sees to it that somebody drives.
+      def drive(wait)
+        # Between the claim and the thread no interrupt may come, for then nobody would ever drive.
+        Thread.handle_interrupt(Object => :never) do
+          driver = wait.driver or return
+
+          begin
+            Thread.new { run(driver) }
+          rescue ThreadError
+            driver.leave
+            raise
+          end
+        end
+      end
+
+      # Drives until nothing is left. Whoever kills the thread that does so leaves the rest to another.
+      def run(driver)
+        Thread.current.name = "hecaton"
+        Thread.handle_interrupt(Object => :immediate) do
+          while (tags = driver.drive)
+            tags.each { |tag| wake(@queues[tag]) }
+          end
+        end
+        ended = true
       ensure
-        thread&.kill&.join # What it waited with is free again when the fiber goes on.
+        driver.leave
+        @queues.values.each { |queue| wake(queue) } unless ended
+      end
+
+      # The scheduler may have ended without its fibers; the others must not suffer from it.
+      def wake(queue)
+        queue&.push(true)
+      rescue StandardError
+        nil
       end
     end
-
-    # A block's value and nil, or nil and its exception.
-    def self.attempt
-      [yield, nil]
-    rescue Exception => error # Whatever it is, it belongs to the fiber.
-      [nil, error]
-    end
-    private_class_method :attempt
   end
 end

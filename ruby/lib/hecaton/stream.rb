@@ -83,7 +83,7 @@ module Hecaton
     def next_chunk
       raise "this response's block has ended: read its chunks inside" if @ended
 
-      chunk = Fibers.wait { @native.chunk }
+      chunk = @native.chunk
       return chunk unless chunk.is_a?(Array)
 
       @error = Error.from_engine(*chunk)

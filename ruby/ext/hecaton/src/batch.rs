@@ -4,9 +4,10 @@
 //! back). Ruby's interrupts strike between Ruby's own steps and while `wait` waits, not within what
 //! else is done here: so no request is ever in two places, or in none.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 
+use futures_util::lock::{Mutex, MutexGuard};
 use hecaton::{InParts, Limits, Outcome, Request};
 use magnus::rb_sys::AsRawValue;
 use magnus::typed_data::Obj;
@@ -19,7 +20,7 @@ use magnus::{
 use crate::client::Engine;
 use crate::feed::{self, Feed, Wants};
 use crate::process::ProcessLocal;
-use crate::{gvl, process, record, request};
+use crate::{fibers, process, record, request};
 
 /// The engine's batch, used by the thread that made it. `wait` holds the lock while the GVL is away.
 #[derive(TypedData)]
@@ -30,7 +31,7 @@ pub struct Batch {
     requests: Opaque<RArray>,
     /// How many they are, for those who ask while the lock is held.
     held: AtomicUsize,
-    inner: Mutex<ProcessLocal<Inner>>,
+    inner: Arc<Mutex<ProcessLocal<Inner>>>,
 }
 
 struct Inner {
@@ -76,11 +77,11 @@ impl Batch {
             thread: ruby.thread_current().into(),
             requests: ruby.ary_new().into(),
             held: AtomicUsize::new(0),
-            inner: Mutex::new(ProcessLocal::new(inner)),
+            inner: Arc::new(Mutex::new(ProcessLocal::new(inner))),
         })
     }
 
-    /// Refuses other threads. Not asked by `wait`, which a fiber's scheduler has on another thread.
+    /// Refuses other threads.
     fn own(&self, ruby: &Ruby) -> Result<(), Error> {
         if ruby.thread_current().as_raw() == ruby.get_inner(self.thread).as_raw() {
             return Ok(());
@@ -91,11 +92,7 @@ impl Batch {
 
     /// Fails while it waits, which only signal handlers and other fibers of its thread can meet.
     fn lock(&self, ruby: &Ruby) -> Result<MutexGuard<'_, ProcessLocal<Inner>>, Error> {
-        let message =
-            "this batch is waiting for the network: use it in its block and its callbacks";
-        self.inner
-            .try_lock()
-            .map_err(|_| Error::new(ruby.exception_thread_error(), message))
+        self.inner.try_lock().ok_or_else(|| waiting(ruby))
     }
 
     /// Queues one of Ruby's requests, a GET that asks for nothing else, and returns it. By far the most are.
@@ -204,21 +201,9 @@ impl Batch {
         wanting: RArray,
         parts: RArray,
     ) -> Result<bool, Error> {
+        this.wait_until_ended(ruby)?;
         let mut guard = this.lock(ruby)?;
-        let inner = guard
-            .get()
-            .ok_or_else(|| process::inherited(ruby, "this batch runs"))?;
-        inner.fresh = None;
-        if inner.ended.is_empty() {
-            let waiting = inner.batch.wait(&mut inner.ended);
-            match &inner.wants {
-                None => gvl::block_on(ruby, &inner.engine.reactor, waiting)?,
-                Some(wants) => {
-                    let either = feed::ended_or_wanted(waiting, wants);
-                    gvl::block_on(ruby, &inner.engine.reactor, either)?;
-                }
-            }
-        }
+        let inner = running(ruby, &mut guard)?;
         let requests = ruby.get_inner(this.requests);
         for tag in inner.wants.iter().flat_map(|wants| wants.take()) {
             // It may have ended meanwhile.
@@ -234,6 +219,27 @@ impl Batch {
         let any = !inner.ended.is_empty() || !wanting.is_empty() || !parts.is_empty();
         this.hand_over(ruby, inner, ended)?;
         Ok(any)
+    }
+
+    /// Waits until some have ended, or want something.
+    fn wait_until_ended(&self, ruby: &Ruby) -> Result<(), Error> {
+        let guard = self.inner.try_lock_owned();
+        let mut guard = guard.ok_or_else(|| waiting(ruby))?;
+        let inner = running(ruby, &mut guard)?;
+        inner.fresh = None;
+        if !inner.ended.is_empty() {
+            return Ok(());
+        }
+        let engine = inner.engine.clone();
+        fibers::wait(ruby, &engine, async move {
+            if let Some(inner) = guard.anywhere() {
+                let waiting = inner.batch.wait(&mut inner.ended);
+                match &inner.wants {
+                    None => waiting.await,
+                    Some(wants) => drop(feed::ended_or_wanted(waiting, wants).await),
+                }
+            }
+        })
     }
 
     fn hand_over(&self, ruby: &Ruby, inner: &mut Inner, ended: RArray) -> Result<(), Error> {
@@ -295,6 +301,18 @@ impl Batch {
     fn size(&self) -> usize {
         self.held.load(Ordering::Relaxed)
     }
+}
+
+/// What of this process a batch holds.
+fn running<'a>(ruby: &Ruby, inner: &'a mut ProcessLocal<Inner>) -> Result<&'a mut Inner, Error> {
+    inner
+        .get()
+        .ok_or_else(|| process::inherited(ruby, "this batch runs"))
+}
+
+fn waiting(ruby: &Ruby) -> Error {
+    let message = "this batch is waiting for the network: use it in its block and its callbacks";
+    Error::new(ruby.exception_thread_error(), message)
 }
 
 /// Defines the class.

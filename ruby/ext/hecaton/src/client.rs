@@ -12,13 +12,16 @@ use magnus::{
 use crate::batch::Batch;
 use crate::cookies::{Cookies, Home};
 use crate::feed::{self, Wants};
+use crate::fibers::{self, Fibers};
 use crate::process::ProcessLocal;
 use crate::request::{given, given_in};
 use crate::stream::Stream;
-use crate::{gvl, record, request};
+use crate::{record, request};
 
 /// An engine client and the reactor that its threads wait on.
 pub struct Engine {
+    // Dropped before the reactor: what they wait for has connections registered with it.
+    pub fibers: Fibers,
     pub client: hecaton::Client,
     pub reactor: Reactor,
 }
@@ -69,12 +72,12 @@ impl Client {
         let request = request::build(ruby, method, url, headers, body, timeout, options)?;
         let engine = this.engine(ruby)?;
         let outcome = match request::feed(body)? {
-            None => gvl::block_on(ruby, &engine.reactor, engine.client.send(request))?,
+            None => fibers::wait(ruby, &engine, engine.client.send(request))?,
             Some((feed, upload)) => {
                 let wants = Arc::new(Wants::default());
                 let (source, length) = feed.source(wants.clone(), 0);
                 let sending = engine.client.send(request.body_from(source, length));
-                feed::block_on(ruby, &engine.reactor, (&wants, upload), sending)?
+                feed::wait(ruby, &engine, (&wants, upload), sending)?
             }
         };
         Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
@@ -98,13 +101,13 @@ impl Client {
         let (opened, fed) = match request::feed(body)? {
             None => {
                 let opening = engine.client.open(request);
-                (gvl::block_on(ruby, &engine.reactor, opening)?, None)
+                (fibers::wait(ruby, &engine, opening)?, None)
             }
             Some((feed, upload)) => {
                 let wants = Arc::new(Wants::default());
                 let (source, length) = feed.source(wants.clone(), 0);
                 let opening = engine.client.open(request.body_from(source, length));
-                let opened = feed::block_on(ruby, &engine.reactor, (&wants, upload), opening)?;
+                let opened = feed::wait(ruby, &engine, (&wants, upload), opening)?;
                 (opened, Some((wants, upload)))
             }
         };
@@ -167,7 +170,11 @@ fn start(ruby: &Ruby, config: &Config, cookies: Option<&Home>) -> Result<Engine,
         let message = format!("can not start the reactor: {error}");
         Error::new(ruby.exception_runtime_error(), message)
     })?;
-    Ok(Engine { client, reactor })
+    Ok(Engine {
+        fibers: Fibers::default(),
+        client,
+        reactor,
+    })
 }
 
 /// The engine's defaults, with what the options name in their place; nil and absent are the same.

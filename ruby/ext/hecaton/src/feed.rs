@@ -11,11 +11,12 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
-use hecaton::{Reactor, Source};
+use hecaton::Source;
 use magnus::value::ReprValue;
 use magnus::{Error, Module, Object, RModule, RString, Ruby, Value, function, method};
 
-use crate::gvl;
+use crate::client::Engine;
+use crate::fibers;
 
 #[magnus::wrap(class = "Hecaton::Native::Feed", free_immediately, size)]
 pub struct Feed(Arc<Shared>);
@@ -180,22 +181,28 @@ pub async fn ended_or_wanted<T>(future: impl Future<Output = T>, wants: &Wants) 
 }
 
 /// Waits for a future whose request is fed by `upload`, a `Hecaton::Upload`. What that raises ends the wait.
-pub fn block_on<F>(
+pub fn wait<F>(
     ruby: &Ruby,
-    reactor: &Reactor,
-    (wants, upload): (&Wants, Value),
+    engine: &Arc<Engine>,
+    (wants, upload): (&Arc<Wants>, Value),
     future: F,
 ) -> Result<F::Output, Error>
 where
-    F: Future + Send,
-    F::Output: Send,
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
 {
-    let mut future = pin!(future);
+    let mut future = Box::pin(future);
     loop {
-        let next = ended_or_wanted(future.as_mut(), wants);
-        if let Some(output) = gvl::block_on(ruby, reactor, next)? {
+        let watched = wants.clone();
+        let next = async move {
+            let output = ended_or_wanted(future.as_mut(), &watched).await;
+            (future, output)
+        };
+        let (going, output) = fibers::wait(ruby, engine, next)?;
+        if let Some(output) = output {
             return Ok(output);
         }
+        future = going;
         wants.take();
         let _: Value = upload.funcall("fill", ())?;
     }

@@ -31,7 +31,10 @@ use std::time::Duration;
 use hecaton::Reactor;
 use magnus::rb_sys::AsRawValue;
 use magnus::{Error, Ruby};
-use rb_sys::{Qnil, RB_NOGVL_INTR_FAIL, RB_NOGVL_UBF_ASYNC_SAFE, rb_nogvl, rb_thread_check_ints};
+use rb_sys::{
+    Qnil, RB_NOGVL_INTR_FAIL, RB_NOGVL_UBF_ASYNC_SAFE, rb_fiber_scheduler_current, rb_nogvl,
+    rb_thread_check_ints,
+};
 
 use crate::signal::Signal;
 
@@ -63,6 +66,13 @@ where
             ruby.thread_sleep(Duration::ZERO)?;
         }
     }
+}
+
+/// Whether the current fiber has a `Fiber.scheduler`, which must not be held up.
+pub fn is_in_fiber_of_scheduler(ruby: &Ruby) -> bool {
+    // SAFETY: the GVL is held, of which `ruby` is the proof; it looks at the current thread, and raises nothing.
+    let scheduler = unsafe { rb_fiber_scheduler_current() };
+    scheduler != ruby.qnil().as_raw()
 }
 
 fn is_main(ruby: &Ruby) -> bool {
@@ -150,7 +160,8 @@ fn check_interrupts() -> Result<(), Error> {
     Ok(())
 }
 
-fn bug(ruby: &Ruby, panic: &(dyn std::any::Any + Send)) -> Error {
+/// A panic as what Ruby raises for bugs.
+pub fn bug(ruby: &Ruby, panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text
         .or_else(|| panic.downcast_ref::<&str>().copied())

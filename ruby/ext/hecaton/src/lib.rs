@@ -10,6 +10,7 @@ mod batch;
 mod client;
 mod cookies;
 mod feed;
+mod fibers;
 mod gvl;
 mod process;
 mod record;
@@ -28,6 +29,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     cookies::init(ruby, native)?;
     batch::init(ruby, native)?;
     feed::init(ruby, native)?;
+    fibers::init(ruby, native)?;
     stream::init(ruby, native)
 }
 

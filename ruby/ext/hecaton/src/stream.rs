@@ -2,10 +2,12 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 
-use hecaton::Streaming;
+use bytes::Bytes;
+use futures_util::lock::{Mutex, OwnedMutexGuard};
+use hecaton::{Error as Failure, Streaming};
 use magnus::value::Opaque;
 use magnus::{
     DataTypeFunctions, Error, IntoValue, Module, Object, RModule, Ruby, TypedData, Value, function,
@@ -16,7 +18,7 @@ use crate::client::Engine;
 use crate::feed::{self, Wants};
 use crate::process::{self, ProcessLocal};
 use crate::signal::Signal;
-use crate::{gvl, record};
+use crate::{fibers, record};
 
 #[derive(TypedData)]
 #[magnus(class = "Hecaton::Native::Stream", free_immediately, size, mark)]
@@ -25,9 +27,9 @@ pub struct Stream {
     /// garbage reads it while another thread waits for a piece.
     fed: OnceLock<(Arc<Wants>, Opaque<Value>)>,
     home: u32,
-    closed: Signal,
+    closed: Arc<Signal>,
     /// None until the head of the response is there.
-    inner: Mutex<Option<ProcessLocal<Inner>>>,
+    inner: Arc<Mutex<Option<ProcessLocal<Inner>>>>,
 }
 
 struct Inner {
@@ -51,8 +53,8 @@ impl Stream {
         Stream {
             fed: OnceLock::new(),
             home: std::process::id(),
-            closed: Signal::default(),
-            inner: Mutex::new(None),
+            closed: Arc::default(),
+            inner: Arc::new(Mutex::new(None)),
         }
     }
 
@@ -61,7 +63,7 @@ impl Stream {
         if let Some((wants, upload)) = fed {
             let _ = self.fed.set((wants, upload.into()));
         }
-        if let Ok(mut inner) = self.inner.try_lock() {
+        if let Some(mut inner) = self.inner.try_lock() {
             *inner = Some(ProcessLocal::new(Inner { stream, engine }));
         }
     }
@@ -69,45 +71,34 @@ impl Stream {
     /// The next piece, nil at the end; record and facts of an error as an Array. One thread at a time
     /// may wait for it; when another closes the stream meanwhile, the wait ends.
     fn chunk(ruby: &Ruby, this: &Stream) -> Result<Value, Error> {
-        this.with(ruby, |inner| {
-            let Inner { stream, engine } = inner;
-            let piece = {
-                let mut next = pin!(stream.chunk());
-                let next = poll_fn(|cx| match this.closed.poll(cx) {
-                    Poll::Ready(()) => Poll::Ready(None),
-                    Poll::Pending => next.as_mut().poll(cx).map(Some),
-                });
-                match this.fed.get() {
-                    None => gvl::block_on(ruby, &engine.reactor, next)?,
-                    Some((wants, upload)) => {
-                        let upload = ruby.get_inner(*upload);
-                        feed::block_on(ruby, &engine.reactor, (wants, upload), next)?
-                    }
-                }
-            };
-            let piece = match piece {
-                Some(piece) => piece,
-                None => {
-                    stream.close();
-                    // Closed as it is, it has its answer ready.
-                    gvl::block_on(ruby, &engine.reactor, stream.chunk())?
-                }
-            };
-            Ok(match piece {
-                Ok(None) => ruby.qnil().into_value_with(ruby),
-                Ok(Some(piece)) => ruby.str_from_slice(&piece).into_value_with(ruby),
-                Err(error) => {
-                    let [_, record, facts] = record::failure(ruby, &error);
-                    ruby.ary_new_from_values(&[record, facts])
-                        .into_value_with(ruby)
-                }
-            })
+        let (mut guard, closed) = (this.lock(ruby)?, this.closed.clone());
+        let engine = opened(ruby, &mut guard)?.engine.clone();
+        let next = async move {
+            let inner = guard.as_mut().and_then(ProcessLocal::anywhere)?;
+            Some(next_piece(&mut inner.stream, &closed).await)
+        };
+        let piece = match this.fed.get() {
+            None => fibers::wait(ruby, &engine, next)?,
+            Some((wants, upload)) => {
+                let upload = ruby.get_inner(*upload);
+                feed::wait(ruby, &engine, (wants, upload), next)?
+            }
+        };
+        Ok(match piece.unwrap_or(Ok(None)) {
+            Ok(None) => ruby.qnil().into_value_with(ruby),
+            Ok(Some(piece)) => ruby.str_from_slice(&piece).into_value_with(ruby),
+            Err(error) => {
+                let [_, record, facts] = record::failure(ruby, &error);
+                ruby.ary_new_from_values(&[record, facts])
+                    .into_value_with(ruby)
+            }
         })
     }
 
     /// Times and headers, as they are now.
     fn record(ruby: &Ruby, this: &Stream) -> Result<Value, Error> {
-        this.with(ruby, |inner| Ok(record::of_stream(ruby, &inner.stream)))
+        let mut guard = this.lock(ruby)?;
+        Ok(record::of_stream(ruby, &opened(ruby, &mut guard)?.stream))
     }
 
     /// Closes the connection unless the body has been read whole. In a forked child it does nothing:
@@ -118,30 +109,52 @@ impl Stream {
         }
         this.closed.raise();
         // Whoever holds it is waiting for a piece, and closes it as soon as that wait has ended.
-        if let Ok(mut guard) = this.inner.try_lock() {
+        if let Some(mut guard) = this.inner.try_lock() {
             if let Some(inner) = guard.as_mut().and_then(ProcessLocal::get) {
                 inner.stream.close();
             }
         }
     }
 
-    fn with<T>(
-        &self,
-        ruby: &Ruby,
-        work: impl FnOnce(&mut Inner) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    fn lock(&self, ruby: &Ruby) -> Result<Guard, Error> {
         // Before the lock, which another thread may have held at the moment of the fork.
         if self.home != std::process::id() {
-            return Err(process::inherited(ruby, "this response is read"));
+            return Err(process::inherited(ruby, WHAT));
         }
         let busy = "this response is being read by another thread";
-        let mut guard = self
-            .inner
-            .try_lock()
-            .map_err(|_| Error::new(ruby.exception_thread_error(), busy))?;
-        match guard.as_mut().and_then(ProcessLocal::get) {
-            Some(inner) => work(inner),
-            None => Err(process::inherited(ruby, "this response is read")),
+        self.inner
+            .try_lock_owned()
+            .ok_or_else(|| Error::new(ruby.exception_thread_error(), busy))
+    }
+}
+
+/// What is done, for errors.
+const WHAT: &str = "this response is read";
+
+type Guard = OwnedMutexGuard<Option<ProcessLocal<Inner>>>;
+
+fn opened<'a>(ruby: &Ruby, guard: &'a mut Guard) -> Result<&'a mut Inner, Error> {
+    guard
+        .as_mut()
+        .and_then(ProcessLocal::get)
+        .ok_or_else(|| process::inherited(ruby, WHAT))
+}
+
+/// The next piece, or what a closed one answers as soon as it is closed.
+async fn next_piece(stream: &mut Streaming, closed: &Signal) -> Result<Option<Bytes>, Failure> {
+    let piece = {
+        let mut next = pin!(stream.chunk());
+        poll_fn(|cx| match closed.poll(cx) {
+            Poll::Ready(()) => Poll::Ready(None),
+            Poll::Pending => next.as_mut().poll(cx).map(Some),
+        })
+        .await
+    };
+    match piece {
+        Some(piece) => piece,
+        None => {
+            stream.close();
+            stream.chunk().await
         }
     }
 }

@@ -1,0 +1,277 @@
+//! `Hecaton::Native::Wait` and `Driver`: what fibers of a `Fiber.scheduler` wait for, driven together by one Ruby thread a client.
+//!
+//! A fiber must not wait as threads do, for it would hold up the other fibers of its thread. So what it waits for is put
+//! beside that of the others, a thread that is there as long as anything is drives it all (`ruby/lib/hecaton/fibers.rb`), and
+//! the fiber sleeps in a queue of Ruby's, which its scheduler knows.
+
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::process;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use futures_util::FutureExt;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use futures_util::task::AtomicWaker;
+use magnus::value::ReprValue;
+use magnus::{Error, Module, RArray, RModule, Ruby, Value, method};
+
+use crate::client::Engine;
+use crate::gvl;
+
+/// Waits for a future while other Ruby threads run, and other fibers of this one if it has a scheduler.
+///
+/// What ends the wait before (an exception of the scheduler's, `Thread#kill`, Ctrl-C) is returned, and the future dropped.
+pub fn wait<F>(ruby: &Ruby, engine: &Arc<Engine>, future: F) -> Result<F::Output, Error>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    if !gvl::is_in_fiber_of_scheduler(ruby) {
+        return gvl::block_on(ruby, &engine.reactor, future);
+    }
+    let answer = Arc::new(Mutex::new(None));
+    let place = answer.clone();
+    let awaited = Arc::new(Awaited::new(async move {
+        let result = AssertUnwindSafe(future).catch_unwind().await;
+        *lock(&place) = Some(result);
+    }));
+    engine.fibers.add(awaited.clone());
+    let wait = Wait {
+        awaited: awaited.clone(),
+        engine: engine.clone(),
+    };
+    let hecaton: RModule = ruby.class_object().const_get("Hecaton")?;
+    let fibers: RModule = hecaton.const_get("Fibers")?;
+    let woken = fibers.funcall::<_, _, Value>("wait", (ruby.obj_wrap(wait),));
+    awaited.give_up();
+    woken?;
+    let answer = lock(&answer).take();
+    match answer {
+        Some(Ok(output)) => Ok(output),
+        Some(Err(panic)) => Err(gvl::bug(ruby, panic.as_ref())),
+        None => Err(gvl::bug(ruby, &"a fiber was woken too early")),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the fibers of a client wait for. It stays here when the driving thread is killed, for the next to go on with.
+#[derive(Default)]
+pub struct Fibers {
+    news: Mutex<News>,
+    /// Who drives, to be told of news.
+    waker: AtomicWaker,
+    /// Used by who drives alone.
+    running: Mutex<FuturesUnordered<Running>>,
+    /// What has ended and was not told yet.
+    ended: Mutex<Vec<u64>>,
+}
+
+#[derive(Default)]
+struct News {
+    /// The number of who drives, 0 when nobody does.
+    driver: u64,
+    /// How many have driven.
+    drivers: u64,
+    added: Vec<Running>,
+}
+
+impl Fibers {
+    fn add(&self, awaited: Arc<Awaited>) {
+        lock(&self.news).added.push(Running(awaited));
+        self.waker.wake();
+    }
+
+    /// Makes the caller the one who drives, by a number, unless somebody does.
+    fn claim(&self) -> Option<u64> {
+        let mut news = lock(&self.news);
+        if news.driver != 0 {
+            return None;
+        }
+        news.drivers += 1;
+        news.driver = news.drivers;
+        Some(news.driver)
+    }
+
+    /// Lets another drive.
+    fn leave(&self, driver: u64) {
+        let mut news = lock(&self.news);
+        if news.driver == driver {
+            news.driver = 0;
+        }
+    }
+
+    /// Takes what was added. False when nothing is left to be driven or told: from then on nobody drives.
+    fn begin(&self, running: &mut FuturesUnordered<Running>) -> bool {
+        let mut news = lock(&self.news);
+        running.extend(news.added.drain(..));
+        if running.is_empty() && lock(&self.ended).is_empty() {
+            news.driver = 0;
+        }
+        news.driver != 0
+    }
+
+    /// Ready as soon as anything has ended, or nothing is left. Not before the reactor had a turn: where a piece of a body
+    /// is always wanted, neither deadlines nor answers would be noticed otherwise.
+    fn poll(&self, cx: &mut Context<'_>, turned: &mut bool) -> Poll<bool> {
+        self.waker.register(cx.waker());
+        let mut running = lock(&self.running);
+        loop {
+            if !self.begin(&mut running) {
+                return Poll::Ready(false);
+            }
+            match running.poll_next_unpin(cx) {
+                Poll::Ready(Some(Some(tag))) => lock(&self.ended).push(tag),
+                Poll::Ready(Some(None)) => {}
+                Poll::Ready(None) | Poll::Pending => break,
+            }
+        }
+        match (
+            lock(&self.ended).is_empty(),
+            std::mem::replace(turned, true),
+        ) {
+            (true, _) => Poll::Pending,
+            (false, true) => Poll::Ready(true),
+            (false, false) => {
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// A future, driven by one thread and given up by another.
+struct Awaited {
+    tag: u64,
+    home: u32,
+    ended: AtomicBool,
+    work: Mutex<Work>,
+}
+
+struct Work {
+    /// None once it has ended, or was given up.
+    future: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    waker: Option<Waker>,
+}
+
+impl Awaited {
+    fn new(future: impl Future<Output = ()> + Send + 'static) -> Awaited {
+        static TAGS: AtomicU64 = AtomicU64::new(0);
+        Awaited {
+            tag: TAGS.fetch_add(1, Ordering::Relaxed),
+            home: process::id(),
+            ended: AtomicBool::new(false),
+            work: Mutex::new(Work {
+                future: Some(Box::pin(future)),
+                waker: None,
+            }),
+        }
+    }
+
+    /// Drops the future, if it has not ended. In a forked child it is the parent's.
+    fn give_up(&self) {
+        if self.ended.load(Ordering::Acquire) || self.home != process::id() {
+            return;
+        }
+        let (future, waker) = {
+            let mut work = lock(&self.work);
+            (work.future.take(), work.waker.take())
+        };
+        drop(future);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+/// The future as who drives sees it: brings the tag when it has ended, none when it was given up.
+struct Running(Arc<Awaited>);
+
+impl Future for Running {
+    type Output = Option<u64>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<u64>> {
+        let awaited = &self.0;
+        let mut work = lock(&awaited.work);
+        let Some(future) = &mut work.future else {
+            return Poll::Ready(None);
+        };
+        if future.as_mut().poll(cx).is_pending() {
+            match &mut work.waker {
+                Some(waker) => waker.clone_from(cx.waker()),
+                waker => *waker = Some(cx.waker().clone()),
+            }
+            return Poll::Pending;
+        }
+        work.future = None;
+        awaited.ended.store(true, Ordering::Release);
+        Poll::Ready(Some(awaited.tag))
+    }
+}
+
+/// What one fiber waits for.
+#[magnus::wrap(class = "Hecaton::Native::Wait", free_immediately, size)]
+struct Wait {
+    awaited: Arc<Awaited>,
+    engine: Arc<Engine>,
+}
+
+impl Wait {
+    fn tag(&self) -> u64 {
+        self.awaited.tag
+    }
+
+    fn is_ended(&self) -> bool {
+        self.awaited.ended.load(Ordering::Acquire)
+    }
+
+    /// A driver if nobody drives, which the caller then must see to; else none.
+    fn driver(&self) -> Option<Driver> {
+        let number = self.engine.fibers.claim()?;
+        Some(Driver {
+            number,
+            engine: self.engine.clone(),
+        })
+    }
+}
+
+/// For the thread that drives.
+#[magnus::wrap(class = "Hecaton::Native::Driver", free_immediately, size)]
+struct Driver {
+    number: u64,
+    engine: Arc<Engine>,
+}
+
+impl Driver {
+    /// Waits until some have ended, and returns their tags; nil when nothing is left, from when on nobody drives.
+    fn drive(ruby: &Ruby, this: &Driver) -> Result<Option<RArray>, Error> {
+        let engine = &this.engine;
+        let mut turned = false;
+        let turn = std::future::poll_fn(|cx| engine.fibers.poll(cx, &mut turned));
+        if !gvl::block_on(ruby, &engine.reactor, turn)? {
+            return Ok(None);
+        }
+        let tags = std::mem::take(&mut *lock(&engine.fibers.ended));
+        Ok(Some(ruby.ary_from_iter(tags)))
+    }
+
+    /// Lets another thread drive, if this one still does.
+    fn leave(&self) {
+        self.engine.fibers.leave(self.number);
+    }
+}
+
+/// Defines the classes.
+pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
+    let class = crate::define::<Wait>(ruby, native, "Wait")?;
+    class.define_method("tag", method!(Wait::tag, 0))?;
+    class.define_method("ended?", method!(Wait::is_ended, 0))?;
+    class.define_method("driver", method!(Wait::driver, 0))?;
+    let class = crate::define::<Driver>(ruby, native, "Driver")?;
+    class.define_method("drive", method!(Driver::drive, 0))?;
+    class.define_method("leave", method!(Driver::leave, 0))
+}
