@@ -280,3 +280,6 @@ impl Idle {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

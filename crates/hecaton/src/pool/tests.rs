@@ -1,0 +1,200 @@
+//! The pool's order of events: random sequences of them, held against a model.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+use tokio::net::UnixStream;
+
+use super::*;
+use crate::wire::{Pipe, Socket, Wire};
+use crate::{Reactor, Request};
+
+const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_AGE: Duration = Duration::from_secs(12);
+
+#[derive(Clone, Debug)]
+enum Event {
+    /// A request to this origin begins: it takes a connection, or opens one.
+    Begin(usize),
+    /// One of those under way ends, and puts its connection back, or has it closed.
+    End(usize, bool),
+    /// The peer ends a connection, idle or not.
+    Hang(usize),
+    /// So many milliseconds pass.
+    Pass(u64),
+    Shrink(usize),
+    Clear,
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        6 => (0..3_usize).prop_map(Event::Begin),
+        6 => (any::<usize>(), prop::bool::weighted(0.9)).prop_map(|(which, kept)| Event::End(which, kept)),
+        1 => any::<usize>().prop_map(Event::Hang),
+        3 => (0..4_000_u64).prop_map(Event::Pass),
+        1 => (0..6_usize).prop_map(Event::Shrink),
+        1 => Just(Event::Clear),
+    ]
+}
+
+/// What is known of a connection that may be idle.
+struct Known {
+    id: u64,
+    origin: usize,
+    since: Instant,
+    opened: Instant,
+}
+
+struct World {
+    pool: Pool,
+    max_idle: Option<usize>,
+    origins: Vec<Arc<Origin>>,
+    now: Instant,
+    /// In the order of return. The pool may have dropped what is too old.
+    idle: Vec<Known>,
+    used: Vec<(usize, Box<Connection>)>,
+    /// The other ends of those that are open at both.
+    peers: HashMap<u64, UnixStream>,
+}
+
+impl World {
+    fn new(max_idle: Option<usize>) -> World {
+        let mut config = Config::new(Duration::from_secs(1));
+        config.idle_timeout = IDLE_TIMEOUT;
+        config.max_age = Some(MAX_AGE);
+        config.max_idle = max_idle;
+        let urls = ["http://a", "http://b", "http://a:81"];
+        World {
+            pool: Pool::new(&config, Sessions::new(&config)),
+            max_idle,
+            origins: urls.map(|url| Request::get(url).unwrap().origin).into(),
+            now: Instant::now(),
+            idle: Vec::new(),
+            used: Vec::new(),
+            peers: HashMap::new(),
+        }
+    }
+
+    fn apply(&mut self, event: Event) {
+        // No two at the same moment, and none so soon that a connection is trusted without a look.
+        self.now += Duration::from_millis(1);
+        match event {
+            Event::Begin(origin) => self.begin(origin),
+            Event::End(which, kept) if !self.used.is_empty() => {
+                let (origin, connection) = self.used.remove(which % self.used.len());
+                if kept {
+                    self.put(origin, connection);
+                }
+            }
+            Event::Hang(which) => {
+                let ids = self.used.iter().map(|(_, connection)| connection.ticket.id);
+                let ids: Vec<_> = ids.chain(self.idle.iter().map(|known| known.id)).collect();
+                if !ids.is_empty() {
+                    self.peers.remove(&ids[which % ids.len()]);
+                }
+            }
+            Event::Pass(milliseconds) => self.now += Duration::from_millis(milliseconds),
+            Event::Shrink(most) => {
+                self.pool.shrink(most);
+                self.keep_newest(most);
+                assert!(self.pool.idle() <= most);
+            }
+            Event::Clear => {
+                self.pool.clear();
+                self.idle.clear();
+                assert_eq!(self.pool.idle(), 0);
+            }
+            Event::End(..) => {}
+        }
+        self.check();
+    }
+
+    /// The newest that may be used is handed out, and those before it that may not are gone.
+    fn begin(&mut self, origin: usize) {
+        let mut expected = None;
+        while let Some(at) = self.idle.iter().rposition(|known| known.origin == origin) {
+            let known = self.idle.remove(at);
+            let fresh = self.now - known.since < IDLE_TIMEOUT && self.now - known.opened < MAX_AGE;
+            if fresh && self.peers.contains_key(&known.id) {
+                expected = Some(known.id);
+                break;
+            }
+        }
+        let taken = self.pool.take(&self.origins[origin], self.now);
+        assert_eq!(taken.as_ref().map(|taken| taken.ticket.id), expected);
+        let connection = taken.unwrap_or_else(|| self.open());
+        let used = self
+            .used
+            .iter()
+            .any(|(_, other)| other.ticket.id == connection.ticket.id);
+        assert!(!used, "handed out twice");
+        self.used.push((origin, connection));
+    }
+
+    fn open(&mut self) -> Box<Connection> {
+        let (stream, peer) = UnixStream::pair().unwrap();
+        let wire = Wire::Plain(Socket::new(Pipe::Unix(stream)));
+        let mut connection = Connection::new(self.pool.ticket(), wire, None);
+        connection.opened = self.now;
+        self.peers.insert(connection.ticket.id, peer);
+        Box::new(connection)
+    }
+
+    fn put(&mut self, origin: usize, connection: Box<Connection>) {
+        let (id, opened) = (connection.ticket.id, connection.opened);
+        self.pool.put(&self.origins[origin], connection, self.now);
+        if self.now - opened >= MAX_AGE {
+            return;
+        }
+        let since = self.now;
+        self.idle.push(Known {
+            id,
+            origin,
+            since,
+            opened,
+        });
+        if let Some(most) = self.max_idle {
+            self.keep_newest(most);
+            assert!(self.pool.idle() <= most);
+        }
+        // Whoever visits many origins once keeps none of them for long.
+        if let Some(oldest) = self.pool.oldest() {
+            assert!(self.now - oldest < IDLE_TIMEOUT + SWEEP);
+        }
+    }
+
+    fn keep_newest(&mut self, most: usize) {
+        self.idle.drain(..self.idle.len().saturating_sub(most));
+    }
+
+    fn check(&self) {
+        let counts = self.pool.counts();
+        let expired = |known: &&Known| self.now - known.since >= IDLE_TIMEOUT;
+        let expired = self.idle.iter().filter(expired).count();
+        assert!(counts.idle <= self.idle.len() && counts.idle >= self.idle.len() - expired);
+        assert_eq!(counts.in_use, self.used.len());
+        let open = self.pool.open.load(Ordering::Relaxed);
+        assert_eq!(
+            open,
+            counts.idle + self.used.len(),
+            "what is dropped is closed"
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn whatever_happens_in_whatever_order(
+        max_idle in prop::option::of(0..5_usize),
+        events in prop::collection::vec(event(), 1..120),
+    ) {
+        Reactor::new().unwrap().block_on(async {
+            let mut world = World::new(max_idle);
+            for event in events {
+                world.apply(event);
+            }
+        });
+    }
+}
