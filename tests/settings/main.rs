@@ -8,7 +8,7 @@ use std::fmt::{Debug, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hecaton::{Config, Retry};
+use hecaton::{Config, Defaults, Retry};
 use syn::{Attribute, Expr, ExprLit, Field, Fields, Item, Lit, Meta, Type};
 
 const INTRODUCTION: &str = "\
@@ -34,7 +34,11 @@ fn the_page_says_what_the_engine_says() {
 
 #[test]
 fn every_setting_has_a_text_and_says_its_default() {
-    for (file, name) in [("config.rs", "Config"), ("retry.rs", "Retry")] {
+    for (file, name) in [
+        ("config.rs", "Config"),
+        ("template.rs", "Defaults"),
+        ("retry.rs", "Retry"),
+    ] {
         for field in fields(file, name) {
             let text = documentation(&field.attrs);
             let name = field.ident.as_ref().expect("a named field");
@@ -50,6 +54,13 @@ fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
     let config = Config::new(Duration::from_secs(5));
     section(&mut page, "Of a client", "config.rs", "Config", &config);
+    section(
+        &mut page,
+        "Of what a client adds to its requests",
+        "template.rs",
+        "Defaults",
+        &Defaults::default(),
+    );
     section(
         &mut page,
         "Of `retry`",

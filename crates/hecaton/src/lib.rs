@@ -1,7 +1,7 @@
 //! An HTTP client engine: many requests at once, and exactly one outcome for each.
 //!
 //! The files in the order a request meets them: [`config`](Config) (limits, and the one home of every
-//! default) → `request` (checked before anything is sent) → `batch` (how many at once) with `lanes` (limits for each origin) and `parts` (answers
+//! default) → `template`, `address` and `request` (checked before anything is sent) → `batch` (how many at once) with `lanes` (limits for each origin) and `parts` (answers
 //! that are handed over in parts) → `client`
 //! (one deadline around it all) → `hops` (`redirect`, `cookies`) → `attempts` (`moves`, `retry`) → `turns`, `pool`, `connect`, `tls`, `wire` and
 //! `connection` (which one) → `exchange` (one
@@ -29,6 +29,7 @@
 
 #![forbid(unsafe_code)]
 
+mod address;
 mod allowance;
 mod attempt;
 mod attempts;
@@ -63,11 +64,13 @@ mod retry;
 mod spent;
 mod stats;
 mod stream;
+mod template;
 mod timer;
 mod tls;
 mod turns;
 mod wire;
 
+pub use address::InvalidUrl;
 pub use attempt::{Attempt, Ending, Version};
 pub use batch::{Aborted, Batch, Limits};
 pub use body::Source;
@@ -87,4 +90,5 @@ pub use response::Response;
 pub use retry::Retry;
 pub use stats::Stats;
 pub use stream::Streaming;
+pub use template::{Defaults, Template};
 pub use tls::{Pem, TlsVersion};

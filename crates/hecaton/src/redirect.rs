@@ -67,6 +67,9 @@ impl Trail {
             return Err(self.failure(why));
         }
         there.set_fragment(None);
+        if !there.username().is_empty() || there.password().is_some() {
+            return Err(self.unreadable("it has credentials in it"));
+        }
         let next = Request::new("GET", there.as_str()).map_err(|error| self.unreadable(error))?;
         let shown = display_url(&next.origin, &next.target);
         let method = method_after(status, &request.method);
@@ -74,10 +77,10 @@ impl Trail {
         self.allow(&here, &there, &step, &shown)?;
         if method != request.method {
             request.body = next.body;
-            retain(&mut request.fields, |name| !describes_content(name));
+            request.retain(|name, _| !describes_content(name));
         }
         if next.origin != request.origin {
-            retain(&mut request.fields, |name| !is_credential(name));
+            request.leave_origin();
             request.host = next.host;
         }
         request.method = method;
@@ -177,27 +180,6 @@ fn method_after(status: u16, method: &Method) -> Method {
 /// Fields about a body that is not sent any more.
 fn describes_content(name: &str) -> bool {
     name.starts_with("content-") || matches!(name, "digest" | "expect" | "last-modified")
-}
-
-/// Fields that prove who asks, and must not reach another origin: the standard ones, and those whose names
-/// say so. A name can hide it, so this errs on the side of dropping.
-fn is_credential(name: &str) -> bool {
-    const SIGNS: &str = "auth cookie token secret api-key apikey session password signature";
-    SIGNS.split(' ').any(|sign| name.contains(sign))
-}
-
-/// Keeps the fields whose names pass.
-fn retain(fields: &mut Vec<u8>, keep: impl Fn(&str) -> bool) {
-    if Fields(fields).iter().all(|(name, _)| keep(name)) {
-        return;
-    }
-    let mut kept = Vec::with_capacity(fields.len());
-    for (name, value) in Fields(fields).iter().filter(|(name, _)| keep(name)) {
-        for part in [name.as_bytes(), b": ", value, b"\r\n"] {
-            kept.extend_from_slice(part);
-        }
-    }
-    *fields = kept;
 }
 
 #[cfg(test)]

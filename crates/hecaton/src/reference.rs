@@ -2,42 +2,53 @@
 
 use url::Url;
 
+use crate::address::InvalidUrl;
 use crate::error::InvalidRequest;
 
 /// The URL that `reference` names when it is read beside `base`: `users?x` beside `http://host/v1/` is
 /// `http://host/v1/users?x`. An absolute reference stays what it is, its dots and default port removed.
 ///
-/// Refused like any URL of a request: bytes that are not printable ASCII, and backslashes, which some
-/// take for slashes.
+/// What is not encoded is encoded as browsers do. Refused are control characters, which those drop, and backslashes,
+/// which they take for slashes.
 pub fn resolve(base: &str, reference: &str) -> Result<String, InvalidRequest> {
-    let bad = |byte: &u8| !byte.is_ascii_graphic() || *byte == b'\\';
-    for (name, text) in [("base URL", base), ("URL", reference)] {
-        if let Some(byte) = text.bytes().find(bad) {
-            let why = format!("{name} contains the byte 0x{byte:02x}: percent-encode it");
-            return Err(InvalidRequest(why));
-        }
-    }
-    let base = parse_base(base)?;
-    let joined = join(&base, reference).map_err(|error| {
-        InvalidRequest(format!("URL can not be read beside the base URL: {error}"))
-    })?;
-    Ok(joined.into())
+    let mut base = parse_base(base, false)?;
+    let _ = (base.set_username(""), base.set_password(None));
+    Ok(beside(&base, reference.as_bytes(), false)?.into())
+}
+
+/// The same beside a base that was read before; `strict` refuses all that is not encoded.
+pub(crate) fn beside(base: &Url, reference: &[u8], strict: bool) -> Result<Url, InvalidUrl> {
+    let text = readable(reference, strict).map_err(|why| InvalidUrl::new(reference, why))?;
+    let joined = join(base, text);
+    joined.map_err(|error| {
+        let why = format!("cannot be read beside the base URL: {error}");
+        InvalidUrl::new(reference, why)
+    })
 }
 
 /// The URL that a reference of a server names. Unlike [`resolve`] it takes what servers write and
-/// browsers read: spaces and letters beyond ASCII are percent-encoded.
+/// browsers read, backslashes among it.
 pub(crate) fn join(base: &Url, reference: &str) -> Result<Url, url::ParseError> {
     base.join(reference)
 }
 
-fn parse_base(base: &str) -> Result<Url, InvalidRequest> {
+/// Text in which nothing is hidden.
+fn readable(text: &[u8], strict: bool) -> Result<&str, String> {
+    let refused =
+        |byte: u8| byte.is_ascii_control() || byte == b'\\' || (strict && !byte.is_ascii_graphic());
+    if let Some(byte) = text.iter().find(|byte| refused(**byte)) {
+        return Err(format!("contains the byte 0x{byte:02x}: percent-encode it"));
+    }
+    std::str::from_utf8(text).map_err(|_| "is not UTF-8: percent-encode it".into())
+}
+
+/// What URLs may be relative to, with its user and password.
+pub(crate) fn parse_base(base: &str, strict: bool) -> Result<Url, InvalidRequest> {
     let refused = |why: String| InvalidRequest(format!("base URL {why}"));
-    let url = Url::parse(base).map_err(|error| refused(format!("is not absolute: {error}")))?;
+    let text = readable(base.as_bytes(), strict).map_err(refused)?;
+    let url = Url::parse(text).map_err(|error| refused(format!("is not absolute: {error}")))?;
     if url.host_str().is_none_or(str::is_empty) {
         return Err(refused("has no host: begin it with http://HOST".into()));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(refused("has credentials in it: use basic_auth".into()));
     }
     Ok(url)
 }
@@ -97,14 +108,20 @@ mod tests {
     #[test]
     fn what_could_be_misread_is_refused_without_showing_secrets() {
         let message = |base: &str, reference: &str| resolve(base, reference).unwrap_err().0;
-        for reference in ["a\r\nb", "a\tb", "a\0", "a b", "é", "\\\\evil", "/\\evil"] {
+        for reference in ["a\r\nb", "a\tb", "a\0", "\\\\evil", "/\\evil"] {
             assert!(message("http://a/", reference).contains("percent-encode"));
+        }
+        let encoded = resolve("http://a/", "é b?ü").unwrap();
+        assert_eq!(encoded, "http://a/%C3%A9%20b?%C3%BC");
+        let base = parse_base("http://a/", false).unwrap();
+        for reference in ["a b", "é"] {
+            assert!(beside(&base, reference.as_bytes(), true).is_err());
         }
         assert!(message("http://a\r\n/", "b").contains("base URL contains the byte 0x0d"));
         assert!(message("/v1", "b").contains("not absolute"));
         assert!(message("mailto:x", "b").contains("no host"));
-        let secret = message("http://user:secret@host/", "b");
-        assert!(secret.contains("credentials") && !secret.contains("secret"));
+        let resolved = resolve("http://user:secret@host/", "b").unwrap();
+        assert_eq!(resolved, "http://host/b");
     }
 
     proptest::proptest! {

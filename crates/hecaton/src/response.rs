@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::Method;
 
 use crate::attempt::Attempt;
 use crate::h1::Fields;
@@ -57,7 +58,12 @@ impl Response {
         self.request.url()
     }
 
-    /// The same, appended to `out`.
+    /// The method that was answered: the request's own, or the one that redirects turned it into.
+    pub fn method(&self) -> &Method {
+        &self.request.method
+    }
+
+    /// The URL, appended to `out`.
     pub fn write_url(&self, out: &mut Vec<u8>) {
         self.request.write_url(out);
     }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
+use http::Method;
 use tokio::time::timeout_at;
 
 use crate::allowance::Allowance;
@@ -83,6 +84,11 @@ impl Streaming {
     /// The URL that answered, with its query: the request's own, or the one that the last redirect led to.
     pub fn url(&self) -> String {
         self.request.url()
+    }
+
+    /// The method that was answered; after redirects the last one.
+    pub fn method(&self) -> &Method {
+        &self.request.method
     }
 
     /// The redirects that were followed, in order.
