@@ -119,7 +119,7 @@ class AnswerTest < OriginTest
       ]
       errors.each do |error|
         assert_equal [404, 404, "#{server.url}/both", true, :read], [error.status, error.response.status, error.url, error.sent?, error.phase]
-        assert_equal "the response has the status 404 (#{server.url}/both)", error.message
+        assert_equal "the response has the status 404 (GET #{server.url}/both)", error.message
         assert_equal [[404], false, error], [error.attempts.map(&:status), error.success?, error.error]
       end
       assert_equal 404, client(raise_for_status: true).get(missing, raise_for_status: false).status
@@ -135,6 +135,27 @@ class AnswerTest < OriginTest
     error, response = outcomes.sort_by { |outcome| outcome.error ? 0 : 1 }
     assert_equal [Hecaton::StatusError, 500, 500], [error.class, error.status, response.status]
     assert_same error, assert_raises(Hecaton::StatusError) { error.raise_for_status }
+  end
+
+  def test_a_status_error_has_method_url_and_the_beginning_of_the_body
+    long = "Not\n\t here: é #{"x" * 500}"
+    answers = { "/long?secret=1" => Scripted.answer(404, {}, long), "/long" => Scripted.answer(404, {}, long), "/png" => Scripted.answer(500, { "Content-Type" => "image/png" }, "\x89PNG\0\0"),
+                "/latin" => Scripted.answer(500, { "Content-Type" => "text/plain; charset=iso-8859-1" }, "caf\xE9".b),
+                "/see" => Scripted.answer(303, "Location" => "/long") }
+    Scripted.run(answers) do |server|
+      error = error_of(Hecaton::StatusError) { client.post("#{server.url}/long?secret=1", body: "x").raise_for_status }
+      assert_equal ["POST", "#{server.url}/long", 200], [error.http_method, error.url, error.excerpt.size]
+      assert_equal "the response has the status 404 (POST #{server.url}/long): Not here: é #{"x" * 188}", error.message
+      strict = { raise_for_status: true }
+      client.batch { |batch| batch.delete("#{server.url}/long", **strict).on_complete { |failed| assert_equal "DELETE", failed.http_method } }
+      assert_equal "GET", error_of(Hecaton::StatusError) { client(redirects: 1).post("#{server.url}/see", **strict) }.http_method
+      assert_equal "PUT", error_of(Hecaton::StatusError) { client.put("#{server.url}/long", **strict) { flunk } }.http_method
+      assert_equal ["", "café"], %w[/png /latin].map { |path| error_of(Hecaton::StatusError) { client.get("#{server.url}#{path}", **strict) }.excerpt }
+    end
+    by_hand = Hecaton::Response.new(status: 404, body: "gone", http_method: "GET")
+    assert_equal "the response has the status 404 (GET): gone", error_of(Hecaton::StatusError) { by_hand.raise_for_status }.message
+    odd = Encoding.list.map { |encoding| "ab".dup.force_encoding(encoding) }
+    odd.each { |body| assert_kind_of String, Hecaton::StatusError.excerpt(body) }
   end
 
   def test_what_is_no_error

@@ -54,7 +54,8 @@ class BatchTest < OriginTest
   def test_a_bad_request_is_refused_when_it_is_queued
     ended = []
     client.batch do |batch|
-      assert_raises(ArgumentError) { batch.get("http://a b/") }
+      assert_raises(ArgumentError) { batch.get(url("/r/1"), headers: { "x" => "a\r\nb" }) }
+      assert_raises(ArgumentError) { batch.get("http://a b/", timeout: -1) }
       batch.get(url("/r/1")).on_complete { |outcome| ended << outcome }
     end
     assert_equal 1, ended.size

@@ -177,7 +177,7 @@ class ClientTest < OriginTest
   def test_header_injection_sends_nothing
     before = origin.arrived
     bad = [
-      [url("/echo\r\nX: y"), {}], [url("/a b"), {}], [url("/echo"), { headers: { "X" => "a\r\nb: c" } }],
+      [url("/echo\r\nX: y"), {}], [url("/a\tb"), {}], [url("/echo"), { headers: { "X" => "a\r\nb: c" } }],
       [url("/echo"), { headers: { "X\r\nY" => "a" } }], [url("/echo"), { headers: { "X" => "a\0" } }]
     ]
     bad.each { |url, options| assert_raises(ArgumentError) { client.get(url, **options) } }
@@ -220,5 +220,94 @@ class ClientTest < OriginTest
     Process.wait(pid)
     refute_equal parents, reader.read.to_i
     assert_equal parents, JSON.parse(client.get(url("/echo")).body)["connection"]
+  end
+
+  def test_a_symbol_is_a_method_in_capitals
+    assert_equal %w[GET PATCH get], [:get, :Patch, "get"].map { |method| echo(client.request(method, url("/echo")))["method"] }
+    methods = []
+    client.batch { |batch| batch.request(:delete, url("/echo")).on_complete { |outcome| methods << echo(outcome.response)["method"] } }
+    assert_equal ["DELETE"], methods
+  end
+
+  def test_names_of_headers_that_are_symbols
+    sent = echo(client(headers: { x_client_key: "1" }).get(url("/echo"), headers: { x_own_key: "2", "X_As_It_Is" => "3" }))["headers"].to_h
+    assert_equal %w[1 2 3], sent.values_at("x-client-key", "x-own-key", "x_as_it_is")
+    assert_nil echo(client(headers: { "X-Client" => "1" }).get(url("/echo"), headers: { x_client: nil }))["headers"].to_h["x-client"]
+  end
+
+  def test_nested_forms_are_written_as_rack_reads_them
+    { { a: { b: 1, c: { d: [2, 3] } } } => "a[b]=1&a[c][d][]=2&a[c][d][]=3", { a: [1, 2] } => "a=1&a=2",
+      { a: [{ b: 1 }, { b: 2 }] } => "a[][b]=1&a[][b]=2", { "a b" => { "é" => "&" } } => "a b[é]=%26", { a: {} } => "" }
+      .each { |form, body| assert_equal body, echo(client.post(url("/echo"), form: form))["body"].gsub(/%5B|%5D|\+|%C3%A9/, "%5B" => "[", "%5D" => "]", "+" => " ", "%C3%A9" => "é") }
+  end
+
+  def test_a_content_type_of_the_client_or_the_request_goes_first
+    typed = client(headers: { "Content-Type" => "a/client" })
+    type = ->(client, **options) { echo(client.post(url("/echo"), **options))["headers"].to_h["content-type"] }
+    assert_equal ["application/json", "a/client", "a/own", "application/json"],
+                 [type.(client, json: 1), type.(typed, json: 1), type.(typed, json: 1, headers: { content_type: "a/own" }),
+                  type.(typed, json: 1, headers: { "content-type" => nil })]
+  end
+
+  def test_settings_that_are_understood
+    assert_equal [500, 3], client(retry: { statuses: [404, 500..599], interval: 0 }).get(url("/status/500")).then { |r| [r.status, r.attempts.size] }
+    assert_equal 3, client(retry: { statuses: 500..599, interval: 0 }).get(url("/status/503")).attempts.size
+    [500.., "a".."b", 1.5..2].each { |range| assert_match(/retry: statuses/, error_of(ArgumentError) { client(retry: { statuses: [range] }) }.message) }
+    assert_equal %w[1.1 1.1], [1.1, "1.1"].map { |version| client(http: version).get(url("/echo")).http_version }
+    assert_raises(Hecaton::Error) { client(http: 2).get("http://127.0.0.1:1/") }
+    assert_match(/http: "3"/, error_of(ArgumentError) { client(http: 3) }.message)
+  end
+
+  def test_what_is_not_true_or_false_is_refused
+    { verify: "no", decode: :gzip, redirects_to_http: "false", strict_urls: 1, raise_for_status: "no" }.each do |name, value|
+      assert_match(/\A#{name} is .*: give true or false\z/, error_of(ArgumentError) { client(name => value) }.message)
+    end
+  end
+
+  def test_close_gives_every_descriptor_back_and_the_client_can_be_used_again
+    origin.ledger
+    before = descriptors
+    client = client()
+    response = client.get(url("/echo")) { |stream| stream.each_chunk(&:itself) }
+    client.get_all([url("/r/1")] * 5)
+    client.batch { |batch| batch.get(url("/delay/5000")).tap { batch.abort } }
+    stats = client.stats
+    assert_nil client.close
+    assert_equal before, Dir.children("/proc/self/fd").size, response.inspect # Before any garbage is collected.
+    assert_equal [0, 0, stats[:requests]], [client.idle_connections, *client.stats.values_at(:idle, :requests)]
+    assert_equal before, Dir.children("/proc/self/fd").size
+    client.close
+    assert_equal 200, client.get(url("/echo")).status
+    assert_equal stats[:requests] + 1, client.stats[:requests]
+    client.close
+    assert_equal before, Dir.children("/proc/self/fd").size
+  end
+
+  def test_a_request_in_flight_goes_on_when_its_client_is_closed
+    own = Origin.new
+    own.ledger
+    before = descriptors
+    client = client()
+    waiting = Thread.new { client.get("#{own.url}/delay/500").status }
+    wait_until { client.stats[:in_use] == 1 }
+    client.close
+    assert_equal 200, waiting.value
+    waiting = nil
+    wait_until { descriptors == before }
+    assert_equal before, descriptors
+    client.batch { |batch| batch.get(url("/r/1")).on_complete { client.close }.on_complete { |outcome| assert_predicate outcome, :success? } }
+  ensure
+    own&.stop
+  end
+
+  def test_open_closes_at_its_end
+    origin.ledger
+    before = descriptors
+    kept = nil
+    assert_equal(200, Hecaton::Client.open(timeout: 5) { |client| (kept = client).get(url("/echo")).status })
+    assert_equal before, Dir.children("/proc/self/fd").size
+    assert_raises(IndexError) { Hecaton::Client.open(timeout: 5) { |client| client.get(url("/echo")) && raise(IndexError) } }
+    assert_equal before, Dir.children("/proc/self/fd").size
+    assert_equal [0, Hecaton::Client], [kept.idle_connections, Hecaton::Client.open(timeout: 5).class]
   end
 end

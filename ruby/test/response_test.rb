@@ -77,4 +77,18 @@ class ResponseTest < OriginTest
     assert_equal({ "set-cookie" => "a=1, b=2", "x" => "1" }, headers.to_h)
     assert_equal 3, headers.size
   end
+
+  def test_headers_are_found_in_any_case_and_by_symbols
+    headers = client.get(url("/echo")).headers
+    names = ["content-type", "Content-Type", :content_type, :"Content-Type"]
+    names.each do |name|
+      assert_equal ["application/json", true, true, true, true], [headers[name], *%i[include? member? key? has_key?].map { |ask| headers.public_send(ask, name) }]
+      assert_equal ["application/json", ["application/json"]], [headers.fetch(name), headers.get_all(name)]
+    end
+    assert_equal ["d", "X-None"], [headers.fetch(:x_none, "d"), headers.fetch("X-None", &:itself)]
+    assert_match(/X-None/, error_of(KeyError) { headers.fetch("X-None") }.message)
+    refute_includes headers, "x-none"
+    assert_equal({ "a-b" => "1" }, Hecaton::Headers.new(a_b: 1).to_h)
+    assert_equal({ "A" => "1" }, Hecaton::Headers.new(a: 1).to_h { |name, value| [name.upcase, value] })
+  end
 end

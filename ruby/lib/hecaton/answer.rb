@@ -1,6 +1,6 @@
 # What every answer tells, whether it is read whole or in pieces: how its status is judged, and when it ends.
 module Hecaton
-  # Included by Response and Stream; it needs their status, headers, url and attempts.
+  # Included by Response and Stream; it needs their status, headers, url, http_method and attempts.
   module Answer
     # Whether the status is 2xx.
     def success? = status.between?(200, 299)
@@ -37,7 +37,8 @@ module Hecaton
     def whole
       return self if is_a?(Response)
 
-      Response.new(status: status, headers: headers, url: url, redirects: redirects, attempts: attempts, elapsed: elapsed)
+      Response.new(status: status, headers: headers, url: url, redirects: redirects, attempts: attempts, elapsed: elapsed,
+                   http_method: http_method)
     end
 
     def link(relation)

@@ -32,7 +32,6 @@ module Hecaton
     def initialize(native, preparation, reception)
       @native = native
       @preparation = preparation
-      @plain = preparation.plain?
       @reception = reception
       @ended = [] # what the engine has handed back, four values a request
       @told = 0   # up to where they have been told
@@ -45,7 +44,8 @@ module Hecaton
     # queue:: :back (the default) to start after all that were queued before, :front to start before them: as soon as
     #   there is room, and with limits for each origin, as soon as those of its own allow it.
     #
-    # A bad argument raises ArgumentError here, and nothing is queued. ThreadError in another thread.
+    # A bad argument raises ArgumentError here, and nothing is queued; but a bad URL is the request's outcome, a URLError.
+    # ThreadError in another thread.
     def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
                 redirects: nil, raise_for_status: nil, json: nil, form: nil, multipart: nil, queue: nil, &block)
       send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, raise_for_status,
@@ -126,8 +126,9 @@ module Hecaton
       raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
 
       # Most requests are plain GETs, and their way is short.
-      if @plain && method == GET &&
-         !(headers || body || timeout || params || basic_auth || bearer || redirects || json || form || multipart || queue)
+      if method == GET &&
+         !(headers || body || timeout || params || redirects || form || multipart || queue) &&
+         basic_auth.nil? && bearer.nil? && json.nil?
         return @native.push_get(Request.of(@get, strict, nil), url)
       end
 
@@ -196,6 +197,7 @@ module Hecaton
     def close
       @over = true
       abandon("ended") unless size.zero?
+      @native.finish
     end
 
     def abandon(why)

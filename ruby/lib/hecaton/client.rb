@@ -39,8 +39,8 @@ module Hecaton
     #   max: most tries after the first, default 2; methods: default the idempotent ones, GET HEAD OPTIONS
     #   TRACE PUT DELETE (a failure of which nothing was sent is retried whatever the method); on: which
     #   errors, default all of :resolve, :connect, :timeout, :protocol, :body (there is :tls too); statuses:
-    #   which statuses, default none; interval: seconds before the first retry, default 0.1, a longer Retry-After
-    #   goes first; backoff: what each further wait is multiplied with, default 2; jitter: the share of a wait left
+    #   which statuses, Integers and Ranges of them, default none; interval: seconds before the first retry, default 0.1, a
+    #   longer Retry-After goes first; backoff: what each further wait is multiplied with, default 2; jitter: the share of a wait left
     #   to chance, default 0.5.
     # reconnect:: whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) moves to a new connection, at once and once, when
     #   the kept one that it was sent on ended before a byte of the response (RFC 9110 §9.2.2): the server may have closed
@@ -48,8 +48,9 @@ module Hecaton
     # redirects:: most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4). Default 0: a
     #   redirect is a Response. With more than 0, one that is one too many, leads in a circle, from https to http,
     #   or to what is no URL is a RedirectError. A POST becomes a GET by 301, 302 and 303. On the way to another
-    #   scheme, host or port Host is dropped, and each field that proves who asks: those with auth, cookie, token, secret,
-    #   api-key, session, password or signature in their names.
+    #   scheme, host or port Host is dropped, and so are all headers of the client but public ones (see public_headers), a
+    #   URL's user and password, and each header of the request that proves who asks: those with auth, cookie, token,
+    #   secret, api-key, session, password or signature in their names.
     # redirects_to_http:: whether redirects may lead from https to http. Default false.
     # raise_for_status:: whether a status of 400 or more is a StatusError, and no Response. Default false.
     # on_deprecation:: called with each Response (or Stream) that says of what was asked that it is deprecated or will end: see
@@ -57,7 +58,7 @@ module Hecaton
     #   where one of a callback would: out of the request, or out of the batch. Default none.
     # cookies:: a Cookies jar, which clients may share, or true for one of its own: keeps the cookies that responses set, and
     #   sends them back. Default none: cookies are headers like others.
-    # http:: "1.1" or "2" alone. Default nil: over TLS what the server chooses (ALPN), in the clear "1.1". With "2" in the clear
+    # http:: "1.1" or "2" alone, or as numbers. Default nil: over TLS what the server chooses (ALPN), in the clear "1.1". With "2" in the clear
     #   the server must be known to speak it (RFC 9113 §3.3). Over HTTP/2 the requests to an origin share one connection, up to the
     #   number of streams that the server allows, and then another one: limits count connections. Nothing is answered
     #   while no thread waits for this client, pings of the server neither; a connection that it gave up meanwhile is noticed.
@@ -81,19 +82,26 @@ module Hecaton
     # user_agent:: String. Default app_name, or else "hecaton/VERSION".
     # app_name::, app_env:: who asks, for the logs of the other side: sent as X-App-Name and X-App-Env. Default none.
     # headers:: fields for every request, as in #request. One that a request names itself takes their place, and
-    #   nil there leaves them out.
+    #   nil there leaves them out. With a base_url they go to its scheme, host and port alone, but for public ones; without
+    #   one to every URL asked for. Redirects to elsewhere take along public ones alone.
+    # public_headers:: Array of names of headers that may go anywhere. Default none. These always may: Accept, Accept-Charset,
+    #   Accept-Encoding, Accept-Language, Cache-Control, Connection, Content-Encoding, Content-Language, Content-Type, Pragma
+    #   and User-Agent. Authorization, Cookie and Proxy-Authorization never may.
     # base_url:: what the URLs of requests are relative to (RFC 3986 §5): "users" beside "http://host/v1/" (mind the
-    #   last slash) is "http://host/v1/users". A request may still name an absolute URL. Default none.
-    # basic_auth::, bearer:: credentials for every request, as in #request. With a base_url, these and the
-    #   fields Authorization, Cookie and Proxy-Authorization of headers go to its scheme, host and port alone;
-    #   without one, to every URL asked for.
+    #   last slash) is "http://host/v1/users". A request may still name an absolute URL. A user and a password in it are
+    #   as basic_auth. Default none.
+    # strict_urls:: whether a URL that is not percent-encoded is refused. Default false: spaces, letters beyond ASCII and
+    #   the like are encoded as browsers do (WHATWG), and what is valid goes on the wire as it stands. Control
+    #   characters are always refused, and beside a base_url backslashes.
+    # basic_auth::, bearer:: credentials for every request, as in #request. They go where headers do.
     def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, tls_timeout: nil, send_timeout: nil,
                    first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
                    max_queue: nil, max_idle: nil, max_age: nil, idle_timeout: nil, resolve: nil, unix_socket: nil,
                    proxy: nil, no_proxy: nil,
                    retry: nil, max_body: nil, decode: nil, concurrency: nil, user_agent: nil,
                    ca: nil, client_cert: nil, client_key: nil, tls_min: nil, http: nil, pins: nil, verify: nil,
-                   app_name: nil, app_env: nil, headers: nil, base_url: nil, basic_auth: nil, bearer: nil,
+                   app_name: nil, app_env: nil, headers: nil, public_headers: nil, base_url: nil,
+                   strict_urls: nil, basic_auth: nil, bearer: nil,
                    reconnect: nil, redirects: nil, redirects_to_http: nil, cookies: nil,
                    raise_for_status: nil, on_deprecation: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
@@ -104,6 +112,7 @@ module Hecaton
         read_timeout: read_timeout, queue_timeout: queue_timeout, idle_timeout: idle_timeout, max_age: max_age
       }
       @cookies = Client.jar(cookies)
+      @preparation = Preparation.new(headers: headers, basic_auth: basic_auth, bearer: bearer, app_name: app_name, app_env: app_env)
       @native = Native::Client.new(
         times.to_h { |name, time| [name, Client.seconds(time, name)] }
              .merge(retry: Client.retry_options(binding.local_variable_get(:retry)), # a keyword of Ruby's
@@ -116,33 +125,48 @@ module Hecaton
                     no_proxy: no_proxy.is_a?(String) ? [no_proxy] : no_proxy,
                     decode: decode, concurrency: concurrency, user_agent: user_agent || (app_name && app_name.to_s),
                     ca: ca, client_cert: client_cert, client_key: client_key,
-                    tls_min: tls_min, http: http, pins: pins, verify: verify)
+                    tls_min: tls_min, http: Client.http(http), pins: pins, verify: verify,
+                    headers: @preparation.headers, public_headers: Client.names(:public_headers, public_headers),
+                    base_url: base_url&.to_s, strict_urls: strict_urls)
       )
-      @preparation = Preparation.new(headers: headers, base_url: base_url, basic_auth: basic_auth, bearer: bearer,
-                                     app_name: app_name, app_env: app_env)
       @reception = Reception.new(on_deprecation: on_deprecation, raise_for_status: raise_for_status)
+    end
+
+    # Makes a client with these settings, yields it, closes it when the block is left, and returns what the block does. Without a
+    # block it returns the client.
+    def self.open(timeout:, **settings)
+      client = new(timeout: timeout, **settings)
+      return client unless block_given?
+
+      begin
+        yield client
+      ensure
+        client.close
+      end
     end
 
     # Sends one request and returns its Response, whatever the status. Other Ruby threads run while
     # it waits, and other fibers of the thread if there is a Fiber.scheduler.
     #
-    # method:: "GET" and the like, as on the wire.
-    # url:: an http or https URL, percent-encoded, absolute unless the client has a base_url; a fragment is dropped.
-    # headers:: Hash, Array of pairs, or Headers; a value may be an Array, for a repeated field.
+    # method:: "GET" and the like, as on the wire; or a Symbol in any case.
+    # url:: an http or https URL, a String or a URI, absolute unless the client has a base_url; a fragment is dropped. A user
+    #   and a password in it, percent-encoded, are as basic_auth; they are never shown.
+    # headers:: Hash, Array of pairs, or Headers; a value may be an Array, for a repeated field. In a name that is a Symbol
+    #   underscores are dashes.
     # body:: String; an IO, read from where it stands to its end, in pieces while it is sent; a Pathname; or anything that
     #   yields Strings by `each`. With a Content-Length where the size is known (files, StringIO), else in chunks
     #   (RFC 9112 §7.1). Sent again (retry, redirects 307 and 308) only what can be read again: no pipe, no Enumerator.
     #   What reading raises ends the request and is raised here. A size that turns out wrong is a BodyError.
     # json:: what JSON.generate takes (which raises what it does not), sent with its Content-Type unless headers have
     #   another. nil is none; false is sent, for it is a value of JSON (RFC 8259 §3). Its null can be given as body.
-    # form:: Hash or Array of pairs, as by URI.encode_www_form.
+    # form:: Hash or Array of pairs, as by URI.encode_www_form; what is nested is named as Rack reads it, "a[b]" and "a[]".
     # multipart:: Hash or Array of pairs (RFC 7578); an Array as value repeats the name. A value is text; an IO or a
     #   Pathname, sent as a file under its own name; or {content:, filename:, type:} of these.
     # timeout:: seconds for this request instead of the client's.
     # params:: Hash or Array of pairs, percent-encoded (RFC 3986, in UTF-8) behind the query that the URL has. An Array
     #   repeats the name, nil leaves it out.
-    # basic_auth:: [user, password] for Authorization (RFC 7617). This and bearer take the place of the client's;
-    #   false sends none; an Authorization among headers goes first.
+    # basic_auth:: [user, password] for Authorization (RFC 7617). This and bearer take the place of the URL's and the
+    #   client's; false sends none; an Authorization among headers goes first.
     # bearer:: the token for Authorization (RFC 6750).
     # redirects:: how many are followed, instead of the client's.
     # raise_for_status:: true or false, instead of the client's.
@@ -169,8 +193,10 @@ module Hecaton
     # for a connection, now).
     def stats = @native.stats
 
-    # Closes idle connections. The client can still be used, and opens new ones.
-    def close = @native.close_idle
+    # Closes all connections and gives back the descriptors of what waited for them. Requests that other threads wait for, and
+    # those of a batch that runs, go on to their outcomes, and their connections are closed then. A client that is used
+    # again begins anew. Returns nil.
+    def close = @native.close
 
     def inspect = "#<Hecaton::Client #{idle_connections} idle connections>"
 
@@ -201,8 +227,18 @@ module Hecaton
           methods: words(value, :methods)&.map(&:upcase), on: words(value, :on),
           interval: seconds(value[:interval], "retry: interval"),
           backoff: seconds(value[:backoff], "retry: backoff", "number"),
-          jitter: seconds(value[:jitter], "retry: jitter", "number")
+          jitter: seconds(value[:jitter], "retry: jitter", "number"), statuses: statuses(value[:statuses])
         )
+      end
+
+      # An HTTP version as the engine takes it.
+      def http(value) = value.is_a?(Numeric) ? value.to_s.delete_suffix(".0") : value
+
+      # Names of headers as the engine takes them, nil for none.
+      def names(name, value)
+        return value&.map { |each| Headers.field(each) } if value.nil? || value.is_a?(Array)
+
+        raise ArgumentError, "#{name} is of class #{value.class}: give an Array of names"
       end
 
       # Known addresses as the engine takes them, nil for none.
@@ -232,6 +268,19 @@ module Hecaton
 
       private
 
+      # Statuses, with Ranges of them spelt out.
+      def statuses(list)
+        list = [list] if list.is_a?(Range)
+        return list unless list.is_a?(Array)
+
+        list.flat_map do |status|
+          next [status] unless status.is_a?(Range)
+          next status.to_a if [status.begin, status.end].all? { |edge| edge.is_a?(Integer) && edge.between?(0, 999) }
+
+          raise ArgumentError, "retry: statuses has the Range #{status.inspect}: give one of Integers, such as 500..599"
+        end
+      end
+
       # A list of names among the settings of retry.
       def words(settings, name)
         list = settings[name]
@@ -246,6 +295,7 @@ module Hecaton
     def send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, strict,
                      json, form, multipart, &block)
       stream = Native::Stream.new if block
+      method = Preparation.verb(method)
       status, record, rest =
         @preparation.call(
           method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart

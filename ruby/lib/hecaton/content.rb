@@ -16,7 +16,7 @@ module Hecaton
         [JSON.generate(json), "application/json"]
       elsif given.key?(:form)
         require "uri"
-        [URI.encode_www_form(Preparation.pairs(:form, form)), "application/x-www-form-urlencoded"]
+        [URI.encode_www_form(named(Preparation.pairs(:form, form))), "application/x-www-form-urlencoded"]
       elsif given.key?(:multipart)
         boundary = Random.urandom(16).unpack1("H*")
         [upload(parts(Preparation.pairs(:multipart, multipart), boundary)), "multipart/form-data; boundary=#{boundary}"]
@@ -33,6 +33,25 @@ module Hecaton
       raise ArgumentError, "body is #{body.class}: give a String, an IO, a Pathname, or what yields Strings by each"
     end
     private_class_method :plain
+
+    # Names and values of a form. What is nested is named as Rack reads it: a[b], and a[] for the members of an Array; an
+    # Array of plain values repeats its name.
+    def named(pairs)
+      pairs.flat_map do |name, value|
+        plain = !value.is_a?(Hash) && !(value.is_a?(Array) && value.any? { |each| each.is_a?(Hash) || each.is_a?(Array) })
+        plain ? [[name, value]] : nested(name, value)
+      end
+    end
+    private_class_method :named
+
+    def nested(name, value)
+      case value
+      when Hash then value.flat_map { |key, inner| nested("#{name}[#{key}]", inner) }
+      when Array then value.flat_map { |inner| nested("#{name}[]", inner) }
+      else [[name, value]]
+      end
+    end
+    private_class_method :nested
 
     # Neighbouring Strings joined; one String if there is nothing else.
     def upload(parts)

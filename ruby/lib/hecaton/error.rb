@@ -1,13 +1,13 @@
 # What a request fails with: one tree, each error with its facts.
 module Hecaton
   # A request that did not end in a response. Raised by Client#get and its sisters, handed to the
-  # callback in a batch. The message holds no query, header or body.
+  # callback in a batch. The message holds no query, header or body, but that of a StatusError the body's beginning.
   class Error < StandardError
     include Outcome
 
     # Symbol: :queue, :resolve, :connect, :tls, :send, :first_byte, :read, or :total for the total deadline.
     attr_reader :phase
-    # String: the URL without query.
+    # String: the URL without credentials and query.
     attr_reader :url
 
     def initialize(message = nil, phase: nil, sent: false, url: nil, redirects: [], attempts: [], elapsed: 0.0, cause: nil)
@@ -73,22 +73,47 @@ module Hecaton
   # A redirect that can not or must not be followed. Only with redirects asked for; else it is a response.
   class RedirectError < Error; end
 
+  # In a batch, in get_all and in each_response: a URL that cannot be asked, so nothing was sent. Client#get and its sisters
+  # raise ArgumentError for it.
+  class URLError < Error; end
+
   # A status of 400 or more, for those who asked that it be an error: by raise_for_status, of a response or of a
-  # request. It is the one error that has a response.
+  # request. It is the one error that has a response. Its message has the beginning of the body.
   class StatusError < Error
+    EXCERPT = 200
+    private_constant :EXCERPT
+
     # Response; of one that was to be read piece by piece with an empty body.
     attr_reader :response
+    # String: the first 200 characters of the body on one line; empty if it is no text.
+    attr_reader :excerpt
 
     def initialize(response)
       url = response.url&.sub(/[?#].*/m, "")
-      super("the response has the status #{response.status}#{" (#{url})" if url}",
-            phase: :read, sent: true, url: url, redirects: response.redirects, attempts: response.attempts,
+      asked = [response.http_method, url].compact.join(" ")
+      @excerpt = StatusError.excerpt(response.body)
+      said = "the response has the status #{response.status}#{" (#{asked})" unless asked.empty?}"
+      said += ": #{@excerpt}" unless @excerpt.empty?
+      super(said, phase: :read, sent: true, url: url, redirects: response.redirects, attempts: response.attempts,
             elapsed: response.elapsed)
       @response = response
     end
 
     # Integer.
     def status = response.status
+
+    # String: the method that was answered; nil for a response made by hand without one.
+    def http_method = response.http_method
+
+    # The beginning of a body, in UTF-8.
+    def self.excerpt(body)
+      text = body.byteslice(0, 10 * EXCERPT)
+      text.force_encoding(Encoding::UTF_8) if text.encoding == Encoding::BINARY
+      text = text.scrub("").encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
+      text.include?("\0") ? "" : text.gsub(/(?:[[:space:]]|[[:cntrl:]])+/, " ").strip[0, EXCERPT]
+    rescue EncodingError, ArgumentError
+      "" # Of an encoding that Ruby knows by name alone.
+    end
   end
 
   # The batch ended before the request did, by an exception or Batch#abort; or the block that reads a response did. sent? is

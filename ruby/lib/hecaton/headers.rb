@@ -1,14 +1,18 @@
 # Header fields: names in any case, order and repeats kept.
 module Hecaton
-  # Read-only. Two of them are equal when they hold the same fields in the same order, whatever the
+  # Read-only. A name is a String in any case, or a Symbol, whose underscores are dashes: headers[:content_type] is
+  # headers["Content-Type"]. Two of them are equal when they hold the same fields in the same order, whatever the
   # case of the names.
   class Headers
     include Enumerable
 
+    # The name of a field as a String.
+    def self.field(name) = name.is_a?(Symbol) ? name.to_s.tr("_", "-") : name.to_s
+
     # pairs: a Hash or an Array of [name, value]; a value may be an Array for a repeated field.
     def initialize(pairs = {})
       @pairs = pairs.flat_map do |name, values|
-        Array(values).map { |value| [name.to_s.downcase.freeze, value.to_s.freeze].freeze }
+        Array(values).map { |value| [Headers.field(name).downcase.freeze, value.to_s.freeze].freeze }
       end.freeze
     end
 
@@ -21,12 +25,22 @@ module Hecaton
 
     # Every value of a field, in order; [] when it is absent.
     def get_all(name)
-      name = name.to_s.downcase
+      name = Headers.field(name).downcase
       @pairs.filter_map { |key, value| value if key == name }
+    end
+
+    # The same as [], but for an absent field what the block returns, or the default, or a KeyError.
+    def fetch(name, *default)
+      raise ArgumentError, "fetch takes a name and one default" if default.size > 1
+
+      self[name] || (block_given? ? yield(name) : default.fetch(0) { raise KeyError, "there is no field #{name.inspect}" })
     end
 
     # Whether the field is there.
     def key?(name) = !get_all(name).empty?
+    alias include? key?
+    alias member? key?
+    alias has_key? key?
 
     # Yields name (lower case) and value of each field in order.
     def each(&block)
@@ -39,8 +53,11 @@ module Hecaton
     # Number of fields, repeats counted.
     def size = @pairs.size
 
-    # {name => value}, repeats joined.
-    def to_h = @pairs.map(&:first).uniq.to_h { |name| [name, self[name]] }
+    # {name => value}, names in lower case, repeats joined; with a block of the pairs that it returns.
+    def to_h(&block)
+      hash = @pairs.map(&:first).uniq.to_h { |name| [name, self[name]] }
+      block ? hash.to_h(&block) : hash
+    end
 
     def ==(other) = other.is_a?(Headers) && other.to_a == to_a
     alias eql? ==

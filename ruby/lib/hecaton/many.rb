@@ -27,7 +27,7 @@ module Hecaton
     # What else is given goes to each request as in Client#request. So timeout is that of each of them, and
     # begins when its turn comes.
     #
-    # Raises ArgumentError, before anything is sent, when a URL or an option is bad.
+    # The outcome of a bad URL is a URLError. Raises ArgumentError, before anything is sent, when an option is bad.
     def get_all(urls, concurrency: nil, per_origin: nil, rate: nil, **options)
       requests = []
       batch(concurrency: concurrency, per_origin: per_origin, rate: rate) do |batch|

@@ -1,26 +1,26 @@
 # The keywords of a request and the defaults of its client → the engine's arguments.
 module Hecaton
   # One for each client; Client#request and Batch#request both ask it, so that a keyword means the same in both.
-  # What a request does not ask for costs it nothing: no Hash and no Array is made in the plain case.
+  # What a request does not ask for costs it nothing: no Hash and no Array is made in the plain case. What of the client's
+  # goes along is the engine's business.
   class Preparation
-    # Names of the fields that prove who asks. Those of the client stay at base_url's origin, if there is one.
-    CREDENTIALS = %w[authorization cookie proxy-authorization].freeze
     # All but what RFC 3986 §2.3 calls unreserved.
     RESERVED = /[^A-Za-z0-9\-._~]/n
-    private_constant :CREDENTIALS, :RESERVED
+    private_constant :RESERVED
+
+    # For the engine: the client's headers, [name, value, name, value].
+    attr_reader :headers
 
     # The client's defaults; Client.new says what each is.
-    def initialize(headers: nil, base_url: nil, basic_auth: nil, bearer: nil, app_name: nil, app_env: nil)
-      @base = base_url && Native.resolve(base_url.to_s, "")
-      @home = @base && @base[%r{\A[^/]+//[^/?#]*}] + "/"
-      flat = { "X-App-Name" => app_name, "X-App-Env" => app_env }.flat_map { |name, value| value ? [name, value.to_s] : [] }
-      @at_home = own(flat, headers, authorization(basic_auth, bearer)).freeze
-      @plain = @base.nil? && @at_home.empty?
-      @elsewhere = @at_home.each_slice(2).reject { |name, _| CREDENTIALS.include?(name.downcase) }.flatten(1).freeze
+    def initialize(headers: nil, basic_auth: nil, bearer: nil, app_name: nil, app_env: nil)
+      own = fields(headers, basic_auth, bearer, nil).each_slice(2).to_a
+      app = [["X-App-Name", app_name], ["X-App-Env", app_env]].select do |name, value|
+        value && own.none? { |other, _| other.casecmp?(name) }
+      end
+      fields = app.map { |name, value| [name, value.to_s] } + own.reject { |_, value| value.nil? }
+      @headers = fields.flatten(1).freeze
+      @typed = fields.any? { |name, _| name.casecmp?("content-type") }
     end
-
-    # Whether the client adds nothing to a request that asks for nothing: such a one can do without `call`.
-    def plain? = @plain
 
     # Yields method, URL, headers, body, timeout and options as the engine takes them, and returns what the block does.
     # Not an Array, because this is done for each request.
@@ -30,13 +30,9 @@ module Hecaton
         body, type = Content.of(body, json, form, multipart)
       end
       headers = nil if headers && Preparation.pairs(:headers, headers).size == 0
-      url = url.to_s
-      url = Preparation.with_query(url, params) if params
-      url = Native.resolve(@base, url) if @base
-      unless @plain && headers.nil? && basic_auth.nil? && bearer.nil? && type.nil?
-        flat = fields(url, headers, basic_auth, bearer, type)
-      end
-      yield method.to_s, url, flat, body, timeout.nil? ? nil : Client.seconds(timeout),
+      url = Preparation.with_query(url.to_s, params) if params && !url.nil?
+      flat = fields(headers, basic_auth, bearer, type) unless headers.nil? && basic_auth.nil? && bearer.nil? && type.nil?
+      yield Preparation.verb(method), url, flat, body, timeout.nil? ? nil : Client.seconds(timeout),
         redirects.nil? ? nil : { redirects: Preparation.count(:redirects, redirects) }
     end
 
@@ -44,6 +40,13 @@ module Hecaton
     def inspect = "#<Hecaton::Preparation>"
 
     class << self
+      # A method as it goes on the wire: a Symbol in capitals, a String as it is.
+      def verb(method)
+        return method if method.instance_of?(String)
+
+        method.is_a?(Symbol) ? method.to_s.upcase : method.to_s
+      end
+
       # A number of something, nil for nil.
       def count(name, value)
         return value if value.nil? || (value.is_a?(Integer) && value.between?(0, 2**32 - 1))
@@ -58,9 +61,13 @@ module Hecaton
         raise ArgumentError, "#{name} is of class #{value.class}: give a Hash, or an Array of pairs"
       end
 
-      # Headers as the engine takes them: [name, value, name, value].
+      # Headers as the engine takes them: [name, value, name, value]. Where the value is nil, the client's is left out.
       def flat(headers)
-        pairs(:headers, headers).flat_map { |name, values| Array(values).flat_map { |value| [name.to_s, value.to_s] } }
+        pairs(:headers, headers).flat_map do |name, values|
+          name = Headers.field(name)
+          values = Array(values)
+          values.empty? ? [name, nil] : values.flat_map { |value| [name, value.to_s] }
+        end
       end
 
       # The URL with these parameters behind those it has, and without fragment.
@@ -97,33 +104,20 @@ module Hecaton
 
     private
 
-    # The headers of a request, nil for none.
-    def fields(url, headers, basic_auth, bearer, type)
-      defaults = @home.nil? || url.start_with?(@home) ? @at_home : @elsewhere
-      if type
-        flat = own(defaults, headers, authorization(basic_auth, bearer))
-        named = flat.each_slice(2).any? { |name, _| name.casecmp?("content-type") }
-        named ? flat : flat.push("Content-Type", type)
-      elsif headers || !basic_auth.nil? || !bearer.nil?
-        flat = own(defaults, headers, authorization(basic_auth, bearer))
-        flat unless flat.empty?
-      elsif !defaults.empty?
-        defaults
-      end
-    end
-
-    # Defaults, with the headers of a request in place of those of the same name.
-    def own(defaults, headers, authorization)
+    # The headers of a request.
+    def fields(headers, basic_auth, bearer, type)
       flat = headers ? Preparation.flat(headers) : []
-      return flat if defaults.empty? && !authorization
-
-      named = headers ? headers.map { |name, _| name.to_s.downcase } : []
-      unless authorization.nil? || named.include?("authorization")
-        named << "authorization"
-        flat.push("Authorization", authorization) if authorization
+      authorization = authorization(basic_auth, bearer)
+      flat.push("Authorization", authorization || nil) unless authorization.nil? || values(flat, "authorization").any?
+      if type
+        given = values(flat, "content-type")
+        flat.push("Content-Type", type) if given.empty? ? !@typed : given.flatten == [nil]
       end
-      defaults.each_slice(2).reject { |name, _| named.include?(name.downcase) }.flatten(1).concat(flat)
+      flat
     end
+
+    # What headers say of a field, an Array for each time.
+    def values(flat, name) = flat.each_slice(2).select { |other, _| other.casecmp?(name) }.map { |_, value| [value] }
 
     # The value of Authorization; nil when nothing is said of it, false when there shall be none.
     def authorization(basic_auth, bearer)

@@ -8,6 +8,10 @@ module Hecaton
         raise ArgumentError, "on_deprecation is a #{on_deprecation.class}: give a block of code, such as a Proc"
       end
 
+      unless [nil, true, false].include?(raise_for_status)
+        raise ArgumentError, "raise_for_status is of class #{raise_for_status.class}: give true or false"
+      end
+
       @on_deprecation = on_deprecation
       @strict = raise_for_status
     end

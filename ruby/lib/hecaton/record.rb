@@ -22,7 +22,10 @@ module Hecaton
     end
 
     # The URL that answered.
-    def url(record) = text(record, url_offset(record))
+    def url(record) = text(record, url_offset(record)).split(" ", 2).last
+
+    # The method that it answered.
+    def http_method(record) = text(record, url_offset(record)).split(" ", 2).first
 
     # Array of Redirect.
     def redirects(record)

@@ -11,7 +11,7 @@ module Hecaton
     attr_reader :body
 
     # By hand, for tests: Hecaton::Response.new(status: 200, headers: {"etag" => "x"}, body: "…").
-    def initialize(status:, headers: {}, body: "", url: nil, redirects: [], attempts: [], elapsed: 0.0)
+    def initialize(status:, headers: {}, body: "", url: nil, redirects: [], attempts: [], elapsed: 0.0, http_method: nil)
       @status = status
       @headers = headers.is_a?(Headers) ? headers : Headers.new(headers)
       @body = body
@@ -19,6 +19,7 @@ module Hecaton
       @redirects = redirects
       @attempts = attempts
       @elapsed = elapsed
+      @http_method = http_method
     end
 
     # From the engine; the record is decoded when it is asked for.
@@ -31,6 +32,9 @@ module Hecaton
 
     # String: the URL that answered, with its query and without fragment; after redirects the last one.
     def url = @url ||= @record && Record.url(@record)
+
+    # String: the method that was answered, "GET" and the like; after redirects the last one.
+    def http_method = @http_method ||= @record && Record.http_method(@record)
 
     # Array of Redirect: those that were followed, in order.
     def redirects = @redirects ||= Record.redirects(@record)

@@ -49,6 +49,9 @@ module Hecaton
     # String: the URL that answered, with its query and without fragment; after redirects the last one.
     def url = Record.url(record)
 
+    # String: the method that was answered, "GET" and the like; after redirects the last one.
+    def http_method = Record.http_method(record)
+
     # Array of Redirect: those that were followed, in order.
     def redirects = Record.redirects(record)
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::lock::{Mutex, MutexGuard};
-use hecaton::{InParts, Limits, Outcome, Request};
+use hecaton::{InParts, InvalidUrl, Limits, Outcome, Request, Template};
 use magnus::rb_sys::AsRawValue;
 use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
@@ -20,6 +20,7 @@ use magnus::{
 use crate::client::Engine;
 use crate::feed::{self, Feed, Wants};
 use crate::process::ProcessLocal;
+use crate::request::Refused;
 use crate::{fibers, process, record, request};
 
 /// The engine's batch, used by the thread that made it. `wait` holds the lock while the GVL is away.
@@ -27,6 +28,7 @@ use crate::{fibers, process, record, request};
 #[magnus(class = "Hecaton::Native::Batch", free_immediately, size, mark)]
 pub struct Batch {
     thread: Opaque<Thread>,
+    template: Arc<Template>,
     /// Ruby's requests that are queued or in flight, by tag; nil where a tag is free.
     requests: Opaque<RArray>,
     /// How many they are, for those who ask while the lock is held.
@@ -39,6 +41,8 @@ struct Inner {
     batch: hecaton::Batch<usize>,
     /// What has ended and was not handed over yet, because an interrupt came first.
     ended: Vec<(usize, Outcome)>,
+    /// Whose URL is none: they ended when they were queued, and are handed over with the next that end.
+    refused: Vec<(usize, InvalidUrl)>,
     /// Tags to use again.
     free: Vec<usize>,
     /// The request that was queued last, as long as none can have started since.
@@ -60,6 +64,7 @@ impl Batch {
     pub fn new(
         ruby: &Ruby,
         engine: Arc<Engine>,
+        template: Arc<Template>,
         concurrency: usize,
         limits: Limits,
     ) -> Result<Batch, Error> {
@@ -68,6 +73,7 @@ impl Batch {
         let inner = Inner {
             batch,
             ended: Vec::new(),
+            refused: Vec::new(),
             free: Vec::new(),
             fresh: None,
             wants: None,
@@ -75,6 +81,7 @@ impl Batch {
         };
         Ok(Batch {
             thread: ruby.thread_current().into(),
+            template,
             requests: ruby.ary_new().into(),
             held: AtomicUsize::new(0),
             inner: Arc::new(Mutex::new(ProcessLocal::new(inner))),
@@ -98,7 +105,7 @@ impl Batch {
     /// Queues one of Ruby's requests, a GET that asks for nothing else, and returns it. By far the most are.
     fn push_get(ruby: &Ruby, this: &Batch, queued: Value, url: Value) -> Result<Value, Error> {
         this.own(ruby)?;
-        let request = request::get(ruby, url)?;
+        let request = request::get(ruby, &this.template, url);
         this.queue(ruby, queued, request, None, false)?;
         Ok(queued)
     }
@@ -117,7 +124,8 @@ impl Batch {
         options: Option<RHash>,
     ) -> Result<Value, Error> {
         this.own(ruby)?;
-        let request = request::build(ruby, method, url, headers, body, timeout, options)?;
+        let template = &this.template;
+        let request = request::build(ruby, template, method, url, headers, body, timeout, options);
         let fed = request::feed(body)?;
         let front = match options {
             Some(options) => request::given(ruby, options, "front")?.unwrap_or(false),
@@ -131,10 +139,15 @@ impl Batch {
         &self,
         ruby: &Ruby,
         queued: Value,
-        mut request: Request,
+        request: Result<Request, Refused>,
         fed: Option<(Obj<Feed>, Value)>,
         front: bool,
     ) -> Result<(), Error> {
+        let request = match request {
+            Ok(request) => Ok(request),
+            Err(Refused::Url(error)) => Err(error),
+            Err(Refused::Other(error)) => return Err(error),
+        };
         let mut guard = self.lock(ruby)?;
         let Some(inner) = guard.anywhere() else {
             return Ok(());
@@ -143,6 +156,13 @@ impl Batch {
         let tag = inner.free.pop().unwrap_or_else(|| requests.len());
         requests.store(tag as isize, queued)?;
         self.held.fetch_add(1, Ordering::Relaxed);
+        let mut request = match request {
+            Ok(request) => request,
+            Err(error) => {
+                inner.refused.push((tag, error));
+                return Ok(());
+            }
+        };
         if let Some((feed, _)) = fed {
             let wants = inner.wants.get_or_insert_default();
             let (source, length) = feed.source(wants.clone(), tag);
@@ -176,6 +196,9 @@ impl Batch {
                 let Some(tag) = tags.find(|tag| is(*tag).unwrap_or(false)) else {
                     return Ok(false);
                 };
+                if inner.refused.iter().any(|(refused, _)| *refused == tag) {
+                    return Ok(true); // There will be no part of it.
+                }
                 if inner.batch.has_started(&tag) {
                     return Ok(false);
                 }
@@ -216,7 +239,8 @@ impl Batch {
             let request: Value = requests.entry(*tag as isize)?;
             parts.cat(&record::part(ruby, request, part))?;
         }
-        let any = !inner.ended.is_empty() || !wanting.is_empty() || !parts.is_empty();
+        let ended_any = !inner.ended.is_empty() || !inner.refused.is_empty();
+        let any = ended_any || !wanting.is_empty() || !parts.is_empty();
         this.hand_over(ruby, inner, ended)?;
         Ok(any)
     }
@@ -227,7 +251,7 @@ impl Batch {
         let mut guard = guard.ok_or_else(|| waiting(ruby))?;
         let inner = running(ruby, &mut guard)?;
         inner.fresh = None;
-        if !inner.ended.is_empty() {
+        if !inner.ended.is_empty() || !inner.refused.is_empty() {
             return Ok(());
         }
         let engine = inner.engine.clone();
@@ -244,10 +268,16 @@ impl Batch {
 
     fn hand_over(&self, ruby: &Ruby, inner: &mut Inner, ended: RArray) -> Result<(), Error> {
         let requests = ruby.get_inner(self.requests);
-        self.held.fetch_sub(inner.ended.len(), Ordering::Relaxed);
-        for (tag, outcome) in inner.ended.drain(..) {
+        let refused = inner.refused.drain(..);
+        let refused = refused.map(|(tag, error)| (tag, Err(error)));
+        let others = inner.ended.drain(..);
+        for (tag, outcome) in refused.chain(others.map(|(tag, outcome)| (tag, Ok(outcome)))) {
+            self.held.fetch_sub(1, Ordering::Relaxed);
             let request: Value = requests.entry(tag as isize)?;
-            let [status, record, body] = record::values(ruby, outcome);
+            let [status, record, body] = match outcome {
+                Ok(outcome) => record::values(ruby, outcome),
+                Err(error) => record::refused(ruby, &error),
+            };
             ended.cat(&[request, status, record, body])?;
             requests.store(tag as isize, ruby.qnil())?;
             inner.free.push(tag);
@@ -280,6 +310,12 @@ impl Batch {
         requests.clear()?;
         this.held.store(0, Ordering::Relaxed);
         Ok(ruby.ary_new_from_values(&[queued, started]))
+    }
+
+    /// Lets the engine go. Nothing is queued or in flight any more.
+    fn finish(ruby: &Ruby, this: &Batch) -> Result<(), Error> {
+        this.lock(ruby)?.clear();
+        Ok(())
     }
 
     fn concurrency(ruby: &Ruby, this: &Batch) -> Result<usize, Error> {
@@ -323,6 +359,7 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("in_parts", method!(Batch::in_parts, 2))?;
     class.define_method("wait", method!(Batch::wait, 3))?;
     class.define_method("clear", method!(Batch::clear, 1))?;
+    class.define_method("finish", method!(Batch::finish, 0))?;
     class.define_method("size", method!(Batch::size, 0))?;
     class.define_method("concurrency", method!(Batch::concurrency, 0))?;
     class.define_method("concurrency=", method!(Batch::set_concurrency, 1))

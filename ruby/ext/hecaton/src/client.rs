@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hecaton::{Config, Kind, Limits, Method, Phase, Protocol, Proxy, Reactor, Retry, TlsVersion};
+use hecaton::{
+    Config, Kind, Limits, Method, Phase, Protocol, Proxy, Reactor, Retry, Stats, Template,
+    TlsVersion,
+};
 use magnus::typed_data::Obj;
 use magnus::{
     Error, IntoValue, Module, Object, RArray, RHash, RModule, Ruby, Value, function, method,
@@ -30,7 +33,17 @@ pub struct Engine {
 struct Client {
     config: Config,
     cookies: Option<Home>,
-    engine: Mutex<ProcessLocal<Arc<Engine>>>,
+    template: Arc<Template>,
+    running: Mutex<ProcessLocal<Running>>,
+}
+
+/// What a client has in a process.
+#[derive(Default)]
+struct Running {
+    /// None before the first request, and after the client was closed.
+    engine: Option<Arc<Engine>>,
+    /// What those did that were closed.
+    before: Stats,
 }
 
 impl Client {
@@ -38,24 +51,39 @@ impl Client {
         let config = config(ruby, options)?;
         let jar = given::<Obj<Cookies>>(ruby, options, "cookies")?;
         let cookies = jar.map(|jar| jar.0.clone());
+        let template = Arc::new(request::template(ruby, options)?);
         let engine = Arc::new(start(ruby, &config, cookies.as_ref())?);
         Ok(Client {
             // With what the files held: a child of `fork` may have no right to read them.
             config: engine.client.config().clone(),
             cookies,
-            engine: Mutex::new(ProcessLocal::new(engine)),
+            template,
+            running: Mutex::new(ProcessLocal::new(Running {
+                engine: Some(engine),
+                before: Stats::default(),
+            })),
         })
     }
 
-    /// The engine of this process: a child of `fork` gets one of its own at its first request.
+    /// The engine of this process: a child of `fork` gets one of its own at its first request, and so does who goes on
+    /// after `close`.
     fn engine(&self, ruby: &Ruby) -> Result<Arc<Engine>, Error> {
-        let mut engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(engine) = engine.get() {
-            return Ok(engine.clone());
+        self.with_running(|running| match &running.engine {
+            Some(engine) => Ok(engine.clone()),
+            None => {
+                let fresh = Arc::new(start(ruby, &self.config, self.cookies.as_ref())?);
+                running.engine = Some(fresh.clone());
+                Ok(fresh)
+            }
+        })
+    }
+
+    fn with_running<T>(&self, look: impl FnOnce(&mut Running) -> T) -> T {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.get().is_none() {
+            *running = ProcessLocal::new(Running::default());
         }
-        let fresh = Arc::new(start(ruby, &self.config, self.cookies.as_ref())?);
-        *engine = ProcessLocal::new(fresh.clone());
-        Ok(fresh)
+        look(running.get().expect("it was made just now"))
     }
 
     #[allow(clippy::too_many_arguments)] // They are Ruby's, passed one by one because it is fastest.
@@ -69,7 +97,9 @@ impl Client {
         timeout: Option<f64>,
         options: Option<RHash>,
     ) -> Result<RArray, Error> {
-        let request = request::build(ruby, method, url, headers, body, timeout, options)?;
+        let template = &this.template;
+        let request = request::build(ruby, template, method, url, headers, body, timeout, options)
+            .map_err(|refused| refused.raised(ruby))?;
         let engine = this.engine(ruby)?;
         let outcome = match request::feed(body)? {
             None => fibers::wait(ruby, &engine, engine.client.send(request))?,
@@ -96,7 +126,9 @@ impl Client {
         timeout: Option<f64>,
         options: Option<RHash>,
     ) -> Result<RArray, Error> {
-        let request = request::build(ruby, method, url, headers, body, timeout, options)?;
+        let template = &this.template;
+        let request = request::build(ruby, template, method, url, headers, body, timeout, options)
+            .map_err(|refused| refused.raised(ruby))?;
         let engine = this.engine(ruby)?;
         let (opened, fed) = match request::feed(body)? {
             None => {
@@ -135,15 +167,19 @@ impl Client {
     ) -> Result<Batch, Error> {
         let concurrency = concurrency.unwrap_or(this.config.concurrency);
         let limits = Limits { per_origin, rate };
-        Batch::new(ruby, this.engine(ruby)?, concurrency, limits)
+        let (engine, template) = (this.engine(ruby)?, this.template.clone());
+        Batch::new(ruby, engine, template, concurrency, limits)
     }
 
-    fn idle_connections(ruby: &Ruby, this: &Client) -> Result<usize, Error> {
-        Ok(this.engine(ruby)?.client.idle_connections())
+    fn idle_connections(&self) -> usize {
+        self.with_running(|running| match &running.engine {
+            Some(engine) => engine.client.idle_connections(),
+            None => 0,
+        })
     }
 
     fn stats(ruby: &Ruby, this: &Client) -> Result<RHash, Error> {
-        let stats = this.engine(ruby)?.client.stats();
+        let stats = this.with_running(|running| running.stats());
         let hash = ruby.hash_new();
         hash.aset(ruby.to_symbol("requests"), stats.requests)?;
         hash.aset(ruby.to_symbol("retries"), stats.retries)?;
@@ -155,9 +191,30 @@ impl Client {
         Ok(hash)
     }
 
-    fn close_idle(ruby: &Ruby, this: &Client) -> Result<(), Error> {
-        this.engine(ruby)?.client.close_idle();
-        Ok(())
+    /// Closes what is idle, and lets the engine go: whoever waits for a request has it until that ends.
+    fn close(&self) {
+        let engine = self.with_running(|running| {
+            running.before = running.stats();
+            running.engine.take()
+        });
+        if let Some(engine) = engine {
+            engine.client.close_idle();
+        }
+    }
+}
+
+impl Running {
+    fn stats(&self) -> Stats {
+        let now = self.engine.as_ref().map(|engine| engine.client.stats());
+        let now = now.unwrap_or_default();
+        let before = &self.before;
+        Stats {
+            requests: before.requests + now.requests,
+            retries: before.retries + now.retries,
+            opened: before.opened + now.opened,
+            reused: before.reused + now.reused,
+            ..now
+        }
     }
 }
 
@@ -345,5 +402,5 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("batch", method!(Client::batch, 3))?;
     class.define_method("idle_connections", method!(Client::idle_connections, 0))?;
     class.define_method("stats", method!(Client::stats, 0))?;
-    class.define_method("close_idle", method!(Client::close_idle, 0))
+    class.define_method("close", method!(Client::close, 0))
 }

@@ -22,6 +22,14 @@ impl<T> ProcessLocal<T> {
         }
     }
 
+    /// Gives the value up, and is of this process from now on.
+    pub fn clear(&mut self) {
+        *self = ProcessLocal {
+            pid: process::id(),
+            value: None,
+        };
+    }
+
     /// The value in whatever process: for what touches memory alone, and so often that asking for
     /// the process each time (a system call) would show.
     pub fn anywhere(&mut self) -> Option<&mut T> {

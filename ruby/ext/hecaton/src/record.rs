@@ -8,7 +8,7 @@
 //! - per attempt: connection u64, flags u8 (1 reused, 2 sent), phase u8, ending u8 (0 unfinished,
 //!   1 status, 2 failed, 3 moved), version u8 (0 none, 1 HTTP/1, 2 HTTP/2), status u16, redirects before it u16,
 //!   then queue, resolve, connect, tls, send, first byte, read, its begin, its end as u64
-//! - the URL that answered, or was asked last: length u32, bytes
+//! - method and URL that answered, with a space between them, or the URL that was asked last: length u32, bytes
 //! - per redirect: status u32, length u32, URL
 //! - header fields as `name: value\r\n`
 
@@ -16,8 +16,8 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use hecaton::{
-    Attempt, Ending, Error as Failure, Kind, Outcome, Part, Phase, Redirect, Response, Streaming,
-    Version,
+    Attempt, Ending, Error as Failure, InvalidUrl, Kind, Method, Outcome, Part, Phase, Redirect,
+    Response, Streaming, Version,
 };
 use magnus::encoding::EncodingCapable;
 use magnus::{IntoValue, RArray, RString, Ruby, Value};
@@ -70,10 +70,35 @@ pub fn failure(ruby: &Ruby, error: &Failure) -> [Value; 3] {
     ]
 }
 
+/// Nil, record and facts of a request whose URL is none.
+pub fn refused(ruby: &Ruby, error: &InvalidUrl) -> [Value; 3] {
+    let write_url = |record: &mut Vec<u8>| record.extend_from_slice(error.url().as_bytes());
+    let record = written(ruby, |record| {
+        add_times(record, Duration::ZERO, &[], 0);
+        add_way(record, write_url, &[]);
+    });
+    let facts = ruby.ary_new_from_values(&[
+        ruby.to_symbol("URLError").into_value_with(ruby),
+        ruby.to_symbol(Phase::Queue.name()).into_value_with(ruby),
+        false.into_value_with(ruby),
+        error.url().into_value_with(ruby),
+        format!("{error} (nothing had been sent)").into_value_with(ruby),
+        ruby.qnil().into_value_with(ruby),
+    ]);
+    [
+        ruby.qnil().into_value_with(ruby),
+        record.into_value_with(ruby),
+        facts.into_value_with(ruby),
+    ]
+}
+
 /// The record of a response whose body may be read yet.
 pub fn of_stream(ruby: &Ruby, stream: &Streaming) -> Value {
     let redirects = stream.redirects();
-    let write_url = |record: &mut Vec<u8>| record.extend_from_slice(stream.url().as_bytes());
+    let write_url = |record: &mut Vec<u8>| {
+        add_method(record, stream.method());
+        record.extend_from_slice(stream.url().as_bytes());
+    };
     let record = written(ruby, |record| {
         add_times(record, stream.elapsed(), stream.attempts(), redirects.len());
         add_way(record, write_url, redirects);
@@ -145,7 +170,10 @@ fn failure_record(ruby: &Ruby, error: &Failure) -> RString {
 }
 
 fn response_record(ruby: &Ruby, response: &Response) -> RString {
-    let write_url = |record: &mut Vec<u8>| response.write_url(record);
+    let write_url = |record: &mut Vec<u8>| {
+        add_method(record, response.method());
+        response.write_url(record);
+    };
     written(ruby, |record| {
         let redirects = response.redirects();
         add_times(
@@ -174,6 +202,11 @@ fn written(ruby: &Ruby, write: impl FnOnce(&mut Vec<u8>)) -> RString {
 
 /// Bytes that a thread keeps for the next record; most need some hundred.
 const MOST_KEPT: usize = 4096;
+
+fn add_method(record: &mut Vec<u8>, method: &Method) {
+    record.extend_from_slice(method.as_str().as_bytes());
+    record.push(b' ');
+}
 
 /// The URL that answered, and the redirects that led to it.
 fn add_way(record: &mut Vec<u8>, write_url: impl FnOnce(&mut Vec<u8>), redirects: &[Redirect]) {

@@ -1,40 +1,69 @@
 //! Ruby's arguments of a request → the engine's request.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use hecaton::Request;
+use hecaton::{Defaults, InvalidUrl, Request, Template};
 use magnus::typed_data::Obj;
-use magnus::value::ReprValue;
+use magnus::value::{Qfalse, Qtrue, ReprValue};
 use magnus::{Error, Integer, RArray, RHash, RString, Ruby, TryConvert, Value};
 
 use crate::cookies::Cookies;
 use crate::feed::Feed;
 
-/// A request as Ruby passes it: method, URL, headers as a flat list of names and values or nil,
-/// body (but only a String: see `feed`) or nil, timeout in seconds or nil (the client's), and what is asked for rarely, in a Hash or nil.
+/// Why there is no request.
+pub enum Refused {
+    /// Its URL is none. A batch makes an outcome of it.
+    Url(InvalidUrl),
+    /// Anything else, as Ruby raises it.
+    Other(Error),
+}
+
+impl Refused {
+    /// What Ruby raises.
+    pub fn raised(self, ruby: &Ruby) -> Error {
+        match self {
+            Refused::Url(error) => invalid(ruby, error.to_string()),
+            Refused::Other(error) => error,
+        }
+    }
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        Refused::Other(error)
+    }
+}
+
+/// A request as Ruby passes it: method, URL, headers as a flat list of names and values or nil (a value that is nil leaves
+/// the client's out), body (but only a String: see `feed`) or nil, timeout in seconds or nil (the client's), and what is asked
+/// for rarely, in a Hash or nil.
+#[allow(clippy::too_many_arguments)] // They are Ruby's, passed one by one because it is fastest.
 pub fn build(
     ruby: &Ruby,
+    template: &Arc<Template>,
     method: Value,
     url: Value,
     headers: Option<RArray>,
     body: Option<Value>,
     timeout: Option<f64>,
     options: Option<RHash>,
-) -> Result<Request, Error> {
+) -> Result<Request, Refused> {
     let invalid = |error: hecaton::InvalidRequest| invalid(ruby, error.to_string());
-    let mut request = {
-        let method = text(ruby, string(method)?)?;
-        Request::with_url(&method, string(url)?.to_bytes()).map_err(invalid)?
-    };
+    let method = text(ruby, string(method)?)?;
+    let mut request = get(ruby, template, url)?.method(&method).map_err(invalid)?;
     if let Some(headers) = headers {
         let mut flat = headers.into_iter();
         // Copied one by one: what `to_str` makes is known to nobody else, and Ruby's garbage
         // collector looks for it on the stack, not in a Vec.
         while let (Some(name), Some(value)) = (flat.next(), flat.next()) {
             let name = text(ruby, RString::try_convert(name)?)?;
-            let value = RString::try_convert(value)?.to_bytes();
-            request = request.header(&name, &value).map_err(invalid)?;
+            request = match value.is_nil() {
+                true => request.without(&name),
+                false => request.header(&name, &RString::try_convert(value)?.to_bytes()),
+            }
+            .map_err(invalid)?;
         }
     }
     if let Some(body) = body {
@@ -54,9 +83,37 @@ pub fn build(
 }
 
 /// A GET that asks for nothing else.
-pub fn get(ruby: &Ruby, url: Value) -> Result<Request, Error> {
-    let invalid = |error: hecaton::InvalidRequest| invalid(ruby, error.to_string());
-    Request::with_url("GET", string(url)?.to_bytes()).map_err(invalid)
+pub fn get(ruby: &Ruby, template: &Arc<Template>, url: Value) -> Result<Request, Refused> {
+    if url.is_nil() {
+        let why = "is nil: give a String or a URI";
+        return Err(Refused::Url(InvalidUrl::nothing(why)));
+    }
+    let mut url = string(url)?;
+    let mut bytes = url.to_bytes();
+    if !bytes.is_ascii() {
+        // Text in whatever encoding is the same text in UTF-8.
+        url = url.conv_enc(ruby.utf8_encoding())?;
+        bytes = url.to_bytes();
+    }
+    template.get(bytes).map_err(Refused::Url)
+}
+
+/// What all requests of a client have in common.
+pub fn template(ruby: &Ruby, options: RHash) -> Result<Template, Error> {
+    let mut defaults = Defaults {
+        base_url: given(ruby, options, "base_url")?,
+        public_headers: given(ruby, options, "public_headers")?.unwrap_or_default(),
+        strict_urls: given(ruby, options, "strict_urls")?.unwrap_or(false),
+        ..Defaults::default()
+    };
+    let headers = options.lookup::<_, Option<RArray>>(ruby.to_symbol("headers"))?;
+    let mut flat = headers.into_iter().flatten();
+    while let (Some(name), Some(value)) = (flat.next(), flat.next()) {
+        let name = text(ruby, RString::try_convert(name)?)?;
+        let value = RString::try_convert(value)?.to_bytes().to_vec();
+        defaults.headers.push((name, value));
+    }
+    Template::new(&defaults).map_err(|error| invalid(ruby, error.to_string()))
 }
 
 /// A String as it is, and anything else as its `to_s`: a URI, a Symbol.
@@ -101,8 +158,16 @@ macro_rules! wanted {
     };
 }
 
+/// Ruby takes anything but nil and false for true.
+impl Wanted for bool {
+    const WHAT: &str = "true or false";
+
+    fn may_be(value: Value) -> bool {
+        Qtrue::from_value(value).is_some() || Qfalse::from_value(value).is_some()
+    }
+}
+
 wanted! {
-    bool: "true or false",
     f64: "a number",
     String: "a String in UTF-8",
     RHash: "a Hash",

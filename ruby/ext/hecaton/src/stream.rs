@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use futures_util::lock::{Mutex, OwnedMutexGuard};
@@ -35,7 +35,25 @@ pub struct Stream {
 struct Inner {
     // Dropped before the engine: its connection is registered with the engine's reactor.
     stream: Streaming,
-    engine: Arc<Engine>,
+    /// None once it was closed: then its client may be closed too.
+    engine: Option<Arc<Engine>>,
+}
+
+impl Inner {
+    /// Closes the connection, and lets the engine go.
+    fn close(&mut self) {
+        self.stream.close();
+        self.engine = None;
+    }
+
+    /// What a stream that was closed says, which it has ready.
+    fn last(&mut self) -> Result<Option<Bytes>, Failure> {
+        let mut context = Context::from_waker(Waker::noop());
+        match pin!(self.stream.chunk()).poll(&mut context) {
+            Poll::Ready(last) => last,
+            Poll::Pending => Ok(None),
+        }
+    }
 }
 
 impl DataTypeFunctions for Stream {
@@ -64,6 +82,7 @@ impl Stream {
             let _ = self.fed.set((wants, upload.into()));
         }
         if let Some(mut inner) = self.inner.try_lock() {
+            let engine = Some(engine);
             *inner = Some(ProcessLocal::new(Inner { stream, engine }));
         }
     }
@@ -72,19 +91,24 @@ impl Stream {
     /// may wait for it; when another closes the stream meanwhile, the wait ends.
     fn chunk(ruby: &Ruby, this: &Stream) -> Result<Value, Error> {
         let (mut guard, closed) = (this.lock(ruby)?, this.closed.clone());
-        let engine = opened(ruby, &mut guard)?.engine.clone();
-        let next = async move {
-            let inner = guard.as_mut().and_then(ProcessLocal::anywhere)?;
-            Some(next_piece(&mut inner.stream, &closed).await)
-        };
-        let piece = match this.fed.get() {
-            None => fibers::wait(ruby, &engine, next)?,
-            Some((wants, upload)) => {
-                let upload = ruby.get_inner(*upload);
-                feed::wait(ruby, &engine, (wants, upload), next)?
+        let piece = match opened(ruby, &mut guard)?.engine.clone() {
+            None => opened(ruby, &mut guard)?.last(),
+            Some(engine) => {
+                let next = async move {
+                    let inner = guard.as_mut().and_then(ProcessLocal::anywhere)?;
+                    Some(next_piece(inner, &closed).await)
+                };
+                let piece = match this.fed.get() {
+                    None => fibers::wait(ruby, &engine, next)?,
+                    Some((wants, upload)) => {
+                        let upload = ruby.get_inner(*upload);
+                        feed::wait(ruby, &engine, (wants, upload), next)?
+                    }
+                };
+                piece.unwrap_or(Ok(None))
             }
         };
-        Ok(match piece.unwrap_or(Ok(None)) {
+        Ok(match piece {
             Ok(None) => ruby.qnil().into_value_with(ruby),
             Ok(Some(piece)) => ruby.str_from_slice(&piece).into_value_with(ruby),
             Err(error) => {
@@ -111,7 +135,7 @@ impl Stream {
         // Whoever holds it is waiting for a piece, and closes it as soon as that wait has ended.
         if let Some(mut guard) = this.inner.try_lock() {
             if let Some(inner) = guard.as_mut().and_then(ProcessLocal::get) {
-                inner.stream.close();
+                inner.close();
             }
         }
     }
@@ -141,9 +165,9 @@ fn opened<'a>(ruby: &Ruby, guard: &'a mut Guard) -> Result<&'a mut Inner, Error>
 }
 
 /// The next piece, or what a closed one answers as soon as it is closed.
-async fn next_piece(stream: &mut Streaming, closed: &Signal) -> Result<Option<Bytes>, Failure> {
+async fn next_piece(inner: &mut Inner, closed: &Signal) -> Result<Option<Bytes>, Failure> {
     let piece = {
-        let mut next = pin!(stream.chunk());
+        let mut next = pin!(inner.stream.chunk());
         poll_fn(|cx| match closed.poll(cx) {
             Poll::Ready(()) => Poll::Ready(None),
             Poll::Pending => next.as_mut().poll(cx).map(Some),
@@ -153,8 +177,8 @@ async fn next_piece(stream: &mut Streaming, closed: &Signal) -> Result<Option<By
     match piece {
         Some(piece) => piece,
         None => {
-            stream.close();
-            stream.chunk().await
+            inner.close();
+            inner.last()
         }
     }
 }
