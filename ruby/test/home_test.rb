@@ -30,7 +30,7 @@ class HomeTest < OriginTest
     Scripted.run("/there" => Scripted.answer(302, "Location" => "#{elsewhere}/echo"),
                  "/here" => Scripted.answer(302, "Location" => "/end"), "/end" => Scripted.answer(200)) do |server|
       [client(redirects: 1, **OWN), client(redirects: 1, base_url: server.url, **OWN)].each do |client|
-        sent = { headers: { "X-Own" => "1", "X-Session" => "2" } }
+        sent = { headers: { "X-Own" => "1", "X-Session" => "2", "X-Any" => "in the place of the client's" } }
         fields = JSON.parse(client.get("#{server.url}/there", **sent).body)["headers"].to_h
         assert_equal PUBLIC, own(fields)
         assert_equal ["1", nil], fields.values_at("x-own", "x-session")

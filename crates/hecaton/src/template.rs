@@ -9,6 +9,7 @@ use url::Url;
 
 use crate::address::InvalidUrl;
 use crate::error::InvalidRequest;
+use crate::h1::Fields;
 use crate::origin::Origin;
 use crate::reference;
 use crate::request::Request;
@@ -148,12 +149,20 @@ impl Template {
     }
 
     /// Whether a header may go to another origin than it was meant for: one of the client's if it is public, one of the
-    /// request unless it proves who asks. The one rule, for absolute URLs beside a base and for redirects.
+    /// request unless it proves who asks, or stands in the place of one of the client's that may not. The one rule, for
+    /// absolute URLs beside a base and for redirects.
     pub(crate) fn may_leave(template: Option<&Template>, name: &str, whose: Whose) -> bool {
+        let is_public = is_public(template.map_or(&[], |own| &own.public), name);
         match whose {
-            Whose::Client => is_public(template.map_or(&[], |own| &own.public), name),
-            Whose::Request => !is_credential(name),
+            Whose::Client => is_public,
+            Whose::Request if is_credential(name) => false,
+            Whose::Request => is_public || !template.is_some_and(|own| own.has(name)),
         }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        let all = self.all.as_ref();
+        all.is_some_and(|all| Fields(&all.fields).get(name).is_some())
     }
 }
 
@@ -231,7 +240,6 @@ fn inherited<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::h1::Fields;
 
     fn template(base_url: Option<&str>) -> Arc<Template> {
         let named = |(name, value): (&str, &str)| (name.to_owned(), value.as_bytes().to_vec());
@@ -288,6 +296,8 @@ mod tests {
                 .header("X-Own", b"kept")
                 .unwrap()
                 .header("X-Session", b"dropped")
+                .unwrap()
+                .header("X-Any", b"in the place of the client's")
                 .unwrap();
             request.leave_origin();
             assert_eq!(fields(&request), format!("{PUBLIC}x-own: kept\r\n"));

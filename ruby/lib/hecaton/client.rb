@@ -50,7 +50,7 @@ module Hecaton
     #   or to what is no URL is a RedirectError. A POST becomes a GET by 301, 302 and 303. On the way to another
     #   scheme, host or port Host is dropped, and so are all headers of the client but public ones (see public_headers), a
     #   URL's user and password, and each header of the request that proves who asks: those with auth, cookie, token,
-    #   secret, api-key, session, password or signature in their names.
+    #   secret, api-key, session, password or signature in their names, or that stands in the place of one of the client's.
     # redirects_to_http:: whether redirects may lead from https to http. Default false.
     # raise_for_status:: whether a status of 400 or more is a StatusError, and no Response. Default false.
     # on_deprecation:: called with each Response (or Stream) that says of what was asked that it is deprecated or will end: see
