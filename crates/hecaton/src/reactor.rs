@@ -8,9 +8,12 @@
 use std::io;
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::coop::unconstrained;
 use tokio::time::timeout;
+
+/// How long the end of a reactor waits for threads of the system's resolver.
+const A_MOMENT: Duration = Duration::from_millis(20);
 
 /// A reactor for threads to wait on; share it by reference, any number of threads may wait at once.
 pub struct Reactor(Option<Runtime>); // None while it is dropped.
@@ -44,11 +47,15 @@ impl Reactor {
 }
 
 impl Drop for Reactor {
-    /// Leaves the system's resolver behind: a lookup that was given up can not be stopped, and waiting
-    /// for it here would hold up the end of the program, or all of Ruby while it collects garbage.
+    /// Leaves the system's resolver behind: a lookup that was given up cannot be stopped, and waiting
+    /// for it here would hold up the end of the program, or all of Ruby while it collects garbage. One that has nothing to do
+    /// ends within a moment, and gives its hold on the descriptors back.
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
-            runtime.shutdown_background();
+            match Handle::try_current() {
+                Ok(_) => runtime.shutdown_background(), // Where waiting is not allowed.
+                Err(_) => runtime.shutdown_timeout(A_MOMENT),
+            }
         }
     }
 }

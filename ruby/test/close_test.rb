@@ -1,0 +1,35 @@
+# Client#close and Client.open give every descriptor back, whatever was spoken and however the requests ended.
+require "test_helper"
+
+class CloseTest < OriginTest
+  # Without collecting garbage: what is forgotten must not be needed.
+  def open_descriptors = Dir.children("/proc/self/fd").size
+
+  { "plain" => [], "http2" => %w[--http2], "tls" => %w[--tls], "http2_over_tls" => %w[--http2 --tls] }.each do |name, options|
+    define_method("test_every_descriptor_comes_back_#{name}") do
+      own = Origin.new(*options)
+      before = open_descriptors
+      Hecaton::Client.open(timeout: 5, verify: false, http: options.include?("--http2") ? 2 : nil) { |client| use(client, own.url) }
+      # The resolver's thread may need a moment more.
+      wait_until { open_descriptors == before }
+      assert_equal before, open_descriptors
+    ensure
+      own&.stop
+    end
+  end
+
+  # Requests that end in all the ways there are.
+  def use(client, url)
+    assert_equal 200, client.get("#{url}/r/1").status
+    client.get("#{url}/bytes/1000000") { |response| response.each_chunk { break } }
+    client.get("#{url}/bytes/1000") { |response| response.each_chunk(&:itself) }
+    assert_equal [true], client.get_all(["#{url}/r/1"] * 20).map(&:success?).uniq
+    assert_raises(Hecaton::TimeoutError) { client.get("#{url}/fault/stall-head", timeout: 0.1) }
+    client.batch do |batch|
+      batch.get("#{url}/bytes/100").on_body(&:itself)
+      batch.get("#{url}/fault/stall-head").on_headers { flunk }
+      batch.get("#{url}/r/1").on_complete { batch.abort }
+    end
+    assert_nil client.each_response(["#{url}/r/1"].cycle) { break }
+  end
+end
