@@ -314,7 +314,7 @@ impl Batch {
 
     /// Lets the engine go. Nothing is queued or in flight any more; if something waits all the same, it goes with the batch.
     fn finish(&self) {
-        if let Ok(mut inner) = self.inner.try_lock() {
+        if let Some(mut inner) = self.inner.try_lock() {
             inner.clear();
         }
     }
