@@ -280,6 +280,7 @@ pub const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 pub const GOAWAY: u8 = 7;
+const CONTINUATION: u8 = 9;
 pub const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 pub const NO_ERROR: u32 = 0;
@@ -316,6 +317,31 @@ impl Raw {
     pub fn head(&mut self, stream: u32, flags: u8, more: &[u8]) {
         let block = [&[0x88], more].concat();
         self.frame(HEADERS, END_HEADERS | flags, stream, &block);
+    }
+
+    /// A head with one field of so many bytes besides, in as many frames as it takes.
+    pub fn long_head(&mut self, stream: u32, flags: u8, bytes: usize) {
+        // A literal without indexing, of a length in HPACK's integers (RFC 7541 §5.1).
+        let mut block = vec![0x88, 0, 1, b'x', 0x7f];
+        let mut rest = bytes - 127;
+        while rest >= 128 {
+            block.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        block.push(rest as u8);
+        block.extend(vec![b'y'; bytes]);
+        let frames: Vec<_> = block.chunks(16_384).collect();
+        for (index, piece) in frames.iter().enumerate() {
+            let kind = if index == 0 { HEADERS } else { CONTINUATION };
+            let first = if index == 0 { flags } else { 0 };
+            let last = index + 1 == frames.len();
+            self.frame(
+                kind,
+                if last { first | END_HEADERS } else { first },
+                stream,
+                piece,
+            );
+        }
     }
 
     pub fn answer(&mut self, stream: u32) {

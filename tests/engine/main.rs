@@ -8,6 +8,7 @@ mod cookies;
 mod decoding;
 mod early_answers;
 mod failures;
+mod heads;
 mod http2;
 mod http2_ends;
 mod http2_faults;

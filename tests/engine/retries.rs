@@ -5,10 +5,11 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hecaton::{Batch, Ending, Kind, Phase, Request, Retry};
+use hecaton::{Batch, Config, Ending, Error, Kind, Phase, Proxy, Request, Retry};
 
 use crate::World;
 use crate::scripted::{Scripted, answer};
+use crate::proxy_server::read_head;
 
 fn eager() -> Retry {
     Retry {
@@ -190,4 +191,95 @@ fn a_status_is_retried_whatever_becomes_of_its_body_and_the_last_one_is_whole() 
         reused, 2,
         "a body that is short is read for the sake of the connection"
     );
+}
+
+/// How often a request to what answers each with these bytes, and then hangs up, was tried.
+fn tries(answer: String, change: impl FnOnce(&mut Config)) -> (Error, usize) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    let world = World::with(|config| {
+        config.retry = Some(eager());
+        config.max_body = 10;
+        change(config);
+    });
+    let error = world.send(Request::get(&url).unwrap()).unwrap_err();
+    let tries = error.attempts().len();
+    (error, tries)
+}
+
+#[test]
+fn what_another_try_would_only_meet_again_is_not_tried_again() {
+    let answer = |fields: &str, body: &str| format!("HTTP/1.1 200 OK\r\n{fields}\r\n{body}");
+    for (why, answer) in [
+        ("announced too large", answer("content-length: 11\r\n", "")),
+        ("too large", answer("", "12345678901")),
+        (
+            "malformed chunks",
+            answer("transfer-encoding: chunked\r\n", "x\r\n"),
+        ),
+        (
+            "undecodable",
+            answer("content-encoding: gzip\r\n", "no gzip at all"),
+        ),
+        (
+            "too many codings",
+            answer("content-encoding: br, gzip, br\r\n", "x"),
+        ),
+        ("no HTTP", "SSH-2.0-OpenSSH\r\n".into()),
+        ("no length", answer("content-length: x\r\n", "")),
+        ("too many fields", answer(&"x: y\r\n".repeat(1001), "")),
+    ] {
+        let (error, tries) = tries(answer, |_| {});
+        assert_eq!(tries, 1, "{why}: {error}");
+    }
+    for (why, answer) in [
+        ("cut short", answer("content-length: 9\r\n", "12345")),
+        (
+            "coded and cut short",
+            answer("content-encoding: gzip\r\n", "\x1f"),
+        ),
+        ("no answer", String::new()),
+    ] {
+        let (error, tries) = tries(answer, |_| {});
+        assert_eq!(tries, 3, "{why}: {error}");
+    }
+}
+
+#[test]
+fn what_refuses_before_the_request_is_sent_is_not_asked_again_either() {
+    let proxy = crate::proxy_server::Proxy::start(|client, asked| {
+        asked.lock().unwrap().push(read_head(client)?);
+        client.write_all(b"HTTP/1.1 407 Authenticate\r\n\r\n")
+    });
+    let world = World::with(|config| {
+        config.retry = Some(eager());
+        config.proxy = Proxy::Url(format!("http://127.0.0.1:{}", proxy.port));
+    });
+    let request = Request::get("https://host.test/").unwrap();
+    let error = world.send(request).unwrap_err();
+    let counts = (error.attempts().len(), proxy.asked().len());
+    assert_eq!(counts, (1, 1), "{error}");
+
+    let world = World::with(|config| {
+        config.retry = Some(eager());
+        config.per_origin = Some(1);
+        config.max_queue = Some(0);
+    });
+    let mut batch = Batch::new(world.client.clone(), 2);
+    batch.push(1, world.request("/drip/5/200"));
+    batch.push(2, world.request("/r/2"));
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        world.run(batch.wait(&mut outcomes));
+    }
+    let errors: Vec<_> = outcomes.into_iter().filter_map(|(_, o)| o.err()).collect();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_eq!(errors[0].attempts().len(), 1, "{}", errors[0]);
 }

@@ -150,5 +150,6 @@ impl Sourced {
 }
 
 fn failure(why: String) -> Failure {
-    Failure::new(Kind::Body, Phase::Send, why)
+    // The program's own doing.
+    Failure::new(Kind::Body, Phase::Send, why).for_good()
 }

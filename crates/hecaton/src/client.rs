@@ -117,6 +117,10 @@ impl Client {
         if config.concurrency == 0 {
             return Err(InvalidRequest("concurrency is 0: use at least 1".into()));
         }
+        if config.max_header_bytes == 0 {
+            let why = "max_header_bytes is 0, which allows no response: use at least 1";
+            return Err(InvalidRequest(why.into()));
+        }
         tls::read_files(&mut config)?;
         let sessions = Sessions::new(&config);
         Ok(Client(Arc::new(Shared {

@@ -41,6 +41,9 @@ pub struct Config {
     pub send_timeout: Option<Duration>,
     /// The longest time from the last byte of the request to the head of the response. Default none.
     pub first_byte_timeout: Option<Duration>,
+    /// How long a request with `Expect: 100-continue` waits for the server to ask for its body (RFC 9110 §10.1.1)
+    /// before it sends it anyway. Default 1 s. Zero sends it at once. After a final answer, such as 417, no body is sent.
+    pub expect_timeout: Duration,
     /// The longest time between two pieces of a body. Default none. It does not limit the whole: a
     /// body that drips is ended by the total deadline.
     pub read_timeout: Option<Duration>,
@@ -108,6 +111,18 @@ pub struct Config {
     /// such limit. Default 64 MiB, counted after decoding. A longer body ends in an error of kind
     /// [`Body`](crate::Kind::Body), and no more than this is ever held. Zero allows only empty bodies.
     pub max_body: usize,
+    /// Most bytes of response bodies that the client holds at once: of all that are being received to be held
+    /// whole, and what their codings take (up to 16 MiB each for br, 8 MiB for zstd). A body that would exceed it ends in an error
+    /// of kind [`Body`](crate::Kind::Body) that may be retried. What was handed over, and a [`Streaming`](crate::Streaming)
+    /// one, does not count. Default none: `max_body` for each request in flight.
+    pub max_buffered: Option<usize>,
+    /// Most fields in the head of a response; one more is an error of kind [`Protocol`](crate::Kind::Protocol).
+    /// Default 1,000. 0 allows none.
+    pub max_header_fields: usize,
+    /// Most bytes in the head of a response, status line, names and values together; more is an error of kind
+    /// [`Protocol`](crate::Kind::Protocol). Default 256 KiB. At least 1. Over HTTP/2 that ends the stream alone, unless the
+    /// head is more than four times as large: such a server loses the connection.
+    pub max_header_bytes: usize,
     /// Whether bodies in gzip, deflate, br and zstd are asked for, by `Accept-Encoding`, and decoded (RFC 9110
     /// §8.4). Default true. A request with an `Accept-Encoding` or a `Range` of its own gets its body as it
     /// comes, and so does one whose answer is in another coding. `Content-Encoding` stays among the headers.
@@ -144,6 +159,7 @@ impl Config {
             tls_timeout: None,
             send_timeout: None,
             first_byte_timeout: None,
+            expect_timeout: Duration::from_secs(1),
             read_timeout: None,
             ca: None,
             client_cert: None,
@@ -153,6 +169,9 @@ impl Config {
             verify: true,
             idle_timeout: Duration::from_secs(30),
             max_body: 64 << 20,
+            max_buffered: None,
+            max_header_fields: 1000,
+            max_header_bytes: 256 << 10,
             decode: true,
             concurrency: 200,
             user_agent: concat!("hecaton/", env!("CARGO_PKG_VERSION")).to_owned(),

@@ -120,6 +120,8 @@ pub(crate) struct Failure {
     pub detail: String,
     /// What the operating system called it.
     pub code: Option<i32>,
+    /// Whether another try might end in another way.
+    pub passing: bool,
 }
 
 impl Failure {
@@ -129,7 +131,14 @@ impl Failure {
             phase,
             detail: detail.into(),
             code: None,
+            passing: true,
         }
+    }
+
+    /// The same, which another try would only meet again.
+    pub fn for_good(mut self) -> Failure {
+        self.passing = false;
+        self
     }
 
     /// The same, with what the operating system calls the reason.
@@ -159,6 +168,7 @@ impl Error {
             phase,
             detail,
             code,
+            passing: _,
         } = failure;
         let sent = attempts.iter().any(|attempt| attempt.sent);
         Error(Box::new(Inner {

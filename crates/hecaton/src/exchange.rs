@@ -11,7 +11,7 @@ use crate::attempt::{Trace, Version};
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::error::{Failure, Kind, Phase};
-use crate::h1::{Head, HeadReader};
+use crate::h1::{Head, HeadReader, HeadRules};
 use crate::incoming::Incoming;
 use crate::outgoing::{Outgoing, Stopped};
 use crate::request::Request;
@@ -63,7 +63,7 @@ pub(crate) async fn exchange(
     if let Err(reason) = connection.seems_quiet() {
         return Err(match reason {
             Some(why) if !trace.attempt().reused => {
-                Broken::Failed(Failure::new(Kind::Tls, Phase::Send, why))
+                Broken::Failed(Failure::new(Kind::Tls, Phase::Send, why).for_good())
             }
             _ => Broken::Unsent,
         });
@@ -71,6 +71,7 @@ pub(crate) async fn exchange(
     connection.heard = false;
     let mut outgoing = Outgoing::new(connection, request, config);
     let mut reader = HeadReader::default();
+    let rules = HeadRules::new(request, config);
     let mut timer = PhaseTimer::new(config);
     let head = poll_fn(|cx| {
         let write_error = match poll_write(cx, connection, &mut outgoing, trace) {
@@ -82,7 +83,12 @@ pub(crate) async fn exchange(
             Err(Stopped::Socket(error)) => Some(error),
             Ok(()) => None,
         };
-        match poll_head(cx, connection, &mut reader, request, write_error) {
+        match poll_head(cx, connection, &mut reader, rules, write_error) {
+            Poll::Pending if reader.continued && outgoing.is_held() => {
+                outgoing.release();
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
             Poll::Pending => {
                 timer.follow(trace.attempt().phase);
                 timer.poll(cx).map(|late| Err(Broken::Failed(late)))
@@ -133,17 +139,18 @@ fn poll_head(
     cx: &mut Context<'_>,
     connection: &mut Connection,
     reader: &mut HeadReader,
-    request: &Request,
+    rules: HeadRules<'_>,
     write_error: Option<io::Error>,
 ) -> Poll<Result<Head, Lost>> {
     let mut pieces = 0;
     loop {
-        match reader.take(&request.method, &mut connection.input) {
-            Err(detail) => {
-                let detail = format!("what came is not an HTTP response: {detail}");
-                let failure = Failure::new(Kind::Protocol, Phase::FirstByte, detail);
-                let ended = false;
-                return Poll::Ready(Err(Lost { failure, ended }));
+        match reader.take(rules, &mut connection.input) {
+            Err(why) => {
+                let failure = Failure::new(Kind::Protocol, Phase::FirstByte, why.to_string());
+                return Poll::Ready(Err(Lost {
+                    failure: failure.for_good(),
+                    ended: false,
+                }));
             }
             Ok(Some(head)) => return Poll::Ready(Ok(head)),
             Ok(None) => {}
@@ -175,7 +182,7 @@ fn ended(error: Option<io::Error>) -> Lost {
     let what = "the connection ended before a response";
     let (failure, ended) = match error.as_ref().map(|error| (error, explain(error))) {
         None => (failure(Kind::Protocol, what.into()), true),
-        Some((_, Some(why))) => (failure(Kind::Tls, why), false),
+        Some((_, Some(why))) => (failure(Kind::Tls, why).for_good(), false),
         Some((error, None)) => {
             let failure = failure(Kind::Protocol, format!("{what}: {error}"));
             (failure.because(error), true)

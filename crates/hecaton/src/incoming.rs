@@ -37,7 +37,8 @@ impl Incoming {
             reader: BodyReader::new(head.framing),
             // A server that reports an error and hangs up does not want the rest (RFC 9112 §9.5);
             // sending it could only bring a reset that swallows the answer.
-            unwanted: head.status >= 400 && !head.keep_alive,
+            // So does one that answers instead of asking for it.
+            unwanted: (head.status >= 400 && !head.keep_alive) || outgoing.is_held(),
             // An answer that came before the whole request was out may leave the rest of it unsent.
             keep_alive: head.keep_alive && !closes && outgoing.is_done(),
             kept_for: head.kept_for,
@@ -155,5 +156,9 @@ pub(crate) fn failure(error: BodyError, max_body: usize) -> Failure {
         BodyError::CutShort => "the body was cut short: the connection ended before it did".into(),
         BodyError::Malformed(what) => format!("the body can not be read: {what}"),
     };
-    Failure::new(Kind::Body, Phase::Read, detail)
+    let failure = Failure::new(Kind::Body, Phase::Read, detail);
+    match error {
+        BodyError::CutShort => failure,
+        BodyError::TooLarge | BodyError::Malformed(_) => failure.for_good(),
+    }
 }

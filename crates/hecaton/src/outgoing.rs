@@ -1,17 +1,19 @@
 //! A request on its way out: its head, then its body, as fast as the socket takes them.
 
 use std::io::{self, Write};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use tokio::time::{Sleep, sleep};
 
 use crate::body::{Body, Sourced};
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::error::Failure;
 use crate::exchange::PIECES_PER_TURN;
-use crate::h1::encode;
+use crate::h1::{encode, waits_to_send};
 use crate::request::Request;
 
 pub(crate) struct Outgoing {
@@ -21,6 +23,8 @@ pub(crate) struct Outgoing {
     written: usize,
     begun: bool,
     rest: Rest,
+    /// Until when the body waits for the server to ask for it, if it does (RFC 9110 §10.1.1).
+    held: Option<Pin<Box<Sleep>>>,
 }
 
 /// What follows the output.
@@ -53,6 +57,7 @@ impl Outgoing {
             written: 0,
             begun: false,
             rest,
+            held: waits_to_send(request, config).then(|| Box::pin(sleep(config.expect_timeout))),
         }
     }
 
@@ -69,6 +74,16 @@ impl Outgoing {
         self.begun
     }
 
+    /// Whether the body still waits for the server to ask for it.
+    pub fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// The server has asked for the body.
+    pub fn release(&mut self) {
+        self.held = None;
+    }
+
     /// Writes what the socket takes and the source gives.
     pub fn poll_write(
         &mut self,
@@ -77,7 +92,10 @@ impl Outgoing {
     ) -> Result<(), Stopped> {
         let mut pieces = 0;
         loop {
-            if !self.poll_remaining(cx, connection)? || !self.poll_refill(cx)? {
+            if !self.poll_remaining(cx, connection)? || self.poll_hold(cx).is_pending() {
+                return Ok(());
+            }
+            if self.remaining().is_empty() && !self.poll_refill(cx)? {
                 return Ok(());
             }
             pieces += 1;
@@ -117,10 +135,20 @@ impl Outgoing {
         }
     }
 
+    /// Ready when the body may be written, be it because the server took too long to ask for it.
+    fn poll_hold(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(held) = &mut self.held {
+            ready!(held.as_mut().poll(cx));
+            self.held = None;
+        }
+        Poll::Ready(())
+    }
+
     /// What is to be written next.
     fn remaining(&self) -> &[u8] {
         match (self.written.checked_sub(self.output.len()), &self.rest) {
             (None, _) => &self.output[self.written..],
+            _ if self.is_held() => &[],
             (Some(written), Rest::Whole(body)) => &body[written..],
             (Some(_), Rest::Source(_)) => &[],
         }

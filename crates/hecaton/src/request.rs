@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Method;
 use http::header::{
-    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, HeaderName,
-    HeaderValue, RANGE, TRANSFER_ENCODING, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName,
+    HeaderValue, RANGE, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
 };
 use http::uri::PathAndQuery;
 
@@ -41,6 +41,10 @@ pub struct Request {
     pub(crate) has_coding: bool,
     /// Whether its headers say that it is the last one on its connection.
     pub(crate) closes: bool,
+    /// Whether its headers ask for another protocol.
+    pub(crate) upgrades: bool,
+    /// Whether its headers say that it waits for the server to ask for its body.
+    pub(crate) expects: bool,
     pub(crate) body: Body,
     pub(crate) timeout: Option<Duration>,
     /// Most redirects instead of the client's.
@@ -87,6 +91,8 @@ impl Request {
             has_accept: false,
             has_coding: false,
             closes: false,
+            upgrades: false,
+            expects: false,
             body: Body::default(),
             timeout: None,
             redirects: None,
@@ -207,6 +213,8 @@ impl Request {
         self.has_accept |= is(ACCEPT);
         self.has_coding |= is(ACCEPT_ENCODING) || is(RANGE);
         self.closes |= is(CONNECTION) && says_close(value);
+        self.upgrades |= is(UPGRADE);
+        self.expects |= is(EXPECT) && value.trim_ascii().eq_ignore_ascii_case(b"100-continue");
     }
 
     fn write_field(&mut self, name: &str, value: &[u8]) {

@@ -23,7 +23,8 @@ pub struct Response {
 }
 
 impl Response {
-    /// The status code, 200 to 999 (1xx are not final and are skipped).
+    /// The status code, 200 to 999 (1xx are not final and are skipped), or 101 if the request asked for another protocol: the
+    /// body is empty then, and the connection is closed, for the engine does not hand it over.
     pub fn status(&self) -> u16 {
         self.status
     }

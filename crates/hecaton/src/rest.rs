@@ -93,7 +93,7 @@ impl Rest {
                 Step::Piece(piece) => return Ok(Some(Bytes::copy_from_slice(piece))),
                 Step::Wanting => match self.source.piece().await? {
                     Some(coded) => decoder.feed(coded),
-                    None => return decoder.end().map_err(undecodable).map(|()| None),
+                    None => return decoder.end().map_err(cut_short).map(|()| None),
                 },
             }
             // A body may decode to nothing for long, and must not keep others from their turn.
@@ -193,7 +193,15 @@ pub(crate) fn decoder(
 
 fn undecodable(why: Undecodable) -> Failure {
     let detail = format!("the body is undecodable: {why}");
-    Failure::new(Kind::Body, Phase::Read, detail)
+    Failure::new(Kind::Body, Phase::Read, detail).for_good()
+}
+
+/// What a connection that ended in the middle of a body without a length leaves behind: passing.
+fn cut_short(why: Undecodable) -> Failure {
+    Failure {
+        passing: true,
+        ..undecodable(why)
+    }
 }
 
 impl Http1Rest {

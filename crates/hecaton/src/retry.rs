@@ -18,7 +18,10 @@ pub struct Retry {
     /// method.
     pub methods: Vec<Method>,
     /// Failures that are worth another try. Default `Resolve`, `Connect`, `Timeout`, `Protocol`,
-    /// `Body`. The total deadline is never one of them.
+    /// `Body`. The total deadline is never one of them, nor is what another try would only meet again, whatever
+    /// is named here: a body larger than `max_body` or undecodable, a head that is malformed or too large, a
+    /// proxy's demand for credentials, a full queue, a certificate or a key that is refused, a body of the request that can
+    /// not be read.
     pub on: Vec<Kind>,
     /// Statuses that are worth another try. Default none.
     pub statuses: Vec<u16>,
@@ -64,8 +67,7 @@ impl Retry {
     ) -> Option<Duration> {
         let again = tries <= self.max
             && failure.phase != Phase::Total
-            // The program's own doing, which another try would not change.
-            && (failure.kind, failure.phase) != (Kind::Body, Phase::Send)
+            && failure.passing
             && self.on.contains(&failure.kind)
             && (!sent || self.methods.contains(method));
         again.then(|| self.wait(tries))
@@ -167,6 +169,12 @@ mod tests {
         assert!(
             named
                 .after_failure(&Method::POST, 1, true, &broken)
+                .is_none()
+        );
+        let hopeless = failure(Kind::Body, Phase::Read).for_good();
+        assert!(
+            named
+                .after_failure(&Method::POST, 1, false, &hopeless)
                 .is_none()
         );
     }

@@ -121,7 +121,7 @@ impl Turns {
             Some(most) if before >= most => {
                 let detail =
                     format!("{most} requests wait for a connection already, which is max_queue");
-                Err(Failure::new(Kind::Connect, Phase::Queue, detail))
+                Err(Failure::new(Kind::Connect, Phase::Queue, detail).for_good())
             }
             _ => Ok(place),
         }

@@ -26,6 +26,8 @@ module Hecaton
     # tls_timeout:: for the TLS handshake.
     # send_timeout:: to write the request, its body included.
     # first_byte_timeout:: from the last byte of the request to the head of the response.
+    # expect_timeout:: how long a request with Expect: 100-continue waits for the server to ask for its body before it
+    #   sends it anyway. Default 1; 0 sends it at once. After a final answer, such as 417, no body is sent.
     # read_timeout:: between two pieces of the body.
     # queue_timeout:: to wait for a connection when a limit below is reached, or for a stream of one when the server's
     #   limit on streams is (HTTP/2). Default none.
@@ -76,6 +78,10 @@ module Hecaton
     # max_age:: how many seconds old a connection may be when a request is sent on it. Default none.
     # max_body:: most bytes of a response's body that is held whole; more is a BodyError. Default 64 MiB,
     #   counted after decoding.
+    # max_buffered:: most bytes of responses' bodies that are held at once while they are received, all requests and what
+    #   their codings take together; one too many is a BodyError, which may be retried. Default none.
+    # max_header_fields::, max_header_bytes:: most fields, and most bytes, in the head of a response; more is a
+    #   ProtocolError. Default 1000 and 256 KiB.
     # decode:: whether bodies in gzip, deflate, br and zstd are asked for and decoded. Default true. A request with an
     #   Accept-Encoding or a Range of its own gets its body as it comes. Content-Encoding stays among the headers.
     # concurrency:: requests in flight in a batch. Default 200.
@@ -98,7 +104,8 @@ module Hecaton
                    first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
                    max_queue: nil, max_idle: nil, max_age: nil, idle_timeout: nil, resolve: nil, unix_socket: nil,
                    proxy: nil, no_proxy: nil,
-                   retry: nil, max_body: nil, decode: nil, concurrency: nil, user_agent: nil,
+                   retry: nil, max_body: nil, max_buffered: nil, max_header_fields: nil, max_header_bytes: nil,
+                   expect_timeout: nil, decode: nil, concurrency: nil, user_agent: nil,
                    ca: nil, client_cert: nil, client_key: nil, tls_min: nil, http: nil, pins: nil, verify: nil,
                    app_name: nil, app_env: nil, headers: nil, public_headers: nil, base_url: nil,
                    strict_urls: nil, basic_auth: nil, bearer: nil,
@@ -109,7 +116,8 @@ module Hecaton
       times = {
         timeout: timeout, connect_timeout: connect_timeout, resolve_timeout: resolve_timeout,
         tls_timeout: tls_timeout, send_timeout: send_timeout, first_byte_timeout: first_byte_timeout,
-        read_timeout: read_timeout, queue_timeout: queue_timeout, idle_timeout: idle_timeout, max_age: max_age
+        read_timeout: read_timeout, queue_timeout: queue_timeout, idle_timeout: idle_timeout, max_age: max_age,
+        expect_timeout: expect_timeout
       }
       @cookies = Client.jar(cookies)
       @preparation = Preparation.new(headers: headers, basic_auth: basic_auth, bearer: bearer, app_name: app_name, app_env: app_env)
@@ -120,7 +128,8 @@ module Hecaton
                     redirects: Preparation.count(:redirects, redirects), redirects_to_http: redirects_to_http,
                     cookies: @cookies&.native,
                     per_origin: per_origin, max_connections: max_connections, max_queue: max_queue, max_idle: max_idle,
-                    max_body: max_body, resolve: Client.addresses(resolve),
+                    max_body: max_body, max_buffered: max_buffered,
+                    max_header_fields: max_header_fields, max_header_bytes: max_header_bytes, resolve: Client.addresses(resolve),
                     unix_socket: unix_socket, proxy: Client.proxy(proxy),
                     no_proxy: no_proxy.is_a?(String) ? [no_proxy] : no_proxy,
                     decode: decode, concurrency: concurrency, user_agent: user_agent || (app_name && app_name.to_s),
@@ -152,7 +161,8 @@ module Hecaton
     # url:: an http or https URL, a String or a URI, absolute unless the client has a base_url; a fragment is dropped. A user
     #   and a password in it, percent-encoded, are as basic_auth; they are never shown.
     # headers:: Hash, Array of pairs, or Headers; a value may be an Array, for a repeated field. In a name that is a Symbol
-    #   underscores are dashes.
+    #   underscores are dashes. With Upgrade, a 101 is a Response without a body, whose connection is closed. With Expect:
+    #   100-continue, see expect_timeout.
     # body:: String; an IO, read from where it stands to its end, in pieces while it is sent; a Pathname; or anything that
     #   yields Strings by `each`. With a Content-Length where the size is known (files, StringIO), else in chunks
     #   (RFC 9112 §7.1). Sent again (retry, redirects 307 and 308) only what can be read again: no pipe, no Enumerator.

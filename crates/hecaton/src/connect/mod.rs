@@ -159,13 +159,18 @@ impl Connector {
                     proxy::tunnel(&mut tcp, forward, origin, &config.user_agent).await
                 }
                 Speech::Socks { credentials, .. } => {
-                    proxy::ask_socks(&mut tcp, credentials, target).await
+                    let asked = proxy::ask_socks(&mut tcp, credentials, target).await;
+                    asked.map_err(Into::into)
                 }
             };
-            asked.map(|()| (tcp, None)).map_err(|why| {
-                let Origin { host, port, .. } = origin;
+            asked.map(|()| (tcp, None)).map_err(|refused| {
+                let (Origin { host, port, .. }, why) = (origin, refused.why);
                 let detail = format!("{place} does not connect to {host} port {port}: {why}");
-                Failure::new(Kind::Connect, Phase::Connect, detail)
+                let failure = Failure::new(Kind::Connect, Phase::Connect, detail);
+                match refused.for_good {
+                    true => failure.for_good(),
+                    false => failure,
+                }
             })
         };
         let opening = Box::pin(opening);

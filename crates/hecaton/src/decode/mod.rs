@@ -17,8 +17,8 @@ pub(crate) const ACCEPTED: &str = "gzip, deflate, br, zstd";
 /// Most bytes that one step gives.
 const PIECE: usize = 64 << 10;
 
-/// Most codings on top of each other; nobody needs two.
-const MOST_LAYERS: usize = 4;
+/// Most codings on top of each other, each with its memory; nobody needs two.
+const MOST_LAYERS: usize = 2;
 
 /// Takes the codings of one body off.
 pub(crate) struct Decoder {
@@ -72,7 +72,7 @@ impl Decoder {
                 return Ok(None);
             };
             if stages.len() == MOST_LAYERS {
-                return Err("it has more than 4 codings on top of each other");
+                return Err("it has more than 2 codings on top of each other");
             }
             stages.push(Stage::new(codec));
         }

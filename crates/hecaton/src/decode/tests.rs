@@ -94,14 +94,14 @@ fn each_coding_is_taken_off() {
 
 #[test]
 fn layers_are_taken_off_in_turn_and_unknown_codings_not_at_all() {
-    let coded = brotli(&gzip(&zstd(TEXT)));
-    assert_eq!(decoded("zstd, gzip, br", &[&coded]).as_deref(), Some(TEXT));
+    let coded = brotli(&gzip(TEXT));
+    assert_eq!(decoded("gzip, br", &[&coded]).as_deref(), Some(TEXT));
     for unknown in ["compress", "gzip, aws-chunked", "identity", "", "\u{e9}"] {
         let fields = fields(unknown);
         let decoder = Decoder::of(Fields(fields.as_bytes()));
         assert!(decoder.unwrap().is_none(), "{unknown}");
     }
-    let many = fields("gzip, gzip, gzip, gzip, gzip");
+    let many = fields("zstd, gzip, br");
     assert!(Decoder::of(Fields(many.as_bytes())).is_err());
 }
 

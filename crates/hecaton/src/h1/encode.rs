@@ -12,7 +12,7 @@ use crate::request::Request;
 /// Bodies up to this size are sent behind the head in one write.
 const SMALL_BODY: usize = 16 << 10;
 
-/// Writes head and, if it is small, body into `out`, for the origin or for a proxy; returns whether the body
+/// Writes head and, if it is small and need not wait, body into `out`, for the origin or for a proxy; returns whether the body
 /// is in it.
 pub(crate) fn encode(
     request: &Request,
@@ -65,12 +65,17 @@ pub(crate) fn encode(
     }
     out.put_slice(b"\r\n");
     match body {
-        Body::Whole(bytes) if bytes.len() <= SMALL_BODY => {
+        Body::Whole(bytes) if bytes.len() <= SMALL_BODY && !waits_to_send(request, config) => {
             out.put_slice(bytes);
             true
         }
         _ => false,
     }
+}
+
+/// Whether the body is sent when the server has asked for it.
+pub(crate) fn waits_to_send(request: &Request, config: &Config) -> bool {
+    request.expects && !request.body.is_empty() && !config.expect_timeout.is_zero()
 }
 
 /// Methods whose requests tell their length even when it is 0 (RFC 9110 §8.6).

@@ -1,5 +1,6 @@
 //! The head of a response: status, fields, and how long the body is (RFC 9112 §6.3).
 
+use std::fmt;
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
@@ -7,11 +8,68 @@ use bytes::{Buf, BytesMut};
 use http::Method;
 use memchr::memchr2;
 
-/// Largest head, in bytes. RFC 9110 §5.4 sets no limit; servers send some hundred bytes.
-pub(crate) const MOST_BYTES: usize = 256 << 10;
+use crate::config::Config;
+use crate::request::Request;
 
-/// Most fields of a head.
-pub(crate) const MOST_FIELDS: usize = 256;
+/// How many fields there is room for without taking memory.
+const USUAL_FIELDS: usize = 128;
+
+/// What a head is read by.
+#[derive(Clone, Copy)]
+pub(crate) struct HeadRules<'a> {
+    pub method: &'a Method,
+    /// Whether the request asked for another protocol.
+    pub upgrades: bool,
+    pub most_fields: usize,
+    pub most_bytes: usize,
+}
+
+impl<'a> HeadRules<'a> {
+    /// Those for the answer to this request.
+    pub fn new(request: &'a Request, config: &Config) -> HeadRules<'a> {
+        HeadRules {
+            method: &request.method,
+            upgrades: request.upgrades,
+            most_fields: config.max_header_fields,
+            most_bytes: config.max_header_bytes,
+        }
+    }
+}
+
+/// Why a head can not be used.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum BadHead {
+    Malformed(String),
+    TooManyFields(usize),
+    TooManyBytes(usize),
+}
+
+impl fmt::Display for BadHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let head = "the head of the response has more than";
+        match self {
+            BadHead::Malformed(why) => write!(f, "what came is not an HTTP response: {why}"),
+            BadHead::TooManyFields(most) => {
+                write!(f, "{head} {most} fields, which is max_header_fields")
+            }
+            BadHead::TooManyBytes(most) => {
+                write!(f, "{head} {most} bytes, which is max_header_bytes")
+            }
+        }
+    }
+}
+
+impl From<String> for BadHead {
+    fn from(why: String) -> BadHead {
+        BadHead::Malformed(why)
+    }
+}
+
+impl From<&str> for BadHead {
+    fn from(why: &str) -> BadHead {
+        BadHead::Malformed(why.into())
+    }
+}
 
 /// What the head of a final response says.
 #[derive(Debug, PartialEq, Eq)]
@@ -55,17 +113,23 @@ struct Facts {
 pub(crate) struct HeadReader {
     /// Bytes of the input that have been seen not to end a head.
     searched: usize,
+    /// Whether the server has asked for the body of the request (100).
+    pub continued: bool,
 }
 
 impl HeadReader {
     /// Takes the head of the final response off `input`; none if it is not whole yet.
-    pub fn take(&mut self, method: &Method, input: &mut BytesMut) -> Result<Option<Head>, String> {
+    pub fn take(
+        &mut self,
+        rules: HeadRules<'_>,
+        input: &mut BytesMut,
+    ) -> Result<Option<Head>, BadHead> {
         // At first, so that garbage is noticed at once; then only when there is an empty line among
         // what is new, lest a head that comes byte by byte is parsed as often.
         let new = &input[self.searched.saturating_sub(3).min(input.len())..];
-        let parse = self.searched == 0 || ends_head(new) || input.len() > MOST_BYTES;
+        let parse = self.searched == 0 || ends_head(new) || input.len() > rules.most_bytes;
         let head = if parse && !input.is_empty() {
-            parse_head(method, input)?
+            parse_head(rules, input, &mut self.continued)?
         } else {
             None
         };
@@ -80,29 +144,31 @@ fn ends_head(bytes: &[u8]) -> bool {
 }
 
 /// Takes the head of the final response off `input`; none if it is not whole yet. Interim responses
-/// (1xx) in front of it are dropped.
-fn parse_head(method: &Method, input: &mut BytesMut) -> Result<Option<Head>, String> {
+/// (1xx) in front of it are dropped, but a 101 that was asked for is an answer.
+fn parse_head(
+    rules: HeadRules<'_>,
+    input: &mut BytesMut,
+    continued: &mut bool,
+) -> Result<Option<Head>, BadHead> {
     loop {
-        let mut fields = [const { MaybeUninit::uninit() }; MOST_FIELDS];
-        let mut response = httparse::Response::new(&mut []);
-        let parsed = httparse::ParserConfig::default()
-            .allow_obsolete_multiline_headers_in_responses(true)
-            .parse_response_with_uninit_headers(&mut response, input, &mut fields)
-            .map_err(|error| error.to_string())?;
-        let httparse::Status::Complete(length) = parsed else {
-            let too_long = input.len() > MOST_BYTES;
-            return if too_long {
-                Err(format!("a head of more than {MOST_BYTES} bytes"))
-            } else {
-                Ok(None)
+        let mut usual = [const { MaybeUninit::uninit() }; USUAL_FIELDS];
+        let room = rules.most_fields.min(USUAL_FIELDS);
+        let mut parsed = parse_within(rules, input, &mut usual[..room]);
+        if parsed == Err(BadHead::TooManyFields(rules.most_fields)) && room < rules.most_fields {
+            // The shortest field takes three bytes.
+            let most = rules.most_fields.min(input.len() / 3 + 1);
+            parsed = parse_within(rules, input, Vec::with_capacity(most).spare_capacity_mut());
+        }
+        let Some((length, code, head)) = parsed? else {
+            return match input.len() > rules.most_bytes {
+                true => Err(BadHead::TooManyBytes(rules.most_bytes)),
+                false => Ok(None),
             };
         };
-        let head = match response.code.unwrap_or_default() {
-            101 => return Err("a switch to another protocol that was not asked for".into()),
-            100..=199 => None,
-            code @ ..100 => return Err(format!("the status {code:03}, which does not exist")),
-            _ => Some(read(method, &response)?),
-        };
+        if length > rules.most_bytes {
+            return Err(BadHead::TooManyBytes(rules.most_bytes));
+        }
+        *continued |= code == 100;
         input.advance(length);
         if head.is_some() {
             return Ok(head);
@@ -110,7 +176,37 @@ fn parse_head(method: &Method, input: &mut BytesMut) -> Result<Option<Head>, Str
     }
 }
 
-fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, String> {
+/// The head that `input` begins with, if it is whole: its length, its status, and what it says unless it is an interim
+/// one.
+fn parse_within<'a>(
+    rules: HeadRules<'_>,
+    input: &'a [u8],
+    fields: &mut [MaybeUninit<httparse::Header<'a>>],
+) -> Result<Option<(usize, u16, Option<Head>)>, BadHead> {
+    let mut response = httparse::Response::new(&mut []);
+    let parsed = httparse::ParserConfig::default()
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .parse_response_with_uninit_headers(&mut response, input, fields)
+        .map_err(|error| match error {
+            httparse::Error::TooManyHeaders => BadHead::TooManyFields(rules.most_fields),
+            _ => error.to_string().into(),
+        })?;
+    let httparse::Status::Complete(length) = parsed else {
+        return Ok(None);
+    };
+    let status = response.code.unwrap_or_default();
+    let head = match status {
+        101 if !rules.upgrades => {
+            return Err("a switch to another protocol that was not asked for".into());
+        }
+        100 | 102..=199 => None,
+        ..100 => return Err(format!("the status {status:03}, which does not exist").into()),
+        _ => Some(read(rules.method, &response)?),
+    };
+    Ok(Some((length, status, head)))
+}
+
+fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, BadHead> {
     let status = response.code.unwrap_or_default();
     let version_1_1 = response.version == Some(1);
     let mut fields = Vec::with_capacity(160);
@@ -136,7 +232,8 @@ fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, 
     } else {
         facts.keep_alive && !facts.close
     };
-    let keep_alive = persistent && !doubtful && framing != Framing::Close;
+    // What follows a 101 is another protocol's.
+    let keep_alive = persistent && !doubtful && framing != Framing::Close && status != 101;
     Ok(Head {
         status,
         fields,
@@ -158,7 +255,7 @@ fn unfold(mut value: &mut [u8]) {
 
 impl Facts {
     /// Errors do not quote the field: what a header holds belongs in no message.
-    fn note(&mut self, field: &httparse::Header<'_>) -> Result<(), String> {
+    fn note(&mut self, field: &httparse::Header<'_>) -> Result<(), BadHead> {
         // Few fields matter here, and their names differ in length from most others.
         match field.name.len() {
             10 if field.name.eq_ignore_ascii_case("connection") => {
@@ -187,7 +284,7 @@ impl Facts {
     }
 
     /// Repeated lengths are the same or an error (RFC 9110 §8.6).
-    fn note_length(&mut self, value: &[u8]) -> Result<(), String> {
+    fn note_length(&mut self, value: &[u8]) -> Result<(), BadHead> {
         for length in value.split(|byte| *byte == b',') {
             let length = parse_length(length.trim_ascii());
             if length.is_none() || (self.length.is_some() && self.length != length) {
@@ -200,7 +297,7 @@ impl Facts {
 
     fn framing(&self, method: &Method, status: u16) -> Framing {
         match self.length {
-            _ if *method == Method::HEAD || matches!(status, 204 | 304) => Framing::Length(0),
+            _ if *method == Method::HEAD || matches!(status, 101 | 204 | 304) => Framing::Length(0),
             _ if self.chunked => Framing::Chunked,
             Some(length) => Framing::Length(length),
             None => Framing::Close,
@@ -229,200 +326,4 @@ fn parse_length(digits: &[u8]) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(text: &str) -> Result<Option<Head>, String> {
-        parse_head(&Method::GET, &mut BytesMut::from(text))
-    }
-
-    fn head(text: &str) -> Head {
-        parse(text).unwrap().expect("a whole head")
-    }
-
-    #[test]
-    fn status_fields_and_length() {
-        let head =
-            head("HTTP/1.1 201 Created\r\nX-A: 1\r\nContent-Length: 5\r\nx-a:2 \r\n\r\nhello");
-        assert_eq!(
-            (head.status, head.framing, head.keep_alive),
-            (201, Framing::Length(5), true)
-        );
-        assert_eq!(head.fields, b"x-a: 1\r\ncontent-length: 5\r\nx-a: 2\r\n");
-    }
-
-    #[test]
-    fn values_that_go_on_in_the_next_line_become_one_line() {
-        let folded = "HTTP/1.1 200 OK\r\nX-A: 1,\r\n\t2\r\nConnection: x,\r\n close\r\nContent-Length: 5\r\n\r\n";
-        let head = head(folded);
-        assert_eq!(
-            head.fields,
-            b"x-a: 1,  \t2\r\nconnection: x,   close\r\ncontent-length: 5\r\n"
-        );
-        assert!(!head.keep_alive);
-        assert!(parse("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n 6\r\n\r\n").is_err());
-        assert!(
-            parse("HTTP/1.1 200 OK\r\n X-A: 1\r\n\r\n").is_err(),
-            "nothing to go on with"
-        );
-    }
-
-    #[test]
-    fn what_follows_the_head_is_left() {
-        let mut input = BytesMut::from("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
-        parse_head(&Method::GET, &mut input).unwrap().unwrap();
-        assert_eq!(input, "hello");
-    }
-
-    #[test]
-    fn framing_by_the_rules() {
-        let framing = |fields: &str| head(&format!("HTTP/1.1 200 OK\r\n{fields}\r\n")).framing;
-        assert_eq!(framing(""), Framing::Close);
-        assert_eq!(framing("Content-Length: 0\r\n"), Framing::Length(0));
-        assert_eq!(
-            framing("Content-Length: 5, 5\r\nContent-Length: 5\r\n"),
-            Framing::Length(5)
-        );
-        assert_eq!(framing("Transfer-Encoding: Chunked\r\n"), Framing::Chunked);
-        assert_eq!(
-            framing("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"),
-            Framing::Chunked
-        );
-        for status in ["204 No Content", "304 Not Modified"] {
-            let head = head(&format!("HTTP/1.1 {status}\r\nContent-Length: 5\r\n\r\n"));
-            assert_eq!((head.framing, head.keep_alive), (Framing::Length(0), true));
-        }
-        let mut input = BytesMut::from("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");
-        let head = parse_head(&Method::HEAD, &mut input).unwrap().unwrap();
-        assert_eq!(head.framing, Framing::Length(0));
-    }
-
-    #[test]
-    fn lengths_that_make_no_sense_are_errors() {
-        for bad in [
-            "-1",
-            "+5",
-            "5 5",
-            "5,6",
-            "",
-            "0x5",
-            "99999999999999999999",
-            "5,",
-        ] {
-            let text = format!("HTTP/1.1 200 OK\r\nContent-Length: {bad}\r\n\r\n");
-            assert!(parse(&text).is_err(), "{bad:?}");
-        }
-        assert!(
-            parse("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n").is_err()
-        );
-        let quoting = parse("HTTP/1.1 200 OK\r\nTransfer-Encoding: secret\r\n\r\n").unwrap_err();
-        assert!(!quoting.contains("secret"), "{quoting}");
-        let quoting = parse("HTTP/1.1 200 OK\r\nContent-Length: secret\r\n\r\n").unwrap_err();
-        assert!(!quoting.contains("secret"), "{quoting}");
-        for bad in ["gzip", "gzip, chunked", "chunked, chunked", "identity", ""] {
-            let text = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: {bad}\r\n\r\n");
-            assert!(parse(&text).is_err(), "{bad:?}");
-        }
-    }
-
-    #[test]
-    fn connections_are_kept_only_when_that_is_safe() {
-        let keep = |text: &str| head(&format!("{text}\r\n\r\n")).keep_alive;
-        assert!(keep("HTTP/1.1 200 OK\r\nContent-Length: 0"));
-        assert!(!keep(
-            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: x, Close"
-        ));
-        assert!(!keep("HTTP/1.1 200 OK"));
-        assert!(!keep("HTTP/1.0 200 OK\r\nContent-Length: 0"));
-        assert!(keep(
-            "HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive"
-        ));
-        assert!(!keep(
-            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked"
-        ));
-        assert!(!keep(
-            "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked"
-        ));
-        assert!(!keep(
-            "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked"
-        ));
-        assert!(keep(
-            "HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked"
-        ));
-    }
-
-    #[test]
-    fn a_server_may_say_how_long_it_keeps_a_connection() {
-        let kept = |value: &str| {
-            let kept_for =
-                head(&format!("HTTP/1.1 200 OK\r\nKeep-Alive: {value}\r\n\r\n")).kept_for;
-            kept_for.map(|time| time.as_secs())
-        };
-        assert_eq!(kept("timeout=5"), Some(5));
-        assert_eq!(kept("max=100, Timeout=0"), Some(0));
-        for unclear in [
-            "",
-            "timeout",
-            "timeout=",
-            "timeout=-1",
-            "timeout=x",
-            "max=3",
-            "5",
-        ] {
-            assert_eq!(kept(unclear), None, "{unclear:?}");
-        }
-    }
-
-    #[test]
-    fn interim_responses_are_dropped() {
-        let head = head(
-            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
-        );
-        assert_eq!((head.status, head.fields.len()), (200, 0));
-        assert_eq!(
-            parse("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 20").unwrap(),
-            None
-        );
-        assert!(parse("HTTP/1.1 101 Switching Protocols\r\n\r\n").is_err());
-    }
-
-    #[test]
-    fn garbage_and_endless_heads_are_errors() {
-        assert!(parse("SSH-2.0-OpenSSH\r\n").is_err());
-        assert!(parse("HTTP/2.0 200 OK\r\n\r\n").is_err());
-        assert!(parse("HTTP/1.1 000 OK\r\n\r\n").is_err());
-        assert!(parse("HTTP/1.1 099 OK\r\n\r\n").is_err());
-        assert!(parse(&format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(MOST_BYTES))).is_err());
-        assert!(
-            parse(&format!(
-                "HTTP/1.1 200 OK\r\n{}\r\n",
-                "x: y\r\n".repeat(MOST_FIELDS + 1)
-            ))
-            .is_err()
-        );
-    }
-
-    #[test]
-    fn a_head_that_comes_byte_by_byte() {
-        let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\nX: y\r\n\r\n";
-        let (mut reader, mut input) = (HeadReader::default(), BytesMut::new());
-        for (index, byte) in text.bytes().enumerate() {
-            input.extend_from_slice(&[byte]);
-            let head = reader.take(&Method::GET, &mut input).unwrap();
-            assert_eq!(head.is_some(), index + 1 == text.len(), "{index}");
-        }
-    }
-
-    proptest::proptest! {
-        /// Any bytes end in a head, an error, or a wish for more; and a head that is whole reads the
-        /// same however many bytes follow it.
-        #[test]
-        fn nothing_panics(bytes in "(HTTP/1.[01] [0-9]{3} ?.{0,9}\r\n)?([A-Za-z-]{1,17}: ?[ -~]{0,9}\r\n){0,5}(\r\n)?\\PC{0,9}", rest in "\\PC{0,20}") {
-            let mut longer = BytesMut::from(format!("{bytes}{rest}").as_bytes());
-            let mut input = BytesMut::from(bytes.as_bytes());
-            if let Ok(Some(head)) = parse_head(&Method::GET, &mut input) {
-                proptest::prop_assert_eq!(parse_head(&Method::GET, &mut longer).unwrap().unwrap(), head);
-            }
-        }
-    }
-}
+mod tests;

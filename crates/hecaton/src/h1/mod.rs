@@ -9,6 +9,6 @@ mod fields;
 mod head;
 
 pub(crate) use body::{BodyError, BodyReader, Ready};
-pub(crate) use encode::{encode, expects_content};
+pub(crate) use encode::{encode, expects_content, waits_to_send};
 pub(crate) use fields::Fields;
-pub(crate) use head::{Framing, Head, HeadReader, MOST_BYTES, MOST_FIELDS};
+pub(crate) use head::{BadHead, Framing, Head, HeadReader, HeadRules};

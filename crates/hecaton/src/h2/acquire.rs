@@ -220,12 +220,12 @@ async fn begin(
         if only {
             let host = &origin.host;
             let detail = format!("{host} does not speak HTTP/2: it did not choose it (ALPN)");
-            return Err(Failure::new(Kind::Tls, Phase::Tls, detail));
+            return Err(Failure::new(Kind::Tls, Phase::Tls, detail).for_good());
         }
         return Ok(Fresh::Http1((turn, connection)));
     }
     let (ticket, stream) = connection.into_stream();
-    let begun = Link::open(stream).await;
+    let begun = Link::open(stream, config).await;
     let (send, link) = begun.map_err(|error| {
         let detail = format!("can not begin HTTP/2: {error}");
         Failure::new(Kind::Connect, Phase::Connect, detail)

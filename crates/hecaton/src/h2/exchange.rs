@@ -44,8 +44,8 @@ pub(crate) async fn exchange(
     let mut exchange = Exchange::begin(lease, request, config)?;
     let response = poll_fn(|cx| exchange.poll_head(cx, &mut timer, trace)).await?;
     let (head, body) = response.into_parts();
-    let fields = response_fields(&head.headers)
-        .map_err(|why| protocol(Phase::FirstByte, format!("what came is no response: {why}")))?;
+    let fields = response_fields(&head.headers, config)
+        .map_err(|why| protocol(Phase::FirstByte, why.to_string()))?;
     trace.attempt().phase = Phase::Read;
     let status = head.status.as_u16();
     let bodiless = request.method == Method::HEAD || matches!(status, 204 | 304);
@@ -69,13 +69,12 @@ impl Exchange {
     fn begin(mut lease: Lease, request: &Request, config: &Config) -> Result<Exchange, Broken> {
         let head = request_head(request, config)
             .map_err(|why| protocol(Phase::Send, format!("the request can not be sent: {why}")))?;
-        let body = request.body.clone();
-        let sent = lease.send(head, body.is_empty());
+        let sent = lease.send(head, request.body.is_empty());
         let (response, stream) = sent.map_err(|error| lease.broken(&error, false, Phase::Send))?;
         Ok(Exchange {
             stream: response.stream_id().as_u32(),
             response,
-            upload: Upload::new(stream, body),
+            upload: Upload::new(stream, request, config),
             lease,
         })
     }
@@ -87,6 +86,13 @@ impl Exchange {
         timer: &mut PhaseTimer<'_>,
         trace: &mut Trace,
     ) -> Poll<Result<http::Response<RecvStream>, Broken>> {
+        while self.upload.is_held() {
+            match self.response.poll_informational(cx) {
+                Poll::Ready(Some(Ok(interim))) if interim.status() == 100 => self.upload.release(),
+                Poll::Ready(Some(Ok(_))) => {}
+                _ => break,
+            }
+        }
         // How it went is told by the response, or by its absence.
         let failure = self.upload.poll(cx).err();
         let sent = self.lease.has_left(self.stream);
@@ -100,6 +106,7 @@ impl Exchange {
         }
         match Pin::new(&mut self.response).poll(cx) {
             Poll::Ready(Ok(response)) => {
+                self.upload.give_up_if_held();
                 trace.attempt().sent = true;
                 trace.attempt().first_byte = trace.lap();
                 Poll::Ready(Ok(response))
@@ -122,7 +129,7 @@ fn is_refusal(error: &h2::Error) -> bool {
 }
 
 fn protocol(phase: Phase, detail: String) -> Broken {
-    Broken::Failed(Failure::new(Kind::Protocol, phase, detail))
+    Broken::Failed(Failure::new(Kind::Protocol, phase, detail).for_good())
 }
 
 impl Lease {

@@ -9,7 +9,7 @@ use http::{HeaderMap, Version};
 
 use crate::config::Config;
 use crate::decode::ACCEPTED;
-use crate::h1::{Fields, MOST_FIELDS, expects_content};
+use crate::h1::{BadHead, Fields, expects_content};
 use crate::request::Request;
 
 /// Fields that speak of one HTTP/1.1 connection and have no place in HTTP/2 (RFC 9113 §8.2.2), beside
@@ -89,12 +89,16 @@ fn belongs_to_a_connection(name: &HeaderName, value: &[u8], fields: Fields<'_>) 
 }
 
 /// The fields of a response as `name: value\r\n`, or why there are too many.
-pub(super) fn response_fields(headers: &HeaderMap) -> Result<Vec<u8>, String> {
-    if headers.len() > MOST_FIELDS {
-        return Err(format!("more than {MOST_FIELDS} fields"));
+pub(super) fn response_fields(headers: &HeaderMap, config: &Config) -> Result<Vec<u8>, BadHead> {
+    if headers.len() > config.max_header_fields {
+        return Err(BadHead::TooManyFields(config.max_header_fields));
     }
     let mut block = Vec::with_capacity(160);
     for (name, value) in headers {
+        let room = config.max_header_bytes.saturating_sub(block.len());
+        if name.as_str().len() + value.len() + 4 > room {
+            return Err(BadHead::TooManyBytes(config.max_header_bytes));
+        }
         for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
             block.extend_from_slice(part);
         }
@@ -122,7 +126,7 @@ mod tests {
     fn a_plain_get() {
         let head = head(Request::get("http://host:8080/a?b").unwrap());
         assert_eq!(head.uri(), "http://host:8080/a?b");
-        let block = response_fields(head.headers()).unwrap();
+        let block = response_fields(head.headers(), &config()).unwrap();
         assert_eq!(
             block,
             b"user-agent: test/1\r\naccept: */*\r\naccept-encoding: gzip, deflate, br, zstd\r\n"
@@ -147,7 +151,7 @@ mod tests {
         }
         let head = head(request.body("abc"));
         assert_eq!(head.uri().authority().unwrap(), "other:81");
-        let block = String::from_utf8(response_fields(head.headers()).unwrap()).unwrap();
+        let block = String::from_utf8(response_fields(head.headers(), &config()).unwrap()).unwrap();
         let expected = "user-agent: test/1\r\naccept: */*\r\naccept-encoding: gzip, deflate, br, zstd\r\nx-kept: 1\r\nte: trailers\r\ncontent-length: 3\r\n";
         assert_eq!(block, expected);
     }

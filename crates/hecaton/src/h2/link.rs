@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use tokio::time::{timeout, timeout_at};
 
 use super::tap::{Departures, Tap};
-use crate::h1::MOST_BYTES;
+use crate::config::Config;
 use crate::wire::Wire;
 
 /// How much of one body may be on its way without having been taken: what a slow reader holds.
@@ -30,6 +30,10 @@ const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
 /// What many small frames may cost in memory until they are read; `h2` closes the connection beyond.
 const FRAME_BUDGET: usize = 8 << 20;
+
+/// How much of a head `h2` reads, in multiples of what is allowed. It ends the connection when the frames of one head are
+/// many more, and that would end its neighbours: what is too large ends its own stream (`head`).
+const HEADS: usize = 4;
 
 /// How many given-up streams are remembered, so that what still comes for them is known to be late.
 const MOST_RESET: usize = 1024;
@@ -73,7 +77,10 @@ struct Driven {
 
 impl Link {
     /// Begins HTTP/2 on a stream. Requests are sent at once, without a wait for the peer's settings.
-    pub async fn open(stream: Wire) -> Result<(SendRequest<Bytes>, Arc<Link>), h2::Error> {
+    pub async fn open(
+        stream: Wire,
+        config: &Config,
+    ) -> Result<(SendRequest<Bytes>, Arc<Link>), h2::Error> {
         let socket = stream.descriptor();
         let departures = Arc::new(Departures::default());
         let (send, mut connection) = Builder::new()
@@ -81,7 +88,7 @@ impl Link {
             .initial_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .data_frame_budget(FRAME_BUDGET)
-            .max_header_list_size(MOST_BYTES as u32)
+            .max_header_list_size(head_room(config))
             .max_concurrent_reset_streams(MOST_RESET)
             .initial_max_send_streams(NOT_TOLD)
             .handshake(Tap::new(stream, departures.clone()))
@@ -214,6 +221,14 @@ impl Link {
         // h2 keeps its own invariants; after a panic its connection is dropped, not used.
         lock(&self.driven)
     }
+}
+
+/// `h2` counts 32 bytes more a field (RFC 9113 §6.5.2).
+fn head_room(config: &Config) -> u32 {
+    let fields = config.max_header_fields.min(config.max_header_bytes);
+    let (fields, most) = (fields.saturating_mul(32), config.max_header_bytes);
+    let most = most.saturating_mul(HEADS);
+    most.saturating_add(fields).try_into().unwrap_or(u32::MAX)
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,13 +1,18 @@
 //! A request's body on its way out, as fast as the peer's windows allow and its source gives.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use h2::SendStream;
+use tokio::time::{Sleep, sleep};
 
 use crate::body::{Body, Sourced};
+use crate::config::Config;
 use crate::error::Failure;
+use crate::h1::waits_to_send;
+use crate::request::Request;
 
 /// How much of a body `h2` is asked to hold at once.
 const AHEAD: usize = 256 << 10;
@@ -19,11 +24,14 @@ pub(super) struct Upload {
     /// Where more comes from; none once it has ended.
     source: Option<Arc<Sourced>>,
     done: bool,
+    /// Until when it waits for the server to ask for it, if it does (RFC 9110 §10.1.1).
+    held: Option<Pin<Box<Sleep>>>,
 }
 
 impl Upload {
-    /// A body to be sent on `stream`, which was ended with its head if there is none.
-    pub fn new(stream: SendStream<Bytes>, body: Body) -> Upload {
+    /// The body of a request to be sent on `stream`, which was ended with its head if there is none.
+    pub fn new(stream: SendStream<Bytes>, request: &Request, config: &Config) -> Upload {
+        let body = request.body.clone();
         let done = body.is_empty();
         let (rest, source) = match body {
             Body::Whole(bytes) => (bytes, None),
@@ -34,7 +42,23 @@ impl Upload {
             rest,
             source,
             done,
+            held: waits_to_send(request, config).then(|| Box::pin(sleep(config.expect_timeout))),
         }
+    }
+
+    /// Whether it waits for the server to ask for it.
+    pub fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// The server has asked for it.
+    pub fn release(&mut self) {
+        self.held = None;
+    }
+
+    /// The server has answered instead of asking for it: it is not sent. The stream is reset when its handles go.
+    pub fn give_up_if_held(&mut self) {
+        self.done |= self.held.take().is_some();
     }
 
     /// Whether `h2` has all of it.
@@ -45,6 +69,12 @@ impl Upload {
     /// Sends what the peer's windows allow and the source gives. Fails when the source does; errors of the
     /// stream are no news: the response tells what became of it.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Result<(), Failure> {
+        if let Some(held) = &mut self.held {
+            if held.as_mut().poll(cx).is_pending() {
+                return Ok(());
+            }
+            self.held = None;
+        }
         while !self.done {
             if self.rest.is_empty() && !self.refill(cx)? {
                 break;

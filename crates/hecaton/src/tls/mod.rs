@@ -133,7 +133,7 @@ impl Tls {
 
 fn refused(host: &str, why: &str) -> Failure {
     let detail = format!("no TLS with {host}: {why}");
-    Failure::new(Kind::Tls, Phase::Tls, detail)
+    Failure::new(Kind::Tls, Phase::Tls, detail).for_good()
 }
 
 /// The failure of a handshake: TLS itself, or the connection under it.

@@ -255,8 +255,13 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
             *limit = Some(request::seconds(ruby, name, given)?);
         }
     }
-    if let Some(limit) = given::<f64>(ruby, options, "idle_timeout")? {
-        config.idle_timeout = request::seconds(ruby, "idle_timeout", limit)?;
+    for (name, limit) in [
+        ("idle_timeout", &mut config.idle_timeout),
+        ("expect_timeout", &mut config.expect_timeout),
+    ] {
+        if let Some(given) = given::<f64>(ruby, options, name)? {
+            *limit = request::seconds(ruby, name, given)?;
+        }
     }
     if let Some(options) = given::<RHash>(ruby, options, "retry")? {
         config.retry = Some(retry(ruby, options)?);
@@ -274,9 +279,16 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     config.max_connections = given(ruby, options, "max_connections")?;
     config.max_queue = given(ruby, options, "max_queue")?;
     config.max_idle = given(ruby, options, "max_idle")?;
-    if let Some(bytes) = given(ruby, options, "max_body")? {
-        config.max_body = bytes;
+    for (name, most) in [
+        ("max_body", &mut config.max_body),
+        ("max_header_fields", &mut config.max_header_fields),
+        ("max_header_bytes", &mut config.max_header_bytes),
+    ] {
+        if let Some(given) = given(ruby, options, name)? {
+            *most = given;
+        }
     }
+    config.max_buffered = given(ruby, options, "max_buffered")?;
     if let Some(decode) = given(ruby, options, "decode")? {
         config.decode = decode;
     }

@@ -8,12 +8,14 @@ use bytes::BytesMut;
 use http::Method;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use crate::h1::{Fields, HeadReader};
+use super::Refused;
+use crate::h1::{BadHead, Fields, HeadReader, HeadRules};
 use crate::origin::Origin;
 use crate::request::Request;
 
 /// Most bytes of a proxy's answer to CONNECT. They say some hundred.
 const MOST_BYTES: usize = 64 << 10;
+const MOST_FIELDS: usize = 256;
 
 /// What a request says to a proxy that it is handed to, instead of to the origin itself.
 pub(crate) struct Forward {
@@ -67,8 +69,8 @@ pub(crate) async fn tunnel<S: AsyncRead + AsyncWrite + Unpin>(
     forward: &Forward,
     origin: &Origin,
     user_agent: &str,
-) -> Result<(), String> {
-    let failed = |error: std::io::Error| error.to_string();
+) -> Result<(), Refused> {
+    let failed = |error: std::io::Error| Refused::from(error.to_string());
     let request = ask(forward, origin, user_agent);
     stream.write_all(&request).await.map_err(failed)?;
     let mut input = BytesMut::new();
@@ -77,8 +79,20 @@ pub(crate) async fn tunnel<S: AsyncRead + AsyncWrite + Unpin>(
     loop {
         let count = stream.read_buf(&mut input).await.map_err(failed)?;
         read += count;
-        let head = reader.take(&Method::CONNECT, &mut input);
-        let head = head.map_err(|why| format!("what it answered is not HTTP: {why}"))?;
+        let rules = HeadRules {
+            method: &Method::CONNECT,
+            upgrades: false,
+            most_fields: MOST_FIELDS,
+            most_bytes: usize::MAX,
+        };
+        let head = reader.take(rules, &mut input);
+        let head = head.map_err(|bad| Refused {
+            why: match bad {
+                BadHead::Malformed(why) => format!("what it answered is not HTTP: {why}"),
+                _ => format!("its answer has more than {MOST_FIELDS} fields"),
+            },
+            for_good: true,
+        })?;
         if let Some(head) = head {
             return judge(head.status, !forward.authorization.is_empty(), &input);
         }
@@ -86,7 +100,7 @@ pub(crate) async fn tunnel<S: AsyncRead + AsyncWrite + Unpin>(
             return Err("it closed the connection without an answer".into());
         }
         if read > MOST_BYTES {
-            return Err(format!("its answer is longer than {MOST_BYTES} bytes"));
+            return Err(format!("its answer is longer than {MOST_BYTES} bytes").into());
         }
     }
 }
@@ -119,15 +133,23 @@ fn ask(forward: &Forward, origin: &Origin, user_agent: &str) -> Vec<u8> {
 }
 
 /// Whether the tunnel is there. Nothing may have come through it yet, for the client speaks first.
-fn judge(status: u16, had_credentials: bool, behind: &[u8]) -> Result<(), String> {
+fn judge(status: u16, had_credentials: bool, behind: &[u8]) -> Result<(), Refused> {
+    let unauthorized = |why: &str| Refused {
+        why: format!("status 407: it {why}"),
+        for_good: true,
+    };
     match status {
         200..=299 if behind.is_empty() => Ok(()),
         200..=299 => Err("it sent more than its answer".into()),
         407 if had_credentials => {
-            Err("status 407: it does not accept the user and password of its URL".into())
+            let why = "does not accept the user and password of its URL";
+            Err(unauthorized(why))
         }
-        407 => Err("status 407: it demands a user and a password, which its URL may have".into()),
-        _ => Err(format!("status {status}")),
+        407 => {
+            let why = "demands a user and a password, which its URL may have";
+            Err(unauthorized(why))
+        }
+        _ => Err(format!("status {status}").into()),
     }
 }
 
@@ -161,7 +183,7 @@ mod tests {
             let asking = async {
                 let result = tunnel(&mut client, &forward, &origin, "test/1").await;
                 drop(client);
-                result
+                result.map_err(|refused| refused.why)
             };
             tokio::join!(asking, answering).0
         })

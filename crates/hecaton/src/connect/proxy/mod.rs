@@ -44,6 +44,29 @@ impl fmt::Debug for Proxy {
     }
 }
 
+/// Why a proxy does not connect to an origin.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub why: String,
+    /// Whether it would say the same if it was asked again.
+    pub for_good: bool,
+}
+
+impl From<String> for Refused {
+    fn from(why: String) -> Refused {
+        Refused {
+            why,
+            for_good: false,
+        }
+    }
+}
+
+impl From<&str> for Refused {
+    fn from(why: &str) -> Refused {
+        why.to_owned().into()
+    }
+}
+
 /// The proxies of a client.
 #[derive(Debug, Default)]
 pub(super) struct Proxies {
