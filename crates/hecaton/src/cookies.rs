@@ -1,25 +1,29 @@
-//! A cookie jar (RFC 6265): what servers set, and what goes back to them. Only for clients that ask for one.
+//! A cookie jar (RFC 6265 and its successor's draft, RFC 6265bis). Only for clients that ask for one.
 //!
-//! Storage and matching are the `cookie_store` crate's. Here is what it leaves open: how much a server may fill,
-//! what one host may set for others, and the order of the header.
+//! A `Set-Cookie` is read by the `cookie` crate, and what a host may set for others is told by Mozilla's list of public
+//! suffixes (`psl`). Here is what of it is taken; `store` has what is kept, and who gets it back.
+
+mod store;
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use cookie_store::{Cookie as Stored, CookieExpiration, CookieStore, RawCookie};
-use url::Url;
+use cookie::Cookie as RawCookie;
+use psl::Psl;
+use url::{Host, Url};
 
+use self::store::Store;
 use crate::error::InvalidRequest;
 use crate::h1::Fields;
 use crate::request::Request;
 
 /// Longest cookie, name, value and attributes together (RFC 6265 §6.1 asks for at least as much).
 const LONGEST: usize = 4096;
-/// Most cookies of one domain; what comes beyond is ignored, as below.
-const MOST_OF_A_DOMAIN: usize = 180;
-/// Most cookies of a jar.
-const MOST: usize = 3000;
+/// Most cookies that one response sets; what comes behind is ignored.
+const MOST_OF_A_RESPONSE: usize = 50;
+/// When a cookie ends whose time can not be expressed.
+const FAR_AWAY: Duration = Duration::from_secs(400 * 24 * 3600);
 
 /// A cookie as it is kept.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,10 +48,12 @@ pub struct Cookie {
 
 /// Cookies, shared by all clients that are given the jar, and by its clones.
 ///
-/// A jar has no list of public suffixes: a server of `a.co.uk` may set a cookie for all of `co.uk`, but none for
-/// all of `uk`, nor for an address. It holds at most 3000 cookies, 180 of a domain and of 4 KiB each.
+/// A server of `a.co.uk` may set a cookie for `a.co.uk` and all below it, but none for all of `co.uk`, by the list of
+/// public suffixes that the engine was built with, and none for others than itself if its name is an address. A
+/// jar holds at most 3000 cookies, 180 of a registrable domain (`a.co.uk`) and of 4 KiB each, and 50 of a response are
+/// taken; beyond, those go first that have expired, then those used longest ago, of domains with many before others.
 #[derive(Clone, Default)]
-pub struct Cookies(Arc<Mutex<CookieStore>>);
+pub struct Cookies(Arc<Mutex<Store>>);
 
 impl Cookies {
     /// An empty jar.
@@ -57,7 +63,7 @@ impl Cookies {
 
     /// The cookies that have not expired, in the order they came.
     pub fn list(&self) -> Vec<Cookie> {
-        self.lock().iter_unexpired().map(listed).collect()
+        self.lock().list()
     }
 
     /// Forgets all of them.
@@ -66,7 +72,7 @@ impl Cookies {
     }
 
     /// Takes a cookie as a response of this URL would set it: `text` is the value of a `Set-Cookie`. Returns
-    /// whether it was taken; not when the URL's host may not set it, or there are too many.
+    /// whether it was taken; not when the URL's host may not set it.
     ///
     /// # Errors
     /// When the URL is none, or the text contains control characters (but tabs) or is no cookie at all.
@@ -88,7 +94,7 @@ impl Cookies {
     pub fn copy(&self) -> Cookies {
         let store = match self.0.try_lock() {
             Ok(store) => store.clone(),
-            Err(_) => CookieStore::default(),
+            Err(_) => Store::default(),
         };
         Cookies(Arc::new(Mutex::new(store)))
     }
@@ -99,6 +105,7 @@ impl Cookies {
             .iter()
             .filter(|(name, _)| *name == "set-cookie")
             .filter_map(|(_, value)| std::str::from_utf8(value).ok())
+            .take(MOST_OF_A_RESPONSE)
             .peekable();
         if texts.peek().is_none() {
             return;
@@ -120,22 +127,16 @@ impl Cookies {
         let Ok(url) = Url::parse(&request.url()) else {
             return;
         };
-        let store = self.lock();
-        let mut cookies = store.matches(&url);
-        if cookies.is_empty() {
-            return;
+        let secure = url.scheme() == "https";
+        let host = url.host_str().unwrap_or_default();
+        let pairs = self.lock().pairs_for(host, url.path(), secure);
+        if !pairs.is_empty() {
+            let line = format!("cookie: {pairs}\r\n");
+            request.fields.extend_from_slice(line.as_bytes());
         }
-        // RFC 6265 §5.4: longer paths first, those of equal length in the order they came.
-        cookies.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
-        let pairs: Vec<String> = cookies
-            .iter()
-            .map(|cookie| format!("{}={}", cookie.name(), cookie.value()))
-            .collect();
-        let line = format!("cookie: {}\r\n", pairs.join("; "));
-        request.fields.extend_from_slice(line.as_bytes());
     }
 
-    fn lock(&self) -> MutexGuard<'_, CookieStore> {
+    fn lock(&self) -> MutexGuard<'_, Store> {
         // What a panic could leave is a cookie more or less.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -151,46 +152,81 @@ impl PartialEq for Cookies {
 /// Names the number of cookies, and nothing of what is in them.
 impl std::fmt::Debug for Cookies {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Cookies({})", self.lock().iter_unexpired().count())
+        write!(f, "Cookies({})", self.lock().list().len())
     }
 }
 
-/// RFC 6265 §5.3, and of its successor's draft (RFC 6265bis §5.7): secure cookies are set by https alone, http does
-/// not replace them, and the prefixes `__Secure-` and `__Host-` hold what they promise.
-fn insert(store: &mut CookieStore, text: &str, url: &Url) -> bool {
+/// Takes what the URL's host may set (RFC 6265bis §5.7): secure cookies are set by https alone, http does not replace
+/// them, and the prefixes `__Secure-` and `__Host-` hold what they promise.
+fn insert(store: &mut Store, text: &str, url: &Url) -> bool {
     if text.len() > LONGEST {
         return false;
     }
     let Ok(raw) = RawCookie::parse(text) else {
         return false;
     };
-    if !may_set(&raw, url) {
+    let secure = raw.secure() == Some(true);
+    let https = url.scheme() == "https";
+    if (secure && !https) || !keeps_its_promise(&raw) {
         return false;
     }
-    let Ok(cookie) = Stored::try_from_raw_cookie(&raw, url) else {
+    let Some((domain, host_only)) = domain(&raw, url.host_str().unwrap_or_default()) else {
         return false;
     };
-    if url.scheme() != "https" && hides_a_secure_one(store, &cookie) {
-        return false;
-    }
-    let domain = String::from(&cookie.domain);
-    let is_new = !store.contains(&domain, &cookie.path, cookie.name());
-    if is_new && is_full(store, &domain) {
-        return false;
-    }
-    store.insert(cookie.into_owned(), url).is_ok()
+    let path = raw.path().filter(|path| path.starts_with('/'));
+    let cookie = Cookie {
+        name: raw.name().to_owned(),
+        value: raw.value().to_owned(),
+        domain,
+        host_only,
+        path: path.unwrap_or_else(|| default_path(url.path())).to_owned(),
+        secure,
+        http_only: raw.http_only() == Some(true),
+        expires: expires(&raw),
+    };
+    store.insert(cookie, https)
 }
 
-/// Whether a request could meet this cookie, which came without https, in place of a secure one or beside it.
-fn hides_a_secure_one(store: &CookieStore, cookie: &Stored<'_>) -> bool {
-    let domain = String::from(&cookie.domain);
-    store.iter_unexpired().any(|kept| {
-        let other = String::from(&kept.domain);
-        kept.secure() == Some(true)
-            && kept.name() == cookie.name()
-            && (is_within(&domain, &other) || is_within(&other, &domain))
-            && is_below(&cookie.path, &kept.path)
-    })
+/// The domain that a cookie is for, and whether it is for that host alone; none if the host may not set it.
+fn domain(raw: &RawCookie<'_>, host: &str) -> Option<(String, bool)> {
+    let asked = raw.domain().filter(|domain| !domain.is_empty());
+    let Some(asked) = asked.filter(|domain| !domain.eq_ignore_ascii_case(host)) else {
+        let for_host = asked.is_none() || is_address(host) || is_public_suffix(host);
+        return Some((host.to_owned(), for_host));
+    };
+    let Ok(Host::Domain(domain)) = Host::parse(asked) else {
+        return None;
+    };
+    let may = !is_address(host) && is_within(host, &domain) && !is_public_suffix(&domain);
+    may.then_some((domain, false))
+}
+
+fn is_address(host: &str) -> bool {
+    host.starts_with('[') || host.parse::<IpAddr>().is_ok()
+}
+
+/// Whether anyone may have a name under this one. A single label always is one.
+fn is_public_suffix(domain: &str) -> bool {
+    let suffix = psl::List.suffix(domain.as_bytes());
+    suffix.is_none_or(|suffix| suffix.as_bytes().len() == domain.len())
+}
+
+/// The path of a cookie that names none (RFC 6265 §5.1.4): that of the URL up to its last slash.
+fn default_path(path: &str) -> &str {
+    &path[..path.rfind('/').unwrap_or_default().max(1)]
+}
+
+/// When a cookie ends; none for one that ends with the jar.
+fn expires(raw: &RawCookie<'_>) -> Option<SystemTime> {
+    let now = SystemTime::now();
+    if let Some(age) = raw.max_age() {
+        let end = match age.is_positive() {
+            true => now.checked_add(age.unsigned_abs()),
+            false => Some(SystemTime::UNIX_EPOCH),
+        };
+        return Some(end.unwrap_or(now + FAR_AWAY));
+    }
+    raw.expires_datetime().map(SystemTime::from)
 }
 
 /// Whether a host is this domain or below it.
@@ -205,19 +241,9 @@ fn is_below(path: &str, above: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || above.ends_with('/') || rest.starts_with('/'))
 }
 
-fn may_set(raw: &RawCookie<'_>, url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_end_matches('.');
-    if let Some(domain) = raw.domain() {
-        let domain = domain.trim_matches('.');
-        let is_wide = !domain.contains('.') || domain.parse::<IpAddr>().is_ok();
-        if is_wide && !domain.eq_ignore_ascii_case(host) {
-            return false;
-        }
-    }
+/// Whether a cookie is what its prefix says, if it has one.
+fn keeps_its_promise(raw: &RawCookie<'_>) -> bool {
     let secure = raw.secure() == Some(true);
-    if secure && url.scheme() != "https" {
-        return false;
-    }
     let for_host = secure && raw.domain().is_none() && raw.path() == Some("/");
     match raw.name() {
         name if starts_with(name, "__secure-") => secure,
@@ -230,36 +256,6 @@ fn may_set(raw: &RawCookie<'_>, url: &Url) -> bool {
 fn starts_with(name: &str, prefix: &str) -> bool {
     name.get(..prefix.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
-}
-
-/// Whether there is no room for another cookie of this domain. What has expired is thrown out first.
-fn is_full(store: &mut CookieStore, domain: &str) -> bool {
-    let too_many = |store: &CookieStore| {
-        let of_it = |cookie: &&Stored<'static>| cookie.domain.as_cow().as_deref() == Some(domain);
-        store.iter_any().count() >= MOST
-            || store.iter_any().filter(of_it).count() >= MOST_OF_A_DOMAIN
-    };
-    if too_many(store) {
-        let fresh: Vec<_> = store.iter_unexpired().cloned().map(Ok::<_, ()>).collect();
-        *store = CookieStore::from_cookies(fresh, false).unwrap_or_default();
-    }
-    too_many(store)
-}
-
-fn listed(cookie: &Stored<'static>) -> Cookie {
-    Cookie {
-        name: cookie.name().to_owned(),
-        value: cookie.value().to_owned(),
-        domain: String::from(&cookie.domain),
-        host_only: matches!(cookie.domain, cookie_store::CookieDomain::HostOnly(_)),
-        path: String::from(&cookie.path),
-        secure: cookie.secure() == Some(true),
-        http_only: cookie.http_only() == Some(true),
-        expires: match cookie.expires {
-            CookieExpiration::AtUtc(time) => Some(time.into()),
-            CookieExpiration::SessionEnd => None,
-        },
-    }
 }
 
 #[cfg(test)]

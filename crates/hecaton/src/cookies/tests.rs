@@ -1,5 +1,6 @@
 //! What a jar takes, keeps, and gives back to whom.
 
+use super::store::{FAIR, MOST, MOST_OF_A_SITE};
 use super::*;
 
 /// What goes to a URL after these were set.
@@ -146,23 +147,94 @@ fn a_request_with_a_cookie_of_its_own_keeps_it() {
     assert_eq!(request.fields, b"cookie: own=1\r\n");
 }
 
+fn names(jar: &Cookies) -> Vec<String> {
+    jar.list().into_iter().map(|cookie| cookie.name).collect()
+}
+
 #[test]
-fn a_server_can_not_fill_the_jar() {
+fn a_site_that_sets_too_many_loses_those_that_it_used_longest_ago() {
+    let jar = Cookies::new();
+    let long = format!("n={}", "x".repeat(LONGEST));
+    assert!(!jar.set(&long, "http://host/").unwrap());
+    assert!(jar.set("other=v", "http://other/").unwrap());
+    for number in 0..MOST_OF_A_SITE {
+        let text = format!("n{number}=v; Path=/{number}");
+        assert!(jar.set(&text, "http://host/").unwrap());
+    }
+    // The first is the one that was used last.
+    jar.add_to(&mut Request::get("http://host/0").unwrap());
+    assert!(jar.set("new=v", "http://host/").unwrap());
+    let left = names(&jar);
+    assert!(left.len() < MOST_OF_A_SITE, "{}", left.len());
+    for (name, is_left) in [("other", true), ("n0", true), ("n1", false), ("new", true)] {
+        assert_eq!(left.iter().any(|left| left == name), is_left, "{name}");
+    }
+}
+
+#[test]
+fn sites_with_many_make_room_for_others_and_subdomains_are_one_site() {
+    let jar = Cookies::new();
+    for site in 0..FAIR {
+        let url = format!("http://small{site}.example/");
+        (0..10).for_each(|number| assert!(jar.set(&format!("n{number}=v"), &url).unwrap()));
+    }
+    // Far more than there is room for, of many hosts of few sites.
+    for number in 0..2 * MOST {
+        let url = format!("http://sub{number}.many{}.example/", number % 20);
+        assert!(jar.set("n=v", &url).unwrap(), "the newest is taken");
+    }
+    let small = jar.list();
+    let small = small
+        .iter()
+        .filter(|cookie| cookie.domain.starts_with("small"));
+    assert_eq!(small.count(), FAIR * 10);
+    assert!(jar.list().len() <= MOST);
+}
+
+#[test]
+fn a_jar_that_is_full_of_small_sites_forgets_those_used_longest_ago() {
+    let jar = Cookies::new();
+    for site in 0..MOST {
+        let url = format!("http://site{site}.example/");
+        assert!(jar.set("n=v", &url).unwrap());
+    }
+    jar.add_to(&mut Request::get("http://site0.example/").unwrap());
+    assert!(jar.set("n=v", "http://new.example/").unwrap());
+    let domains: Vec<_> = jar.list().into_iter().map(|cookie| cookie.domain).collect();
+    let has = |domain: &str| domains.iter().any(|known| known == domain);
+    assert!(has("site0.example") && has("new.example") && !has("site1.example"));
+}
+
+#[test]
+fn of_one_response_fifty_are_taken() {
+    let jar = Cookies::new();
+    let lines: String = (0..60).map(|n| format!("set-cookie: n{n}=v\r\n")).collect();
+    jar.keep(&Request::get("http://host/").unwrap(), lines.as_bytes());
+    assert_eq!(jar.list().len(), MOST_OF_A_RESPONSE);
+}
+
+#[test]
+fn nobody_sets_a_cookie_for_a_public_suffix() {
+    for (host, suffix) in [
+        ("a.co.uk", "co.uk"),
+        ("a.github.io", "github.io"),
+        ("a.xn--55qx5d.cn", "xn--55qx5d.cn"),
+        ("a.xn--55qx5d.cn", "公司.cn"),
+        ("a.b.unheard-of", "unheard-of"),
+    ] {
+        let (url, text) = (format!("http://{host}/"), format!("n=v; Domain={suffix}"));
+        let jar = Cookies::new();
+        assert!(!jar.set(&text, &url).unwrap(), "{host} {suffix}");
+        let own = format!("n=v; Domain={host}");
+        assert!(jar.set(&own, &url).unwrap() && !jar.list()[0].host_only);
+    }
+    // The suffix itself has cookies of its own, for itself alone.
     let jar = Cookies::new();
     assert!(
-        !jar.set(&format!("n={}", "x".repeat(LONGEST)), "http://host/")
+        jar.set("n=v; Domain=github.io", "http://github.io/")
             .unwrap()
     );
-    for number in 0..MOST_OF_A_DOMAIN + 20 {
-        let taken = jar.set(&format!("n{number}=v"), "http://host/").unwrap();
-        assert_eq!(taken, number < MOST_OF_A_DOMAIN);
-    }
-    assert!(jar.set("n0=new", "http://host/").unwrap());
-    assert!(jar.set("n=v", "http://other/").unwrap());
-    assert_eq!(jar.list().len(), MOST_OF_A_DOMAIN + 1);
-    // Expired ones make room.
-    assert!(jar.set("n0=; Max-Age=0", "http://host/").unwrap());
-    assert!(jar.set("new=v", "http://host/").unwrap());
+    assert!(jar.list()[0].host_only);
 }
 
 #[test]

@@ -1,0 +1,197 @@
+//! What a jar keeps, by registrable domain, so that a look for a host's cookies touches no other site's.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::time::SystemTime;
+
+use psl::Psl;
+
+use super::{Cookie, is_address, is_below, is_within};
+
+/// Most cookies of a site, and how many are left of it when there are more.
+pub(super) const MOST_OF_A_SITE: usize = 180;
+const LEFT_OF_A_SITE: usize = 150;
+
+/// Most cookies of all, and how many are left when there are more: making room is a look at each, and not to be done
+/// for each.
+pub(super) const MOST: usize = 3000;
+const LEFT: usize = 2700;
+
+/// How many of a site are not thrown out for others as long as there are sites that have more.
+pub(super) const FAIR: usize = 50;
+
+#[derive(Clone, Default)]
+pub(super) struct Store {
+    /// No list is empty.
+    sites: HashMap<String, Vec<Kept>>,
+    count: usize,
+    /// Counts what was asked of the store.
+    clock: u64,
+}
+
+#[derive(Clone)]
+struct Kept {
+    cookie: Cookie,
+    /// When it came, and when it was used last, by the store's clock. No two came at once.
+    created: u64,
+    used: u64,
+}
+
+impl Kept {
+    fn has_expired(&self, now: SystemTime) -> bool {
+        self.cookie.expires.is_some_and(|end| end <= now)
+    }
+
+    /// Which goes first when there is no room: those that are not secure, then by their last use (RFC 6265bis §5.7).
+    fn worth(&self) -> (bool, u64, u64) {
+        (self.cookie.secure, self.used, self.created)
+    }
+}
+
+impl Store {
+    /// The cookies that have not expired, in the order they came.
+    pub fn list(&self) -> Vec<Cookie> {
+        let now = SystemTime::now();
+        let all = self.sites.values().flatten();
+        let mut all: Vec<_> = all.filter(|kept| !kept.has_expired(now)).collect();
+        all.sort_unstable_by_key(|kept| kept.created);
+        all.into_iter().map(|kept| kept.cookie.clone()).collect()
+    }
+
+    pub fn clear(&mut self) {
+        self.sites.clear();
+        self.count = 0;
+    }
+
+    /// Takes a cookie, in place of the one with its name, domain and path if there is any; an expired one only removes
+    /// it. False if it is refused, because it came without https and would hide a secure one, or has no room.
+    pub fn insert(&mut self, cookie: Cookie, https: bool) -> bool {
+        self.clock += 1;
+        let (now, clock) = (SystemTime::now(), self.clock);
+        let site = site(&cookie.domain).to_owned();
+        let list = self.sites.entry(site.clone()).or_default();
+        let hidden = |kept: &Kept| !kept.has_expired(now) && hides(&cookie, &kept.cookie);
+        let refused = !https && list.iter().any(hidden);
+        if !refused {
+            let old = list.iter().position(|kept| is_same(&kept.cookie, &cookie));
+            let old = old.map(|at| list.remove(at));
+            self.count -= usize::from(old.is_some());
+            let kept = Kept {
+                created: old.map_or(clock, |old| old.created),
+                used: clock,
+                cookie,
+            };
+            if !kept.has_expired(now) {
+                list.push(kept);
+                self.count += 1;
+            }
+        }
+        self.make_room(&site, now);
+        !refused
+    }
+
+    /// `name=value; …` of the cookies for a URL: longer paths first, those of equal length in the order they came
+    /// (RFC 6265 §5.4).
+    pub fn pairs_for(&mut self, host: &str, path: &str, https: bool) -> String {
+        self.clock += 1;
+        let (now, clock) = (SystemTime::now(), self.clock);
+        let Some(list) = self.sites.get_mut(site(host)) else {
+            return String::new();
+        };
+        let goes = |kept: &&mut Kept| {
+            let cookie = &kept.cookie;
+            let at_home =
+                host == cookie.domain || (!cookie.host_only && is_within(host, &cookie.domain));
+            at_home
+                && is_below(path, &cookie.path)
+                && (https || !cookie.secure)
+                && !kept.has_expired(now)
+        };
+        let mut found: Vec<_> = list.iter_mut().filter(goes).collect();
+        found.sort_by_key(|kept| (std::cmp::Reverse(kept.cookie.path.len()), kept.created));
+        let mut pairs = String::new();
+        for kept in found {
+            kept.used = clock;
+            let Cookie { name, value, .. } = &kept.cookie;
+            let between = if pairs.is_empty() { "" } else { "; " };
+            // Into memory, which does not fail.
+            let _ = write!(pairs, "{between}{name}={value}");
+        }
+        pairs
+    }
+
+    /// Throws out what is too much of this site, and of all.
+    fn make_room(&mut self, site: &str, now: SystemTime) {
+        if let Some(list) = self.sites.get_mut(site) {
+            if list.len() > MOST_OF_A_SITE {
+                let before = list.len();
+                list.retain(|kept| !kept.has_expired(now));
+                if list.len() > MOST_OF_A_SITE {
+                    keep_best(list, LEFT_OF_A_SITE);
+                }
+                self.count -= before - list.len();
+            }
+            if list.is_empty() {
+                self.sites.remove(site);
+            }
+        }
+        if self.count > MOST {
+            self.shrink(now);
+        }
+    }
+
+    /// Throws out what has expired, then of all the others what each site has beyond its fair share, then whatever was used
+    /// longest ago.
+    fn shrink(&mut self, now: SystemTime) {
+        let lists = self.sites.values_mut();
+        lists.for_each(|list| list.retain(|kept| !kept.has_expired(now)));
+        let mut all = Vec::with_capacity(self.count);
+        for list in self.sites.values_mut() {
+            list.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.worth()));
+            let ranked = list.iter().enumerate();
+            all.extend(ranked.map(|(rank, kept)| (rank < FAIR, kept.worth())));
+        }
+        if all.len() > MOST {
+            let surplus = all.len() - LEFT;
+            let limit = *all.select_nth_unstable(surplus).1;
+            for list in self.sites.values_mut() {
+                let mut rank = 0..;
+                list.retain(|kept| (rank.next() < Some(FAIR), kept.worth()) >= limit);
+            }
+        }
+        self.sites.retain(|_, list| !list.is_empty());
+        self.count = self.sites.values().map(Vec::len).sum();
+    }
+}
+
+/// Keeps so many of a list.
+fn keep_best(list: &mut Vec<Kept>, most: usize) {
+    list.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.worth()));
+    list.truncate(most);
+}
+
+/// The registrable domain that a host belongs to, or the host itself if it has none.
+fn site(host: &str) -> &str {
+    let domain = match is_address(host) {
+        true => None,
+        false => psl::List.domain(host.as_bytes()),
+    };
+    let name = domain.and_then(|domain| std::str::from_utf8(domain.as_bytes()).ok());
+    // It is the end of the host.
+    name.map_or(host, |name| &host[host.len() - name.len()..])
+}
+
+fn is_same(one: &Cookie, other: &Cookie) -> bool {
+    one.host_only == other.host_only
+        && one.name == other.name
+        && one.domain == other.domain
+        && one.path == other.path
+}
+
+/// Whether a request could meet this cookie, which came without https, in place of a secure one or beside it.
+fn hides(cookie: &Cookie, kept: &Cookie) -> bool {
+    kept.secure
+        && kept.name == cookie.name
+        && (is_within(&cookie.domain, &kept.domain) || is_within(&kept.domain, &cookie.domain))
+        && is_below(&cookie.path, &kept.path)
+}
