@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use hecaton::{Config, Ending, Error, Kind, Phase, Request};
+use hecaton::{Batch, Config, Ending, Error, Kind, Phase, Request};
 
 use crate::World;
 
@@ -216,4 +216,34 @@ fn no_time_to_resolve_is_no_time() {
         (error.kind(), error.phase(), error.sent()),
         (Kind::Timeout, Phase::Resolve, false)
     );
+}
+
+/// What a request to a server that is silent fails with, while so many others have connections to it.
+fn silence_beside(others: usize) -> Error {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let world = World::with(|config| config.timeout = Duration::from_secs(60));
+    let mut batch = Batch::new(world.client.clone(), 100);
+    (0..others).for_each(|tag| batch.push(tag, Request::get(&url).unwrap()));
+    let mut outcomes = Vec::new();
+    // The kernel completes the connections; nobody accepts them.
+    while world.client.stats().in_use < others {
+        let wait = batch.wait(&mut outcomes);
+        world
+            .reactor
+            .block_on_at_most(wait, Duration::from_millis(10));
+    }
+    let late = Request::get(&url).unwrap().timeout(Duration::from_secs(1));
+    batch.push(others, late);
+    world.run(batch.wait(&mut outcomes));
+    outcomes.pop().unwrap().1.unwrap_err()
+}
+
+#[test]
+fn a_silent_server_with_many_connections_is_said_to_have_many() {
+    let many = silence_beside(20);
+    assert_eq!((many.kind(), many.phase()), (Kind::Timeout, Phase::Total));
+    assert!(many.detail().contains("per_origin"), "{many}");
+    let few = silence_beside(5);
+    assert!(!few.detail().contains("per_origin"), "{few}");
 }

@@ -4,6 +4,7 @@ mod addresses;
 mod batch;
 mod batch_limits;
 mod batch_parts;
+mod buffered;
 mod cookies;
 mod decoding;
 mod early_answers;

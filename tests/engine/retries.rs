@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use hecaton::{Batch, Config, Ending, Error, Kind, Phase, Proxy, Request, Retry};
 
 use crate::World;
-use crate::scripted::{Scripted, answer};
 use crate::proxy_server::read_head;
+use crate::scripted::{Scripted, answer};
 
 fn eager() -> Retry {
     Retry {

@@ -10,9 +10,11 @@ use tokio::time::timeout_at;
 
 use crate::allowance::Allowance;
 use crate::attempt::{Ending, Trace};
+use crate::buffered::Buffered;
 use crate::config::Config;
 use crate::connect::Connector;
 use crate::connection::Connection;
+use crate::crowd::Crowds;
 use crate::error::{Error, Failure, InvalidRequest, Phase};
 use crate::exchange::{Broken, exchange};
 use crate::h2::{self, Reply, Sessions};
@@ -43,6 +45,9 @@ pub(crate) struct Shared {
     pub sessions: Arc<Sessions>,
     pub turns: Turns,
     pub connector: Connector,
+    crowds: Crowds,
+    /// None without a limit.
+    pub buffered: Option<Arc<Buffered>>,
     requests: AtomicU64,
     pub retries: AtomicU64,
 }
@@ -126,6 +131,8 @@ impl Client {
         Ok(Client(Arc::new(Shared {
             turns: Turns::new(&config),
             connector: Connector::new(&config)?,
+            crowds: Crowds::default(),
+            buffered: config.max_buffered.map(Buffered::new),
             pool: Pool::new(&config, sessions.clone()),
             sessions,
             config,
@@ -244,10 +251,12 @@ impl Shared {
             let hops = self.hops(request, reading, allowance, trace);
             timeout_at(deadline, Box::pin(hops)).await
         };
-        match result {
-            Ok(result) => result.map_err(|failure| allowance.told(failure, trace.attempts.last())),
-            Err(_) => Err(allowance.used_up(trace.attempts.last())),
-        }
+        let attempt = trace.attempts.last();
+        let result = match result {
+            Ok(result) => result.map_err(|failure| allowance.told(failure, attempt)),
+            Err(_) => Err(allowance.used_up(attempt)),
+        };
+        result.map_err(|failure| self.crowds.told(failure, &request.origin, attempt))
     }
 
     /// One attempt, on a connection that is kept or a new one.
@@ -275,6 +284,9 @@ impl Shared {
                 (turn, connection.map_err(Broken::Failed)?)
             }
         };
+        if !trace.attempt().reused {
+            connection.ticket.crowd = Some(self.crowds.join(origin));
+        }
         let (head, mut incoming) = exchange(&mut connection, request, &self.config, trace).await?;
         let decoder = match head.coded {
             true => decoder(request, &self.config, &head.fields).map_err(Broken::Failed)?,
@@ -292,7 +304,8 @@ impl Shared {
             let body = Box::pin(Rest::new(source, decoder).body(reading, trace)).await;
             body.map_err(Broken::Failed)?
         } else {
-            let whole = incoming.whole(&mut connection, &self.config).await;
+            let share = Buffered::share(&self.buffered);
+            let whole = incoming.whole(&mut connection, &self.config, share).await;
             let whole = whole.map_err(Broken::Failed)?;
             trace.attempt().read = trace.lap();
             if incoming.finish(&mut connection) {

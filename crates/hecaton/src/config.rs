@@ -57,7 +57,8 @@ pub struct Config {
     /// that the server allows, and then another one.
     pub http: Protocol,
     /// Most connections to one origin; requests beyond wait their turn, first come, first served, and
-    /// their total deadline runs. Default none. 0 counts as 1.
+    /// their total deadline runs. Default none. 0 counts as 1. A server of a few threads may take no more than some tens or a hundred at
+    /// once, and let the others wait until they time out: see `concurrency`.
     pub per_origin: Option<usize>,
     /// Most connections of the client, idle ones included: the one idle longest is closed for a new
     /// one. Default none. 0 counts as 1.
@@ -127,7 +128,8 @@ pub struct Config {
     /// §8.4). Default true. A request with an `Accept-Encoding` or a `Range` of its own gets its body as it
     /// comes, and so does one whose answer is in another coding. `Content-Encoding` stays among the headers.
     pub decode: bool,
-    /// How many requests a [`Batch`](crate::Batch) keeps in flight. Default 200. At least 1.
+    /// How many requests a [`Batch`](crate::Batch) keeps in flight. Default 200. At least 1. Over HTTP/1.1 that is as many connections
+    /// to a server if all are for the same one; `per_origin` is for those that take fewer.
     pub concurrency: usize,
     /// The `User-Agent` of requests that carry none. Default `hecaton/<version>`.
     pub user_agent: String,

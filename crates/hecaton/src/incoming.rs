@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
+use crate::buffered::Share;
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::error::{Failure, Kind, Phase};
@@ -51,6 +52,7 @@ impl Incoming {
         &mut self,
         connection: &mut Connection,
         config: &Config,
+        mut share: Share,
     ) -> Result<Bytes, Failure> {
         let most = config.max_body;
         let failed = |error| failure(error, most);
@@ -70,6 +72,7 @@ impl Incoming {
                     return Err(failed(BodyError::TooLarge));
                 }
                 Ready::Data(count) => {
+                    share.add(count)?;
                     body.put_slice(&connection.input[..count]);
                     connection.input.advance(count);
                     self.reader.taken(count);

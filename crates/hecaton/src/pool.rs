@@ -13,6 +13,7 @@ use foldhash::fast::RandomState;
 
 use crate::config::Config;
 use crate::connection::Connection;
+use crate::crowd::Member;
 use crate::h2::Sessions;
 use crate::origin::Origin;
 
@@ -41,6 +42,8 @@ pub(crate) struct Ticket {
     /// Number of the connection, from 1.
     pub id: u64,
     open: Arc<AtomicUsize>,
+    /// Counts it among those to its origin, if it speaks HTTP/1.1.
+    pub crowd: Option<Member>,
 }
 
 impl Drop for Ticket {
@@ -126,6 +129,7 @@ impl Pool {
         Ticket {
             id: self.opened.fetch_add(1, Ordering::Relaxed) + 1,
             open: self.open.clone(),
+            crowd: None,
         }
     }
 

@@ -7,6 +7,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::time::timeout;
 
 use crate::attempt::Trace;
+use crate::buffered::{Buffered, Share};
 use crate::client::{Body, Reading, Shared};
 use crate::config::Config;
 use crate::connection::Connection;
@@ -63,13 +64,14 @@ impl Rest {
         if reading == Reading::Open {
             return Ok(Body::Open(self));
         }
-        let most = self.max_body();
+        let (most, mut share) = (self.max_body(), self.share());
         let mut whole = BytesMut::new();
         let mut pieces = 0_u32;
         while let Some(piece) = self.piece().await? {
             if piece.len() > most - whole.len() {
                 return Err(failure(BodyError::TooLarge, most));
             }
+            share.grow_to(whole.len() + piece.len() + self.memory())?;
             whole.extend_from_slice(&piece);
             pieces = pieces.wrapping_add(1);
             if pieces % PIECES_PER_TURN == 0 {
@@ -104,9 +106,19 @@ impl Rest {
         }
     }
 
+    /// A share of what all bodies may hold together.
+    pub fn share(&self) -> Share {
+        Buffered::share(&self.source.shared().buffered)
+    }
+
+    /// How many bytes it takes to decode the body, beside those that come of it.
+    pub fn memory(&self) -> usize {
+        self.decoder.as_ref().map_or(0, |decoder| decoder.memory())
+    }
+
     /// Most bytes of a body that is held whole.
     pub fn max_body(&self) -> usize {
-        self.source.config().max_body
+        self.source.shared().config.max_body
     }
 
     /// Whether all of the body has been taken.
@@ -154,10 +166,10 @@ impl Rest {
 }
 
 impl Source {
-    fn config(&self) -> &Config {
+    fn shared(&self) -> &Shared {
         match self {
-            Source::Http1(rest) => &rest.shared.config,
-            Source::Http2(shared, _) => &shared.config,
+            Source::Http1(rest) => &rest.shared,
+            Source::Http2(shared, _) => shared,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Whether to try again, and when: pure decisions, off unless asked for.
 
+use std::cell::Cell;
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::time::{Duration, SystemTime};
 
 use http::Method;
@@ -91,10 +93,22 @@ impl Retry {
 
     fn wait(&self, tries: u32) -> Duration {
         let factor = self.backoff.max(0.0).powi(tries.saturating_sub(1) as i32);
-        let chance = 1.0 - self.jitter.clamp(0.0, 1.0) * fastrand::f64();
+        let chance = 1.0 - self.jitter.clamp(0.0, 1.0) * draw(std::process::id());
         let seconds = self.interval.as_secs_f64() * factor * chance;
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
+}
+
+/// A number from 0 to 1 that no other process draws: a child of `fork` begins with its parent's generator, and so would
+/// all of its siblings, which would come back all at once.
+fn draw(process: u32) -> f64 {
+    thread_local!(static SEEDED: Cell<Option<u32>> = const { Cell::new(None) });
+    if SEEDED.replace(Some(process)) != Some(process) {
+        let mut hasher = RandomState::new().build_hasher();
+        (process, SystemTime::now(), fastrand::u64(..)).hash(&mut hasher);
+        fastrand::seed(hasher.finish());
+    }
+    fastrand::f64()
 }
 
 /// Seconds, or a date from now on.
@@ -223,6 +237,19 @@ mod tests {
             .wait(9),
             Duration::MAX
         );
+    }
+
+    #[test]
+    fn children_do_not_draw_what_their_siblings_do() {
+        // What a child begins with is what its parent left.
+        let child = |process| {
+            draw(1);
+            fastrand::seed(7);
+            draw(process)
+        };
+        assert_ne!(child(2), child(3));
+        assert_ne!(child(2), child(1));
+        assert_eq!(child(1), child(1), "and it is seeded once");
     }
 
     #[test]

@@ -144,12 +144,19 @@ impl Streaming {
             State::Going(rest) => rest.max_body(),
             _ => 0,
         };
+        let mut share = match &self.state {
+            State::Going(rest) => Some(rest.share()),
+            _ => None,
+        };
         let mut body = BytesMut::new();
         let mut pieces = 0_u32;
         while let Some(piece) = self.chunk().await? {
             if piece.len() > most - body.len() {
                 return Err(self.failed(failure(BodyError::TooLarge, most)));
             }
+            let held = body.len() + piece.len() + self.memory();
+            let grown = share.as_mut().map_or(Ok(()), |share| share.grow_to(held));
+            grown.map_err(|failure| self.failed(failure))?;
             body.extend_from_slice(&piece);
             pieces = pieces.wrapping_add(1);
             if pieces % PIECES_PER_TURN == 0 {
@@ -159,6 +166,14 @@ impl Streaming {
         let mut response = self.response();
         response.body = body.freeze();
         Ok(response)
+    }
+
+    /// What it takes to decode what is left.
+    fn memory(&self) -> usize {
+        match &self.state {
+            State::Going(rest) => rest.memory(),
+            _ => 0,
+        }
     }
 
     /// What is known of the response, as one without body.

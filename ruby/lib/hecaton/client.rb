@@ -84,7 +84,8 @@ module Hecaton
     #   ProtocolError. Default 1000 and 256 KiB.
     # decode:: whether bodies in gzip, deflate, br and zstd are asked for and decoded. Default true. A request with an
     #   Accept-Encoding or a Range of its own gets its body as it comes. Content-Encoding stays among the headers.
-    # concurrency:: requests in flight in a batch. Default 200.
+    # concurrency:: requests in flight in a batch. Default 200, over HTTP/1.1 as many connections to a server if all are for the
+    #   same one; a server of a few threads may leave most of them waiting until they time out: per_origin is for such.
     # user_agent:: String. Default app_name, or else "hecaton/VERSION".
     # app_name::, app_env:: who asks, for the logs of the other side: sent as X-App-Name and X-App-Env. Default none.
     # headers:: fields for every request, as in #request. One that a request names itself takes their place, and

@@ -1,12 +1,17 @@
 //! One content coding as a machine that is fed: bytes in, bytes out, as many as there is room for.
 
-use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, StandardAlloc};
+use brotli_decompressor::{
+    BrotliDecompressStream, BrotliResult, BrotliState, SliceWrapper, StandardAlloc,
+};
 use flate2::{Decompress, FlushDecompress, Status};
 use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
 
 /// Largest window of zstd, 8 MiB as a power of two: what RFC 9659 §3 demands of both sides. It is memory that
 /// a server can make a client take. Of the others, gzip and deflate have 32 KiB and br at most 16 MiB.
 const ZSTD_WINDOW: u32 = 23;
+
+/// What gzip and deflate hold: a window of 32 KiB, and tables.
+const INFLATE: usize = 48 << 10;
 
 /// A coding at work.
 pub(crate) enum Codec {
@@ -55,6 +60,15 @@ impl Codec {
             Some(Codec::Zstd(context))
         } else {
             None
+        }
+    }
+
+    /// How many bytes it holds, for the most part its window.
+    pub fn memory(&self) -> usize {
+        match self {
+            Codec::Gzip(_) | Codec::Deflate { .. } => INFLATE,
+            Codec::Brotli(state) => state.ringbuffer.slice().len(),
+            Codec::Zstd(context) => context.sizeof(),
         }
     }
 

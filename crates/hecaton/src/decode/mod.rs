@@ -98,6 +98,14 @@ impl Decoder {
         Ok(Step::Piece(&[]))
     }
 
+    /// How many bytes it holds, windows and all.
+    pub fn memory(&self) -> usize {
+        let stages = self.stages.iter();
+        stages
+            .map(|stage| stage.codec.memory() + stage.output.capacity() + stage.input.len())
+            .sum()
+    }
+
     /// Whether every coding has come to its end, and nothing follows it.
     pub fn is_done(&self) -> bool {
         let done = |stage: &Stage| matches!(stage.state, State::Unused | State::Ended);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::acquire::{Acquired, Opened, acquire};
 use super::exchange::exchange;
 use crate::attempt::Trace;
+use crate::buffered::Buffered;
 use crate::client::{Answer, Body, Order, Reading, Shared};
 use crate::exchange::Broken;
 use crate::request::Request;
@@ -37,7 +38,9 @@ pub(crate) async fn answer(
         let rest = Rest::new(Source::Http2(shared.clone(), incoming), decoder);
         rest.body(reading, trace).await.map_err(Broken::Failed)?
     } else {
-        let whole = incoming.whole(config).await.map_err(Broken::Failed)?;
+        let share = Buffered::share(&shared.buffered);
+        let whole = incoming.whole(config, share).await;
+        let whole = whole.map_err(Broken::Failed)?;
         trace.attempt().read = trace.lap();
         drop(incoming);
         shared.sessions.keep_few(&shared.pool);

@@ -9,6 +9,7 @@ use h2::RecvStream;
 use super::exchange::explain;
 use super::lease::Lease;
 use super::upload::Upload;
+use crate::buffered::Share;
 use crate::config::Config;
 use crate::error::{Failure, Kind, Phase};
 use crate::exchange::{PIECES_PER_TURN, give_way};
@@ -49,7 +50,7 @@ impl Incoming {
     }
 
     /// Reads the body to its end. Fails at once when its length is known to be too much.
-    pub async fn whole(&mut self, config: &Config) -> Result<Bytes, Failure> {
+    pub async fn whole(&mut self, config: &Config, mut share: Share) -> Result<Bytes, Failure> {
         let most = config.max_body;
         let too_large = || failure(BodyError::TooLarge, most);
         if self.body.is_some() && self.length.is_some_and(|length| length > most as u64) {
@@ -62,6 +63,7 @@ impl Incoming {
             if whole.len() + piece.len() > most {
                 return Err(too_large());
             }
+            share.add(piece.len())?;
             whole.extend_from_slice(&piece);
             pieces = pieces.wrapping_add(1);
             if pieces % PIECES_PER_TURN == 0 {

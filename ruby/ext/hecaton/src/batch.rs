@@ -4,6 +4,7 @@
 //! back). Ruby's interrupts strike between Ruby's own steps and while `wait` waits, not within what
 //! else is done here: so no request is ever in two places, or in none.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -47,6 +48,9 @@ struct Inner {
     free: Vec<usize>,
     /// The request that was queued last, as long as none can have started since.
     fresh: Option<usize>,
+    /// The tags of requests by Ruby's `object_id`, once one was asked for that is not the fresh one: to look through all of
+    /// them each time would take for ever where there are many.
+    tags: Option<HashMap<i64, usize>>,
     /// Who wants a piece of a body, once there is one that comes in pieces.
     wants: Option<Arc<Wants>>,
     engine: Arc<Engine>,
@@ -76,6 +80,7 @@ impl Batch {
             refused: Vec::new(),
             free: Vec::new(),
             fresh: None,
+            tags: None,
             wants: None,
             engine,
         };
@@ -156,6 +161,9 @@ impl Batch {
         let tag = inner.free.pop().unwrap_or_else(|| requests.len());
         requests.store(tag as isize, queued)?;
         self.held.fetch_add(1, Ordering::Relaxed);
+        if let Some(tags) = &mut inner.tags {
+            tags.insert(object_id(queued)?, tag);
+        }
         let mut request = match request {
             Ok(request) => request,
             Err(error) => {
@@ -191,19 +199,14 @@ impl Batch {
         };
         let tag = match inner.fresh {
             Some(fresh) if is(fresh)? => fresh,
-            _ => {
-                let mut tags = (0..requests.len()).rev();
-                let Some(tag) = tags.find(|tag| is(*tag).unwrap_or(false)) else {
-                    return Ok(false);
-                };
-                if inner.refused.iter().any(|(refused, _)| *refused == tag) {
-                    return Ok(true); // There will be no part of it.
+            _ => match inner.late(requests, request)? {
+                // There will be no part of it.
+                Some(tag) if inner.refused.iter().any(|(refused, _)| *refused == tag) => {
+                    return Ok(true);
                 }
-                if inner.batch.has_started(&tag) {
-                    return Ok(false);
-                }
-                tag
-            }
+                Some(tag) if !inner.batch.has_started(&tag) => tag,
+                _ => return Ok(false),
+            },
         };
         let in_parts = match pieces {
             true => InParts::HeadAndBody,
@@ -280,6 +283,9 @@ impl Batch {
             };
             ended.cat(&[request, status, record, body])?;
             requests.store(tag as isize, ruby.qnil())?;
+            if let Some(tags) = &mut inner.tags {
+                tags.remove(&object_id(request)?);
+            }
             inner.free.push(tag);
         }
         Ok(())
@@ -301,6 +307,7 @@ impl Batch {
             }
             inner.free.clear();
             inner.fresh = None;
+            inner.tags = None;
         }
         for request in requests {
             if !request.is_nil() {
@@ -350,6 +357,29 @@ fn running<'a>(ruby: &Ruby, inner: &'a mut ProcessLocal<Inner>) -> Result<&'a mu
 fn waiting(ruby: &Ruby) -> Error {
     let message = "this batch is waiting for the network: use it in its block and its callbacks";
     Error::new(ruby.exception_thread_error(), message)
+}
+
+impl Inner {
+    /// The tag of a request that was queued a while ago, if it is still here.
+    fn late(&mut self, requests: RArray, request: Value) -> Result<Option<usize>, Error> {
+        let id = object_id(request)?;
+        if let Some(tags) = &self.tags {
+            return Ok(tags.get(&id).copied());
+        }
+        let mut tags = HashMap::with_capacity(requests.len());
+        for tag in 0..requests.len() {
+            let request: Value = requests.entry(tag as isize)?;
+            if !request.is_nil() {
+                tags.insert(object_id(request)?, tag);
+            }
+        }
+        Ok(self.tags.insert(tags).get(&id).copied())
+    }
+}
+
+/// A number that an object keeps wherever Ruby moves it.
+fn object_id(request: Value) -> Result<i64, Error> {
+    request.funcall("object_id", ())
 }
 
 /// Defines the class.

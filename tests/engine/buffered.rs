@@ -1,0 +1,97 @@
+//! `max_buffered`: what all bodies of a client may hold together while they are received.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use hecaton::{Batch, Error, InParts, Kind, Phase, Request};
+
+use crate::World;
+use crate::http2::World2;
+
+fn is_too_much(error: &Error) {
+    assert_eq!(
+        (error.kind(), error.phase()),
+        (Kind::Body, Phase::Read),
+        "{error}"
+    );
+    assert!(error.detail().contains("max_buffered"), "{error}");
+}
+
+#[test]
+fn bodies_that_together_hold_too_much_fail_and_the_others_go_on() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let go_on = Arc::new(Barrier::new(2));
+    let waits = go_on.clone();
+    thread::spawn(move || {
+        // Two bodies of 1,000 bytes, of each 600; the rest, of both, when it is time.
+        let head = b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n";
+        loop {
+            let mut pair = [listener.accept().unwrap().0, listener.accept().unwrap().0];
+            for stream in &mut pair {
+                let _ = stream.read(&mut [0; 4096]);
+                stream
+                    .write_all(&[&head[..], &[b'x'; 600]].concat())
+                    .unwrap();
+            }
+            waits.wait();
+            for stream in &mut pair {
+                let _ = stream.write_all(&[b'x'; 400]);
+            }
+        }
+    });
+    let world = World::with(|config| config.max_buffered = Some(1000));
+    for in_parts in [None, Some(InParts::Head)] {
+        let mut batch = Batch::new(world.client.clone(), 2);
+        for tag in 0..2 {
+            let request = Request::get(&url).unwrap();
+            batch.push(tag, request.header("Connection", b"close").unwrap());
+            in_parts
+                .into_iter()
+                .for_each(|parts| batch.in_parts(tag, parts));
+        }
+        let mut outcomes = Vec::new();
+        while outcomes.is_empty() {
+            world.run(batch.wait(&mut outcomes));
+            batch.take_parts().count();
+        }
+        is_too_much(outcomes.pop().unwrap().1.as_ref().unwrap_err());
+        assert!(outcomes.is_empty(), "one goes on");
+        go_on.wait();
+        while !batch.is_empty() {
+            world.run(batch.wait(&mut outcomes));
+            batch.take_parts().count();
+        }
+        assert_eq!(outcomes.pop().unwrap().1.unwrap().body().len(), 1000);
+    }
+}
+
+#[test]
+fn what_a_coding_takes_counts_and_a_stream_does_not() {
+    let world = World::with(|config| config.max_buffered = Some(50_000));
+    for coding in ["gzip", "br", "zstd"] {
+        let outcome = world.send(world.request(&format!("/encoded/{coding}/100")));
+        is_too_much(&outcome.unwrap_err());
+    }
+    for _ in 0..3 {
+        assert_eq!(world.get("/bytes/50000").body().len(), 50_000);
+        is_too_much(&world.send(world.request("/bytes/50001")).unwrap_err());
+    }
+    let mut stream = world
+        .run(world.client.open(world.request("/bytes/100000")))
+        .unwrap();
+    let mut read = 0;
+    while let Some(piece) = world.run(stream.chunk()).unwrap() {
+        read += piece.len();
+    }
+    assert_eq!(read, 100_000);
+}
+
+#[test]
+fn over_http2_it_holds_too() {
+    let world = World2::with(100, |config| config.max_buffered = Some(1000));
+    assert_eq!(world.get("/bytes/1000").unwrap().body().len(), 1000);
+    is_too_much(&world.get("/bytes/1001").unwrap_err());
+}
