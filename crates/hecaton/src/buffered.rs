@@ -11,10 +11,12 @@ pub(crate) struct Buffered {
     held: AtomicUsize,
 }
 
-/// What one body holds of it, for as long as it is kept.
-pub(crate) struct Share {
-    /// None without a limit.
-    of: Option<Arc<Buffered>>,
+/// What one body holds of it, for as long as it is kept; nothing without a limit. Small, for it is a part of every
+/// request's future.
+pub(crate) struct Share(Option<Box<Held>>);
+
+struct Held {
+    of: Arc<Buffered>,
     bytes: usize,
 }
 
@@ -28,41 +30,41 @@ impl Buffered {
 
     /// For a body that is about to be read.
     pub fn share(of: &Option<Arc<Buffered>>) -> Share {
-        Share {
-            of: of.clone(),
-            bytes: 0,
-        }
+        let held = |of: &Arc<Buffered>| {
+            let of = of.clone();
+            Box::new(Held { of, bytes: 0 })
+        };
+        Share(of.as_ref().map(held))
     }
 }
 
 impl Share {
     /// The body holds so many bytes more. Fails when that is more than all may hold together.
     pub fn add(&mut self, bytes: usize) -> Result<(), Failure> {
-        let Some(buffered) = &self.of else {
-            return Ok(());
-        };
-        let before = buffered.held.fetch_add(bytes, Ordering::Relaxed);
-        self.bytes += bytes;
-        match before.saturating_add(bytes) > buffered.most {
-            true => Err(too_much(buffered.most)),
-            false => Ok(()),
-        }
+        self.0.as_mut().map_or(Ok(()), |held| held.add(bytes))
     }
 
     /// The body, and what it takes to decode it, hold so many bytes. They never hold less than before.
     pub fn grow_to(&mut self, bytes: usize) -> Result<(), Failure> {
-        match bytes.checked_sub(self.bytes) {
-            None | Some(0) => Ok(()),
-            Some(more) => self.add(more),
+        let held = self.0.as_mut();
+        held.map_or(Ok(()), |held| held.add(bytes.saturating_sub(held.bytes)))
+    }
+}
+
+impl Held {
+    fn add(&mut self, bytes: usize) -> Result<(), Failure> {
+        let before = self.of.held.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes += bytes;
+        match before.saturating_add(bytes) > self.of.most {
+            true => Err(too_much(self.of.most)),
+            false => Ok(()),
         }
     }
 }
 
-impl Drop for Share {
+impl Drop for Held {
     fn drop(&mut self) {
-        if let Some(buffered) = &self.of {
-            buffered.held.fetch_sub(self.bytes, Ordering::Relaxed);
-        }
+        self.of.held.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -84,6 +86,7 @@ mod tests {
         let buffered = Some(Buffered::new(10));
         let (mut one, mut other) = (Buffered::share(&buffered), Buffered::share(&buffered));
         assert!(one.add(4).is_ok() && other.grow_to(6).is_ok() && other.grow_to(3).is_ok());
+        assert!(other.0.as_ref().unwrap().bytes == 6);
         let failure = one.add(1).unwrap_err();
         assert!(failure.passing && failure.detail.contains("max_buffered"));
         drop(one);

@@ -71,7 +71,6 @@ pub(crate) async fn exchange(
     connection.heard = false;
     let mut outgoing = Outgoing::new(connection, request, config);
     let mut reader = HeadReader::default();
-    let rules = HeadRules::new(request, config);
     let mut timer = PhaseTimer::new(config);
     let head = poll_fn(|cx| {
         let write_error = match poll_write(cx, connection, &mut outgoing, trace) {
@@ -83,7 +82,7 @@ pub(crate) async fn exchange(
             Err(Stopped::Socket(error)) => Some(error),
             Ok(()) => None,
         };
-        match poll_head(cx, connection, &mut reader, rules, write_error) {
+        match poll_head(cx, connection, &mut reader, (request, config), write_error) {
             Poll::Pending if reader.continued && outgoing.is_held() => {
                 outgoing.release();
                 cx.waker().wake_by_ref();
@@ -139,9 +138,10 @@ fn poll_head(
     cx: &mut Context<'_>,
     connection: &mut Connection,
     reader: &mut HeadReader,
-    rules: HeadRules<'_>,
+    (request, config): (&Request, &Config),
     write_error: Option<io::Error>,
 ) -> Poll<Result<Head, Lost>> {
+    let rules = HeadRules::new(request, config);
     let mut pieces = 0;
     loop {
         match reader.take(rules, &mut connection.input) {
