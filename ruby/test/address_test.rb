@@ -18,6 +18,32 @@ class AddressTest < OriginTest
     assert_match(/127\.0\.0\.8 \(.*refused.*127\.0\.0\.9 \(/, error.message)
   end
 
+  def test_localhost_and_names_under_it_are_loopback
+    assert_equal 200, client.get("http://shop.localhost:#{port}/r/1").status
+  end
+
+  def test_addresses_that_are_allowed
+    near = "http://near.example:#{port}/r/1"
+    known = { resolve: { "near.example:#{port}" => "127.0.0.1" } }
+    [:public, [:public, "10.0.0.0/8"], { deny: "127.0.0.0/8" }, { allow: "127.0.0.0/8", deny: ["127.0.0.1"] }, []].each do |rule|
+      [url("/r/1"), near, "http://localhost:#{port}/r/1"].each do |there|
+        error = error_of(Hecaton::ConnectError) { client(allow_address: rule, **known).get(there) }
+        assert_match(/allow_address forbids 127\.0\.0\.1/, error.message)
+        assert_equal [:connect, false], [error.phase, error.sent?]
+      end
+    end
+    ["127.0.0.0/8", ["127.0.0.1", :public], { deny: [:public] }, { allow: nil }].each do |rule|
+      assert_equal 200, client(allow_address: rule, **known).get(near).status
+    end
+  end
+
+  def test_rules_for_addresses_that_cannot_be_used
+    [:private, "private", ["10.0.0.0/33"], { allow: 5 }, { only: [] }, ->(_) { true }, 5].each do |rule|
+      assert_match(/allow_address/, assert_raises(ArgumentError) { client(allow_address: rule) }.message)
+    end
+    assert_match(/Proc cannot be asked/, assert_raises(ArgumentError) { client(allow_address: proc { true }) }.message)
+  end
+
   def test_what_is_no_address_is_refused_at_once
     [{ "host" => ["127.0.0.1"] }, { "host:80" => [] }, { "host:80" => ["localhost"] }].each do |known|
       assert_match(/resolve/, assert_raises(ArgumentError) { client(resolve: known) }.message)

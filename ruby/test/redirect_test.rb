@@ -32,6 +32,19 @@ class RedirectTest < OriginTest
     end
   end
 
+  def test_hosts_that_redirects_may_lead_to
+    away = { "/away" => Scripted.answer(302, "Location" => "http://localhost:1/?secret=1") }
+    Scripted.run(HOPS.merge(away)) do |server|
+      client = client(redirects: 2, redirect_hosts: ["*.example.org"])
+      assert_equal 200, client.get("#{server.url}/1").status
+      error = error_of(Hecaton::RedirectError) { client.get("#{server.url}/away") }
+      assert_match(%r{http://localhost:1/, whose host is not among the redirect_hosts}, error.message)
+      error = error_of(Hecaton::ConnectError) { client(redirects: 2, redirect_hosts: ["localhost"]).get("#{server.url}/away") }
+      assert_match(/localhost port 1/, error.message)
+    end
+    assert_match(/redirect_hosts/, assert_raises(ArgumentError) { client(redirect_hosts: ["https://host"]) }.message)
+  end
+
   def test_in_a_batch
     server do |server|
       outcomes = []

@@ -46,7 +46,7 @@ impl Lost {
 }
 
 /// A GET of `many.example` on this port, which has these addresses.
-fn get(port: u16, addresses: &[&str], change: impl FnOnce(&mut Config)) -> Outcome {
+pub fn get(port: u16, addresses: &[&str], change: impl FnOnce(&mut Config)) -> Outcome {
     let mut config = Config::new(Duration::from_secs(10));
     let mut known = Addresses::default();
     known
@@ -59,7 +59,7 @@ fn get(port: u16, addresses: &[&str], change: impl FnOnce(&mut Config)) -> Outco
     reactor.block_on(Client::new(config).send(request))
 }
 
-fn port(world: &World) -> u16 {
+pub fn port(world: &World) -> u16 {
     let url = world.origin.base_url();
     url.rsplit(':').next().unwrap().parse().unwrap()
 }
@@ -200,4 +200,22 @@ fn addresses_that_can_not_be_used_are_refused() {
         assert!(error.starts_with("resolve: "), "{error}");
     }
     assert_eq!(known, Addresses::default());
+}
+
+#[test]
+fn localhost_and_names_under_it_are_loopback_whatever_the_system_says() {
+    let world = World::new();
+    for host in ["localhost", "shop.localhost", "a.b.LocalHost."] {
+        let url = format!("http://{host}:{}/r/1", port(&world));
+        let response = world.send(Request::get(&url).unwrap());
+        assert_eq!(response.expect(host).status(), 200);
+    }
+    let place = format!("shop.localhost:{}", port(&world));
+    let elsewhere = World::with(|config| config.resolve.add(&place, &["127.0.0.9"]).unwrap());
+    let request = Request::get(&format!("http://{place}/")).unwrap();
+    let error = elsewhere.send(request).unwrap_err().to_string();
+    assert!(
+        error.contains("127.0.0.9 (") && !error.contains("127.0.0.1"),
+        "{error}"
+    );
 }

@@ -1,6 +1,7 @@
 //! The engine against the real origin: one file per promise.
 
 mod addresses;
+mod allowed;
 mod batch;
 mod batch_limits;
 mod batch_parts;
@@ -20,6 +21,7 @@ mod limits;
 mod phases;
 mod pool;
 mod proxies;
+mod proxy_kinds;
 mod proxy_server;
 mod redirects;
 mod requests;
@@ -28,6 +30,7 @@ mod scripted;
 mod stale;
 mod streams;
 mod tls;
+mod tls_refusals;
 mod tls_server;
 mod unix_socket;
 mod uploads;

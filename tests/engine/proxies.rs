@@ -14,7 +14,11 @@ use crate::{World, json};
 
 /// A world whose client uses this proxy; its origin is called `origin.invalid`, which nobody but the proxy
 /// can find.
-fn through(scheme: &str, proxy: &proxy_server::Proxy, change: impl FnOnce(&mut Config)) -> World {
+pub fn through(
+    scheme: &str,
+    proxy: &proxy_server::Proxy,
+    change: impl FnOnce(&mut Config),
+) -> World {
     let url = format!("{scheme}://user:secret@127.0.0.1:{}", proxy.port);
     World::with(|config| {
         config.proxy = Proxy::Url(url);
@@ -22,7 +26,7 @@ fn through(scheme: &str, proxy: &proxy_server::Proxy, change: impl FnOnce(&mut C
     })
 }
 
-fn request(world: &World, path: &str) -> Request {
+pub fn request(world: &World, path: &str) -> Request {
     let url = world
         .origin
         .base_url()
@@ -30,14 +34,19 @@ fn request(world: &World, path: &str) -> Request {
     Request::get(&format!("{url}{path}")).unwrap()
 }
 
-fn get(world: &World, path: &str) -> Response {
+pub fn get(world: &World, path: &str) -> Response {
     world.send(request(world, path)).expect("a response")
 }
 
 /// The failure of a request through a proxy that answers as this function does.
 fn refusal(scheme: &str, serve: fn(&mut std::net::TcpStream)) -> Error {
+    refusal_of(&format!("{scheme}://user:secret@127.0.0.1"), serve)
+}
+
+/// The same of a proxy at this URL without a port.
+pub fn refusal_of(url: &str, serve: fn(&mut std::net::TcpStream)) -> Error {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("{scheme}://user:secret@{}", listener.local_addr().unwrap());
+    let url = format!("{url}:{}", listener.local_addr().unwrap().port());
     let server = std::thread::spawn(move || serve(&mut listener.accept().unwrap().0));
     let mut config = Config::new(Duration::from_secs(10));
     config.proxy = Proxy::Url(url);
@@ -260,7 +269,8 @@ fn a_proxy_that_is_not_there_is_named() {
 #[test]
 fn a_proxy_that_can_not_be_used_is_refused_when_the_client_is_made() {
     for url in [
-        "https://u:secret@h",
+        "https://u:secret@h/path",
+        "socks4a://u:secret@h",
         "ftp://u:secret@h",
         "http://u:secret@h/path",
     ] {

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
+use rustls::{ServerConfig, ServerConnection};
+
 /// A proxy on a free port, for as long as the test's process runs.
 pub struct Proxy {
     pub port: u16,
@@ -24,6 +26,11 @@ impl Proxy {
     /// Demands user and password if it is offered them.
     pub fn socks() -> Proxy {
         Proxy::start(serve_socks)
+    }
+
+    /// SOCKS 4 and 4a.
+    pub fn socks4() -> Proxy {
+        Proxy::start(serve_socks4)
     }
 
     pub fn start(serve: Serve) -> Proxy {
@@ -52,6 +59,67 @@ impl Proxy {
 
     pub fn accepted(&self) -> usize {
         *self.accepted.lock().unwrap()
+    }
+}
+
+/// An HTTP proxy behind TLS of its own.
+pub struct TlsFront {
+    pub port: u16,
+    pub proxy: Proxy,
+}
+
+impl TlsFront {
+    pub fn new(config: ServerConfig) -> TlsFront {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let proxy = Proxy::http();
+        let (behind, config) = (proxy.port, Arc::new(config));
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let config = config.clone();
+                thread::spawn(move || unwrap_tls(client, config, behind));
+            }
+        });
+        TlsFront { port, proxy }
+    }
+}
+
+/// Takes TLS off on the way to a port, by turns: what comes from either side is looked for every millisecond.
+fn unwrap_tls(mut client: TcpStream, config: Arc<ServerConfig>, port: u16) -> io::Result<()> {
+    let mut tls = ServerConnection::new(config).map_err(io::Error::other)?;
+    while tls.is_handshaking() {
+        tls.complete_io(&mut client)?;
+    }
+    let mut behind = TcpStream::connect(("127.0.0.1", port))?;
+    let patience = Some(Duration::from_millis(1));
+    client.set_read_timeout(patience)?;
+    behind.set_read_timeout(patience)?;
+    let is_patience = |error: &io::Error| {
+        matches!(
+            error.kind(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+        )
+    };
+    let mut piece = [0; 16 << 10];
+    loop {
+        match tls.read_tls(&mut client) {
+            Ok(0) => return behind.shutdown(std::net::Shutdown::Both),
+            Err(error) if !is_patience(&error) => return Err(error),
+            _ => {}
+        }
+        tls.process_new_packets().map_err(io::Error::other)?;
+        while let Ok(count @ 1..) = tls.reader().read(&mut piece) {
+            behind.write_all(&piece[..count])?;
+        }
+        match behind.read(&mut piece) {
+            Ok(0) => return client.shutdown(std::net::Shutdown::Both),
+            Ok(count) => tls.writer().write_all(&piece[..count])?,
+            Err(error) if is_patience(&error) => {}
+            Err(error) => return Err(error),
+        }
+        while tls.wants_write() {
+            tls.write_tls(&mut client)?;
+        }
     }
 }
 
@@ -143,6 +211,32 @@ fn serve_socks(client: &mut TcpStream, asked: &Mutex<Vec<String>>) -> io::Result
             splice(client.try_clone()?, there)
         }
         Err(_) => client.write_all(&[5, 5, 0, 1, 0, 0, 0, 0, 0, 0]),
+    }
+}
+
+fn serve_socks4(client: &mut TcpStream, asked: &Mutex<Vec<String>>) -> io::Result<()> {
+    let [4, 1, high, low, a, b, c, d] = take::<8>(client)? else {
+        return client.write_all(&[0, 91, 0, 0, 0, 0, 0, 0]);
+    };
+    let user = take_up_to_nul(client)?;
+    let host = match [a, b, c, d] {
+        [0, 0, 0, last] if last > 0 => take_up_to_nul(client)?,
+        parts => parts.map(|part| part.to_string()).join("."),
+    };
+    let port = u16::from_be_bytes([high, low]);
+    asked.lock().unwrap().push(format!("{user} {host}:{port}"));
+    let there = here(&format!(":{port}"))?;
+    client.write_all(&[0, 90, 0, 0, 0, 0, 0, 0])?;
+    splice(client.try_clone()?, there)
+}
+
+fn take_up_to_nul(stream: &mut TcpStream) -> io::Result<String> {
+    let mut text = Vec::new();
+    loop {
+        match take::<1>(stream)? {
+            [0] => return Ok(String::from_utf8_lossy(&text).into_owned()),
+            [byte] => text.push(byte),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use hecaton_origin::{Http2, Options, Origin, Tls};
 use crate::World;
 use crate::scripted::{Scripted, answer};
 
-fn to(location: &str) -> String {
+pub fn to(location: &str) -> String {
     answer(302, &format!("location: {location}\r\n"), "moved")
 }
 

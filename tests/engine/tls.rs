@@ -12,20 +12,20 @@ use rustls::version::{TLS12, TLS13};
 
 use crate::tls_server::{Authority, Identity, Server, Session, keep_alive, read_head};
 
-const ANY: &[&rustls::SupportedProtocolVersion] = &[&TLS12, &TLS13];
+pub const ANY: &[&rustls::SupportedProtocolVersion] = &[&TLS12, &TLS13];
 
 /// A client that trusts `authority` alone, and its reactor.
-struct Trusting {
+pub struct Trusting {
     client: Client,
     reactor: Reactor,
 }
 
 impl Trusting {
-    fn new(authority: &Authority) -> Trusting {
+    pub fn new(authority: &Authority) -> Trusting {
         Trusting::with(authority, |_| {})
     }
 
-    fn with(authority: &Authority, change: impl FnOnce(&mut Config)) -> Trusting {
+    pub fn with(authority: &Authority, change: impl FnOnce(&mut Config)) -> Trusting {
         let mut config = Config::new(Duration::from_secs(10));
         config.ca = Some(authority.pem.as_str().into());
         config.proxy = Proxy::Off;
@@ -40,12 +40,12 @@ impl Trusting {
         self.reactor.block_on(self.client.send(request))
     }
 
-    fn get(&self, url: &str) -> Outcome {
+    pub fn get(&self, url: &str) -> Outcome {
         self.send(Request::get(url).unwrap())
     }
 
     /// The failure of a GET, which sent nothing and says all of `words`.
-    fn refuses(&self, url: &str, words: &[&str]) -> Error {
+    pub fn refuses(&self, url: &str, words: &[&str]) -> Error {
         let error = self.get(url).expect_err("a refusal");
         assert_eq!(error.kind(), Kind::Tls, "{error}");
         for word in words {
@@ -55,7 +55,7 @@ impl Trusting {
     }
 }
 
-fn serve(identity: &Identity) -> Server {
+pub fn serve(identity: &Identity) -> Server {
     Server::start(identity.server(ANY), keep_alive)
 }
 

@@ -9,9 +9,12 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, PublicKeyData};
+use rustls::crypto::{ActiveKeyExchange, SupportedKxGroup};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{HandshakeKind, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+use rustls::{
+    HandshakeKind, NamedGroup, RootCertStore, ServerConfig, ServerConnection, StreamOwned,
+};
 
 /// One that signs certificates.
 pub struct Authority {
@@ -76,9 +79,33 @@ impl Authority {
 impl Identity {
     /// Signed by nobody but itself.
     pub fn self_signed(names: &[&str]) -> Identity {
+        Identity::self_signed_with(names, |_| {})
+    }
+
+    pub fn self_signed_with(
+        names: &[&str],
+        change: impl FnOnce(&mut CertificateParams),
+    ) -> Identity {
         let key = KeyPair::generate().unwrap();
-        let certificate = params(names).self_signed(&key).unwrap();
+        let mut params = params(names);
+        change(&mut params);
+        let certificate = params.self_signed(&key).unwrap();
         identity(&certificate, &key)
+    }
+
+    /// The settings of a server that shows it, and knows a curve alone that no client offers.
+    pub fn server_of_no_curve(
+        &self,
+        versions: &[&'static rustls::SupportedProtocolVersion],
+    ) -> ServerConfig {
+        let mut provider = rustls::crypto::ring::default_provider();
+        provider.kx_groups = vec![&NoCurve];
+        ServerConfig::builder_with_provider(Arc::new(provider))
+            .with_protocol_versions(versions)
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![self.certificate.clone()], self.key.clone_key())
+            .unwrap()
     }
 
     /// The settings of a server that shows it, in these versions, to everyone.
@@ -107,6 +134,20 @@ impl Identity {
             .with_client_cert_verifier(verifier.unwrap())
             .with_single_cert(vec![self.certificate.clone()], self.key.clone_key())
             .unwrap()
+    }
+}
+
+/// One that is not offered.
+#[derive(Debug)]
+struct NoCurve;
+
+impl SupportedKxGroup for NoCurve {
+    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, rustls::Error> {
+        Err(rustls::Error::General("nobody knows this curve".into()))
+    }
+
+    fn name(&self) -> NamedGroup {
+        NamedGroup::X448
     }
 }
 
@@ -212,15 +253,20 @@ fn accept(
 
 /// Reads up to the end of a head; whether there was one.
 pub fn read_head(session: &mut Session) -> bool {
+    !read_whole_head(session).is_empty()
+}
+
+/// The head, empty if there was none.
+pub fn read_whole_head(session: &mut Session) -> String {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
         match session.read(&mut byte) {
             Ok(1) => head.push(byte[0]),
-            _ => return false,
+            _ => return String::new(),
         }
     }
-    true
+    String::from_utf8_lossy(&head).into_owned()
 }
 
 /// Answers `ok` for as long as it is asked.

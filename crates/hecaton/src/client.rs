@@ -20,6 +20,7 @@ use crate::exchange::{Broken, exchange};
 use crate::h2::{self, Reply, Sessions};
 use crate::origin::Origin;
 use crate::pool::Pool;
+use crate::redirect_hosts;
 use crate::request::Request;
 use crate::response::Response;
 use crate::rest::{Http1Rest, Rest, Source, decoder};
@@ -125,6 +126,9 @@ impl Client {
         if config.max_header_bytes == 0 {
             let why = "max_header_bytes is 0, which allows no response: use at least 1";
             return Err(InvalidRequest(why.into()));
+        }
+        if let Some(hosts) = &config.redirect_hosts {
+            redirect_hosts::check(hosts)?;
         }
         tls::read_files(&mut config)?;
         let sessions = Sessions::new(&config);

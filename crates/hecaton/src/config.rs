@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::connect::{Addresses, Proxy};
+use crate::connect::{Addresses, AllowAddress, Proxy};
 use crate::cookies::Cookies;
 use crate::retry::Retry;
 use crate::tls::{Pem, TlsVersion};
@@ -25,6 +25,12 @@ pub struct Config {
     pub resolve_timeout: Option<Duration>,
     /// Addresses that are known without asking, for a host and port each. Default none: all names are looked up.
     pub resolve: Addresses,
+    /// Which addresses may be connected to, asked of what a name was resolved to, right before connecting to exactly that:
+    /// of each address, those that the URL itself has and those that redirects lead to included. Default
+    /// [`AllowAddress::Any`], Ruby's nil. One that is forbidden is passed over; where all are, it is an error of kind
+    /// [`Connect`](crate::Kind::Connect). The addresses of proxies are not asked about, and a name that a proxy
+    /// resolves is its own to judge.
+    pub allow_address: AllowAddress,
     /// The path of a Unix socket that every connection goes to, whatever the URL's host and port, which still make
     /// the `Host` header. Default none.
     pub unix_socket: Option<PathBuf>,
@@ -79,7 +85,11 @@ pub struct Config {
     pub redirects: u32,
     /// Whether a redirect may lead from https to http. Default false.
     pub redirects_to_http: bool,
-    /// The authorities that may sign a server's certificate, instead of the system's. Default none: the
+    /// The hosts that redirects may lead to, beside the one that redirects: names, `*.example.org` for all names under that
+    /// one, addresses. Default none: any. With an empty list all stay where they are.
+    pub redirect_hosts: Option<Vec<String>>,
+    /// The authorities that may sign a server's certificate, instead of the system's; a server may also show exactly one
+    /// of these. Default none: the
     /// system's, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR` (as OpenSSL has them) if one is set. The
     /// system's are read at the first TLS handshake.
     pub ca: Option<Pem>,
@@ -146,6 +156,8 @@ impl Config {
             redirects: 0,
             cookies: None,
             redirects_to_http: false,
+            redirect_hosts: None,
+            allow_address: AllowAddress::Any,
             queue_timeout: None,
             http: Protocol::Auto,
             per_origin: None,

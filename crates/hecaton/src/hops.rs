@@ -38,6 +38,7 @@ impl Shared {
             most,
             to_http: self.config.redirects_to_http,
             may_return: self.config.cookies.is_some(),
+            hosts: self.config.redirect_hosts.as_deref(),
         };
         let mut trail = Trail::new(request, limits);
         loop {

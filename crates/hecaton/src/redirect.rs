@@ -5,6 +5,7 @@ use url::Url;
 
 use crate::error::{Failure, Kind, Phase};
 use crate::h1::Fields;
+use crate::redirect_hosts;
 use crate::reference;
 use crate::request::{Request, display_url};
 
@@ -19,24 +20,24 @@ pub struct Redirect {
 
 /// What a client allows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// Most redirects of one request.
+pub(crate) struct Limits<'a> {
     pub most: u32,
     /// Whether https may lead to http.
     pub to_http: bool,
     /// Whether a URL may be asked again, because a cookie may make the difference.
     pub may_return: bool,
+    pub hosts: Option<&'a [String]>,
 }
 
 /// The way of one request.
-pub(crate) struct Trail {
-    limits: Limits,
+pub(crate) struct Trail<'a> {
+    limits: Limits<'a>,
     /// What was asked so far.
     seen: Vec<(Method, String)>,
 }
 
-impl Trail {
-    pub fn new(request: &Request, limits: Limits) -> Trail {
+impl<'a> Trail<'a> {
+    pub fn new(request: &Request, limits: Limits<'a>) -> Trail<'a> {
         Trail {
             limits,
             seen: vec![(request.method.clone(), request.url())],
@@ -75,6 +76,10 @@ impl Trail {
         let method = method_after(status, &request.method);
         let step = (method.clone(), there.to_string());
         self.allow(&here, &there, &step, &shown)?;
+        if !redirect_hosts::allow(self.limits.hosts, &request.origin, &next.origin) {
+            let why = "whose host is not among the redirect_hosts";
+            return Err(self.failure(format!("it leads to {shown}, {why}")));
+        }
         if method != request.method {
             request.body = next.body;
             request.retain(|name, _| !describes_content(name));
@@ -186,8 +191,9 @@ fn describes_content(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: Limits<'static> = Limits {
         most: 3,
+        hosts: None,
         to_http: false,
         may_return: false,
     };

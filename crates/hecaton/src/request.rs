@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::Method;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName,
-    HeaderValue, RANGE, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
+    HeaderValue, PROXY_AUTHORIZATION, RANGE, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
 };
 use http::uri::PathAndQuery;
 
@@ -39,6 +39,8 @@ pub struct Request {
     /// Whether its headers say which content codings it takes, or ask for a part of a coded body: then
     /// the body is left as it comes.
     pub(crate) has_coding: bool,
+    /// Whether its headers have credentials for a proxy, which are for a proxy alone.
+    pub(crate) has_proxy_authorization: bool,
     /// Whether its headers say that it is the last one on its connection.
     pub(crate) closes: bool,
     /// Whether its headers ask for another protocol.
@@ -90,6 +92,7 @@ impl Request {
             has_user_agent: false,
             has_accept: false,
             has_coding: false,
+            has_proxy_authorization: false,
             closes: false,
             upgrades: false,
             expects: false,
@@ -113,7 +116,8 @@ impl Request {
 
     /// Adds a header; repeats are kept. It takes the place of those that the request has from its client, and
     /// an `Authorization` that of the URL's user and password. `Content-Length` and `Transfer-Encoding` are the engine's
-    /// own business and refused; `Host` replaces the one taken from the URL.
+    /// own business and refused; `Host` replaces the one taken from the URL, and `Proxy-Authorization` goes to a
+    /// proxy that is handed the request, and nowhere else.
     pub fn header(mut self, name: &str, value: &[u8]) -> Result<Request, InvalidRequest> {
         let refused = |what: &str| InvalidRequest(format!("header {name:?} {what}"));
         let key = header_name(name)?;
@@ -213,6 +217,7 @@ impl Request {
         self.has_accept |= is(ACCEPT);
         self.has_coding |= is(ACCEPT_ENCODING) || is(RANGE);
         self.closes |= is(CONNECTION) && says_close(value);
+        self.has_proxy_authorization |= is(PROXY_AUTHORIZATION);
         self.upgrades |= is(UPGRADE);
         self.expects |= is(EXPECT) && value.trim_ascii().eq_ignore_ascii_case(b"100-continue");
     }

@@ -1,21 +1,20 @@
 //! What a connection reads from and writes to: a socket, or TLS over one.
 
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::RawFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
-use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, recv};
+use nix::sys::socket::MsgFlags;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::client;
 
+use crate::pipe::Pipe;
 use crate::tls::explain;
 
 /// Most that one TLS record carries (RFC 8446 §5.1).
-const RECORD: usize = 16 << 10;
+pub(crate) const RECORD: usize = 16 << 10;
 
 /// Most reads from a socket for one from TLS. A peer may send what is no data (tickets, keys) for ever,
 /// and must not keep deadlines and others from their turn.
@@ -55,20 +54,17 @@ impl Wire {
     /// Otherwise the connection can not be used, with the reason if it is one of TLS.
     pub fn is_quiet(&mut self, look: Look) -> Result<(), Option<String>> {
         match self {
-            Wire::Plain(socket) => match socket.is_readable(look) {
-                true => Err(None),
-                false => Ok(()),
-            },
+            Wire::Plain(socket) => socket.is_quiet(look),
             Wire::Tls(tls) => tls_is_quiet(tls, look),
         }
     }
 }
 
 /// Takes in what a socket has, up to a limit.
-fn rescue_plain(socket: &Socket, input: &mut BytesMut) {
+fn rescue_plain(socket: &mut Socket, input: &mut BytesMut) {
     let mut piece = [0; RECORD];
     while input.len() < MOST_RESCUED {
-        match socket.receive(&mut piece, MsgFlags::empty()) {
+        match socket.pipe.try_read(&mut piece, Look::Kernel) {
             Ok(count @ 1..) => input.extend_from_slice(&piece[..count]),
             _ => return,
         }
@@ -90,24 +86,28 @@ fn rescue_tls(tls: &mut TlsStream, input: &mut BytesMut) {
     }
 }
 
-/// Takes in what TLS itself has sent meanwhile: session tickets, for the most part (RFC 8446 §4.6.1).
 fn tls_is_quiet(tls: &mut TlsStream, look: Look) -> Result<(), Option<String>> {
+    match take_in(tls, look) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+        Err(error) => Err(explain(&error)),
+        Ok(()) => Err(None),
+    }
+}
+
+/// Takes in what TLS itself has sent meanwhile, session tickets for the most part (RFC 8446 §4.6.1), until
+/// there is data, or the end.
+pub(crate) fn take_in(tls: &mut TlsStream, look: Look) -> io::Result<()> {
     let (socket, session) = tls.get_mut();
     for _ in 0..READS_PER_TURN {
-        let state = session
-            .process_new_packets()
-            .map_err(|error| explain(&io::Error::other(error)))?;
+        let state = session.process_new_packets().map_err(io::Error::other)?;
         if state.plaintext_bytes_to_read() > 0 || state.peer_has_closed() {
-            return Err(None);
+            return Ok(());
         }
-        match session.read_tls(&mut Looking { socket, look }) {
-            Ok(0) => return Err(None),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-            Err(_) => return Err(None),
+        if session.read_tls(&mut Looking { socket, look })? == 0 {
+            return Ok(());
         }
     }
-    Err(None)
+    Err(io::ErrorKind::InvalidData.into())
 }
 
 impl Wire {
@@ -134,7 +134,7 @@ impl AsyncRead for Wire {
     }
 }
 
-fn poll_read_tls(
+pub(crate) fn poll_read_tls(
     tls: &mut TlsStream,
     cx: &mut Context<'_>,
     buf: &mut ReadBuf<'_>,
@@ -183,75 +183,17 @@ impl AsyncWrite for Wire {
     }
 }
 
-/// What a socket is connected by.
-pub(crate) enum Pipe {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
-impl Pipe {
-    fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Pipe::Tcp(tcp) => tcp.try_read(buf),
-            Pipe::Unix(unix) => unix.try_read(buf),
-        }
-    }
-
-    fn fd(&self) -> RawFd {
-        match self {
-            Pipe::Tcp(tcp) => tcp.as_raw_fd(),
-            Pipe::Unix(unix) => unix.as_raw_fd(),
-        }
-    }
-}
-
-impl AsyncRead for Pipe {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Pipe::Tcp(tcp) => Pin::new(tcp).poll_read(cx, buf),
-            Pipe::Unix(unix) => Pin::new(unix).poll_read(cx, buf),
-        }
-    }
-}
-
-impl AsyncWrite for Pipe {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Pipe::Tcp(tcp) => Pin::new(tcp).poll_write(cx, bytes),
-            Pipe::Unix(unix) => Pin::new(unix).poll_write(cx, bytes),
-        }
-    }
-
-    /// Sockets hold nothing back.
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Pipe::Tcp(tcp) => Pin::new(tcp).poll_shutdown(cx),
-            Pipe::Unix(unix) => Pin::new(unix).poll_shutdown(cx),
-        }
-    }
-}
-
 /// A socket that is connected.
 pub(crate) struct Socket {
-    pipe: Pipe,
+    pub pipe: Pipe,
     /// How often TLS has read from it in this turn.
     reads: u32,
     /// In a handshake: whether writing may have failed, and how. A server that refuses the client says
     /// why and hangs up, and the reason is to be read even if the client was still writing.
     shaking: bool,
     lost: Option<io::Error>,
+    /// The first byte that TLS has read from it.
+    first: Option<u8>,
 }
 
 impl Socket {
@@ -261,7 +203,13 @@ impl Socket {
             reads: 0,
             shaking: true,
             lost: None,
+            first: None,
         }
+    }
+
+    /// The first byte that TLS has read from it.
+    pub fn first(&self) -> Option<u8> {
+        self.first
     }
 
     /// From now on an error of writing is told at once.
@@ -269,36 +217,29 @@ impl Socket {
         self.shaking = false;
     }
 
-    /// Whether there is anything to read, be it the end of the stream.
-    fn is_readable(&self, look: Look) -> bool {
-        let found = match look {
-            Look::Reactor => self.pipe.try_read(&mut [0]),
-            Look::Kernel => self.receive(&mut [0], MsgFlags::MSG_PEEK),
+    /// Whether there is nothing to read, not even the end of the stream.
+    fn is_quiet(&mut self, look: Look) -> Result<(), Option<String>> {
+        let found = match (&mut self.pipe, look) {
+            (Pipe::Tls(tls), _) => return tls_is_quiet(tls, look),
+            (pipe, Look::Reactor) => pipe.try_read(&mut [0], look),
+            (pipe, Look::Kernel) => pipe.receive(&mut [0], MsgFlags::MSG_PEEK),
         };
-        !matches!(found, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
-    }
-
-    fn receive(&self, buf: &mut [u8], flags: MsgFlags) -> io::Result<usize> {
-        let flags = flags | MsgFlags::MSG_DONTWAIT;
-        recv(self.pipe.fd(), buf, flags).map_err(|error| match error {
-            Errno::EAGAIN => io::ErrorKind::WouldBlock.into(),
-            other => other.into(),
-        })
+        match found {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+            _ => Err(None),
+        }
     }
 }
 
 /// Reads without waiting.
 struct Looking<'a> {
-    socket: &'a Socket,
+    socket: &'a mut Socket,
     look: Look,
 }
 
 impl Read for Looking<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        match self.look {
-            Look::Reactor => self.socket.pipe.try_read(buf),
-            Look::Kernel => self.socket.receive(buf, MsgFlags::empty()),
-        }
+        self.socket.pipe.try_read(buf, self.look)
     }
 }
 
@@ -318,7 +259,10 @@ impl AsyncRead for Socket {
         }
         let before = buf.filled().len();
         match Pin::new(&mut socket.pipe).poll_read(cx, buf) {
-            Poll::Ready(Ok(())) if buf.filled().len() > before => Poll::Ready(Ok(())),
+            Poll::Ready(Ok(())) if buf.filled().len() > before => {
+                socket.first.get_or_insert(buf.filled()[before]);
+                Poll::Ready(Ok(()))
+            }
             Poll::Ready(end) => Poll::Ready(socket.lost.take().map_or(end, Err)),
             Poll::Pending => Poll::Pending,
         }
@@ -355,6 +299,8 @@ mod tests {
     use std::future::poll_fn;
     use std::io::Write;
     use std::net::TcpListener;
+
+    use tokio::net::TcpStream;
 
     use super::*;
     use crate::Reactor;

@@ -15,11 +15,20 @@ module Hecaton
     # resolve_timeout:: to turn a name into addresses. Default none, as for the other timeouts below: the total
     #   alone. Each ends in a TimeoutError whose phase says which.
     # resolve:: addresses that are known without asking: { "host:port" => ["127.0.0.1", …] }. Default none.
+    # allow_address:: which addresses may be connected to, asked of what a name was resolved to, right before connecting to exactly
+    #   that: of each address, those in URLs and those that redirects lead to included. :public (none that is private, loopback,
+    #   link-local, a cloud's own such as 169.254.169.254, reserved, multicast, or one of IPv6 that stands for one of IPv4);
+    #   an Array of these: networks ("10.0.0.0/8"), addresses, :public; or { allow: …, deny: … } of such Arrays, of which deny
+    #   goes first. No Proc: requests run outside of Ruby's lock. One that is forbidden is passed over; where all are, it
+    #   is a ConnectError. Proxies' own addresses are not asked about, and names that a proxy resolves are its own
+    #   to judge. Default nil: all.
     # unix_socket:: path of a Unix socket that every connection goes to, whatever the URL's host and port. Default none.
-    # proxy:: "http://HOST:PORT", "socks5://…" (names are resolved here) or "socks5h://…" (there) for all URLs, with
-    #   USER:PASSWORD@ if it demands them; false for none. Default: as curl, the environment's http_proxy, https_proxy and
+    # proxy:: "http://HOST:PORT", "https://…" (itself asked over TLS, trusted as servers are, but neither pinned nor shown
+    #   client_cert), "socks5://…" (names are resolved here), "socks5h://…" (there), "socks4://…" (here) or "socks4a://…" (there)
+    #   for all URLs, with USER:PASSWORD@ if it demands them; false for none. Default: as curl, the environment's http_proxy, https_proxy and
     #   all_proxy, in lower case or upper (HTTP_PROXY not in CGI programs), read here. A proxy is handed http requests,
-    #   and makes a tunnel for https; what it refuses is a ConnectError, or of an http request its Response.
+    #   and makes a tunnel for https; what it refuses is a ConnectError, or of an http request its Response. Proxy-Authorization
+    #   among headers goes to a proxy that is handed the request, and nowhere else: a tunnel's credentials are those of this URL.
     # no_proxy:: hosts that are asked without it, an Array or a String with commas: names (and all under them), addresses,
     #   networks ("10.0.0.0/8"), with or without ":port"; "*" is all. Default: the environment's no_proxy if the proxy
     #   is the environment's, else none.
@@ -54,6 +63,8 @@ module Hecaton
     #   URL's user and password, and each header of the request that proves who asks: those with auth, cookie, token,
     #   secret, api-key, session, password or signature in their names, or that stands in the place of one of the client's.
     # redirects_to_http:: whether redirects may lead from https to http. Default false.
+    # redirect_hosts:: hosts that redirects may lead to, beside the one that redirects, an Array: names, "*.example.org" (all names
+    #   under that one), addresses; else it is a RedirectError. Default nil: any.
     # raise_for_status:: whether a status of 400 or more is a StatusError, and no Response. Default false.
     # on_deprecation:: called with each Response (or Stream) that says of what was asked that it is deprecated or will end: see
     #   Answer#sunset and #deprecation. Before it is returned, or handed to callbacks; an exception raised in it goes
@@ -103,14 +114,14 @@ module Hecaton
     # basic_auth::, bearer:: credentials for every request, as in #request. They go where headers do.
     def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, tls_timeout: nil, send_timeout: nil,
                    first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
-                   max_queue: nil, max_idle: nil, max_age: nil, idle_timeout: nil, resolve: nil, unix_socket: nil,
-                   proxy: nil, no_proxy: nil,
+                   max_queue: nil, max_idle: nil, max_age: nil, idle_timeout: nil, resolve: nil, allow_address: nil,
+                   unix_socket: nil, proxy: nil, no_proxy: nil,
                    retry: nil, max_body: nil, max_buffered: nil, max_header_fields: nil, max_header_bytes: nil,
                    expect_timeout: nil, decode: nil, concurrency: nil, user_agent: nil,
                    ca: nil, client_cert: nil, client_key: nil, tls_min: nil, http: nil, pins: nil, verify: nil,
                    app_name: nil, app_env: nil, headers: nil, public_headers: nil, base_url: nil,
                    strict_urls: nil, basic_auth: nil, bearer: nil,
-                   reconnect: nil, redirects: nil, redirects_to_http: nil, cookies: nil,
+                   reconnect: nil, redirects: nil, redirects_to_http: nil, redirect_hosts: nil, cookies: nil,
                    raise_for_status: nil, on_deprecation: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
 
@@ -127,6 +138,7 @@ module Hecaton
              .merge(retry: Client.retry_options(binding.local_variable_get(:retry)), # a keyword of Ruby's
                     reconnect: reconnect,
                     redirects: Preparation.count(:redirects, redirects), redirects_to_http: redirects_to_http,
+                    redirect_hosts: redirect_hosts, allow_address: Client.address_rule(allow_address),
                     cookies: @cookies&.native,
                     per_origin: per_origin, max_connections: max_connections, max_queue: max_queue, max_idle: max_idle,
                     max_body: max_body, max_buffered: max_buffered,
@@ -260,6 +272,21 @@ module Hecaton
         raise ArgumentError, "resolve is of class #{value.class}: give a Hash of \"host:port\" and addresses"
       end
 
+      # The rule for addresses as the engine takes it: what is allowed, what is denied; nil for none.
+      def address_rule(value)
+        return if value.nil?
+
+        if value.respond_to?(:call)
+          raise ArgumentError, "allow_address: a #{value.class} cannot be asked, for requests run outside of Ruby's lock: " \
+                               "give :public, networks, or { allow: …, deny: … }"
+        end
+        rule = value.is_a?(Hash) ? value : { allow: value }
+        unknown = rule.keys - %i[allow deny]
+        raise ArgumentError, "allow_address: #{unknown.first.inspect} is unknown: there are allow and deny" if unknown.any?
+
+        rule.compact.to_h { |name, list| [name.to_s, networks(list)] }
+      end
+
       # A proxy as the engine takes it: its URL, empty for none, nil for the environment's.
       def proxy(value)
         return value if value.nil?
@@ -290,6 +317,12 @@ module Hecaton
 
           raise ArgumentError, "retry: statuses has the Range #{status.inspect}: give one of Integers, such as 500..599"
         end
+      # Networks as the engine takes them.
+      def networks(list)
+        list = (list.is_a?(Array) ? list : [list]).map { |entry| entry == :public ? "public" : entry }
+        return list if list.all?(String)
+
+        raise ArgumentError, "allow_address: give :public, networks as Strings such as \"10.0.0.0/8\", or a Hash of allow and deny"
       end
 
       # A list of names among the settings of retry.

@@ -1,5 +1,7 @@
 //! Opens connections: name to addresses, addresses to a socket, perhaps a proxy's, and TLS on it.
 
+mod allowed;
+mod network;
 mod proxy;
 mod race;
 mod resolve;
@@ -16,14 +18,16 @@ use crate::config::{Config, Protocol};
 use crate::connection::Connection;
 use crate::error::{Failure, InvalidRequest, Kind, Phase};
 use crate::origin::{Origin, Scheme};
+use crate::pipe::Pipe;
 use crate::pool::Pool;
 use crate::spent::Spent;
 use crate::timer::within_rest;
 use crate::tls::{Offer, Tls};
-use crate::wire::{Pipe, Socket, Wire};
+use crate::wire::{Socket, Wire};
+pub use allowed::{AllowAddress, Networks};
 pub(crate) use proxy::Forward;
 pub use proxy::Proxy;
-use proxy::{Proxies, Server, Speech, Target};
+use proxy::{Proxies, Server, Socks, Speech, Target};
 pub use resolve::Addresses;
 use resolve::Resolver;
 use tcp::{Place, Tried, open};
@@ -86,17 +90,16 @@ impl Connector {
             let unix = open_unix(path, pool, config, trace, spent).await?;
             return Ok((Pipe::Unix(unix), None));
         }
-        let (tcp, forward) = match self.proxies.of(origin) {
+        match self.proxies.of(origin) {
             Some(server) => {
                 self.through(server, origin, pool, config, trace, spent)
-                    .await?
+                    .await
             }
-            None => (
-                self.straight(origin, pool, config, trace, spent).await?,
-                None,
-            ),
-        };
-        Ok((Pipe::Tcp(tcp), forward))
+            None => {
+                let tcp = self.straight(origin, pool, config, trace, spent).await?;
+                Ok((Pipe::Tcp(tcp), None))
+            }
+        }
     }
 
     /// A TCP connection to the origin itself.
@@ -115,6 +118,7 @@ impl Connector {
         trace.attempt().resolve = trace.lap();
 
         trace.attempt().phase = Phase::Connect;
+        let addresses = allowed(addresses, origin, config)?;
         let (place, tried) = (place("", &origin.host, origin.port), Tried::default());
         let opening = tcp::connect(&addresses, &place, pool, &tried);
         let opened = within_rest(config, Phase::Connect, spent.of(Phase::Connect), opening).await;
@@ -123,8 +127,8 @@ impl Connector {
         Ok(stream)
     }
 
-    /// A TCP connection to a proxy, and through it unless it is handed the requests. The limit of
-    /// connecting is around both.
+    /// A connection to a proxy, and through it unless it is handed the requests. The limit of connecting is around
+    /// all of it.
     async fn through(
         &self,
         server: &Server,
@@ -133,11 +137,11 @@ impl Connector {
         config: &Config,
         trace: &mut Trace,
         spent: &Spent,
-    ) -> Result<(TcpStream, Option<Arc<Forward>>), Failure> {
+    ) -> Result<(Pipe, Option<Arc<Forward>>), Failure> {
         trace.attempt().phase = Phase::Resolve;
         let resolving = async {
             let addresses = self.resolver.resolve(&server.host, server.port).await?;
-            Ok((addresses, self.target(server, origin).await?))
+            Ok((addresses, self.target(server, origin, config).await?))
         };
         let (addresses, target) =
             within_rest(config, Phase::Resolve, spent.of(Phase::Resolve), resolving).await?;
@@ -147,31 +151,40 @@ impl Connector {
         let place = place("the proxy ", &server.host, server.port);
         let tried = Tried::default();
         let opening = async {
-            let mut tcp = tcp::connect(&addresses, &place, pool, &tried).await?;
+            let tcp = tcp::connect(&addresses, &place, pool, &tried).await?;
+            let mut pipe = self.to_proxy(server, tcp).await?;
             let asked = match &server.speech {
                 // HTTP/2 in the clear is not for such proxies to understand.
                 Speech::Http(forward)
                     if origin.scheme == Scheme::Http && config.http != Protocol::Http2 =>
                 {
-                    return Ok((tcp, Some(forward.clone())));
+                    return Ok((pipe, Some(forward.clone())));
                 }
                 Speech::Http(forward) => {
-                    proxy::tunnel(&mut tcp, forward, origin, &config.user_agent).await
+                    proxy::tunnel(&mut pipe, forward, origin, &config.user_agent).await
                 }
-                Speech::Socks { credentials, .. } => {
-                    let asked = proxy::ask_socks(&mut tcp, credentials, target).await;
-                    asked.map_err(Into::into)
-                }
+                Speech::Socks { socks, .. } => match socks {
+                    Socks::Five(credentials) => {
+                        let asked = proxy::ask_socks(&mut pipe, credentials, target).await;
+                        asked.map_err(Into::into)
+                    }
+                    Socks::Four(user) => {
+                        let asked = proxy::ask_socks4(&mut pipe, user, target).await;
+                        asked.map_err(Into::into)
+                    }
+                },
             };
-            asked.map(|()| (tcp, None)).map_err(|refused| {
-                let (Origin { host, port, .. }, why) = (origin, refused.why);
-                let detail = format!("{place} does not connect to {host} port {port}: {why}");
-                let failure = Failure::new(Kind::Connect, Phase::Connect, detail);
-                match refused.for_good {
-                    true => failure.for_good(),
-                    false => failure,
-                }
-            })
+            asked
+                .map(|()| (pipe, None))
+                .map_err(|refused: proxy::Refused| {
+                    let (Origin { host, port, .. }, why) = (origin, refused.why);
+                    let detail = format!("{place} does not connect to {host} port {port}: {why}");
+                    let failure = Failure::new(Kind::Connect, Phase::Connect, detail);
+                    match refused.for_good {
+                        true => failure.for_good(),
+                        false => failure,
+                    }
+                })
         };
         let opening = Box::pin(opening);
         let opened = within_rest(config, Phase::Connect, spent.of(Phase::Connect), opening).await;
@@ -180,12 +193,34 @@ impl Connector {
         Ok(opened)
     }
 
+    /// What a proxy is spoken to on.
+    async fn to_proxy(&self, server: &Server, tcp: TcpStream) -> Result<Pipe, Failure> {
+        let pipe = Pipe::Tcp(tcp);
+        if !server.secure {
+            return Ok(pipe);
+        }
+        let shaking = self
+            .tls
+            .handshake_with_proxy(&server.host, Socket::new(pipe));
+        Ok(Pipe::Tls(Box::new(shaking.await?)))
+    }
+
     /// What a SOCKS proxy is asked for: the name, or the address that it has here; IPv4 if there is one,
     /// which more of them can reach.
-    async fn target<'a>(&self, server: &Server, origin: &'a Origin) -> Result<Target<'a>, Failure> {
+    async fn target<'a>(
+        &self,
+        server: &Server,
+        origin: &'a Origin,
+        config: &Config,
+    ) -> Result<Target<'a>, Failure> {
+        // What is known here without asking is judged here, even if the proxy is told the name.
+        if let Some(known) = self.resolver.known(&origin.host, origin.port) {
+            allowed(known, origin, config)?;
+        }
         match server.speech {
             Speech::Socks { names: false, .. } => {
                 let addresses = self.resolver.resolve(&origin.host, origin.port).await?;
+                let addresses = allowed(addresses, origin, config)?;
                 let four = addresses.iter().find(|address| address.is_ipv4());
                 Ok(Target::Address(*four.unwrap_or(&addresses[0])))
             }
@@ -195,6 +230,26 @@ impl Connector {
             }),
         }
     }
+}
+
+/// Those of an origin's addresses that may be connected to, at least one.
+fn allowed(
+    mut addresses: Vec<SocketAddr>,
+    origin: &Origin,
+    config: &Config,
+) -> Result<Vec<SocketAddr>, Failure> {
+    let rule = &config.allow_address;
+    if *rule == AllowAddress::Any {
+        return Ok(addresses);
+    }
+    let first = addresses[0].ip();
+    addresses.retain(|address| rule.allows(address.ip()));
+    if !addresses.is_empty() {
+        return Ok(addresses);
+    }
+    let Origin { host, port, .. } = origin;
+    let detail = format!("can not connect to {host} port {port}: allow_address forbids {first}");
+    Err(Failure::new(Kind::Connect, Phase::Connect, detail))
 }
 
 fn place<'a>(what: &'static str, host: &'a str, port: u16) -> Place<'a> {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
@@ -52,6 +52,12 @@ impl fmt::Debug for Addresses {
     }
 }
 
+/// IPv4 first, for what listens on this machine mostly listens there.
+const LOOPBACK: [IpAddr; 2] = [
+    IpAddr::V4(Ipv4Addr::LOCALHOST),
+    IpAddr::V6(Ipv6Addr::LOCALHOST),
+];
+
 type Found = Result<Arc<[IpAddr]>, Arc<str>>;
 type Going = Arc<Mutex<HashMap<String, Shared<BoxFuture<'static, Found>>>>>;
 
@@ -79,15 +85,24 @@ impl Resolver {
         }
     }
 
-    /// At least one address, in the order of preference.
-    pub async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+    /// The addresses of a host that nobody needs to be asked for, at least one.
+    pub fn known(&self, host: &str, port: u16) -> Option<Vec<SocketAddr>> {
         let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
         if let Some(fixed) = self.fixed.of(host, port) {
-            return Ok(fixed.iter().map(with_port).collect());
+            return Some(fixed.iter().map(with_port).collect());
         }
         if let Ok(address) = host.parse::<IpAddr>() {
-            return Ok(vec![with_port(&address)]);
+            return Some(vec![with_port(&address)]);
         }
+        is_localhost(host).then(|| LOOPBACK.iter().map(with_port).collect())
+    }
+
+    /// At least one address, in the order of preference.
+    pub async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+        if let Some(known) = self.known(host, port) {
+            return Ok(known);
+        }
+        let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
         let failed = |why: &str| {
             let detail = format!("can not resolve {host}: {why}");
             Failure::new(Kind::Resolve, Phase::Resolve, detail)
@@ -141,6 +156,19 @@ impl Drop for Ended {
     }
 }
 
+/// Whether a name stands for this machine, whatever its system or a server of names says (RFC 6761 §6.3).
+fn is_localhost(host: &str) -> bool {
+    let host = host.strip_suffix('.').unwrap_or(host);
+    match host.len().checked_sub("localhost".len()) {
+        Some(0) => host.eq_ignore_ascii_case("localhost"),
+        Some(start) => {
+            host.as_bytes()[start..].eq_ignore_ascii_case(b"localhost")
+                && host.as_bytes()[start - 1] == b'.'
+        }
+        None => false,
+    }
+}
+
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -154,7 +182,6 @@ fn ask_the_system(host: &str) -> io::Result<Vec<IpAddr>> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
     use std::time::Duration;
@@ -171,6 +198,42 @@ mod tests {
         ASKED.fetch_add(1, Ordering::SeqCst);
         thread::sleep(Duration::from_millis(host.parse().unwrap_or(0)));
         Ok(vec![Ipv4Addr::LOCALHOST.into()])
+    }
+
+    #[test]
+    fn localhost_is_loopback_without_asking_unless_it_is_known_otherwise() {
+        let mut resolver = Resolver::asking(|_| Err(io::Error::other("nobody knows")));
+        resolver
+            .fixed
+            .add("b.localhost:80", &["127.0.0.9"])
+            .unwrap();
+        let resolve = |host: &str| {
+            let found = Reactor::new().unwrap().block_on(resolver.resolve(host, 80));
+            found.map(|all| {
+                all.iter()
+                    .map(|one| one.ip().to_string())
+                    .collect::<Vec<_>>()
+            })
+        };
+        for host in [
+            "localhost",
+            "localhost.",
+            "a.localhost",
+            "x.y.LocalHost.",
+            ".localhost",
+        ] {
+            assert_eq!(resolve(host).unwrap(), ["127.0.0.1", "::1"], "{host}");
+        }
+        assert_eq!(resolve("b.localhost").unwrap(), ["127.0.0.9"]);
+        for host in [
+            "notlocalhost",
+            "localhost.example",
+            "localhos",
+            "localhost..",
+            "é.ocalhost",
+        ] {
+            assert!(resolve(host).is_err(), "{host}");
+        }
     }
 
     #[test]

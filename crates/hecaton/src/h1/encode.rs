@@ -2,11 +2,13 @@
 
 use bytes::BufMut;
 use http::Method;
+use http::header::PROXY_AUTHORIZATION;
 
 use crate::body::Body;
 use crate::config::Config;
 use crate::connect::Forward;
 use crate::decode::ACCEPTED;
+use crate::h1::Fields;
 use crate::request::Request;
 
 /// Bodies up to this size are sent behind the head in one write.
@@ -50,7 +52,10 @@ pub(crate) fn encode(
             out.put_slice(part.as_bytes());
         }
     }
-    out.put_slice(fields);
+    match request.has_proxy_authorization && forward.is_none() {
+        false => out.put_slice(fields),
+        true => put_for_the_origin(fields, out),
+    }
     if let Some(forward) = forward {
         forward.write_authorization(fields, out);
     }
@@ -76,6 +81,18 @@ pub(crate) fn encode(
 /// Whether the body is sent when the server has asked for it.
 pub(crate) fn waits_to_send(request: &Request, config: &Config) -> bool {
     request.expects && !request.body.is_empty() && !config.expect_timeout.is_zero()
+}
+
+/// All fields but the credentials for a proxy (RFC 9110 §11.7.2), when there is none, or a tunnel through it.
+fn put_for_the_origin(fields: &[u8], out: &mut Vec<u8>) {
+    let kept = Fields(fields)
+        .iter()
+        .filter(|(name, _)| *name != PROXY_AUTHORIZATION.as_str());
+    for (name, value) in kept {
+        for part in [name.as_bytes(), b": ", value, b"\r\n"] {
+            out.put_slice(part);
+        }
+    }
 }
 
 /// Methods whose requests tell their length even when it is 0 (RFC 9110 §8.6).
@@ -122,6 +139,24 @@ mod tests {
         assert_eq!(encoded(request.clone()), expected);
         let own = request.header("Proxy-Authorization", b"Bearer x").unwrap();
         assert!(!encoded(own).contains("Basic"));
+    }
+
+    #[test]
+    fn credentials_for_a_proxy_are_for_a_proxy_alone() {
+        let request = Request::get("http://host/").unwrap();
+        let request = request.header("X-A", b"1").unwrap();
+        let request = request
+            .header("proxy-authorization", b"Basic dTpw")
+            .unwrap();
+        let encoded = encoded(request.header("X-B", b"2").unwrap());
+        assert!(
+            !encoded.contains("dTpw") && !encoded.contains("proxy"),
+            "{encoded}"
+        );
+        assert!(
+            encoded.ends_with("\r\nx-a: 1\r\nx-b: 2\r\n\r\n"),
+            "{encoded}"
+        );
     }
 
     #[test]

@@ -225,11 +225,7 @@ async fn begin(
         return Ok(Fresh::Http1((turn, connection)));
     }
     let (ticket, stream) = connection.into_stream();
-    let begun = Link::open(stream, config).await;
-    let (send, link) = begun.map_err(|error| {
-        let detail = format!("can not begin HTTP/2: {error}");
-        Failure::new(Kind::Connect, Phase::Connect, detail)
-    })?;
+    let (send, link) = Link::open(stream, config).await?;
     let session = Session::new(ticket, send, link.clone(), turn, config);
     Ok(Fresh::Http2(session, link))
 }

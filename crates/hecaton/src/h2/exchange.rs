@@ -135,6 +135,10 @@ fn protocol(phase: Phase, detail: String) -> Broken {
 impl Lease {
     /// What the end of a stream without a response means.
     fn broken(&mut self, error: &h2::Error, sent: bool, phase: Phase) -> Broken {
+        // It would be refused again.
+        if let Some(why) = self.refusal() {
+            return Broken::Failed(Failure::new(Kind::Tls, phase, why));
+        }
         let failure = Failure::new(Kind::Protocol, phase, explain(error, self.link.last_word()));
         if is_refusal(error) {
             // A peer that refuses one stream is not asked again on this connection.

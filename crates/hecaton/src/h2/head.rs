@@ -1,8 +1,8 @@
 //! Heads in HTTP/2's terms: a request's fields → what `h2` sends, and what it read → a block of fields.
 
 use http::header::{
-    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, TE, TRANSFER_ENCODING,
-    UPGRADE, USER_AGENT,
+    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, PROXY_AUTHORIZATION, TE,
+    TRANSFER_ENCODING, UPGRADE, USER_AGENT,
 };
 use http::uri::{Authority, Scheme, Uri};
 use http::{HeaderMap, Version};
@@ -14,7 +14,9 @@ use crate::request::Request;
 
 /// Fields that speak of one HTTP/1.1 connection and have no place in HTTP/2 (RFC 9113 §8.2.2), beside
 /// `Connection`, what it names, and `TE` unless it says `trailers`.
-const OF_A_CONNECTION: [HeaderName; 4] = [
+const OF_A_CONNECTION: [HeaderName; 5] = [
+    // HTTP/2 goes past proxies, in tunnels.
+    PROXY_AUTHORIZATION,
     TRANSFER_ENCODING,
     UPGRADE,
     HeaderName::from_static("keep-alive"),

@@ -48,6 +48,11 @@ impl Lease {
         self.link.departures.has_left(stream)
     }
 
+    /// Why the peer refused the whole connection, if it did so by TLS.
+    pub fn refusal(&self) -> Option<&str> {
+        self.link.departures.refusal()
+    }
+
     /// No further request is to use this connection.
     pub fn retire(&mut self) {
         self.retires = true;

@@ -19,6 +19,7 @@ use tokio::time::{timeout, timeout_at};
 
 use super::tap::{Departures, Tap};
 use crate::config::Config;
+use crate::error::{Failure, Kind, Phase};
 use crate::wire::Wire;
 
 /// How much of one body may be on its way without having been taken: what a slow reader holds.
@@ -80,7 +81,7 @@ impl Link {
     pub async fn open(
         stream: Wire,
         config: &Config,
-    ) -> Result<(SendRequest<Bytes>, Arc<Link>), h2::Error> {
+    ) -> Result<(SendRequest<Bytes>, Arc<Link>), Failure> {
         let socket = stream.descriptor();
         let departures = Arc::new(Departures::default());
         let (send, mut connection) = Builder::new()
@@ -92,7 +93,14 @@ impl Link {
             .max_concurrent_reset_streams(MOST_RESET)
             .initial_max_send_streams(NOT_TOLD)
             .handshake(Tap::new(stream, departures.clone()))
-            .await?;
+            .await
+            .map_err(|error| match departures.refusal() {
+                Some(why) => Failure::new(Kind::Tls, Phase::Tls, why),
+                None => {
+                    let detail = format!("can not begin HTTP/2: {error}");
+                    Failure::new(Kind::Connect, Phase::Connect, detail)
+                }
+            })?;
         let ping = Mutex::new(connection.ping_pong());
         let driven = Driven {
             connection: Some(Box::new(connection)),

@@ -3,11 +3,14 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::tls::explain;
+use crate::wire::{Look, Wire};
 
 /// What a client sends first (RFC 9113 §3.4).
 const PREFACE: usize = 24;
@@ -33,6 +36,21 @@ pub(crate) struct Departures {
     progressed: AtomicBool,
     /// The code of the peer's GOAWAY, 0 as long as it has said of no error.
     goaway_error: AtomicU32,
+    /// Why TLS ended the connection, if it did.
+    refusal: OnceLock<String>,
+}
+
+/// A stream that may know more of why it failed than an error of `h2` keeps, which is a text.
+pub(crate) trait Explains {
+    /// The reason of this error, if it is one of TLS.
+    fn reason(&mut self, error: &io::Error) -> Option<String>;
+}
+
+impl Explains for Wire {
+    fn reason(&mut self, error: &io::Error) -> Option<String> {
+        // Where writing fails, what can still be read says why.
+        explain(error).or_else(|| self.is_quiet(Look::Kernel).err().flatten())
+    }
 }
 
 impl Departures {
@@ -68,6 +86,12 @@ impl Departures {
         }
     }
 
+    /// Why TLS ended the connection before the peer said anything in it, as one does that refuses the client.
+    pub fn refusal(&self) -> Option<&str> {
+        let unheard = self.received() == 0;
+        self.refusal.get().map(String::as_str).filter(|_| unheard)
+    }
+
     /// Allows the reads of one more turn.
     pub fn begin_turn(&self) {
         self.reads.store(0, Ordering::Relaxed);
@@ -83,6 +107,16 @@ pub(crate) struct Tap<S> {
     /// Why nothing more can be written. It is told when there is nothing more to be read: a peer that hung up may have said
     /// before what it left undone (GOAWAY), or have answered.
     lost: Option<io::Error>,
+}
+
+impl<S: Explains> Tap<S> {
+    /// Notes why, before `h2` forgets it.
+    fn explain(&mut self, error: io::Error) -> io::Error {
+        if let Some(why) = self.stream.reason(&error) {
+            let _ = self.departures.refusal.set(why);
+        }
+        error
+    }
 }
 
 impl<S> Tap<S> {
@@ -118,7 +152,7 @@ impl<S> Tap<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Tap<S> {
+impl<S: AsyncRead + Explains + Unpin> AsyncRead for Tap<S> {
     /// Stops now and then: the connection's task runs outside of tokio's budget (see `link`), and
     /// a peer that always has something to say would keep everyone else from their turn.
     fn poll_read(
@@ -133,6 +167,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Tap<S> {
         }
         let before = buffer.filled().len();
         let read = ready!(Pin::new(&mut this.stream).poll_read(cx, buffer));
+        let read = read.map_err(|error| this.explain(error));
         let new = &buffer.filled()[before..];
         if new.is_empty() {
             return Poll::Ready(this.lost.take().map_or(read, Err));
@@ -145,7 +180,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Tap<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Tap<S> {
+impl<S: AsyncWrite + Explains + Unpin> AsyncWrite for Tap<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -156,7 +191,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Tap<S> {
         if let Ok(count) = written {
             this.note(&bytes[..count]);
         }
-        Poll::Ready(written.or_else(|error| this.outlive(error, bytes.len())))
+        Poll::Ready(written.or_else(|error| {
+            let error = this.explain(error);
+            this.outlive(error, bytes.len())
+        }))
     }
 
     fn poll_write_vectored(
@@ -173,7 +211,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Tap<S> {
             left -= noted;
         }
         let all = slices.iter().map(|slice| slice.len()).sum();
-        Poll::Ready(written.or_else(|error| this.outlive(error, all)))
+        Poll::Ready(written.or_else(|error| {
+            let error = this.explain(error);
+            this.outlive(error, all)
+        }))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -181,7 +222,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Tap<S> {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_flush(cx)
+        let this = self.get_mut();
+        let flushed = ready!(Pin::new(&mut this.stream).poll_flush(cx));
+        Poll::Ready(flushed.map_err(|error| this.explain(error)))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -4,28 +4,110 @@ use std::io;
 use std::time::{Duration, SystemTime};
 
 use rustls::pki_types::UnixTime;
-use rustls::{AlertDescription, CertificateError, Error, OtherError};
+use rustls::{
+    AlertDescription, CertificateError, Error, OtherError, PeerIncompatible, PeerMisbehaved,
+};
 
-use super::verify::Refusal;
+use super::verify::{Refusal, is_authoritys};
 
 /// Most names of a certificate that a message lists.
 const MOST_NAMES: usize = 3;
 
+/// What the server had said before a handshake failed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// Nothing but the refusal of what was offered.
+    NothingElse,
+    /// Its own part of the handshake, or it is not known.
+    More,
+}
+
 /// The reason if it is one of TLS, none if the connection under it failed.
 pub(crate) fn explain(error: &io::Error) -> Option<String> {
+    explain_after(Heard::More, error)
+}
+
+/// The same, of a handshake.
+pub(super) fn explain_after(heard: Heard, error: &io::Error) -> Option<String> {
     let error = error.get_ref()?.downcast_ref::<Error>()?;
     Some(match error {
         Error::InvalidCertificate(why) => format!("the certificate {}", certificate(why)),
-        Error::AlertReceived(alert) => alert_received(*alert),
-        Error::PeerIncompatible(_) => {
-            format!("there is no version or cipher that both sides accept ({error}): see `tls_min`")
+        Error::AlertReceived(AlertDescription::HandshakeFailure) if heard == Heard::NothingElse => {
+            NOTHING_IN_COMMON.into()
         }
+        Error::AlertReceived(alert) => alert_received(*alert),
+        Error::PeerIncompatible(why) => incompatible(why),
+        Error::PeerMisbehaved(why) => misbehaved(why),
         Error::InvalidMessage(_) => {
             "what the server speaks is not TLS: is it a port for plain HTTP?".into()
         }
         Error::NoCertificatesPresented => "the server has no certificate".into(),
         _ => error.to_string(),
     })
+}
+
+/// One alert stands for all of these, and servers say no more.
+const NOTHING_IN_COMMON: &str = "the server accepts nothing of what was offered (HandshakeFailure), be it the protocol \
+    (TLS 1.2 and 1.3: see `tls_min`), the ciphers (AES-GCM or ChaCha20-Poly1305, in TLS 1.2 with ECDHE), the curves \
+    (X25519, P-256, P-384, P-521), or that its certificate has a key of none of the kinds offered (RSA, ECDSA on these curves, \
+    Ed25519)";
+
+fn incompatible(why: &PeerIncompatible) -> String {
+    use PeerIncompatible as P;
+    match why {
+        P::ServerDoesNotSupportTls12Or13 | P::SupportedVersionsExtensionRequired => {
+            "the protocol is too old: the server speaks no version of TLS from 1.2 on".into()
+        }
+        P::ServerTlsVersionIsDisabledByOurConfig
+        | P::Tls12NotOffered
+        | P::Tls12NotOfferedOrEnabled => {
+            "the protocol is too old: the server speaks no version of TLS that `tls_min` allows"
+                .into()
+        }
+        P::NoCipherSuitesInCommon => "the server chose no cipher that was offered".into(),
+        P::NoKxGroupsInCommon
+        | P::NamedGroupsExtensionRequired
+        | P::KeyShareExtensionRequired
+        | P::NoEcPointFormatsInCommon
+        | P::EcPointsExtensionRequired
+        | P::UncompressedEcPointsRequired => {
+            "there is no curve that both sides accept (here X25519, P-256, P-384 and P-521)".into()
+        }
+        P::NoSignatureSchemesInCommon => {
+            "the server's certificate has a key of a kind, or on a curve, that is not supported"
+                .into()
+        }
+        P::NoCertificateRequestSignatureSchemesInCommon => {
+            "the server accepts no client certificate with a key of this kind: see `client_cert`"
+                .into()
+        }
+        _ => format!("the two sides have no protocol in common ({why:?})"),
+    }
+}
+
+fn misbehaved(why: &PeerMisbehaved) -> String {
+    use PeerMisbehaved as P;
+    let what = match why {
+        P::SelectedUnofferedCipherSuite
+        | P::SelectedUnusableCipherSuiteForVersion
+        | P::IllegalHelloRetryRequestWithUnofferedCipherSuite => {
+            "chose a cipher that was not offered"
+        }
+        P::SelectedUnofferedKxGroup
+        | P::WrongGroupForKeyShare
+        | P::IllegalHelloRetryRequestWithUnofferedNamedGroup => {
+            "chose a curve that was not offered"
+        }
+        P::SignedHandshakeWithUnadvertisedSigScheme | P::SignedKxWithWrongAlgorithm => {
+            "signed with its certificate's key in a way that was not offered"
+        }
+        P::IllegalHelloRetryRequestWithUnsupportedVersion
+        | P::SelectedTls12UsingTls13VersionExtension => {
+            "chose a version of the protocol that was not offered"
+        }
+        _ => "does not keep to the protocol",
+    };
+    format!("the server {what} ({why:?})")
 }
 
 fn certificate(error: &CertificateError) -> String {
@@ -46,14 +128,25 @@ fn certificate(error: &CertificateError) -> String {
             format!("is for another host ({})", names(presented))
         }
         C::Revoked => "has been revoked".into(),
-        C::BadSignature => "has a wrong signature".into(),
+        C::BadSignature => "has a wrong signature, or one by an RSA key of less than 2048 bits".into(),
+        C::UnsupportedSignatureAlgorithmContext {
+            signature_algorithm_id,
+            ..
+        } => format!(
+            "is signed by an algorithm that is not supported{}",
+            algorithm(signature_algorithm_id)
+        ),
+        C::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
+            "has a key of a kind, or on a curve, that is not supported".into()
+        }
         C::BadEncoding => "can not be read".into(),
         C::InvalidPurpose | C::InvalidPurposeContext { .. } => "is not one for servers".into(),
         C::Other(OtherError(reason)) => match reason.downcast_ref::<Refusal>() {
             Some(Refusal::SelfSigned) => "is self-signed, and nobody vouches for it".into(),
             Some(Refusal::NotPinned) => "has a key that is not among the `pins`".into(),
-            None if is_authoritys(reason.as_ref()) => {
-                "is that of an authority: a server needs one of its own, signed by it".into()
+            None if is_authoritys(error) => {
+                "is that of an authority: a server needs one of its own, signed by it, or give exactly this one as `ca`"
+                    .into()
             }
             None => format!("can not be accepted: {reason}"),
         },
@@ -61,11 +154,17 @@ fn certificate(error: &CertificateError) -> String {
     }
 }
 
-fn is_authoritys(reason: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
-    matches!(
-        reason.downcast_ref::<webpki::Error>(),
-        Some(webpki::Error::CaUsedAsEndEntity)
-    )
+/// The names of algorithms that servers still have (the OID in DER).
+fn algorithm(id: &[u8]) -> &'static str {
+    const RSA: &[u8] = &[6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1];
+    const ECDSA: &[u8] = &[6, 7, 0x2a, 0x86, 0x48, 0xce, 0x3d, 4];
+    match (id.strip_prefix(RSA), id.strip_prefix(ECDSA)) {
+        (Some([4, ..]), _) => " (RSA with MD5)",
+        (Some([5, ..]), _) => " (RSA with SHA-1)",
+        (_, Some([1, ..])) => " (ECDSA with SHA-1)",
+        _ if id.starts_with(&[6, 3, 0x2b, 0x65, 0x71]) => " (Ed448)",
+        _ => "",
+    }
 }
 
 fn alert_received(alert: AlertDescription) -> String {
@@ -76,13 +175,14 @@ fn alert_received(alert: AlertDescription) -> String {
         | A::CertificateExpired | A::CertificateUnknown | A::UnknownCA | A::AccessDenied => {
             format!("the server refused the client certificate ({alert:?}): see `client_cert`")
         }
-        A::ProtocolVersion => "the server refused the protocol versions offered: see `tls_min`".into(),
+        A::ProtocolVersion => "the server refused the versions of the protocol that were offered (TLS 1.2 and 1.3): see `tls_min`".into(),
         A::NoApplicationProtocol => "the server speaks no version of HTTP that was offered (ALPN): see `http`".into(),
         A::UnrecognisedName => "the server does not know this host (UnrecognisedName)".into(),
         A::HandshakeFailure => {
-            "the server refused the handshake (HandshakeFailure): it may demand a client certificate, or a \
-             cipher that is not offered".into()
+            "the server demands a client certificate, or refused the one that was shown (HandshakeFailure): see \
+             `client_cert`".into()
         }
+        A::InsufficientSecurity => "the ciphers and curves that were offered are too weak for the server (InsufficientSecurity)".into(),
         _ => format!("the server ended the handshake with the alert {alert:?}"),
     }
 }
@@ -128,6 +228,65 @@ mod tests {
         assert_eq!(names(&["DnsName(\"a\r\nb\")".into()]), "it names ab");
         assert!(names(&["x".repeat(1000)]).len() < 100);
         assert_eq!(names(&[]), "it names none");
+    }
+
+    #[test]
+    fn a_refusal_says_which_of_protocol_cipher_curve_or_certificate() {
+        use {PeerIncompatible as P, PeerMisbehaved as M};
+        let alert = Error::AlertReceived;
+        let unsupported = CertificateError::UnsupportedSignatureAlgorithmContext {
+            signature_algorithm_id: b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x05\x05\x00"
+                .to_vec(),
+            supported_algorithms: Vec::new(),
+        };
+        let kind = CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext {
+            signature_algorithm_id: Vec::new(),
+            public_key_algorithm_id: Vec::new(),
+        };
+        for (error, words) in [
+            (
+                P::ServerDoesNotSupportTls12Or13.into(),
+                "protocol is too old",
+            ),
+            (P::ServerTlsVersionIsDisabledByOurConfig.into(), "`tls_min`"),
+            (
+                alert(AlertDescription::ProtocolVersion),
+                "versions of the protocol",
+            ),
+            (P::NoCipherSuitesInCommon.into(), "cipher"),
+            (M::SelectedUnofferedCipherSuite.into(), "cipher"),
+            (P::NoKxGroupsInCommon.into(), "curve"),
+            (M::SelectedUnofferedKxGroup.into(), "curve"),
+            (
+                P::NoSignatureSchemesInCommon.into(),
+                "certificate has a key",
+            ),
+            (
+                M::SignedHandshakeWithUnadvertisedSigScheme.into(),
+                "certificate's key",
+            ),
+            (
+                unsupported.into(),
+                "the certificate is signed by an algorithm that is not supported (RSA with SHA-1)",
+            ),
+            (
+                kind.into(),
+                "the certificate has a key of a kind, or on a curve",
+            ),
+            (
+                alert(AlertDescription::HandshakeFailure),
+                "client certificate",
+            ),
+        ] {
+            let said = explain(&io::Error::other(error)).unwrap();
+            assert!(said.contains(words), "no {words:?} in: {said}");
+        }
+        let refused = io::Error::other(alert(AlertDescription::HandshakeFailure));
+        let said = explain_after(Heard::NothingElse, &refused).unwrap();
+        for word in ["protocol", "ciphers", "curves", "certificate"] {
+            assert!(said.contains(word), "no {word:?} in: {said}");
+        }
+        assert!(!said.contains("client certificate"), "{said}");
     }
 
     #[test]

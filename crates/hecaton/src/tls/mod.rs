@@ -1,6 +1,7 @@
 //! TLS: what a client trusts and shows, and the handshake.
 
 mod explain;
+mod p521;
 mod pem;
 mod setup;
 mod verify;
@@ -14,12 +15,16 @@ use tokio::sync::OnceCell;
 use tokio_rustls::TlsConnector;
 
 pub(crate) use explain::explain;
+use explain::{Heard, explain_after};
 pub use pem::Pem;
 
 use crate::config::Config;
 use crate::error::{Failure, InvalidRequest, Kind, Phase};
 use crate::wire::{Socket, TlsStream};
-use setup::Setup;
+use setup::{Loaded, Setup};
+
+/// How a record of TLS begins that is an alert (RFC 8446 §5.1).
+const ALERT: u8 = 21;
 
 /// Oldest version of TLS that a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,20 +73,23 @@ struct Configs {
     http1: Arc<ClientConfig>,
     http2: Arc<ClientConfig>,
     both: Arc<ClientConfig>,
+    /// For proxies, which have names and keys of their own.
+    proxy: Arc<ClientConfig>,
 }
 
 impl Configs {
-    fn new(config: &ClientConfig) -> Configs {
-        let offering = |protocols: &[&str]| {
+    fn new(loaded: &Loaded) -> Configs {
+        let offer = |config: &ClientConfig, protocols: &[&str]| {
             let mut config = config.clone();
             let protocols = protocols.iter().map(|name| name.as_bytes().to_vec());
             config.alpn_protocols = protocols.collect();
             Arc::new(config)
         };
         Configs {
-            http1: offering(&["http/1.1"]),
-            http2: offering(&["h2"]),
-            both: offering(&["h2", "http/1.1"]),
+            http1: offer(&loaded.server, &["http/1.1"]),
+            http2: offer(&loaded.server, &["h2"]),
+            both: offer(&loaded.server, &["h2", "http/1.1"]),
+            proxy: offer(&loaded.proxy, &["http/1.1"]),
         }
     }
 
@@ -109,15 +117,45 @@ impl Tls {
         socket: Socket,
         offer: Offer,
     ) -> Result<TlsStream, Failure> {
+        self.shake(host, socket, |configs| configs.of(offer)).await
+    }
+
+    /// The same with a proxy, as a part of connecting.
+    pub async fn handshake_with_proxy(
+        &self,
+        host: &str,
+        socket: Socket,
+    ) -> Result<TlsStream, Failure> {
+        let shaken = self.shake(host, socket, |configs| &configs.proxy).await;
+        shaken.map_err(|failure| Failure {
+            phase: Phase::Connect,
+            detail: format!("the proxy cannot be spoken to: {}", failure.detail),
+            ..failure
+        })
+    }
+
+    async fn shake(
+        &self,
+        host: &str,
+        socket: Socket,
+        choose: impl Fn(&Configs) -> &Arc<ClientConfig>,
+    ) -> Result<TlsStream, Failure> {
         // An IP address is no name to indicate (RFC 6066 §3): rustls leaves it out.
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| refused(host, "the name is not one that a certificate can have"))?;
         let configs = self.configs.get_or_try_init(|| self.load()).await;
         let configs = configs.map_err(|why| refused(host, &why))?;
-        let connected = TlsConnector::from(configs.of(offer).clone())
+        let connected = TlsConnector::from(choose(configs).clone())
             .connect(name, socket)
+            .into_fallible()
             .await;
-        let mut stream = connected.map_err(|error| broken(host, &error))?;
+        let mut stream = connected.map_err(|(error, socket)| {
+            let heard = match socket.first() {
+                Some(ALERT) => Heard::NothingElse,
+                _ => Heard::More,
+            };
+            broken(host, &error, heard)
+        })?;
         stream.get_mut().0.shaken();
         Ok(stream)
     }
@@ -126,8 +164,7 @@ impl Tls {
     async fn load(&self) -> Result<Configs, String> {
         let setup = self.setup.clone();
         let loaded = tokio::task::spawn_blocking(move || setup.load()).await;
-        let config = loaded.map_err(|error| error.to_string())??;
-        Ok(Configs::new(&config))
+        Ok(Configs::new(&loaded.map_err(|error| error.to_string())??))
     }
 }
 
@@ -137,8 +174,8 @@ fn refused(host: &str, why: &str) -> Failure {
 }
 
 /// The failure of a handshake: TLS itself, or the connection under it.
-fn broken(host: &str, error: &io::Error) -> Failure {
-    if let Some(why) = explain(error) {
+fn broken(host: &str, error: &io::Error, heard: Heard) -> Failure {
+    if let Some(why) = explain_after(heard, error) {
         return refused(host, &why);
     }
     let why = match error.kind() {

@@ -1,16 +1,18 @@
 //! The settings of TLS → rustls's configuration.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rustls::client::WebPkiServerVerifier;
-use rustls::crypto::{CryptoProvider, ring};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::CertificateDer;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion, version};
 
-use super::TlsVersion;
-use super::verify::{Pin, Verifier};
+use super::verify::{Authority, Pin, Verifier, fingerprint};
+use super::{TlsVersion, p521};
 use crate::config::Config;
 use crate::error::InvalidRequest;
 
@@ -22,15 +24,22 @@ pub(super) struct Setup {
     provider: Arc<CryptoProvider>,
     versions: &'static [&'static SupportedProtocolVersion],
     /// Those of `ca`; none for the system's.
-    roots: Option<Arc<RootCertStore>>,
+    roots: Option<Trusted>,
     identity: Option<Arc<SingleCertAndKey>>,
     pins: Vec<Pin>,
     verify: bool,
 }
 
+/// What connections are made with.
+pub(super) struct Loaded {
+    pub server: ClientConfig,
+    /// The pins and the client's certificate are not for proxies.
+    pub proxy: ClientConfig,
+}
+
 impl Setup {
     pub fn new(config: &Config) -> Result<Setup, InvalidRequest> {
-        let provider = Arc::new(ring::default_provider());
+        let provider = Arc::new(p521::with_ring());
         Ok(Setup {
             versions: match config.tls_min {
                 TlsVersion::Tls12 => BOTH,
@@ -48,44 +57,75 @@ impl Setup {
         })
     }
 
-    /// The configuration of every connection but for what is offered, or a sentence that says why there is none.
-    pub fn load(&self) -> Result<ClientConfig, String> {
+    /// The configurations of every connection but for what is offered, or a sentence that says why there are none.
+    pub fn load(&self) -> Result<Loaded, String> {
+        let authority = self.authority()?;
+        Ok(Loaded {
+            server: self.config(authority.clone(), &self.pins, self.identity.as_ref())?,
+            proxy: self.config(authority, &[], None)?,
+        })
+    }
+
+    fn config(
+        &self,
+        authority: Option<Authority>,
+        pins: &[Pin],
+        identity: Option<&Arc<SingleCertAndKey>>,
+    ) -> Result<ClientConfig, String> {
         let builder = ClientConfig::builder_with_provider(self.provider.clone())
             .with_protocol_versions(self.versions)
             .map_err(|error| error.to_string())?;
-        let verifier = Verifier::new(self.authority()?, &self.provider, self.pins.clone());
+        let verifier = Verifier::new(authority, &self.provider, pins.to_vec());
         let builder = builder
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
-        Ok(match &self.identity {
+        Ok(match identity {
             Some(identity) => builder.with_client_cert_resolver(identity.clone()),
             None => builder.with_no_client_auth(),
         })
     }
 
     /// Who judges certificates; nobody when verification is off.
-    fn authority(&self) -> Result<Option<Arc<WebPkiServerVerifier>>, String> {
+    fn authority(&self) -> Result<Option<Authority>, String> {
         if !self.verify {
             return Ok(None);
         }
-        let roots = match &self.roots {
-            Some(roots) => roots.clone(),
-            None => Arc::new(of_the_system()?),
+        let Trusted { roots, sums } = match &self.roots {
+            Some(trusted) => trusted.clone(),
+            None => of_the_system()?,
         };
-        WebPkiServerVerifier::builder_with_provider(roots, self.provider.clone())
-            .build()
-            .map(Some)
-            .map_err(|error| error.to_string())
+        let chains =
+            WebPkiServerVerifier::builder_with_provider(roots, self.provider.clone()).build();
+        Ok(Some(Authority {
+            chains: chains.map_err(|error| error.to_string())?,
+            trusted: sums,
+        }))
+    }
+}
+
+/// Certificates that are trusted: as authorities, and by their SHA-256 for themselves.
+#[derive(Clone)]
+struct Trusted {
+    roots: Arc<RootCertStore>,
+    sums: Arc<HashSet<[u8; 32]>>,
+}
+
+impl Trusted {
+    fn new(roots: RootCertStore, certificates: &[CertificateDer<'_>]) -> Trusted {
+        Trusted {
+            roots: Arc::new(roots),
+            sums: Arc::new(certificates.iter().map(fingerprint).collect()),
+        }
     }
 }
 
 /// What the system trusts, or what `SSL_CERT_FILE` and `SSL_CERT_DIR` say in its place.
-fn of_the_system() -> Result<RootCertStore, String> {
+fn of_the_system() -> Result<Trusted, String> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(found.certs);
+    roots.add_parsable_certificates(found.certs.iter().cloned());
     if !roots.is_empty() {
-        return Ok(roots);
+        return Ok(Trusted::new(roots, &found.certs));
     }
     let why = found.errors.first().map_or_else(
         || "the system has none".to_owned(),
@@ -97,17 +137,18 @@ fn of_the_system() -> Result<RootCertStore, String> {
     ))
 }
 
-fn roots(config: &Config) -> Result<Option<Arc<RootCertStore>>, InvalidRequest> {
+fn roots(config: &Config) -> Result<Option<Trusted>, InvalidRequest> {
     let Some(ca) = &config.ca else {
         return Ok(None);
     };
     let invalid = |why: String| InvalidRequest(format!("ca: {why}"));
     let mut roots = RootCertStore::empty();
-    for certificate in ca.certificates().map_err(invalid)? {
-        let added = roots.add(certificate);
+    let certificates = ca.certificates().map_err(invalid)?;
+    for certificate in &certificates {
+        let added = roots.add(certificate.clone());
         added.map_err(|error| invalid(format!("a certificate can not be read: {error}")))?;
     }
-    Ok(Some(Arc::new(roots)))
+    Ok(Some(Trusted::new(roots, &certificates)))
 }
 
 fn identity(

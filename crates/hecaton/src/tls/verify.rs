@@ -1,14 +1,16 @@
 //! Judges a server's certificate: the chain and the name, then the pins; or only the pins.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use ring::digest::{SHA256, digest};
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{
     CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
 };
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, SignatureScheme};
 use webpki::EndEntityCert;
 
@@ -24,9 +26,31 @@ pub(super) enum Refusal {
     NotPinned,
 }
 
+/// Who judges certificates.
+#[derive(Clone, Debug)]
+pub(super) struct Authority {
+    pub chains: Arc<WebPkiServerVerifier>,
+    /// The SHA-256 of each certificate that is trusted.
+    pub trusted: Arc<HashSet<[u8; 32]>>,
+}
+
+impl Authority {
+    /// Whether exactly this certificate is trusted.
+    fn knows(&self, certificate: &CertificateDer<'_>) -> bool {
+        self.trusted.contains(&fingerprint(certificate))
+    }
+}
+
+/// The SHA-256 of a certificate.
+pub(super) fn fingerprint(certificate: &CertificateDer<'_>) -> [u8; 32] {
+    let mut sum = [0; 32];
+    sum.copy_from_slice(digest(&SHA256, certificate).as_ref());
+    sum
+}
+
 #[derive(Debug)]
 pub(super) struct Verifier {
-    authority: Option<Arc<WebPkiServerVerifier>>,
+    authority: Option<Authority>,
     algorithms: WebPkiSupportedAlgorithms,
     pins: Vec<Pin>,
 }
@@ -34,7 +58,7 @@ pub(super) struct Verifier {
 impl Verifier {
     /// Without an authority every certificate is taken whose key is pinned, or any if none is.
     pub fn new(
-        authority: Option<Arc<WebPkiServerVerifier>>,
+        authority: Option<Authority>,
         provider: &CryptoProvider,
         pins: Vec<Pin>,
     ) -> Verifier {
@@ -72,15 +96,24 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         if let Some(authority) = &self.authority {
-            authority
-                .verify_server_cert(end_entity, intermediates, name, ocsp, now)
-                .map_err(|error| match error {
-                    // Of a name that is trusted, but not its key: that is a wrong signature.
-                    Error::InvalidCertificate(
-                        CertificateError::UnknownIssuer | CertificateError::BadSignature,
-                    ) if is_self_signed(end_entity) => refuse(Refusal::SelfSigned),
-                    error => error,
-                })?;
+            let judged =
+                authority
+                    .chains
+                    .verify_server_cert(end_entity, intermediates, name, ocsp, now);
+            match judged {
+                Ok(_) => {}
+                // It is valid now, which was looked at first, and who trusts it as an authority trusts it for itself.
+                Err(Error::InvalidCertificate(why))
+                    if is_authoritys(&why) && authority.knows(end_entity) =>
+                {
+                    verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
+                }
+                // Of a name that is trusted, but not its key: that is a wrong signature.
+                Err(Error::InvalidCertificate(
+                    CertificateError::UnknownIssuer | CertificateError::BadSignature,
+                )) if is_self_signed(end_entity) => return Err(refuse(Refusal::SelfSigned)),
+                Err(error) => return Err(error),
+            }
         }
         self.check_pins(end_entity)?;
         Ok(ServerCertVerified::assertion())
@@ -112,6 +145,17 @@ impl ServerCertVerifier for Verifier {
 
 fn refuse(refusal: Refusal) -> Error {
     CertificateError::Other(OtherError(Arc::new(refusal))).into()
+}
+
+/// Whether the only reason is that the certificate is one of an authority.
+pub(super) fn is_authoritys(error: &CertificateError) -> bool {
+    let CertificateError::Other(OtherError(reason)) = error else {
+        return false;
+    };
+    matches!(
+        reason.downcast_ref::<webpki::Error>(),
+        Some(webpki::Error::CaUsedAsEndEntity)
+    )
 }
 
 /// Whether a certificate names itself as its issuer.

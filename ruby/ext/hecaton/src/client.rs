@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hecaton::{
-    Config, Kind, Limits, Method, Phase, Protocol, Proxy, Reactor, Retry, Stats, Template,
-    TlsVersion,
+    AllowAddress, Config, InvalidRequest, Kind, Limits, Method, Networks, Phase, Protocol, Proxy,
+    Reactor, Retry, Stats, Template, TlsVersion,
 };
 use magnus::typed_data::Obj;
 use magnus::{
@@ -275,6 +275,7 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     if let Some(allowed) = given(ruby, options, "redirects_to_http")? {
         config.redirects_to_http = allowed;
     }
+    config.redirect_hosts = given(ruby, options, "redirect_hosts")?;
     config.per_origin = given(ruby, options, "per_origin")?;
     config.max_connections = given(ruby, options, "max_connections")?;
     config.max_queue = given(ruby, options, "max_queue")?;
@@ -301,6 +302,10 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
         let added = config.resolve.add(&place, &addresses);
         added.map_err(|error| request::invalid(ruby, error.to_string()))?;
     }
+    if let Some(rule) = given(ruby, options, "allow_address")? {
+        let rule = allow_address(&rule);
+        config.allow_address = rule.map_err(|error| request::invalid(ruby, error.to_string()))?;
+    }
     config.unix_socket = given::<String>(ruby, options, "unix_socket")?.map(Into::into);
     config.proxy = match given::<String>(ruby, options, "proxy")? {
         None => Proxy::Environment,
@@ -313,6 +318,22 @@ fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
         config.user_agent = user_agent;
     }
     Ok(config)
+}
+
+/// What is under `allow` and `deny`, each of which may be missing.
+fn allow_address(rule: &HashMap<String, Vec<String>>) -> Result<AllowAddress, InvalidRequest> {
+    let list = |name: &str| {
+        let list = rule.get(name)?;
+        Some(list.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let (allow, deny) = (list("allow"), list("deny").unwrap_or_default());
+    if allow.as_deref() == Some(&["public"]) && deny.is_empty() {
+        return Ok(AllowAddress::Public);
+    }
+    Ok(AllowAddress::Networks(Networks::new(
+        allow.as_deref(),
+        &deny,
+    )?))
 }
 
 fn set_tls(ruby: &Ruby, options: RHash, config: &mut Config) -> Result<(), Error> {

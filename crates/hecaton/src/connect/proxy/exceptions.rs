@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use crate::connect::network::Network;
+
 /// The list, taken apart. What can not be understood is taken for a name, and matches none.
 #[derive(Debug, Default)]
 pub(super) struct Exceptions(Vec<Exception>);
@@ -13,8 +15,7 @@ enum Exception {
     /// A name and all names under it, at any port or one.
     Name(String, Option<u16>),
     Address(IpAddr, Option<u16>),
-    /// So many leading bits of an address: CIDR, RFC 4632.
-    Network(IpAddr, u8),
+    Network(Network),
 }
 
 impl Exceptions {
@@ -46,9 +47,7 @@ impl Exception {
             Exception::All => true,
             Exception::Name(name, own) => address.is_none() && right(own) && is_under(host, name),
             Exception::Address(own, own_port) => address == Some(*own) && right(own_port),
-            Exception::Network(network, bits) => {
-                address.is_some_and(|address| is_within(address, *network, *bits))
-            }
+            Exception::Network(network) => address.is_some_and(|one| network.contains(one)),
         }
     }
 }
@@ -62,26 +61,12 @@ fn is_under(host: &str, name: &str) -> bool {
     }
 }
 
-fn is_within(address: IpAddr, network: IpAddr, bits: u8) -> bool {
-    match (address, network) {
-        (IpAddr::V4(a), IpAddr::V4(n)) => {
-            same_start(a.to_bits().into(), n.to_bits().into(), 32, bits)
-        }
-        (IpAddr::V6(a), IpAddr::V6(n)) => same_start(a.to_bits(), n.to_bits(), 128, bits),
-        _ => false,
-    }
-}
-
-fn same_start(one: u128, other: u128, width: u8, bits: u8) -> bool {
-    bits == 0 || (one ^ other) >> (width - bits) == 0
-}
-
 fn parse(entry: &str) -> Exception {
     if entry == "*" {
         return Exception::All;
     }
-    if let Some(network) = parse_network(entry) {
-        return network;
+    if let Some(network) = Network::parse(entry) {
+        return Exception::Network(network);
     }
     let (host, port) = with_port(entry);
     let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -91,14 +76,6 @@ fn parse(entry: &str) -> Exception {
     let name = host.strip_prefix('*').unwrap_or(host);
     let name = name.trim_start_matches('.').trim_end_matches('.');
     Exception::Name(name.to_ascii_lowercase(), port)
-}
-
-fn parse_network(entry: &str) -> Option<Exception> {
-    let (address, bits) = entry.split_once('/')?;
-    let address: IpAddr = address.parse().ok()?;
-    let bits = bits.parse().ok()?;
-    let most = if address.is_ipv4() { 32 } else { 128 };
-    (bits <= most).then_some(Exception::Network(address, bits))
 }
 
 /// Takes the port off, which an IPv6 address has only behind brackets.

@@ -5,14 +5,16 @@ mod exceptions;
 mod http;
 mod server;
 mod socks;
+mod socks4;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use self::http::Forward;
 pub(super) use self::http::tunnel;
-pub(super) use self::server::{Server, Speech};
+pub(super) use self::server::{Server, Socks, Speech};
 pub(super) use self::socks::{Target, ask as ask_socks};
+pub(super) use self::socks4::ask as ask_socks4;
 
 use self::exceptions::Exceptions;
 use crate::config::Config;
@@ -28,8 +30,9 @@ pub enum Proxy {
     Environment,
     /// None.
     Off,
-    /// This one for all URLs: `http://`, `socks5://` (names are resolved here) or `socks5h://` (there), with
-    /// `user:password@` if it demands them.
+    /// This one for all URLs: `http://`, `https://` (itself asked over TLS, and trusted as servers are, but not pinned
+    /// nor shown `client_cert`), `socks5://` (names are resolved here), `socks5h://` (there), `socks4://` (here) or
+    /// `socks4a://` (there), with `user:password@` if it demands them.
     Url(String),
 }
 

@@ -14,6 +14,8 @@ const SOCKS_PORT: u16 = 1080;
 /// A proxy.
 pub(crate) struct Server {
     pub speech: Speech,
+    /// Whether it is spoken to over TLS.
+    pub secure: bool,
     /// An IPv6 address without brackets.
     pub host: String,
     pub port: u16,
@@ -25,9 +27,16 @@ pub(crate) enum Speech {
     Socks {
         /// Whether names are resolved there.
         names: bool,
-        /// User and password, each of 1 to 255 bytes.
-        credentials: Option<(Vec<u8>, Vec<u8>)>,
+        socks: Socks,
     },
+}
+
+/// Which SOCKS, and who asks.
+pub(crate) enum Socks {
+    /// A user, perhaps empty, without a NUL.
+    Four(Vec<u8>),
+    /// User and password, each of 1 to 255 bytes.
+    Five(Option<(Vec<u8>, Vec<u8>)>),
 }
 
 impl fmt::Debug for Server {
@@ -53,10 +62,12 @@ impl Server {
         }
         let default_port = match url.scheme() {
             "http" => 80,
+            "https" => 443,
             _ => SOCKS_PORT,
         };
         Ok(Server {
             speech: speech(&url)?,
+            secure: url.scheme() == "https",
             host: host
                 .trim_start_matches('[')
                 .trim_end_matches(']')
@@ -74,7 +85,7 @@ fn speech(url: &Url) -> Result<Speech, String> {
         (decoded(url.username()), decoded(password))
     });
     match url.scheme() {
-        "http" => match &credentials {
+        "http" | "https" => match &credentials {
             Some((user, _)) if user.contains(&b':') => {
                 Err("its user name has a colon in it (RFC 7617 §2)".into())
             }
@@ -90,17 +101,23 @@ fn speech(url: &Url) -> Result<Speech, String> {
                 }
                 _ => Ok(Speech::Socks {
                     names: url.scheme() == "socks5h",
-                    credentials,
+                    socks: Socks::Five(credentials),
                 }),
             }
         }
-        "https" => Err(
-            "a proxy that is itself asked over TLS is not supported: use http, through \
-             which https URLs go in a tunnel"
-                .into(),
-        ),
+        "socks4" | "socks4a" => {
+            let (user, password) = credentials.unwrap_or_default();
+            if !password.is_empty() || user.contains(&0) || user.len() > 255 {
+                let why = "SOCKS 4 has a user of at most 255 bytes and no password: use socks5";
+                return Err(why.into());
+            }
+            Ok(Speech::Socks {
+                names: url.scheme() == "socks4a",
+                socks: Socks::Four(user),
+            })
+        }
         other => Err(format!(
-            "its URL has the scheme {other:?}: use http, socks5 or socks5h"
+            "its URL has the scheme {other:?}: use http, https, socks5, socks5h, socks4 or socks4a"
         )),
     }
 }
@@ -126,13 +143,19 @@ mod tests {
             server.speech,
             Speech::Socks {
                 names: false,
-                credentials: None
+                socks: Socks::Five(None)
             }
         ));
+        let server = Server::parse("https://proxy.example").unwrap();
+        assert!(server.secure && server.port == 443);
+        let server = Server::parse("socks4a://me@proxy.example").unwrap();
+        assert!(
+            matches!(server.speech, Speech::Socks { names: true, socks: Socks::Four(user) } if user == b"me")
+        );
         let server = Server::parse("socks5h://us%3aer:p%40ss@host:1").unwrap();
         let Speech::Socks {
             names: true,
-            credentials: Some((user, password)),
+            socks: Socks::Five(Some((user, password))),
         } = server.speech
         else {
             panic!("SOCKS with credentials");
@@ -146,7 +169,9 @@ mod tests {
     #[test]
     fn what_can_not_be_used_is_refused_without_a_secret() {
         for (url, word) in [
-            ("https://u:secret@h", "TLS"),
+            ("https://u:secret@h/path", "path"),
+            ("socks4://u:secret@h", "no password"),
+            ("socks4a://%00:@h", "SOCKS 4"),
             ("ftp://u:secret@h", "ftp"),
             ("http://u:secret@", "URL"),
             ("http://u:secret@h/path", "path"),
@@ -164,7 +189,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_url_panics(url in "\\PC{0,40}|(http|socks5h?)://[a-z%:@\\[\\]0-9./?]{0,30}") {
+        fn no_url_panics(url in "\\PC{0,40}|(https?|socks5h?|socks4a?)://[a-z%:@\\[\\]0-9./?]{0,30}") {
             let _ = Server::parse(&url);
         }
     }

@@ -57,7 +57,7 @@ async fn say<const N: usize, S: AsyncRead + AsyncWrite + Unpin>(
     Ok(answer)
 }
 
-fn ended(error: io::Error) -> String {
+pub(super) fn ended(error: io::Error) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => "it closed the connection without an answer".into(),
         _ => error.to_string(),

@@ -1,0 +1,87 @@
+//! TLS that is refused: by either side, for which reason, over either HTTP; and a certificate that vouches for itself.
+
+use hecaton::Protocol;
+use rcgen::date_time_ymd;
+use rustls::version::{TLS12, TLS13};
+
+use crate::tls::{Trusting, serve};
+use crate::tls_server::{Authority, Identity, Server, keep_alive};
+
+#[test]
+fn a_certificate_that_is_trusted_is_so_for_itself_even_if_it_is_an_authoritys() {
+    let authoritys = |params: &mut rcgen::CertificateParams| {
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    };
+    let trusting = |identity: &Identity| {
+        Trusting::with(&Authority::new(), |config| {
+            config.ca = Some(identity.pem.as_str().into());
+        })
+    };
+    let own = Identity::self_signed_with(&["localhost"], authoritys);
+    let server = serve(&own);
+    assert_eq!(trusting(&own).get(&server.url()).unwrap().status(), 200);
+    assert_eq!(trusting(&own).get(&server.url()).unwrap().status(), 200);
+    // The name, the time and the pins are looked at still.
+    let url = format!("https://127.0.0.1:{}/", server.port);
+    trusting(&own).refuses(&url, &["another host", "localhost"]);
+    let old = Identity::self_signed_with(&["localhost"], |params| {
+        authoritys(params);
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(2021, 1, 1);
+    });
+    trusting(&old).refuses(&serve(&old).url(), &["expired"]);
+    let pinned = Trusting::with(&Authority::new(), |config| {
+        config.ca = Some(own.pem.as_str().into());
+        config.pins = vec![old.pin.clone()];
+    });
+    pinned.refuses(&server.url(), &["pins"]);
+    // Another one of the same name is not the same, and says what would do.
+    let other = Identity::self_signed_with(&["localhost"], authoritys);
+    trusting(&own).refuses(&serve(&other).url(), &["that of an authority", "as `ca`"]);
+    // One that signed others is one of itself too.
+    let plain = Identity::self_signed(&["localhost"]);
+    assert_eq!(
+        trusting(&plain).get(&serve(&plain).url()).unwrap().status(),
+        200
+    );
+}
+
+#[test]
+fn a_client_certificate_that_is_refused_is_an_error_of_tls_over_http2_too() {
+    let authority = Authority::new();
+    let identity = authority.sign(&["localhost"]);
+    let wrong = Authority::new().sign(&["client"]);
+    for version in [&TLS12, &TLS13] {
+        let mut config = identity.server_for(&authority, &[version]);
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        let server = Server::start(config, |_| {});
+        for shown in [None, Some(&wrong)] {
+            for http in [Protocol::Auto, Protocol::Http2] {
+                let trusting = Trusting::with(&authority, |config| {
+                    config.http = http;
+                    config.client_cert = shown.map(|shown| shown.pem.as_str().into());
+                    config.client_key = shown.map(|shown| shown.key_pem.as_str().into());
+                });
+                let words = match shown {
+                    None => "client certificate",
+                    Some(_) => "refused the client certificate",
+                };
+                let error = trusting.refuses(&server.url(), &[words]);
+                assert_eq!(error.attempts().len(), 1, "{error}");
+            }
+        }
+        assert_eq!(server.seen().len(), 0, "no handshake succeeded");
+    }
+}
+
+#[test]
+fn a_refusal_of_all_that_was_offered_says_so() {
+    let authority = Authority::new();
+    let identity = authority.sign(&["localhost"]);
+    for version in [&TLS12, &TLS13] {
+        // One whose only curve nobody has.
+        let server = Server::start(identity.server_of_no_curve(&[version]), keep_alive);
+        let words = ["protocol", "ciphers", "curves", "X25519", "certificate"];
+        Trusting::new(&authority).refuses(&server.url(), &words);
+    }
+}
