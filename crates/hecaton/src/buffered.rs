@@ -12,7 +12,8 @@ pub(crate) struct Buffered {
 }
 
 /// What one body holds of it, for as long as it is kept; nothing without a limit. Small, for it is a part of every
-/// request's future.
+/// connection.
+#[derive(Default)]
 pub(crate) struct Share(Option<Box<Held>>);
 
 struct Held {
@@ -83,7 +84,8 @@ mod tests {
 
     #[test]
     fn all_bodies_together_hold_no_more_than_is_allowed_and_give_it_back() {
-        let buffered = Some(Buffered::new(10));
+        let all = Buffered::new(10);
+        let buffered = Some(all.clone());
         let (mut one, mut other) = (Buffered::share(&buffered), Buffered::share(&buffered));
         assert!(one.add(4).is_ok() && other.grow_to(6).is_ok() && other.grow_to(3).is_ok());
         assert!(other.0.as_ref().unwrap().bytes == 6);
@@ -92,7 +94,7 @@ mod tests {
         drop(one);
         assert!(other.grow_to(10).is_ok());
         drop(other);
-        assert_eq!(buffered.unwrap().held.load(Ordering::Relaxed), 0);
+        assert_eq!(all.held.load(Ordering::Relaxed), 0);
         assert!(Buffered::share(&None).add(usize::MAX).is_ok());
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::timeout_at;
 
 use crate::allowance::Allowance;
 use crate::attempt::{Ending, Trace};
-use crate::buffered::Buffered;
+use crate::buffered::{Buffered, Share};
 use crate::config::Config;
 use crate::connect::Connector;
 use crate::connection::Connection;
@@ -308,8 +308,9 @@ impl Shared {
             let body = Box::pin(Rest::new(source, decoder).body(reading, trace)).await;
             body.map_err(Broken::Failed)?
         } else {
-            let share = Buffered::share(&self.buffered);
-            let whole = incoming.whole(&mut connection, &self.config, share).await;
+            connection.share = Buffered::share(&self.buffered);
+            let whole = incoming.whole(&mut connection, &self.config).await;
+            connection.share = Share::default();
             let whole = whole.map_err(Broken::Failed)?;
             trace.attempt().read = trace.lap();
             if incoming.finish(&mut connection) {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use tokio::io::{AsyncReadExt, AsyncWrite};
 
+use crate::buffered::Share;
 use crate::connect::Forward;
 use crate::pool::Ticket;
 use crate::wire::{Look, Wire};
@@ -32,6 +33,8 @@ pub(crate) struct Connection {
     pub kept_for: Option<Duration>,
     /// Whether a byte of the response has come.
     pub heard: bool,
+    /// What the body that is being read holds of what all may hold together.
+    pub share: Share,
     /// How much the next read asks for.
     ahead: usize,
     /// What requests say to the proxy that they are handed to, if they are.
@@ -50,6 +53,7 @@ impl Connection {
             idle_since: now,
             kept_for: None,
             heard: false,
+            share: Share::default(),
             ahead: FIRST_READ,
             forward,
             stream,

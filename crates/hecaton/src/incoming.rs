@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-use crate::buffered::Share;
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::error::{Failure, Kind, Phase};
@@ -29,7 +28,7 @@ pub(crate) struct Incoming {
     /// Whether the connection may carry another request once the body is whole.
     keep_alive: bool,
     /// How long the server says that it keeps the connection.
-    kept_for: Option<Duration>,
+    kept_for: Option<u16>,
 }
 
 impl Incoming {
@@ -52,7 +51,6 @@ impl Incoming {
         &mut self,
         connection: &mut Connection,
         config: &Config,
-        mut share: Share,
     ) -> Result<Bytes, Failure> {
         let most = config.max_body;
         let failed = |error| failure(error, most);
@@ -72,7 +70,7 @@ impl Incoming {
                     return Err(failed(BodyError::TooLarge));
                 }
                 Ready::Data(count) => {
-                    share.add(count)?;
+                    connection.share.add(count)?;
                     body.put_slice(&connection.input[..count]);
                     connection.input.advance(count);
                     self.reader.taken(count);
@@ -117,7 +115,7 @@ impl Incoming {
     /// Makes the connection ready for another request; false if it can not carry one.
     pub fn finish(&mut self, connection: &mut Connection) -> bool {
         self.outgoing.give_back(connection);
-        connection.kept_for = self.kept_for;
+        connection.kept_for = self.kept_for.map(|s| Duration::from_secs(s.into()));
         // Bytes behind the answer belong to nothing.
         self.keep_alive && connection.input.is_empty()
     }

@@ -1,7 +1,7 @@
 //! Whether to try again, and when: pure decisions, off unless asked for.
 
 use std::cell::Cell;
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
 
 use http::Method;
@@ -104,9 +104,8 @@ impl Retry {
 fn draw(process: u32) -> f64 {
     thread_local!(static SEEDED: Cell<Option<u32>> = const { Cell::new(None) });
     if SEEDED.replace(Some(process)) != Some(process) {
-        let mut hasher = RandomState::new().build_hasher();
-        (process, SystemTime::now(), fastrand::u64(..)).hash(&mut hasher);
-        fastrand::seed(hasher.finish());
+        let seed = (process, SystemTime::now(), fastrand::u64(..));
+        fastrand::seed(RandomState::new().hash_one(seed));
     }
     fastrand::f64()
 }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::mem::MaybeUninit;
-use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
 use http::Method;
@@ -83,7 +82,8 @@ pub(crate) struct Head {
     /// Whether the connection may be used again once the body has been read.
     pub keep_alive: bool,
     /// How long the server keeps it when it is idle, as far as it says so (`Keep-Alive: timeout=N`).
-    pub kept_for: Option<Duration>,
+    /// In seconds, which keeps it small.
+    pub kept_for: Option<u16>,
 }
 
 /// How the end of the body is known.
@@ -105,7 +105,7 @@ struct Facts {
     coded: bool,
     close: bool,
     keep_alive: bool,
-    kept_for: Option<Duration>,
+    kept_for: Option<u16>,
 }
 
 /// Reads one head; fed with what has arrived until it has it.
@@ -306,14 +306,13 @@ impl Facts {
 }
 
 /// The seconds of `timeout=N` in a `Keep-Alive` field (RFC 2068 §19.7.1.1), the first one that can be read.
-fn kept_for(value: &[u8]) -> Option<Duration> {
+fn kept_for(value: &[u8]) -> Option<u16> {
     let mut parameters = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
     parameters.find_map(|parameter| {
         let (name, seconds) = parameter.split_at_checked(8)?;
         let named = name.eq_ignore_ascii_case(b"timeout=");
-        Some(Duration::from_secs(
-            parse_length(seconds).filter(|_| named)?,
-        ))
+        let seconds = parse_length(seconds).filter(|_| named)?;
+        Some(seconds.try_into().unwrap_or(u16::MAX))
     })
 }
 
