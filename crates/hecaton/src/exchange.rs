@@ -104,7 +104,7 @@ pub(crate) async fn exchange(
     .await?;
     trace.attempt().first_byte = trace.lap();
     trace.attempt().phase = Phase::Read;
-    let incoming = Incoming::new(&head, outgoing, request.closes);
+    let incoming = Incoming::new(&head, outgoing, request.asks.closes);
     Ok((head, incoming))
 }
 

@@ -45,6 +45,8 @@ mod crowd;
 mod decode;
 mod error;
 mod exchange;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod h1;
 mod h2;
 mod hops;

@@ -34,25 +34,57 @@ pub struct Request {
     pub(crate) template: Option<Arc<Template>>,
     /// Whether the next of them is an `Authorization` from the URL's user and password.
     has_login: bool,
-    pub(crate) has_user_agent: bool,
-    pub(crate) has_accept: bool,
-    /// Whether its headers say which content codings it takes, or ask for a part of a coded body: then
-    /// the body is left as it comes.
-    pub(crate) has_coding: bool,
-    /// Whether its headers have credentials for a proxy, which are for a proxy alone.
-    pub(crate) has_proxy_authorization: bool,
-    /// Whether its headers say that it is the last one on its connection.
-    pub(crate) closes: bool,
-    /// Whether its headers ask for another protocol.
-    pub(crate) upgrades: bool,
-    /// Whether its headers say that it waits for the server to ask for its body.
-    pub(crate) expects: bool,
+    /// What they ask of the client itself.
+    pub(crate) asks: Asks,
     pub(crate) body: Body,
     pub(crate) timeout: Option<Duration>,
     /// Most redirects instead of the client's.
     pub(crate) redirects: Option<u32>,
     /// The redirects that made it what it is now.
     pub(crate) redirected: Vec<Redirect>,
+}
+
+/// What the headers of a request ask of the client itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asks {
+    pub has_user_agent: bool,
+    pub has_accept: bool,
+    /// Whether its headers say which content codings it takes, or ask for a part of a coded body: then
+    /// the body is left as it comes.
+    pub has_coding: bool,
+    /// Whether its headers have credentials for a proxy, which are for a proxy alone.
+    pub has_proxy_authorization: bool,
+    /// Whether its headers say that it is the last one on its connection.
+    pub closes: bool,
+    /// Whether its headers ask for another protocol.
+    pub upgrades: bool,
+    /// Whether its headers say that it waits for the server to ask for its body.
+    pub expects: bool,
+}
+
+impl Asks {
+    /// Adds what other headers ask.
+    fn add(&mut self, others: Asks) {
+        self.has_user_agent |= others.has_user_agent;
+        self.has_accept |= others.has_accept;
+        self.has_coding |= others.has_coding;
+        self.has_proxy_authorization |= others.has_proxy_authorization;
+        self.closes |= others.closes;
+        self.upgrades |= others.upgrades;
+        self.expects |= others.expects;
+    }
+
+    /// Heeds a field; its name is in lower case.
+    fn note(&mut self, name: &str, value: &[u8]) {
+        let is = |known: HeaderName| name == known.as_str();
+        self.has_user_agent |= is(USER_AGENT);
+        self.has_accept |= is(ACCEPT);
+        self.has_coding |= is(ACCEPT_ENCODING) || is(RANGE);
+        self.closes |= is(CONNECTION) && says_close(value);
+        self.has_proxy_authorization |= is(PROXY_AUTHORIZATION);
+        self.upgrades |= is(UPGRADE);
+        self.expects |= is(EXPECT) && value.trim_ascii().eq_ignore_ascii_case(b"100-continue");
+    }
 }
 
 impl Request {
@@ -89,13 +121,7 @@ impl Request {
             clients: 0,
             template: None,
             has_login: false,
-            has_user_agent: false,
-            has_accept: false,
-            has_coding: false,
-            has_proxy_authorization: false,
-            closes: false,
-            upgrades: false,
-            expects: false,
+            asks: Asks::default(),
             body: Body::default(),
             timeout: None,
             redirects: None,
@@ -134,7 +160,7 @@ impl Request {
         if key == HOST {
             self.host = Bytes::copy_from_slice(value);
         } else {
-            self.note(key.as_str(), value);
+            self.asks.note(key.as_str(), value);
             self.write_field(key.as_str(), value);
         }
         Ok(self)
@@ -158,10 +184,7 @@ impl Request {
         self.fields.splice(0..0, inherited.fields.iter().copied());
         self.clients = inherited.fields.len();
         self.template = Some(from.clone());
-        self.has_user_agent |= inherited.has_user_agent;
-        self.has_accept |= inherited.has_accept;
-        self.has_coding |= inherited.has_coding;
-        self.closes |= inherited.closes;
+        self.asks.add(inherited.asks);
         if let Some(host) = &inherited.host {
             self.host = host.clone();
         }
@@ -195,31 +218,16 @@ impl Request {
     pub(crate) fn retain(&mut self, keep: impl Fn(&str, Whose) -> bool) {
         let fields = std::mem::take(&mut self.fields);
         let (theirs, own) = fields.split_at(self.clients);
-        self.has_user_agent = false;
-        self.has_accept = false;
-        self.has_coding = false;
-        self.closes = false;
+        self.asks = Asks::default();
         for (part, whose) in [(theirs, Whose::Client), (own, Whose::Request)] {
             for (name, value) in Fields(part).iter().filter(|(name, _)| keep(name, whose)) {
-                self.note(name, value);
+                self.asks.note(name, value);
                 self.write_field(name, value);
             }
             if whose == Whose::Client {
                 self.clients = self.fields.len();
             }
         }
-    }
-
-    /// Heeds what a field asks of the client itself.
-    fn note(&mut self, name: &str, value: &[u8]) {
-        let is = |known: HeaderName| name == known.as_str();
-        self.has_user_agent |= is(USER_AGENT);
-        self.has_accept |= is(ACCEPT);
-        self.has_coding |= is(ACCEPT_ENCODING) || is(RANGE);
-        self.closes |= is(CONNECTION) && says_close(value);
-        self.has_proxy_authorization |= is(PROXY_AUTHORIZATION);
-        self.upgrades |= is(UPGRADE);
-        self.expects |= is(EXPECT) && value.trim_ascii().eq_ignore_ascii_case(b"100-continue");
     }
 
     fn write_field(&mut self, name: &str, value: &[u8]) {

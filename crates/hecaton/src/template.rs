@@ -12,7 +12,7 @@ use crate::error::InvalidRequest;
 use crate::h1::Fields;
 use crate::origin::Origin;
 use crate::reference;
-use crate::request::Request;
+use crate::request::{Asks, Request};
 
 /// What the requests of a client have in common. Plain data: change the fields you need.
 #[derive(Clone, Default, PartialEq)]
@@ -98,10 +98,7 @@ struct Base {
 pub(crate) struct Inherited {
     pub fields: Vec<u8>,
     pub host: Option<Bytes>,
-    pub has_user_agent: bool,
-    pub has_accept: bool,
-    pub has_coding: bool,
-    pub closes: bool,
+    pub asks: Asks,
 }
 
 impl Template {
@@ -230,10 +227,7 @@ fn inherited<'a>(
     Ok(Some(Inherited {
         fields: request.fields,
         host,
-        has_user_agent: request.has_user_agent,
-        has_accept: request.has_accept,
-        has_coding: request.has_coding,
-        closes: request.closes,
+        asks: request.asks,
     }))
 }
 
@@ -316,8 +310,8 @@ mod tests {
         let own = own.without("X-Api-Key").unwrap();
         let expected = "x-tenant: t\r\nuser-agent: me\r\nx-any: own\r\nx-any: twice\r\n";
         assert_eq!(fields(&own), expected);
-        assert!(own.has_user_agent);
-        assert!(!own.without("user-agent").unwrap().has_user_agent);
+        assert!(own.asks.has_user_agent);
+        assert!(!own.without("user-agent").unwrap().asks.has_user_agent);
     }
 
     #[test]

@@ -27,6 +27,8 @@ use crate::wire::{Socket, Wire};
 pub use allowed::{AllowAddress, Networks};
 pub(crate) use proxy::Forward;
 pub use proxy::Proxy;
+#[cfg(fuzzing)]
+pub(crate) use proxy::fuzzing;
 use proxy::{Proxies, Server, Socks, Speech, Target};
 pub use resolve::Addresses;
 use resolve::Resolver;

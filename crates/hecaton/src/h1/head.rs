@@ -28,7 +28,7 @@ impl<'a> HeadRules<'a> {
     pub fn new(request: &'a Request, config: &Config) -> HeadRules<'a> {
         HeadRules {
             method: &request.method,
-            upgrades: request.upgrades,
+            upgrades: request.asks.upgrades,
             most_fields: config.max_header_fields,
             most_bytes: config.max_header_bytes,
         }

@@ -22,3 +22,8 @@ mod upload;
 pub(crate) use answer::{Reply, answer};
 pub(crate) use incoming::Incoming;
 pub(crate) use sessions::Sessions;
+
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing {
+    pub(crate) use super::tap::{Departures, Tap};
+}

@@ -373,6 +373,12 @@ mod tests {
     /// A peer that has hung up: nothing can be written, and this can be read.
     struct HungUp(&'static [u8]);
 
+    impl Explains for HungUp {
+        fn reason(&self, _: &io::Error) -> Option<String> {
+            None
+        }
+    }
+
     impl AsyncRead for HungUp {
         fn poll_read(
             mut self: Pin<&mut Self>,

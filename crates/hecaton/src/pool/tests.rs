@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use tokio::net::UnixStream;
 
 use super::*;
-use crate::wire::{Pipe, Socket, Wire};
+use crate::pipe::Pipe;
+use crate::wire::{Socket, Wire};
 use crate::{Reactor, Request};
 
 const IDLE_TIMEOUT: Duration = Duration::from_secs(5);

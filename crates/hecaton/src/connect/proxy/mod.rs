@@ -16,6 +16,12 @@ pub(super) use self::server::{Server, Socks, Speech};
 pub(super) use self::socks::{Target, ask as ask_socks};
 pub(super) use self::socks4::ask as ask_socks4;
 
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing {
+    pub(crate) use super::http::tunnel;
+    pub(crate) use super::socks::{Target, ask as ask_socks};
+}
+
 use self::exceptions::Exceptions;
 use crate::config::Config;
 use crate::error::InvalidRequest;

@@ -1,0 +1,265 @@
+//! What the fuzz targets in `fuzz/` call: each feeds a parser with bytes and checks what is promised of it. Built by `cargo fuzz` alone.
+#![allow(missing_docs)]
+
+mod streams;
+
+use std::time::Duration;
+
+use bytes::{Buf, Bytes, BytesMut};
+use http::Method;
+pub use streams::{connect, socks, tap};
+
+use crate::config::Config;
+use crate::cookies::Cookies;
+use crate::decode::{Decoder, Step};
+use crate::h1::{BodyError, BodyReader, Fields, Framing, Head, HeadReader, Ready, encode};
+use crate::redirect::{Limits, Trail};
+use crate::request::Request;
+
+/// The first byte, as the size of the pieces that the rest comes in.
+fn in_pieces(bytes: &[u8]) -> (usize, &[u8]) {
+    match bytes.split_first() {
+        Some((size, rest)) => (usize::from(*size).max(1), rest),
+        None => (1, bytes),
+    }
+}
+
+/// A response's head: every split reads alike, and a block of fields has one line a field.
+pub fn head(bytes: &[u8]) {
+    let (size, bytes) = in_pieces(bytes);
+    for method in [Method::GET, Method::HEAD, Method::CONNECT] {
+        let whole = read_head(&method, bytes, bytes.len().max(1));
+        let pieces = read_head(&method, bytes, size);
+        match (whole, pieces) {
+            (Ok(whole), Ok(pieces)) => assert_eq!(whole, pieces),
+            // What is wrong is noticed where a head ends, or at once where it is all there is.
+            (Err(_), Ok(None) | Err(_)) => {}
+            (whole, pieces) => panic!("{whole:?}, but in pieces {pieces:?}"),
+        }
+    }
+}
+
+fn read_head(method: &Method, bytes: &[u8], size: usize) -> Result<Option<(Head, usize)>, String> {
+    let (mut reader, mut input) = (HeadReader::default(), BytesMut::new());
+    let mut left = bytes.len();
+    for piece in bytes.chunks(size) {
+        input.extend_from_slice(piece);
+        left -= piece.len();
+        if let Some(head) = reader.take(method, &mut input)? {
+            assert!((200..1000).contains(&head.status));
+            check_block(&head.fields);
+            return Ok(Some((head, left + input.len())));
+        }
+    }
+    Ok(None)
+}
+
+fn check_block(block: &[u8]) {
+    let lines = block.split(|byte| *byte == b'\n').count() - 1;
+    assert_eq!(Fields(block).iter().count(), lines);
+    assert_eq!(block.iter().filter(|byte| **byte == b'\r').count(), lines);
+    for (name, _) in Fields(block).iter() {
+        assert!(!name.is_empty() && !name.bytes().any(|byte| byte.is_ascii_uppercase()));
+    }
+}
+
+/// A response's body, framed in each way: every split reads alike, and a length is kept.
+pub fn body(bytes: &[u8]) {
+    let (size, bytes) = in_pieces(bytes);
+    let length = u64::from(bytes.first().copied().unwrap_or_default());
+    for framing in [Framing::Chunked, Framing::Close, Framing::Length(length)] {
+        let whole = read_body(framing, bytes, bytes.len().max(1));
+        assert_eq!(whole, read_body(framing, bytes, size));
+        if let (Framing::Length(length), (body, Ok(()))) = (framing, whole) {
+            assert_eq!(body.len() as u64, length);
+        }
+    }
+}
+
+fn read_body(framing: Framing, bytes: &[u8], size: usize) -> (Vec<u8>, Result<(), BodyError>) {
+    let (mut reader, mut input) = (BodyReader::new(framing), BytesMut::new());
+    let mut body = Vec::new();
+    for piece in bytes.chunks(size) {
+        input.extend_from_slice(piece);
+        loop {
+            match reader.ready(&mut input) {
+                Err(error) => return (body, Err(error)),
+                Ok(Ready::Data(count)) => {
+                    assert!(count > 0);
+                    body.extend_from_slice(&input[..count]);
+                    input.advance(count);
+                    reader.taken(count);
+                }
+                Ok(Ready::Wanting) => break,
+                Ok(Ready::End) => return (body, Ok(())),
+            }
+        }
+    }
+    (body, reader.end())
+}
+
+/// Coded bodies: every split decodes alike, and no step gives more than it may.
+pub fn coded(bytes: &[u8]) {
+    let (size, bytes) = in_pieces(bytes);
+    let codings: [&[u8]; 5] = [b"gzip", b"deflate", b"br", b"zstd", b"gzip, br"];
+    let Some((coding, bytes)) = bytes.split_first() else {
+        return;
+    };
+    let coding = codings[usize::from(*coding) % codings.len()];
+    let whole = decode(coding, bytes, bytes.len().max(1));
+    let pieces = decode(coding, bytes, size);
+    assert_eq!(whole, pieces);
+}
+
+/// The first of it, and whether that was all.
+fn decode(coding: &[u8], bytes: &[u8], size: usize) -> Option<Vec<u8>> {
+    let fields = [b"content-encoding: ", coding, b"\r\n"].concat();
+    let mut decoder = Decoder::of(Fields(&fields)).unwrap().unwrap();
+    let mut decoded = Vec::new();
+    for piece in bytes.chunks(size) {
+        decoder.feed(Bytes::copy_from_slice(piece));
+        while let Step::Piece(piece) = decoder.step().ok()? {
+            assert!(piece.len() <= 64 << 10);
+            decoded.extend_from_slice(piece);
+            if decoded.len() > 1 << 20 {
+                decoded.truncate(1 << 20);
+                return Some(decoded);
+            }
+        }
+    }
+    decoder.end().ok()?;
+    Some(decoded)
+}
+
+/// URLs, references beside a base, and where redirects lead: what comes of them is clean.
+pub fn reference(bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        if let Ok(request) = Request::get(text) {
+            check_request(&request);
+        }
+        let (base, reference) = text.split_once('\n').unwrap_or(("http://host/a/b?c", text));
+        if let Ok(url) = crate::resolve(base, reference) {
+            assert!(url.bytes().all(|byte| byte.is_ascii_graphic()), "{url:?}");
+        }
+    }
+    let clean: Vec<u8> = bytes
+        .iter()
+        .copied()
+        .filter(|byte| !b"\r\n".contains(byte))
+        .collect();
+    let fields = [b"location: ", &clean[..], b"\r\n"].concat();
+    for (status, to_http) in [(302, false), (307, true)] {
+        let limits = Limits {
+            most: 3,
+            to_http,
+            may_return: false,
+        };
+        let mut request = Request::new("POST", "https://host.example/a/b?c").unwrap();
+        request = request.header("Authorization", b"secret").unwrap();
+        let mut trail = Trail::new(&request, limits);
+        if let Ok(true) = trail.follow(&mut request, status, &fields) {
+            check_request(&request);
+            let url = request.url();
+            assert!(to_http || url.starts_with("https://"), "{url:?}");
+            let at_home = url.starts_with("https://host.example/");
+            assert_eq!(
+                Fields(&request.fields).get("authorization").is_some(),
+                at_home,
+                "{url:?}"
+            );
+        }
+    }
+}
+
+/// Its bytes are one request, with the fields that it was given.
+fn check_request(request: &Request) {
+    let (config, mut out) = (Config::new(Duration::from_secs(1)), Vec::new());
+    encode(request, &config, None, &mut out);
+    let mut fields = [httparse::EMPTY_HEADER; 64];
+    let mut parsed = httparse::Request::new(&mut fields);
+    let length = match parsed.parse(&out) {
+        Ok(httparse::Status::Complete(length)) => length,
+        other => panic!("{other:?} of {:?}", String::from_utf8_lossy(&out)),
+    };
+    assert_eq!(length, out.len());
+    assert_eq!(parsed.path, Some(request.target.as_str()));
+    let own = parsed
+        .headers
+        .iter()
+        .filter(|field| field.name.len() == 4 && field.name == "host");
+    assert_eq!(own.count(), 1);
+    let given = Fields(&request.fields).iter().count();
+    assert!(parsed.headers.len() >= given && parsed.headers.len() <= given + 5);
+}
+
+/// Fields of a request, a name and a value a line: what is taken stays one field each.
+pub fn fields(bytes: &[u8]) {
+    let mut request = Request::new("POST", "http://host/").unwrap();
+    let mut taken = 0;
+    for line in bytes.split(|byte| *byte == 0).take(50) {
+        let at = line
+            .iter()
+            .position(|byte| *byte == b'=')
+            .unwrap_or(line.len());
+        let (name, value) = line.split_at(at);
+        let (Ok(name), value) = (
+            std::str::from_utf8(name),
+            value.get(1..).unwrap_or_default(),
+        ) else {
+            continue;
+        };
+        // By value, so what is refused must not take the rest along.
+        let kept = Request::new("POST", "http://host/")
+            .unwrap()
+            .header(name, value)
+            .is_ok();
+        if kept {
+            request = request.header(name, value).unwrap();
+            taken += usize::from(!name.eq_ignore_ascii_case("host"));
+        }
+    }
+    assert_eq!(Fields(&request.fields).iter().count(), taken);
+    check_block(&request.fields.to_ascii_lowercase());
+    check_request(&request);
+}
+
+/// Cookies, one a line: they go back to where they came from, in one clean field.
+pub fn cookies(bytes: &[u8]) {
+    let jar = Cookies::new();
+    let at = |url: &str| Request::get(url).unwrap();
+    // Other control characters than tabs are in no field: both protocols refuse them.
+    let is_end = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
+    for line in bytes.split(is_end).take(50) {
+        let fields = [b"set-cookie: ", line, b"\r\n"].concat();
+        jar.keep(&at("http://a.b.example/x/y"), &fields);
+        jar.keep(&at("https://a.b.example/"), &fields);
+    }
+    for url in [
+        "http://a.b.example/x/",
+        "https://a.b.example/",
+        "https://b.example/",
+        "https://c.b.example/",
+    ] {
+        let mut request = at(url);
+        jar.add_to(&mut request);
+        let count = Fields(&request.fields).iter().count();
+        assert!(count <= 1);
+        check_block(&request.fields);
+        check_request(&request);
+    }
+    for url in [
+        "https://example/",
+        "https://xb.example/",
+        "https://a.b.example.com/",
+        "https://127.0.0.1/",
+    ] {
+        let mut request = at(url);
+        jar.add_to(&mut request);
+        assert!(
+            request.fields.is_empty(),
+            "{url}: {:?}",
+            String::from_utf8_lossy(&request.fields)
+        );
+    }
+    assert!(jar.list().len() <= 3000);
+}
