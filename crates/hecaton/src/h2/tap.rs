@@ -374,7 +374,7 @@ mod tests {
     struct HungUp(&'static [u8]);
 
     impl Explains for HungUp {
-        fn reason(&self, _: &io::Error) -> Option<String> {
+        fn reason(&mut self, _: &io::Error) -> Option<String> {
             None
         }
     }
