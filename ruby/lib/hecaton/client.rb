@@ -317,6 +317,8 @@ module Hecaton
 
           raise ArgumentError, "retry: statuses has the Range #{status.inspect}: give one of Integers, such as 500..599"
         end
+      end
+
       # Networks as the engine takes them.
       def networks(list)
         list = (list.is_a?(Array) ? list : [list]).map { |entry| entry == :public ? "public" : entry }
