@@ -1,0 +1,63 @@
+# Codings, and bodies that are cut: decoded whole, or an error.
+module Servers
+  check "codings", "each coding that the server has is decoded to what it was", needs: :codings,
+        like_curl: ->(server) { server.codings.all? { |_, path| server.door.curl(path, "--compressed").ok? } } do |server|
+    client = server.door.client
+    server.codings.each do |coding, path|
+      # Asked for by name, or else the server might choose another; then the client decodes nothing, so a second time without.
+      raw = client.get(server.door.url(path), headers: { "Accept-Encoding" => coding })
+      same([200, coding], [raw.status, raw.headers["content-encoding"]], "status and coding of #{path}")
+      decoded = client.get(server.door.url(path))
+      same(200, decoded.status, "status of #{path}")
+      must(decoded.headers["content-encoding"], "#{path} came without a coding")
+      curl = server.door.curl(path, "--compressed")
+      must(curl.ok?, "curl has no answer for #{path} to compare with: #{curl.error}")
+      same([curl.body.bytesize, Zlib.crc32(curl.body)], [decoded.body.bytesize, Zlib.crc32(decoded.body)], "size and sum of #{path}")
+      must(raw.body.bytesize < decoded.body.bytesize, "#{path} was not made smaller by #{coding}")
+    end
+    server.codings.keys.join(" ")
+  end
+
+  CUTS = %w[truncate truncate-chunked].freeze
+
+  class Asked
+    # A body that the back end cut is an error, or the proxy's own 5xx; never a success.
+    def cut_is_told(door)
+      CUTS.flat_map do |cut|
+        told = [-> { door.client.get(door.url("/fault/#{cut}")) }, -> { read_in_pieces(door, "/fault/#{cut}") }, -> { in_batch(door, "/fault/#{cut}") }]
+        told.map do |ask|
+          got = begin
+            ask.call
+          rescue Hecaton::BodyError, Hecaton::ProtocolError => error
+            error
+          end
+          next if got.is_a?(Hecaton::Error) || got.status >= 500
+
+          raise Failed, "#{cut}: #{got.status} with #{got.body.bytesize} bytes and no error"
+        end
+      end
+      nil
+    end
+
+    def in_batch(door, path)
+      outcome = nil
+      door.client.batch { |batch| batch.get(door.url(path)).on_complete { |ended| outcome = ended } }
+      outcome.error ? raise(outcome.error) : outcome.response
+    end
+
+    Read = Struct.new(:status, :body)
+
+    def read_in_pieces(door, path)
+      body = +""
+      status = door.client.get(door.url(path)) { |response| response.each_chunk { |chunk| body << chunk }; response.status }
+      Read.new(status, body)
+    end
+  end
+
+  [[:clear, ""], [:h2, "/2"]].each do |door, suffix|
+    check "cut#{suffix}", "a body that the back end cuts short is an error#{" over HTTP/2" if door == :h2}: whole, in pieces and in a batch", needs: [door, :ledger],
+          like_curl: ->(server) { CUTS.all? { |cut| server.door(door).curl("/fault/#{cut}").then { |told| told.exit != 0 || told.status >= 500 } } } do |server|
+      cut_is_told(server.door(door))
+    end
+  end
+end

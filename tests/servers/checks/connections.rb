@@ -1,0 +1,108 @@
+# Connections: kept, shared, and never at the cost of a request when the server lets go of one.
+module Servers
+  class Asked
+    # The failures of so many GETs by some threads, and what was answered, which is verified.
+    def gets(door, threads:, each:, client: door.client)
+      answered = Queue.new
+      failures = Queue.new
+      threads(threads) do |thread|
+        each.times do |at|
+          id = thread * 1_000_000 + at
+          response = client.get(door.url("/echo?id=#{id}"))
+          answers(response, id)
+          answered << response
+        rescue Hecaton::Error, Failed => error
+          failures << error
+        end
+      end
+      [Array.new(answered.size) { answered.pop }, Array.new(failures.size) { failures.pop }]
+    end
+
+    # So many GETs in a batch; each answer is that of its question.
+    def batch(door, count, concurrency, client: door.client)
+      failures = []
+      moves = 0
+      client.batch(concurrency: concurrency) do |batch|
+        count.times do |id|
+          batch.get(door.url("/echo?id=#{id}")).on_complete do |outcome|
+            moves += outcome.attempts.count { |attempt| attempt.ending == :moved }
+            outcome.error ? failures << outcome.error : answers(outcome.response, id)
+          rescue Failed => error
+            failures << error
+          end
+        end
+      end
+      none_failed(failures, count)
+      [client.stats[:opened], moves]
+    end
+
+    def told(moves, more = nil) = [more, ("#{moves} moved" if moves.positive?)].compact.join(", ").then { |text| text unless text.empty? }
+  end
+
+  check "reuse", "30 GETs one after another take one connection" do |server|
+    client = server.door.client
+    responses = Array.new(30) { |id| client.get(server.door.url("/echo?id=#{id}")).tap { |response| answers(response, id) } }
+    same(1, client.stats[:opened], "connections")
+    same(29, client.stats[:reused], "reused")
+    told(moved(responses))
+  end
+
+  check "many", "300 GETs, 10 threads with one client: none is lost, and connections are shared" do |server|
+    client = server.door.client
+    responses, failures = gets(server.door, threads: 10, each: 30, client: client)
+    none_failed(failures, 300)
+    must(client.stats[:opened] <= 10 + moved(responses), "#{client.stats[:opened]} connections for 10 threads")
+    told(moved(responses), "#{client.stats[:opened]} connections")
+  end
+
+  check "batch", "500 GETs at 50: each answer is that of its question, at most 50 connections" do |server|
+    opened, moves = batch(server.door, 500, 50)
+    must(opened <= 50 + moves, "#{opened} connections at 50")
+    told(moves, "#{opened} connections")
+  end
+
+  check "batch/2", "500 GETs at 50 over HTTP/2: as few connections as the server's limit on streams allows", needs: :h2 do |server|
+    opened, moves = batch(server.door(:h2), 500, 50)
+    must(opened <= 50 / server.streams + 2 + moves, "#{opened} connections")
+    told(moves, "#{opened} connections")
+  end
+
+  # Half of the waits are within some milliseconds of the server's, half around it; what the machine adds spreads them more.
+  WAITS = Array.new(80) { |at| at.even? ? 0.998 + at * 0.0001 : 0.92 + at * 0.002 }.freeze
+
+  # They come back about when the server closes, so that some meet its end of the connection half way.
+  check "keep-alive", "the server closes idle connections after a second: 80 clients come back around that moment, 3 times", needs: :short do |server|
+    door = server.door(:short)
+    outcomes = threads(WAITS.size) do |at|
+      client = door.client
+      Array.new(4) do |round|
+        sleep WAITS[(at + round * 13) % WAITS.size] if round.positive?
+        client.get(door.url("/echo?id=#{at}"))
+      rescue Hecaton::Error => error
+        error
+      end
+    end.flatten
+    none_failed(outcomes.grep(Hecaton::Error), outcomes.size)
+    outcomes.each { |response| same(200, response.status, "status") }
+    must(lets_go?(door), "the server closed nothing within 5 seconds: it shows nothing")
+    told(moved(outcomes))
+  end
+
+  class Asked
+    # Whether the server ends an idle connection.
+    def lets_go?(door)
+      uri = URI(door.base)
+      Socket.tcp(uri.host, uri.port) do |socket|
+        socket.write("GET /echo HTTP/1.1\r\nHost: #{uri.host}\r\n\r\n")
+        deadline = now + 5
+        while (left = deadline - now).positive?
+          next unless socket.wait_readable(left)
+          return true if socket.read_nonblock(65_536, exception: false).nil?
+        end
+      end
+      false
+    rescue Errno::ECONNRESET
+      true
+    end
+  end
+end

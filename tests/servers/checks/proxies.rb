@@ -1,0 +1,78 @@
+# Proxies on the way: tunnels, credentials right and wrong, and one that does harm on purpose.
+module Servers
+  check "tunnel", "30 GETs and a POST of 300 kB to an https origin through one tunnel", needs: :tunnel,
+        like_curl: ->(server) { server.door(:tunnel).curl("/echo?id=1").ok? } do |server|
+    door = server.door(:tunnel)
+    client = door.client(http: "1.1")
+    30.times { |id| answers(client.get(door.url("/echo?id=#{id}")), id) }
+    arrived(client.post(door.url("/upload"), body: BODY), BODY, "POST")
+    same(1, client.stats[:opened], "connections")
+    nil
+  end
+
+  check "tunnel/2", "500 GETs at 50 by HTTP/2 through a tunnel", needs: :tunnel do |server|
+    opened, moves = batch(server.door(:tunnel), 500, 50)
+    must(opened <= 3 + moves, "#{opened} connections")
+    told(moves, "#{opened} connections")
+  end
+
+  check "proxy auth", "the proxy's credentials: right ones are enough, wrong ones are a 407 and in a tunnel an error that says so, without them", needs: :auth,
+        like_curl: ->(server) { server.door(:auth).curl("/echo?id=1").ok? } do |server|
+    door = server.door(:auth)
+    answers(door.client.get(door.url("/echo?id=1")), 1)
+    wrong = door.options[:proxy].sub("secret", "wr0ng")
+    refused = begin
+      door.client(proxy: wrong).get(door.url("/echo")).status
+    rescue Hecaton::ConnectError => error # SOCKS has no statuses
+      error
+    end
+    must(refused == 407 || refused.is_a?(Hecaton::ConnectError), "wrong credentials: #{refused}")
+    messages = [refused, refused_tunnel(wrong)].grep(Hecaton::Error).map(&:message)
+    messages.each { |message| must(!message.include?("wr0ng"), "the error tells the password") }
+    refused == 407 ? "407" : refused.class.name.delete_prefix("Hecaton::")
+  end
+
+  class Asked
+    def refused_tunnel(wrong)
+      return unless server.offers?(:auth_tunnel)
+
+      door = server.door(:auth_tunnel)
+      answers(door.client.get(door.url("/echo?id=1")), 1)
+      error = error_of(Hecaton::ConnectError) { door.client(proxy: wrong).get(door.url("/echo")) }
+      must(error.message.match?(/407|proxy/i), "the error does not name the proxy: #{error.message}")
+      error
+    end
+
+    # One GET on a fresh connection through the door while the proxy does this to what comes down.
+    def with_toxic(type, attributes, path, **options)
+      server.toxic(type, attributes) do
+        server.door(:toxics).client(**options).get(server.door(:toxics).url(path))
+      end
+    end
+  end
+
+  check "toxics", "latency, slices, a cut after 5 kB, a reset and silence on the way", needs: :toxics do |server|
+    slow = with_toxic("latency", { latency: 200 }, "/echo?id=1")
+    answers(slow, 1)
+    must(slow.timings.first_byte >= 0.19, "first byte after #{slow.timings.first_byte} s where the proxy waits 0.2")
+    sliced = with_toxic("slicer", { average_size: 64, size_variation: 32, delay: 10 }, "/bytes/50000")
+    same(50_000, sliced.body.bytesize, "bytes in slices")
+    error_of(Hecaton::BodyError) { with_toxic("limit_data", { bytes: 5000 }, "/bytes/50000") }
+    error_of(Hecaton::ProtocolError) { with_toxic("reset_peer", { timeout: 0 }, "/bytes/50000") }
+    silent = error_of(Hecaton::TimeoutError) { with_toxic("timeout", { timeout: 0 }, "/echo", timeout: 1) }
+    must(silent.elapsed.between?(0.9, 5), "the deadline of 1 s took #{silent.elapsed} s")
+    nil
+  end
+
+  check "toxic reuse", "kept connections that the proxy resets meanwhile: 20 GETs, none is lost", needs: :toxics do |server|
+    client = server.door(:toxics).client
+    responses = Array.new(20) do |id|
+      client.get(server.door(:toxics).url("/echo?id=#{id}")).tap do |response|
+        answers(response, id)
+        server.cut_all if id.odd?
+      end
+    end
+    must(client.stats[:opened] >= 10, "the proxy cut nothing (#{client.stats[:opened]} connections)")
+    told(moved(responses))
+  end
+end

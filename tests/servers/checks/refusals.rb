@@ -1,0 +1,49 @@
+# What the server does not want: bodies too large, streams too many, connections that have served enough.
+module Servers
+  LARGE = 20_000_000
+
+  class Asked
+    def refuses_early(door)
+      statuses = Array.new(10) do |at|
+        client = door.client
+        body = at.even? ? "x" * LARGE : Enumerator.new { |out| 200.times { out << "x" * (LARGE / 200) } }
+        client.post(door.url(server.early_path), body: body).status
+      rescue Hecaton::Error => error
+        error
+      end
+      none_failed(statuses.grep(Exception), statuses.size)
+      same([413], statuses.uniq, "statuses")
+      nil
+    end
+
+    def curl_refuses_early(door)
+      Tempfile.create("body", server.dir) do |file|
+        file.write("x" * LARGE)
+        file.flush
+        Array.new(10) { door.curl(server.early_path, "-H", "Expect:", "--data-binary", "@#{file.path}") }.all? { |told| told.status == 413 }
+      end
+    end
+  end
+
+  [[:early, ""], [:early_h2, "/2"]].each do |door, suffix|
+    check "early#{suffix}", "413 while 20 MB are sent#{" over HTTP/2" if suffix == "/2"}, 10 times: the answer is had", needs: door,
+          like_curl: ->(server) { curl_refuses_early(server.door(door)) } do |server|
+      refuses_early(server.door(door))
+    end
+  end
+
+  [1, 10, 100].each do |streams|
+    check "streams #{streams}", "300 GETs at 100 where a connection may hold #{streams} stream#{"s" if streams > 1}: none is lost", needs: :"streams_#{streams}" do |server|
+      door = server.door(:"streams_#{streams}")
+      opened, moves = batch(door, 300, 100)
+      must(opened <= 100 / streams + 2 + moves, "#{opened} connections")
+      told(moves, "#{opened} connections")
+    end
+  end
+
+  check "GOAWAY", "2,000 GETs at 200 where a connection ends by GOAWAY after 100 requests: none is lost", needs: :few do |server|
+    opened, moves = batch(server.door(:few), 2000, 200)
+    must(opened >= 15, "only #{opened} connections: no GOAWAY came")
+    told(moves, "#{opened} connections")
+  end
+end

@@ -1,0 +1,74 @@
+# The server is told to read its configuration anew while it is asked: a user of the gem must not notice.
+module Servers
+  RELOADS = 4
+  APART = 0.4
+
+  class Asked
+    # Asks in 5 threads, by the block, until the server has been reloaded so often. Returns [what it returned, what it raised].
+    def while_reloading
+      over = false
+      good, bad = Queue.new, Queue.new
+      workers = Array.new(5) do |thread|
+        Thread.new do
+          at = 0
+          until over
+            begin
+              good << yield(thread * 1_000_000 + (at += 1))
+            rescue Hecaton::Error, Failed => error
+              bad << error
+            end
+          end
+        end
+      end
+      reload
+      over = true
+      workers.each(&:join)
+      [good, bad].map { |queue| Array.new(queue.size) { queue.pop } }
+    ensure
+      over = true
+    end
+
+    def reload
+      RELOADS.times do
+        sleep APART
+        server.reload
+      end
+      sleep APART
+    end
+
+    def reload_gets(door)
+      client = door.client
+      responses, failures = while_reloading do |id|
+        client.get(door.url("/echo?id=#{id}")).tap { |response| answers(response, id) }
+      end
+      none_failed(failures, responses.size + failures.size)
+      must(responses.size > 50, "only #{responses.size} GETs were answered")
+      fresh = client.stats[:opened]
+      must(fresh > (responses.first.attempts.last.version == "2" ? 1 : 5), "the reload closed no connection (#{fresh} opened): it shows nothing") if server.class.reload_closes?(door)
+      told(moved(responses), "#{responses.size} GETs, #{fresh} connections")
+    end
+  end
+
+  check "reload", "#{RELOADS} reloads while 5 threads GET: none is lost", needs: %i[reload clear] do |server|
+    reload_gets(server.door)
+  end
+
+  check "reload/2", "the same over HTTP/2", needs: %i[reload h2] do |server|
+    reload_gets(server.door(:h2))
+  end
+
+  # What fails may fail, for it may have been processed: but nothing arrives twice, and what was answered has arrived.
+  check "reload POST", "#{RELOADS} reloads while 5 threads POST: none reaches the back end twice", needs: %i[reload clear ledger] do |server|
+    door = server.door
+    client = door.client
+    before = server.origin.ledger
+    answered, failed = while_reloading do |id|
+      same(200, client.post(door.url("/r/#{id}"), body: "x" * 1000).status, "status")
+    end
+    after = server.origin.ledger
+    same(before["duplicates"], after["duplicates"], "POSTs that arrived twice")
+    arrived = after["distinct"] - before["distinct"]
+    must(arrived.between?(answered.size, answered.size + failed.size), "#{answered.size} answered, #{failed.size} failed, #{arrived} arrived")
+    "#{answered.size} POSTs#{", #{failed.size} failed, so said" if failed.any?}"
+  end
+end

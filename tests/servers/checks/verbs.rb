@@ -1,0 +1,90 @@
+# Methods, bodies both ways, and the expectation of 100: what arrives is what was sent.
+module Servers
+  BODY = Random.new(8).bytes(300_000).freeze
+  PIECES = Array.new(10) { |at| BODY[at * 30_000, 30_000] }.freeze
+
+  class Asked
+    # What the server says of a request with a body is true.
+    def arrived(response, body, method)
+      same(200, response.status, "#{method} status")
+      told = JSON.parse(response.body)
+      same([method, body.bytesize, Zlib.crc32(body)], told.values_at("method", "bytes", "crc32"), "what arrived of #{method}")
+    end
+
+    # Answered, with the answer to this very question.
+    def answers(response, id)
+      same(200, response.status, "GET status")
+      path = JSON.parse(response.body)["path"]
+      must(path.end_with?("id=#{id}"), "asked for id=#{id}, got the answer to #{path}")
+    end
+
+    def verbs_of(door)
+      client = door.client
+      %w[GET DELETE OPTIONS].each do |method|
+        response = client.request(method, door.url("/echo?id=1"))
+        same(200, response.status, "#{method} status")
+        same(method, JSON.parse(response.body)["method"], "method")
+      end
+      head = client.head(door.url("/echo?id=2"))
+      same([200, ""], [head.status, head.body], "HEAD")
+      %w[POST PUT PATCH].each { |method| arrived(client.request(method, door.url("/upload"), body: BODY), BODY, method) }
+      arrived(client.post(door.url("/upload"), body: ""), "", "POST")
+      client.stats[:opened].then { |opened| "#{opened} connections" if opened > 1 }
+    end
+
+    def curl_verbs(door)
+      Tempfile.create("body", server.dir, binmode: true) do |file|
+        file.write(BODY)
+        file.flush
+        %w[GET DELETE OPTIONS].all? { |method| door.curl("/echo?id=1", "-X", method).ok? } && door.curl("/echo", "-I").ok? &&
+          %w[POST PUT PATCH].all? { |method| door.curl("/upload", "-X", method, "-H", "Expect:", "--data-binary", "@#{file.path}").ok? }
+      end
+    end
+  end
+
+  check "verbs", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS; bodies of 300 kB and none arrive whole",
+        like_curl: ->(server) { curl_verbs(server.door) } do |server|
+    verbs_of(server.door)
+  end
+
+  check "verbs/2", "the same over HTTP/2", needs: :h2, like_curl: ->(server) { curl_verbs(server.door(:h2)) } do |server|
+    verbs_of(server.door(:h2))
+    same("2", server.door(:h2).client.get(server.door(:h2).url("/echo")).attempts.last.version, "version")
+    nil
+  end
+
+  # Sent by curl from its standard input, which it does in chunks too.
+  CURL_CHUNKS = lambda do |server|
+    Tempfile.create("body", server.dir, binmode: true) do |file|
+      file.write(BODY)
+      file.flush
+      server.door.curl("/upload", "-H", "Transfer-Encoding: chunked", "-H", "Expect:", "--data-binary", "@#{file.path}").ok?
+    end
+  end
+
+  check "chunked", "a body of unknown length, sent in chunks, arrives whole", like_curl: CURL_CHUNKS do |server|
+    arrived(server.door.client.put(server.door.url("/upload"), body: PIECES.each), BODY, "PUT")
+    nil
+  end
+
+  check "expect", "Expect: 100-continue: the body arrives whole, at most some seconds later" do |server|
+    begun = now
+    arrived(server.door.client.post(server.door.url("/upload"), body: BODY, headers: { "Expect" => "100-continue" }), BODY, "POST")
+    must(now - begun < 5, "took #{(now - begun).round(1)} s")
+    nil
+  end
+
+  [[:clear, ""], [:h2, "/2"]].each do |door, suffix|
+    check "large#{suffix}", "5 MB down, read piece by piece#{", over HTTP/2" if door == :h2}", needs: door,
+          like_curl: ->(server) { server.door(door).curl("/bytes/5000000").body.bytesize == 5_000_000 } do |server|
+      size = pieces = 0
+      server.door(door).client.get(server.door(door).url("/bytes/5000000")) do |response|
+        same(200, response.status, "status")
+        response.each_chunk { |chunk| size += chunk.bytesize; pieces += 1 }
+      end
+      same(5_000_000, size, "bytes")
+      must(pieces > 1, "the body came as one piece")
+      nil
+    end
+  end
+end

@@ -1,0 +1,37 @@
+# One way into a server: a URL, and with what the gem and curl go there.
+module Servers
+  # options: keywords of Hecaton::Client; curl: arguments that say the same to curl.
+  class Door
+    attr_reader :base, :options, :curl_options
+
+    def initialize(base, curl: [], **options)
+      @base, @options, @curl_options = base, options, curl
+    end
+
+    # An https door whose certificate this authority signed.
+    def self.tls(port, ca, curl: [], **options)
+      new("https://127.0.0.1:#{port}", curl: ["--cacert", ca, *curl], ca: ca, **options)
+    end
+
+    def self.clear(port, curl: [], **options) = new("http://127.0.0.1:#{port}", curl: curl, **options)
+
+    def url(path) = base + path
+
+    def client(**more) = Hecaton::Client.new(**{ timeout: 20, proxy: false }, **options, **more)
+
+    # What curl says: its exit code, status and body.
+    def curl(path, *more, limit: 20)
+      command = ["curl", "-sS", "--noproxy", "*", "--max-time", limit.to_s, "-o", "-", "-w", "\n%{http_code} %{http_version}",
+                 *curl_options, *more, url(path)]
+      command -= ["--noproxy", "*"] if (curl_options + more).include?("-x")
+      output, error, status = Open3.capture3(*command, binmode: true)
+      body, _, tail = output.rpartition("\n")
+      code, version = tail.split
+      Told.new(status.exitstatus, code.to_i, version, body, error.strip)
+    end
+
+    Told = Struct.new(:exit, :status, :version, :body, :error) do
+      def ok? = exit.zero? && status.between?(200, 299)
+    end
+  end
+end

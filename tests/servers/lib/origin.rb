@@ -1,0 +1,28 @@
+# The project's own server behind a proxy: it answers, and its ledger says what really arrived.
+module Servers
+  class Origin
+    BINARY = ENV.fetch("HECATON_BINARY") { File.join(ROOT, "target/release/hecaton") }
+
+    attr_reader :url, :port
+
+    def initialize(*arguments)
+      raise Absent, "the origin is not built (#{BINARY}): run bin/setup" unless File.executable?(BINARY)
+
+      @output = IO.popen([BINARY, "serve", "--listen", "127.0.0.1:0", *arguments], "r", err: %i[child out])
+      @url = @output.gets.to_s.chomp
+      raise Absent, "the origin did not start: #{@url}" unless @url.start_with?("http")
+
+      @port = URI(@url).port
+    end
+
+    def ledger = JSON.parse(Net::HTTP.get(URI("#{url}/ledger")))
+
+    def stop
+      Process.kill(:TERM, @output.pid)
+      @output.read
+      @output.close
+    rescue IOError, Errno::ESRCH
+      nil
+    end
+  end
+end

@@ -1,0 +1,25 @@
+# Everything that a run needs, and the files of servers and checks.
+require "fileutils"
+require "io/wait"
+require "json"
+require "net/http"
+require "open3"
+require "socket"
+require "tempfile"
+require "time"
+require "timeout"
+require "tmpdir"
+require "uri"
+require "zlib"
+
+module Servers
+  ROOT = File.expand_path("../../..", __dir__)
+  HOME = File.expand_path("..", __dir__)
+  INSTALLED = File.join(HOME, ".installed")
+end
+
+$LOAD_PATH.unshift(File.join(Servers::ROOT, "ruby/lib"))
+require "hecaton"
+%w[certificates check door origin kinds listeners server runner table].each { |name| require_relative name }
+%w[verbs connections reloads refusals bodies tls proxies].each { |name| require_relative "../checks/#{name}" }
+Dir[File.join(Servers::HOME, "servers/*.rb")].sort.each { |file| require file }

@@ -1,0 +1,60 @@
+# Caddy in front of the origin: TLS of most kinds, HTTP/2, short keep-alive, a limit on bodies; reloaded by its own command.
+module Servers
+  class Caddy < Server
+    include Kinds
+    title "caddy"
+    program "caddy"
+    version_by "version"
+
+    %w[cut cut/2].each do |check|
+      explains check, "Caddy ends a chunked body that its back end cut as if it were whole", seen: /truncate-chunked: 200 with \d+ bytes/
+    end
+
+    def command = [path, "run", "--config", "Caddyfile", "--adapter", "caddyfile"]
+    def environment = { "HOME" => dir, "XDG_DATA_HOME" => dir, "XDG_CONFIG_HOME" => dir }
+    def configure = write("Caddyfile", text)
+    def codings = { "gzip" => "/gzipped/bytes/100000", "zstd" => "/gzipped/bytes/100000" }
+    def early_path = "/upload"
+
+    def reload
+      Open3.capture2e(environment, path, "reload", "--force", "--config", File.join(dir, "Caddyfile"), "--adapter", "caddyfile",
+                      "--address", "127.0.0.1:#{port(:admin)}")
+    end
+
+    def doors
+      h2 = Door.tls(port(:tls_rsa), certificates.ca, http: "2")
+      { clear: Door.clear(port(:clear)), short: Door.clear(port(:short)), early: Door.clear(port(:limited)), h2: h2, **tls_doors }
+    end
+
+    private
+
+    def text
+      <<~CONF
+        {
+          admin 127.0.0.1:#{port(:admin)}
+          auto_https off
+          default_sni 127.0.0.1
+          #{kinds.select(&:demands?).map { |kind| "servers 127.0.0.1:#{kind.port} {\n strict_sni_host insecure_off\n}" }.join("\n")}
+          servers 127.0.0.1:#{port(:short)} {
+            timeouts {
+              idle 1s
+            }
+          }
+        }
+        #{listen(:clear, "http")}
+        #{listen(:short, "http")}
+        #{listen(:limited, "http", "handle /upload {\n respond 413\n}")}
+        #{kinds.map { |kind| listen(:"tls_#{kind.name}", "https", secure(kind)) }.join("\n")}
+      CONF
+    end
+
+    def listen(name, scheme, more = "")
+      "#{scheme}://127.0.0.1:#{port(name)} {\nbind 127.0.0.1\n#{more}\nhandle_path /gzipped/* {\nencode gzip zstd\nreverse_proxy 127.0.0.1:#{behind.port}\n}\nhandle {\nreverse_proxy 127.0.0.1:#{behind.port}\n}\n}"
+    end
+
+    def secure(kind)
+      demand = "client_auth {\n mode require_and_verify\n trusted_ca_cert_file #{certificates.ca}\n}" if kind.demands?
+      "tls #{kind.certificate} #{kind.key} {\n protocols tls#{kind.versions.min} tls#{kind.versions.max}\n #{demand}\n}"
+    end
+  end
+end

@@ -1,0 +1,45 @@
+# Java's servers: Jetty with HTTP/2, and the small one that the JDK brings.
+module Servers
+  class JavaServer < Server
+    program "java"
+
+    def self.program = ["java"]
+    def self.classes = File.join(INSTALLED, "java/target/classes")
+    def self.path = File.directory?(classes) ? super : raise(Absent, "its classes are not built: bin/setup servers")
+
+    def java(main, *arguments) = [path, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", "#{self.class.classes}:#{INSTALLED}/java/lib/*", main, *arguments]
+    def early_path = "/early"
+  end
+
+  class Jetty < JavaServer
+    title "jetty"
+
+    def self.version = path && Dir[File.join(INSTALLED, "java/lib/jetty-server-*.jar")].first.to_s[/jetty-server-(.+)\.jar/, 1] || raise(Absent, "Jetty is not installed: bin/setup servers")
+    def streams = 128
+
+    def command
+      java("Jetty", "#{port(:clear)}:http:0:10", "#{port(:short)}:http:0:1", "#{port(:tls_rsa)}:h2:128:10",
+           *[1, 10, 100].map { |most| "#{port(:"streams_#{most}")}:h2c:#{most}:10" }, File.join(dir, "store.p12"))
+    end
+
+    def configure
+      key = OpenSSL::PKey.read(File.read(certificates.key_of))
+      certificate = OpenSSL::X509::Certificate.new(File.read(certificates.cert))
+      File.binwrite(File.join(dir, "store.p12"), OpenSSL::PKCS12.create("secret", "rsa", key, certificate).to_der)
+    end
+
+    def doors
+      clear = Door.clear(port(:clear))
+      h2 = Door.tls(port(:tls_rsa), certificates.ca, http: "2")
+      { clear: clear, early: clear, short: Door.clear(port(:short)), h2: h2, early_h2: h2, tls_rsa: Door.tls(port(:tls_rsa), certificates.ca),
+        **[1, 10, 100].to_h { |most| [:"streams_#{most}", Door.clear(port(:"streams_#{most}"), http: "2", curl: ["--http2-prior-knowledge"])] } }
+    end
+  end
+
+  class Jdk < JavaServer
+    title "jdk-httpserver"
+
+    def command = java("Jdk", port(:clear).to_s)
+    def doors = { clear: Door.clear(port(:clear)), early: Door.clear(port(:clear)) }
+  end
+end

@@ -1,0 +1,111 @@
+# Python's servers: uvicorn and hypercorn for ASGI, gunicorn and waitress for WSGI.
+module Servers
+  class PythonServer < Server
+    APP = File.join(HOME, "apps/python").freeze
+
+    def self.program = [File.join(INSTALLED, "python/bin", title)]
+    def self.version
+      package = Open3.capture2(File.join(INSTALLED, "python/bin/python"), "-c", "import importlib.metadata as m; print(m.version('#{title}'))")[0].strip
+      path && package
+    end
+
+    def early_path = "/early"
+    def codings = { "gzip" => "/gzipped" }
+    def pair(cert = "--certfile", key = "--keyfile") = [cert, certificates.cert, key, certificates.key_of]
+    def environment = { "PYTHONPATH" => APP, "PYTHONDONTWRITEBYTECODE" => "1" }
+  end
+
+  class Uvicorn < PythonServer
+    title "uvicorn"
+
+    def commands
+      [[*common(:clear), "--timeout-keep-alive", "10"], [*common(:short), "--timeout-keep-alive", "1"],
+       [*common(:tls_rsa), *pair("--ssl-certfile", "--ssl-keyfile")]]
+    end
+
+    def doors
+      clear = Door.clear(port(:clear))
+      { clear: clear, early: clear, short: Door.clear(port(:short)), tls_rsa: Door.tls(port(:tls_rsa), certificates.ca) }
+    end
+
+    private
+
+    def common(name) = [path, "app:asgi", "--host", "127.0.0.1", "--port", port(name).to_s, "--log-level", "warning"]
+  end
+
+  class Hypercorn < PythonServer
+    title "hypercorn"
+
+    FEW = 100
+
+    def commands = %w[one two].map { |name| [path, "--config", File.join(dir, "#{name}.toml"), "app:asgi"] }
+    def streams = 100
+
+    def configure
+      settle("one", :clear, :tls_rsa, "keep_alive_timeout = 10\nkeep_alive_max_requests = 1000000\nh2_max_concurrent_streams = 100")
+      settle("two", :short, :tls_few, "keep_alive_timeout = 1\nkeep_alive_max_requests = #{FEW}\nh2_max_concurrent_streams = 10")
+    end
+
+    def doors
+      clear = Door.clear(port(:clear))
+      h2 = Door.tls(port(:tls_rsa), certificates.ca, http: "2")
+      few = Door.tls(port(:tls_few), certificates.ca, http: "2")
+      { clear: clear, early: clear, short: Door.clear(port(:short)), tls_rsa: Door.tls(port(:tls_rsa), certificates.ca), h2: h2, early_h2: h2,
+        streams_100: h2, streams_10: few, few: few }
+    end
+
+    private
+
+    def settle(name, clear, tls, more)
+      write("#{name}.toml", <<~TOML)
+        bind = ["127.0.0.1:#{port(tls)}"]
+        insecure_bind = ["127.0.0.1:#{port(clear)}"]
+        certfile = "#{certificates.cert}"
+        keyfile = "#{certificates.key_of}"
+        alpn_protocols = ["h2", "http/1.1"]
+        worker_class = "asyncio"
+        #{more}
+      TOML
+    end
+  end
+
+  class Gunicorn < PythonServer
+    title "gunicorn"
+
+    # HUP starts new workers and lets the old ones finish.
+    def reload = Process.kill(:HUP, pid)
+
+    def commands
+      [[*common(:clear), "--keep-alive", "10"], [*common(:short), "--keep-alive", "1"], [*common(:tls_rsa), *pair]]
+    end
+
+    def doors
+      clear = Door.clear(port(:clear))
+      { clear: clear, early: clear, short: Door.clear(port(:short)), tls_rsa: Door.tls(port(:tls_rsa), certificates.ca) }
+    end
+
+    private
+
+    def common(name)
+      [path, "-k", "gthread", "--threads", "60", "--workers", "1", "--graceful-timeout", "3", "-b", "127.0.0.1:#{port(name)}", "--log-level", "error", "app:wsgi"]
+    end
+  end
+
+  class Waitress < PythonServer
+    title "waitress"
+
+    def self.program = [File.join(INSTALLED, "python/bin/waitress-serve")]
+    # It buffers what is sent, so it refuses early by its own limit alone.
+    def early_path = "/upload"
+
+    def commands
+      [common(:clear), common(:limited, "--max-request-body-size=1000000")]
+    end
+
+    def doors = { clear: Door.clear(port(:clear)), early: Door.clear(port(:limited)) }
+
+    private
+
+    def common(name, *more) = [path, "--listen=127.0.0.1:#{port(name)}", "--threads=16", *more, "app:wsgi"]
+  end
+end

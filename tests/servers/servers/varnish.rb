@@ -1,0 +1,38 @@
+# Varnish in front of the origin: HTTP/1.1 and HTTP/2 in the clear, another one with short keep-alive.
+module Servers
+  class Varnish < Server
+    title "varnish"
+    program "varnishd"
+    version_by "-V"
+
+    explains "cut/2", "Varnish ends the stream of a chunked body that its back end cut as if it were whole", seen: /truncate-chunked: 200 with \d+ bytes/
+
+    def commands
+      [[path, *common("one", :clear), "-p", "feature=+http2", "-p", "timeout_idle=10"],
+       [path, *common("two", :short), "-p", "timeout_idle=1"]]
+    end
+
+    def configure
+      write("default.vcl", <<~VCL)
+        vcl 4.1;
+        backend origin { .host = "127.0.0.1"; .port = "#{behind.port}"; }
+        sub vcl_recv {
+          return (pass);
+        }
+      VCL
+    end
+
+    def codings = { "gzip" => "/encoded/gzip/100000" }
+
+    def doors
+      { clear: Door.clear(port(:clear)), short: Door.clear(port(:short)), h2: Door.clear(port(:clear), http: "2", curl: ["--http2-prior-knowledge"]) }
+    end
+
+    private
+
+    def common(name, door)
+      ["-F", *("-jnone" if Process.uid.zero?), "-n", File.join(dir, name), "-f", File.join(dir, "default.vcl"), "-a", "127.0.0.1:#{port(door)}",
+       "-s", "default,16m"]
+    end
+  end
+end
