@@ -56,7 +56,7 @@ module Servers
 
   [[:clear, ""], [:h2, "/2"]].each do |door, suffix|
     check "cut#{suffix}", "a body that the back end cuts short is an error#{" over HTTP/2" if door == :h2}: whole, in pieces and in a batch", needs: [door, :ledger],
-          like_curl: ->(server) { CUTS.all? { |cut| server.door(door).curl("/fault/#{cut}").then { |told| told.exit != 0 || told.status >= 500 } } } do |server|
+          like_curl: ->(server) { CUTS.all? { |cut| !server.door(door).curl("/fault/#{cut}").ok? } } do |server|
       cut_is_told(server.door(door))
     end
   end

@@ -88,6 +88,19 @@ module Servers
     told(moved(outcomes))
   end
 
+  check "idle", "connections that the server ended are gone from the pool while nobody asks anything", needs: :short do |server|
+    door = server.door(:short)
+    client = door.client
+    client.batch(concurrency: 10) { |batch| 10.times { |id| batch.get(door.url("/echo?id=#{id}")) } }
+    held = -> { Dir.children("/proc/self/fd").count { |fd| File.readlink("/proc/self/fd/#{fd}").start_with?("socket:") rescue false } }
+    before = [client.stats[:idle], held.call]
+    deadline = now + 6
+    sleep 0.1 until client.stats[:idle].zero? || now > deadline
+    same(0, client.stats[:idle], "idle connections of #{before.first}, 6 s later")
+    must(held.call < before.last, "#{held.call} sockets are open, as before")
+    nil
+  end
+
   class Asked
     # Whether the server ends an idle connection.
     def lets_go?(door)

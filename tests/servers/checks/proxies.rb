@@ -26,10 +26,21 @@ module Servers
     rescue Hecaton::ConnectError => error # SOCKS has no statuses
       error
     end
-    must(refused == 407 || refused.is_a?(Hecaton::ConnectError), "wrong credentials: #{refused}")
+    # 401 is what some proxies say for 407.
+    must([401, 407].include?(refused) || refused.is_a?(Hecaton::ConnectError), "wrong credentials: #{refused}")
     messages = [refused, refused_tunnel(wrong)].grep(Hecaton::Error).map(&:message)
     messages.each { |message| must(!message.include?("wr0ng"), "the error tells the password") }
-    refused == 407 ? "407" : refused.class.name.delete_prefix("Hecaton::")
+    refused.is_a?(Integer) ? refused.to_s : refused.class.name.delete_prefix("Hecaton::")
+  end
+
+  check "proxy tls", "a proxy that is spoken to over TLS (https://): plain and through a tunnel", needs: :tls_proxy,
+        like_curl: ->(server) { server.door(:tls_proxy).curl("/echo?id=1").ok? && server.door(:tls_tunnel).curl("/echo?id=1").ok? } do |server|
+    [server.door(:tls_proxy), server.door(:tls_tunnel)].each do |door|
+      client = door.client
+      20.times { |id| answers(client.get(door.url("/echo?id=#{id}")), id) }
+      same(1, client.stats[:opened], "connections")
+    end
+    nil
   end
 
   class Asked

@@ -26,19 +26,55 @@ module Servers
   end
 
   [[:early, ""], [:early_h2, "/2"]].each do |door, suffix|
-    check "early#{suffix}", "413 while 20 MB are sent#{" over HTTP/2" if suffix == "/2"}, 10 times: the answer is had", needs: door,
-          like_curl: ->(server) { curl_refuses_early(server.door(door)) } do |server|
+    check "early#{suffix}", "413 while 20 MB are sent#{" over HTTP/2" if suffix == "/2"}, 10 times: the answer is had",
+          needs: door, like_curl: ->(server) { curl_refuses_early(server.door(door)) } do |server|
       refuses_early(server.door(door))
     end
   end
 
   [1, 10, 100].each do |streams|
-    check "streams #{streams}", "300 GETs at 100 where a connection may hold #{streams} stream#{"s" if streams > 1}: none is lost", needs: :"streams_#{streams}" do |server|
+    check "streams #{streams}", "300 GETs at 100 where a connection may hold #{streams} stream#{"s" if streams > 1}: none is lost",
+          needs: :"streams_#{streams}" do |server|
       door = server.door(:"streams_#{streams}")
       opened, moves = batch(door, 300, 100)
       must(opened <= 100 / streams + 2 + moves, "#{opened} connections")
       told(moves, "#{opened} connections")
     end
+  end
+
+  # What the server says that it did not process moves, whatever its method; nothing is done twice.
+  check "GOAWAY POST", "1,000 POSTs at 100 there: each arrives once", needs: %i[few ledger] do |server|
+    door = server.door(:few)
+    before = server.origin.ledger
+    failures = []
+    door.client.batch(concurrency: 100) do |batch|
+      1000.times { |id| batch.post(door.url("/r/#{5_000_000 + id}"), body: "x" * 100).on_failure { |outcome| failures << outcome.error } }
+    end
+    after = server.origin.ledger
+    same(before["duplicates"], after["duplicates"], "POSTs that arrived twice")
+    none_failed(failures, 1000)
+    same(1000, after["distinct"] - before["distinct"], "POSTs that arrived")
+    nil
+  end
+
+  check "starved", "a server that takes 100 connections, asked 200 at once: time-outs name per_origin, and with per_origin 50 there are none",
+        needs: :takes_100 do |server|
+    door = server.door
+    failures = []
+    ask = lambda do |client|
+      failures.clear
+      client.batch(concurrency: 200) do |batch|
+        400.times { |id| batch.get(door.url("/echo?id=#{id}")).on_failure { |outcome| failures << outcome.error } }
+      end
+      client.close
+    end
+    ask.call(door.client(timeout: 3))
+    must(failures.any?, "none failed at 200: it shows nothing")
+    silent = failures.map(&:message).grep_v(/per_origin/)
+    must(silent.empty?, "#{silent.size} of #{failures.size} errors do not name per_origin: #{silent.first}")
+    ask.call(door.client(per_origin: 50))
+    none_failed(failures, 400)
+    nil
   end
 
   check "GOAWAY", "2,000 GETs at 200 where a connection ends by GOAWAY after 100 requests: none is lost", needs: :few do |server|

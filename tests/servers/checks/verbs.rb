@@ -21,15 +21,22 @@ module Servers
     def verbs_of(door)
       client = door.client
       %w[GET DELETE OPTIONS].each do |method|
-        response = client.request(method, door.url("/echo?id=1"))
+        response = by(client, method, door.url("/echo?id=1"))
         same(200, response.status, "#{method} status")
         same(method, JSON.parse(response.body)["method"], "method")
       end
-      head = client.head(door.url("/echo?id=2"))
+      head = by(client, "HEAD", door.url("/echo?id=2"))
       same([200, ""], [head.status, head.body], "HEAD")
-      %w[POST PUT PATCH].each { |method| arrived(client.request(method, door.url("/upload"), body: BODY), BODY, method) }
-      arrived(client.post(door.url("/upload"), body: ""), "", "POST")
+      %w[POST PUT PATCH].each { |method| arrived(by(client, method, door.url("/upload"), body: BODY), BODY, method) }
+      arrived(by(client, "POST", door.url("/upload"), body: ""), "", "POST")
       client.stats[:opened].then { |opened| "#{opened} connections" if opened > 1 }
+    end
+
+    # A failure says which method it was.
+    def by(client, method, url, **more)
+      client.request(method, url, **more)
+    rescue Hecaton::Error => error
+      raise Failed, "#{method}: #{error.class.name} #{error.message}"
     end
 
     def curl_verbs(door)

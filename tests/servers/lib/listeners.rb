@@ -4,7 +4,7 @@ module Servers
   # kind is http, h2c, https (HTTP/1.1 alone) or h2 (ALPN with both); ca: clients must show a certificate of it;
   # idle: seconds that an idle connection is kept.
   # What it answers: /echo is {"method", "path"}; /upload is {"method", "bytes", "crc32"}; /bytes/<n>; /gzipped, 100 kB of text in
-  # gzip; /early is 413 at once, without reading what is sent.
+  # gzip; /fields/<n>: so many fields; /early is 413 at once, without reading what is sent.
   module Listeners
     include Kinds
 
@@ -17,10 +17,9 @@ module Servers
     # One for each kind of TLS.
     def secure(kind = "h2")
       kinds.map do |one|
-        { port: one.port, kind: kind, cert: one.certificate, key: one.key, ca: (certificates.ca if one.demands?), min: one.versions.min, max: one.versions.max }.compact
+        { port: one.port, kind: kind, cert: one.certificate, key: one.key, ca: (certificates.ca if one.demands?),
+          min: one.versions.min, max: one.versions.max }.compact
       end
     end
-
-    def over_tls(kind: "h2", **more) = { kind: kind, cert: certificates.cert, key: certificates.key_of, min: "1.2", max: "1.3", **more }
   end
 end

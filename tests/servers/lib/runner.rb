@@ -20,7 +20,7 @@ module Servers
         waiting = @servers.dup
         stop_at_the_end
         Array.new(@side_by_side) do
-          Thread.new { (server = waiting.shift) ? apart(server, dir) : break while true }
+          Thread.new { while (server = waiting.shift) do apart(server, dir) end }
         end.each(&:join)
       end
     end

@@ -41,9 +41,6 @@ module Servers
       def leaves_out(check, why) = left_out[check] = why
       def left_out = @left_out ||= {}
 
-      # Whether a reload ends connections of this door, so that a check of it can show something.
-      def reload_closes?(_door) = true
-
       def path
         program.each { |name| Servers.which(name)&.then { |path| return path } }
         raise Absent, "#{program.join(" or ")} is not installed"

@@ -5,7 +5,7 @@ module Servers
 
     def initialize(runner, checks, seconds)
       @runner, @checks, @seconds = runner, checks, seconds
-      @by = runner.cells.group_by(&:server)
+      @by = runner.cells.group_by(&:server).sort.to_h
     end
 
     def passed = count("passed")
@@ -33,7 +33,7 @@ module Servers
     def page
       [
         head, "", "| server | version | #{columns.join(" | ")} |", "| --- | --- |#{" --- |" * columns.size}",
-        *@by.sort.map { |server, cells| row(server, cells) }, "", *notes, *missing, "", "## The checks", "",
+        *@by.map { |server, cells| row(server, cells) }, "", *notes, *missing, "", "## The checks", "",
         *@checks.map { |check| "- **#{check.name}**: #{check.tells}" }, ""
       ].join("\n")
     end

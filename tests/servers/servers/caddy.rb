@@ -49,7 +49,9 @@ module Servers
     end
 
     def listen(name, scheme, more = "")
-      "#{scheme}://127.0.0.1:#{port(name)} {\nbind 127.0.0.1\n#{more}\nhandle_path /gzipped/* {\nencode gzip zstd\nreverse_proxy 127.0.0.1:#{behind.port}\n}\nhandle {\nreverse_proxy 127.0.0.1:#{behind.port}\n}\n}"
+      proxy = "reverse_proxy 127.0.0.1:#{behind.port}"
+      "#{scheme}://127.0.0.1:#{port(name)} {\n bind 127.0.0.1\n #{more}\n" \
+        " handle_path /gzipped/* {\n  encode gzip zstd\n  #{proxy}\n }\n handle {\n  #{proxy}\n }\n}"
     end
 
     def secure(kind)

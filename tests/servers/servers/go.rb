@@ -9,6 +9,7 @@ module Servers
 
     def command = [path, file]
     def reload = Process.kill(:HUP, pid)
+    def fields = true
     def codings = { "gzip" => "/gzipped" }
     # What Go allows when it is told nothing.
     def streams = 100

@@ -7,15 +7,23 @@ module Servers
     def self.classes = File.join(INSTALLED, "java/target/classes")
     def self.path = File.directory?(classes) ? super : raise(Absent, "its classes are not built: bin/setup servers")
 
-    def java(main, *arguments) = [path, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", "#{self.class.classes}:#{INSTALLED}/java/lib/*", main, *arguments]
+    def java(main, *arguments)
+      [path, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", "#{self.class.classes}:#{INSTALLED}/java/lib/*", main, *arguments]
+    end
     def early_path = "/early"
   end
 
   class Jetty < JavaServer
     title "jetty"
 
-    def self.version = path && Dir[File.join(INSTALLED, "java/lib/jetty-server-*.jar")].first.to_s[/jetty-server-(.+)\.jar/, 1] || raise(Absent, "Jetty is not installed: bin/setup servers")
+    def self.version
+      jar = Dir[File.join(INSTALLED, "java/lib/jetty-server-*.jar")].first if path
+      jar.to_s[/jetty-server-(.+)\.jar/, 1] || raise(Absent, "Jetty is not installed: bin/setup servers")
+    end
+
     def streams = 128
+
+    explains "early/2", "Jetty resets the stream without the answer that its handler gave", seen: /reset the stream \(NO_ERROR\)/
 
     def command
       java("Jetty", "#{port(:clear)}:http:0:10", "#{port(:short)}:http:0:1", "#{port(:tls_rsa)}:h2:128:10",

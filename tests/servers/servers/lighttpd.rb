@@ -26,6 +26,9 @@ module Servers
         h2: Door.tls(port(:tls_rsa), certificates.ca, http: "2"), **tls_doors }
     end
 
+    # Debian packages the module by itself.
+    def offers?(need) = super && (need != :codings || File.exist?("/usr/lib/lighttpd/mod_deflate.so"))
+
     # Its HTTP/2 allows 8.
     def streams = 8
 
@@ -33,7 +36,7 @@ module Servers
 
     def text
       <<~CONF
-        server.modules = ("mod_proxy", "mod_openssl", "mod_deflate")
+        server.modules = ("mod_proxy", "mod_openssl", #{'"mod_deflate"' if offers?(:codings)})
         server.bind = "127.0.0.1"
         server.port = #{port(:clear)}
         server.document-root = "#{dir}"
@@ -42,9 +45,11 @@ module Servers
         server.max-keep-alive-requests = 100000
         server.feature-flags = ("server.graceful-restart-bg" => "enable")
         server.stream-request-body = 1
-        deflate.mimetypes = ("text/plain", "application/octet-stream")
-        deflate.allowed-encodings = ("gzip")
         mimetype.assign = (".txt" => "text/plain")
+        $HTTP["url"] == "/static.txt" {
+          deflate.mimetypes = ("text/plain")
+          deflate.allowed-encodings = ("gzip")
+        }
         $HTTP["url"] != "/static.txt" {
           proxy.server = ("" => (("host" => "127.0.0.1", "port" => #{behind.port})))
         }

@@ -7,6 +7,7 @@ module Servers
 
     def command = [path, File.join(HOME, "apps/node/app.mjs"), "plain", file]
     def listeners = [listen(:clear, "http"), listen(:short, "http", idle: 1), *secure("https")]
+    def fields = true
     def codings = { "gzip" => "/gzipped", "deflate" => "/deflated", "br" => "/brotli" }
 
     def doors
@@ -23,6 +24,7 @@ module Servers
     FEW = 100
 
     def command = [path, File.join(HOME, "apps/node/app.mjs"), "plain", file]
+    def fields = true
     def codings = { "gzip" => "/gzipped", "deflate" => "/deflated", "br" => "/brotli" }
 
     def listeners

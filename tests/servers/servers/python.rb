@@ -87,7 +87,8 @@ module Servers
     private
 
     def common(name)
-      [path, "-k", "gthread", "--threads", "60", "--workers", "1", "--graceful-timeout", "3", "-b", "127.0.0.1:#{port(name)}", "--log-level", "error", "app:wsgi"]
+      [path, "-k", "gthread", "--threads", "60", "--workers", "1", "--graceful-timeout", "3", "-b", "127.0.0.1:#{port(name)}",
+       "--log-level", "error", "app:wsgi"]
     end
   end
 
@@ -95,6 +96,9 @@ module Servers
     title "waitress"
 
     def self.program = [File.join(INSTALLED, "python/bin/waitress-serve")]
+    # By its default.
+    def takes_100 = true
+
     # It buffers what is sent, so it refuses early by its own limit alone.
     def early_path = "/upload"
 

@@ -53,6 +53,11 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(path, "/bytes/"):
 		count, _ := strconv.Atoi(path[7:])
 		io.WriteString(w, strings.Repeat("abcdefghijklmnopqrstuvwxyz", count/26+1)[:count])
+	case strings.HasPrefix(path, "/fields/"):
+		count, _ := strconv.Atoi(path[8:])
+		for at := range count {
+			w.Header().Set(fmt.Sprintf("F-%d", at), "value")
+		}
 	case path == "/gzipped":
 		w.Header().Set("Content-Encoding", "gzip")
 		coder := gzip.NewWriter(w)

@@ -38,9 +38,9 @@ function answer(request, response) {
     response.writeHead(200, { "content-type": "text/plain", "content-encoding": coder });
     return response.end(code(text));
   }
-  if (url.startsWith("/goaway")) {
-    response.end("ok");
-    return request.stream.session.close();
+  if (url.startsWith("/fields/")) {
+    for (let at = 0; at < Number(url.slice(8)); at++) response.setHeader(`f-${at}`, "value");
+    return response.end("ok");
   }
   json({ method, path: url });
 }

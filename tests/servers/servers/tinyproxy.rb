@@ -1,0 +1,40 @@
+# tinyproxy as a forward proxy: it closes after each answer without saying so; credentials in another.
+module Servers
+  class Tinyproxy < Forward
+    title "tinyproxy"
+    program "tinyproxy"
+    version_by "-v"
+
+    # What is not idempotent is not sent again once it was sent; curl sends it again.
+    explains "verbs", "it ends each connection after one answer without saying so, and a POST that meets that end may have been processed",
+             seen: /\A(POST|PATCH): \S+ProtocolError the connection ended before a response/
+
+    leaves_out "reuse", "it ends each connection after one answer"
+
+    def commands = %w[plain auth].map { |name| [path, "-d", "-c", File.join(dir, "#{name}.conf")] }
+
+    def configure
+      settle("plain", :clear)
+      settle("auth", :auth, "BasicAuth user secret")
+    end
+
+    def doors
+      plain, auth = "http://127.0.0.1:#{port(:clear)}", "http://user:secret@127.0.0.1:#{port(:auth)}"
+      { clear: through(plain), tunnel: tunnel(plain), auth: through(auth), auth_tunnel: tunnel(auth) }
+    end
+
+    private
+
+    def settle(name, door, more = "")
+      write("#{name}.conf", <<~CONF)
+        Port #{port(door)}
+        Listen 127.0.0.1
+        Timeout 30
+        MaxClients 300
+        LogLevel Error
+        Allow 127.0.0.1
+        #{more}
+      CONF
+    end
+  end
+end
