@@ -79,6 +79,7 @@ module Servers
       File.chmod(0o777, home) # What begins as root may go on as somebody else.
       server = klass.new(home, @certificates)
       trap(:TERM) { server.stop; exit!(1) }
+      klass.path # or it is absent
       tell.call(version: klass.version)
       server.start
       @checks.select { |check| check.for?(server) }.each { |check| tell.call(judged(server, check)) }
