@@ -69,11 +69,14 @@ module Servers
     # The doors by name; and the ports that must accept before it counts as started.
     def doors = raise(NotImplementedError)
     def awaited = @ports.values
+    # Whether a connection is kept after an answer.
+    def keeps? = true
+
     # How many streams a connection of the door h2 may hold.
     def streams = 100
 
     def door(name = :clear) = (@doors ||= doors).fetch(name)
-    def offers?(need) = (@doors ||= doors).key?(need) || (need == :ledger ? !origin.nil? : respond_to?(need))
+    def offers?(need) = (@doors ||= doors).key?(need) || (need == :ledger ? !origin.nil? : need == :keeps ? keeps? : respond_to?(need))
 
     # A free port under this name, the same each time it is asked for until a new try.
     def port(name) = @ports[name] ||= Servers.free_port

@@ -38,6 +38,9 @@ module Servers
 
     FEW = 100
 
+    explains "GOAWAY", "after its GOAWAY it takes what was on the way for a PROTOCOL_ERROR, and drops the streams that it had begun",
+             seen: /\A\d+ of 2000 failed: \d+ × ProtocolError the server ended the connection \(PROTOCOL_ERROR\)/
+
     def commands = %w[one two].map { |name| [path, "--config", File.join(dir, "#{name}.toml"), "app:asgi"] }
     def streams = 100
 

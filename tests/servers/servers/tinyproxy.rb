@@ -9,7 +9,7 @@ module Servers
     explains "verbs", "it ends each connection after one answer without saying so, and a POST that meets that end may have been processed",
              seen: /\A(POST|PATCH): \S+ProtocolError the connection ended before a response/
 
-    leaves_out "reuse", "it ends each connection after one answer"
+    def keeps? = false
 
     def commands = %w[plain auth].map { |name| [path, "-d", "-c", File.join(dir, "#{name}.conf")] }
 
