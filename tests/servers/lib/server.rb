@@ -71,6 +71,8 @@ module Servers
     def awaited = @ports.values
     # Whether a connection is kept after an answer.
     def keeps? = true
+    # The same while others wait for their turn.
+    def keeps_under_load? = keeps?
 
     # How many streams a connection of the door h2 may hold.
     def streams = 100
