@@ -108,6 +108,7 @@ module Servers
 
     # A server that a check brought down is there again for the next.
     def start_again
+      stop_process # what one that ended has left behind
       @doors = nil
       start
     end
