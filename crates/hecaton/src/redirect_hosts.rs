@@ -155,10 +155,7 @@ mod tests {
                 may_return: false,
                 hosts: Some(hosts),
             };
-            let fields = format!(
-                "location: {location}
-"
-            );
+            let fields = format!("location: {location}\r\n");
             let mut trail = Trail::new(&request, limits);
             let followed = trail.follow(&mut request, 302, fields.as_bytes());
             followed.map_err(|failure| failure.detail)
