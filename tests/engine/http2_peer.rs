@@ -279,6 +279,7 @@ pub const DATA: u8 = 0;
 pub const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
+pub const PING: u8 = 6;
 pub const GOAWAY: u8 = 7;
 const CONTINUATION: u8 = 9;
 pub const END_STREAM: u8 = 1;

@@ -8,7 +8,7 @@
 //! request on one connection) with `outgoing` and `incoming` (what is still to be written and read) → `h1` (the bytes) →
 //! `response`, `stream` or `error`, all with the `attempt`s that led there. `timer` holds each phase to
 //! its limit, and `reactor` lets
-//! threads that are not asynchronous wait for all this.
+//! threads that are not asynchronous wait for all this; `keeper` drives idle connections while nobody waits.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -52,6 +52,7 @@ mod h2;
 mod hops;
 mod in_flight;
 mod incoming;
+mod keeper;
 mod lanes;
 mod moves;
 mod origin;

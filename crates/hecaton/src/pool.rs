@@ -1,15 +1,18 @@
 //! Idle connections by origin. A connection is either here or owned by the one request that uses it.
 //!
 //! Invariants: a connection in the pool has no request on it and nothing unread; it is used by at
-//! most one request at a time; it leaves the pool the moment it is taken. Nothing drives an idle
-//! connection, so its state is asked of the kernel when it is taken.
+//! most one request at a time; it leaves the pool the moment it is taken. What comes of an idle connection meanwhile a
+//! task sees soon (`tend`), and the kernel is asked for it when it is taken.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
+use tokio::runtime::Handle;
+use tokio::task::coop::unconstrained;
+use tokio::time::sleep;
 
 use crate::config::Config;
 use crate::connection::Connection;
@@ -22,6 +25,9 @@ use crate::origin::Origin;
 /// longer: the end of the connection, or bytes behind the last answer, may have come right after it.
 const TRUSTED: Duration = Duration::from_micros(50);
 
+/// How often idle connections are looked after.
+const TENDED: Duration = Duration::from_millis(250);
+
 /// How long before the server says that it closes an idle connection it is not used any more.
 const EARLY: Duration = Duration::from_secs(1);
 
@@ -29,7 +35,7 @@ const EARLY: Duration = Duration::from_secs(1);
 const SWEEP: Duration = Duration::from_secs(1);
 
 pub(crate) struct Pool {
-    idle: Mutex<Idle>,
+    idle: Arc<Mutex<Idle>>,
     /// The connections of HTTP/2, which count where all do.
     sessions: Arc<Sessions>,
     opened: AtomicU64,
@@ -98,6 +104,8 @@ struct Idle {
     )]
     connections: HashMap<Arc<Origin>, Vec<Box<Connection>>, RandomState>,
     swept: Option<Instant>,
+    /// Whether a task looks after them.
+    tended: bool,
     /// How often a connection was used again.
     reused: u64,
 }
@@ -113,10 +121,11 @@ impl Pool {
             },
             connections: HashMap::default(),
             swept: None,
+            tended: false,
             reused: 0,
         };
         Pool {
-            idle: Mutex::new(idle),
+            idle: Arc::new(Mutex::new(idle)),
             sessions,
             opened: AtomicU64::new(0),
             open: Arc::default(),
@@ -180,9 +189,27 @@ impl Pool {
             None => drop(idle.connections.insert(origin.clone(), vec![connection])),
         }
         idle.sweep(now);
+        self.tend_in(&mut idle);
         if idle.limits.max_idle.is_some() {
             drop(idle);
             self.sessions.keep_few(self);
+        }
+    }
+
+    /// From now on idle connections are looked after, until there are none: those that are too old or that their server
+    /// has ended are closed.
+    pub fn tend(&self) {
+        self.tend_in(&mut self.lock());
+    }
+
+    fn tend_in(&self, idle: &mut Idle) {
+        if idle.tended {
+            return;
+        }
+        if let Ok(handle) = Handle::try_current() {
+            idle.tended = true;
+            let tending = tend(Arc::downgrade(&self.idle), Arc::downgrade(&self.sessions));
+            handle.spawn(unconstrained(tending));
         }
     }
 
@@ -219,8 +246,30 @@ impl Pool {
     }
 
     fn lock(&self) -> MutexGuard<'_, Idle> {
-        // A panic can not leave the map half-changed, so a poisoned lock is still good.
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.idle)
+    }
+}
+
+fn lock(idle: &Mutex<Idle>) -> MutexGuard<'_, Idle> {
+    // A panic cannot leave the map half-changed, so a poisoned lock is still good.
+    idle.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Looks after what is idle now and then, until nothing is or the client has gone. It asks the reactor alone, whom
+/// somebody drives for it to run at all, so it costs no system call.
+async fn tend(idle: Weak<Mutex<Idle>>, sessions: Weak<Sessions>) {
+    loop {
+        sleep(TENDED).await;
+        let (Some(idle), Some(sessions)) = (idle.upgrade(), sessions.upgrade()) else {
+            return;
+        };
+        let mut idle = lock(&idle);
+        idle.close_ended(Instant::now());
+        let any = sessions.tend() || !idle.connections.is_empty();
+        if !any {
+            idle.tended = false;
+            return;
+        }
     }
 }
 
@@ -258,6 +307,20 @@ impl Idle {
         let old = |c: &Connection| now.duration_since(c.idle_since) >= limits.longest(c);
         self.connections.retain(|_, connections| {
             connections.retain(|c| !old(c));
+            !connections.is_empty()
+        });
+    }
+
+    /// Closes what is too old or has been ended, as far as the reactor has seen.
+    fn close_ended(&mut self, now: Instant) {
+        let limits = &self.limits;
+        let is_good = |connection: &mut Box<Connection>| {
+            now.saturating_duration_since(connection.idle_since) < limits.longest(connection)
+                && limits.is_young(connection, now)
+                && connection.seems_quiet().is_ok()
+        };
+        self.connections.retain(|_, connections| {
+            connections.retain_mut(is_good);
             !connections.is_empty()
         });
     }

@@ -1,32 +1,35 @@
 //! Lets threads wait for requests: whoever waits drives the sockets of everyone.
 //!
-//! There is no background thread. The first thread that waits runs the reactor for all; the others
-//! sleep until their own request has something, and when the first is done another takes over
-//! (tokio's current-thread runtime hands its driver on in just this way). ARCHITECTURE.md has the
-//! measurement that led here.
+//! The first thread that waits runs the reactor for all; the others sleep until their own request has something,
+//! and when the first is done another takes over (tokio's current-thread runtime hands its driver on in just
+//! this way). ARCHITECTURE.md has the measurement that led here. While nobody waits, a small thread sees to what is idle
+//! (`keeper`).
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, Handle};
 use tokio::task::coop::unconstrained;
 use tokio::time::timeout;
+
+use crate::keeper::Kept;
 
 /// How long the end of a reactor waits for threads of the system's resolver.
 const A_MOMENT: Duration = Duration::from_millis(20);
 
 /// A reactor for threads to wait on; share it by reference, any number of threads may wait at once.
-pub struct Reactor(Option<Runtime>); // None while it is dropped.
+pub struct Reactor(Option<Arc<Kept>>); // None while it is dropped.
 
 impl Reactor {
-    /// A new reactor. Starts no thread. Fails when the process is out of descriptors (it needs
+    /// A new reactor. Starts no thread; there is one later while connections are idle and nobody waits. Fails when the process is out of descriptors (it needs
     /// three).
     pub fn new() -> io::Result<Reactor> {
         Builder::new_current_thread()
             .enable_io()
             .enable_time()
             .build()
-            .map(|runtime| Reactor(Some(runtime)))
+            .map(|runtime| Reactor(Some(Kept::new(runtime))))
     }
 
     /// Waits on the calling thread until `future` is ready. Must not be called from within a future.
@@ -36,8 +39,9 @@ impl Reactor {
     /// hence `unconstrained`. What might run on for too long (a body that is always ready) yields by
     /// itself.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        let runtime = self.0.as_ref().expect("it is not being dropped");
-        runtime.block_on(unconstrained(future))
+        let kept = self.0.as_ref().expect("it is not being dropped");
+        let _waiting = kept.wait();
+        kept.runtime.block_on(unconstrained(future))
     }
 
     /// The same for so long at most; none when that was too short. The future goes on at the next wait.
@@ -51,7 +55,8 @@ impl Drop for Reactor {
     /// for it here would hold up the end of the program, or all of Ruby while it collects garbage. One that has nothing to do
     /// ends within a moment, and gives its hold on the descriptors back.
     fn drop(&mut self) {
-        if let Some(runtime) = self.0.take() {
+        let kept = self.0.take().inspect(|kept| kept.end());
+        if let Some(runtime) = kept.and_then(Arc::into_inner).map(|kept| kept.runtime) {
             match Handle::try_current() {
                 Ok(_) => runtime.shutdown_background(), // Where waiting is not allowed.
                 Err(_) => runtime.shutdown_timeout(A_MOMENT),

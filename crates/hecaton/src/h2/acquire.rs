@@ -174,7 +174,9 @@ async fn open(
     match begun {
         Ok(Fresh::Http2(session, link)) => {
             spawn_driver(shared, origin, session.ticket.id, link);
-            Ok(Acquired::Stream(place.opened(session)))
+            let lease = place.opened(session);
+            shared.pool.tend();
+            Ok(Acquired::Stream(lease))
         }
         Ok(Fresh::Http1(opened)) => {
             place.speaks_http1();

@@ -204,6 +204,13 @@ impl Sessions {
         forget_if_empty(&mut all, &origin);
     }
 
+    /// Closes the idle connections that are no good any more; whether there are any connections left.
+    pub fn tend(&self) -> bool {
+        let mut all = self.lock();
+        all.prune(self.idle_timeout);
+        all.origins.values().any(|known| !known.sessions.is_empty())
+    }
+
     /// Closes every idle connection.
     pub fn clear(&self) {
         let mut all = self.lock();
@@ -247,6 +254,10 @@ impl All {
             return;
         }
         self.swept = Some(Instant::now());
+        self.prune(idle_timeout);
+    }
+
+    fn prune(&mut self, idle_timeout: Duration) {
         self.origins.retain(|_, known| {
             known.prune(idle_timeout);
             !known.is_empty()

@@ -1,0 +1,248 @@
+//! Who drives while nobody waits: one small thread, there only as long as a reactor has tasks to be driven.
+//!
+//! Tasks are HTTP/2's connections, which pings, GOAWAYs and the end come to, and the one that looks after idle
+//! connections (`pool`). The thread sleeps while somebody else drives, and looks now and then whether that is so; it drives
+//! once nobody has for a moment, and hands over at once to who comes. It ends when there is no task left.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use nix::sys::signal::{SigSet, SigmaskHow};
+use tokio::runtime::Runtime;
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+/// How long nobody must have driven before the thread does.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// A runtime, who drives it, and the thread that does when nobody else does.
+pub(crate) struct Kept {
+    pub runtime: Runtime,
+    /// How many threads wait, and so drive.
+    waiting: AtomicUsize,
+    /// How often one has begun to.
+    waits: AtomicU64,
+    /// Whether the thread drives.
+    drives: AtomicBool,
+    /// Whether there is a thread.
+    alive: AtomicBool,
+    handed_over: Notify,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    ends: Mutex<bool>,
+    end: Condvar,
+}
+
+/// Keeps the thread from driving, for as long as it is kept.
+pub(crate) struct Waiting<'a>(&'a Arc<Kept>);
+
+impl Kept {
+    pub fn new(runtime: Runtime) -> Arc<Kept> {
+        Arc::new(Kept {
+            runtime,
+            waiting: AtomicUsize::new(0),
+            waits: AtomicU64::new(0),
+            drives: AtomicBool::new(false),
+            alive: AtomicBool::new(false),
+            handed_over: Notify::new(),
+            thread: Mutex::default(),
+            ends: Mutex::new(false),
+            end: Condvar::new(),
+        })
+    }
+
+    /// Somebody waits now, and will drive.
+    pub fn wait(self: &Arc<Kept>) -> Waiting<'_> {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        self.waits.fetch_add(1, Ordering::Relaxed);
+        if self.drives.load(Ordering::SeqCst) {
+            self.handed_over.notify_one();
+        }
+        Waiting(self)
+    }
+
+    /// Ends the thread, and waits for it: it holds the runtime.
+    pub fn end(&self) {
+        *lock(&self.ends) = true;
+        self.end.notify_all();
+        self.handed_over.notify_one();
+        if let Some(thread) = lock(&self.thread).take() {
+            let _ = thread.join();
+        }
+    }
+
+    fn has_tasks(&self) -> bool {
+        self.runtime.metrics().num_alive_tasks() > 0
+    }
+
+    /// Makes the thread, if there is none and something to do for it. Where none can be had, nothing is driven until
+    /// somebody waits.
+    fn begin(self: &Arc<Kept>) {
+        if self.alive.load(Ordering::SeqCst) || !self.has_tasks() {
+            return;
+        }
+        let mut thread = lock(&self.thread);
+        if *lock(&self.ends) || self.alive.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let kept = self.clone();
+        let keeper = thread::Builder::new().name("hecaton-keeper".into());
+        // Signals are for threads that know what to do with them.
+        let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
+        let begun = keeper.stack_size(256 << 10).spawn(move || kept.keep());
+        if let Ok(mask) = mask {
+            let _ = mask.thread_set_mask();
+        }
+        self.alive.store(begun.is_ok(), Ordering::SeqCst);
+        *thread = begun.ok(); // The one before has ended, or is about to.
+    }
+
+    fn keep(&self) {
+        let mut seen = self.waits.load(Ordering::Relaxed);
+        loop {
+            if self.sleep() {
+                return;
+            }
+            let waits = self.waits.load(Ordering::Relaxed);
+            let busy = std::mem::replace(&mut seen, waits) != waits;
+            if busy || self.waiting.load(Ordering::SeqCst) > 0 {
+                continue;
+            }
+            if self.has_tasks() {
+                self.drive();
+            } else if self.leave() {
+                return;
+            }
+        }
+    }
+
+    /// Sleeps for a moment; whether the end has come.
+    fn sleep(&self) -> bool {
+        let ends = lock(&self.ends);
+        let slept = self.end.wait_timeout_while(ends, QUIET, |ends| !*ends);
+        *slept.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Whether the thread is not needed any more. Tasks begin while somebody waits, who makes another thread then.
+    fn leave(&self) -> bool {
+        self.alive.store(false, Ordering::SeqCst);
+        let needed = self.waiting.load(Ordering::SeqCst) > 0 || self.has_tasks();
+        // Whoever waits may have made another one by now.
+        !(needed && !self.alive.swap(true, Ordering::SeqCst))
+    }
+
+    /// Drives until somebody waits, or nothing is left to be driven.
+    fn drive(&self) {
+        self.drives.store(true, Ordering::SeqCst);
+        if self.waiting.load(Ordering::SeqCst) == 0 {
+            self.runtime.block_on(async {
+                let idle = async {
+                    while self.has_tasks() {
+                        sleep(QUIET).await;
+                    }
+                };
+                tokio::select! {
+                    () = self.handed_over.notified() => {}
+                    () = idle => {}
+                }
+            });
+        }
+        self.drives.store(false, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if self.0.waiting.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.begin();
+        }
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    fn kept() -> Arc<Kept> {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        Kept::new(builder.enable_all().build().unwrap())
+    }
+
+    fn wait_until(so: impl Fn() -> bool) {
+        for _ in 0..1000 {
+            if so() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("it did not come about");
+    }
+
+    #[test]
+    fn a_task_is_driven_while_nobody_waits_and_the_thread_ends_with_it() {
+        let kept = kept();
+        let (say, told) = std::sync::mpsc::channel();
+        let (end, ended) = oneshot::channel::<()>();
+        let waiting = kept.wait();
+        kept.runtime.block_on(async {
+            tokio::spawn(async move {
+                sleep(Duration::from_millis(1)).await;
+                say.send(()).unwrap();
+                let _ = ended.await;
+            });
+        });
+        assert!(
+            !kept.alive.load(Ordering::SeqCst),
+            "while somebody waits there is none"
+        );
+        drop(waiting);
+        told.recv_timeout(Duration::from_secs(20))
+            .expect("the task went on");
+        assert!(kept.alive.load(Ordering::SeqCst));
+        end.send(()).unwrap();
+        wait_until(|| !kept.alive.load(Ordering::SeqCst));
+        kept.end();
+    }
+
+    #[test]
+    fn nothing_to_be_driven_makes_no_thread() {
+        let kept = kept();
+        let waiting = kept.wait();
+        kept.runtime.block_on(async {});
+        drop(waiting);
+        assert!(!kept.alive.load(Ordering::SeqCst));
+    }
+
+    #[test]
+    fn who_comes_drives_at_once_whenever_that_is() {
+        let kept = kept();
+        let (_end, ended) = oneshot::channel::<()>();
+        for pause in [0, 50, 99, 100, 101, 150, 250, 0, 100] {
+            let waiting = kept.wait();
+            kept.runtime
+                .block_on(async { sleep(Duration::from_millis(1)).await });
+            drop(waiting);
+            thread::sleep(Duration::from_millis(pause));
+        }
+        let waiting = kept.wait();
+        kept.runtime.block_on(async { tokio::spawn(ended) });
+        drop(waiting);
+        wait_until(|| kept.drives.load(Ordering::SeqCst));
+        for pause in [0, 99, 100, 101, 150, 250, 120, 100, 0] {
+            thread::sleep(Duration::from_millis(pause));
+            let waiting = kept.wait();
+            kept.runtime
+                .block_on(async { sleep(Duration::from_millis(1)).await });
+            drop(waiting);
+        }
+        kept.end();
+        assert_eq!(Arc::strong_count(&kept), 1, "the thread let the runtime go");
+    }
+}

@@ -1,0 +1,126 @@
+//! Idle connections while nobody waits: what is old or ended is closed, and HTTP/2's peers are answered.
+
+use std::io::Read;
+use std::net::TcpListener;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use hecaton::{Client, Request};
+
+use crate::World;
+use crate::http2::client;
+use crate::http2_peer::{NO_ERROR, PING, Raw};
+
+const ENOUGH: Duration = Duration::from_secs(20);
+
+fn heard(told: &Receiver<()>) {
+    told.recv_timeout(ENOUGH).expect("it did not come about");
+}
+
+fn wait_until_none_is_idle(client: &Client) {
+    for _ in 0..2000 {
+        if client.stats().idle == 0 {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{:?}", client.stats());
+}
+
+/// A server that answers one request of each connection, then hangs up if it is asked to, and tells when the client has.
+fn server(hangs_up: bool) -> (String, Receiver<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let (say, told) = channel();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            use std::io::Write;
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+            if hangs_up {
+                stream.shutdown(std::net::Shutdown::Write).unwrap();
+            }
+            // Until the end, which the client makes.
+            let _ = stream.read_to_end(&mut Vec::new());
+            let _ = say.send(());
+        }
+    });
+    (url, told)
+}
+
+#[test]
+fn a_connection_that_was_idle_for_too_long_is_closed_though_nobody_waits() {
+    let world = World::with(|config| config.idle_timeout = Duration::from_millis(50));
+    let (url, closed) = server(false);
+    world.send(Request::get(&url).unwrap()).unwrap();
+    heard(&closed);
+    wait_until_none_is_idle(&world.client);
+}
+
+#[test]
+fn a_connection_that_became_too_old_is_closed_though_nobody_waits() {
+    let world = World::with(|config| config.max_age = Some(Duration::from_millis(100)));
+    let (url, closed) = server(false);
+    world.send(Request::get(&url).unwrap()).unwrap();
+    heard(&closed);
+}
+
+#[test]
+fn a_connection_that_the_server_ended_is_closed_though_nobody_waits() {
+    let world = World::new();
+    let (url, closed) = server(true);
+    world.send(Request::get(&url).unwrap()).unwrap();
+    heard(&closed);
+    wait_until_none_is_idle(&world.client);
+    assert_eq!(world.client.stats().in_use, 0);
+}
+
+#[test]
+fn pings_are_answered_though_nobody_waits() {
+    let (say, answered) = channel();
+    let url = Raw::serve(move |mut raw, _| {
+        let stream = raw.request().unwrap();
+        raw.answer(stream);
+        for _ in 0..3 {
+            raw.frame(PING, 0, 0, &[7; 8]);
+            // Anything else than the answer to it is read over.
+            while raw.next().expect("the connection is open").0 != PING {}
+            say.send(()).unwrap();
+        }
+        raw.wait_for_end();
+    });
+    let (client, reactor) = client(|_| {});
+    let get = || reactor.block_on(client.send(Request::get(&url).unwrap()));
+    get().unwrap();
+    (0..3).for_each(|_| heard(&answered));
+    assert_eq!(client.stats().idle, 1);
+}
+
+#[test]
+fn a_goaway_is_read_and_the_connection_closed_though_nobody_waits() {
+    let (say, closed) = channel();
+    let url = Raw::serve(move |mut raw, _| {
+        let stream = raw.request().unwrap();
+        raw.answer(stream);
+        raw.go_away(stream, NO_ERROR);
+        raw.wait_for_end();
+        say.send(()).unwrap();
+    });
+    let (client, reactor) = client(|_| {});
+    reactor
+        .block_on(client.send(Request::get(&url).unwrap()))
+        .unwrap();
+    heard(&closed);
+    wait_until_none_is_idle(&client);
+}
+
+#[test]
+fn a_connection_is_used_again_after_it_was_looked_after() {
+    let world = World::new();
+    for _ in 0..4 {
+        world.get("/r/1");
+        thread::sleep(Duration::from_millis(300));
+    }
+    assert_eq!(world.origin.summary().connections, 1);
+}
