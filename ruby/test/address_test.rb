@@ -25,7 +25,7 @@ class AddressTest < OriginTest
   def test_addresses_that_are_allowed
     near = "http://near.example:#{port}/r/1"
     known = { resolve: { "near.example:#{port}" => "127.0.0.1" } }
-    [:public, [:public, "10.0.0.0/8"], { deny: "127.0.0.0/8" }, { allow: "127.0.0.0/8", deny: ["127.0.0.1"] }, []].each do |rule|
+    [:public, [:public, "10.0.0.0/8"], { deny: ["127.0.0.0/8", "::1"] }, { allow: "127.0.0.0/8", deny: ["127.0.0.1"] }, []].each do |rule|
       [url("/r/1"), near, "http://localhost:#{port}/r/1"].each do |there|
         error = error_of(Hecaton::ConnectError) { client(allow_address: rule, **known).get(there) }
         assert_match(/allow_address forbids 127\.0\.0\.1/, error.message)
