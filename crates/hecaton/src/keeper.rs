@@ -129,7 +129,7 @@ impl Kept {
         self.alive.store(false, Ordering::SeqCst);
         let needed = self.waiting.load(Ordering::SeqCst) > 0 || self.has_tasks();
         // Whoever waits may have made another one by now.
-        !(needed && !self.alive.swap(true, Ordering::SeqCst))
+        !needed || self.alive.swap(true, Ordering::SeqCst)
     }
 
     /// Drives until somebody waits, or nothing is left to be driven.

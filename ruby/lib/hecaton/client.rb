@@ -73,8 +73,8 @@ module Hecaton
     #   sends them back. Default none: cookies are headers like others.
     # http:: "1.1" or "2" alone, or as numbers. Default nil: over TLS what the server chooses (ALPN), in the clear "1.1". With "2" in the clear
     #   the server must be known to speak it (RFC 9113 §3.3). Over HTTP/2 the requests to an origin share one connection, up to the
-    #   number of streams that the server allows, and then another one: limits count connections. Nothing is answered
-    #   while no thread waits for this client, pings of the server neither; a connection that it gave up meanwhile is noticed.
+    #   number of streams that the server allows, and then another one: limits count connections. Pings of
+    #   the server are answered while no thread waits, too.
     # ca:: the authorities that may sign a server's certificate, instead of the system's: the path of a PEM file, or
     #   its text. Default: the system's, or those of SSL_CERT_FILE and SSL_CERT_DIR. Files are read here, once.
     # client_cert::, client_key:: what the client shows to a server that demands a certificate: path or text of PEM;

@@ -1,5 +1,5 @@
-//! One HTTP/2 connection. A task of the runtime drives it, and whoever waits drives the runtime; while
-//! nobody waits nothing is driven, so a connection that was left alone is looked at before it is used.
+//! One HTTP/2 connection. A task of the runtime drives it, and whoever waits drives the runtime; for a moment after nobody
+//! waited nothing is driven, so a connection that was left alone is looked at before it is used.
 
 use std::os::fd::RawFd;
 use std::pin::{Pin, pin};
