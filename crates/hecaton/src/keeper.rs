@@ -232,7 +232,7 @@ mod tests {
             thread::sleep(Duration::from_millis(pause));
         }
         let waiting = kept.wait();
-        kept.runtime.block_on(async { tokio::spawn(ended) });
+        kept.runtime.block_on(async { drop(tokio::spawn(ended)) });
         drop(waiting);
         wait_until(|| kept.drives.load(Ordering::SeqCst));
         for pause in [0, 99, 100, 101, 150, 250, 120, 100, 0] {
