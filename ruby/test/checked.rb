@@ -23,6 +23,8 @@ class Hecaton::Native::Cookies; end
 class Hecaton::Native::Batch; end
 class Hecaton::Native::Stream; end
 class Hecaton::Native::Feed; end
+class Hecaton::Native::Wait; end
+class Hecaton::Native::Driver; end
 
 class CheckedTest < Minitest::Test
   def test_nothing_is_left_out

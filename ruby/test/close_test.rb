@@ -8,11 +8,11 @@ class CloseTest < OriginTest
   { "plain" => [], "http2" => %w[--http2], "tls" => %w[--tls], "http2_over_tls" => %w[--http2 --tls] }.each do |name, options|
     define_method("test_every_descriptor_comes_back_#{name}") do
       own = Origin.new(*options)
-      before = open_descriptors
+      before = descriptors # Without those of what other tests forgot.
       Hecaton::Client.open(timeout: 5, verify: false, http: options.include?("--http2") ? 2 : nil) { |client| use(client, own.url) }
       # The resolver's thread may need a moment more.
-      wait_until { open_descriptors == before }
-      assert_equal before, open_descriptors
+      wait_until { open_descriptors <= before }
+      assert_operator open_descriptors, :<=, before
     ensure
       own&.stop
     end
