@@ -278,9 +278,10 @@ pub struct Raw(TcpStream);
 pub const DATA: u8 = 0;
 pub const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
-const SETTINGS: u8 = 4;
+pub const SETTINGS: u8 = 4;
 pub const PING: u8 = 6;
 pub const GOAWAY: u8 = 7;
+pub const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
 pub const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
@@ -370,8 +371,14 @@ impl Raw {
         }
     }
 
-    /// Reads one frame.
+    /// Reads one frame: its kind and stream.
     pub fn next(&mut self) -> Option<(u8, u32)> {
+        let (kind, stream, _) = self.next_whole()?;
+        Some((kind, stream))
+    }
+
+    /// Reads one frame with its payload.
+    pub fn next_whole(&mut self) -> Option<(u8, u32, Vec<u8>)> {
         let mut head = [0; 9];
         self.0.read_exact(&mut head).ok()?;
         let [a, b, c, kind, flags, stream @ ..] = head;
@@ -380,7 +387,7 @@ impl Raw {
         if kind == SETTINGS && flags & 1 == 0 {
             self.frame(SETTINGS, 1, 0, &[]);
         }
-        Some((kind, u32::from_be_bytes(stream)))
+        Some((kind, u32::from_be_bytes(stream), payload))
     }
 
     pub fn write(&mut self, bytes: &[u8]) {

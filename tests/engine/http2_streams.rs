@@ -41,7 +41,7 @@ fn the_pieces_are_the_body_and_the_stream_is_given_back() {
 }
 
 #[test]
-fn a_slow_reader_holds_up_the_server_at_a_mebibyte() {
+fn a_slow_reader_holds_up_the_server_at_its_window() {
     let world = World2::new();
     let mut stream = world.open("/endless");
     let first = world
@@ -66,7 +66,8 @@ fn a_slow_reader_holds_up_the_server_at_a_mebibyte() {
             .len();
     }
     let poured = world.peer.seen(|seen| seen.poured);
-    assert!(poured <= read + (1 << 20), "{poured}");
+    // It has taken two whole windows, of 1 and 2 MiB, but not the third of 4 MiB.
+    assert!(poured <= read + (4 << 20), "{poured}");
 }
 
 #[test]

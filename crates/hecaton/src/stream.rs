@@ -20,8 +20,9 @@ use crate::rest::Rest;
 
 /// A response of which the head has come and the body is still to be read.
 ///
-/// Only what the reader asks for is read: a slow one holds up the server, and what is held of the
-/// body stays far below 1 MiB whatever the server sends. The request's total deadline and the limit between two
+/// Only what the reader asks for is read: a slow one holds up the server. What is held of the body stays far below
+/// 1 MiB whatever the server sends, over HTTP/2 at most at the stream's window: 1 MiB, and up to 16 MiB on a
+/// connection whose readers took much. The request's total deadline and the limit between two
 /// pieces go on, the reader's own time counting for the former alone; `max_body` is for bodies that
 /// are held whole and does not apply.
 ///

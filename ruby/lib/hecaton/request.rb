@@ -75,7 +75,8 @@ module Hecaton
     # its codings taken off. The outcome's own body is then empty, and max_body does not apply.
     #
     # Nothing more of this body is read before the block has returned, so a slow one holds up the server, and what is
-    # held stays below 1 MiB. As with any callback, the other requests wait meanwhile too. The request's timeout goes on.
+    # held stays below 1 MiB (over HTTP/2: at most 1 MiB, or up to 16 MiB on a connection whose readers took much). As with
+    # any callback, the other requests wait meanwhile too. The request's timeout goes on.
     def on_body(&block)
       raise ArgumentError, "on_body needs a block" unless block
 

@@ -9,7 +9,8 @@ module Hecaton
   #   end
   #
   # Only what is asked for is read: a slow reader holds up the server, and what is held of the body stays
-  # far below 1 MiB whatever the server sends. The request's timeout goes on, the reader's own time
+  # far below 1 MiB whatever the server sends (over HTTP/2: at most 1 MiB, or up to 16 MiB on a connection whose readers took
+  # much). The request's timeout goes on, the reader's own time
   # included, and so does read_timeout between two pieces; max_body does not apply. Content codings are taken off,
   # unless decode: false.
   #

@@ -9,6 +9,7 @@ use h2::RecvStream;
 use super::exchange::explain;
 use super::lease::Lease;
 use super::upload::Upload;
+use super::window::Taken;
 use crate::buffered::Share;
 use crate::config::Config;
 use crate::error::{Failure, Kind, Phase};
@@ -28,6 +29,8 @@ pub(crate) struct Incoming {
     /// What the last piece took of the stream's window. The window is what bounds the memory that a
     /// body holds, so it opens again when that piece is done with: at the call for the next one.
     taken: usize,
+    /// What it took that the window has not grown by.
+    since: Taken,
     upload: Upload,
     lease: Lease,
 }
@@ -44,6 +47,7 @@ impl Incoming {
             length,
             received: 0,
             taken: 0,
+            since: Taken::default(),
             upload,
             lease,
         }
@@ -88,6 +92,7 @@ impl Incoming {
             let taken = std::mem::take(&mut self.taken);
             // It can not fail: no more is given back than was taken.
             let _ = body.flow_control().release_capacity(taken);
+            self.lease.link.note_taken(&mut self.since, taken);
         }
         timer.restart(Phase::Read);
         poll_fn(|cx| self.poll_next(cx, timer)).await

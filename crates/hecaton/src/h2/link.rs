@@ -18,15 +18,13 @@ use tokio::sync::Notify;
 use tokio::time::{timeout, timeout_at};
 
 use super::tap::{Departures, Tap};
+use super::window::{self, Taken, Window};
 use crate::config::Config;
 use crate::error::{Failure, Kind, Phase};
 use crate::wire::Wire;
 
-/// How much of one body may be on its way without having been taken: what a slow reader holds.
-const STREAM_WINDOW: u32 = 1 << 20;
-
-/// The same for all bodies of a connection. The most there is (RFC 9113 §6.9.1), for each body has a
-/// window of its own: less would let readers that are slow hold up those that are not.
+/// How much of all bodies of a connection may be on its way; `window` says how much of one. The most there is
+/// (RFC 9113 §6.9.1): less would let readers that are slow hold up those that are not.
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
 /// What many small frames may cost in memory until they are read; `h2` closes the connection beyond.
@@ -64,6 +62,7 @@ pub(super) struct Link {
     /// Wakes those that wait for the connection to be driven.
     turned: Notify,
     driver: AtomicWaker,
+    window: Window,
     ping: Mutex<Option<PingPong>>,
     /// How many bytes had come when the connection fell silent.
     doubted: AtomicU64,
@@ -74,6 +73,20 @@ pub(super) struct Link {
 struct Driven {
     connection: Option<Box<Connection<Tap<Wire>, Bytes>>>,
     at: Instant,
+    /// The window of each body, as the peer was told.
+    window: u32,
+}
+
+impl Driven {
+    /// Tells the peer of another window. `h2` refuses while the peer has not acknowledged the last one: a later turn
+    /// tries again.
+    fn tell(&mut self, window: u32) {
+        if let (Some(connection), true) = (&mut self.connection, self.window != window) {
+            if connection.set_initial_window_size(window).is_ok() {
+                self.window = window;
+            }
+        }
+    }
 }
 
 impl Link {
@@ -86,7 +99,7 @@ impl Link {
         let departures = Arc::new(Departures::default());
         let (send, mut connection) = Builder::new()
             .enable_push(false)
-            .initial_window_size(STREAM_WINDOW)
+            .initial_window_size(window::FIRST)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .data_frame_budget(FRAME_BUDGET)
             .max_header_list_size(head_room(config))
@@ -105,6 +118,7 @@ impl Link {
         let driven = Driven {
             connection: Some(Box::new(connection)),
             at: Instant::now(),
+            window: window::FIRST,
         };
         let link = Link {
             departures,
@@ -112,6 +126,7 @@ impl Link {
             driven: Mutex::new(driven),
             turned: Notify::new(),
             driver: AtomicWaker::new(),
+            window: Window::default(),
             ping,
             doubted: AtomicU64::new(TRUSTED_NOW),
             probed: Mutex::default(),
@@ -123,6 +138,7 @@ impl Link {
     pub fn poll_drive(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.driver.register(cx.waker());
         let mut driven = self.lock();
+        driven.tell(self.window.size());
         let Some(connection) = &mut driven.connection else {
             return Poll::Ready(());
         };
@@ -140,6 +156,13 @@ impl Link {
         drop(driven);
         self.turned.notify_waiters();
         result
+    }
+
+    /// A reader is done with a piece of its body.
+    pub fn note_taken(&self, taken: &mut Taken, piece: usize) {
+        if self.window.grows(taken, piece) {
+            self.driver.wake();
+        }
     }
 
     /// The error for which the peer ended the connection, if it did (GOAWAY).

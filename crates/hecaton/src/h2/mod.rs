@@ -4,7 +4,7 @@
 //! In the order a request meets them: `answer` (the whole of it) → `acquire` (a stream, or a connection to
 //! be opened) → `sessions`, `known` and `seat` (who gets which, and who waits) → `link` and `tap` (the connection
 //! itself, and what it lets be known) → `lease` (the right to a stream) → `head` (fields) → `exchange`,
-//! `upload` and `incoming` (one request on one stream).
+//! `upload` and `incoming` (one request on one stream), `window` (how much of a body comes ahead of its reader).
 
 mod acquire;
 mod answer;
@@ -18,6 +18,7 @@ mod seat;
 mod sessions;
 mod tap;
 mod upload;
+mod window;
 
 pub(crate) use answer::{Reply, answer};
 pub(crate) use incoming::Incoming;

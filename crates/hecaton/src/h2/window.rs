@@ -1,0 +1,93 @@
+//! How much of a body may be on its way before its reader has taken it: one window for all bodies of a connection, which
+//! grows with what readers take.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// At first: what a reader that takes nothing holds of its body.
+pub(super) const FIRST: u32 = 1 << 20;
+
+/// At most: 160 MB/s where an answer takes 100 ms to come.
+///
+/// The window doubles each time that one reader has taken a whole window of one body, so whoever has it wide has taken
+/// much. It never shrinks. `h2` has no window for a single stream, only the one that SETTINGS set for all, and it
+/// can lose the last WINDOW_UPDATE of a body that is under way while that one shrinks: the body would stand still.
+/// So a slow reader holds this at most, beside others that were quick on its connection.
+const MOST: u32 = 16 << 20;
+
+/// Pieces that are smaller do not count: `h2` ends a connection for many of them that wait to be read, and a
+/// wider window would let more of them come.
+const SMALL: usize = 256;
+
+/// What the readers of a connection have brought the window to.
+pub(super) struct Window(AtomicU32);
+
+/// What one reader has taken since it last asked for more.
+#[derive(Default)]
+pub(super) struct Taken(usize);
+
+impl Default for Window {
+    fn default() -> Window {
+        Window(AtomicU32::new(FIRST))
+    }
+}
+
+impl Window {
+    pub fn size(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Counts a piece that a reader is done with. Whether the window has grown by it.
+    pub fn grows(&self, taken: &mut Taken, piece: usize) -> bool {
+        if piece < SMALL {
+            return false;
+        }
+        taken.0 = taken.0.saturating_add(piece);
+        let size = self.size();
+        if size >= MOST || taken.0 < size as usize {
+            return false;
+        }
+        taken.0 = 0;
+        // Another reader may have been first.
+        let doubled = self
+            .0
+            .compare_exchange(size, size * 2, Ordering::Relaxed, Ordering::Relaxed);
+        doubled.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u32 = 1 << 20;
+
+    #[test]
+    fn it_doubles_with_each_whole_window_of_one_reader_and_ends() {
+        let (window, mut taken) = (Window::default(), Taken::default());
+        let mut sizes = Vec::new();
+        for piece in 0..100 * 64 {
+            if window.grows(&mut taken, 1 << 14) {
+                sizes.push(((piece + 1) >> 6, window.size() / MIB));
+            }
+        }
+        assert_eq!(sizes, [(1, 2), (3, 4), (7, 8), (15, 16)]);
+    }
+
+    #[test]
+    fn many_readers_of_a_part_of_it_do_not_make_it_grow() {
+        let window = Window::default();
+        for _ in 0..100 {
+            assert!(!window.grows(&mut Taken::default(), FIRST as usize - 1));
+        }
+        assert_eq!(window.size(), FIRST);
+    }
+
+    #[test]
+    fn small_pieces_do_not_count() {
+        let (window, mut taken) = (Window::default(), Taken::default());
+        for _ in 0..100_000 {
+            assert!(!window.grows(&mut taken, SMALL - 1));
+        }
+        assert!(window.grows(&mut taken, FIRST as usize));
+    }
+}
