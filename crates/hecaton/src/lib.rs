@@ -8,7 +8,7 @@
 //! request on one connection) with `outgoing` and `incoming` (what is still to be written and read) → `h1` (the bytes) →
 //! `response`, `stream` or `error`, all with the `attempt`s that led there. `timer` holds each phase to
 //! its limit, and `reactor` lets
-//! threads that are not asynchronous wait for all this; `keeper` drives idle connections while nobody waits.
+//! threads that are not asynchronous wait for all this; `descriptors` are what a forked child closes; `keeper` drives idle connections while nobody waits.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -43,6 +43,7 @@ mod connection;
 mod cookies;
 mod crowd;
 mod decode;
+mod descriptors;
 mod error;
 mod exchange;
 #[cfg(fuzzing)]
@@ -85,6 +86,7 @@ pub use client::{Client, Outcome};
 pub use config::{Config, Protocol};
 pub use connect::{Addresses, AllowAddress, Networks, Proxy};
 pub use cookies::{Cookie, Cookies};
+pub use descriptors::forget_inherited;
 pub use error::{Error, InvalidRequest, Kind, Phase};
 pub use http::Method;
 pub use origin::{Origin, Scheme};

@@ -10,12 +10,13 @@ use nix::sys::socket::{MsgFlags, recv};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
+use crate::descriptors::Noted;
 use crate::wire::{Look, RECORD, TlsStream, poll_read_tls, take_in};
 
 /// What a socket is connected by.
 pub(crate) enum Pipe {
-    Tcp(TcpStream),
-    Unix(UnixStream),
+    Tcp(Noted<TcpStream>),
+    Unix(Noted<UnixStream>),
     /// A proxy that is spoken to over TLS. What goes through it may be TLS again.
     Tls(Box<TlsStream>),
 }
@@ -58,8 +59,8 @@ impl AsyncRead for Pipe {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Pipe::Tcp(tcp) => Pin::new(tcp).poll_read(cx, buf),
-            Pipe::Unix(unix) => Pin::new(unix).poll_read(cx, buf),
+            Pipe::Tcp(tcp) => Pin::new(&mut **tcp).poll_read(cx, buf),
+            Pipe::Unix(unix) => Pin::new(&mut **unix).poll_read(cx, buf),
             Pipe::Tls(tls) => poll_read_tls(tls, cx, buf),
         }
     }
@@ -72,8 +73,8 @@ impl AsyncWrite for Pipe {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
-            Pipe::Tcp(tcp) => Pin::new(tcp).poll_write(cx, bytes),
-            Pipe::Unix(unix) => Pin::new(unix).poll_write(cx, bytes),
+            Pipe::Tcp(tcp) => Pin::new(&mut **tcp).poll_write(cx, bytes),
+            Pipe::Unix(unix) => Pin::new(&mut **unix).poll_write(cx, bytes),
             Pipe::Tls(tls) => Pin::new(tls).poll_write(cx, &bytes[..bytes.len().min(RECORD)]),
         }
     }
@@ -88,8 +89,8 @@ impl AsyncWrite for Pipe {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Pipe::Tcp(tcp) => Pin::new(tcp).poll_shutdown(cx),
-            Pipe::Unix(unix) => Pin::new(unix).poll_shutdown(cx),
+            Pipe::Tcp(tcp) => Pin::new(&mut **tcp).poll_shutdown(cx),
+            Pipe::Unix(unix) => Pin::new(&mut **unix).poll_shutdown(cx),
             Pipe::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
         }
     }

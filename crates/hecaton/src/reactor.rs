@@ -13,23 +13,28 @@ use tokio::runtime::{Builder, Handle};
 use tokio::task::coop::unconstrained;
 use tokio::time::timeout;
 
+use crate::descriptors::Anonymous;
 use crate::keeper::Kept;
 
 /// How long the end of a reactor waits for threads of the system's resolver.
 const A_MOMENT: Duration = Duration::from_millis(20);
 
 /// A reactor for threads to wait on; share it by reference, any number of threads may wait at once.
-pub struct Reactor(Option<Arc<Kept>>); // None while it is dropped.
+pub struct Reactor(Option<Arc<Kept>>, Anonymous); // None while it is dropped.
 
 impl Reactor {
     /// A new reactor. Starts no thread; there is one later while connections are idle and nobody waits. Fails when the process is out of descriptors (it needs
     /// three).
     pub fn new() -> io::Result<Reactor> {
-        Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .build()
-            .map(|runtime| Reactor(Some(Kept::new(runtime))))
+        let mut builder = Builder::new_current_thread();
+        let (runtime, descriptors) = Anonymous::of(|| builder.enable_io().enable_time().build());
+        Ok(Reactor(Some(Kept::new(runtime?)), descriptors))
+    }
+
+    /// Whether it was made in a process that this one descends from, and is closed here (see
+    /// [`forget_inherited`](crate::forget_inherited)): it must not be waited on.
+    pub fn is_inherited(&self) -> bool {
+        self.1.is_inherited()
     }
 
     /// Waits on the calling thread until `future` is ready. Must not be called from within a future.
@@ -55,6 +60,10 @@ impl Drop for Reactor {
     /// for it here would hold up the end of the program, or all of Ruby while it collects garbage. One that has nothing to do
     /// ends within a moment, and gives its hold on the descriptors back.
     fn drop(&mut self) {
+        if self.is_inherited() {
+            return std::mem::forget(self.0.take()); // Its threads are not here, its descriptors are another's.
+        }
+        self.1.release();
         let kept = self.0.take().inspect(|kept| kept.end());
         if let Some(runtime) = kept.and_then(Arc::into_inner).map(|kept| kept.runtime) {
             match Handle::try_current() {

@@ -304,6 +304,7 @@ mod tests {
 
     use super::*;
     use crate::Reactor;
+    use crate::descriptors::Noted;
 
     #[test]
     fn a_peer_that_sends_without_end_is_left_for_a_while() {
@@ -314,7 +315,7 @@ mod tests {
             let (mut peer, _) = listener.accept().unwrap();
             peer.write_all(&[7; 1000]).unwrap();
             tcp.readable().await.unwrap();
-            let mut socket = Socket::new(Pipe::Tcp(tcp));
+            let mut socket = Socket::new(Pipe::Tcp(Noted::new(tcp)));
             // Byte by byte, as one that sends nothing but small records, of which none is data.
             let mut read_on = |cx: &mut Context<'_>| {
                 let mut byte = [0];

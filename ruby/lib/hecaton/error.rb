@@ -120,7 +120,7 @@ module Hecaton
   # then true for everything that had been started, since it may have been sent.
   class CancelledError < Error; end
 
-  # What is used belongs to the process that forked: a response that was being read there, or a batch
-  # that ran.
+  # What is used belongs to the process that forked: a response that was being read there, a batch
+  # that ran, or a request that was waited for when a handler of signals forked.
   class ForkError < Error; end
 end

@@ -16,6 +16,7 @@ use tokio::net::{TcpStream, UnixStream};
 use crate::attempt::Trace;
 use crate::config::{Config, Protocol};
 use crate::connection::Connection;
+use crate::descriptors::Noted;
 use crate::error::{Failure, InvalidRequest, Kind, Phase};
 use crate::origin::{Origin, Scheme};
 use crate::pipe::Pipe;
@@ -112,7 +113,7 @@ impl Connector {
         config: &Config,
         trace: &mut Trace,
         spent: &Spent,
-    ) -> Result<TcpStream, Failure> {
+    ) -> Result<Noted<TcpStream>, Failure> {
         trace.attempt().phase = Phase::Resolve;
         let resolving = self.resolver.resolve(&origin.host, origin.port);
         let addresses =
@@ -196,7 +197,7 @@ impl Connector {
     }
 
     /// What a proxy is spoken to on.
-    async fn to_proxy(&self, server: &Server, tcp: TcpStream) -> Result<Pipe, Failure> {
+    async fn to_proxy(&self, server: &Server, tcp: Noted<TcpStream>) -> Result<Pipe, Failure> {
         let pipe = Pipe::Tcp(tcp);
         if !server.secure {
             return Ok(pipe);
@@ -264,7 +265,7 @@ async fn open_unix(
     config: &Config,
     trace: &mut Trace,
     spent: &Spent,
-) -> Result<UnixStream, Failure> {
+) -> Result<Noted<UnixStream>, Failure> {
     trace.attempt().phase = Phase::Connect;
     let opening = async {
         let opened = open(|| UnixStream::connect(path), pool).await;

@@ -3,12 +3,14 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
 use std::sync::{Mutex, PoisonError};
 
 use nix::errno::Errno;
 use tokio::net::TcpStream;
 
 use super::race::{self, Refusals};
+use crate::descriptors::Noted;
 use crate::error::{Failure, Kind, Phase};
 use crate::pool::Pool;
 
@@ -35,7 +37,7 @@ pub(super) async fn connect(
     place: &Place<'_>,
     pool: &Pool,
     tried: &Tried,
-) -> Result<TcpStream, Failure> {
+) -> Result<Noted<TcpStream>, Failure> {
     let opened = race::first(addresses, |address| {
         tried.note(address);
         open(move || TcpStream::connect(address), pool)
@@ -78,14 +80,15 @@ impl fmt::Display for Tried {
 }
 
 /// One connection. When descriptors have run out, those of idle connections are given up for it.
-pub(super) async fn open<T, F: Future<Output = io::Result<T>>>(
+pub(super) async fn open<T: AsRawFd, F: Future<Output = io::Result<T>>>(
     connect: impl Fn() -> F,
     pool: &Pool,
-) -> io::Result<T> {
-    match connect().await {
+) -> io::Result<Noted<T>> {
+    let opened = match connect().await {
         Err(error) if out_of_descriptors(&error) && pool.give_up_idle() => connect().await,
         result => result,
-    }
+    };
+    opened.map(Noted::new)
 }
 
 fn out_of_descriptors(error: &io::Error) -> bool {

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use tokio::net::UnixStream;
 
 use super::*;
+use crate::descriptors::Noted;
 use crate::pipe::Pipe;
 use crate::wire::{Socket, Wire};
 use crate::{Reactor, Request};
@@ -134,7 +135,7 @@ impl World {
 
     fn open(&mut self) -> Box<Connection> {
         let (stream, peer) = UnixStream::pair().unwrap();
-        let wire = Wire::Plain(Socket::new(Pipe::Unix(stream)));
+        let wire = Wire::Plain(Socket::new(Pipe::Unix(Noted::new(stream))));
         let mut connection = Connection::new(self.pool.ticket(), wire, None);
         connection.opened = self.now;
         self.peers.insert(connection.ticket.id, peer);

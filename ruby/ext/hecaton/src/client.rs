@@ -219,6 +219,8 @@ impl Running {
 }
 
 fn start(ruby: &Ruby, config: &Config, cookies: Option<&Home>) -> Result<Engine, Error> {
+    // Before this process opens anything, where the hook on `fork` did not run (`Process.daemon`).
+    hecaton::forget_inherited();
     let mut config = config.clone();
     config.cookies = cookies.map(Home::jar);
     let client = hecaton::Client::try_new(config)

@@ -17,6 +17,7 @@ use magnus::{Error, Module, Object, RModule, RString, Ruby, Value, function, met
 
 use crate::client::Engine;
 use crate::fibers;
+use crate::process::ProcessLocal;
 
 #[magnus::wrap(class = "Hecaton::Native::Feed", free_immediately, size)]
 pub struct Feed(Arc<Shared>);
@@ -191,11 +192,13 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let mut future = Box::pin(future);
+    // What reads a piece may fork.
+    let mut future = ProcessLocal::new(Box::pin(future));
     loop {
         let watched = wants.clone();
         let next = async move {
-            let output = ended_or_wanted(future.as_mut(), &watched).await;
+            let going = future.anywhere().expect("it was put there").as_mut();
+            let output = ended_or_wanted(going, &watched).await;
             (future, output)
         };
         let (going, output) = fibers::wait(ruby, engine, next)?;

@@ -22,6 +22,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::future::poll_fn;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::ptr::null_mut;
@@ -36,6 +37,7 @@ use rb_sys::{
     rb_thread_check_ints,
 };
 
+use crate::process;
 use crate::signal::Signal;
 
 /// Waits for `future` on the calling thread while other Ruby threads run.
@@ -48,7 +50,10 @@ where
     F: Future + Send,
     F::Output: Send,
 {
-    let mut future = pin!(future);
+    let mut future = pin!(Abandoned {
+        future: ManuallyDrop::new(future),
+        reactor
+    });
     let looks = !ruby.thread_alone() && is_main(ruby);
     loop {
         let interrupt = Signal::default();
@@ -62,8 +67,36 @@ where
         if let Some(Some(output)) = ended {
             return Ok(output);
         }
+        if reactor.is_inherited() {
+            return Err(process::inherited(ruby, "this request was sent"));
+        }
         if looks {
             ruby.thread_sleep(Duration::ZERO)?;
+        }
+    }
+}
+
+/// A future that is forgotten, and not dropped, in a child that a handler of signals forked while it was waited for.
+struct Abandoned<'a, F> {
+    future: ManuallyDrop<F>,
+    reactor: &'a Reactor,
+}
+
+impl<F: Future> Future for Abandoned<'_, F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        // SAFETY: the future is pinned as long as this is: nothing moves it out, and it is dropped in place.
+        unsafe { self.map_unchecked_mut(|this| &mut *this.future) }.poll(cx)
+    }
+}
+
+impl<F> Drop for Abandoned<'_, F> {
+    fn drop(&mut self) {
+        if !self.reactor.is_inherited() {
+            // SAFETY: it is not used afterwards. Where it is forgotten, what it was linked to is the parent's, which is
+            // forgotten too: nothing looks at it again in this process.
+            unsafe { ManuallyDrop::drop(&mut self.future) }
         }
     }
 }

@@ -25,6 +25,8 @@ use magnus::{Error, Module, Object, RClass, RModule, RString, Ruby, TypedData, f
 fn init(ruby: &Ruby) -> Result<(), Error> {
     let native = ruby.define_module("Hecaton")?.define_module("Native")?;
     native.define_singleton_method("resolve", function!(resolve, 2))?;
+    let forget = function!(hecaton::forget_inherited, 0);
+    native.define_singleton_method("forget_inherited", forget)?;
     client::init(ruby, native)?;
     cookies::init(ruby, native)?;
     batch::init(ruby, native)?;

@@ -1,7 +1,8 @@
 //! Values that belong to one process: a child of `fork` never uses or drops its parent's.
 //!
 //! A forked child shares the parent's sockets and its epoll instance. Dropping a connection there
-//! would take the parent's registration away, so the child forgets them; the next use makes new ones.
+//! would take the parent's registration away, so the child forgets them, and closes the bare descriptors
+//! (`hecaton::forget_inherited`); the next use makes new ones.
 
 use std::process;
 

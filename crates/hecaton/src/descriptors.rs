@@ -1,0 +1,259 @@
+//! The descriptors that this process has open, so that a child of `fork` can close its duplicates of them.
+//!
+//! A child must not drop what its parent's clients had open: that would take the parent's registrations with the
+//! kernel away, which both share. It closes the bare numbers, and what they were part of is forgotten. The numbers are kept in
+//! a table without a lock, because another thread may hold a lock when a process forks, and is not there in the child to release it.
+
+use std::fs::ReadDir;
+use std::ops::{Deref, DerefMut};
+use std::os::fd::{AsRawFd, RawFd};
+use std::process;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use nix::sys::socket::{Shutdown, shutdown};
+use nix::unistd::close;
+
+/// Those above are not noted, and stay open in a child.
+const MOST: usize = 1 << 18;
+
+/// A bit for each descriptor.
+static OPEN: [AtomicU64; MOST / 64] = [const { AtomicU64::new(0) }; MOST / 64];
+
+/// The process that they are open in; 0 before the first.
+static HOME: AtomicU32 = AtomicU32::new(0);
+
+/// How often this process and those it descends from have forgotten what they inherited.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// To be called in a child right after `fork`, before it uses a client: closes its duplicates of all that clients and reactors of the
+/// parent had open, so that servers and the parent see connections end when the parent ends them. The parent's go on.
+///
+/// From then on reactors, clients, and futures of the parent can be dropped in the child without harm, and without
+/// effect; they must not be used. Called again, or in a process that did not fork, it does nothing.
+pub fn forget_inherited() {
+    let (home, here) = (HOME.load(Ordering::Relaxed), process::id());
+    if home == 0 || home == here {
+        return;
+    }
+    HOME.store(here, Ordering::Relaxed);
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+    for (at, word) in OPEN.iter().enumerate() {
+        let mut bits = word.swap(0, Ordering::Relaxed);
+        while bits != 0 {
+            let descriptor = at * 64 + bits.trailing_zeros() as usize;
+            let _ = close(descriptor as RawFd);
+            bits &= bits - 1;
+        }
+    }
+}
+
+/// Which process something was made in, as `forget_inherited` counts them; asking costs no system call.
+#[derive(Clone, Copy)]
+pub(crate) struct Generation(u32);
+
+impl Generation {
+    pub fn now() -> Generation {
+        Generation(GENERATION.load(Ordering::Relaxed))
+    }
+
+    /// Whether that was a process that this one descends from.
+    pub fn is_past(self) -> bool {
+        self.0 != GENERATION.load(Ordering::Relaxed)
+    }
+}
+
+/// Notes an open descriptor.
+fn note(descriptor: RawFd) {
+    if HOME.load(Ordering::Relaxed) == 0 {
+        HOME.store(process::id(), Ordering::Relaxed);
+    }
+    if let Some((word, bit)) = place(descriptor) {
+        word.fetch_or(bit, Ordering::Relaxed);
+    }
+}
+
+/// To be called before a descriptor is closed: afterwards its number may be another's.
+fn unnote(descriptor: RawFd) {
+    if let Some((word, bit)) = place(descriptor) {
+        word.fetch_and(!bit, Ordering::Relaxed);
+    }
+}
+
+fn place(descriptor: RawFd) -> Option<(&'static AtomicU64, u64)> {
+    let descriptor = usize::try_from(descriptor).ok()?;
+    Some((OPEN.get(descriptor / 64)?, 1 << (descriptor % 64)))
+}
+
+/// A socket that is noted for as long as it is open.
+pub(crate) struct Noted<S: AsRawFd> {
+    socket: Option<S>, // None while it is dropped.
+    made: Generation,
+}
+
+impl<S: AsRawFd> Noted<S> {
+    pub fn new(socket: S) -> Noted<S> {
+        note(socket.as_raw_fd());
+        Noted {
+            socket: Some(socket),
+            made: Generation::now(),
+        }
+    }
+}
+
+impl<S: AsRawFd> Deref for Noted<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        self.socket.as_ref().expect("it is not being dropped")
+    }
+}
+
+impl<S: AsRawFd> DerefMut for Noted<S> {
+    fn deref_mut(&mut self) -> &mut S {
+        self.socket.as_mut().expect("it is not being dropped")
+    }
+}
+
+impl<S: AsRawFd> Drop for Noted<S> {
+    /// Ends the connection, and not only this process's hold on it: a child that does not know of `forget_inherited` has a
+    /// duplicate. What is the parent's is closed already, and its number may be another's.
+    fn drop(&mut self) {
+        let Some(socket) = self.socket.take() else {
+            return;
+        };
+        if self.made.is_past() {
+            std::mem::forget(socket);
+            return;
+        }
+        let _ = shutdown(socket.as_raw_fd(), Shutdown::Both);
+        unnote(socket.as_raw_fd());
+    }
+}
+
+/// The descriptors of a reactor, and where it was made.
+pub(crate) struct Anonymous {
+    descriptors: Vec<RawFd>,
+    made: Generation,
+}
+
+impl Anonymous {
+    /// What `make` makes, with what it opened to wait for events: as the system lists it (Linux), for tokio does not tell. If
+    /// others open descriptors meanwhile, theirs are not taken: a reactor's wait for each other.
+    pub fn of<T>(make: impl FnOnce() -> T) -> (T, Anonymous) {
+        let (before, list) = listed();
+        let made = make();
+        drop(list); // Its own descriptor is in it, whose number must not be used again before.
+        let mut fresh = listed().0;
+        fresh.retain(|descriptor| before.binary_search(descriptor).is_err());
+        let descriptors = waiting_for_each_other(&fresh);
+        descriptors.iter().copied().for_each(note);
+        let anonymous = Anonymous {
+            descriptors,
+            made: Generation::now(),
+        };
+        (made, anonymous)
+    }
+
+    /// Whether they were opened by a process that this one descends from, and are closed here.
+    pub fn is_inherited(&self) -> bool {
+        self.made.is_past()
+    }
+
+    /// To be called before they are closed.
+    pub fn release(&mut self) {
+        if !self.is_inherited() {
+            self.descriptors.drain(..).for_each(unnote);
+        }
+    }
+}
+
+/// The descriptors of this process, in order, with the open list; none where the system has none.
+fn listed() -> (Vec<RawFd>, Option<ReadDir>) {
+    let mut list = std::fs::read_dir("/proc/self/fd").ok();
+    let mut all: Vec<_> = list
+        .iter_mut()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect();
+    all.sort_unstable();
+    (all, list)
+}
+
+/// The epoll instances among these that wait for nothing but events of one among these, and those.
+fn waiting_for_each_other(fresh: &[RawFd]) -> Vec<RawFd> {
+    let kind = |descriptor: RawFd| std::fs::read_link(format!("/proc/self/fd/{descriptor}")).ok();
+    let is = |descriptor: RawFd, name: &str| {
+        kind(descriptor).is_some_and(|link| link.as_os_str() == name)
+    };
+    let mut all = Vec::new();
+    for &poll in fresh {
+        if !is(poll, "anon_inode:[eventpoll]") {
+            continue;
+        }
+        if let [event] = watched(poll)[..] {
+            if fresh.contains(&event) && is(event, "anon_inode:[eventfd]") {
+                all.extend([poll, event]);
+            }
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// What an epoll instance waits for.
+fn watched(poll: RawFd) -> Vec<RawFd> {
+    let told = std::fs::read_to_string(format!("/proc/self/fdinfo/{poll}")).unwrap_or_default();
+    let target = |line: &str| {
+        let rest = line.strip_prefix("tfd:")?;
+        rest.split_whitespace().next()?.parse().ok()
+    };
+    told.lines().filter_map(target).collect()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    fn is_noted(descriptor: RawFd) -> bool {
+        let (word, bit) = place(descriptor).unwrap();
+        word.load(Ordering::Relaxed) & bit != 0
+    }
+
+    #[test]
+    fn a_socket_is_noted_while_it_is_open_and_its_end_is_seen_though_a_duplicate_is_open() {
+        let (own, mut peer) = UnixStream::pair().unwrap();
+        let duplicate = own.try_clone().unwrap();
+        let number = own.as_raw_fd();
+        let noted = Noted::new(own);
+        assert!(is_noted(number));
+        drop(noted);
+        assert_eq!(peer.read(&mut [0]).unwrap(), 0, "the end, though there is");
+        drop(duplicate);
+    }
+
+    #[test]
+    fn a_reactor_has_three_descriptors_that_are_its_own() {
+        let build = || {
+            let mut builder = tokio::runtime::Builder::new_current_thread();
+            builder.enable_io().build().unwrap()
+        };
+        // Another test may make one at the same time.
+        let three = (0..100).any(|_| {
+            let (_runtime, anonymous) = Anonymous::of(build);
+            let all = &anonymous.descriptors;
+            assert!(all.iter().all(|descriptor| is_noted(*descriptor)));
+            all.len() == 3
+        });
+        assert!(three);
+    }
+
+    #[test]
+    fn a_number_beyond_the_table_is_left_out() {
+        assert!(place(-1).is_none() && place(RawFd::MAX).is_none());
+        assert!(place(MOST as RawFd).is_none() && place(MOST as RawFd - 1).is_some());
+    }
+}

@@ -1,0 +1,179 @@
+# What a forked child has of its parent's connections: nothing, and the parent has them as they were.
+require "test_helper"
+require "minitest/mock"
+
+class ForkTest < OriginTest
+  # A server of one connection that never answers: [its address, a queue of :asked and :ended].
+  def silent
+    server = TCPServer.new("127.0.0.1", 0)
+    seen = Queue.new
+    serving = Thread.new do
+      connection = server.accept
+      connection.readpartial(10_000)
+      seen << :asked
+      connection.read
+      seen << :ended
+    rescue SystemCallError
+      seen << :ended # As a reset.
+    ensure
+      connection&.close
+    end
+    yield "http://127.0.0.1:#{server.local_address.ip_port}/", seen
+  ensure
+    serving&.kill&.join
+    server.close
+  end
+
+  # What a child says, which lives until the block that it is given to has ended.
+  def beside_child(body = -> {})
+    reader, writer = IO.pipe
+    hold, release = IO.pipe
+    pid = fork do
+      reader.close
+      release.close
+      writer.write(Marshal.dump(body.call))
+      writer.close
+      hold.read
+    ensure
+      exit!($!.nil? ? 0 : 1)
+    end
+    [writer, hold].each(&:close)
+    yield reader.read.then { |said| Marshal.load(said) }
+  ensure
+    [reader, release].each(&:close)
+    Process.wait(pid)
+    assert_predicate $?, :success?
+  end
+
+  # At most so long for what never comes without it.
+  def pop(queue)
+    wait_until(20) { !queue.empty? }
+    queue.empty? ? :nothing : queue.pop
+  end
+
+  def connection_of(client) = JSON.parse(client.get(url("/echo")).body)["connection"]
+
+  def test_a_server_sees_the_end_of_a_request_that_the_parent_gave_up_while_a_child_lives
+    silent do |address, seen|
+      client = client(timeout: 60)
+      asking = Thread.new { client.get(address) }
+      assert_equal :asked, pop(seen)
+      beside_child do
+        asking.kill.join
+        assert_equal :ended, pop(seen)
+      end
+    end
+  end
+
+  def test_a_server_sees_the_end_while_a_child_lives_that_never_heard_of_it
+    silent do |address, seen|
+      client = client(timeout: 60)
+      asking = Thread.new { client.get(address) }
+      assert_equal :asked, pop(seen)
+      Hecaton::Native.stub(:forget_inherited, nil) do
+        beside_child do
+          asking.kill.join
+          assert_equal :ended, pop(seen)
+        end
+      end
+    end
+  end
+
+  # Each generation forks the next with a connection and a reactor open, and says what it has that the first had not.
+  GENERATIONS = <<~RUBY
+    require "hecaton"
+    $stdout.sync = true
+    links = lambda do
+      Dir.children("/proc/self/fd").filter_map { |name| File.readlink("/proc/self/fd/\#{name}") rescue nil }
+         .grep(/socket|eventpoll|eventfd/).size
+    end
+    address, = ARGV
+    first = links.call
+    client = Hecaton::Client.new(timeout: 20)
+    generation = lambda do |left|
+      print links.call - first, " "
+      client.get(address).status == 200 or raise
+      print links.call - first, " "
+      next if left.zero?
+
+      Process.wait(fork { generation.call(left - 1) })
+      client.get(address)
+      raise "its connection was lost" unless client.stats[:opened] == 1
+    end
+    generation.call(3)
+  RUBY
+
+  def test_descriptors_do_not_grow_from_child_to_child
+    command = [RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", GENERATIONS, url("/r/1")]
+    # Before its first request and after, each: a reactor, and a connection with it. A child begins with nothing.
+    assert_equal "3 4 0 4 0 4 0 4 ", IO.popen([*command, err: %i[child out]], &:read)
+  end
+
+  def test_a_child_that_closes_its_client_has_no_descriptor_left
+    client = client()
+    connection_of(client)
+    before = beside_child(-> { descriptors }) { |said| said }
+    after = beside_child(-> { connection_of(client); client.close; descriptors }) { |said| said }
+    assert_equal before, after
+    assert_operator after, :<=, descriptors - 2 # Its connections, of course, are the parent's alone.
+  end
+
+  def test_the_parents_connection_is_used_again_after_a_child_used_its_own_and_ended
+    client = client()
+    before = connection_of(client)
+    child = beside_child(-> { [connection_of(client), connection_of(client)].tap { client.close } }) { |said| said }
+    assert_equal before, connection_of(client)
+    assert_equal 1, child.uniq.size
+    refute_equal before, child.first
+    assert_equal 1, client.stats[:opened]
+  end
+
+  def test_a_daemon_begins_with_nothing_of_what_it_left
+    skip "this system has no daemons" unless Process.respond_to?(:daemon)
+    reader, writer = IO.pipe
+    client = client()
+    connection_of(client)
+    pid = fork do
+      reader.close
+      client.get(url("/r/1"))
+      before = descriptors
+      Process.daemon(true, true)
+      2.times { client.get(url("/r/1")) }
+      writer.write(Marshal.dump([descriptors - before, client.stats[:opened]]))
+    ensure
+      exit!(0)
+    end
+    writer.close
+    Process.wait(pid)
+    assert_equal [0, 1], Marshal.load(reader.read)
+  end
+
+  def test_a_handler_of_signals_may_fork_while_a_request_is_waited_for
+    script = <<~RUBY
+      require "hecaton"
+      require "socket"
+      client = Hecaton::Client.new(timeout: 20)
+      parent = Process.pid
+      trap("USR1") { fork }
+      server = TCPServer.new("127.0.0.1", 0)
+      Thread.new do
+        connection = server.accept
+        connection.readpartial(10_000)
+        Process.kill("USR1", parent)
+        sleep 0.01 until (Process.wait rescue nil)
+        connection.write("HTTP/1.1 204 X\r\n\r\n")
+      end
+      begin
+        said = client.get("http://127.0.0.1:\#{server.local_address.ip_port}/").status
+      rescue Hecaton::ForkError => error
+        said = "\#{error.class} \#{client.get(ARGV[0]).status}"
+        client = nil
+        GC.start
+      end
+      puts "\#{Process.pid == parent ? "parent" : "child"} \#{said}"
+    RUBY
+    command = [RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script, url("/r/1")]
+    said = IO.popen([*command, err: %i[child out]], &:read)
+    assert_equal ["child Hecaton::ForkError 200", "parent 204"], said.lines(chomp: true).sort
+  end
+end
