@@ -227,3 +227,57 @@ fn an_idempotent_request_moves_from_a_connection_that_just_ended() {
     assert!(send("GET").is_ok());
     assert_eq!(endings(&send("GET")), [Ending::Moved, Ending::Status(200)]);
 }
+
+/// What a server does once it has answered an upload early, with the rest of it unread.
+type Farewell = fn(&mut Raw, u32);
+
+#[test]
+fn a_whole_answer_stands_though_the_connection_ends_before_the_request_is_out() {
+    let farewells: [Farewell; 3] = [
+        |_, _| {},
+        |raw, stream| raw.go_away(stream, ENHANCE_YOUR_CALM),
+        |raw, stream| raw.reset(stream, NO_ERROR),
+    ];
+    for farewell in farewells {
+        for with_length in [true, false] {
+            let url = Raw::serve(move |mut raw, _| {
+                let stream = raw.request().unwrap();
+                // `content-length: 2`
+                let fields: &[u8] = if with_length {
+                    &[0x0f, 0x0d, 1, b'2']
+                } else {
+                    &[]
+                };
+                raw.head(stream, 0, fields);
+                raw.frame(DATA, END_STREAM, stream, b"no");
+                farewell(&mut raw, stream);
+            });
+            let (client, reactor) = client(|_| {});
+            let body = vec![b'x'; 8 << 20];
+            let request = Request::new("POST", &url).unwrap().body(body);
+            let response = reactor.block_on(client.send(request)).expect("the answer");
+            assert_eq!((response.status(), &response.body()[..]), (200, &b"no"[..]));
+        }
+    }
+}
+
+#[test]
+fn a_goaway_for_an_error_that_comes_in_pieces_keeps_its_guarantee() {
+    let url = Raw::serve(|mut raw, number| {
+        let stream = raw.request().unwrap();
+        if number > 0 {
+            raw.answer(stream);
+            return raw.wait_for_end();
+        }
+        // Nothing was processed: its last stream is 0. Sixteen bytes of debug data follow, after a while.
+        raw.write(&[
+            0, 0, 24, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11, b'x', b'x', b'x',
+        ]);
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        raw.write(&[b'x'; 13]);
+        raw.wait_for_end();
+    });
+    let (client, reactor) = client(|_| {});
+    let outcome = reactor.block_on(client.send(Request::new("POST", &url).unwrap()));
+    assert_eq!(endings(&outcome), [Ending::Moved, Ending::Status(200)]);
+}

@@ -298,6 +298,8 @@ impl Raw {
                 let script = script.clone();
                 thread::spawn(move || {
                     let mut raw = Raw(stream.unwrap());
+                    // What is short would wait for word of what was sent before, and be lost with a reset.
+                    raw.0.set_nodelay(true).unwrap();
                     let _ = raw.0.read_exact(&mut [0; 24]);
                     raw.frame(SETTINGS, 0, 0, &[]);
                     script(raw, number);

@@ -83,7 +83,7 @@ pub(crate) fn read(url: &Bytes, strict: bool) -> Result<Destination, InvalidUrl>
 }
 
 /// The URL as browsers send it (WHATWG's URL standard): punycode for the host, percent-encoded in UTF-8 behind it. None for
-/// what browsers mend without a word although it is a mistake or an attack: control characters, and slashes too few
+/// what browsers mend without a word although it is a mistake or an attack: control characters, backslashes, and slashes too few
 /// or too many before the host.
 fn encoded(url: &[u8]) -> Option<Bytes> {
     let text = std::str::from_utf8(url).ok()?.trim_matches(' ');
@@ -93,6 +93,11 @@ fn encoded(url: &[u8]) -> Option<Bytes> {
         return None;
     }
     if text.bytes().any(|byte| byte.is_ascii_control()) {
+        return None;
+    }
+    // Browsers take a backslash for a slash, and others what is behind it for the host.
+    let path = rest.split(['?', '#']).next().unwrap_or_default();
+    if path.contains('\\') {
         return None;
     }
     Url::parse(text).ok().map(|url| String::from(url).into())

@@ -84,7 +84,9 @@ impl Shared {
             match self.judge(result, &mut course, request, allowance, trace) {
                 Verdict::End(result) => return result,
                 Verdict::Settle(answer) => return Box::pin(answer.settle(trace)).await,
-                Verdict::Again(None) => {}
+                Verdict::Again(None) => {
+                    trace.lap();
+                }
                 Verdict::Again(Some(pause)) => {
                     pause.await;
                     trace.lap();

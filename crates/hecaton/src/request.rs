@@ -178,12 +178,13 @@ impl Request {
 
     /// Adds the headers of the client, before all others.
     pub(crate) fn inherit(&mut self, from: &Arc<Template>) {
+        // Known to redirects even where nothing of it is taken over.
+        self.template = Some(from.clone());
         let Some(inherited) = from.for_origin(&self.origin) else {
             return;
         };
         self.fields.splice(0..0, inherited.fields.iter().copied());
         self.clients = inherited.fields.len();
-        self.template = Some(from.clone());
         self.asks.add(inherited.asks);
         if let Some(host) = &inherited.host {
             self.host = host.clone();

@@ -300,6 +300,20 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_for_a_clients_header_stays_behind_though_nothing_of_the_client_was_sent() {
+        let template = Template::new(&Defaults {
+            base_url: Some("http://home/".into()),
+            headers: vec![("X-Tenant-Key".into(), b"theirs".to_vec())],
+            ..Defaults::default()
+        });
+        let elsewhere = get(&Arc::new(template.unwrap()), "http://other/");
+        let mut request = elsewhere.header("X-Tenant-Key", b"own").unwrap();
+        assert_eq!(fields(&request), "x-tenant-key: own\r\n");
+        request.leave_origin();
+        assert_eq!(fields(&request), "");
+    }
+
+    #[test]
     fn a_requests_own_take_the_place_of_the_clients() {
         let home = template(Some("http://home/"));
         let own = get(&home, "x")

@@ -156,3 +156,17 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_backslash_before_the_query_is_refused_and_not_mended() {
+    for url in [
+        r"http://127.0.0.1:80\@good.example/",
+        r"http://good.example\x",
+    ] {
+        assert!(
+            read(&Bytes::from_static(url.as_bytes()), false).is_err(),
+            "{url}"
+        );
+    }
+    assert!(read(&Bytes::from_static(br"http://a/b?c\d"), false).is_ok());
+}

@@ -76,7 +76,7 @@ impl Networks {
     fn allow_this(&self, address: IpAddr) -> bool {
         // The kernel connects a mapped address by IPv4.
         let real = address.to_canonical();
-        let denied = [Some(address), Some(real), inner(address)];
+        let denied = [Some(address), Some(real), inner(address), loopback(real)];
         let denied = denied.into_iter().flatten();
         let is = |entry: &Entry, address: IpAddr| match entry {
             Entry::Public => is_public(address),
@@ -91,6 +91,14 @@ impl Networks {
         let allow = self.allow.as_ref();
         allow.is_none_or(|list| list.iter().any(|entry| is(entry, real)))
     }
+}
+
+/// The address that Linux connects to when it is asked for the one that is no address.
+fn loopback(address: IpAddr) -> Option<IpAddr> {
+    address.is_unspecified().then_some(match address {
+        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+    })
 }
 
 /// The address of IPv4 that a router or a tunnel makes of one of IPv6.
@@ -213,6 +221,10 @@ mod tests {
             "::ffff:8.8.8.8",
             "::127.0.0.1",
             "64:ff9b::7f00:1",
+            // Linux connects to loopback for these.
+            "0.0.0.0",
+            "::",
+            "::ffff:0.0.0.0",
             "64:ff9b::808:808",
             "64:ff9b:1::1",
             "100::1",

@@ -252,7 +252,7 @@ fn allowed(
     }
     let Origin { host, port, .. } = origin;
     let detail = format!("can not connect to {host} port {port}: allow_address forbids {first}");
-    Err(Failure::new(Kind::Connect, Phase::Connect, detail))
+    Err(Failure::new(Kind::Connect, Phase::Connect, detail).for_good())
 }
 
 fn place<'a>(what: &'static str, host: &'a str, port: u16) -> Place<'a> {

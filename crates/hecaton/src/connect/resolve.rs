@@ -94,6 +94,10 @@ impl Resolver {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Some(vec![with_port(&address)]);
         }
+        // Written as browsers and resolvers read them too: as one number, in hex or octal, with parts left out.
+        if let Ok(url::Host::Ipv4(address)) = url::Host::parse(host) {
+            return Some(vec![with_port(&address.into())]);
+        }
         is_localhost(host).then(|| LOOPBACK.iter().map(with_port).collect())
     }
 
@@ -196,8 +200,27 @@ mod tests {
     /// Slow for as long as the name says.
     fn slowly(host: &str) -> io::Result<Vec<IpAddr>> {
         ASKED.fetch_add(1, Ordering::SeqCst);
-        thread::sleep(Duration::from_millis(host.parse().unwrap_or(0)));
+        thread::sleep(Duration::from_millis(
+            host.trim_end_matches(".example").parse().unwrap_or(0),
+        ));
         Ok(vec![Ipv4Addr::LOCALHOST.into()])
+    }
+
+    #[test]
+    fn an_address_is_one_however_it_is_written() {
+        let resolver = Resolver::asking(|_| Err(io::Error::other("nobody knows")));
+        for host in [
+            "169.254.43518",
+            "2852039166",
+            "0xA9FEA9FE",
+            "0251.0376.0251.0376",
+        ] {
+            let expected = SocketAddr::from(([169, 254, 169, 254], 80));
+            assert_eq!(resolver.known(host, 80), Some(vec![expected]), "{host}");
+        }
+        for host in ["a.example", "1.example", "dead.beef"] {
+            assert_eq!(resolver.known(host, 80), None, "{host}");
+        }
     }
 
     #[test]
@@ -241,15 +264,15 @@ mod tests {
         let resolver = Resolver::asking(slowly);
         let reactor = Reactor::new().unwrap();
         reactor.block_on(async {
-            let given_up = resolver.resolve("300", 80);
+            let given_up = resolver.resolve("300.example", 80);
             let patience = Duration::from_millis(50);
             assert!(tokio::time::timeout(patience, given_up).await.is_err());
-            let all = join_all((0..1000).map(|port| resolver.resolve("300", port))).await;
+            let all = join_all((0..1000).map(|port| resolver.resolve("300.example", port))).await;
             for (port, found) in (0..).zip(all) {
                 assert_eq!(found.unwrap(), [SocketAddr::from(([127, 0, 0, 1], port))]);
             }
             assert_eq!(ASKED.load(Ordering::SeqCst), 1);
-            resolver.resolve("300", 80).await.unwrap();
+            resolver.resolve("300.example", 80).await.unwrap();
             assert_eq!(
                 ASKED.load(Ordering::SeqCst),
                 2,

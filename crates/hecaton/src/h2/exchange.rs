@@ -95,8 +95,7 @@ impl Exchange {
         }
         // How it went is told by the response, or by its absence.
         let failure = self.upload.poll(cx).err();
-        let sent = self.lease.has_left(self.stream);
-        trace.attempt().sent = sent;
+        trace.attempt().sent = self.lease.has_left(self.stream);
         if let Some(failure) = failure {
             return Poll::Ready(Err(Broken::Failed(failure)));
         }
@@ -113,6 +112,9 @@ impl Exchange {
             }
             Poll::Ready(Err(error)) => {
                 let phase = trace.attempt().phase;
+                // Again: another thread may have driven the connection to its end meanwhile.
+                let sent = self.lease.has_left(self.stream);
+                trace.attempt().sent = sent;
                 Poll::Ready(Err(self.lease.broken(&error, sent, phase)))
             }
             Poll::Pending => {

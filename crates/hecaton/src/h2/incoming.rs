@@ -131,6 +131,8 @@ impl Incoming {
                     Poll::Ready(Ok(Some(piece)))
                 }
                 Poll::Ready(None) => Poll::Ready(self.end()),
+                // The answer was whole before the connection ended, with the rest of the request unsent.
+                Poll::Ready(Some(Err(_))) if self.lease.is_answered() => Poll::Ready(self.end()),
                 // A reset of the stream, whatever its code, is no end: after END_STREAM `h2` tells of none, be it
                 // one that the rest of the request is not wanted (RFC 9113 §8.1).
                 Poll::Ready(Some(Err(error))) => {

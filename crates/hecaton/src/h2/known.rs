@@ -228,6 +228,7 @@ impl Session {
             send: Some(self.send.clone()),
             retires: false,
             received: self.link.0.departures.received(),
+            stream: None,
         }
     }
 }

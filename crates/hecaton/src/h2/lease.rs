@@ -23,6 +23,8 @@ pub(crate) struct Lease {
     pub(super) retires: bool,
     /// How many bytes had come on the connection when the lease began.
     pub(super) received: u64,
+    /// Its stream, once it has one.
+    pub(super) stream: Option<u32>,
 }
 
 impl Lease {
@@ -40,7 +42,17 @@ impl Lease {
         ends: bool,
     ) -> Result<(ResponseFuture, SendStream<Bytes>), h2::Error> {
         let mut send = self.send.take().expect("a lease is for one request");
-        send.send_request(head, ends)
+        let (response, stream) = send.send_request(head, ends)?;
+        let id = response.stream_id().as_u32();
+        self.link.departures.opened(id);
+        self.stream = Some(id);
+        Ok((response, stream))
+    }
+
+    /// Whether the peer has ended its side of the stream, which `h2` forgets when the connection ends then.
+    pub fn is_answered(&self) -> bool {
+        self.stream
+            .is_some_and(|stream| self.link.departures.has_ended(stream))
     }
 
     /// Whether the request on this stream has begun to leave the machine.
@@ -63,6 +75,9 @@ impl Drop for Lease {
     fn drop(&mut self) {
         // A connection that is closed now says good-bye only if nobody could still use it.
         self.send = None;
+        if let Some(stream) = self.stream {
+            self.link.departures.closed(stream);
+        }
         self.link.doubt(self.received);
         self.sessions
             .release(&self.origin, self.connection, self.retires);

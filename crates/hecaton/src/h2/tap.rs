@@ -1,10 +1,11 @@
 //! The socket under an HTTP/2 connection, watched for which requests have left, whether anything comes, and how
 //! the peer ends it.
 
+use std::collections::HashMap;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -15,7 +16,9 @@ use crate::wire::{Look, Wire};
 /// What a client sends first (RFC 9113 §3.4).
 const PREFACE: usize = 24;
 const FRAME_HEAD: usize = 9;
+const DATA: u8 = 0;
 const HEADERS: u8 = 1;
+const END_STREAM: u8 = 1;
 const GOAWAY: u8 = 7;
 /// What of a GOAWAY is looked at: its head, the last stream and the code (RFC 9113 §6.8).
 const GOAWAY_HEAD: usize = FRAME_HEAD + 8;
@@ -34,6 +37,8 @@ pub(crate) struct Departures {
     reads: AtomicU32,
     /// Whether the peer has begun to answer a request, or says that it took one up.
     progressed: AtomicBool,
+    /// The streams of requests that are not done with, and whether the peer has ended its side of them.
+    streams: Mutex<HashMap<u32, bool>>,
     /// The code of the peer's GOAWAY, 0 as long as it has said of no error.
     goaway_error: AtomicU32,
     /// Why TLS ended the connection, if it did.
@@ -75,9 +80,33 @@ impl Departures {
         (code != 0).then_some(code)
     }
 
+    /// A request is sent on this stream.
+    pub fn opened(&self, stream: u32) {
+        self.streams().insert(stream, false);
+    }
+
+    /// It is done with.
+    pub fn closed(&self, stream: u32) {
+        self.streams().remove(&stream);
+    }
+
+    /// Whether the peer has ended its side of it (END_STREAM).
+    pub fn has_ended(&self, stream: u32) -> bool {
+        self.streams().get(&stream).copied().unwrap_or(false)
+    }
+
+    fn streams(&self) -> MutexGuard<'_, HashMap<u32, bool>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn note_coming(&self, frame: Frame) {
         match frame {
             Frame::Headers(_) => self.progressed.store(true, Ordering::Relaxed),
+            Frame::End(stream) => {
+                if let Some(ended) = self.streams().get_mut(&stream) {
+                    *ended = true;
+                }
+            }
             Frame::GoAway { last, code } => {
                 self.goaway_error.fetch_max(code, Ordering::Relaxed);
                 let took_some = last > 0 && last < NO_STREAM;
@@ -187,6 +216,9 @@ impl<S: AsyncWrite + Explains + Unpin> AsyncWrite for Tap<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        if this.lost.is_some() {
+            return Poll::Ready(Ok(bytes.len()));
+        }
         let written = ready!(Pin::new(&mut this.stream).poll_write(cx, bytes));
         if let Ok(count) = written {
             this.note(&bytes[..count]);
@@ -203,6 +235,10 @@ impl<S: AsyncWrite + Explains + Unpin> AsyncWrite for Tap<S> {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        let all = slices.iter().map(|slice| slice.len()).sum();
+        if this.lost.is_some() {
+            return Poll::Ready(Ok(all));
+        }
         let written = ready!(Pin::new(&mut this.stream).poll_write_vectored(cx, slices));
         let mut left = *written.as_ref().unwrap_or(&0);
         for slice in slices {
@@ -210,7 +246,6 @@ impl<S: AsyncWrite + Explains + Unpin> AsyncWrite for Tap<S> {
             this.note(&slice[..noted]);
             left -= noted;
         }
-        let all = slices.iter().map(|slice| slice.len()).sum();
         Poll::Ready(written.or_else(|error| {
             let error = this.explain(error);
             this.outlive(error, all)
@@ -223,8 +258,14 @@ impl<S: AsyncWrite + Explains + Unpin> AsyncWrite for Tap<S> {
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        if this.lost.is_some() {
+            return Poll::Ready(Ok(()));
+        }
         let flushed = ready!(Pin::new(&mut this.stream).poll_flush(cx));
-        Poll::Ready(flushed.map_err(|error| this.explain(error)))
+        Poll::Ready(flushed.or_else(|error| {
+            let error = this.explain(error);
+            this.outlive(error, 0).map(|_| ())
+        }))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -237,10 +278,10 @@ impl<S: AsyncWrite + Explains + Unpin> AsyncWrite for Tap<S> {
 enum Frame {
     /// Of this stream; told when its head has been seen.
     Headers(u32),
-    GoAway {
-        last: u32,
-        code: u32,
-    },
+    /// The last one of this stream's side (END_STREAM); told when it has passed whole.
+    End(u32),
+    /// Told when it has passed whole: who drops the connection then has let `h2` read it.
+    GoAway { last: u32, code: u32 },
 }
 
 /// Follows the frames of what is written or read, whatever the pieces.
@@ -251,6 +292,8 @@ struct Frames {
     known: usize,
     /// How much of a frame's begin is wanted.
     wanted: usize,
+    /// What is told when the frame that goes on has passed.
+    passing: Option<Frame>,
 }
 
 impl Frames {
@@ -261,6 +304,7 @@ impl Frames {
             head: [0; GOAWAY_HEAD],
             known: 0,
             wanted: FRAME_HEAD,
+            passing: None,
         }
     }
 
@@ -270,6 +314,9 @@ impl Frames {
             let passed = self.skip.min(bytes.len());
             self.skip -= passed;
             bytes = &bytes[passed..];
+            if self.skip == 0 {
+                self.passing.take().map(&mut tell);
+            }
             if bytes.is_empty() {
                 return;
             }
@@ -298,14 +345,16 @@ impl Frames {
             self.wanted = GOAWAY_HEAD;
             return None;
         }
-        let frame = match kind {
-            HEADERS => Some(Frame::Headers(number(5) & NO_STREAM)),
+        let stream = number(5) & NO_STREAM;
+        self.passing = match kind {
+            DATA | HEADERS if self.head[4] & END_STREAM != 0 => Some(Frame::End(stream)),
             GOAWAY if is_goaway => Some(Frame::GoAway {
                 last: number(9) & NO_STREAM,
                 code: number(13),
             }),
             _ => None,
         };
+        let frame = (kind == HEADERS).then_some(Frame::Headers(stream));
         self.skip = length + FRAME_HEAD - self.known;
         self.known = 0;
         self.wanted = FRAME_HEAD;
@@ -368,6 +417,19 @@ mod tests {
         let mut frames = Frames::after(0);
         let singly: Vec<_> = bytes.chunks(1).flat_map(|b| told(&mut frames, b)).collect();
         assert_eq!(singly, expected);
+    }
+
+    #[test]
+    fn the_end_of_a_stream_and_a_goaway_are_told_when_they_have_passed_whole() {
+        let mut bytes = frame(DATA, 3, 5);
+        bytes[4] = END_STREAM;
+        let data = bytes.len();
+        bytes.extend(frame(GOAWAY, 0, 12));
+        let mut frames = Frames::after(0);
+        assert_eq!(told(&mut frames, &bytes[..data - 1]), []);
+        assert_eq!(told(&mut frames, &bytes[data - 1..data]), [Frame::End(3)]);
+        assert_eq!(told(&mut frames, &bytes[data..bytes.len() - 1]), []);
+        assert_eq!(told(&mut frames, &bytes[bytes.len() - 1..]).len(), 1);
     }
 
     /// A peer that has hung up: nothing can be written, and this can be read.
