@@ -1,20 +1,23 @@
-# The origins that the soak asks: HTTP/1.1 and HTTP/2, in the clear and over TLS, HTTP/2 with a GOAWAY now and then.
+# The origins that the soak asks: HTTP/1.1 and HTTP/2, in the clear and over TLS; all refuse, answer early and reload.
 
 # Each a process of its own, so that their memory is not the client's.
 class Origins
-  CHAOS = "reset=0.5%,stall=0.2%,truncate=0.5%,500=1%,garbage=0.5%,close=0.5%,slow=0.5%".freeze
+  CHAOS = "reset=0.5%,stall=0.2%,truncate=0.5%,500=1%,garbage=0.5%,close=0.5%,slow=0.5%,early=0.5%".freeze
   BODY = 133
   # What is still on its way when the last request has ended must have been read before the ledgers are.
   DRAIN = 2
 
-  PLAIN = [].freeze
+  # Connections end without notice, as at a server that reloads. After 20 answers: by 50 most have ended by chaos.
+  PLAIN = %w[--close-after 20].freeze
   TLS = %w[--tls].freeze
+  HTTPS = (TLS + PLAIN).freeze
+  # Connections end with GOAWAY.
   HTTP2 = %w[--http2 --http2-goaway-after 500].freeze
 
   def initialize(folder)
     @folder = folder
     @running = {}
-    { plain: PLAIN, tls: TLS, http2: HTTP2, http2_tls: TLS + HTTP2 }.each { |name, options| start(name, options) }
+    { plain: PLAIN, tls: HTTPS, http2: HTTP2, http2_tls: TLS + HTTP2 }.each { |name, options| start(name, options) }
     at_exit { kill }
   end
 

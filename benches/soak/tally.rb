@@ -26,12 +26,13 @@ end
 
 # What one load asked for and what became of it.
 class Tally
-  attr_reader :started, :ended, :sent, :outcomes, :faults
+  attr_reader :started, :ended, :sent, :moved, :outcomes, :faults
 
   def initialize
     @started = Sum.new  # requests
     @ended = Sum.new    # outcomes: must be the same
     @sent = Sum.new     # attempts of which a byte was written: must be what arrived
+    @moved = 0          # attempts that went on elsewhere; those that were sent are among the sent
     @outcomes = Hash.new(0)
     @answered = Hash.new(0)
     @faults = []
@@ -59,6 +60,7 @@ class Tally
 
   def count(id, attempt)
     @sent.add(id) if attempt.sent?
+    @moved += 1 if attempt.ending == :moved
     @answered[attempt.status] += 1 if attempt.ending == :status
   end
 end

@@ -2,11 +2,16 @@
 require_relative "tally"
 
 # Every request must have one outcome, and every attempt that was sent must have arrived, once.
+#
+# That holds where connections end without notice too: a request that moved was sent twice, and its first attempt has
+# arrived as `unprocessed`, for the origin reads on after the end that it made until the client has seen it.
 class Verdict
   # A client may give up (its timeout) on an answer that the origin has begun: on a machine that stands still for
   # longer than the timeout. More than this share of all is a fault.
   MOST_LATE = 0.0005
   GOOD = %w[good slow].freeze
+  # An answer like any other: none may be lost because the request was still under way.
+  EARLY = "early"
 
   def initialize(loads, ledgers, watch, ended)
     @loads = loads
@@ -49,6 +54,8 @@ class Verdict
     end
     late = late(name, ledger)
     faults << "#{name}: #{late} good answers were given up" unless late.between?(0, sent.count * MOST_LATE)
+    lost = early_lost(name, ledger)
+    faults << "#{name}: #{lost} early answers were lost" unless lost.between?(0, sent.count * MOST_LATE)
     faults << "#{name}: more attempts were answered 500 than the origin answered so" if failures(name) > ledger["chaos"]["500"]["count"]
     faults
   end
@@ -66,14 +73,18 @@ class Verdict
     GOOD.sum { |kind| ledger["chaos"][kind]["count"] } - of(name).sum { |load| load.tally.answered(200) }
   end
 
+  # Early answers that no attempt has.
+  def early_lost(name, ledger) = ledger["chaos"][EARLY]["count"] - of(name).sum { |load| load.tally.answered(413) }
+
   def failures(name) = of(name).sum { |load| load.tally.answered(500) }
 
   def origin(name, ledger)
-    { sent: sent(name).count, arrived: arrived(ledger).count, late: late(name, ledger), answered_500: failures(name),
+    { sent: sent(name).count, arrived: arrived(ledger).count, late: late(name, ledger), early_lost: early_lost(name, ledger), moved: moved(name), answered_500: failures(name),
       dealt: ledger["chaos"].transform_values { |dealt| dealt["count"] } }
       .merge(ledger.slice("connections", "tls_handshakes", "tls_resumed", "http2_connections", "aborted", "peak_in_flight"))
   end
 
+  def moved(name) = of(name).sum { |load| load.tally.moved }
   def of(name) = @loads.select { |load| load.origin == name }
   def sum(loads, &part) = loads.map { |load| part.call(load.tally) }.sum(Sum.new)
 end

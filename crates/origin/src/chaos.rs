@@ -11,7 +11,8 @@ use siphasher::sip::SipHasher24;
 
 /// Shares of requests for `/r/<id>` that something goes wrong with.
 ///
-/// Written as text: `reset=1%,stall=0.5%,500=2%`. Everything happens after the request has been read:
+/// Written as text: `reset=1%,stall=0.5%,500=2%`. It is drawn when the head of a request has been read, and happens when its
+/// body has been read too, but for `early`:
 ///
 /// | name | what happens |
 /// |---|---|
@@ -22,6 +23,7 @@ use siphasher::sip::SipHasher24;
 /// | `garbage` | bytes that are not HTTP; over HTTP/2 a body shorter than its length |
 /// | `close` | the end before any answer; over HTTP/2 the stream is refused |
 /// | `slow` | a good answer in pieces with pauses |
+/// | `early` | 413 at once, with `Connection: close` and the end right after it, the body unread; over HTTP/2 the end of the stream and RST_STREAM with NO_ERROR |
 ///
 /// What happens to an id depends on the seed, the id, and how often something has happened to that id before: a
 /// request that is repeated draws again.
@@ -34,7 +36,7 @@ pub struct Chaos {
 /// Why a text describes no chaos.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no such chaos: {0}; write shares such as reset=1%,stall=1%,truncate=1%,500=2%,garbage=1%,close=1%,slow=2%, \
+    "no such chaos: {0}; write shares such as reset=1%,stall=1%,truncate=1%,500=2%,garbage=1%,close=1%,slow=2%,early=1%, \
      100% at most in sum"
 )]
 pub struct ChaosError(String);
@@ -49,9 +51,10 @@ pub(crate) enum Mischief {
     Garbage,
     Close,
     Slow,
+    Early,
 }
 
-const ALL: [(&str, Mischief); 7] = [
+const ALL: [(&str, Mischief); 8] = [
     ("reset", Mischief::Reset),
     ("stall", Mischief::Stall),
     ("truncate", Mischief::Truncate),
@@ -59,6 +62,7 @@ const ALL: [(&str, Mischief); 7] = [
     ("garbage", Mischief::Garbage),
     ("close", Mischief::Close),
     ("slow", Mischief::Slow),
+    ("early", Mischief::Early),
 ];
 
 /// Most ids whose mischief is remembered; one that is not draws as if it came for the first time.
@@ -85,7 +89,7 @@ pub(crate) struct Dealer {
     /// How often something has happened to an id.
     before: RefCell<HashMap<u64, u32>>,
     good: Cell<Dealt>,
-    /// Streams above the last one that GOAWAY had named.
+    /// Streams above the last one that GOAWAY had named, and requests after the last answer of their connection.
     unprocessed: Cell<Dealt>,
     dealt: [Cell<Dealt>; ALL.len()],
 }
@@ -136,7 +140,7 @@ impl Dealer {
         }
     }
 
-    /// What happens to a request for that id that has just been read; nothing for most.
+    /// What happens to a request for that id whose head has just been read; nothing for most.
     pub(crate) fn deal(&self, id: u64) -> Option<Mischief> {
         let mut before = self.before.borrow_mut();
         let times = before.get(&id).copied().unwrap_or(0);
@@ -162,7 +166,7 @@ impl Dealer {
         })
     }
 
-    /// A stream asked for that id and is not processed.
+    /// A request for that id has come and is not processed.
     pub(crate) fn unprocessed(&self, id: u64) {
         self.unprocessed.set(self.unprocessed.get().and(id));
     }

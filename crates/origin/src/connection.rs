@@ -10,12 +10,12 @@ use bytes::Bytes;
 use tokio::io::AsyncWriteExt;
 
 use crate::body::Received;
+use crate::chaos::Mischief;
 use crate::held::Held;
 use crate::http2;
 use crate::hub::Hub;
 use crate::ledger::{Marks, Receipt};
 use crate::outbox::Outbox;
-use crate::parse::Framing;
 use crate::reader::{Event, Reader};
 use crate::reply::Reply;
 use crate::request::{After, Request};
@@ -27,6 +27,8 @@ use crate::wire::Wire;
 /// How long a closing connection waits for the client's end, so that the last answer is not lost
 /// to a reset.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
+/// How long it waits when the client was not told of the end. Clients look at idle connections now and then only.
+const LATE: Duration = Duration::from_secs(30);
 
 /// A connection and all that is under way on it.
 pub(crate) struct Connection {
@@ -42,6 +44,8 @@ pub(crate) struct Connection {
     outbox: Outbox,
     /// The last answer has been decided: nothing more is read as a request.
     last: bool,
+    /// Nothing tells the client that the last answer is the last.
+    silent: bool,
     /// The client speaks HTTP/2 from its first byte on.
     http2: bool,
     /// The client has ended its side.
@@ -53,6 +57,8 @@ struct Known {
     request: Request,
     receipt: Option<Receipt>,
     hash: u64,
+    /// What goes wrong with it by chance.
+    mischief: Option<Mischief>,
 }
 
 struct Upload {
@@ -79,6 +85,7 @@ impl Connection {
             reader: Reader::new(),
             upload: None,
             last: false,
+            silent: false,
             http2: false,
             ended: false,
         }
@@ -162,11 +169,12 @@ impl Connection {
     fn begin(&mut self, request: Request, length: usize, now: Instant) {
         let (receipt, hash) = self.hub.witness(&request, &mut self.marks, length, now);
         let known = Known {
+            mischief: self.hub.deal(&request),
             request,
             receipt,
             hash,
         };
-        if known.request.framing == Framing::None || known.request.route.is_early() {
+        if !known.request.reads_body(known.mischief) {
             self.answer(known, Received::default(), now);
         } else {
             let expecting = known.request.expects_continue && self.reader.input.is_empty();
@@ -182,8 +190,16 @@ impl Connection {
             carried: self.marks.carried,
             secure: self.secure.as_deref(),
         };
-        let held = reply.held(known.request, known.receipt, known.hash, body, now);
-        self.last = held.after == After::Close;
+        let held = reply.held(
+            known.request,
+            known.receipt,
+            known.hash,
+            body,
+            known.mischief,
+            now,
+        );
+        self.silent = self.hub.close_after == self.marks.carried;
+        self.last = self.silent || held.after == After::Close;
         self.outbox.push(held, &self.socket, now);
     }
 
@@ -217,7 +233,7 @@ impl Connection {
                 .map_ok(|count| {
                     self.ended = count == 0;
                     self.reader.fed();
-                    if self.last {
+                    if self.last && !self.silent {
                         self.reader.input.clear();
                     }
                 })
@@ -228,11 +244,42 @@ impl Connection {
     /// Ends the origin's side, and waits a while for the client to end its own.
     async fn finish(&mut self) -> io::Result<()> {
         self.socket.shutdown().await?;
+        if self.silent {
+            return self.read_late(Instant::now() + LATE).await;
+        }
         let mut wire = Wire {
             stream: &mut self.socket,
             hub: &self.hub,
         };
         wire.until_end(Some(Instant::now() + LINGER)).await;
         Ok(())
+    }
+
+    /// Reads and counts what a client sends that has not seen the end yet, until it ends its own side: so all that
+    /// was sent has arrived somewhere.
+    async fn read_late(&mut self, deadline: Instant) -> io::Result<()> {
+        let mut asked = false;
+        loop {
+            match self.reader.next() {
+                Event::Head(request, _) => self.hub.unprocessed(request.route),
+                Event::Part(_) | Event::Body(..) => {}
+                Event::Refused(_) => return Ok(()),
+                Event::Hungry if self.reader.input.is_full() => return Ok(()),
+                Event::Hungry => {
+                    let read = poll_fn(|context| {
+                        if !std::mem::replace(&mut asked, true) {
+                            self.hub.timer.wake_at(deadline, context.waker().clone());
+                        }
+                        if Instant::now() >= deadline {
+                            return Poll::Ready(Ok(0));
+                        }
+                        self.reader.input.poll_read(&mut self.socket, context)
+                    });
+                    if read.await? == 0 {
+                        return Ok(());
+                    }
+                }
+            }
+        }
     }
 }

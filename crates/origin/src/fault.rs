@@ -4,6 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use crate::answer::Length;
+use crate::held::Small;
 use crate::request::After;
 use crate::stream::{End, Stream};
 use crate::wire::Wire;
@@ -38,6 +39,9 @@ pub(crate) enum Fault {
     RefusedStream,
     /// `huge-head`: an answer with 1 MiB of header.
     HugeHead,
+    /// `early`: 413 with `Connection: close` and the end of the connection at once, whatever is unread: what
+    /// still comes is answered by RST.
+    Early,
     /// `idle-close`: a good answer on a connection that stays, closed 20 ms later whatever has come.
     IdleClose,
 }
@@ -63,6 +67,7 @@ impl Fault {
             "goaway" => Fault::Goaway,
             "refused-stream" => Fault::RefusedStream,
             "huge-head" => Fault::HugeHead,
+            "early" => Fault::Early,
             "idle-close" => Fault::IdleClose,
             _ => return None,
         })
@@ -103,6 +108,7 @@ impl Fault {
             }
             Fault::Drip => drip(wire, stream).await,
             Fault::HugeHead => huge_head(wire, stream).await,
+            Fault::Early => early(wire, stream).await,
             Fault::IdleClose => idle_close(wire, stream).await,
         }
     }
@@ -151,6 +157,14 @@ async fn huge_head(wire: &mut Wire<'_>, stream: &Stream) -> io::Result<End> {
         wire.send_body(b"ok\n").await?;
     }
     Ok(crate::stream::end(stream.after))
+}
+
+async fn early(wire: &mut Wire<'_>, stream: &Stream) -> io::Result<End> {
+    let mut answer = Vec::new();
+    let small = Small::status(413, stream.is_head);
+    let body = small.write(&mut answer, After::Close, wire.hub, Instant::now());
+    wire.send_framed(&answer, body).await?;
+    Ok(End::Drop)
 }
 
 async fn idle_close(wire: &mut Wire<'_>, stream: &Stream) -> io::Result<End> {

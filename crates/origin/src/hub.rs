@@ -5,7 +5,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::chaos::Dealer;
+use crate::chaos::{Dealer, Mischief};
 use crate::date::Date;
 use crate::gate::Gate;
 use crate::ledger::{Ledger, Marks, Receipt};
@@ -27,6 +27,8 @@ pub(crate) struct Hub {
     pub(crate) key: Key,
     /// How HTTP/2 is spoken; none refuses it.
     pub(crate) http2: Option<Http2>,
+    /// After how many answers a connection of HTTP/1.1 ends without notice; 0 for never.
+    pub(crate) close_after: u64,
     script: RefCell<Rc<Script>>,
     /// The script outside of rounds.
     between: Rc<Script>,
@@ -53,6 +55,7 @@ impl Hub {
             gate: Gate::new(),
             key: Key::random(),
             http2: options.http2.clone(),
+            close_after: options.close_after.into(),
             script: RefCell::new(between.clone()),
             between,
             chaos: options
@@ -90,6 +93,21 @@ impl Hub {
             _ => (ledger.other(marks, now), 0),
         };
         (Some(receipt), hash)
+    }
+
+    /// What goes wrong with a request whose head has just been read.
+    pub(crate) fn deal(&self, request: &Request) -> Option<Mischief> {
+        let Route::Item(id) = request.route else {
+            return None;
+        };
+        self.chaos.as_ref()?.deal(id)
+    }
+
+    /// A request has come that is not processed.
+    pub(crate) fn unprocessed(&self, route: Route) {
+        if let (Route::Item(id), Some(dealer)) = (route, &self.chaos) {
+            dealer.unprocessed(id);
+        }
     }
 
     /// The number of a new connection, from 1.

@@ -30,6 +30,10 @@ pub struct Options {
     pub http2: Option<Http2>,
     /// What goes wrong by chance on `/r/<id>`, drawn from the seed. Default nothing.
     pub chaos: Option<Chaos>,
+    /// End each connection of HTTP/1.1 without notice after so many answers, as servers do that reload or
+    /// limit their connections: the end follows the last answer, which has no `Connection: close`. What still
+    /// comes is read, counted as `unprocessed` by the ledger of chaos, and never answered. 0 never does. Default 0.
+    pub close_after: u32,
     /// A Unix socket to listen on beside TCP, always in the clear. The file must not exist; it is removed
     /// at the end. Default none.
     pub unix: Option<PathBuf>,
@@ -46,6 +50,7 @@ impl Default for Options {
             tls: None,
             http2: None,
             chaos: None,
+            close_after: 0,
             unix: None,
         }
     }

@@ -40,6 +40,7 @@ impl Reply<'_> {
         receipt: Option<Receipt>,
         hash: u64,
         body: Received,
+        mischief: Option<Mischief>,
         now: Instant,
     ) -> Held {
         let after = match request.route {
@@ -49,13 +50,12 @@ impl Reply<'_> {
         };
         let hold = self.hold(&request, receipt, now);
         let answer = match request.route {
-            Route::Item(id) => {
+            Route::Item(_) => {
                 let item = Item {
                     hash,
                     json: request.wants_json,
                     is_head: request.is_head,
                 };
-                let mischief = self.hub.chaos.as_ref().and_then(|dealer| dealer.deal(id));
                 match mischief {
                     Some(mischief) => self.mischief(mischief, &request, item, after, now),
                     None => Answer::Item(self.hub.script(), item),
@@ -124,6 +124,7 @@ impl Reply<'_> {
             (Mischief::Reset, _) => Fault::Reset,
             (Mischief::Garbage, _) => Fault::Garbage,
             (Mischief::Close, _) => Fault::Close,
+            (Mischief::Early, _) => Fault::Early,
         };
         stream(Vec::new(), Kind::Fault(fault), request, after)
     }

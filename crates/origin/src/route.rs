@@ -71,7 +71,10 @@ impl Route {
 
     /// Whether the answer comes before the request's body is read, and instead of that.
     pub(crate) fn is_early(self) -> bool {
-        self == Route::Special(Special::Early)
+        matches!(
+            self,
+            Route::Special(Special::Early) | Route::Fault(Fault::Early)
+        )
     }
 
     /// What the answer needs of the request's body.

@@ -70,7 +70,8 @@ pub struct Summary {
     /// Connections that the limit on descriptors allowed to be open at once, when the origin started.
     pub capacity: u64,
     /// What chaos has done to requests for `/r/<id>`, by its name; `good` is nothing, and
-    /// `unprocessed` are streams that came above the last one that GOAWAY had named. None without chaos.
+    /// `unprocessed` are streams that came above the last one that GOAWAY had named, and requests that came after the
+    /// last answer of a connection that ends without notice. None without chaos.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chaos: Option<BTreeMap<String, Dealt>>,
 }

@@ -1,11 +1,16 @@
 //! What goes wrong by chance, as clients see it and as the ledger counts it.
 
+#[path = "support/streams.rs"]
+mod streams;
 mod support;
 
-use std::io::Read;
+use std::future::poll_fn;
+use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-use hecaton_origin::{Options, Origin};
+use h2::Reason;
+use hecaton_origin::{Http2, Options, Origin};
+use http::Request;
 use support::{Client, eventually};
 
 fn start(chaos: &str) -> Origin {
@@ -27,7 +32,9 @@ fn raw(origin: &Origin, path: &str) -> (Vec<u8>, bool) {
 
 #[test]
 fn each_mischief_is_seen_and_counted_under_its_name() {
-    for name in ["reset", "truncate", "500", "garbage", "close", "slow"] {
+    for name in [
+        "reset", "truncate", "500", "garbage", "close", "slow", "early",
+    ] {
         let origin = start(&format!("{name}=100%"));
         let start = Instant::now();
         let (bytes, orderly) = raw(&origin, "/r/3");
@@ -39,6 +46,7 @@ fn each_mischief_is_seen_and_counted_under_its_name() {
         match name {
             "reset" | "close" => assert_eq!(text, ""),
             "truncate" => assert_eq!(body, 500),
+            "early" => assert!(text.starts_with("HTTP/1.1 413 "), "{text}"),
             "500" => assert!(text.starts_with("HTTP/1.1 500 "), "{text}"),
             "garbage" => assert!(!text.starts_with("HTTP/"), "{text}"),
             _ => {
@@ -64,6 +72,83 @@ fn a_stall_lasts_until_the_client_goes() {
     drop(client);
     let summary = eventually(&origin, |summary| summary.aborted == 1);
     assert_eq!(summary.chaos.unwrap()["stall"].count, 1);
+}
+
+#[test]
+fn an_early_answer_comes_before_the_body_and_the_end_right_after_it() {
+    let origin = start("early=100%");
+    let mut client = Client::new(&origin);
+    client.request("POST", "/r/3", "Content-Length: 300000\r\n");
+    // Nothing of the body has been sent.
+    let answer = client.answer();
+    assert_eq!(answer.status, 413);
+    assert_eq!(answer.header("connection"), Some("close"));
+    assert_eq!(client.rest(), b"");
+    let summary = eventually(&origin, |summary| summary.connections_open == 0);
+    let early = summary.chaos.unwrap()["early"];
+    assert_eq!((early.count, early.ids, early.squares), (1, 3, 9));
+    // What is on its way is not read: the connection is reset, behind the answer.
+    let mut client = Client::new(&origin);
+    // The reset may come while this is written; the answer is there all the same.
+    let _ = client.socket.write_all(
+        format!(
+            "POST /r/4 HTTP/1.1\r\nHost: test\r\nContent-Length: 300000\r\n\r\n{}",
+            "x".repeat(100_000)
+        )
+        .as_bytes(),
+    );
+    assert_eq!(client.answer().status, 413);
+}
+
+#[test]
+fn a_stream_is_answered_early_and_alone() {
+    let options = Options {
+        chaos: Some("early=100%".parse().unwrap()),
+        http2: Some(Http2::default()),
+        ..Options::default()
+    };
+    let origin = Origin::start(options).expect("an origin on a free port");
+    streams::run(async {
+        let client = streams::connect(&origin).await;
+        let request = Request::post("http://test/r/3").body(()).unwrap();
+        let mut ready = client.clone().ready().await.unwrap();
+        let (answer, mut body) = ready.send_request(request, false).unwrap();
+        assert_eq!(answer.await.unwrap().status(), 413);
+        let reset = poll_fn(|context| body.poll_reset(context)).await;
+        assert_eq!(reset.unwrap(), Reason::NO_ERROR);
+        // The connection goes on.
+        let whole = streams::get(&client, "/bytes/5").await.unwrap();
+        assert_eq!(whole.body.len(), 5);
+    });
+    let summary = origin.summary();
+    assert_eq!((summary.connections, summary.aborted), (1, 0));
+    assert_eq!(summary.chaos.unwrap()["early"].count, 1);
+}
+
+#[test]
+fn a_connection_ends_without_notice_after_so_many_answers_and_counts_what_came_too_late() {
+    let options = Options {
+        chaos: Some("slow=0%".parse().unwrap()),
+        close_after: 2,
+        ..Options::default()
+    };
+    let origin = Origin::start(options).expect("an origin on a free port");
+    let mut client = Client::new(&origin);
+    for id in [1, 2] {
+        let answer = client.get(&format!("/r/{id}"));
+        assert_eq!((answer.status, answer.header("connection")), (200, None));
+    }
+    assert_eq!(client.rest(), b"");
+    // As a client does that has not seen the end yet.
+    client.request("GET", "/r/5", "");
+    client.send("POST /r/6 HTTP/1.1\r\nHost: test\r\nContent-Length: 300000\r\n\r\nx");
+    drop(client);
+    let summary = eventually(&origin, |summary| summary.connections_open == 0);
+    assert_eq!((summary.requests, summary.aborted), (2, 0));
+    let chaos = summary.chaos.unwrap();
+    let late = chaos["unprocessed"];
+    assert_eq!((late.count, late.ids, late.squares), (2, 11, 61));
+    assert_eq!((chaos["good"].count, chaos["good"].ids), (2, 3));
 }
 
 #[test]

@@ -42,9 +42,12 @@ pub struct Arguments {
     http2: bool,
     #[command(flatten)]
     streams: Streams,
-    /// What goes wrong by chance on /r/<id>: reset=1%,stall=1%,truncate=1%,500=2%,garbage=1%,close=1%,slow=2%.
+    /// What goes wrong by chance on /r/<id>: reset=1%,stall=1%,truncate=1%,500=2%,garbage=1%,close=1%,slow=2%,early=1%.
     #[arg(long, value_name = "SHARES")]
     chaos: Option<Chaos>,
+    /// End each connection of HTTP/1.1 without notice after so many answers, as a server does that reloads; 0 is never.
+    #[arg(long, value_name = "ANSWERS", default_value_t = 0)]
+    close_after: u32,
 }
 
 /// What only makes sense with `--http2`.
@@ -97,7 +100,7 @@ Paths:
   /redirect/<status>/<n>?to=<URL>  /redirect-loop  /cookies/set?<name>=<value>  /cookies
   /basic/<user>/<password>  /upload  /early  /fault/<kind>
 Faults: truncate truncate-chunked tls-cut reset close garbage stall-head stall-body drip huge-head
-  idle-close goaway refused-stream";
+  early idle-close goaway refused-stream";
 
 /// Serves until a signal comes.
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -112,6 +115,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         tls: arguments.tls(),
         http2: arguments.http2(),
         chaos: arguments.chaos.clone(),
+        close_after: arguments.close_after,
         unix: arguments.unix.clone(),
     })?;
     // Before the base URL is printed: who reads it may connect at once.

@@ -61,7 +61,11 @@ pub(super) async fn send(
     Ok(())
 }
 
-async fn small(hub: &Hub, respond: SendResponse<Bytes>, small: Small) -> Result<(), Lost> {
+pub(super) async fn small(
+    hub: &Hub,
+    respond: SendResponse<Bytes>,
+    small: Small,
+) -> Result<(), Lost> {
     let silent = is_bodiless(small.status);
     let length = (!silent).then_some(small.body.len() as u64);
     let head = head(hub, small.status, small.content_type, &small.fields, length)?;

@@ -13,6 +13,7 @@ use super::stream::Lost;
 use super::tap::Ending;
 use crate::answer::{Field, TEXT};
 use crate::fault::{BODY, DRIP_EVERY, Fault, HUGE_HEAD, IDLE_CLOSE_AFTER};
+use crate::held::Small;
 
 /// Half of a body has left by then.
 const WRITTEN_AFTER: Duration = Duration::from_millis(10);
@@ -58,6 +59,11 @@ pub(super) async fn play(
         }
         Fault::Drip => return drip(shared, respond).await,
         Fault::HugeHead => return huge_head(shared, respond).await,
+        // The drop of what is unread resets the stream with NO_ERROR (RFC 9113 §8.1).
+        Fault::Early => {
+            let small = Small::status(413, false);
+            return super::answer::small(&shared.hub, respond, small).await;
+        }
         Fault::IdleClose => return idle_close(shared, respond).await,
         // The connection has said it when the stream began.
         Fault::Goaway => return ok(shared, respond, &[]).await,

@@ -181,10 +181,7 @@ async fn end(shared: &Shared, mut socket: Socket) {
 impl Shared {
     fn unprocessed(&self, incoming: &Incoming) {
         self.hub.ledger.borrow_mut().unprocessed();
-        let route = route::of(incoming.0.uri().path());
-        if let (Route::Item(id), Some(dealer)) = (route, &self.hub.chaos) {
-            dealer.unprocessed(id);
-        }
+        self.hub.unprocessed(route::of(incoming.0.uri().path()));
     }
 
     /// Begins to serve a stream; gives it back when it came after the last one that is processed.
