@@ -280,7 +280,7 @@ pub const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 pub const SETTINGS: u8 = 4;
 pub const PING: u8 = 6;
-pub const GOAWAY: u8 = 7;
+const GOAWAY: u8 = 7;
 pub const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
 pub const END_STREAM: u8 = 1;
@@ -298,7 +298,7 @@ impl Raw {
                 let script = script.clone();
                 thread::spawn(move || {
                     let mut raw = Raw(stream.unwrap());
-                    // What is short would wait for word of what was sent before, and be lost with a reset.
+                    // Else what is short waits for an acknowledgement, and is lost with a reset.
                     raw.0.set_nodelay(true).unwrap();
                     let _ = raw.0.read_exact(&mut [0; 24]);
                     raw.frame(SETTINGS, 0, 0, &[]);
@@ -317,7 +317,7 @@ impl Raw {
         let _ = self.0.write_all(&frame);
     }
 
-    /// `:status: 200`, from the static table (RFC 7541 appendix A), and more.
+    /// `:status: 200` (RFC 7541 appendix A), and more.
     pub fn head(&mut self, stream: u32, flags: u8, more: &[u8]) {
         let block = [&[0x88], more].concat();
         self.frame(HEADERS, END_HEADERS | flags, stream, &block);
@@ -358,7 +358,6 @@ impl Raw {
         self.frame(GOAWAY, 0, 0, &[last, code].map(u32::to_be_bytes).concat());
     }
 
-    /// The end of one stream alone.
     pub fn reset(&mut self, stream: u32, code: u32) {
         self.frame(RST_STREAM, 0, stream, &code.to_be_bytes());
     }

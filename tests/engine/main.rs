@@ -25,6 +25,7 @@ mod pool;
 mod proxies;
 mod proxy_kinds;
 mod proxy_server;
+mod redirect_bodies;
 mod redirects;
 mod requests;
 mod retries;

@@ -2,13 +2,14 @@
 //! protocol; what is here decides which connection a request uses, and what its end means.
 //!
 //! In the order a request meets them: `answer` (the whole of it) → `acquire` (a stream, or a connection to
-//! be opened) → `sessions`, `known` and `seat` (who gets which, and who waits) → `link` and `tap` (the connection
+//! be opened) → `sessions`, `known` and `seat` (who gets which, and who waits) → `link`, `tap` and `frames` (the connection
 //! itself, and what it lets be known) → `lease` (the right to a stream) → `head` (fields) → `exchange`,
 //! `upload` and `incoming` (one request on one stream), `window` (how much of a body comes ahead of its reader).
 
 mod acquire;
 mod answer;
 mod exchange;
+mod frames;
 mod head;
 mod incoming;
 mod known;

@@ -15,6 +15,7 @@ mod gvl;
 mod process;
 mod record;
 mod request;
+mod settings;
 mod signal;
 mod stream;
 

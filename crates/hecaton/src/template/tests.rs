@@ -1,0 +1,168 @@
+//! What of a client's headers goes where.
+
+use super::*;
+
+fn template(base_url: Option<&str>) -> Arc<Template> {
+    let named = |(name, value): (&str, &str)| (name.to_owned(), value.as_bytes().to_vec());
+    let headers = [
+        ("X-Api-Key", "key"),
+        ("X-Any", "1"),
+        ("X-Tenant", "t"),
+        ("User-Agent", "me"),
+    ];
+    let template = Template::new(&Defaults {
+        base_url: base_url.map(str::to_owned),
+        headers: headers.map(named).to_vec(),
+        public_headers: vec!["X-TENANT".into()],
+        ..Defaults::default()
+    });
+    Arc::new(template.unwrap())
+}
+
+fn get(template: &Arc<Template>, url: &str) -> Request {
+    template.get(url.to_owned().into()).unwrap()
+}
+
+fn fields(request: &Request) -> String {
+    String::from_utf8(request.fields.clone()).unwrap()
+}
+
+const ALL: &str = "x-api-key: key\r\nx-any: 1\r\nx-tenant: t\r\nuser-agent: me\r\n";
+const PUBLIC: &str = "x-tenant: t\r\nuser-agent: me\r\n";
+
+#[test]
+fn headers_of_a_client_with_a_base_stay_at_its_origin() {
+    let home = template(Some("http://home:8080/v1/"));
+    for url in ["users", "/x", "http://HOME:8080/y", "//home:8080"] {
+        assert_eq!(fields(&get(&home, url)), ALL, "{url}");
+    }
+    for url in [
+        "http://home/",
+        "https://home:8080/",
+        "http://other:8080/",
+        "//home",
+        "http://home.other:8080/",
+        "http://home.other:8080/",
+    ] {
+        let request = get(&home, url).without("authorization").unwrap();
+        assert_eq!(fields(&request), PUBLIC, "{url}");
+    }
+    assert_eq!(fields(&get(&template(None), "http://any/")), ALL);
+}
+
+#[test]
+fn what_goes_along_to_another_origin_is_public_or_the_requests_own() {
+    for base in [None, Some("http://home/")] {
+        let mut request = get(&template(base), "http://user:secret@home/")
+            .header("X-Own", b"kept")
+            .unwrap()
+            .header("X-Session", b"dropped")
+            .unwrap()
+            .header("X-Any", b"in the place of the client's")
+            .unwrap();
+        request.leave_origin();
+        assert_eq!(fields(&request), format!("{PUBLIC}x-own: kept\r\n"));
+        assert_eq!(request.login(), None);
+    }
+}
+
+#[test]
+fn what_stands_for_a_clients_header_stays_behind_though_nothing_of_the_client_was_sent() {
+    let template = Template::new(&Defaults {
+        base_url: Some("http://home/".into()),
+        headers: vec![("X-Tenant-Key".into(), b"theirs".to_vec())],
+        ..Defaults::default()
+    });
+    let elsewhere = get(&Arc::new(template.unwrap()), "http://other/");
+    let mut request = elsewhere.header("X-Tenant-Key", b"own").unwrap();
+    assert_eq!(fields(&request), "x-tenant-key: own\r\n");
+    request.leave_origin();
+    assert_eq!(fields(&request), "");
+}
+
+#[test]
+fn a_requests_own_take_the_place_of_the_clients() {
+    let home = template(Some("http://home/"));
+    let own = get(&home, "x")
+        .header("x-any", b"own")
+        .unwrap()
+        .header("X-Any", b"twice")
+        .unwrap();
+    let own = own.without("X-Api-Key").unwrap();
+    let expected = "x-tenant: t\r\nuser-agent: me\r\nx-any: own\r\nx-any: twice\r\n";
+    assert_eq!(fields(&own), expected);
+    assert!(own.asks.has_user_agent);
+    assert!(!own.without("user-agent").unwrap().asks.has_user_agent);
+}
+
+#[test]
+fn credentials_of_a_url_go_before_the_clients_and_behind_the_requests() {
+    let of_base = Template::new(&Defaults {
+        base_url: Some("http://user:p%40ss@home/".into()),
+        ..Defaults::default()
+    });
+    let of_base = Arc::new(of_base.unwrap());
+    let authorization = |request: &Request| {
+        let value = Fields(&request.fields).get("authorization");
+        value.map(|value| String::from_utf8_lossy(value).into_owned())
+    };
+    let basic = |pair: &str| {
+        use base64::Engine;
+        let encoded = base64::prelude::BASE64_STANDARD.encode(pair);
+        Some(format!("Basic {encoded}"))
+    };
+    assert_eq!(authorization(&get(&of_base, "x")), basic("user:p@ss"));
+    assert_eq!(authorization(&get(&of_base, "http://away/")), None);
+    let other = get(&of_base, "http://other:%C3%A9@home/");
+    assert_eq!(authorization(&other), basic("other:é"));
+    assert_eq!(Fields(&other.fields).iter().count(), 1);
+    let own = other.clone().header("Authorization", b"own").unwrap();
+    assert_eq!(own.fields, b"authorization: own\r\n");
+    assert_eq!(
+        authorization(&other.without("authorization").unwrap()),
+        None
+    );
+    let debug = format!("{:?}", get(&of_base, "x"));
+    assert!(
+        !debug.contains("p@ss") && !debug.contains("p%40ss"),
+        "{debug}"
+    );
+}
+
+#[test]
+fn a_host_of_the_client_holds_at_home_alone() {
+    let template = Template::new(&Defaults {
+        base_url: Some("http://home/".into()),
+        headers: vec![("Host".into(), b"virtual".to_vec())],
+        ..Defaults::default()
+    });
+    let template = Arc::new(template.unwrap());
+    assert_eq!(get(&template, "x").host, "virtual");
+    assert_eq!(get(&template, "http://away/").host, "away");
+    assert_eq!(get(&template, "x").without("host").unwrap().host, "home");
+}
+
+#[test]
+fn what_proves_who_asks_is_never_public() {
+    for name in ["Authorization", "COOKIE", "Proxy-Authorization", "a b"] {
+        let defaults = Defaults {
+            public_headers: vec![name.into()],
+            ..Defaults::default()
+        };
+        let refused = Template::new(&defaults).unwrap_err().to_string();
+        assert!(refused.contains(name), "{refused}");
+    }
+}
+
+#[test]
+fn strict_urls_are_encoded_already() {
+    let strict = Template::new(&Defaults {
+        strict_urls: true,
+        ..Defaults::default()
+    });
+    let strict = Arc::new(strict.unwrap());
+    for url in ["http://host/a b", "http://host/é", "http://bücher.example/"] {
+        let refused = strict.get(url.to_owned().into()).unwrap_err().to_string();
+        assert!(refused.contains("percent-encode"), "{refused}");
+    }
+}
