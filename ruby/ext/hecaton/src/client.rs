@@ -1,12 +1,8 @@
 //! `Hecaton::Native::Client`: settings, and the engine of the current process.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hecaton::{
-    AllowAddress, Config, InvalidRequest, Kind, Limits, Method, Networks, Phase, Protocol, Proxy,
-    Reactor, Retry, Stats, Template, TlsVersion,
-};
+use hecaton::{Config, Limits, Phase, Reactor, Stats, Template};
 use magnus::typed_data::Obj;
 use magnus::{
     Error, IntoValue, Module, Object, RArray, RHash, RModule, Ruby, Value, function, method,
