@@ -198,7 +198,7 @@ impl Connection {
             known.mischief,
             now,
         );
-        self.silent = self.hub.close_after == self.marks.carried;
+        self.silent = self.hub.close_after > 0 && self.hub.close_after == self.marks.carried;
         self.last = self.silent || held.after == After::Close;
         self.outbox.push(held, &self.socket, now);
     }
@@ -206,10 +206,14 @@ impl Connection {
     /// Answers what cannot be read as a request, and reads no further.
     fn refuse(&mut self, status: u16, now: Instant) {
         let first = self.marks.carried == 0 && self.hub.http2.is_some();
-        if first && self.reader.input.bytes().starts_with(http2::PREFACE) {
+        let input = self.reader.input.bytes();
+        if first && input.starts_with(http2::PREFACE) {
             self.http2 = true;
             self.last = true;
             return;
+        }
+        if first && http2::PREFACE.starts_with(input) {
+            return self.reader.wait_for_more(); // A version that is not whole yet.
         }
         self.hub.ledger.borrow_mut().refused();
         let receipt = self.upload.take().and_then(|upload| upload.known.receipt);

@@ -43,6 +43,11 @@ impl Reader {
         self.hungry
     }
 
+    /// What there is so far is not enough to be judged.
+    pub(crate) fn wait_for_more(&mut self) {
+        self.hungry = true;
+    }
+
     /// Bytes have come.
     pub(crate) fn fed(&mut self) {
         self.hungry = false;

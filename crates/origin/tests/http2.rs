@@ -76,6 +76,8 @@ fn a_preface_in_pieces_is_understood() {
     let mut client = Client::new(&origin);
     for byte in b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" {
         client.send([*byte]);
+        // So that the origin reads them one by one, most of the time.
+        std::thread::sleep(std::time::Duration::from_millis(5));
     }
     client.send([0, 0, 0, 4, 0, 0, 0, 0, 0]);
     // The origin's SETTINGS: a frame of type 4 on stream 0.
