@@ -191,9 +191,10 @@ impl Shared {
         };
         let next = course.moves.next(&broken, &mover);
         let next = next.filter(|to| to.wait.is_zero() || to.wait < allowance.left());
-        let again = matches!(broken, Broken::Unsent) || request.body.begin_again();
+        let unsent = matches!(broken, Broken::Unsent);
         let (ending, result) = match next {
-            Some(to) if again => (Ending::Moved, Ok(to)),
+            // A body is begun again only for a request that does move.
+            Some(to) if unsent || request.body.begin_again() => (Ending::Moved, Ok(to)),
             Some(_) => (Ending::Failed, Err(broken.into_failure().only_once())),
             None => (Ending::Failed, Err(broken.into_failure())),
         };
