@@ -135,6 +135,19 @@ impl<S: Explains> Tap<S> {
         }
         error
     }
+
+    /// Takes what cannot be written for written if the peer has hung up, so that what it said is read. None of it counts
+    /// as departed.
+    fn outlive(&mut self, error: io::Error, count: usize) -> io::Result<usize> {
+        let error = self.explain(error);
+        match error.kind() {
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
+                self.lost = Some(error);
+                Ok(count)
+            }
+            _ => Err(error),
+        }
+    }
 }
 
 impl<S> Tap<S> {
@@ -145,18 +158,6 @@ impl<S> Tap<S> {
             going: Frames::after(PREFACE),
             coming: Frames::after(0),
             lost: None,
-        }
-    }
-
-    /// Takes what cannot be written for written if the peer has hung up, so that what it said is read. None of it counts
-    /// as departed.
-    fn outlive(&mut self, error: io::Error, count: usize) -> io::Result<usize> {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
-                self.lost = Some(error);
-                Ok(count)
-            }
-            _ => Err(error),
         }
     }
 
@@ -212,10 +213,7 @@ impl<S: AsyncWrite + Explains + Unpin> AsyncWrite for Tap<S> {
         if let Ok(count) = written {
             this.note(&bytes[..count]);
         }
-        Poll::Ready(written.or_else(|error| {
-            let error = this.explain(error);
-            this.outlive(error, bytes.len())
-        }))
+        Poll::Ready(written.or_else(|error| this.outlive(error, bytes.len())))
     }
 
     fn poll_write_vectored(
@@ -235,10 +233,7 @@ impl<S: AsyncWrite + Explains + Unpin> AsyncWrite for Tap<S> {
             this.note(&slice[..noted]);
             left -= noted;
         }
-        Poll::Ready(written.or_else(|error| {
-            let error = this.explain(error);
-            this.outlive(error, all)
-        }))
+        Poll::Ready(written.or_else(|error| this.outlive(error, all)))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -251,10 +246,7 @@ impl<S: AsyncWrite + Explains + Unpin> AsyncWrite for Tap<S> {
             return Poll::Ready(Ok(()));
         }
         let flushed = ready!(Pin::new(&mut this.stream).poll_flush(cx));
-        Poll::Ready(flushed.or_else(|error| {
-            let error = this.explain(error);
-            this.outlive(error, 0).map(|_| ())
-        }))
+        Poll::Ready(flushed.or_else(|error| this.outlive(error, 0).map(drop)))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
