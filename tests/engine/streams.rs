@@ -184,8 +184,11 @@ fn a_short_body_is_an_error_and_stays_one() {
 #[test]
 fn retries_come_before_the_stream_and_the_cap_is_for_whole_bodies() {
     let tries = AtomicUsize::new(0);
+    // It says that it closes: else the retry may meet the connection before its end, and moves.
     let url = server(move |out| match tries.fetch_add(1, Ordering::Relaxed) {
-        0 => out.write_all(b"HTTP/1.1 503 No\r\nContent-Length: 5\r\n\r\nlater"),
+        0 => {
+            out.write_all(b"HTTP/1.1 503 No\r\nContent-Length: 5\r\nConnection: close\r\n\r\nlater")
+        }
         _ => out.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
     });
     let mut config = Config::new(Duration::from_secs(10));
