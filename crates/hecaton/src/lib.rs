@@ -1,14 +1,10 @@
 //! An HTTP client engine: many requests at once, and exactly one outcome for each.
 //!
-//! The files in the order a request meets them: [`config`](Config) (limits, and the one home of every
-//! default) → `template`, `address` and `request` (checked before anything is sent) → `batch` (how many at once) with `lanes` (limits for each origin) and `parts` (answers
-//! that are handed over in parts) → `client`
-//! (one deadline around it all) → `hops` (`redirect`, `cookies`) → `attempts` (`moves`, `retry`) → `turns`, `pool`, `connect`, `tls`, `wire` and
-//! `connection` (which one) → `exchange` (one
-//! request on one connection) with `outgoing` and `incoming` (what is still to be written and read) → `h1` (the bytes) →
-//! `response`, `stream` or `error`, all with the `attempt`s that led there. `timer` holds each phase to
-//! its limit, and `reactor` lets
-//! threads that are not asynchronous wait for all this; `descriptors` are what a forked child closes; `keeper` drives idle connections while nobody waits.
+//! The rooms in the order in which a request passes through them; each imports only from itself and from those behind it:
+//! `batch` (how many at once, and who starts next) → `client` (one deadline; redirects, attempts, retries) → `pool` (which
+//! connection) → `h2`, `h1` (one request on it) → `transport` (how a connection is opened, and what it is) → `content` (bodies
+//! decoded) → `runtime` (what all of it runs on) → `config` (settings, and the one home of every default) → `message` (requests,
+//! responses, errors).
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -29,75 +25,53 @@
 
 #![forbid(unsafe_code)]
 
-mod address;
-mod allowance;
-mod attempt;
-mod attempts;
+// In the order in which a request passes through them; each imports from those below it alone (`tests/architecture.rs`).
 mod batch;
-mod body;
-mod buffered;
-mod client;
-mod config;
-mod connect;
-mod connection;
-mod cookies;
-mod crowd;
-mod decode;
-mod descriptors;
-mod error;
-mod exchange;
-#[cfg(fuzzing)]
-pub mod fuzzing;
-mod h1;
-mod h2;
-mod hops;
-mod in_flight;
-mod incoming;
-mod keeper;
-mod lanes;
-mod moves;
-mod origin;
-mod outgoing;
-mod parts;
-mod pipe;
-mod pool;
-mod reactor;
-mod redirect;
-mod redirect_hosts;
-mod reference;
-mod request;
-mod response;
-mod rest;
-mod retry;
-mod spent;
-mod stats;
-mod stream;
-mod template;
-mod timer;
-mod tls;
-mod turns;
-mod wire;
 
-pub use address::InvalidUrl;
-pub use attempt::{Attempt, Ending, Version};
+mod client;
+
+mod pool;
+
+mod h2;
+
+mod h1;
+
+mod transport;
+
+mod content;
+
+mod runtime;
+
+mod config;
+
+mod message;
+
+#[cfg(any(fuzzing, test))]
+pub mod fuzzing;
+
+pub use batch::streaming::{InParts, Part};
 pub use batch::{Aborted, Batch, Limits};
-pub use body::Source;
+pub use client::stats::Stats;
+pub use client::streaming::Streaming;
 pub use client::{Client, Outcome};
-pub use config::{Config, Protocol};
-pub use connect::{Addresses, AllowAddress, Networks, Proxy};
-pub use cookies::{Cookie, Cookies};
-pub use descriptors::forget_inherited;
-pub use error::{Error, InvalidRequest, Kind, Phase};
+pub use config::addresses::Addresses;
+pub use config::allowed::{AllowAddress, Networks};
+pub use config::cookies::{Cookie, Cookies};
+pub use config::pem::Pem;
+pub use config::proxy::Proxy;
+pub use config::retry::Retry;
+pub use config::{Config, Protocol, TlsVersion};
 pub use http::Method;
-pub use origin::{Origin, Scheme};
-pub use parts::{InParts, Part};
-pub use reactor::Reactor;
-pub use redirect::Redirect;
-pub use reference::resolve;
-pub use request::Request;
-pub use response::Response;
-pub use retry::Retry;
-pub use stats::Stats;
-pub use stream::Streaming;
-pub use template::{Defaults, Template};
-pub use tls::{Pem, TlsVersion};
+pub use message::address::InvalidUrl;
+pub use message::attempt::{Attempt, Ending, Version};
+pub use message::body::Source;
+pub use message::error::Error;
+pub use message::failure::{InvalidRequest, Kind, Phase};
+pub use message::origin::{Origin, Scheme};
+pub use message::redirect::Redirect;
+pub use message::reference::resolve;
+pub use message::request::Request;
+pub use message::response::Response;
+pub use message::template::{Defaults, Template};
+pub use runtime::descriptors::forget_inherited;
+pub use runtime::reactor::Reactor;

@@ -9,10 +9,10 @@ use futures_util::FutureExt;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::in_pieces;
-use crate::connect::Forward;
-use crate::connect::fuzzing::{Target, ask_socks, tunnel};
-use crate::h2::fuzzing::{Departures, Tap};
-use crate::request::Request;
+use crate::h2::fuzzing::{Explains, Instrumented, Observed};
+use crate::message::request::Request;
+use crate::transport::proxy::Forward;
+use crate::transport::proxy::fuzzing::{Target, ask_socks, tunnel};
 
 /// What comes piece by piece, and takes whatever is written.
 struct Peer<'a> {
@@ -53,6 +53,12 @@ impl AsyncWrite for Peer<'_> {
     }
 }
 
+impl Explains for Peer<'_> {
+    fn reason(&mut self, _: &io::Error) -> Option<String> {
+        None
+    }
+}
+
 /// Runs what never has to wait.
 fn at_once<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("everything is there")
@@ -77,7 +83,7 @@ pub fn connect(bytes: &[u8]) {
     }
     // In small pieces what is behind the answer may not have come yet.
     if ask(usize::MAX).is_ok() {
-        assert_eq!(ask(1), Ok(()));
+        assert!(ask(1).is_ok());
     }
 }
 
@@ -126,9 +132,9 @@ pub fn tap(bytes: &[u8]) {
 }
 
 /// What a tap knows when these bytes have gone through it both ways.
-fn note(bytes: &[u8], size: usize) -> Arc<Departures> {
-    let departures = Arc::new(Departures::default());
-    let mut tap = Tap::new(Peer { size, left: bytes }, departures.clone());
+fn note(bytes: &[u8], size: usize) -> Arc<Observed> {
+    let observed = Arc::new(Observed::default());
+    let mut tap = Instrumented::new(Peer { size, left: bytes }, observed.clone());
     let mut cx = Context::from_waker(std::task::Waker::noop());
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -139,7 +145,7 @@ fn note(bytes: &[u8], size: usize) -> Arc<Departures> {
     }
     let mut space = [0; 300];
     loop {
-        departures.begin_turn();
+        observed.begin_turn();
         let mut buffer = ReadBuf::new(&mut space);
         assert!(
             Pin::new(&mut tap)
@@ -147,7 +153,7 @@ fn note(bytes: &[u8], size: usize) -> Arc<Departures> {
                 .is_ready()
         );
         if buffer.filled().is_empty() {
-            return departures;
+            return observed;
         }
     }
 }

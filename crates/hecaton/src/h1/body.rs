@@ -2,14 +2,15 @@
 
 use bytes::{Buf, BytesMut};
 
-use super::Framing;
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::head::Framing;
 
 /// Longest line of a chunk's size with its extensions, and most bytes of all trailers.
 const MOST_OVERHEAD: usize = 16 << 10;
 
 /// Finds one body in what has arrived, until it says that it has all. Holds none of it.
 #[derive(Debug)]
-pub(crate) struct BodyReader {
+pub(crate) struct BodyFraming {
     state: State,
     trailers: usize,
 }
@@ -54,9 +55,27 @@ pub(crate) enum BodyError {
     CutShort,
 }
 
-impl BodyReader {
+impl BodyError {
+    /// What a request fails with; `max_body` is the cap that was exceeded, if that is what happened.
+    pub fn into_failure(self, max_body: usize) -> Failure {
+        let detail = match self {
+            BodyError::TooLarge => format!("the body is larger than the allowed {max_body} bytes"),
+            BodyError::CutShort => {
+                "the body was cut short: the connection ended before it did".into()
+            }
+            BodyError::Malformed(what) => format!("the body can not be read: {what}"),
+        };
+        let failure = Failure::new(Kind::Body, Phase::Read, detail);
+        match self {
+            BodyError::CutShort => failure,
+            BodyError::TooLarge | BodyError::Malformed(_) => failure.for_good(),
+        }
+    }
+}
+
+impl BodyFraming {
     /// A reader of a body that is framed like this.
-    pub fn new(framing: Framing) -> BodyReader {
+    pub fn new(framing: Framing) -> BodyFraming {
         let state = match framing {
             Framing::Length(0) => State::Done,
             Framing::Length(left) => State::Data {
@@ -66,7 +85,7 @@ impl BodyReader {
             Framing::Chunked => State::Size,
             Framing::Close => State::UntilClose,
         };
-        BodyReader { state, trailers: 0 }
+        BodyFraming { state, trailers: 0 }
     }
 
     /// How much is known to come, of a body with a length.
@@ -81,7 +100,7 @@ impl BodyReader {
     }
 
     /// What can be taken now. Removes what is around chunks from `input`; the bytes of the body stay
-    /// until the caller takes them, and tells by [`BodyReader::taken`].
+    /// until the caller takes them, and tells by [`BodyFraming::taken`].
     pub fn ready(&mut self, input: &mut BytesMut) -> Result<Ready, BodyError> {
         loop {
             let went_on = match self.state {
@@ -206,7 +225,7 @@ mod tests {
 
     /// Takes what is ready of a body of at most `most` bytes; true when it is whole.
     fn take(
-        reader: &mut BodyReader,
+        reader: &mut BodyFraming,
         input: &mut BytesMut,
         body: &mut Vec<u8>,
         most: usize,
@@ -226,7 +245,7 @@ mod tests {
 
     /// Reads a body that comes in these pieces and then ends; also what is left over.
     fn read(framing: Framing, most: usize, pieces: &[&[u8]]) -> Result<(Bytes, Bytes), BodyError> {
-        let mut reader = BodyReader::new(framing);
+        let mut reader = BodyFraming::new(framing);
         let (mut input, mut body) = (BytesMut::new(), Vec::new());
         for piece in pieces {
             input.extend_from_slice(piece);

@@ -4,12 +4,12 @@ use bytes::BufMut;
 use http::Method;
 use http::header::PROXY_AUTHORIZATION;
 
-use crate::body::Body;
 use crate::config::Config;
-use crate::connect::Forward;
-use crate::decode::ACCEPTED;
-use crate::h1::Fields;
-use crate::request::Request;
+use crate::content::ACCEPTED;
+use crate::message::body::Body;
+use crate::message::fields::Fields;
+use crate::message::request::Request;
+use crate::transport::proxy::Forward;
 
 /// Bodies up to this size are sent behind the head in one write.
 const SMALL_BODY: usize = 16 << 10;

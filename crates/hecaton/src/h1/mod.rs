@@ -1,14 +1,11 @@
-//! HTTP/1.1 on the wire (RFC 9112) as pure functions: bytes in, bytes out, no socket in sight.
+//! HTTP/1.1 (RFC 9112): one request on one connection.
 //!
-//! `encode` writes a request; `fields` looks into header fields; `head` reads the head of a response and decides how its body is
-//! framed; `body` finds it in what has arrived.
+//! `exchange` is the whole of it: `encode` writes the head, `outgoing` sends it and the body, `connection` has what was read ahead
+//! of need, `incoming` reads the body, which `body` finds in what has arrived. `body` and `encode` are pure functions.
 
-mod body;
-mod encode;
-mod fields;
-mod head;
-
-pub(crate) use body::{BodyError, BodyReader, Ready};
-pub(crate) use encode::{encode, expects_content, waits_to_send};
-pub(crate) use fields::Fields;
-pub(crate) use head::{BadHead, Framing, Head, HeadReader, HeadRules};
+pub(crate) mod body;
+pub(crate) mod connection;
+pub(crate) mod encode;
+pub(crate) mod exchange;
+pub(crate) mod incoming;
+mod outgoing;

@@ -15,14 +15,14 @@ use http::header::CONTENT_LENGTH;
 
 use super::head::{request_head, response_fields};
 use super::incoming::Incoming;
-use super::lease::Lease;
+use super::permit::StreamPermit;
 use super::upload::Upload;
-use crate::attempt::{Trace, Version};
 use crate::config::Config;
-use crate::error::{Failure, Kind, Phase};
-use crate::exchange::Broken;
-use crate::request::Request;
-use crate::timer::PhaseTimer;
+use crate::message::attempt::{Trace, Version};
+use crate::message::broken::Broken;
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::request::Request;
+use crate::runtime::timer::PhaseTimer;
 
 /// What the head of a response says.
 pub(crate) struct Head {
@@ -33,7 +33,7 @@ pub(crate) struct Head {
 
 /// Sends `request` on a stream of its own and reads the head of the answer; the body is still to come.
 pub(crate) async fn exchange(
-    lease: Lease,
+    lease: StreamPermit,
     request: &Request,
     config: &Config,
     trace: &mut Trace,
@@ -62,11 +62,15 @@ struct Exchange {
     response: ResponseFuture,
     upload: Upload,
     stream: u32,
-    lease: Lease,
+    lease: StreamPermit,
 }
 
 impl Exchange {
-    fn begin(mut lease: Lease, request: &Request, config: &Config) -> Result<Exchange, Broken> {
+    fn begin(
+        mut lease: StreamPermit,
+        request: &Request,
+        config: &Config,
+    ) -> Result<Exchange, Broken> {
         let head = request_head(request, config)
             .map_err(|why| protocol(Phase::Send, format!("the request can not be sent: {why}")))?;
         let sent = lease.send(head, request.body.is_empty());
@@ -134,7 +138,7 @@ fn protocol(phase: Phase, detail: String) -> Broken {
     Broken::Failed(Failure::new(Kind::Protocol, phase, detail).for_good())
 }
 
-impl Lease {
+impl StreamPermit {
     /// What the end of a stream without a response means.
     fn broken(&mut self, error: &h2::Error, sent: bool, phase: Phase) -> Broken {
         // It would be refused again.
@@ -151,7 +155,7 @@ impl Lease {
         let left_out = error.is_remote() && error.is_go_away();
         let ended = error.is_io() || error.is_go_away();
         if left_out || (ended && !sent) {
-            return Broken::Unprocessed(failure, self.link.departures.has_progressed());
+            return Broken::Unprocessed(failure, self.link.observed.has_progressed());
         }
         match ended && self.reused && self.link.last_word().is_none() {
             true => Broken::Stale(failure),

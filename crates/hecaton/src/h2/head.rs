@@ -8,9 +8,11 @@ use http::uri::{Authority, Scheme, Uri};
 use http::{HeaderMap, Version};
 
 use crate::config::Config;
-use crate::decode::ACCEPTED;
-use crate::h1::{BadHead, Fields, expects_content};
-use crate::request::Request;
+use crate::content::ACCEPTED;
+use crate::h1::encode::expects_content;
+use crate::message::fields::Fields;
+use crate::message::head::BadHead;
+use crate::message::request::Request;
 
 /// Fields that speak of one HTTP/1.1 connection and have no place in HTTP/2 (RFC 9113 §8.2.2), beside
 /// `Connection`, what it names, and `TE` unless it says `trailers`.
@@ -33,8 +35,8 @@ pub(super) fn request_head(
         .map_err(|_| "the Host header is not a host and port, which HTTP/2 asks for".to_owned())?;
     let mut parts = http::uri::Parts::default();
     parts.scheme = Some(match request.origin.scheme {
-        crate::origin::Scheme::Http => Scheme::HTTP,
-        crate::origin::Scheme::Https => Scheme::HTTPS,
+        crate::message::origin::Scheme::Http => Scheme::HTTP,
+        crate::message::origin::Scheme::Https => Scheme::HTTPS,
     });
     parts.authority = Some(authority);
     parts.path_and_query = Some(request.target.clone());

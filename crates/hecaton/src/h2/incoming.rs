@@ -7,16 +7,15 @@ use bytes::{Bytes, BytesMut};
 use h2::RecvStream;
 
 use super::exchange::explain;
-use super::lease::Lease;
+use super::permit::StreamPermit;
 use super::upload::Upload;
 use super::window::Taken;
-use crate::buffered::Share;
 use crate::config::Config;
-use crate::error::{Failure, Kind, Phase};
-use crate::exchange::{PIECES_PER_TURN, give_way};
-use crate::h1::BodyError;
-use crate::incoming::failure;
-use crate::timer::PhaseTimer;
+use crate::content::buffered::Share;
+use crate::h1::body::BodyError;
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::runtime::timer::PhaseTimer;
+use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
 /// Dropping it before the end resets the stream. The handles of the stream go before the lease of it.
 pub(crate) struct Incoming {
@@ -32,7 +31,7 @@ pub(crate) struct Incoming {
     /// What it took that the window has not grown by.
     since: Taken,
     upload: Upload,
-    lease: Lease,
+    lease: StreamPermit,
 }
 
 impl Incoming {
@@ -40,7 +39,7 @@ impl Incoming {
         body: Option<RecvStream>,
         length: Option<u64>,
         upload: Upload,
-        lease: Lease,
+        lease: StreamPermit,
     ) -> Incoming {
         Incoming {
             body,
@@ -56,7 +55,7 @@ impl Incoming {
     /// Reads the body to its end. Fails at once when its length is known to be too much.
     pub async fn whole(&mut self, config: &Config, mut share: Share) -> Result<Bytes, Failure> {
         let most = config.max_body;
-        let too_large = || failure(BodyError::TooLarge, most);
+        let too_large = || BodyError::TooLarge.into_failure(most);
         if self.body.is_some() && self.length.is_some_and(|length| length > most as u64) {
             return Err(too_large());
         }
@@ -71,7 +70,7 @@ impl Incoming {
             whole.extend_from_slice(&piece);
             pieces = pieces.wrapping_add(1);
             if pieces % PIECES_PER_TURN == 0 {
-                give_way().await;
+                yield_now().await;
             }
         }
         Ok(whole.freeze())

@@ -17,11 +17,11 @@ use nix::sys::socket::{MsgFlags, recv};
 use tokio::sync::Notify;
 use tokio::time::{timeout, timeout_at};
 
-use super::tap::{Departures, Tap};
+use super::instrumented::{Instrumented, Observed};
 use super::window::{self, Taken, Window};
 use crate::config::Config;
-use crate::error::{Failure, Kind, Phase};
-use crate::wire::Wire;
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::transport::wire::Wire;
 
 /// How much of all bodies of a connection may be on its way; `window` says how much of one. The most there is
 /// (RFC 9113 §6.9.1): less would let readers that are slow hold up those that are not.
@@ -38,7 +38,7 @@ const HEADS: usize = 4;
 const MOST_RESET: usize = 1024;
 
 /// Stands for the peer's limit on streams until it has told it. No frame can carry this number.
-pub(super) const NOT_TOLD: usize = usize::MAX - 1;
+pub(crate) const NOT_TOLD: usize = usize::MAX - 1;
 
 /// How long a connection is trusted after it was driven.
 const TRUSTED: Duration = Duration::from_millis(1);
@@ -54,8 +54,8 @@ const PROBE: Duration = Duration::from_secs(1);
 /// Stands for a connection that nobody doubts, in place of the bytes received when doubt began.
 const TRUSTED_NOW: u64 = u64::MAX;
 
-pub(super) struct Link {
-    pub departures: Arc<Departures>,
+pub(crate) struct Link {
+    pub(super) observed: Arc<Observed>,
     /// Only to be asked while `driven` has the connection that owns it.
     socket: RawFd,
     driven: Mutex<Driven>,
@@ -71,7 +71,7 @@ pub(super) struct Link {
 }
 
 struct Driven {
-    connection: Option<Box<Connection<Tap<Wire>, Bytes>>>,
+    connection: Option<Box<Connection<Instrumented<Wire>, Bytes>>>,
     at: Instant,
     /// The window of each body, as the peer was told.
     window: u32,
@@ -96,7 +96,7 @@ impl Link {
         config: &Config,
     ) -> Result<(SendRequest<Bytes>, Arc<Link>), Failure> {
         let socket = stream.descriptor();
-        let departures = Arc::new(Departures::default());
+        let observed = Arc::new(Observed::default());
         let (send, mut connection) = Builder::new()
             .enable_push(false)
             .initial_window_size(window::FIRST)
@@ -105,9 +105,9 @@ impl Link {
             .max_header_list_size(head_room(config))
             .max_concurrent_reset_streams(MOST_RESET)
             .initial_max_send_streams(NOT_TOLD)
-            .handshake(Tap::new(stream, departures.clone()))
+            .handshake(Instrumented::new(stream, observed.clone()))
             .await
-            .map_err(|error| match departures.refusal() {
+            .map_err(|error| match observed.refusal() {
                 Some(why) => Failure::new(Kind::Tls, Phase::Tls, why),
                 None => {
                     let detail = format!("can not begin HTTP/2: {error}");
@@ -121,7 +121,7 @@ impl Link {
             window: window::FIRST,
         };
         let link = Link {
-            departures,
+            observed,
             socket,
             driven: Mutex::new(driven),
             turned: Notify::new(),
@@ -142,7 +142,7 @@ impl Link {
         let Some(connection) = &mut driven.connection else {
             return Poll::Ready(());
         };
-        self.departures.begin_turn();
+        self.observed.begin_turn();
         // Why it ends is told to each of its streams.
         let mut result = Pin::new(connection).poll(cx).map(|_| ());
         // After a GOAWAY with an error the peer says nothing more (RFC 9113 §5.4.1), whether or not it hangs up.
@@ -167,7 +167,7 @@ impl Link {
 
     /// The error for which the peer ended the connection, if it did (GOAWAY).
     pub fn last_word(&self) -> Option<Reason> {
-        self.departures.goaway_error().map(Reason::from)
+        self.observed.goaway_error().map(Reason::from)
     }
 
     /// Whether the connection has not ended, as far as is known.
@@ -194,7 +194,7 @@ impl Link {
     /// it gave up. Nobody would notice otherwise that the way to the peer is gone: writing goes well for
     /// minutes, until TCP gives up, and each request would run into its limit meanwhile.
     pub fn doubt(&self, received: u64) {
-        if self.departures.received() != received {
+        if self.observed.received() != received {
             return;
         }
         if self.doubted.swap(received, Ordering::Relaxed) != received {
@@ -222,7 +222,7 @@ impl Link {
         loop {
             let mut turned = pin!(self.turned.notified());
             turned.as_mut().enable();
-            if self.departures.received() != doubted {
+            if self.observed.received() != doubted {
                 self.doubted.store(TRUSTED_NOW, Ordering::Relaxed);
                 return true;
             }
@@ -242,7 +242,7 @@ impl Link {
     /// Closes the connection at once, driven or not. Says good-bye if the socket takes it.
     pub fn close(&self) {
         if let Some(mut connection) = self.lock().connection.take() {
-            self.departures.begin_turn();
+            self.observed.begin_turn();
             let _ = Pin::new(&mut connection).poll(&mut Context::from_waker(Waker::noop()));
         }
         self.driver.wake();

@@ -8,11 +8,11 @@ use bytes::Bytes;
 use h2::SendStream;
 use tokio::time::{Sleep, sleep};
 
-use crate::body::{Body, Sourced};
 use crate::config::Config;
-use crate::error::Failure;
-use crate::h1::waits_to_send;
-use crate::request::Request;
+use crate::h1::encode::waits_to_send;
+use crate::message::body::{Body, Sourced};
+use crate::message::failure::Failure;
+use crate::message::request::Request;
 
 /// How much of a body `h2` is asked to hold at once.
 const AHEAD: usize = 256 << 10;

@@ -23,7 +23,7 @@ pub(super) struct Window(AtomicU32);
 
 /// What one reader has taken since it last asked for more.
 #[derive(Default)]
-pub(super) struct Taken(usize);
+pub(crate) struct Taken(usize);
 
 impl Default for Window {
     fn default() -> Window {

@@ -1,14 +1,17 @@
 //! The pool's order of events: random sequences of them, held against a model.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use tokio::net::UnixStream;
 
+use super::sessions::SWEEP;
 use super::*;
-use crate::descriptors::Noted;
-use crate::pipe::Pipe;
-use crate::wire::{Socket, Wire};
+use crate::config::proxy::Proxy;
+use crate::runtime::descriptors::Noted;
+use crate::transport::pipe::Pipe;
+use crate::transport::wire::{Socket, Wire};
 use crate::{Reactor, Request};
 
 const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -62,12 +65,13 @@ struct World {
 impl World {
     fn new(max_idle: Option<usize>) -> World {
         let mut config = Config::new(Duration::from_secs(1));
+        config.proxy = Proxy::Off;
         config.idle_timeout = IDLE_TIMEOUT;
         config.max_age = Some(MAX_AGE);
         config.max_idle = max_idle;
         let urls = ["http://a", "http://b", "http://a:81"];
         World {
-            pool: Pool::new(&config, Sessions::new(&config)),
+            pool: Pool::new(Arc::new(config)).unwrap(),
             max_idle,
             origins: urls.map(|url| Request::get(url).unwrap().origin).into(),
             now: Instant::now(),
@@ -102,7 +106,7 @@ impl World {
                 assert!(self.pool.idle() <= most);
             }
             Event::Clear => {
-                self.pool.clear();
+                self.pool.close_idle();
                 self.idle.clear();
                 assert_eq!(self.pool.idle(), 0);
             }
@@ -122,7 +126,7 @@ impl World {
                 break;
             }
         }
-        let taken = self.pool.take(&self.origins[origin], self.now);
+        let taken = self.pool.idle.take(&self.origins[origin], self.now);
         assert_eq!(taken.as_ref().map(|taken| taken.ticket.id), expected);
         let connection = taken.unwrap_or_else(|| self.open());
         let used = self
@@ -160,7 +164,7 @@ impl World {
             assert!(self.pool.idle() <= most);
         }
         // Whoever visits many origins once keeps none of them for long.
-        if let Some(oldest) = self.pool.oldest() {
+        if let Some(oldest) = self.pool.idle.oldest() {
             assert!(self.now - oldest < IDLE_TIMEOUT + SWEEP);
         }
     }

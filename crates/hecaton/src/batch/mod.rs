@@ -1,0 +1,369 @@
+//! Many requests under one limit: a queue that may be refilled while it runs.
+//!
+//! Memory follows what is queued and in flight, not what has been done: an outcome is handed over
+//! and forgotten.
+
+mod in_flight;
+mod scheduler;
+pub(crate) mod streaming;
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::hash::Hash;
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::time::{Sleep, sleep_until};
+
+use self::in_flight::{Ended, InFlight};
+use self::scheduler::Scheduler;
+use self::streaming::{InParts, Part, Parts};
+use crate::client::{Client, Outcome};
+use crate::message::failure::InvalidRequest;
+use crate::message::origin::Origin;
+use crate::message::request::Request;
+
+/// Limits of a batch for each origin (scheme, host and port of a request's own URL; where redirects
+/// lead and what is sent again counts for that one). One that waits for them stands in no other's
+/// way, and waiting uses up no deadline.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// Most requests in flight to one origin. Default none: the batch's concurrency alone. 0 counts
+    /// as 1. Origins take turns.
+    pub per_origin: Option<usize>,
+    /// Most requests a second to one origin: a number above 0, fractions count. Default none. They
+    /// start evenly spaced, the first at once, and time that went unused gives no right to a burst.
+    pub rate: Option<f64>,
+}
+
+/// What was given up: tags of requests of which nothing was sent, and of those that had been started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Aborted<T> {
+    /// Never started, in the order of their turns within an origin.
+    pub queued: Vec<T>,
+    /// Started, and perhaps sent, in no order.
+    pub started: Vec<T>,
+}
+
+/// Requests run together, each known by a tag of the caller's choice.
+///
+/// Dropping the batch gives up what is in flight and closes those connections.
+pub struct Batch<T> {
+    client: Client,
+    concurrency: usize,
+    queue: Queue<T>,
+    in_flight: FuturesUnordered<InFlight<T>>,
+    /// Those that are handed over in parts, once there is one.
+    parts: Option<Box<Parts<T>>>,
+    /// Tags of requests that a panic ended.
+    lost: Vec<T>,
+}
+
+impl<T: Eq + Hash + Send + 'static> Batch<T> {
+    /// An empty batch that keeps `concurrency` requests in flight (0 counts as 1).
+    pub fn new(client: Client, concurrency: usize) -> Batch<T> {
+        let in_flight = FuturesUnordered::new();
+        Batch {
+            client,
+            concurrency: concurrency.max(1),
+            queue: Queue::Plain(VecDeque::new()),
+            in_flight,
+            parts: None,
+            lost: Vec::new(),
+        }
+    }
+
+    /// The same with limits for each origin; an error when they make no sense.
+    pub fn with_limits(
+        client: Client,
+        concurrency: usize,
+        limits: Limits,
+    ) -> Result<Batch<T>, InvalidRequest> {
+        let mut batch = Batch::new(client, concurrency);
+        if limits != Limits::default() {
+            batch.queue = Queue::Limited(Box::new(Limited::new(limits)?));
+        }
+        Ok(batch)
+    }
+
+    /// Queues a request at the end. Its deadline starts when its turn comes.
+    pub fn push(&mut self, tag: T, request: Request) {
+        match &mut self.queue {
+            Queue::Plain(waiting) => waiting.push_back((tag, request)),
+            Queue::Limited(limited) => {
+                let origin = request.origin.clone();
+                limited.scheduler.push_back(origin, (tag, request));
+            }
+        }
+    }
+
+    /// Queues a request before all others that have not been started, of its own origin at least: a
+    /// limit for each origin still holds.
+    pub fn push_front(&mut self, tag: T, request: Request) {
+        match &mut self.queue {
+            Queue::Plain(waiting) => waiting.push_front((tag, request)),
+            Queue::Limited(limited) => {
+                let origin = request.origin.clone();
+                limited.scheduler.push_front(origin, (tag, request));
+            }
+        }
+    }
+
+    /// Has a request that is queued handed over in parts, which [`take_parts`](Batch::take_parts) gives. Told of one that has
+    /// been started already, it would mean the next request with this tag: see [`has_started`](Batch::has_started).
+    pub fn in_parts(&mut self, tag: T, in_parts: InParts) {
+        let parts = self.parts.get_or_insert_with(|| Box::new(Parts::new()));
+        parts.want(tag, in_parts);
+    }
+
+    /// Whether a request with this tag is in flight. Takes a look at each.
+    pub fn has_started(&self, tag: &T) -> bool {
+        let mut whole = self.in_flight.iter().filter_map(InFlight::tag);
+        let mut in_parts = self.parts.iter().flat_map(|parts| parts.tags());
+        whole.any(|other| other == tag) || in_parts.any(|other| other == tag)
+    }
+
+    /// The parts that came during the last wait, at most one of each request. Those that are taken are done
+    /// with: at the next wait their requests read on, and not before.
+    pub fn take_parts(&mut self) -> impl Iterator<Item = (&T, Part)> {
+        self.parts.iter_mut().flat_map(|parts| parts.take())
+    }
+
+    /// How many requests are kept in flight.
+    pub fn concurrency(&self) -> usize {
+        self.concurrency
+    }
+
+    /// Keeps so many in flight from now on (0 counts as 1). More start at the next wait; if there are
+    /// too many, no other starts until enough of them have ended.
+    pub fn set_concurrency(&mut self, concurrency: usize) {
+        self.concurrency = concurrency.max(1);
+    }
+
+    /// Requests queued or in flight.
+    pub fn len(&self) -> usize {
+        self.queue.len() + self.running()
+    }
+
+    /// Whether nothing is queued or in flight.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Gives up everything: closes the connections of what is in flight, and forgets what is queued.
+    /// The batch can be used again; its rate counts what was sent before.
+    pub fn abort(&mut self) -> Aborted<T> {
+        let mut started = std::mem::take(&mut self.lost);
+        let in_flight = std::mem::take(&mut self.in_flight);
+        started.extend(in_flight.into_iter().filter_map(InFlight::into_tag));
+        if let Some(parts) = self.parts.take() {
+            started.extend(parts.into_tags());
+        }
+        let queued = match &mut self.queue {
+            Queue::Plain(waiting) => waiting.drain(..).collect(),
+            Queue::Limited(limited) => limited.scheduler.drain(),
+        };
+        let queued = queued.into_iter().map(|(tag, _)| tag).collect();
+        Aborted { queued, started }
+    }
+
+    /// Waits until at least one request has ended, and adds all that have to `outcomes`; or until there are
+    /// parts to take. Returns at once when the batch is empty.
+    pub async fn wait(&mut self, outcomes: &mut Vec<(T, Outcome)>) {
+        poll_fn(|cx| self.poll_wait(cx, outcomes)).await
+    }
+
+    fn poll_wait(&mut self, cx: &mut Context<'_>, outcomes: &mut Vec<(T, Outcome)>) -> Poll<()> {
+        let before = outcomes.len();
+        if let Some(parts) = &mut self.parts {
+            parts.resume();
+        }
+        loop {
+            self.start();
+            // One that ended leaves its place to the next at once, whether or not the caller looks.
+            while let Some(ended) = self.poll_in_flight(cx) {
+                outcomes.push(self.ended(ended));
+                self.start();
+            }
+            let has_parts = self.parts.as_ref().is_some_and(|parts| parts.is_paused());
+            if has_parts || outcomes.len() > before || self.is_empty() {
+                return Poll::Ready(());
+            }
+            if self.poll_time(cx).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// One that has ended.
+    fn poll_in_flight(&mut self, cx: &mut Context<'_>) -> Option<Ended<T>> {
+        match self.in_flight.poll_next_unpin(cx) {
+            Poll::Ready(Some(ended)) => Some(ended),
+            _ => self.parts.as_mut()?.poll(cx),
+        }
+    }
+
+    /// How many are in flight.
+    fn running(&self) -> usize {
+        self.in_flight.len() + self.parts.as_ref().map_or(0, |parts| parts.len())
+    }
+
+    fn start(&mut self) {
+        while self.running() < self.concurrency {
+            let Some((tag, request, origin)) = self.queue.next() else {
+                return;
+            };
+            if let Some(parts) = &mut self.parts {
+                if let Some(in_parts) = parts.wanted(&tag) {
+                    parts.start(&self.client, (tag, request, origin), in_parts);
+                    continue;
+                }
+            }
+            let sending = self.client.send(request);
+            self.in_flight.push(InFlight::new(tag, origin, sending));
+        }
+    }
+
+    fn ended(&mut self, ended: Ended<T>) -> (T, Outcome) {
+        if let (Queue::Limited(limited), Some(origin)) = (&mut self.queue, &ended.origin) {
+            limited.scheduler.ended(origin);
+        }
+        match ended.result {
+            Ok(outcome) => (ended.tag, outcome),
+            Err(panic) => {
+                self.lost.push(ended.tag);
+                resume_unwind(panic)
+            }
+        }
+    }
+
+    /// Ready when time has let another start that nothing else keeps from it.
+    fn poll_time(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let running = self.running();
+        match &mut self.queue {
+            Queue::Limited(limited) if running < self.concurrency => limited.poll_time(cx),
+            _ => Poll::Pending,
+        }
+    }
+}
+
+/// What has not been started.
+enum Queue<T> {
+    Plain(VecDeque<(T, Request)>),
+    Limited(Box<Limited<T>>),
+}
+
+impl<T> Queue<T> {
+    fn len(&self) -> usize {
+        match self {
+            Queue::Plain(waiting) => waiting.len(),
+            Queue::Limited(limited) => limited.scheduler.len(),
+        }
+    }
+
+    /// The next to start, with its origin if that has to know when it ends.
+    fn next(&mut self) -> Option<(T, Request, Option<Arc<Origin>>)> {
+        match self {
+            Queue::Plain(waiting) => {
+                let (tag, request) = waiting.pop_front()?;
+                Some((tag, request, None))
+            }
+            Queue::Limited(limited) => {
+                let (origin, (tag, request)) = limited.scheduler.next(Instant::now())?;
+                Some((tag, request, Some(origin)))
+            }
+        }
+    }
+}
+
+struct Limited<T> {
+    scheduler: Scheduler<Arc<Origin>, (T, Request)>,
+    /// Made when it is first needed, for it must be made where the reactor runs.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl<T> Limited<T> {
+    fn new(limits: Limits) -> Result<Limited<T>, InvalidRequest> {
+        let per_origin = limits.per_origin.map_or(usize::MAX, |most| most.max(1));
+        let interval = match limits.rate {
+            None => Duration::ZERO,
+            Some(rate) if rate > 0.0 && rate.is_finite() => {
+                // One in a thousand years is as good as never, and can be expressed.
+                Duration::from_secs_f64((1.0 / rate).min(1000.0 * 365.0 * 86400.0))
+            }
+            Some(rate) => {
+                let what = format!("rate is {rate}: use a number above 0, of requests a second");
+                return Err(InvalidRequest(what));
+            }
+        };
+        Ok(Limited {
+            scheduler: Scheduler::new(per_origin, interval),
+            timer: None,
+        })
+    }
+
+    fn poll_time(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(at) = self.scheduler.next_start() else {
+            return Poll::Pending;
+        };
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(sleep_until(at.into())));
+        if timer.deadline() != at.into() {
+            timer.as_mut().reset(at.into());
+        }
+        timer.as_mut().poll(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::{Config, Reactor};
+
+    #[test]
+    fn a_panic_in_one_request_loses_no_tag_and_no_place() {
+        let client = Client::new(Config::new(Duration::from_secs(5)));
+        let limits = Limits {
+            per_origin: Some(1),
+            ..Limits::default()
+        };
+        let mut batch = Batch::with_limits(client, 5, limits).unwrap();
+        let reactor = Reactor::new().unwrap();
+        let request = Request::get("http://127.0.0.1:9/").unwrap();
+        batch.push(1, request.clone().timeout(Duration::ZERO));
+        batch.push(2, request);
+        let panicking = async { panic!("on purpose") };
+        batch.in_flight.push(InFlight::new(0, None, panicking));
+        let mut outcomes = Vec::new();
+        let waiting = AssertUnwindSafe(|| reactor.block_on(batch.wait(&mut outcomes)));
+        assert!(catch_unwind(waiting).is_err());
+        assert_eq!(batch.len() + outcomes.len(), 2);
+        let aborted = batch.abort();
+        assert!(aborted.started.contains(&0), "{aborted:?}");
+        let ended = outcomes.iter().map(|(tag, _)| *tag);
+        let mut all: Vec<_> = ended.chain(aborted.queued).chain(aborted.started).collect();
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2]);
+        assert!(batch.is_empty());
+    }
+
+    #[test]
+    fn a_rate_must_be_a_number_above_zero() {
+        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let client = Client::new(Config::new(Duration::from_secs(5)));
+            let limits = Limits {
+                rate: Some(rate),
+                ..Limits::default()
+            };
+            let refused = Batch::<u8>::with_limits(client, 5, limits).err();
+            assert!(refused.unwrap().to_string().contains("above 0"));
+        }
+    }
+}

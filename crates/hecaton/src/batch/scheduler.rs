@@ -1,0 +1,206 @@
+//! Who may start next when origins have limits: a lane for each origin, none in the way of another.
+//!
+//! Nothing here waits, sends or looks at the clock. Each step costs the same however many are queued
+//! (the lanes that rest are kept in order, so theirs grows with the logarithm of their number), and what
+//! is known of an origin is forgotten when nothing of it is queued, in flight or owed a rest.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hash::Hash;
+use std::time::{Duration, Instant};
+
+/// A start that comes late by less than this does not put off those after it: the reactor's timers
+/// count milliseconds, and its turns take some. More is not made up, lest a pause ends in a burst.
+const LATENESS: Duration = Duration::from_millis(5);
+
+/// What is queued, by where it goes.
+pub(crate) struct Scheduler<K, V> {
+    per_origin: usize,
+    interval: Duration,
+    lanes: HashMap<K, Lane<V>>,
+    /// Scheduler that may start one, each here once, in turns.
+    ready: VecDeque<K>,
+    /// Scheduler that got something to go before all others, the last one first.
+    express: Vec<K>,
+    /// Scheduler that must let time pass, by when it has passed; the number tells equal times apart.
+    resting: BTreeMap<(Instant, u64), K>,
+    rests: u64,
+    queued: usize,
+}
+
+struct Lane<V> {
+    waiting: VecDeque<V>,
+    in_flight: usize,
+    /// Earliest time of the next start, once there was one.
+    next: Option<Instant>,
+    is_resting: bool,
+    is_ready: bool,
+}
+
+impl<V> Lane<V> {
+    fn new() -> Lane<V> {
+        Lane {
+            waiting: VecDeque::new(),
+            in_flight: 0,
+            next: None,
+            is_resting: false,
+            is_ready: false,
+        }
+    }
+
+    fn may_start(&self, per_origin: usize) -> bool {
+        !self.is_resting && !self.waiting.is_empty() && self.in_flight < per_origin
+    }
+
+    fn is_idle(&self) -> bool {
+        !self.is_resting && self.waiting.is_empty() && self.in_flight == 0
+    }
+}
+
+impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
+    /// No lanes yet. Each will have `per_origin` in flight at most, and `interval` between two starts.
+    pub fn new(per_origin: usize, interval: Duration) -> Scheduler<K, V> {
+        Scheduler {
+            per_origin,
+            interval,
+            lanes: HashMap::new(),
+            ready: VecDeque::new(),
+            express: Vec::new(),
+            resting: BTreeMap::new(),
+            rests: 0,
+            queued: 0,
+        }
+    }
+
+    /// How many are queued.
+    pub fn len(&self) -> usize {
+        self.queued
+    }
+
+    /// Queues behind all others of the lane.
+    pub fn push_back(&mut self, key: K, value: V) {
+        self.lane(&key).waiting.push_back(value);
+        self.review(&key);
+    }
+
+    /// Queues before all others, of this lane and, unless its limits forbid it now, of any.
+    pub fn push_front(&mut self, key: K, value: V) {
+        self.lane(&key).waiting.push_front(value);
+        self.review(&key);
+        self.express.push(key);
+    }
+
+    /// The next to start, if any may. It counts as in flight until `ended` is told of it.
+    pub fn next(&mut self, now: Instant) -> Option<(K, V)> {
+        self.wake(now);
+        loop {
+            let (key, in_turn) = match self.express.pop() {
+                Some(key) => (key, false),
+                None => (self.ready.pop_front()?, true),
+            };
+            let Some(lane) = self.lanes.get_mut(&key) else {
+                continue; // Its express has gone in its turn, and so has all else.
+            };
+            if in_turn {
+                lane.is_ready = false;
+            }
+            let value = match lane.may_start(self.per_origin) {
+                true => lane.waiting.pop_front(),
+                false => None,
+            };
+            if value.is_some() {
+                lane.in_flight += 1;
+                self.queued -= 1;
+                self.rest(&key, now);
+            }
+            self.review(&key);
+            if let Some(value) = value {
+                return Some((key, value));
+            }
+        }
+    }
+
+    /// One of this lane is no longer in flight.
+    pub fn ended(&mut self, key: &K) {
+        if let Some(lane) = self.lanes.get_mut(key) {
+            lane.in_flight -= 1;
+        }
+        self.review(key);
+    }
+
+    /// When to ask again, if time alone keeps some from starting.
+    pub fn next_start(&self) -> Option<Instant> {
+        let ((at, _), _) = self.resting.first_key_value()?;
+        (self.queued > 0).then_some(*at)
+    }
+
+    /// Takes all that is queued, and forgets what is in flight, but not who must rest.
+    pub fn drain(&mut self) -> Vec<V> {
+        let mut drained = Vec::with_capacity(self.queued);
+        for lane in self.lanes.values_mut() {
+            drained.extend(lane.waiting.drain(..));
+            lane.in_flight = 0;
+            lane.is_ready = false;
+        }
+        self.lanes.retain(|_, lane| lane.is_resting);
+        self.ready.clear();
+        self.express.clear();
+        self.queued = 0;
+        drained
+    }
+
+    fn lane(&mut self, key: &K) -> &mut Lane<V> {
+        self.queued += 1;
+        // Not `entry`, which would need a key of its own each time.
+        if !self.lanes.contains_key(key) {
+            self.lanes.insert(key.clone(), Lane::new());
+        }
+        self.lanes.get_mut(key).expect("it was just put there")
+    }
+
+    /// After each change of a lane: gives it its turn when it may start another, or forgets it.
+    fn review(&mut self, key: &K) {
+        let Some(lane) = self.lanes.get_mut(key) else {
+            return;
+        };
+        if lane.is_ready {
+            return;
+        }
+        if lane.may_start(self.per_origin) {
+            lane.is_ready = true;
+            self.ready.push_back(key.clone());
+        } else if lane.is_idle() {
+            self.lanes.remove(key);
+        }
+    }
+
+    /// After a start: keeps the lane from another until its time has come.
+    fn rest(&mut self, key: &K, now: Instant) {
+        let Some(lane) = self.lanes.get_mut(key).filter(|_| !self.interval.is_zero()) else {
+            return;
+        };
+        let on_time = now.checked_sub(LATENESS).unwrap_or(now);
+        let next = lane.next.map_or(now, |next| next.max(on_time)) + self.interval;
+        lane.next = Some(next);
+        if next > now {
+            lane.is_resting = true;
+            self.resting.insert((next, self.rests), key.clone());
+            self.rests += 1;
+        }
+    }
+
+    fn wake(&mut self, now: Instant) {
+        while let Some(first) = self.resting.first_entry() {
+            if first.key().0 > now {
+                return;
+            }
+            let key = first.remove();
+            if let Some(lane) = self.lanes.get_mut(&key) {
+                lane.is_resting = false;
+            }
+            self.review(&key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! Requests of a batch whose answers are handed over in parts: each goes on when its last part has been taken.
+//!
+//! One that waits for its reader is nowhere polled, so it reads nothing: what it holds is the part, and
+//! what a [`Streaming`] holds by itself.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+
+use super::in_flight::{Ended, InFlight};
+use crate::client::streaming::Streaming;
+use crate::client::{Client, Outcome};
+use crate::message::origin::Origin;
+use crate::message::request::Request;
+use crate::message::response::Response;
+use crate::runtime::yield_now::yield_now;
+
+/// What is handed over of an answer before its outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InParts {
+    /// Its head; the outcome has the body, under the client's `max_body`.
+    Head,
+    /// Its head, then each piece of the body; the outcome's own body is empty. `max_body` does not apply.
+    HeadAndBody,
+}
+
+/// A part of an answer.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// The head, as a response without body; the first part.
+    Head(Response),
+    /// The next piece of the body: never empty, of at most a few hundred KiB, any codings taken off.
+    Piece(Bytes),
+}
+
+/// Those of one batch.
+pub(crate) struct Parts<T> {
+    /// Not started yet.
+    wanted: HashMap<T, InParts>,
+    going: FuturesUnordered<InFlight<T, Step>>,
+    paused: Vec<Paused<T>>,
+}
+
+/// How far a request has come: to its end, or to a part that is to be taken before it goes on.
+pub(crate) enum Step {
+    Part(Part, Going),
+    End(Outcome),
+}
+
+/// An answer that is still to be read.
+pub(crate) struct Going {
+    stream: Box<Streaming>,
+    in_parts: InParts,
+}
+
+struct Paused<T> {
+    tag: T,
+    origin: Option<Arc<Origin>>,
+    /// None once it was taken.
+    part: Option<Part>,
+    going: Going,
+}
+
+impl<T: Eq + Hash> Parts<T> {
+    pub fn new() -> Parts<T> {
+        Parts {
+            wanted: HashMap::new(),
+            going: FuturesUnordered::new(),
+            paused: Vec::new(),
+        }
+    }
+
+    /// Has a request handed over in parts once it is started.
+    pub fn want(&mut self, tag: T, in_parts: InParts) {
+        self.wanted.insert(tag, in_parts);
+    }
+
+    /// What was asked of a request that starts now.
+    pub fn wanted(&mut self, tag: &T) -> Option<InParts> {
+        self.wanted.remove(tag)
+    }
+
+    /// Starts a request.
+    pub fn start(
+        &mut self,
+        client: &Client,
+        (tag, request, origin): (T, Request, Option<Arc<Origin>>),
+        in_parts: InParts,
+    ) {
+        let opening = client.open(request);
+        let opening = async move {
+            match opening.await {
+                Ok(stream) => {
+                    let stream = Box::new(stream);
+                    let head = Part::Head(stream.response());
+                    Step::Part(head, Going { stream, in_parts })
+                }
+                Err(error) => Step::End(Err(error)),
+            }
+        };
+        self.going.push(InFlight::new(tag, origin, opening));
+    }
+
+    /// Lets those go on whose part has been taken.
+    pub fn resume(&mut self) {
+        for paused in std::mem::take(&mut self.paused) {
+            if paused.part.is_some() {
+                self.paused.push(paused);
+            } else {
+                let next = paused.going.next();
+                self.going
+                    .push(InFlight::new(paused.tag, paused.origin, next));
+            }
+        }
+    }
+
+    /// One that has ended. None when all others wait for the network, or for their part to be taken.
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Option<Ended<T>> {
+        while let Poll::Ready(Some(ended)) = self.going.poll_next_unpin(cx) {
+            let Ended {
+                tag,
+                origin,
+                result,
+            } = ended;
+            let result = match result {
+                Ok(Step::Part(part, going)) => {
+                    let part = Some(part);
+                    self.paused.push(Paused {
+                        tag,
+                        origin,
+                        part,
+                        going,
+                    });
+                    continue;
+                }
+                Ok(Step::End(outcome)) => Ok(outcome),
+                Err(panic) => Err(panic),
+            };
+            return Some(Ended {
+                tag,
+                origin,
+                result,
+            });
+        }
+        None
+    }
+
+    /// Whether any wait for their reader.
+    pub fn is_paused(&self) -> bool {
+        !self.paused.is_empty()
+    }
+
+    /// The parts that are there, each once.
+    pub fn take(&mut self) -> impl Iterator<Item = (&T, Part)> {
+        let paused = self.paused.iter_mut();
+        paused.filter_map(|paused| Some((&paused.tag, paused.part.take()?)))
+    }
+
+    /// How many have been started and have not ended.
+    pub fn len(&self) -> usize {
+        self.going.len() + self.paused.len()
+    }
+
+    /// The tags of these.
+    pub fn tags(&self) -> impl Iterator<Item = &T> {
+        let going = self.going.iter().filter_map(InFlight::tag);
+        going.chain(self.paused.iter().map(|paused| &paused.tag))
+    }
+
+    /// The tags of these, which are given up: their connections are closed.
+    pub fn into_tags(self) -> impl Iterator<Item = T> {
+        let going = self.going.into_iter().filter_map(InFlight::into_tag);
+        going.chain(self.paused.into_iter().map(|paused| paused.tag))
+    }
+}
+
+impl Going {
+    /// Reads on: a piece, or to the end.
+    async fn next(mut self) -> Step {
+        // A server that is quicker than the reader always has a piece ready. The sockets of all others, and
+        // the timers, get a turn between any two.
+        yield_now().await;
+        if self.in_parts == InParts::Head {
+            return Step::End(self.stream.whole().await);
+        }
+        match self.stream.chunk().await {
+            Ok(Some(piece)) => Step::Part(Part::Piece(piece), self),
+            Ok(None) => Step::End(Ok(self.stream.response())),
+            Err(error) => Step::End(Err(error)),
+        }
+    }
+}

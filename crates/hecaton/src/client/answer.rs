@@ -1,0 +1,62 @@
+//! What an attempt is asked for, and what a request is answered with.
+
+use std::time::Instant;
+
+use bytes::Bytes;
+
+use super::body_reader::BodyReader;
+use crate::message::attempt::{Ending, Trace};
+use crate::message::failure::Failure;
+
+/// What a request is answered with.
+pub(crate) struct Answer {
+    pub status: u16,
+    pub fields: Vec<u8>,
+    pub body: Body,
+}
+
+/// The body of an answer.
+pub(crate) enum Body {
+    Whole(Bytes),
+    /// Still to be read. Dropping it closes the connection.
+    Open(Box<BodyReader>),
+}
+
+impl Answer {
+    /// Reads a body that was left open because it might not have been of use.
+    pub async fn settle(self, trace: &mut Trace) -> Result<Answer, Failure> {
+        let body = match self.body {
+            Body::Open(reader) => reader.body(Reading::Whole, trace).await,
+            body => Ok(body),
+        };
+        let body = body.inspect_err(|_| trace.end(Ending::Failed, Instant::now()))?;
+        Ok(Answer { body, ..self })
+    }
+}
+
+impl Body {
+    /// The body that was asked for whole.
+    pub fn into_whole(self) -> Bytes {
+        match self {
+            Body::Whole(body) => body,
+            Body::Open(_) => unreachable!("bodies are read as they were asked for"),
+        }
+    }
+}
+
+/// How a body is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    Whole,
+    Open,
+}
+
+/// What one attempt is asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Order {
+    pub reading: Reading,
+    /// Whether its connection must be a new one.
+    pub fresh: bool,
+    /// Whether the settings allow no further try.
+    pub last: bool,
+}

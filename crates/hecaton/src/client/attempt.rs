@@ -1,0 +1,73 @@
+//! One attempt: a connection, the request on it, and its answer as far as it is wanted.
+
+use std::sync::Arc;
+
+use super::answer::{Answer, Body, Order, Reading};
+use super::body_reader::{BodyReader, Http1Body, Source, decoder};
+use super::http2::Reply;
+use super::shared::Shared;
+use crate::content::buffered::{Buffered, Share};
+use crate::h1::exchange::exchange;
+use crate::message::attempt::Trace;
+use crate::message::broken::Broken;
+use crate::message::request::Request;
+
+impl Shared {
+    /// One attempt, on a connection that is kept or a new one.
+    pub async fn attempt(
+        self: &Arc<Self>,
+        request: &Request,
+        order: Order,
+        trace: &mut Trace,
+    ) -> Result<Answer, Broken> {
+        let origin = &request.origin;
+        let mut held = None;
+        if self.pool.may_speak_http2(origin) {
+            // Boxed like the other ways that plain requests do not take.
+            match Box::pin(self.attempt_http2(request, order, trace)).await? {
+                Reply::Answer(answer) => return Ok(answer),
+                Reply::Http1(connection) => held = connection,
+            }
+        }
+        let (permit, mut connection) = match held {
+            Some(held) => held,
+            None => {
+                let held = self.pool.http1(origin, order.fresh, trace).await;
+                held.map_err(Broken::Failed)?
+            }
+        };
+        let http1 = &mut connection.http1;
+        let (head, mut incoming) = exchange(http1, request, &self.config, trace).await?;
+        let decoder = match head.coded {
+            true => decoder(request, &self.config, &head.fields).map_err(Broken::Failed)?,
+            false => None,
+        };
+        let reading = self.reading_of(order, request, head.status, &head.fields);
+        let body = if reading == Reading::Open || decoder.is_some() {
+            let source = Source::Http1(Http1Body {
+                origin: origin.clone(),
+                incoming,
+                connection,
+                permit,
+            });
+            let reader = BodyReader::new(source, decoder, self);
+            let body = Box::pin(reader.body(reading, trace)).await;
+            body.map_err(Broken::Failed)?
+        } else {
+            http1.share = Buffered::share(&self.buffered);
+            let whole = incoming.whole(http1, &self.config).await;
+            http1.share = Share::default();
+            let whole = whole.map_err(Broken::Failed)?;
+            trace.attempt().read = trace.lap();
+            if incoming.finish(http1) {
+                self.pool.put(origin, connection, trace.mark);
+            }
+            Body::Whole(whole)
+        };
+        Ok(Answer {
+            status: head.status,
+            fields: head.fields,
+            body,
+        })
+    }
+}

@@ -1,0 +1,219 @@
+//! The attempts of a request, one after the other: what each end means, and what comes after it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use futures_util::future::{BoxFuture, Ready};
+use http::Method;
+use tokio::time::sleep;
+
+use crate::client::answer::{Answer, Body, Order, Reading};
+use crate::client::deadline::Deadline;
+use crate::client::moves::{Move, Mover, Moves};
+use crate::client::shared::Shared;
+use crate::config::retry::Retry;
+use crate::message::attempt::{Ending, Trace};
+use crate::message::broken::Broken;
+use crate::message::failure::Failure;
+use crate::message::request::Request;
+
+/// How far a request has come.
+struct Course {
+    order: Order,
+    tries: u32,
+    moves: Moves,
+}
+
+impl Course {
+    fn new(reading: Reading, retry: Option<&Retry>) -> Course {
+        let order = Order {
+            reading,
+            fresh: false,
+            last: retry.is_none_or(|retry| retry.max == 0),
+        };
+        Course {
+            order,
+            tries: 0,
+            moves: Moves::default(),
+        }
+    }
+}
+
+/// What comes after an attempt.
+enum Verdict {
+    End(Result<Answer, Failure>),
+    /// The end, once the body has been read.
+    Settle(Answer),
+    /// Another attempt, perhaps after a pause.
+    Again(Option<BoxFuture<'static, ()>>),
+}
+
+/// A pause, during which the body of the last answer is passed over. Boxed like everything that most requests
+/// do not need.
+fn pause(
+    wait: Duration,
+    unwanted: Option<impl Future<Output = ()> + Send + 'static>,
+) -> Option<BoxFuture<'static, ()>> {
+    if wait.is_zero() && unwanted.is_none() {
+        return None;
+    }
+    Some(Box::pin(async move {
+        if let Some(skipped) = unwanted {
+            skipped.await;
+        }
+        if !wait.is_zero() {
+            sleep(wait).await;
+        }
+    }))
+}
+
+impl Shared {
+    /// The attempts, one after the other: another one if the request moves by itself, or if the settings ask
+    /// for it and there is time.
+    pub async fn run(
+        self: &Arc<Self>,
+        request: &Request,
+        reading: Reading,
+        deadline: &Deadline,
+        trace: &mut Trace,
+    ) -> Result<Answer, Failure> {
+        let mut course = Course::new(reading, self.config.retry.as_ref());
+        loop {
+            trace.begin();
+            let result = self.attempt(request, course.order, trace).await;
+            match self.judge(result, &mut course, request, deadline, trace) {
+                Verdict::End(result) => return result,
+                Verdict::Settle(answer) => return Box::pin(answer.settle(trace)).await,
+                Verdict::Again(None) => {
+                    trace.lap();
+                }
+                Verdict::Again(Some(pause)) => {
+                    pause.await;
+                    trace.lap();
+                }
+            }
+        }
+    }
+
+    /// Ends the attempt, and says what comes after it.
+    fn judge(
+        &self,
+        result: Result<Answer, Broken>,
+        course: &mut Course,
+        request: &Request,
+        deadline: &Deadline,
+        trace: &mut Trace,
+    ) -> Verdict {
+        course.order.fresh = false;
+        let result = match result {
+            Ok(answer) => {
+                trace.end(Ending::Status(answer.status), trace.mark);
+                if let Some(jar) = &self.config.cookies {
+                    jar.keep(request, &answer.fields);
+                }
+                Ok(answer)
+            }
+            Err(broken) => match self.leave(broken, course, request, deadline, trace) {
+                Ok(to) => {
+                    course.order.fresh = to.fresh;
+                    return Verdict::Again(pause(to.wait, None::<Ready<()>>));
+                }
+                Err(failure) => Err(failure),
+            },
+        };
+        course.tries += 1;
+        let most = self.config.retry.as_ref().map_or(0, |retry| retry.max);
+        course.order.last = course.tries >= most;
+        let sent = trace.attempt().sent;
+        let wait = self.wait_before_retry(&request.method, course.tries, sent, &result);
+        let Some(wait) = wait.filter(|wait| *wait < deadline.left()) else {
+            return self.end(result, request, course);
+        };
+        if !request.body.begin_again() {
+            return self.end(result.map_err(Failure::only_once), request, course);
+        }
+        self.retries.fetch_add(1, Ordering::Relaxed);
+        let unwanted = result.ok().and_then(|answer| match answer.body {
+            Body::Open(reader) => Some(reader.skip(trace.mark)),
+            Body::Whole(_) => None,
+        });
+        Verdict::Again(pause(wait, unwanted))
+    }
+
+    /// The request has ended, but for a body that was left open and is of use after all.
+    fn end(&self, result: Result<Answer, Failure>, request: &Request, course: &Course) -> Verdict {
+        match result {
+            Ok(answer)
+                if course.order.reading == Reading::Whole
+                    && matches!(answer.body, Body::Open(_))
+                    && !self.may_follow(request, answer.status, &answer.fields) =>
+            {
+                Verdict::Settle(answer)
+            }
+            result => Verdict::End(result),
+        }
+    }
+
+    /// How the body of this answer is read: not at all yet if the request goes on without it.
+    pub fn reading_of(
+        &self,
+        order: Order,
+        request: &Request,
+        status: u16,
+        fields: &[u8],
+    ) -> Reading {
+        if status < 300 {
+            return order.reading;
+        }
+        let may_retry = || {
+            let retry = self.config.retry.as_ref().filter(|_| !order.last)?;
+            retry.after_status(&request.method, 1, status, fields)
+        };
+        match self.may_follow(request, status, fields) || may_retry().is_some() {
+            true => Reading::Open,
+            false => order.reading,
+        }
+    }
+
+    /// Ends the attempt: the request moves to another connection, or fails.
+    fn leave(
+        &self,
+        broken: Broken,
+        course: &mut Course,
+        request: &Request,
+        deadline: &Deadline,
+        trace: &mut Trace,
+    ) -> Result<Move, Failure> {
+        let mover = Mover {
+            idempotent: request.method.is_idempotent(),
+            reused: trace.attempt().reused,
+            reconnect: self.config.reconnect,
+        };
+        let next = course.moves.next(&broken, &mover);
+        let next = next.filter(|to| to.wait.is_zero() || to.wait < deadline.left());
+        let unsent = matches!(broken, Broken::Unsent);
+        let (ending, result) = match next {
+            // A body is begun again only for a request that does move.
+            Some(to) if unsent || request.body.begin_again() => (Ending::Moved, Ok(to)),
+            Some(_) => (Ending::Failed, Err(broken.into_failure().only_once())),
+            None => (Ending::Failed, Err(broken.into_failure())),
+        };
+        trace.end(ending, Instant::now());
+        result
+    }
+
+    fn wait_before_retry(
+        &self,
+        method: &Method,
+        tries: u32,
+        sent: bool,
+        result: &Result<Answer, Failure>,
+    ) -> Option<Duration> {
+        let retry = self.config.retry.as_ref()?;
+        match result {
+            Ok(answer) => retry.after_status(method, tries, answer.status, &answer.fields),
+            Err(failure) => retry.after_failure(method, tries, sent, failure),
+        }
+    }
+}

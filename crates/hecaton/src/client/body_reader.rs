@@ -1,0 +1,231 @@
+//! What is still to be read of an answer: its body, from whatever carries it, and the codings to be taken off.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use tokio::time::timeout;
+
+use crate::client::answer::{Body, Reading};
+use crate::client::shared::Shared;
+use crate::config::Config;
+use crate::content::buffered::{Buffered, Share};
+use crate::content::{Decoder, Step, Undecodable};
+use crate::h1::body::BodyError;
+use crate::h1::incoming::Incoming;
+use crate::h2;
+use crate::message::attempt::Trace;
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::fields::Fields;
+use crate::message::origin::Origin;
+use crate::message::request::Request;
+use crate::pool::Pool;
+use crate::pool::connection::Connection;
+use crate::pool::limits::Permit;
+use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
+
+/// Most bytes that are read for the sake of the connection alone.
+const WORTH_READING: usize = 64 << 10;
+
+/// How long they are waited for: a new connection would not take longer, most of the time.
+const WORTH_WAITING: Duration = Duration::from_millis(200);
+
+/// Dropping it before the end closes what it is read from.
+pub(crate) struct BodyReader {
+    source: Source,
+    decoder: Option<Box<Decoder>>,
+    config: Arc<Config>,
+    /// Where the connection goes when the body has been read.
+    pool: Arc<Pool>,
+    buffered: Option<Arc<Buffered>>,
+}
+
+/// What the body of an answer is read from, and all that it holds until then.
+pub(crate) enum Source {
+    Http1(Http1Body),
+    /// Dropping it gives the stream back, and resets it unless it has ended.
+    Http2(h2::incoming::Incoming),
+}
+
+/// A body on a connection of its own.
+pub(crate) struct Http1Body {
+    pub origin: Arc<Origin>,
+    pub incoming: Incoming,
+    pub connection: Box<Connection>,
+    /// Given back after the connection was put away, or dropped.
+    pub permit: Option<Box<Permit>>,
+}
+
+impl BodyReader {
+    pub fn new(source: Source, decoder: Option<Box<Decoder>>, shared: &Shared) -> Box<BodyReader> {
+        Box::new(BodyReader {
+            source,
+            decoder,
+            config: shared.config.clone(),
+            pool: shared.pool.clone(),
+            buffered: shared.buffered.clone(),
+        })
+    }
+
+    /// The body as it was asked for: left open, or read whole now.
+    pub async fn body(
+        mut self: Box<BodyReader>,
+        reading: Reading,
+        trace: &mut Trace,
+    ) -> Result<Body, Failure> {
+        if reading == Reading::Open {
+            return Ok(Body::Open(self));
+        }
+        let (most, mut share) = (self.max_body(), self.share());
+        let mut whole = BytesMut::new();
+        let mut pieces = 0_u32;
+        while let Some(piece) = self.piece().await? {
+            if piece.len() > most - whole.len() {
+                return Err(BodyError::TooLarge.into_failure(most));
+            }
+            share.grow_to(whole.len() + piece.len() + self.memory())?;
+            whole.extend_from_slice(&piece);
+            pieces = pieces.wrapping_add(1);
+            if pieces % PIECES_PER_TURN == 0 {
+                yield_now().await;
+            }
+        }
+        trace.attempt().read = trace.lap();
+        self.put_away(trace.mark);
+        Ok(Body::Whole(whole.freeze()))
+    }
+
+    /// The next piece, none at the end. Nothing is lost when the future is dropped.
+    pub async fn piece(&mut self) -> Result<Option<Bytes>, Failure> {
+        let Some(decoder) = &mut self.decoder else {
+            return self.source.piece(&self.config).await;
+        };
+        let mut steps = 0_u32;
+        loop {
+            match decoder.step().map_err(undecodable)? {
+                Step::Piece([]) => {}
+                Step::Piece(piece) => return Ok(Some(Bytes::copy_from_slice(piece))),
+                Step::Wanting => match self.source.piece(&self.config).await? {
+                    Some(coded) => decoder.feed(coded),
+                    None => return decoder.end().map_err(cut_short).map(|()| None),
+                },
+            }
+            // A body may decode to nothing for long, and must not keep others from their turn.
+            steps = steps.wrapping_add(1);
+            if steps % PIECES_PER_TURN == 0 {
+                yield_now().await;
+            }
+        }
+    }
+
+    /// A share of what all bodies may hold together.
+    pub fn share(&self) -> Share {
+        Buffered::share(&self.buffered)
+    }
+
+    /// How many bytes it takes to decode the body, beside those that come of it.
+    pub fn memory(&self) -> usize {
+        self.decoder.as_ref().map_or(0, |decoder| decoder.memory())
+    }
+
+    /// Most bytes of a body that is held whole.
+    pub fn max_body(&self) -> usize {
+        self.config.max_body
+    }
+
+    /// Whether all of the body has been taken.
+    pub fn is_whole(&mut self) -> bool {
+        self.decoder
+            .as_ref()
+            .is_none_or(|decoder| decoder.is_done())
+            && self.source.is_whole()
+    }
+
+    /// Reads a body that nobody wants, so that the connection can be used again; closes it when that
+    /// would take long.
+    pub async fn skip(mut self: Box<BodyReader>, now: Instant) {
+        let read = timeout(WORTH_WAITING, self.read_to_its_end()).await;
+        if read.unwrap_or(false) {
+            self.put_away(now);
+        }
+    }
+
+    /// Whether it came to its end, soon enough.
+    async fn read_to_its_end(&mut self) -> bool {
+        let mut read = 0;
+        while let Ok(piece) = self.source.piece(&self.config).await {
+            match piece {
+                None => return true,
+                Some(piece) => read += piece.len(),
+            }
+            if read > WORTH_READING {
+                break;
+            }
+        }
+        false
+    }
+
+    /// Puts what it was read from away for the next request, if it can carry one.
+    pub fn put_away(self, now: Instant) {
+        match self.source {
+            Source::Http1(body) => body.put_away(&self.pool, now),
+            Source::Http2(incoming) => {
+                drop(incoming);
+                self.pool.keep_few();
+            }
+        }
+    }
+}
+
+impl Source {
+    async fn piece(&mut self, config: &Config) -> Result<Option<Bytes>, Failure> {
+        match self {
+            Source::Http1(body) => {
+                let http1 = &mut body.connection.http1;
+                body.incoming.piece(http1, config).await
+            }
+            Source::Http2(incoming) => incoming.piece(config).await,
+        }
+    }
+
+    fn is_whole(&mut self) -> bool {
+        match self {
+            Source::Http1(body) => body.incoming.is_whole(&mut body.connection.http1),
+            Source::Http2(incoming) => incoming.is_whole(),
+        }
+    }
+}
+
+/// What takes the codings off a body, if it is to be decoded and has any that are known.
+pub(crate) fn decoder(
+    request: &Request,
+    config: &Config,
+    fields: &[u8],
+) -> Result<Option<Box<Decoder>>, Failure> {
+    if !config.decode || request.asks.has_coding {
+        return Ok(None);
+    }
+    Decoder::of(Fields(fields)).map_err(undecodable)
+}
+
+fn undecodable(why: Undecodable) -> Failure {
+    let detail = format!("the body is undecodable: {why}");
+    Failure::new(Kind::Body, Phase::Read, detail).for_good()
+}
+
+/// What a connection that ended in the middle of a body without a length leaves behind: passing.
+fn cut_short(why: Undecodable) -> Failure {
+    Failure {
+        passing: true,
+        ..undecodable(why)
+    }
+}
+
+impl Http1Body {
+    fn put_away(mut self, pool: &Pool, now: Instant) {
+        if self.incoming.finish(&mut self.connection.http1) {
+            pool.put(&self.origin, self.connection, now);
+        }
+        drop(self.permit);
+    }
+}

@@ -1,0 +1,53 @@
+//! The deadline of a request: when it began, and when it must have ended.
+
+use std::time::{Duration, Instant};
+
+use crate::message::attempt::Attempt;
+use crate::message::failure::{Failure, Kind, Phase};
+
+/// Stands for deadlines that the clock can not express: thirty years from now.
+const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+
+/// When a request began, and when it must have ended.
+#[derive(Clone, Copy)]
+pub(crate) struct Deadline {
+    pub begun: Instant,
+    pub limit: Duration,
+    pub at: Instant,
+}
+
+impl Deadline {
+    /// From now on.
+    pub fn new(limit: Duration) -> Deadline {
+        let begun = Instant::now();
+        Deadline {
+            begun,
+            limit,
+            at: begun.checked_add(limit).unwrap_or(begun + FAR_AWAY),
+        }
+    }
+
+    /// The time until the deadline.
+    pub fn left(&self) -> Duration {
+        self.at.saturating_duration_since(Instant::now())
+    }
+
+    /// What is told of a failure: if the deadline has passed as well, that goes first.
+    pub fn told(&self, failure: Failure, attempt: Option<&Attempt>) -> Failure {
+        match Instant::now() < self.at {
+            true => failure,
+            false => self.used_up(attempt),
+        }
+    }
+
+    /// The failure of a request that has not ended by then.
+    pub fn used_up(&self, attempt: Option<&Attempt>) -> Failure {
+        let reached = attempt.map_or(Phase::Queue, |attempt| attempt.phase);
+        let detail = format!(
+            "the deadline of {:?} passed while {}",
+            self.limit,
+            reached.doing()
+        );
+        Failure::new(Kind::Timeout, Phase::Total, detail)
+    }
+}

@@ -1,0 +1,58 @@
+//! One attempt over HTTP/2: a stream of a connection, the request on it, and its answer as far as it is wanted.
+
+use std::sync::Arc;
+
+use super::answer::{Answer, Body, Order, Reading};
+use super::body_reader::{BodyReader, Source, decoder};
+use super::shared::Shared;
+use crate::content::buffered::Buffered;
+use crate::h2::exchange::exchange;
+use crate::message::attempt::Trace;
+use crate::message::broken::Broken;
+use crate::message::request::Request;
+use crate::pool::Held;
+use crate::pool::acquire::{Acquired, acquire};
+
+/// What comes of an attempt.
+pub(super) enum Reply {
+    Answer(Answer),
+    /// The peer speaks HTTP/1.1: a connection that was opened to learn so, or none.
+    Http1(Option<Held>),
+}
+
+impl Shared {
+    /// One attempt, unless the peer turns out to speak HTTP/1.1.
+    pub(super) async fn attempt_http2(
+        self: &Arc<Self>,
+        request: &Request,
+        order: Order,
+        trace: &mut Trace,
+    ) -> Result<Reply, Broken> {
+        let config = &self.config;
+        let acquired = acquire(&self.pool, &request.origin, trace).await;
+        let permit = match acquired.map_err(Broken::Failed)? {
+            Acquired::Stream(permit) => permit,
+            Acquired::Http1(held) => return Ok(Reply::Http1(held)),
+        };
+        let (head, mut incoming) = exchange(permit, request, config, trace).await?;
+        let decoder = decoder(request, config, &head.fields).map_err(Broken::Failed)?;
+        let reading = self.reading_of(order, request, head.status, &head.fields);
+        let body = if reading == Reading::Open || decoder.is_some() {
+            let reader = BodyReader::new(Source::Http2(incoming), decoder, self);
+            reader.body(reading, trace).await.map_err(Broken::Failed)?
+        } else {
+            let share = Buffered::share(&self.buffered);
+            let whole = incoming.whole(config, share).await;
+            let whole = whole.map_err(Broken::Failed)?;
+            trace.attempt().read = trace.lap();
+            drop(incoming);
+            self.pool.keep_few();
+            Body::Whole(whole)
+        };
+        Ok(Reply::Answer(Answer {
+            status: head.status,
+            fields: head.fields,
+            body,
+        }))
+    }
+}

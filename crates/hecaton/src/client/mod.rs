@@ -1,0 +1,159 @@
+//! A client: what programs hold, and what runs each request to its one outcome.
+//!
+//! In the order of a request: `redirects` (one URL after the other, by `redirect_rules`) → `attempts` (what each end means: `moves`,
+//! retries) → `attempt` (one try, over HTTP/1.1 or `http2`) → `body_reader` and `streaming` (the body). One `deadline` is around
+//! it all.
+
+mod answer;
+mod attempt;
+mod attempts;
+mod body_reader;
+mod deadline;
+mod http2;
+mod moves;
+pub(crate) mod redirect_rules;
+mod redirects;
+mod shared;
+pub(crate) mod stats;
+pub(crate) mod streaming;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use http::HeaderValue;
+
+use self::answer::Reading;
+use self::deadline::Deadline;
+use self::shared::Shared;
+use self::stats::Stats;
+use self::streaming::Streaming;
+use crate::config::{Config, redirect_hosts};
+use crate::message::attempt::Trace;
+use crate::message::error::Error;
+use crate::message::failure::{Failure, InvalidRequest};
+use crate::message::request::Request;
+use crate::message::response::Response;
+
+/// How every request ends: in exactly one of these.
+pub type Outcome = Result<Response, Error>;
+
+/// An HTTP client. Clones share settings and connections.
+#[derive(Clone)]
+pub struct Client(Arc<Shared>);
+
+impl Client {
+    /// A client with these settings; opens nothing.
+    ///
+    /// # Panics
+    /// When a setting can not be used; see [`Client::try_new`].
+    pub fn new(config: Config) -> Client {
+        Client::try_new(config).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// A client with these settings, or the reason why they can not be used.
+    pub fn try_new(mut config: Config) -> Result<Client, InvalidRequest> {
+        HeaderValue::from_bytes(config.user_agent.as_bytes()).map_err(|_| {
+            InvalidRequest("user agent contains a line break or another control character".into())
+        })?;
+        if config.concurrency == 0 {
+            return Err(InvalidRequest("concurrency is 0: use at least 1".into()));
+        }
+        if config.max_header_bytes == 0 {
+            let why = "max_header_bytes is 0, which allows no response: use at least 1";
+            return Err(InvalidRequest(why.into()));
+        }
+        if let Some(hosts) = &config.redirect_hosts {
+            redirect_hosts::check(hosts)?;
+        }
+        config.read_files()?;
+        Ok(Client(Arc::new(Shared::new(config)?)))
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &Config {
+        &self.0.config
+    }
+
+    /// How many connections are idle.
+    pub fn idle_connections(&self) -> usize {
+        self.0.pool.idle()
+    }
+
+    /// What the client has done so far, and what it is doing.
+    pub fn stats(&self) -> Stats {
+        let shared = &self.0;
+        let pool = shared.pool.counts();
+        Stats {
+            requests: shared.requests.load(Ordering::Relaxed),
+            retries: shared.retries.load(Ordering::Relaxed),
+            opened: pool.opened,
+            reused: pool.reused,
+            idle: pool.idle,
+            in_use: pool.in_use,
+            waiting: pool.waiting,
+        }
+    }
+
+    /// Closes idle connections. Requests in flight go on, and the client can still be used.
+    pub fn close_idle(&self) {
+        self.0.pool.close_idle();
+    }
+
+    /// Runs one request to its outcome. Dropping the future gives the request up and closes its
+    /// connection.
+    pub fn send(&self, request: Request) -> impl Future<Output = Outcome> + Send + use<> {
+        let shared = self.0.clone();
+        // Boxed to keep the future under a kibibyte, where malloc is quick.
+        let mut request = Box::new(request);
+        async move {
+            let deadline = Deadline::new(request.timeout.unwrap_or(shared.config.timeout));
+            let mut trace = Trace::new(deadline.begun);
+            let answer = shared.answer(&mut request, Reading::Whole, &deadline, &mut trace);
+            match answer.await {
+                Ok(answer) => Ok(Response {
+                    status: answer.status,
+                    fields: answer.fields,
+                    body: answer.body.into_whole(),
+                    attempts: trace.attempts,
+                    elapsed: trace.mark - deadline.begun,
+                    request: without_body(request),
+                }),
+                Err(failure) => Err(failed(&request, failure, deadline, trace)),
+            }
+        }
+    }
+
+    /// Runs one request up to the head of its response, retries included; the body is read from what
+    /// is returned, under the same deadline. Dropping it, or the future, closes the connection.
+    pub fn open(
+        &self,
+        request: Request,
+    ) -> impl Future<Output = Result<Streaming, Error>> + Send + use<> {
+        let shared = self.0.clone();
+        let mut request = Box::new(request);
+        async move {
+            let deadline = Deadline::new(request.timeout.unwrap_or(shared.config.timeout));
+            let mut trace = Trace::new(deadline.begun);
+            let answer = shared.answer(&mut request, Reading::Open, &deadline, &mut trace);
+            match answer.await {
+                Ok(answer) => {
+                    let request = without_body(request);
+                    Ok(Streaming::new(answer, deadline, trace, request))
+                }
+                Err(failure) => Err(failed(&request, failure, deadline, trace)),
+            }
+        }
+    }
+}
+
+/// A request as its response keeps it.
+fn without_body(mut request: Box<Request>) -> Box<Request> {
+    request.body = Default::default();
+    request
+}
+
+fn failed(request: &Request, failure: Failure, deadline: Deadline, trace: Trace) -> Error {
+    let elapsed = deadline.begun.elapsed();
+    let (url, redirects) = (request.display_url(), request.redirected.clone());
+    Error::new(failure, url, redirects, elapsed, trace.attempts)
+}

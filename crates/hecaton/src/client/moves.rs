@@ -1,0 +1,137 @@
+//! Whether a request moves to another connection by itself: pure decisions.
+
+use std::time::Duration;
+
+use crate::message::broken::Broken;
+
+/// Most times that a request moves because of connections that got nothing done, or of streams refused.
+const MOST_STUCK: u32 = 4;
+
+/// Most times in all: what is listed of a request has an end, too.
+const MOST: u32 = 1000;
+
+/// The wait before the second move because of a refusal; it doubles with each further one. The first needs
+/// none, for it leaves the connection that refused.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// How often a request has moved, and why.
+#[derive(Default)]
+pub(crate) struct Moves {
+    stale: u32,
+    refused: u32,
+    stuck: u32,
+    all: u32,
+}
+
+/// What is known of the request.
+pub(crate) struct Mover {
+    /// Whether doing it twice is the same as doing it once (RFC 9110 §9.2.2).
+    pub idempotent: bool,
+    /// Whether its last connection had carried a request before.
+    pub reused: bool,
+    /// The setting.
+    pub reconnect: bool,
+}
+
+/// A move: the wait before it, and whether it must be to a new connection, because a pooled one may be as stale.
+#[derive(Clone, Copy)]
+pub(crate) struct Move {
+    pub wait: Duration,
+    pub fresh: bool,
+}
+
+impl Moves {
+    /// A request without an answer moves if its peer did nothing of it for sure, or if it is idempotent and its
+    /// connection was closed by the peer at about the time that it was sent.
+    pub fn next(&mut self, broken: &Broken, mover: &Mover) -> Option<Move> {
+        let (moves, wait) = match broken {
+            Broken::Unsent => (mover.reused, Duration::ZERO),
+            Broken::Stale(_) => {
+                self.stale += 1;
+                let may = mover.idempotent && mover.reconnect;
+                (may && self.stale == 1, Duration::ZERO)
+            }
+            Broken::Unprocessed(_, progress) => {
+                self.stuck += u32::from(!progress);
+                (self.stuck <= MOST_STUCK, Duration::ZERO)
+            }
+            Broken::Refused(_) => {
+                self.refused += 1;
+                let most = if mover.idempotent { MOST_STUCK } else { 1 };
+                (self.refused <= most, patience(self.refused))
+            }
+            Broken::Failed(_) => (false, Duration::ZERO),
+        };
+        self.all += 1;
+        let fresh = matches!(broken, Broken::Stale(_));
+        (moves && self.all <= MOST).then_some(Move { wait, fresh })
+    }
+}
+
+fn patience(refused: u32) -> Duration {
+    match refused.checked_sub(2) {
+        None => Duration::ZERO,
+        Some(doublings) => PATIENCE * 2_u32.saturating_pow(doublings),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::failure::{Failure, Kind, Phase};
+
+    const GET: Mover = Mover {
+        idempotent: true,
+        reused: true,
+        reconnect: true,
+    };
+    const POST: Mover = Mover {
+        idempotent: false,
+        ..GET
+    };
+
+    /// The waits before the moves, until the request fails.
+    fn waits(mover: &Mover, broken: impl Fn(Failure) -> Broken) -> Vec<u128> {
+        let mut moves = Moves::default();
+        let next = || {
+            let failure = Failure::new(Kind::Protocol, Phase::Send, "gone");
+            let next = moves.next(&broken(failure), mover)?;
+            Some(next.wait.as_millis())
+        };
+        std::iter::from_fn(next).collect()
+    }
+
+    #[test]
+    fn a_stale_connection_is_left_once_and_by_idempotent_requests_alone() {
+        assert_eq!(waits(&GET, Broken::Stale), [0]);
+        assert!(waits(&POST, Broken::Stale).is_empty());
+        let asked_not_to = Mover {
+            reconnect: false,
+            ..GET
+        };
+        assert!(waits(&asked_not_to, Broken::Stale).is_empty());
+    }
+
+    #[test]
+    fn refusals_are_followed_a_few_times_with_patience_and_otherwise_once() {
+        assert_eq!(waits(&GET, Broken::Refused), [0, 50, 100, 200]);
+        assert_eq!(waits(&POST, Broken::Refused), [0]);
+    }
+
+    #[test]
+    fn what_was_not_processed_moves_as_long_as_something_gets_done() {
+        let moved = |progress| waits(&POST, |why| Broken::Unprocessed(why, progress)).len();
+        assert_eq!((moved(false), moved(true)), (4, 1000));
+    }
+
+    #[test]
+    fn what_was_not_sent_moves_from_a_connection_that_was_kept() {
+        assert_eq!(waits(&POST, |_| Broken::Unsent).len(), 1000);
+        let fresh = Mover {
+            reused: false,
+            ..POST
+        };
+        assert!(waits(&fresh, |_| Broken::Unsent).is_empty());
+        assert!(waits(&GET, Broken::Failed).is_empty());
+    }
+}

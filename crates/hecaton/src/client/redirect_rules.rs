@@ -1,0 +1,386 @@
+//! Where a redirect leads, and what of the request goes there: pure decisions, off unless asked for.
+
+use http::Method;
+use url::Url;
+
+use crate::config::redirect_hosts;
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::fields::Fields;
+use crate::message::origin::display_url;
+use crate::message::redirect::Redirect;
+use crate::message::reference;
+use crate::message::request::Request;
+
+/// What a client allows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits<'a> {
+    pub most: u32,
+    /// Whether https may lead to http.
+    pub to_http: bool,
+    /// Whether a URL may be asked again, because a cookie may make the difference.
+    pub may_return: bool,
+    pub hosts: Option<&'a [String]>,
+}
+
+/// The way of one request.
+pub(crate) struct Trail<'a> {
+    limits: Limits<'a>,
+    /// What was asked so far.
+    seen: Vec<(Method, String)>,
+}
+
+impl<'a> Trail<'a> {
+    pub fn new(request: &Request, limits: Limits<'a>) -> Trail<'a> {
+        Trail {
+            limits,
+            seen: vec![(request.method.clone(), request.url())],
+        }
+    }
+
+    /// ConnectionLimits the request into the one that this answer asks for and returns true; false when the
+    /// answer is for the caller, as are 300, 304 and whatever names no place.
+    pub fn follow(
+        &mut self,
+        request: &mut Request,
+        status: u16,
+        fields: &[u8],
+    ) -> Result<bool, Failure> {
+        if !redirects(status) {
+            return Ok(false);
+        }
+        let Some(location) = location(fields).map_err(|why| self.failure(why))? else {
+            return Ok(false);
+        };
+        let here = Url::parse(&request.url()).map_err(|error| self.unreadable(error))?;
+        let mut there = reference::join(&here, location).map_err(|error| self.unreadable(error))?;
+        if !matches!(there.scheme(), "http" | "https") {
+            let why = format!(
+                "it leads to the scheme {:?}: only http and https are followed",
+                there.scheme()
+            );
+            return Err(self.failure(why));
+        }
+        there.set_fragment(None);
+        if !there.username().is_empty() || there.password().is_some() {
+            return Err(self.unreadable("it has credentials in it"));
+        }
+        let next = Request::new("GET", there.as_str()).map_err(|error| self.unreadable(error))?;
+        let shown = display_url(&next.origin, &next.target);
+        let method = method_after(status, &request.method);
+        let step = (method.clone(), there.to_string());
+        self.allow(&here, &there, &step, &shown)?;
+        if !redirect_hosts::allow(self.limits.hosts, &request.origin, &next.origin) {
+            let why = "whose host is not among the redirect_hosts";
+            return Err(self.failure(format!("it leads to {shown}, {why}")));
+        }
+        if method != request.method {
+            request.body = next.body;
+            request.retain(|name, _| !describes_content(name));
+        }
+        if next.origin != request.origin {
+            request.leave_origin();
+            request.host = next.host;
+        }
+        request.method = method;
+        request.origin = next.origin;
+        request.target = next.target;
+        let url = here.into();
+        request.redirected.push(Redirect { status, url });
+        self.seen.push(step);
+        Ok(true)
+    }
+
+    fn allow(
+        &self,
+        here: &Url,
+        there: &Url,
+        step: &(Method, String),
+        shown: &str,
+    ) -> Result<(), Failure> {
+        if self.followed() >= self.limits.most as usize {
+            let why = format!(
+                "more redirects than the allowed {}: the last leads to {shown}",
+                self.limits.most
+            );
+            return Err(Failure::new(Kind::Redirect, Phase::Read, why));
+        }
+        if here.scheme() == "https" && there.scheme() == "http" && !self.limits.to_http {
+            let why = format!(
+                "it leads from https to http, {shown}, which redirects_to_http would allow"
+            );
+            return Err(self.failure(why));
+        }
+        if !self.limits.may_return && self.seen.contains(step) {
+            return Err(self.failure(format!("it leads back to {shown}, in a circle")));
+        }
+        Ok(())
+    }
+
+    fn followed(&self) -> usize {
+        self.seen.len() - 1
+    }
+
+    fn unreadable(&self, why: impl std::fmt::Display) -> Failure {
+        self.failure(format!("its Location can not be used: {why}"))
+    }
+
+    fn failure(&self, why: impl std::fmt::Display) -> Failure {
+        let number = self.followed() + 1;
+        let detail = format!("redirect number {number} is not followed: {why}");
+        Failure::new(Kind::Redirect, Phase::Read, detail)
+    }
+}
+
+fn redirects(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
+}
+
+/// Whether an answer names another place, readable or not.
+pub(crate) fn leads_elsewhere(status: u16, fields: &[u8]) -> bool {
+    redirects(status) && Fields(fields).get("location").is_some()
+}
+
+/// The one Location of an answer (RFC 9110 §10.2.2), none when there is none.
+fn location(fields: &[u8]) -> Result<Option<&str>, &'static str> {
+    let mut places = Fields(fields)
+        .iter()
+        .filter(|(name, _)| *name == "location")
+        .map(|(_, value)| value);
+    let Some(place) = places.next() else {
+        return Ok(None);
+    };
+    if places.any(|other| other != place) {
+        return Err("its Locations disagree");
+    }
+    if place.iter().any(u8::is_ascii_control) {
+        return Err("its Location contains a control character");
+    }
+    std::str::from_utf8(place)
+        .map(Some)
+        .map_err(|_| "its Location is not UTF-8")
+}
+
+/// RFC 9110 §15.4: 303 asks for the result by GET, 301 and 302 turn a POST into a GET as they have always
+/// done, and 307 and 308 keep method and body.
+fn method_after(status: u16, method: &Method) -> Method {
+    let becomes_get = match status {
+        303 => *method != Method::HEAD,
+        301 | 302 => *method == Method::POST,
+        _ => false,
+    };
+    if becomes_get {
+        Method::GET
+    } else {
+        method.clone()
+    }
+}
+
+/// Fields about a body that is not sent any more.
+fn describes_content(name: &str) -> bool {
+    name.starts_with("content-") || matches!(name, "digest" | "expect" | "last-modified")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits<'static> = Limits {
+        most: 3,
+        hosts: None,
+        to_http: false,
+        may_return: false,
+    };
+
+    fn request(method: &str) -> Request {
+        Request::new(method, "http://host/a/b?c=d")
+            .unwrap()
+            .header("Authorization", b"Basic x")
+            .unwrap()
+            .header("X-Session-Id", b"1")
+            .unwrap()
+            .header("Content-Type", b"text/plain")
+            .unwrap()
+            .header("X-Other", b"kept")
+            .unwrap()
+            .body("content")
+    }
+
+    fn follow(request: &mut Request, status: u16, location: &str) -> Result<bool, String> {
+        let fields = format!("server: x\r\nlocation: {location}\r\n");
+        Trail::new(request, LIMITS)
+            .follow(request, status, fields.as_bytes())
+            .map_err(|failure| failure.detail)
+    }
+
+    fn names(request: &Request) -> Vec<&str> {
+        Fields(&request.fields)
+            .iter()
+            .map(|(name, _)| name)
+            .collect()
+    }
+
+    #[test]
+    fn methods_and_bodies_follow_the_rfc() {
+        let expected = "301 POST GET, 302 POST GET, 303 POST GET, 307 POST POST, 308 POST POST, 301 PUT PUT, \
+             302 DELETE DELETE, 303 PUT GET, 303 HEAD HEAD, 301 HEAD HEAD, 308 GET GET";
+        for line in expected.split(", ") {
+            let [status, before, after] = line.split(' ').collect::<Vec<_>>()[..] else {
+                panic!("{line}");
+            };
+            let mut request = request(before);
+            assert_eq!(
+                follow(&mut request, status.parse().unwrap(), "/next"),
+                Ok(true)
+            );
+            assert_eq!(request.method.as_str(), after, "{status} {before}");
+            let kept = before == after;
+            assert_eq!(request.body.is_empty(), !kept, "{status} {before}");
+            assert_eq!(names(&request).contains(&"content-type"), kept);
+        }
+    }
+
+    #[test]
+    fn credentials_stay_at_their_origin() {
+        let mut same = request("GET");
+        follow(&mut same, 302, "http://HOST:80/other").unwrap();
+        assert!(names(&same).contains(&"authorization"));
+        for elsewhere in [
+            "http://other/",
+            "http://host:81/",
+            "//host.example/",
+            "http://sub.host/",
+        ] {
+            let mut request = request("GET");
+            follow(&mut request, 302, elsewhere).unwrap();
+            assert_eq!(names(&request), ["content-type", "x-other"], "{elsewhere}");
+        }
+    }
+
+    #[test]
+    fn another_host_name_holds_for_its_origin_alone() {
+        let with_host = || request("GET").header("Host", b"virtual").unwrap();
+        let (mut near, mut far) = (with_host(), with_host());
+        follow(&mut near, 302, "/next").unwrap();
+        follow(&mut far, 302, "http://other/next").unwrap();
+        assert_eq!(
+            (&near.host[..], &far.host[..]),
+            (&b"virtual"[..], &b"other"[..])
+        );
+    }
+
+    #[test]
+    fn what_is_no_redirect_is_for_the_caller() {
+        for status in [200, 300, 304, 305, 306, 404] {
+            assert_eq!(follow(&mut request("GET"), status, "/x"), Ok(false));
+        }
+        let mut request = request("GET");
+        let answered = Trail::new(&request, LIMITS).follow(&mut request, 302, b"server: x\r\n");
+        assert!(matches!(answered, Ok(false)));
+    }
+
+    #[test]
+    fn locations_are_read_beside_the_url() {
+        for (location, url) in [
+            ("c?x#fragment", "http://host/a/c?x"),
+            ("?x", "http://host/a/b?x"),
+            ("/two words/é", "http://host/two%20words/%C3%A9"),
+            ("//other:8080", "http://other:8080/"),
+        ] {
+            let mut request = request("GET");
+            assert_eq!(follow(&mut request, 302, location), Ok(true), "{location}");
+            assert_eq!(request.url(), url);
+            assert_eq!(request.redirected[0].url, "http://host/a/b?c=d");
+        }
+    }
+
+    #[test]
+    fn what_can_not_be_followed_says_why_and_shows_no_query() {
+        let refused = |location: &str| follow(&mut request("GET"), 302, location).unwrap_err();
+        assert!(refused("ftp://host/?secret").contains("scheme"));
+        assert!(refused("javascript:alert(secret)").contains("scheme \"javascript\""));
+        assert!(refused("http://user:secret@host/").contains("credentials"));
+        assert!(refused("http://").contains("Location can not be used"));
+        assert!(refused("/a/b?c=d").contains("back to http://host/a/b, in a circle"));
+        assert!(refused("/x\r\nlocation: /y").contains("disagree"));
+        for location in [
+            "mailto:secret",
+            "ftp://host/?secret",
+            "http://user:secret@host/?secret",
+            "//host:0/?secret",
+        ] {
+            assert!(
+                !refused(location).contains("secret"),
+                "{}",
+                refused(location)
+            );
+        }
+    }
+
+    #[test]
+    fn https_leads_to_http_only_if_allowed_and_without_credentials() {
+        let secure = || {
+            Request::get("https://host/")
+                .unwrap()
+                .header("Authorization", b"x")
+                .unwrap()
+        };
+        let down = b"location: http://host/?secret\r\n";
+        let (mut kept, mut allowed) = (secure(), secure());
+        let failure = Trail::new(&kept, LIMITS)
+            .follow(&mut kept, 302, down)
+            .unwrap_err();
+        assert!(
+            failure.detail.contains("from https to http") && !failure.detail.contains("secret"),
+            "{failure:?}"
+        );
+        let limits = Limits {
+            to_http: true,
+            ..LIMITS
+        };
+        assert!(
+            Trail::new(&allowed, limits)
+                .follow(&mut allowed, 302, down)
+                .unwrap()
+        );
+        assert_eq!(
+            (allowed.url().as_str(), names(&allowed).len()),
+            ("http://host/?secret", 0)
+        );
+        let mut up = request("GET");
+        assert_eq!(follow(&mut up, 301, "https://host/a/b?c=d"), Ok(true));
+        assert!(!names(&up).contains(&"authorization"));
+    }
+
+    #[test]
+    fn there_is_an_end_to_it() {
+        let mut request = request("GET");
+        let mut trail = Trail::new(&request, LIMITS);
+        for number in 1..=3 {
+            let fields = format!("location: /{number}?secret\r\n");
+            assert!(trail.follow(&mut request, 302, fields.as_bytes()).unwrap());
+        }
+        let failure = trail
+            .follow(&mut request, 302, b"location: /4?secret\r\n")
+            .unwrap_err();
+        assert_eq!(
+            failure.detail,
+            "more redirects than the allowed 3: the last leads to http://host/4"
+        );
+        assert_eq!(request.redirected.len(), 3);
+    }
+
+    proptest::proptest! {
+        /// Whatever a server names: no panic, and what reaches the wire is clean.
+        #[test]
+        fn no_location_puts_control_characters_on_the_wire(
+            location in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..40)
+        ) {
+            let mut request = request("POST");
+            let line: Vec<u8> = location.into_iter().filter(|byte| *byte != b'\r' && *byte != b'\n').collect();
+            let fields = [b"location: ", &line[..], b"\r\n"].concat();
+            let _ = Trail::new(&request, LIMITS).follow(&mut request, 307, &fields);
+            let wire = format!("{}{:?}", request.target, request.host);
+            proptest::prop_assert!(wire.bytes().all(|byte| byte.is_ascii_graphic()), "{wire:?}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The way of a request over several URLs: redirects, and the cookies that are set and sent on it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tokio::time::timeout_at;
+
+use crate::client::answer::{Answer, Body, Reading};
+use crate::client::deadline::Deadline;
+use crate::client::redirect_rules::{Limits, Trail, leads_elsewhere};
+use crate::client::shared::Shared;
+use crate::message::attempt::Trace;
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::request::Request;
+
+impl Shared {
+    /// One deadline around all of it.
+    pub async fn answer(
+        self: &Arc<Self>,
+        request: &mut Request,
+        reading: Reading,
+        deadline: &Deadline,
+        trace: &mut Trace,
+    ) -> Result<Answer, Failure> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        // The timer counts milliseconds, and much can be done in one: zero must not start.
+        if deadline.limit.is_zero() {
+            return Err(deadline.used_up(None));
+        }
+        let at = deadline.at.into();
+        let result = if self.asks_one_url(request) {
+            timeout_at(at, self.run(request, reading, deadline, trace)).await
+        } else {
+            // Boxed like everything that most requests do not need.
+            let followed = self.follow_redirects(request, reading, deadline, trace);
+            timeout_at(at, Box::pin(followed)).await
+        };
+        let attempt = trace.attempts.last();
+        let result = match result {
+            Ok(result) => result.map_err(|failure| deadline.told(failure, attempt)),
+            Err(_) => Err(deadline.used_up(attempt)),
+        };
+        result.map_err(|failure| self.pool.crowds.told(failure, &request.origin, attempt))
+    }
+
+    /// How many redirects of this request are followed.
+    fn most_redirects(&self, request: &Request) -> u32 {
+        request.redirects.unwrap_or(self.config.redirects)
+    }
+
+    /// Whether there is nothing to do but to ask one URL.
+    pub fn asks_one_url(&self, request: &Request) -> bool {
+        self.most_redirects(request) == 0 && self.config.cookies.is_none()
+    }
+
+    /// Whether this answer leads elsewhere, or is an error for not doing so.
+    pub fn may_follow(&self, request: &Request, status: u16, fields: &[u8]) -> bool {
+        self.most_redirects(request) > 0 && leads_elsewhere(status, fields)
+    }
+
+    /// One URL after the other: another one if the answer is a redirect that may be followed.
+    async fn follow_redirects(
+        self: &Arc<Self>,
+        request: &mut Request,
+        reading: Reading,
+        deadline: &Deadline,
+        trace: &mut Trace,
+    ) -> Result<Answer, Failure> {
+        let most = self.most_redirects(request);
+        let limits = Limits {
+            most,
+            to_http: self.config.redirects_to_http,
+            may_return: self.config.cookies.is_some(),
+            hosts: self.config.redirect_hosts.as_deref(),
+        };
+        let mut trail = Trail::new(request, limits);
+        loop {
+            let own = request.fields.len();
+            if let Some(jar) = &self.config.cookies {
+                jar.add_to(request);
+            }
+            let answer = self.run(request, reading, deadline, trace).await?;
+            request.fields.truncate(own);
+            if most == 0 || !trail.follow(request, answer.status, &answer.fields)? {
+                return Ok(answer);
+            }
+            if !request.body.begin_again() {
+                let why = "it asks for the request's body again, which can be read only once";
+                return Err(Failure::new(Kind::Redirect, Phase::Read, why));
+            }
+            trace.redirects = trace.redirects.saturating_add(1);
+            if let Body::Open(reader) = answer.body {
+                reader.skip(trace.mark).await;
+            }
+        }
+    }
+}

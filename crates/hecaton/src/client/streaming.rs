@@ -1,0 +1,236 @@
+//! A response whose body is read piece by piece, as fast as its reader wants it and no faster.
+
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use http::Method;
+use tokio::time::timeout_at;
+
+use crate::client::answer::{Answer, Body};
+use crate::client::body_reader::BodyReader;
+use crate::client::deadline::Deadline;
+use crate::h1::body::BodyError;
+use crate::message::attempt::{Attempt, Ending, Trace};
+use crate::message::error::Error;
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::fields::Fields;
+use crate::message::redirect::Redirect;
+use crate::message::request::Request;
+use crate::message::response::Response;
+use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
+
+/// A response of which the head has come and the body is still to be read.
+///
+/// Only what the reader asks for is read: a slow one holds up the server. What is held of the body stays far below
+/// 1 MiB whatever the server sends, over HTTP/2 at most at the stream's window: 1 MiB, and up to 16 MiB on a
+/// connection whose readers took much. The request's total deadline and the limit between two
+/// pieces go on, the reader's own time counting for the former alone; `max_body` is for bodies that
+/// are held whole and does not apply.
+///
+/// The connection goes back to the pool with the last piece. Dropping the stream before closes it; over
+/// HTTP/2 it resets the stream alone.
+pub struct Streaming {
+    status: u16,
+    fields: Vec<u8>,
+    deadline: Deadline,
+    trace: Trace,
+    /// The last one that was sent.
+    request: Box<Request>,
+    state: State,
+}
+
+enum State {
+    Going(Box<BodyReader>),
+    Ended,
+    Failed(Error),
+}
+
+impl Streaming {
+    /// The stream of an answer whose body is open.
+    pub(crate) fn new(
+        answer: Answer,
+        deadline: Deadline,
+        trace: Trace,
+        request: Box<Request>,
+    ) -> Streaming {
+        let mut stream = Streaming {
+            status: answer.status,
+            fields: answer.fields,
+            deadline,
+            trace,
+            request,
+            state: match answer.body {
+                Body::Open(reader) => State::Going(reader),
+                Body::Whole(_) => unreachable!("bodies are read as they were asked for"),
+            },
+        };
+        stream.finish_if_whole();
+        stream
+    }
+
+    /// The status code, 200 to 999 (1xx are not final and are skipped), or 101 if the request asked for another protocol: the
+    /// body is empty then, and the connection is closed, for the engine does not hand it over.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The value of a header, the first one if it is repeated; the name in any case.
+    pub fn header(&self, name: &str) -> Option<&[u8]> {
+        Fields(&self.fields).get(name)
+    }
+
+    /// The headers as one block of lines, `name: value\r\n`, names in lower case; repeats are kept.
+    pub fn header_block(&self) -> &[u8] {
+        &self.fields
+    }
+
+    /// The URL that answered, with its query: the request's own, or the one that the last redirect led to.
+    pub fn url(&self) -> String {
+        self.request.url()
+    }
+
+    /// The method that was answered; after redirects the last one.
+    pub fn method(&self) -> &Method {
+        &self.request.method
+    }
+
+    /// The redirects that were followed, in order.
+    pub fn redirects(&self) -> &[Redirect] {
+        &self.request.redirected
+    }
+
+    /// What was tried, in order; the last one brought this response.
+    pub fn attempts(&self) -> &[Attempt] {
+        &self.trace.attempts
+    }
+
+    /// From the start of the request to the head of the response; once the body has been read, to its
+    /// last byte.
+    pub fn elapsed(&self) -> Duration {
+        self.trace.mark - self.deadline.begun
+    }
+
+    /// The next piece of the body, never empty, of at most a few hundred KiB; none once it has been read whole. A
+    /// body that ends too early is an error, and an error is told again by every later call.
+    ///
+    /// Dropping the future loses nothing: the next call goes on.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
+        let reader = match &mut self.state {
+            State::Going(reader) => reader,
+            State::Ended => return Ok(None),
+            State::Failed(error) => return Err(error.clone()),
+        };
+        // What has arrived already would be given whatever the time; a reader that is late is late.
+        let deadline = self.deadline.at;
+        let result = match deadline > Instant::now() {
+            true => timeout_at(deadline.into(), reader.piece()).await.ok(),
+            false => None,
+        };
+        let late = || self.deadline.used_up(self.trace.attempts.last());
+        match result.unwrap_or_else(|| Err(late())) {
+            Ok(piece) => {
+                self.finish_if_whole();
+                Ok(piece)
+            }
+            Err(failure) => {
+                let attempt = self.trace.attempts.last();
+                let failure = self.deadline.told(failure, attempt);
+                Err(self.failed(failure))
+            }
+        }
+    }
+
+    /// Reads what is left, and makes a response of it. A body larger than `max_body` is an error.
+    pub(crate) async fn whole(&mut self) -> Result<Response, Error> {
+        let most = match &self.state {
+            State::Going(reader) => reader.max_body(),
+            _ => 0,
+        };
+        let mut share = match &self.state {
+            State::Going(reader) => Some(reader.share()),
+            _ => None,
+        };
+        let mut body = BytesMut::new();
+        let mut pieces = 0_u32;
+        while let Some(piece) = self.chunk().await? {
+            if piece.len() > most - body.len() {
+                return Err(self.failed(BodyError::TooLarge.into_failure(most)));
+            }
+            let held = body.len() + piece.len() + self.memory();
+            let grown = share.as_mut().map_or(Ok(()), |share| share.grow_to(held));
+            grown.map_err(|failure| self.failed(failure))?;
+            body.extend_from_slice(&piece);
+            pieces = pieces.wrapping_add(1);
+            if pieces % PIECES_PER_TURN == 0 {
+                yield_now().await;
+            }
+        }
+        let mut response = self.response();
+        response.body = body.freeze();
+        Ok(response)
+    }
+
+    /// What it takes to decode what is left.
+    fn memory(&self) -> usize {
+        match &self.state {
+            State::Going(reader) => reader.memory(),
+            _ => 0,
+        }
+    }
+
+    /// What is known of the response, as one without body.
+    pub(crate) fn response(&self) -> Response {
+        Response {
+            status: self.status,
+            fields: self.fields.clone(),
+            body: Bytes::new(),
+            attempts: self.trace.attempts.clone(),
+            elapsed: self.elapsed(),
+            request: self.request.clone(),
+        }
+    }
+
+    /// Closes the connection, unless the body has been read whole: then, and when it has failed, this
+    /// does nothing. Later calls of `chunk` fail with an error of kind [`Cancelled`](Kind::Cancelled).
+    pub fn close(&mut self) {
+        if let State::Going(_) = self.state {
+            let detail = "the response was closed before its body was read whole";
+            self.end(Failure::new(Kind::Cancelled, Phase::Read, detail));
+        }
+    }
+
+    /// Puts the connection away as soon as the last piece has been taken.
+    fn finish_if_whole(&mut self) {
+        if let State::Going(reader) = &mut self.state {
+            if reader.is_whole() {
+                self.trace.attempt().read = self.trace.lap();
+                let ending = self.trace.attempt().ending.clone();
+                self.trace.end(ending, self.trace.mark);
+                let State::Going(reader) = std::mem::replace(&mut self.state, State::Ended) else {
+                    return;
+                };
+                reader.put_away(self.trace.mark);
+            }
+        }
+    }
+
+    /// Ends in a failure of this attempt.
+    fn failed(&mut self, failure: Failure) -> Error {
+        self.trace.end(Ending::Failed, Instant::now());
+        self.end(failure)
+    }
+
+    /// Ends in an error, which is told from now on.
+    fn end(&mut self, failure: Failure) -> Error {
+        let attempts = self.trace.attempts.clone();
+        let error = Error::new(
+            failure,
+            self.request.display_url(),
+            self.request.redirected.clone(),
+            self.deadline.begun.elapsed(),
+            attempts,
+        );
+        self.state = State::Failed(error.clone());
+        error
+    }
+}

@@ -1,0 +1,44 @@
+//! The setting `resolve`: addresses that are known without asking.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::IpAddr;
+
+use crate::message::failure::InvalidRequest;
+
+/// Addresses that are known without asking: for each host and port those to connect to, in order.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Addresses(BTreeMap<(String, u16), Vec<IpAddr>>);
+
+impl Addresses {
+    /// Adds a place, `host:port`, and at least one address of it.
+    pub fn add(&mut self, place: &str, addresses: &[&str]) -> Result<(), InvalidRequest> {
+        let refused = |why: &str| InvalidRequest(format!("resolve: {place:?} {why}"));
+        let parts = place.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+        let (host, port) = parts.ok_or_else(|| refused("is not \"host:port\""))?;
+        let port = port
+            .parse()
+            .map_err(|_| refused("has a port that is not a number from 1 to 65535"))?;
+        let addresses: Result<Vec<IpAddr>, _> = addresses.iter().map(|a| a.parse()).collect();
+        match addresses {
+            Ok(addresses) if !addresses.is_empty() => {
+                self.0.insert((host.to_ascii_lowercase(), port), addresses);
+                Ok(())
+            }
+            _ => Err(refused("needs IP addresses, at least one")),
+        }
+    }
+
+    pub(crate) fn of(&self, host: &str, port: u16) -> Option<&[IpAddr]> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.get(&(host.to_owned(), port)).map(Vec::as_slice)
+    }
+}
+
+impl fmt::Debug for Addresses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,262 @@
+//! A cookie jar (RFC 6265 and its successor's draft, RFC 6265bis). Only for clients that ask for one.
+//!
+//! A `Set-Cookie` is read by the `cookie` crate, and what a host may set for others is told by Mozilla's list of public
+//! suffixes (`psl`). Here is what of it is taken; `store` has what is kept, and who gets it back.
+
+mod store;
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use cookie::Cookie as RawCookie;
+use psl::Psl;
+use url::{Host, Url};
+
+use self::store::Store;
+use crate::message::failure::InvalidRequest;
+use crate::message::fields::Fields;
+use crate::message::request::Request;
+
+/// Longest cookie, name, value and attributes together (RFC 6265 §6.1 asks for at least as much).
+const LONGEST: usize = 4096;
+/// Most cookies that one response sets; what comes behind is ignored.
+const MOST_OF_A_RESPONSE: usize = 50;
+/// When a cookie ends whose time can not be expressed.
+const FAR_AWAY: Duration = Duration::from_secs(400 * 24 * 3600);
+
+/// A cookie as it is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cookie {
+    /// Its name.
+    pub name: String,
+    /// Its value, as it was set: quotes belong to it.
+    pub value: String,
+    /// The host that it is for.
+    pub domain: String,
+    /// Whether it is for that host alone, and not for those below it.
+    pub host_only: bool,
+    /// The path that it is for, and all below.
+    pub path: String,
+    /// Whether it is for https alone.
+    pub secure: bool,
+    /// Whether it is not meant for scripts; kept for those who save it.
+    pub http_only: bool,
+    /// When it ends; none for one that ends with the jar.
+    pub expires: Option<SystemTime>,
+}
+
+/// Cookies, shared by all clients that are given the jar, and by its clones.
+///
+/// A server of `a.co.uk` may set a cookie for `a.co.uk` and all below it, but none for all of `co.uk`, by the list of
+/// public suffixes that the engine was built with, and none for others than itself if its name is an address. A
+/// jar holds at most 3000 cookies, 180 of a registrable domain (`a.co.uk`) and of 4 KiB each, and 50 of a response are
+/// taken; beyond, those go first that have expired, then those used longest ago, of domains with many before others.
+#[derive(Clone, Default)]
+pub struct Cookies(Arc<Mutex<Store>>);
+
+impl Cookies {
+    /// An empty jar.
+    pub fn new() -> Cookies {
+        Cookies::default()
+    }
+
+    /// The cookies that have not expired, in the order they came.
+    pub fn list(&self) -> Vec<Cookie> {
+        self.lock().list()
+    }
+
+    /// Forgets all of them.
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+
+    /// Takes a cookie as a response of this URL would set it: `text` is the value of a `Set-Cookie`. Returns
+    /// whether it was taken; not when the URL's host may not set it.
+    ///
+    /// # Errors
+    /// When the URL is none, or the text contains control characters (but tabs) or is no cookie at all.
+    pub fn set(&self, text: &str, url: &str) -> Result<bool, InvalidRequest> {
+        let refused = |why: &str| InvalidRequest(format!("cookie {why}"));
+        let url = Url::parse(url).map_err(|_| refused("is for a URL that is not absolute"))?;
+        // Tabs may be in a response's field, and so in a jar that was saved.
+        if text.bytes().any(|b| b.is_ascii_control() && b != b'\t') {
+            return Err(refused(
+                "contains a line break or another control character",
+            ));
+        }
+        RawCookie::parse(text).map_err(|_| refused("is not of the form name=value"))?;
+        Ok(insert(&mut self.lock(), text, &url))
+    }
+
+    /// A jar of its own with the same cookies, for a process that forked; empty if another thread was changing
+    /// them at that moment.
+    pub fn copy(&self) -> Cookies {
+        let store = match self.0.try_lock() {
+            Ok(store) => store.clone(),
+            Err(_) => Store::default(),
+        };
+        Cookies(Arc::new(Mutex::new(store)))
+    }
+
+    /// Keeps what an answer sets.
+    pub(crate) fn keep(&self, request: &Request, fields: &[u8]) {
+        let mut texts = Fields(fields)
+            .iter()
+            .filter(|(name, _)| *name == "set-cookie")
+            .filter_map(|(_, value)| std::str::from_utf8(value).ok())
+            .take(MOST_OF_A_RESPONSE)
+            .peekable();
+        if texts.peek().is_none() {
+            return;
+        }
+        let Ok(url) = Url::parse(&request.url()) else {
+            return;
+        };
+        let mut store = self.lock();
+        for text in texts {
+            insert(&mut store, text, &url);
+        }
+    }
+
+    /// Adds the `Cookie` field to a request, unless there are none for its URL, or it has one of its own.
+    pub(crate) fn add_to(&self, request: &mut Request) {
+        if Fields(&request.fields).get("cookie").is_some() {
+            return;
+        }
+        let Ok(url) = Url::parse(&request.url()) else {
+            return;
+        };
+        let secure = url.scheme() == "https";
+        let host = url.host_str().unwrap_or_default();
+        let pairs = self.lock().pairs_for(host, url.path(), secure);
+        if !pairs.is_empty() {
+            let line = format!("cookie: {pairs}\r\n");
+            request.fields.extend_from_slice(line.as_bytes());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Store> {
+        // What a panic could leave is a cookie more or less.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Two are equal when they are the same jar.
+impl PartialEq for Cookies {
+    fn eq(&self, other: &Cookies) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// Names the number of cookies, and nothing of what is in them.
+impl std::fmt::Debug for Cookies {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Cookies({})", self.lock().list().len())
+    }
+}
+
+/// Takes what the URL's host may set (RFC 6265bis §5.7): secure cookies are set by https alone, http does not replace
+/// them, and the prefixes `__Secure-` and `__Host-` hold what they promise.
+fn insert(store: &mut Store, text: &str, url: &Url) -> bool {
+    if text.len() > LONGEST {
+        return false;
+    }
+    let Ok(raw) = RawCookie::parse(text) else {
+        return false;
+    };
+    let secure = raw.secure() == Some(true);
+    let https = url.scheme() == "https";
+    if (secure && !https) || !keeps_its_promise(&raw) {
+        return false;
+    }
+    let Some((domain, host_only)) = domain(&raw, url.host_str().unwrap_or_default()) else {
+        return false;
+    };
+    let path = raw.path().filter(|path| path.starts_with('/'));
+    let cookie = Cookie {
+        name: raw.name().to_owned(),
+        value: raw.value().to_owned(),
+        domain,
+        host_only,
+        path: path.unwrap_or_else(|| default_path(url.path())).to_owned(),
+        secure,
+        http_only: raw.http_only() == Some(true),
+        expires: expires(&raw),
+    };
+    store.insert(cookie, https)
+}
+
+/// The domain that a cookie is for, and whether it is for that host alone; none if the host may not set it.
+fn domain(raw: &RawCookie<'_>, host: &str) -> Option<(String, bool)> {
+    let asked = raw.domain().filter(|domain| !domain.is_empty());
+    let Some(asked) = asked.filter(|domain| !domain.eq_ignore_ascii_case(host)) else {
+        let for_host = asked.is_none() || is_address(host) || is_public_suffix(host);
+        return Some((host.to_owned(), for_host));
+    };
+    let Ok(Host::Domain(domain)) = Host::parse(asked) else {
+        return None;
+    };
+    let may = !is_address(host) && is_within(host, &domain) && !is_public_suffix(&domain);
+    may.then_some((domain, false))
+}
+
+fn is_address(host: &str) -> bool {
+    host.starts_with('[') || host.parse::<IpAddr>().is_ok()
+}
+
+/// Whether anyone may have a name under this one. A single label always is one.
+fn is_public_suffix(domain: &str) -> bool {
+    let suffix = psl::List.suffix(domain.as_bytes());
+    suffix.is_none_or(|suffix| suffix.as_bytes().len() == domain.len())
+}
+
+/// The path of a cookie that names none (RFC 6265 §5.1.4): that of the URL up to its last slash.
+fn default_path(path: &str) -> &str {
+    &path[..path.rfind('/').unwrap_or_default().max(1)]
+}
+
+/// When a cookie ends; none for one that ends with the jar.
+fn expires(raw: &RawCookie<'_>) -> Option<SystemTime> {
+    let now = SystemTime::now();
+    if let Some(age) = raw.max_age() {
+        let end = match age.is_positive() {
+            true => now.checked_add(age.unsigned_abs()),
+            false => Some(SystemTime::UNIX_EPOCH),
+        };
+        return Some(end.unwrap_or(now + FAR_AWAY));
+    }
+    raw.expires_datetime().map(SystemTime::from)
+}
+
+/// Whether a host is this domain or below it.
+fn is_within(host: &str, domain: &str) -> bool {
+    let rest = host.strip_suffix(domain);
+    rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+/// Whether a path is this one or below it (RFC 6265 §5.1.4).
+fn is_below(path: &str, above: &str) -> bool {
+    let rest = path.strip_prefix(above);
+    rest.is_some_and(|rest| rest.is_empty() || above.ends_with('/') || rest.starts_with('/'))
+}
+
+/// Whether a cookie is what its prefix says, if it has one.
+fn keeps_its_promise(raw: &RawCookie<'_>) -> bool {
+    let secure = raw.secure() == Some(true);
+    let for_host = secure && raw.domain().is_none() && raw.path() == Some("/");
+    match raw.name() {
+        name if starts_with(name, "__secure-") => secure,
+        name if starts_with(name, "__host-") => for_host,
+        _ => true,
+    }
+}
+
+/// Without regard to case, because servers have none either.
+fn starts_with(name: &str, prefix: &str) -> bool {
+    name.get(..prefix.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! Certificates and keys as users give them: the path of a PEM file, or its text.
+
+use std::fmt;
+use std::fs;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+/// PEM (RFC 7468): text that contains `-----BEGIN`, or else the path of a file. Files are read once, when
+/// the client is made; its [`config`](crate::Client::config) holds what was in them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Pem {
+    /// None if the text was given.
+    path: Option<String>,
+    /// None if the file has not been read.
+    text: Option<String>,
+}
+
+impl<T: Into<String>> From<T> for Pem {
+    fn from(text_or_path: T) -> Pem {
+        let given = text_or_path.into();
+        match given.contains("-----BEGIN") {
+            true => Pem {
+                path: None,
+                text: Some(given),
+            },
+            false => Pem {
+                path: Some(given),
+                text: None,
+            },
+        }
+    }
+}
+
+impl fmt::Debug for Pem {
+    /// Never the text, which may be a private key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            Some(path) => write!(f, "Pem({path:?})"),
+            None => f.write_str("Pem(text)"),
+        }
+    }
+}
+
+impl Pem {
+    /// Reads the file, if there is one that has not been read.
+    pub(crate) fn read(&mut self) -> Result<(), String> {
+        if let (Some(path), None) = (&self.path, &self.text) {
+            let text = fs::read(path).map_err(|error| format!("can not read {path:?}: {error}"))?;
+            self.text = Some(String::from_utf8_lossy(&text).into_owned());
+        }
+        Ok(())
+    }
+
+    /// Every certificate in it, at least one.
+    pub(crate) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, String> {
+        let certificates: Result<Vec<_>, _> =
+            CertificateDer::pem_slice_iter(self.bytes()).collect();
+        match certificates {
+            Ok(certificates) if certificates.is_empty() => Err(self.has("no certificate in PEM")),
+            Ok(certificates) => Ok(certificates),
+            Err(error) => Err(self.has(&format!("broken PEM: {error}"))),
+        }
+    }
+
+    /// The first private key in it.
+    pub(crate) fn key(&self) -> Result<PrivateKeyDer<'static>, String> {
+        let why = "no private key in PEM (one with a passphrase can not be read: decrypt it first)";
+        PrivateKeyDer::from_pem_slice(self.bytes()).map_err(|_| self.has(why))
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.text.as_deref().unwrap_or_default().as_bytes()
+    }
+
+    fn has(&self, what: &str) -> String {
+        match &self.path {
+            Some(path) => format!("{path:?} has {what}"),
+            None => format!("the text has {what}"),
+        }
+    }
+}

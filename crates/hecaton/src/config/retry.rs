@@ -1,0 +1,271 @@
+//! Whether to try again, and when: pure decisions, off unless asked for.
+
+use std::cell::Cell;
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, SystemTime};
+
+use http::Method;
+
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::fields::Fields;
+
+/// When a request is sent again. Every try is listed in the attempts, and none begins, nor is waited
+/// for, past the total deadline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retry {
+    /// Most tries after the first. Default 2. 0 is none.
+    pub max: u32,
+    /// Methods whose requests may be sent again. Default the idempotent ones of RFC 9110 §9.2.2: GET,
+    /// HEAD, OPTIONS, TRACE, PUT, DELETE. A failure of which no byte was sent is retried whatever the
+    /// method.
+    pub methods: Vec<Method>,
+    /// Failures that are worth another try. Default `Resolve`, `Connect`, `Timeout`, `Protocol`,
+    /// `Body`. The total deadline is never one of them, nor is what another try would only meet again, whatever
+    /// is named here: a body larger than `max_body` or undecodable, a head that is malformed or too large, a
+    /// proxy's demand for credentials, a full queue, a certificate or a key that is refused, a body of the request that can
+    /// not be read.
+    pub on: Vec<Kind>,
+    /// Statuses that are worth another try. Default none.
+    pub statuses: Vec<u16>,
+    /// The wait before the first retry. Default 100 ms. A `Retry-After` of the response (RFC 9110
+    /// §10.2.3) takes its place when it is longer.
+    pub interval: Duration,
+    /// What each further wait is multiplied with. Default 2.
+    pub backoff: f64,
+    /// The share of the wait that is left to chance, 0 to 1, so that clients do not come back all
+    /// at once: the wait is cut by up to this share. Default 0.5.
+    pub jitter: f64,
+}
+
+impl Default for Retry {
+    fn default() -> Retry {
+        use Method as M;
+        Retry {
+            max: 2,
+            methods: vec![M::GET, M::HEAD, M::OPTIONS, M::TRACE, M::PUT, M::DELETE],
+            on: vec![
+                Kind::Resolve,
+                Kind::Connect,
+                Kind::Timeout,
+                Kind::Protocol,
+                Kind::Body,
+            ],
+            statuses: Vec::new(),
+            interval: Duration::from_millis(100),
+            backoff: 2.0,
+            jitter: 0.5,
+        }
+    }
+}
+
+impl Retry {
+    /// The wait before the next try after this failure of the `tries`-th one, none to give up.
+    pub(crate) fn after_failure(
+        &self,
+        method: &Method,
+        tries: u32,
+        sent: bool,
+        failure: &Failure,
+    ) -> Option<Duration> {
+        let again = tries <= self.max
+            && failure.phase != Phase::Total
+            && failure.passing
+            && self.on.contains(&failure.kind)
+            && (!sent || self.methods.contains(method));
+        again.then(|| self.wait(tries))
+    }
+
+    /// The same after a response.
+    pub(crate) fn after_status(
+        &self,
+        method: &Method,
+        tries: u32,
+        status: u16,
+        fields: &[u8],
+    ) -> Option<Duration> {
+        let again =
+            tries <= self.max && self.statuses.contains(&status) && self.methods.contains(method);
+        let asked = Fields(fields)
+            .get("retry-after")
+            .and_then(|value| retry_after(value, SystemTime::now()));
+        again.then(|| self.wait(tries).max(asked.unwrap_or_default()))
+    }
+
+    fn wait(&self, tries: u32) -> Duration {
+        let factor = self.backoff.max(0.0).powi(tries.saturating_sub(1) as i32);
+        let chance = 1.0 - self.jitter.clamp(0.0, 1.0) * draw(std::process::id());
+        let seconds = self.interval.as_secs_f64() * factor * chance;
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    }
+}
+
+/// A number from 0 to 1 that no other process draws: a child of `fork` begins with its parent's generator, and so would
+/// all of its siblings, which would come back all at once.
+fn draw(process: u32) -> f64 {
+    thread_local!(static SEEDED: Cell<Option<u32>> = const { Cell::new(None) });
+    if SEEDED.replace(Some(process)) != Some(process) {
+        let seed = (process, SystemTime::now(), fastrand::u64(..));
+        fastrand::seed(RandomState::new().hash_one(seed));
+    }
+    fastrand::f64()
+}
+
+/// Seconds, or a date from now on.
+fn retry_after(value: &[u8], now: SystemTime) -> Option<Duration> {
+    let text = std::str::from_utf8(value).ok()?.trim();
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
+    }
+    httpdate::parse_http_date(text)
+        .ok()?
+        .duration_since(now)
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(kind: Kind, phase: Phase) -> Failure {
+        Failure::new(kind, phase, "")
+    }
+
+    #[test]
+    fn only_what_may_be_repeated_is() {
+        let retry = Retry::default();
+        let broken = failure(Kind::Protocol, Phase::FirstByte);
+        assert!(
+            retry
+                .after_failure(&Method::GET, 1, true, &broken)
+                .is_some()
+        );
+        assert!(
+            retry
+                .after_failure(&Method::GET, 2, true, &broken)
+                .is_some()
+        );
+        assert!(
+            retry
+                .after_failure(&Method::GET, 3, true, &broken)
+                .is_none()
+        );
+        assert!(
+            retry
+                .after_failure(&Method::POST, 1, true, &broken)
+                .is_none()
+        );
+        assert!(
+            retry
+                .after_failure(
+                    &Method::POST,
+                    1,
+                    false,
+                    &failure(Kind::Connect, Phase::Connect)
+                )
+                .is_some()
+        );
+        assert!(
+            retry
+                .after_failure(&Method::GET, 1, true, &failure(Kind::Timeout, Phase::Total))
+                .is_none()
+        );
+        let named = Retry {
+            methods: vec![Method::POST],
+            on: vec![Kind::Body],
+            ..retry
+        };
+        assert!(
+            named
+                .after_failure(&Method::POST, 1, true, &failure(Kind::Body, Phase::Read))
+                .is_some()
+        );
+        assert!(
+            named
+                .after_failure(&Method::POST, 1, true, &broken)
+                .is_none()
+        );
+        let hopeless = failure(Kind::Body, Phase::Read).for_good();
+        assert!(
+            named
+                .after_failure(&Method::POST, 1, false, &hopeless)
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn statuses_are_retried_when_named_and_the_server_may_ask_for_patience() {
+        let retry = Retry {
+            statuses: vec![503],
+            jitter: 0.0,
+            ..Retry::default()
+        };
+        let wait =
+            |status, fields: &str| retry.after_status(&Method::GET, 1, status, fields.as_bytes());
+        assert_eq!(wait(503, ""), Some(Duration::from_millis(100)));
+        assert_eq!(
+            wait(503, "retry-after: 7\r\n"),
+            Some(Duration::from_secs(7))
+        );
+        assert_eq!(
+            wait(503, "retry-after: soon\r\n"),
+            Some(Duration::from_millis(100))
+        );
+        assert_eq!(wait(500, "retry-after: 7\r\n"), None);
+    }
+
+    #[test]
+    fn waits_grow_and_leave_something_to_chance() {
+        let retry = Retry {
+            max: 9,
+            ..Retry::default()
+        };
+        for _ in 0..100 {
+            let wait = retry.wait(3).as_millis();
+            assert!((200..=400).contains(&wait), "{wait}");
+        }
+        let exact = Retry {
+            jitter: 0.0,
+            ..retry
+        };
+        assert_eq!(exact.wait(4), Duration::from_millis(800));
+        assert_eq!(
+            Retry {
+                backoff: 1e300,
+                ..exact
+            }
+            .wait(9),
+            Duration::MAX
+        );
+    }
+
+    #[test]
+    fn children_do_not_draw_what_their_siblings_do() {
+        // What a child begins with is what its parent left.
+        let child = |process| {
+            draw(1);
+            fastrand::seed(7);
+            draw(process)
+        };
+        assert_ne!(child(2), child(3));
+        assert_ne!(child(2), child(1));
+        assert_eq!(child(1), child(1), "and it is seeded once");
+    }
+
+    #[test]
+    fn dates_and_seconds() {
+        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        let wait = |text: &str| retry_after(text.as_bytes(), now);
+        assert_eq!(
+            wait("Sun, 06 Nov 1994 08:49:40 GMT"),
+            Some(Duration::from_secs(3))
+        );
+        assert_eq!(wait("Sun, 06 Nov 1994 08:49:00 GMT"), None);
+        assert_eq!(wait("0"), Some(Duration::ZERO));
+        assert_eq!(wait("-1"), None);
+        assert_eq!(wait(""), None);
+        assert_eq!(
+            wait("99999999999999999999999"),
+            Some(Duration::from_secs(u64::MAX))
+        );
+    }
+}

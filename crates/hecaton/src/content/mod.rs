@@ -1,0 +1,164 @@
+//! Takes content codings off a body (RFC 9110 §8.4), piece by piece, each piece of bounded size.
+//!
+//! A decoder is fed what has arrived and asked for what that means, a step at a time. No step holds
+//! or gives more than [`PIECE`], so a body of a few bytes that decodes to gigabytes costs time, which the
+//! deadline limits, and no memory.
+
+pub(crate) mod buffered;
+mod codec;
+
+use bytes::{Buf, Bytes};
+
+use crate::message::fields::Fields;
+use codec::Codec;
+
+/// What `Accept-Encoding` says when a request leaves it to the client.
+pub(crate) const ACCEPTED: &str = "gzip, deflate, br, zstd";
+
+/// Most bytes that one step gives.
+const PIECE: usize = 64 << 10;
+
+/// Most codings on top of each other, each with its memory; nobody needs two.
+const MOST_LAYERS: usize = 2;
+
+/// Takes the codings of one body off.
+pub(crate) struct Decoder {
+    /// The coding that was applied last stands first: it is fed with what arrives.
+    stages: Vec<Stage>,
+}
+
+struct Stage {
+    codec: Codec,
+    input: Bytes,
+    output: Vec<u8>,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing has come, and nothing need come: the answer to HEAD has a coding too.
+    Unused,
+    Going,
+    /// There may be more to give without any input.
+    Full,
+    Ended,
+}
+
+/// What one step brought.
+pub(crate) enum Step<'a> {
+    /// A piece of the body; an empty one means that the next step may bring more.
+    Piece(&'a [u8]),
+    /// The decoder wants to be fed.
+    Wanting,
+}
+
+/// Why a body can not be decoded.
+pub(crate) type Undecodable = &'static str;
+
+impl Decoder {
+    /// A decoder for what these fields say of the body. None when the body has no coding, or one
+    /// that is unknown: then it is left as it comes, for the fields tell what it is.
+    pub fn of(fields: Fields<'_>) -> Result<Option<Box<Decoder>>, Undecodable> {
+        let values = fields
+            .iter()
+            .filter(|(name, _)| *name == "content-encoding")
+            .flat_map(|(_, value)| value.split(|byte| *byte == b','));
+        let mut stages = Vec::new();
+        for name in values {
+            let name = std::str::from_utf8(name.trim_ascii()).unwrap_or_default();
+            if name.is_empty() || name.eq_ignore_ascii_case("identity") {
+                continue;
+            }
+            let Some(codec) = Codec::named(name) else {
+                return Ok(None);
+            };
+            if stages.len() == MOST_LAYERS {
+                return Err("it has more than 2 codings on top of each other");
+            }
+            stages.push(Stage::new(codec));
+        }
+        stages.reverse();
+        Ok((!stages.is_empty()).then(|| Box::new(Decoder { stages })))
+    }
+
+    /// Feeds it with what has arrived; only when it wants to be fed.
+    pub fn feed(&mut self, bytes: Bytes) {
+        self.stages[0].input = bytes;
+    }
+
+    /// Does some work, the one nearest to the end first, so that little waits in between.
+    pub fn step(&mut self) -> Result<Step<'_>, Undecodable> {
+        let Some(at) = self.stages.iter().rposition(Stage::can_go_on) else {
+            return Ok(Step::Wanting);
+        };
+        let given = self.stages[at].go_on()?;
+        if at + 1 == self.stages.len() {
+            return Ok(Step::Piece(&self.stages[at].output[..given]));
+        }
+        self.stages[at + 1].input = Bytes::copy_from_slice(&self.stages[at].output[..given]);
+        Ok(Step::Piece(&[]))
+    }
+
+    /// How many bytes it holds, windows and all.
+    pub fn memory(&self) -> usize {
+        let stages = self.stages.iter();
+        stages
+            .map(|stage| stage.codec.memory() + stage.output.capacity() + stage.input.len())
+            .sum()
+    }
+
+    /// Whether every coding has come to its end, and nothing follows it.
+    pub fn is_done(&self) -> bool {
+        let done = |stage: &Stage| matches!(stage.state, State::Unused | State::Ended);
+        self.stages
+            .iter()
+            .all(|stage| done(stage) && stage.input.is_empty())
+    }
+
+    /// The body has ended: fine only if its codings have.
+    pub fn end(&self) -> Result<(), Undecodable> {
+        if self.is_done() {
+            Ok(())
+        } else {
+            Err("its coding ends too early")
+        }
+    }
+}
+
+impl Stage {
+    fn new(codec: Codec) -> Stage {
+        Stage {
+            codec,
+            input: Bytes::new(),
+            output: Vec::new(),
+            state: State::Unused,
+        }
+    }
+
+    fn can_go_on(&self) -> bool {
+        !self.input.is_empty() || self.state == State::Full
+    }
+
+    /// One run of the codec; how much it gave.
+    fn go_on(&mut self) -> Result<usize, Undecodable> {
+        if self.state == State::Ended && !self.codec.begin_again() {
+            return Err("something follows the end of its coding");
+        }
+        self.output.resize(PIECE, 0);
+        let progress = self.codec.run(&self.input, &mut self.output);
+        let progress = progress.ok_or("it is not what its Content-Encoding says")?;
+        self.input.advance(progress.taken);
+        if progress.taken + progress.given == 0 && !progress.ended && !self.input.is_empty() {
+            return Err("its coding does not go on");
+        }
+        self.state = match progress.ended {
+            true => State::Ended,
+            false if progress.given == PIECE => State::Full,
+            false => State::Going,
+        };
+        Ok(progress.given)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! One HTTP/1.1 connection: a stream and what has been read from it ahead of need.
+
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncReadExt, AsyncWrite};
+
+use crate::content::buffered::Share;
+use crate::transport::proxy::Forward;
+use crate::transport::wire::{Look, Wire};
+
+/// How much is asked for in one read: at first, and at most once answers turn out to be long.
+const FIRST_READ: usize = 8 << 10;
+const LONGEST_READ: usize = 64 << 10;
+
+pub(crate) struct Connection {
+    /// Read and not yet used; empty between two requests.
+    pub input: BytesMut,
+    /// The request being written; kept for its memory.
+    pub output: Vec<u8>,
+    /// How long the server keeps it idle, as far as it has said so.
+    pub kept_for: Option<Duration>,
+    /// Whether a byte of the response has come.
+    pub heard: bool,
+    /// What the body that is being read holds of what all may hold together.
+    pub share: Share,
+    /// How much the next read asks for.
+    ahead: usize,
+    /// What requests say to the proxy that they are handed to, if they are.
+    pub forward: Option<Arc<Forward>>,
+    stream: Wire,
+}
+
+impl Connection {
+    pub fn new(stream: Wire, forward: Option<Arc<Forward>>) -> Connection {
+        Connection {
+            input: BytesMut::new(),
+            output: Vec::new(),
+            kept_for: None,
+            heard: false,
+            share: Share::default(),
+            ahead: FIRST_READ,
+            forward,
+            stream,
+        }
+    }
+
+    /// Reads some more into `input`; 0 means that the peer has ended the stream.
+    pub fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.input.reserve(self.ahead);
+        let room = self.input.capacity() - self.input.len();
+        let result = pin!(self.stream.read_buf(&mut self.input)).poll(cx);
+        if let Poll::Ready(Ok(count @ 1..)) = result {
+            self.heard = true;
+            if count == room {
+                self.ahead = (self.ahead * 2).min(LONGEST_READ);
+            }
+        }
+        result
+    }
+
+    /// Reads what the kernel has, whatever the reactor has seen; whether that was anything.
+    pub fn rescue(&mut self) -> bool {
+        let before = self.input.len();
+        self.stream.rescue(&mut self.input);
+        self.heard |= self.input.len() > before;
+        self.input.len() > before
+    }
+
+    /// Writes some of `bytes`.
+    pub fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    /// Whether an idle connection can be used: neither data nor the end has come. Asks the kernel.
+    pub fn is_quiet(&mut self) -> bool {
+        self.stream.is_quiet(Look::Kernel).is_ok()
+    }
+
+    /// The same, of what the reactor has seen so far, which costs nothing; else the reason, if it is
+    /// one of TLS.
+    pub fn seems_quiet(&mut self) -> Result<(), Option<String>> {
+        self.stream.is_quiet(Look::Reactor)
+    }
+
+    /// Whether TLS is spoken on it.
+    pub fn is_tls(&self) -> bool {
+        matches!(self.stream, Wire::Tls(_))
+    }
+}

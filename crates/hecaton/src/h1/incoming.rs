@@ -1,0 +1,152 @@
+//! The body of an answer on its way in, and what is left of the request on its way out.
+
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+use super::body::{BodyError, BodyFraming, Ready};
+use super::connection::Connection;
+use super::outgoing::{Outgoing, Stopped};
+use crate::config::Config;
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::head::Head;
+use crate::runtime::timer::PhaseTimer;
+use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
+
+/// Memory taken ahead of a body whose length is known.
+const MOST_AHEAD: u64 = 64 << 10;
+
+/// What is to come on a connection after the head of an answer.
+pub(crate) struct Incoming {
+    reader: BodyFraming,
+    /// The request, which a server may answer before it has read it. It is written on meanwhile: a
+    /// server that answers while it reads (an echo, a filter) would wait for it for ever.
+    outgoing: Outgoing,
+    /// Whether what is left of the request is of no use.
+    unwanted: bool,
+    /// Whether the connection may carry another request once the body is whole.
+    keep_alive: bool,
+    /// How long the server says that it keeps the connection.
+    kept_for: Option<u16>,
+}
+
+impl Incoming {
+    pub fn new(head: &Head, outgoing: Outgoing, closes: bool) -> Incoming {
+        Incoming {
+            reader: BodyFraming::new(head.framing),
+            // A server that reports an error and hangs up does not want the rest (RFC 9112 §9.5);
+            // sending it could only bring a reset that swallows the answer.
+            // So does one that answers instead of asking for it.
+            unwanted: (head.status >= 400 && !head.keep_alive) || outgoing.is_held(),
+            // An answer that came before the whole request was out may leave the rest of it unsent.
+            keep_alive: head.keep_alive && !closes && outgoing.is_done(),
+            kept_for: head.kept_for,
+            outgoing,
+        }
+    }
+
+    /// Reads the whole body, of at most `max_body` bytes.
+    pub async fn whole(
+        &mut self,
+        connection: &mut Connection,
+        config: &Config,
+    ) -> Result<Bytes, Failure> {
+        let most = config.max_body;
+        let failed = |error: BodyError| error.into_failure(most);
+        let expected = self.reader.expected();
+        if expected > most as u64 {
+            return Err(failed(BodyError::TooLarge));
+        }
+        // A length is only a promise: memory beyond the usual follows what really comes.
+        let mut body = BytesMut::with_capacity(expected.min(MOST_AHEAD) as usize);
+        let mut timer = PhaseTimer::new(config);
+        let mut pieces = 0_u32;
+        loop {
+            let ready = self.reader.ready(&mut connection.input);
+            let ready = ready.map_err(failed)?; // By itself, to be no part of the future.
+            match ready {
+                Ready::Data(count) if count > most - body.len() => {
+                    return Err(failed(BodyError::TooLarge));
+                }
+                Ready::Data(count) => {
+                    connection.share.add(count)?;
+                    body.put_slice(&connection.input[..count]);
+                    connection.input.advance(count);
+                    self.reader.taken(count);
+                }
+                Ready::Wanting => {
+                    pieces = pieces.wrapping_add(1);
+                    if pieces % PIECES_PER_TURN == 0 {
+                        yield_now().await;
+                    }
+                    self.fill(connection, &mut timer).await?;
+                }
+                Ready::End => return Ok(body.freeze()),
+            }
+        }
+    }
+
+    /// Reads the next piece of the body, none at its end. Nothing is lost when the future is dropped.
+    pub async fn piece(
+        &mut self,
+        connection: &mut Connection,
+        config: &Config,
+    ) -> Result<Option<Bytes>, Failure> {
+        let mut timer = PhaseTimer::new(config);
+        loop {
+            let ready = self.reader.ready(&mut connection.input);
+            match ready.map_err(|error| error.into_failure(0))? {
+                Ready::Data(count) => {
+                    self.reader.taken(count);
+                    return Ok(Some(connection.input.split_to(count).freeze()));
+                }
+                Ready::Wanting => self.fill(connection, &mut timer).await?,
+                Ready::End => return Ok(None),
+            }
+        }
+    }
+
+    /// Whether all of the body has been taken. What is wrong with the end is told by the next `piece`.
+    pub fn is_whole(&mut self, connection: &mut Connection) -> bool {
+        self.reader.ready(&mut connection.input) == Ok(Ready::End)
+    }
+
+    /// Makes the connection ready for another request; false if it can not carry one.
+    pub fn finish(&mut self, connection: &mut Connection) -> bool {
+        self.outgoing.give_back(connection);
+        connection.kept_for = self.kept_for.map(|s| Duration::from_secs(s.into()));
+        // Bytes behind the answer belong to nothing.
+        self.keep_alive && connection.input.is_empty()
+    }
+
+    /// Waits until more has arrived, or the body has ended with its connection.
+    async fn fill(
+        &mut self,
+        connection: &mut Connection,
+        timer: &mut PhaseTimer<'_>,
+    ) -> Result<(), Failure> {
+        timer.restart(Phase::Read);
+        let filled = poll_fn(|cx| {
+            if !self.unwanted {
+                // Errors of the socket do not matter any more: the answer decides.
+                if let Err(Stopped::Body(failure)) = self.outgoing.poll_write(cx, connection) {
+                    return Poll::Ready(Err(failure));
+                }
+            }
+            match connection.poll_fill(cx) {
+                Poll::Pending => timer.poll(cx).map(Err),
+                ready => ready.map(Ok),
+            }
+        });
+        match filled.await? {
+            Ok(0) => self.reader.end().map_err(|error| error.into_failure(0)),
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let detail = format!("the body was cut short: {error}");
+                Err(Failure::new(Kind::Body, Phase::Read, detail).because(&error))
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A stream permit: the right of one request to one stream of a connection, until it is dropped.
+
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use h2::SendStream;
+use h2::client::{ResponseFuture, SendRequest};
+
+use super::link::Link;
+use crate::message::origin::Origin;
+
+/// Who a permit is given back to.
+pub(crate) trait Lender: Send + Sync {
+    /// The stream has ended; `retires` says that its connection is to be used by no further request.
+    fn take_back(self: Arc<Self>, origin: &Arc<Origin>, connection: u64, retires: bool);
+}
+
+pub(crate) struct StreamPermit {
+    /// Number of the connection, unique within the client.
+    pub connection: u64,
+    /// Whether another request opened the connection.
+    pub reused: bool,
+    pub(crate) link: Arc<Link>,
+    origin: Arc<Origin>,
+    lender: Arc<dyn Lender>,
+    send: Option<SendRequest<Bytes>>,
+    retires: bool,
+    /// How many bytes had come on the connection when the permit was given.
+    received: u64,
+    /// Its stream, once it has one.
+    stream: Option<u32>,
+}
+
+impl StreamPermit {
+    pub fn new(
+        connection: u64,
+        reused: bool,
+        link: Arc<Link>,
+        origin: Arc<Origin>,
+        lender: Arc<dyn Lender>,
+        send: SendRequest<Bytes>,
+    ) -> StreamPermit {
+        StreamPermit {
+            connection,
+            reused,
+            received: link.observed.received(),
+            link,
+            origin,
+            lender,
+            send: Some(send),
+            retires: false,
+            stream: None,
+        }
+    }
+
+    /// Whether the connection is not known to have ended, or to be about to.
+    pub fn is_usable(&mut self) -> bool {
+        let context = &mut Context::from_waker(Waker::noop());
+        let ready = self.send.as_mut().map(|send| send.poll_ready(context));
+        !self.retires && matches!(ready, Some(Poll::Ready(Ok(())))) && self.link.is_open()
+    }
+
+    /// Opens the stream; nothing is written before the connection is driven.
+    pub fn send(
+        &mut self,
+        head: http::Request<()>,
+        ends: bool,
+    ) -> Result<(ResponseFuture, SendStream<Bytes>), h2::Error> {
+        let mut send = self.send.take().expect("a permit is for one request");
+        let (response, stream) = send.send_request(head, ends)?;
+        let id = response.stream_id().as_u32();
+        self.link.observed.opened(id);
+        self.stream = Some(id);
+        Ok((response, stream))
+    }
+
+    /// Whether the peer has ended its side of the stream, which `h2` forgets when the connection ends then.
+    pub fn is_answered(&self) -> bool {
+        self.stream
+            .is_some_and(|stream| self.link.observed.has_ended(stream))
+    }
+
+    /// Whether the request on this stream has begun to leave the machine.
+    pub fn has_left(&self, stream: u32) -> bool {
+        self.link.observed.has_left(stream)
+    }
+
+    /// Why the peer refused the whole connection, if it did so by TLS.
+    pub fn refusal(&self) -> Option<&str> {
+        self.link.observed.refusal()
+    }
+
+    /// No further request is to use this connection.
+    pub fn retire(&mut self) {
+        self.retires = true;
+    }
+}
+
+impl Drop for StreamPermit {
+    fn drop(&mut self) {
+        // A connection that is closed now says good-bye only if nobody could still use it.
+        self.send = None;
+        if let Some(stream) = self.stream {
+            self.link.observed.closed(stream);
+        }
+        self.link.doubt(self.received);
+        let lender = self.lender.clone();
+        lender.take_back(&self.origin, self.connection, self.retires);
+    }
+}

@@ -1,0 +1,262 @@
+//! URLs → where requests go. What could be misread is refused; the rest is encoded as browsers do.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use http::uri::{Authority, PathAndQuery, Uri};
+use memchr::memchr;
+use percent_encoding::percent_decode_str;
+use url::Url;
+
+use crate::message::failure::InvalidRequest;
+use crate::message::origin::{Origin, Scheme};
+
+/// A URL that names no place which could be asked; nothing was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidUrl {
+    url: String,
+    why: String,
+}
+
+impl InvalidUrl {
+    /// The reason, with as much of the URL as messages may show.
+    pub(crate) fn new(url: &[u8], why: impl Into<String>) -> InvalidUrl {
+        InvalidUrl {
+            url: shown(&String::from_utf8_lossy(url)),
+            why: why.into(),
+        }
+    }
+
+    /// That there is none at all.
+    pub fn nothing(why: &str) -> InvalidUrl {
+        InvalidUrl::new(b"", why)
+    }
+
+    /// The URL, without what may be secret: query and fragment, and all of it if there are credentials in it.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl fmt::Display for InvalidUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.url.as_str() {
+            "" => write!(f, "URL {}", self.why),
+            url => write!(f, "URL {url:?} {}", self.why),
+        }
+    }
+}
+
+impl std::error::Error for InvalidUrl {}
+
+impl From<InvalidUrl> for InvalidRequest {
+    fn from(invalid: InvalidUrl) -> InvalidRequest {
+        InvalidRequest(invalid.to_string())
+    }
+}
+
+/// What a URL says.
+#[derive(Debug)]
+pub(crate) struct Destination {
+    pub origin: Arc<Origin>,
+    /// The `Host` header.
+    pub host: Bytes,
+    pub target: PathAndQuery,
+    /// The `Authorization` that its user and password come to (RFC 7617).
+    pub login: Option<String>,
+}
+
+/// Takes a URL apart. One that is valid goes on the wire as it stands; others are encoded as browsers do, unless that
+/// is refused (`strict`).
+pub(crate) fn read(url: &Bytes, strict: bool) -> Result<Destination, InvalidUrl> {
+    match parse(url) {
+        Err(refusal) if !strict => match encoded(url) {
+            Some(encoded) => parse(&encoded).map_err(|_| refusal),
+            None => Err(refusal),
+        },
+        parsed => parsed,
+    }
+}
+
+/// The URL as browsers send it (WHATWG's URL standard): punycode for the host, percent-encoded in UTF-8 behind it. None for
+/// what browsers mend without a word although it is a mistake or an attack: control characters, backslashes, and slashes too few
+/// or too many before the host.
+fn encoded(url: &[u8]) -> Option<Bytes> {
+    let text = std::str::from_utf8(url).ok()?.trim_matches(' ');
+    let (scheme, rest) = text.split_once("://")?;
+    let is = |known: &str| scheme.eq_ignore_ascii_case(known);
+    if !(is("http") || is("https")) || rest.starts_with(['/', '\\']) {
+        return None;
+    }
+    if text.bytes().any(|byte| byte.is_ascii_control()) {
+        return None;
+    }
+    // Browsers take a backslash for a slash, and others what is behind it for the host.
+    let path = rest.split(['?', '#']).next().unwrap_or_default();
+    if path.contains('\\') {
+        return None;
+    }
+    Url::parse(text).ok().map(|url| String::from(url).into())
+}
+
+/// Takes a URL apart that is encoded as it must be.
+fn parse(url: &Bytes) -> Result<Destination, InvalidUrl> {
+    if let Some(bad) = url.iter().find(|byte| !byte.is_ascii_graphic()) {
+        let why = format!("contains the byte 0x{bad:02x}: percent-encode it");
+        return Err(InvalidUrl::new(url, why));
+    }
+    let whole = url.slice(..memchr(b'#', url).unwrap_or(url.len()));
+    let parts = Uri::from_maybe_shared(whole)
+        .map_err(|error| refused_by_parser(url, &error.to_string()))?
+        .into_parts();
+    let scheme = match parts.scheme.as_ref().map(http::uri::Scheme::as_str) {
+        Some("http") => Scheme::Http,
+        Some("https") => Scheme::Https,
+        Some(other) => {
+            let why = format!("has the scheme {other:?}: use http or https");
+            return Err(InvalidUrl::new(url, why));
+        }
+        None => return Err(refused_by_parser(url, "has no host")),
+    };
+    let authority = parts
+        .authority
+        .ok_or_else(|| InvalidUrl::new(url, "has no host"))?;
+    let target = parts
+        .path_and_query
+        .unwrap_or(PathAndQuery::from_static("/"));
+    let target = match target.as_str().starts_with('?') {
+        true => format!("/{}", target.as_str())
+            .parse()
+            .map_err(|_| InvalidUrl::new(url, "has an invalid query"))?,
+        false => target,
+    };
+    destination(scheme, authority, target, url)
+}
+
+/// What the parser refuses is most often a URL without scheme, of which it says less.
+fn refused_by_parser(url: &[u8], why: &str) -> InvalidUrl {
+    let begins = memchr(b':', url).is_some_and(|colon| url[colon..].starts_with(b"://"));
+    match begins {
+        true => InvalidUrl::new(url, why),
+        false if url.is_empty() => {
+            InvalidUrl::new(url, "is empty: begin it with http:// or https://")
+        }
+        false => InvalidUrl::new(url, "has no scheme: begin it with http:// or https://"),
+    }
+}
+
+/// The origin and the `Host` header of an authority. Programs tend to ask the same host again, so
+/// each thread keeps the last.
+fn destination(
+    scheme: Scheme,
+    authority: Authority,
+    target: PathAndQuery,
+    url: &[u8],
+) -> Result<Destination, InvalidUrl> {
+    thread_local! {
+        static LAST: RefCell<Option<(Authority, Arc<Origin>, Bytes)>> = const { RefCell::new(None) };
+    }
+    let known = LAST.with_borrow(|last| match last {
+        Some((known, origin, host))
+            if known.as_str() == authority.as_str() && origin.scheme == scheme =>
+        {
+            Some((origin.clone(), host.clone()))
+        }
+        _ => None,
+    });
+    if let Some((origin, host)) = known {
+        return Ok(Destination {
+            origin,
+            host,
+            target,
+            login: None,
+        });
+    }
+    if let Some((login, place)) = authority.as_str().rsplit_once('@') {
+        let login = authorization(login, url)?;
+        let place = place
+            .parse()
+            .map_err(|_| InvalidUrl::new(url, "has no host"))?;
+        let destination = destination(scheme, place, target, url)?;
+        return Ok(Destination {
+            login,
+            ..destination
+        });
+    }
+    let origin = Arc::new(parse_origin(scheme, &authority, url)?);
+    let host = Bytes::from(origin.authority());
+    LAST.set(Some((authority, origin.clone(), host.clone())));
+    Ok(Destination {
+        origin,
+        host,
+        target,
+        login: None,
+    })
+}
+
+/// The `Authorization` of `user:password`, both percent-encoded; none if both are empty.
+fn authorization(login: &str, url: &[u8]) -> Result<Option<String>, InvalidUrl> {
+    let (user, password) = login.split_once(':').unwrap_or((login, ""));
+    let decoded = |text| percent_decode_str(text).collect::<Vec<u8>>();
+    let (user, password) = (decoded(user), decoded(password));
+    if user.is_empty() && password.is_empty() {
+        return Ok(None);
+    }
+    if user.contains(&b':') {
+        let why = "has a user name with a colon in it, which basic authentication cannot send";
+        return Err(InvalidUrl::new(url, why));
+    }
+    let pair = [&user[..], b":", &password].concat();
+    if pair.iter().any(u8::is_ascii_control) {
+        let why = "has a control character in its user name or password";
+        return Err(InvalidUrl::new(url, why));
+    }
+    Ok(Some(format!("Basic {}", BASE64_STANDARD.encode(pair))))
+}
+
+fn parse_origin(scheme: Scheme, authority: &Authority, url: &[u8]) -> Result<Origin, InvalidUrl> {
+    let host = authority
+        .host()
+        .trim_start_matches('[')
+        .trim_end_matches(']');
+    if host.is_empty() {
+        return Err(InvalidUrl::new(url, "has no host"));
+    }
+    let port = match (authority.port_u16(), authority.as_str().rsplit_once(':')) {
+        (Some(0), _) => return Err(InvalidUrl::new(url, "has port 0: use 1 to 65535")),
+        (Some(port), _) => port,
+        (None, Some((_, digits))) if !digits.ends_with(']') && !digits.is_empty() => {
+            let why = "has a port that is not a number from 1 to 65535";
+            return Err(InvalidUrl::new(url, why));
+        }
+        (None, _) => scheme.default_port(),
+    };
+    Ok(Origin {
+        scheme,
+        host: host.to_ascii_lowercase(),
+        port,
+    })
+}
+
+/// A URL as messages may show it: without query and fragment, and without anything if there may be
+/// credentials in it, for where they end is not sure in a URL that is wrong.
+fn shown(url: &str) -> String {
+    if url.contains('@') {
+        return "(with credentials)".into();
+    }
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    match url.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{}…", &url[..end]),
+        None => url.into(),
+    }
+}
+
+/// Characters of a URL in a message.
+const MOST_SHOWN: usize = 500;
+
+#[cfg(test)]
+mod tests;

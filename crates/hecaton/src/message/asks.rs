@@ -1,0 +1,56 @@
+//! What the headers of a request ask of the client itself.
+
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, EXPECT, HeaderName, PROXY_AUTHORIZATION, RANGE, UPGRADE,
+    USER_AGENT,
+};
+
+/// What the headers of a request ask of the client itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asks {
+    pub has_user_agent: bool,
+    pub has_accept: bool,
+    /// Whether its headers say which content codings it takes, or ask for a part of a coded body: then
+    /// the body is left as it comes.
+    pub has_coding: bool,
+    /// Whether its headers have credentials for a proxy, which are for a proxy alone.
+    pub has_proxy_authorization: bool,
+    /// Whether its headers say that it is the last one on its connection.
+    pub closes: bool,
+    /// Whether its headers ask for another protocol.
+    pub upgrades: bool,
+    /// Whether its headers say that it waits for the server to ask for its body.
+    pub expects: bool,
+}
+
+impl Asks {
+    /// Adds what other headers ask.
+    pub fn add(&mut self, others: Asks) {
+        self.has_user_agent |= others.has_user_agent;
+        self.has_accept |= others.has_accept;
+        self.has_coding |= others.has_coding;
+        self.has_proxy_authorization |= others.has_proxy_authorization;
+        self.closes |= others.closes;
+        self.upgrades |= others.upgrades;
+        self.expects |= others.expects;
+    }
+
+    /// Heeds a field; its name is in lower case.
+    pub fn note(&mut self, name: &str, value: &[u8]) {
+        let is = |known: HeaderName| name == known.as_str();
+        self.has_user_agent |= is(USER_AGENT);
+        self.has_accept |= is(ACCEPT);
+        self.has_coding |= is(ACCEPT_ENCODING) || is(RANGE);
+        self.closes |= is(CONNECTION) && says_close(value);
+        self.has_proxy_authorization |= is(PROXY_AUTHORIZATION);
+        self.upgrades |= is(UPGRADE);
+        self.expects |= is(EXPECT) && value.trim_ascii().eq_ignore_ascii_case(b"100-continue");
+    }
+}
+
+/// Whether `close` is among the options of a `Connection` header.
+fn says_close(value: &[u8]) -> bool {
+    value
+        .split(|byte| *byte == b',')
+        .any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
+}

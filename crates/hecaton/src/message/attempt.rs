@@ -1,0 +1,189 @@
+//! One try of a request on the wire: which connection, how long each phase took, how it ended.
+
+use std::time::{Duration, Instant};
+
+use crate::message::elapsed::Interval;
+use crate::message::failure::Phase;
+
+/// One try of a request. Durations are `None` for phases that were not reached or not needed
+/// (a reused connection has no `resolve`, no `connect` and no `tls`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// Number of the connection, unique within the client; 0 when none was had.
+    pub connection: u64,
+    /// Whether the connection had carried a request before.
+    pub reused: bool,
+    /// Which HTTP the connection speaks; none when none was had.
+    pub version: Option<Version>,
+    /// Whether any byte of the request was written.
+    pub sent: bool,
+    /// Waiting for a connection, when their number is limited.
+    pub queue: Option<Duration>,
+    /// Resolving the name.
+    pub resolve: Option<Duration>,
+    /// Opening the connection.
+    pub connect: Option<Duration>,
+    /// The TLS handshake.
+    pub tls: Option<Duration>,
+    /// Writing the request.
+    pub send: Option<Duration>,
+    /// From the request written to the head of the response read.
+    pub first_byte: Option<Duration>,
+    /// From the head to the last byte of the body.
+    pub read: Option<Duration>,
+    /// From the start of the request to the start of this attempt.
+    pub begun: Duration,
+    /// From the start of the request to the end of this attempt; `None` when it was given up.
+    pub ended: Option<Duration>,
+    /// How many redirects were followed before it.
+    pub redirects: u16,
+    /// The phase that the attempt reached last.
+    pub phase: Phase,
+    /// How the attempt ended.
+    pub ending: Ending,
+}
+
+impl Attempt {
+    /// An attempt that has not got anywhere yet.
+    fn new(begun: Duration, redirects: u16) -> Attempt {
+        Attempt {
+            begun,
+            ended: None,
+            redirects,
+            connection: 0,
+            reused: false,
+            version: None,
+            sent: false,
+            queue: None,
+            resolve: None,
+            connect: None,
+            tls: None,
+            send: None,
+            first_byte: None,
+            read: None,
+            phase: Phase::Queue,
+            ending: Ending::Unfinished,
+        }
+    }
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Ending {
+    /// It was still going on when its request was given up.
+    #[default]
+    Unfinished,
+    /// A response with this status, read whole; of a [`Streaming`](crate::Streaming) one its body may
+    /// still be going on, or have been given up.
+    Status(u16),
+    /// A failure, in the phase reached last.
+    Failed,
+    /// The request moved to another connection by itself. Either the server did nothing of it for sure: the pooled
+    /// connection was closed before a byte was written, or an HTTP/2 server said so, be it that it refused the
+    /// stream or that it ended the connection before it (RFC 9113 §8.7). Or the request is idempotent, and its
+    /// connection, which had carried others before, ended before a byte of the response
+    /// ([`reconnect`](crate::Config::reconnect)).
+    Moved,
+}
+
+/// Which HTTP a connection speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// HTTP/1.1, or HTTP/1.0 when the server answers so.
+    Http1,
+    /// HTTP/2.
+    Http2,
+}
+
+impl Version {
+    /// `1.1` or `2`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Version::Http1 => "1.1",
+            Version::Http2 => "2",
+        }
+    }
+}
+
+/// The attempts of a request and the instant up to which its time is accounted for. It outlives the
+/// future that a deadline cuts off.
+pub(crate) struct Trace {
+    pub attempts: Vec<Attempt>,
+    pub mark: Instant,
+    begun: Instant,
+    /// How many redirects were followed.
+    pub redirects: u16,
+}
+
+impl Trace {
+    pub fn new(begun: Instant) -> Trace {
+        Trace {
+            attempts: Vec::with_capacity(1),
+            mark: begun,
+            begun,
+            redirects: 0,
+        }
+    }
+
+    /// Begins another attempt.
+    pub fn begin(&mut self) {
+        let begun = self.mark - self.begun;
+        self.attempts.push(Attempt::new(begun, self.redirects));
+    }
+
+    /// Ends the attempt going on.
+    pub fn end(&mut self, ending: Ending, at: Instant) {
+        let ended = at - self.begun;
+        let attempt = self.attempt();
+        attempt.ending = ending;
+        attempt.ended = Some(ended);
+    }
+
+    /// The attempt going on.
+    pub fn attempt(&mut self) -> &mut Attempt {
+        self.attempts.last_mut().expect("an attempt was begun")
+    }
+
+    /// Adds the time since the last lap to what the attempt has waited, perhaps more than once.
+    pub fn lap_queue(&mut self) {
+        let lap = self.lap();
+        let queue = &mut self.attempt().queue;
+        *queue = lap.map(|lap| queue.unwrap_or_default() + lap);
+    }
+
+    /// The same of what opening its connection has taken, another request's try to open one before it included.
+    pub fn lap_connect(&mut self) {
+        let lap = self.lap();
+        let connect = &mut self.attempt().connect;
+        *connect = lap.map(|lap| connect.unwrap_or_default() + lap);
+    }
+
+    /// What is known of the connection that has been in opening since `from`, up to now.
+    pub fn intervals(&self, from: Instant) -> Vec<Interval> {
+        let Some(attempt) = self.attempts.last() else {
+            return Vec::new();
+        };
+        let (mark, now) = (self.mark.max(from), Instant::now());
+        let resolved = match attempt.phase {
+            Phase::Resolve => now,
+            Phase::Tls => from + attempt.resolve.unwrap_or_default(),
+            _ => mark,
+        };
+        let connected = if attempt.phase == Phase::Tls {
+            mark
+        } else {
+            now
+        };
+        vec![
+            (Phase::Resolve, from, resolved),
+            (Phase::Connect, resolved, connected),
+            (Phase::Tls, connected, now),
+        ]
+    }
+
+    /// The time since the last lap, for one phase of the attempt: each costs one look at the clock.
+    pub fn lap(&mut self) -> Option<Duration> {
+        let now = Instant::now();
+        Some(now - std::mem::replace(&mut self.mark, now))
+    }
+}

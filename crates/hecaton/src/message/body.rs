@@ -1,0 +1,155 @@
+//! The body of a request: bytes, or a source of them that is asked for one piece after the other.
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+
+use crate::message::failure::{Failure, Kind, Phase};
+
+/// Where the bytes of a request's body come from when they are not all there, or are many.
+///
+/// It is asked for the next piece when the one before has been written, by whoever waits for the
+/// request: so it holds up nothing but its own request, and is held up by a server that reads slowly.
+pub trait Source: Send {
+    /// The next piece, of whatever size, or none at the end. An error fails the request, whose connection
+    /// is closed. When it returns pending, it wakes the task once it has something.
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>>;
+
+    /// Begins again from its start, so that the request can be sent again; false if it can not, which
+    /// rules out retries and redirects that repeat the body once a piece has been taken.
+    fn rewind(&mut self) -> bool {
+        false
+    }
+}
+
+/// The body of a request. Clones of a source share it.
+#[derive(Clone)]
+pub(crate) enum Body {
+    Whole(Bytes),
+    Source(Arc<Sourced>),
+}
+
+/// A source and how far it has got.
+pub(crate) struct Sourced {
+    length: Option<u64>,
+    state: Mutex<State>,
+}
+
+struct State {
+    source: Box<dyn Source>,
+    /// Whether it was asked for anything.
+    begun: bool,
+    given: u64,
+}
+
+impl Default for Body {
+    fn default() -> Body {
+        Body::Whole(Bytes::new())
+    }
+}
+
+impl Body {
+    /// A body of `length` bytes, none if that is not known.
+    pub fn new(source: impl Source + 'static, length: Option<u64>) -> Body {
+        let state = State {
+            source: Box::new(source),
+            begun: false,
+            given: 0,
+        };
+        Body::Source(Arc::new(Sourced {
+            length,
+            state: Mutex::new(state),
+        }))
+    }
+
+    /// Whether there is none, which says nothing of a length of 0 that was announced.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Body::Whole(bytes) if bytes.is_empty())
+    }
+
+    /// How many bytes, none if that is not known.
+    pub fn length(&self) -> Option<u64> {
+        match self {
+            Body::Whole(bytes) => Some(bytes.len() as u64),
+            Body::Source(source) => source.length,
+        }
+    }
+
+    /// Makes it ready to be sent again; false if it can be sent only once, and that has begun.
+    pub fn begin_again(&self) -> bool {
+        match self {
+            Body::Whole(_) => true,
+            Body::Source(source) => source.begin_again(),
+        }
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.length() {
+            Some(length) => write!(f, "{length} bytes"),
+            None => write!(f, "a source of bytes"),
+        }
+    }
+}
+
+impl Sourced {
+    /// How many bytes were announced, none if their number is not known.
+    pub fn length(&self) -> Option<u64> {
+        self.length
+    }
+
+    /// The next piece, never empty, none at the end. Fails when the source does, or when it is not as long
+    /// as was announced: then nothing of what is too much is given.
+    pub fn poll_piece(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
+        let mut state = self.lock();
+        state.begun = true;
+        loop {
+            let piece = match state.source.poll_piece(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(None) => return Poll::Ready(self.ended(state.given).map(Err)),
+                Poll::Ready(Some(Err(error))) => {
+                    let why = format!("the request's body can not be read: {error}");
+                    return Poll::Ready(Some(Err(failure(why).because(&error))));
+                }
+                Poll::Ready(Some(Ok(piece))) if piece.is_empty() => continue,
+                Poll::Ready(Some(Ok(piece))) => piece,
+            };
+            state.given += piece.len() as u64;
+            return Poll::Ready(Some(match self.length {
+                Some(length) if state.given > length => Err(failure(format!(
+                    "the request's body has more than the announced {length} bytes"
+                ))),
+                _ => Ok(piece),
+            }));
+        }
+    }
+
+    fn ended(&self, given: u64) -> Option<Failure> {
+        let length = self.length.filter(|length| *length != given)?;
+        Some(failure(format!(
+            "the request's body ended after {given} of the announced {length} bytes"
+        )))
+    }
+
+    fn begin_again(&self) -> bool {
+        let mut state = self.lock();
+        if state.begun && !state.source.rewind() {
+            return false;
+        }
+        (state.begun, state.given) = (false, 0);
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn failure(why: String) -> Failure {
+    // The program's own doing.
+    Failure::new(Kind::Body, Phase::Send, why).for_good()
+}

@@ -1,0 +1,53 @@
+//! What a request has waited for already of a connection that another one began to open and gave up.
+
+use std::time::{Duration, Instant};
+
+use crate::message::failure::Phase;
+
+/// A phase of opening a connection, with its begin and its end.
+pub(crate) type Interval = (Phase, Instant, Instant);
+
+/// The intervals that one request has lived through. They count against its own limits, which would else begin
+/// again with each one that gives up.
+#[derive(Default)]
+pub(crate) struct Elapsed(Vec<(Phase, Duration)>);
+
+impl Elapsed {
+    /// Those of `intervals` that were after this instant.
+    pub fn since(begun: Instant, intervals: &[Interval]) -> Elapsed {
+        let part =
+            |(phase, from, to): &Interval| (*phase, to.saturating_duration_since(begun.max(*from)));
+        Elapsed(intervals.iter().map(part).collect())
+    }
+
+    /// How much of this phase.
+    pub fn of(&self, phase: Phase) -> Duration {
+        let own = self.0.iter().filter(|(known, _)| *known == phase);
+        own.map(|(_, time)| *time).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_came_after_the_begin_counts_and_each_phase_by_itself() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let intervals = [
+            (Phase::Resolve, at(0), at(1)),
+            (Phase::Connect, at(1), at(4)),
+            (Phase::Connect, at(4), at(6)),
+            (Phase::Tls, at(6), at(7)),
+        ];
+        let spent = |begun| {
+            let spent = Elapsed::since(at(begun), &intervals);
+            [Phase::Resolve, Phase::Connect, Phase::Tls].map(|phase| spent.of(phase).as_secs())
+        };
+        assert_eq!(spent(0), [1, 5, 1]);
+        assert_eq!(spent(3), [0, 3, 1]);
+        assert_eq!(spent(9), [0, 0, 0]);
+        assert_eq!(Elapsed::default().of(Phase::Connect), Duration::ZERO);
+    }
+}

@@ -1,0 +1,122 @@
+//! How a request fails: what kind, in which phase, after how long, and whether it left the machine.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::message::attempt::Attempt;
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::redirect::Redirect;
+
+/// A request that did not end in a response.
+///
+/// The text never contains the URL's query or anything of headers and bodies.
+#[derive(Clone, Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, Debug)]
+struct Inner {
+    kind: Kind,
+    phase: Phase,
+    sent: bool,
+    elapsed: Duration,
+    url: String,
+    detail: String,
+    code: Option<i32>,
+    redirects: Vec<Redirect>,
+    attempts: Vec<Attempt>,
+}
+
+impl Error {
+    pub(crate) fn new(
+        failure: Failure,
+        url: String,
+        redirects: Vec<Redirect>,
+        elapsed: Duration,
+        attempts: Vec<Attempt>,
+    ) -> Error {
+        let Failure {
+            kind,
+            phase,
+            detail,
+            code,
+            passing: _,
+        } = failure;
+        let sent = attempts.iter().any(|attempt| attempt.sent);
+        Error(Box::new(Inner {
+            kind,
+            phase,
+            sent,
+            elapsed,
+            url,
+            detail,
+            code,
+            redirects,
+            attempts,
+        }))
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// In which phase it went wrong; `Total` when the total deadline passed.
+    pub fn phase(&self) -> Phase {
+        self.0.phase
+    }
+
+    /// Whether any byte of the request left the machine. If not, sending it again is always safe.
+    pub fn sent(&self) -> bool {
+        self.0.sent
+    }
+
+    /// From the start of the request to this error.
+    pub fn elapsed(&self) -> Duration {
+        self.0.elapsed
+    }
+
+    /// The URL without credentials and query.
+    pub fn url(&self) -> &str {
+        &self.0.url
+    }
+
+    /// The operating system's number of the reason, where it gave one: `ECONNREFUSED` and the like.
+    pub fn os_error(&self) -> Option<i32> {
+        self.0.code
+    }
+
+    /// The redirects that were followed before, in order.
+    pub fn redirects(&self) -> &[Redirect] {
+        &self.0.redirects
+    }
+
+    /// What was tried, in order.
+    pub fn attempts(&self) -> &[Attempt] {
+        &self.0.attempts
+    }
+
+    /// The reason alone, without URL and times.
+    pub fn detail(&self) -> &str {
+        &self.0.detail
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner {
+            url,
+            detail,
+            elapsed,
+            sent,
+            ..
+        } = &*self.0;
+        let left = if *sent {
+            "the request had been sent"
+        } else {
+            "nothing had been sent"
+        };
+        write!(f, "{detail} ({url}, after {:.0?}; {left})", elapsed)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,137 @@
+//! How an attempt fails: what kind, in which phase, and why; and requests that are refused before they are sent.
+
+use std::io;
+
+/// The steps of one attempt, in order; `Total` names the deadline around all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Phase {
+    /// Waiting for a connection.
+    Queue,
+    /// Turning the host's name into addresses.
+    Resolve,
+    /// Opening a connection.
+    Connect,
+    /// The TLS handshake.
+    Tls,
+    /// Writing the request.
+    Send,
+    /// Waiting for the head of the response.
+    FirstByte,
+    /// Reading the body of the response.
+    Read,
+    /// The total deadline, whatever was going on when it passed.
+    Total,
+}
+
+impl Phase {
+    /// Every phase, in order.
+    pub const ALL: [Phase; 8] = [
+        Phase::Queue,
+        Phase::Resolve,
+        Phase::Connect,
+        Phase::Tls,
+        Phase::Send,
+        Phase::FirstByte,
+        Phase::Read,
+        Phase::Total,
+    ];
+
+    /// The phase's name: `queue`, `resolve`, `connect`, `tls`, `send`, `first_byte`, `read` or `total`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Queue => "queue",
+            Phase::Resolve => "resolve",
+            Phase::Connect => "connect",
+            Phase::Tls => "tls",
+            Phase::Send => "send",
+            Phase::FirstByte => "first_byte",
+            Phase::Read => "read",
+            Phase::Total => "total",
+        }
+    }
+
+    /// The phase in the middle of a sentence.
+    pub(crate) fn doing(self) -> &'static str {
+        match self {
+            Phase::Queue => "waiting for a connection",
+            Phase::Resolve => "resolving the name",
+            Phase::Connect => "connecting",
+            Phase::Tls => "the TLS handshake",
+            Phase::Send => "sending the request",
+            Phase::FirstByte => "waiting for the response",
+            Phase::Read => "reading the body",
+            Phase::Total => "running",
+        }
+    }
+}
+
+/// What went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A deadline passed; the phase says which.
+    Timeout,
+    /// The name has no address, or the resolver failed.
+    Resolve,
+    /// No connection could be opened.
+    Connect,
+    /// The two sides could not agree on TLS: a certificate, a version, a pin.
+    Tls,
+    /// The connection broke, or what came is not HTTP.
+    Protocol,
+    /// The body was cut short, is larger than allowed, or is not what its `Content-Encoding` says.
+    Body,
+    /// A redirect that can not or must not be followed.
+    Redirect,
+    /// The request was given up by its owner before it ended.
+    Cancelled,
+}
+
+/// What an attempt knows when it fails; the client adds the rest.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub kind: Kind,
+    pub phase: Phase,
+    pub detail: String,
+    /// What the operating system called it.
+    pub code: Option<i32>,
+    /// Whether another try might end in another way.
+    pub passing: bool,
+}
+
+impl Failure {
+    pub fn new(kind: Kind, phase: Phase, detail: impl Into<String>) -> Failure {
+        Failure {
+            kind,
+            phase,
+            detail: detail.into(),
+            code: None,
+            passing: true,
+        }
+    }
+
+    /// The same, which another try would only meet again.
+    pub fn for_good(mut self) -> Failure {
+        self.passing = false;
+        self
+    }
+
+    /// The same, with what the operating system calls the reason.
+    pub fn because(mut self, error: &io::Error) -> Failure {
+        self.code = error.raw_os_error();
+        self
+    }
+}
+
+impl Failure {
+    /// Says why the request was not tried again.
+    pub fn only_once(mut self) -> Failure {
+        self.detail += "; it was not tried again, because its body can be read only once";
+        self
+    }
+}
+
+/// A request that can not be sent as it stands; nothing was sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidRequest(pub(crate) String);

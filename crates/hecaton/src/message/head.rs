@@ -1,0 +1,313 @@
+//! The head of a response: status, fields, and how long the body is (RFC 9112 §6.3).
+
+use std::fmt;
+use std::mem::MaybeUninit;
+
+use bytes::{Buf, BytesMut};
+use http::Method;
+use memchr::memchr2;
+
+/// How many fields there is room for without taking memory.
+const USUAL_FIELDS: usize = 128;
+
+/// What a head is read by.
+#[derive(Clone, Copy)]
+pub(crate) struct HeadRules<'a> {
+    pub method: &'a Method,
+    /// Whether the request asked for another protocol.
+    pub upgrades: bool,
+    pub most_fields: usize,
+    pub most_bytes: usize,
+}
+
+/// Why a head can not be used.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum BadHead {
+    Malformed(String),
+    TooManyFields(usize),
+    TooManyBytes(usize),
+}
+
+impl fmt::Display for BadHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let head = "the head of the response has more than";
+        match self {
+            BadHead::Malformed(why) => write!(f, "what came is not an HTTP response: {why}"),
+            BadHead::TooManyFields(most) => {
+                write!(f, "{head} {most} fields, which is max_header_fields")
+            }
+            BadHead::TooManyBytes(most) => {
+                write!(f, "{head} {most} bytes, which is max_header_bytes")
+            }
+        }
+    }
+}
+
+impl From<String> for BadHead {
+    fn from(why: String) -> BadHead {
+        BadHead::Malformed(why)
+    }
+}
+
+impl From<&str> for BadHead {
+    fn from(why: &str) -> BadHead {
+        BadHead::Malformed(why.into())
+    }
+}
+
+/// What the head of a final response says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub status: u16,
+    /// The fields as `name: value\r\n`, names in lower case.
+    pub fields: Vec<u8>,
+    pub framing: Framing,
+    /// Whether there is a `Content-Encoding`.
+    pub coded: bool,
+    /// Whether the connection may be used again once the body has been read.
+    pub keep_alive: bool,
+    /// How long the server keeps it when it is idle, as far as it says so (`Keep-Alive: timeout=N`).
+    /// In seconds, which keeps it small.
+    pub kept_for: Option<u16>,
+}
+
+/// How the end of the body is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// So many bytes.
+    Length(u64),
+    /// Chunks, the last of them empty.
+    Chunked,
+    /// The end of the connection.
+    Close,
+}
+
+/// What matters of the fields for framing and for the connection.
+#[derive(Default)]
+struct Facts {
+    length: Option<u64>,
+    chunked: bool,
+    coded: bool,
+    close: bool,
+    keep_alive: bool,
+    kept_for: Option<u16>,
+}
+
+/// Reads one head; fed with what has arrived until it has it.
+#[derive(Default)]
+pub(crate) struct HeadReader {
+    /// Bytes of the input that have been seen not to end a head.
+    searched: usize,
+    /// Whether the server has asked for the body of the request (100).
+    pub continued: bool,
+}
+
+impl HeadReader {
+    /// Takes the head of the final response off `input`; none if it is not whole yet.
+    pub fn take(
+        &mut self,
+        rules: HeadRules<'_>,
+        input: &mut BytesMut,
+    ) -> Result<Option<Head>, BadHead> {
+        // At first, so that garbage is noticed at once; then only when there is an empty line among
+        // what is new, lest a head that comes byte by byte is parsed as often.
+        let new = &input[self.searched.saturating_sub(3).min(input.len())..];
+        let parse = self.searched == 0 || ends_head(new) || input.len() > rules.most_bytes;
+        let head = if parse && !input.is_empty() {
+            parse_head(rules, input, &mut self.continued)?
+        } else {
+            None
+        };
+        self.searched = input.len();
+        Ok(head)
+    }
+}
+
+/// Whether there is an empty line.
+fn ends_head(bytes: &[u8]) -> bool {
+    bytes.windows(2).any(|pair| pair == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
+}
+
+/// Takes the head of the final response off `input`; none if it is not whole yet. Interim responses
+/// (1xx) in front of it are dropped, but a 101 that was asked for is an answer.
+fn parse_head(
+    rules: HeadRules<'_>,
+    input: &mut BytesMut,
+    continued: &mut bool,
+) -> Result<Option<Head>, BadHead> {
+    loop {
+        let mut usual = [const { MaybeUninit::uninit() }; USUAL_FIELDS];
+        let room = rules.most_fields.min(USUAL_FIELDS);
+        let mut parsed = parse_within(rules, input, &mut usual[..room]);
+        if parsed == Err(BadHead::TooManyFields(rules.most_fields)) && room < rules.most_fields {
+            // The shortest field takes three bytes.
+            let most = rules.most_fields.min(input.len() / 3 + 1);
+            parsed = parse_within(rules, input, Vec::with_capacity(most).spare_capacity_mut());
+        }
+        let Some((length, code, head)) = parsed? else {
+            return match input.len() > rules.most_bytes {
+                true => Err(BadHead::TooManyBytes(rules.most_bytes)),
+                false => Ok(None),
+            };
+        };
+        if length > rules.most_bytes {
+            return Err(BadHead::TooManyBytes(rules.most_bytes));
+        }
+        *continued |= code == 100;
+        input.advance(length);
+        if head.is_some() {
+            return Ok(head);
+        }
+    }
+}
+
+/// The head that `input` begins with, if it is whole: its length, its status, and what it says unless it is an interim
+/// one.
+fn parse_within<'a>(
+    rules: HeadRules<'_>,
+    input: &'a [u8],
+    fields: &mut [MaybeUninit<httparse::Header<'a>>],
+) -> Result<Option<(usize, u16, Option<Head>)>, BadHead> {
+    let mut response = httparse::Response::new(&mut []);
+    let parsed = httparse::ParserConfig::default()
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .parse_response_with_uninit_headers(&mut response, input, fields)
+        .map_err(|error| match error {
+            httparse::Error::TooManyHeaders => BadHead::TooManyFields(rules.most_fields),
+            _ => error.to_string().into(),
+        })?;
+    let httparse::Status::Complete(length) = parsed else {
+        return Ok(None);
+    };
+    let status = response.code.unwrap_or_default();
+    let head = match status {
+        101 if !rules.upgrades => {
+            return Err("a switch to another protocol that was not asked for".into());
+        }
+        100 | 102..=199 => None,
+        ..100 => return Err(format!("the status {status:03}, which does not exist").into()),
+        _ => Some(read(rules.method, &response)?),
+    };
+    Ok(Some((length, status, head)))
+}
+
+fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, BadHead> {
+    let status = response.code.unwrap_or_default();
+    let version_1_1 = response.version == Some(1);
+    let mut fields = Vec::with_capacity(160);
+    let mut facts = Facts::default();
+    for field in response.headers.iter() {
+        facts.note(field)?;
+        let start = fields.len();
+        fields.extend_from_slice(field.name.as_bytes());
+        fields[start..].make_ascii_lowercase();
+        fields.extend_from_slice(b": ");
+        let start = fields.len();
+        fields.extend_from_slice(field.value);
+        unfold(&mut fields[start..]);
+        fields.extend_from_slice(b"\r\n");
+    }
+    let framing = facts.framing(method, status);
+    // A length beside chunks may be an attempt to smuggle, and chunks are no part of HTTP/1.0; both
+    // spoil the connection for what comes after (RFC 9112 §6.1). So do chunks of a 204, which has no
+    // body: servers that announce them tend to send them, after it was taken for complete.
+    let doubtful = facts.chunked && (facts.length.is_some() || !version_1_1 || status == 204);
+    let persistent = if version_1_1 {
+        !facts.close
+    } else {
+        facts.keep_alive && !facts.close
+    };
+    // What follows a 101 is another protocol's.
+    let keep_alive = persistent && !doubtful && framing != Framing::Close && status != 101;
+    Ok(Head {
+        status,
+        fields,
+        framing,
+        coded: facts.coded,
+        keep_alive,
+        kept_for: facts.kept_for,
+    })
+}
+
+/// Replaces the line breaks of a value that goes on in the next line by spaces (RFC 9112 §5.2), so that the
+/// block has one line a field.
+fn unfold(mut value: &mut [u8]) {
+    while let Some(at) = memchr2(b'\r', b'\n', value) {
+        value[at] = b' ';
+        value = &mut value[at + 1..];
+    }
+}
+
+impl Facts {
+    /// Errors do not quote the field: what a header holds belongs in no message.
+    fn note(&mut self, field: &httparse::Header<'_>) -> Result<(), BadHead> {
+        // Few fields matter here, and their names differ in length from most others.
+        match field.name.len() {
+            10 if field.name.eq_ignore_ascii_case("connection") => {
+                for option in field.value.split(|byte| *byte == b',') {
+                    let option = option.trim_ascii();
+                    self.close |= option.eq_ignore_ascii_case(b"close");
+                    self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+                }
+            }
+            10 if field.name.eq_ignore_ascii_case("keep-alive") => {
+                self.kept_for = kept_for(field.value)
+            }
+            14 if field.name.eq_ignore_ascii_case("content-length") => {
+                self.note_length(field.value)?
+            }
+            16 if field.name.eq_ignore_ascii_case("content-encoding") => self.coded = true,
+            17 if field.name.eq_ignore_ascii_case("transfer-encoding") => {
+                if self.chunked || !field.value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
+                    return Err("a transfer coding other than chunked".into());
+                }
+                self.chunked = true;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Repeated lengths are the same or an error (RFC 9110 §8.6).
+    fn note_length(&mut self, value: &[u8]) -> Result<(), BadHead> {
+        for length in value.split(|byte| *byte == b',') {
+            let length = parse_length(length.trim_ascii());
+            if length.is_none() || (self.length.is_some() && self.length != length) {
+                return Err("a content length that makes no sense".into());
+            }
+            self.length = length;
+        }
+        Ok(())
+    }
+
+    fn framing(&self, method: &Method, status: u16) -> Framing {
+        match self.length {
+            _ if *method == Method::HEAD || matches!(status, 101 | 204 | 304) => Framing::Length(0),
+            _ if self.chunked => Framing::Chunked,
+            Some(length) => Framing::Length(length),
+            None => Framing::Close,
+        }
+    }
+}
+
+/// The seconds of `timeout=N` in a `Keep-Alive` field (RFC 2068 §19.7.1.1), the first one that can be read.
+fn kept_for(value: &[u8]) -> Option<u16> {
+    let mut parameters = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    parameters.find_map(|parameter| {
+        let (name, seconds) = parameter.split_at_checked(8)?;
+        let named = name.eq_ignore_ascii_case(b"timeout=");
+        let seconds = parse_length(seconds).filter(|_| named)?;
+        Some(seconds.try_into().unwrap_or(u16::MAX))
+    })
+}
+
+/// Digits alone: no sign, no space.
+fn parse_length(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

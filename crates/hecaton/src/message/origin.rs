@@ -1,0 +1,76 @@
+//! Where requests go: scheme, host and port.
+
+use http::uri::PathAndQuery;
+
+/// What is spoken: HTTP as it is, or inside TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scheme {
+    /// `http`, port 80 unless the URL says otherwise.
+    Http,
+    /// `https`, port 443 unless the URL says otherwise.
+    Https,
+}
+
+impl Scheme {
+    /// `http` or `https`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        }
+    }
+
+    /// The port of URLs that name none.
+    pub fn default_port(self) -> u16 {
+        match self {
+            Scheme::Http => 80,
+            Scheme::Https => 443,
+        }
+    }
+}
+
+/// Where a request goes; connections are shared by requests of equal origins.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// What is spoken there.
+    pub scheme: Scheme,
+    /// Host name or address, an IPv6 address without brackets.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+}
+
+impl Origin {
+    /// As a URL has it and a `Host` header.
+    pub(crate) fn authority(&self) -> String {
+        let mut authority = Vec::new();
+        self.write_authority(&mut authority);
+        String::from_utf8_lossy(&authority).into_owned()
+    }
+
+    /// The host, in brackets if it is an IPv6 address, and the port if it is not the usual one.
+    pub(crate) fn write_authority(&self, out: &mut Vec<u8>) {
+        let brackets: [&[u8]; 2] = if self.host.contains(':') {
+            [b"[", b"]"]
+        } else {
+            [b"", b""]
+        };
+        for part in [brackets[0], self.host.as_bytes(), brackets[1]] {
+            out.extend_from_slice(part);
+        }
+        if self.port != self.scheme.default_port() {
+            out.push(b':');
+            out.extend_from_slice(itoa::Buffer::new().format(self.port).as_bytes());
+        }
+    }
+}
+
+/// The URL without credentials and query, for messages.
+pub(crate) fn display_url(origin: &Origin, target: &PathAndQuery) -> String {
+    format!(
+        "{}://{}{}",
+        origin.scheme.name(),
+        origin.authority(),
+        target.path()
+    )
+}

@@ -1,0 +1,139 @@
+//! References → URLs: what a relative one means beside a base (RFC 3986 §5).
+
+use url::Url;
+
+use crate::message::address::InvalidUrl;
+use crate::message::failure::InvalidRequest;
+
+/// The URL that `reference` names when it is read beside `base`: `users?x` beside `http://host/v1/` is
+/// `http://host/v1/users?x`. An absolute reference stays what it is, its dots and default port removed.
+///
+/// What is not encoded is encoded as browsers do. Refused are control characters, which those drop, and backslashes,
+/// which they take for slashes.
+pub fn resolve(base: &str, reference: &str) -> Result<String, InvalidRequest> {
+    let mut base = parse_base(base, false)?;
+    let _ = (base.set_username(""), base.set_password(None));
+    Ok(beside(&base, reference.as_bytes(), false)?.into())
+}
+
+/// The same beside a base that was read before; `strict` refuses all that is not encoded.
+pub(crate) fn beside(base: &Url, reference: &[u8], strict: bool) -> Result<Url, InvalidUrl> {
+    let text = readable(reference, strict).map_err(|why| InvalidUrl::new(reference, why))?;
+    let joined = join(base, text);
+    joined.map_err(|error| {
+        let why = format!("cannot be read beside the base URL: {error}");
+        InvalidUrl::new(reference, why)
+    })
+}
+
+/// The URL that a reference of a server names. Unlike [`resolve`] it takes what servers write and
+/// browsers read, backslashes among it.
+pub(crate) fn join(base: &Url, reference: &str) -> Result<Url, url::ParseError> {
+    base.join(reference)
+}
+
+/// Text in which nothing is hidden.
+fn readable(text: &[u8], strict: bool) -> Result<&str, String> {
+    let refused =
+        |byte: u8| byte.is_ascii_control() || byte == b'\\' || (strict && !byte.is_ascii_graphic());
+    if let Some(byte) = text.iter().find(|byte| refused(**byte)) {
+        return Err(format!("contains the byte 0x{byte:02x}: percent-encode it"));
+    }
+    std::str::from_utf8(text).map_err(|_| "is not UTF-8: percent-encode it".into())
+}
+
+/// What URLs may be relative to, with its user and password.
+pub(crate) fn parse_base(base: &str, strict: bool) -> Result<Url, InvalidRequest> {
+    let refused = |why: String| InvalidRequest(format!("base URL {why}"));
+    let text = readable(base.as_bytes(), strict).map_err(refused)?;
+    let url = Url::parse(text).map_err(|error| refused(format!("is not absolute: {error}")))?;
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err(refused("has no host: begin it with http://HOST".into()));
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_examples_of_the_rfc() {
+        // RFC 3986 §5.4.1 and §5.4.2, fragments included; those of other schemes left out.
+        let expected = [
+            ("g", "http://a/b/c/g"),
+            ("./g", "http://a/b/c/g"),
+            ("g/", "http://a/b/c/g/"),
+            ("/g", "http://a/g"),
+            ("//g", "http://g/"),
+            ("?y", "http://a/b/c/d;p?y"),
+            ("g?y", "http://a/b/c/g?y"),
+            ("#s", "http://a/b/c/d;p?q#s"),
+            ("g#s", "http://a/b/c/g#s"),
+            ("g?y#s", "http://a/b/c/g?y#s"),
+            (";x", "http://a/b/c/;x"),
+            ("g;x", "http://a/b/c/g;x"),
+            ("g;x?y#s", "http://a/b/c/g;x?y#s"),
+            ("", "http://a/b/c/d;p?q"),
+            (".", "http://a/b/c/"),
+            ("./", "http://a/b/c/"),
+            ("..", "http://a/b/"),
+            ("../g", "http://a/b/g"),
+            ("../..", "http://a/"),
+            ("../../g", "http://a/g"),
+            ("../../../g", "http://a/g"),
+            ("/./g", "http://a/g"),
+            ("/../g", "http://a/g"),
+            ("g.", "http://a/b/c/g."),
+            ("..g", "http://a/b/c/..g"),
+            ("./../g", "http://a/b/g"),
+            ("g;x=1/../y", "http://a/b/c/y"),
+            ("g?y/../x", "http://a/b/c/g?y/../x"),
+        ];
+        for (reference, url) in expected {
+            assert_eq!(
+                resolve("http://a/b/c/d;p?q", reference).unwrap(),
+                url,
+                "{reference:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_absolute_url_wins() {
+        let resolved = resolve("http://a:8080/b/", "https://other:443/c?d").unwrap();
+        assert_eq!(resolved, "https://other/c?d");
+    }
+
+    #[test]
+    fn what_could_be_misread_is_refused_without_showing_secrets() {
+        let message = |base: &str, reference: &str| resolve(base, reference).unwrap_err().0;
+        for reference in ["a\r\nb", "a\tb", "a\0", "\\\\evil", "/\\evil"] {
+            assert!(message("http://a/", reference).contains("percent-encode"));
+        }
+        let encoded = resolve("http://a/", "é b?ü").unwrap();
+        assert_eq!(encoded, "http://a/%C3%A9%20b?%C3%BC");
+        let base = parse_base("http://a/", false).unwrap();
+        for reference in ["a b", "é"] {
+            assert!(beside(&base, reference.as_bytes(), true).is_err());
+        }
+        assert!(message("http://a\r\n/", "b").contains("base URL contains the byte 0x0d"));
+        assert!(message("/v1", "b").contains("not absolute"));
+        assert!(message("mailto:x", "b").contains("no host"));
+        let resolved = resolve("http://user:secret@host/", "b").unwrap();
+        assert_eq!(resolved, "http://host/b");
+    }
+
+    proptest::proptest! {
+        /// Whatever is resolved names a host and has nothing in it that a request line may not have.
+        #[test]
+        fn what_is_resolved_is_clean(reference in "\\PC*|[./?#:a@\\\\]{0,12}") {
+            if let Ok(url) = resolve("http://host/a/b", &reference) {
+                proptest::prop_assert!(url.bytes().all(|byte| byte.is_ascii_graphic()), "{url:?}");
+                let parsed = Url::parse(&url).unwrap();
+                let absolute = reference.contains(':') || reference.starts_with("//");
+                proptest::prop_assert!(absolute || parsed.host_str() == Some("host"), "{url:?}");
+            }
+        }
+    }
+}

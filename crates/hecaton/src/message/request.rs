@@ -1,0 +1,290 @@
+//! A request, checked when it is made: nothing that could be misread on the wire gets past here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Method;
+use http::header::{
+    AUTHORIZATION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
+};
+use http::uri::PathAndQuery;
+
+use crate::message::address::{self, Destination, InvalidUrl};
+use crate::message::asks::Asks;
+use crate::message::body::{Body, Source};
+use crate::message::failure::InvalidRequest;
+use crate::message::fields::Fields;
+use crate::message::origin::{Origin, display_url};
+use crate::message::redirect::Redirect;
+use crate::message::template::{Template, Whose};
+
+/// One request, ready to be sent.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub(crate) origin: Arc<Origin>,
+    pub(crate) method: Method,
+    pub(crate) target: PathAndQuery,
+    /// The `Host` header.
+    pub(crate) host: Bytes,
+    /// The other headers as they go on the wire, `name: value\r\n`.
+    pub(crate) fields: Vec<u8>,
+    /// How many bytes at their beginning are the client's, which `template` tells about.
+    pub(crate) clients: usize,
+    pub(crate) template: Option<Arc<Template>>,
+    /// Whether the next of them is an `Authorization` from the URL's user and password.
+    has_login: bool,
+    /// What they ask of the client itself.
+    pub(crate) asks: Asks,
+    pub(crate) body: Body,
+    pub(crate) timeout: Option<Duration>,
+    /// Most redirects instead of the client's.
+    pub(crate) redirects: Option<u32>,
+    /// The redirects that made it what it is now.
+    pub(crate) redirected: Vec<Redirect>,
+}
+
+impl Request {
+    /// A GET of an absolute `http` or `https` URL.
+    pub fn get(url: &str) -> Result<Request, InvalidRequest> {
+        Request::new("GET", url)
+    }
+
+    /// A request with a method (case as on the wire, RFC 9110 §9.1) and an absolute `http` or
+    /// `https` URL.
+    pub fn new(method: &str, url: &str) -> Result<Request, InvalidRequest> {
+        Request::with_url(method, Bytes::copy_from_slice(url.as_bytes()))
+    }
+
+    /// The same with a URL that is not copied.
+    pub fn with_url(method: &str, url: Bytes) -> Result<Request, InvalidRequest> {
+        let request = Request::to(address::read(&url, false)?);
+        request.method(method)
+    }
+
+    /// The same with what may be asked of a URL decided already.
+    pub(crate) fn read(url: &Bytes, strict: bool) -> Result<Request, InvalidUrl> {
+        Ok(Request::to(address::read(url, strict)?))
+    }
+
+    /// A GET.
+    fn to(place: Destination) -> Request {
+        let mut request = Request {
+            origin: place.origin,
+            method: Method::GET,
+            target: place.target,
+            host: place.host,
+            fields: Vec::new(),
+            clients: 0,
+            template: None,
+            has_login: false,
+            asks: Asks::default(),
+            body: Body::default(),
+            timeout: None,
+            redirects: None,
+            redirected: Vec::new(),
+        };
+        if let Some(login) = place.login {
+            request.write_field(AUTHORIZATION.as_str(), login.as_bytes());
+            request.has_login = true;
+        }
+        request
+    }
+
+    /// The same with another method.
+    pub fn method(mut self, method: &str) -> Result<Request, InvalidRequest> {
+        self.method = parse_method(method)?;
+        Ok(self)
+    }
+
+    /// Adds a header; repeats are kept. It takes the place of those that the request has from its client, and
+    /// an `Authorization` that of the URL's user and password. `Content-Length` and `Transfer-Encoding` are the engine's
+    /// own business and refused; `Host` replaces the one taken from the URL, and `Proxy-Authorization` goes to a
+    /// proxy that is handed the request, and nowhere else.
+    pub fn header(mut self, name: &str, value: &[u8]) -> Result<Request, InvalidRequest> {
+        let refused = |what: &str| InvalidRequest(format!("header {name:?} {what}"));
+        let key = header_name(name)?;
+        HeaderValue::from_bytes(value)
+            .map_err(|_| refused("has a value with a line break or another control character"))?;
+        if matches!(key, CONTENT_LENGTH | TRANSFER_ENCODING) {
+            return Err(refused(
+                "is set by the client itself from the body: leave it out",
+            ));
+        }
+        if self.clients > 0 || self.has_login {
+            self.drop_inherited(&key);
+        }
+        if key == HOST {
+            self.host = Bytes::copy_from_slice(value);
+        } else {
+            self.asks.note(key.as_str(), value);
+            self.write_field(key.as_str(), value);
+        }
+        Ok(self)
+    }
+
+    /// Leaves out a header that the request has from its client or its URL.
+    pub fn without(mut self, name: &str) -> Result<Request, InvalidRequest> {
+        let key = header_name(name)?;
+        self.drop_inherited(&key);
+        if key == HOST && self.template.is_some() {
+            self.host = Bytes::from(self.origin.authority());
+        }
+        Ok(self)
+    }
+
+    /// Adds the headers of the client, before all others.
+    pub(crate) fn inherit(&mut self, from: &Arc<Template>) {
+        // Known to redirects even where nothing of it is taken over.
+        self.template = Some(from.clone());
+        let Some(inherited) = from.for_origin(&self.origin) else {
+            return;
+        };
+        self.fields.splice(0..0, inherited.fields.iter().copied());
+        self.clients = inherited.fields.len();
+        self.asks.add(inherited.asks);
+        if let Some(host) = &inherited.host {
+            self.host = host.clone();
+        }
+        if self.has_login {
+            self.retain(|name, whose| whose == Whose::Request || name != AUTHORIZATION.as_str());
+        }
+    }
+
+    /// The `Authorization` that the URL's user and password came to.
+    pub(crate) fn login(&self) -> Option<&[u8]> {
+        let of_url = &self.fields[self.clients..];
+        Fields(of_url)
+            .get(AUTHORIZATION.as_str())
+            .filter(|_| self.has_login)
+    }
+
+    /// Drops what a request that goes to another origin must not take along.
+    pub(crate) fn leave_origin(&mut self) {
+        let template = self.template.clone();
+        self.retain(|name, whose| Template::may_leave(template.as_deref(), name, whose));
+        self.has_login = false;
+    }
+
+    fn drop_inherited(&mut self, key: &HeaderName) {
+        let login = self.has_login && key == AUTHORIZATION;
+        self.has_login &= !login;
+        self.retain(|name, whose| name != key.as_str() || (whose == Whose::Request && !login));
+    }
+
+    /// Keeps the fields that pass. What the others asked for is forgotten.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&str, Whose) -> bool) {
+        let fields = std::mem::take(&mut self.fields);
+        let (theirs, own) = fields.split_at(self.clients);
+        self.asks = Asks::default();
+        for (part, whose) in [(theirs, Whose::Client), (own, Whose::Request)] {
+            for (name, value) in Fields(part).iter().filter(|(name, _)| keep(name, whose)) {
+                self.asks.note(name, value);
+                self.write_field(name, value);
+            }
+            if whose == Whose::Client {
+                self.clients = self.fields.len();
+            }
+        }
+    }
+
+    fn write_field(&mut self, name: &str, value: &[u8]) {
+        for part in [name.as_bytes(), b": ", value, b"\r\n"] {
+            self.fields.extend_from_slice(part);
+        }
+    }
+
+    /// Sets the body, sent with its `Content-Length`.
+    pub fn body(mut self, body: impl Into<Bytes>) -> Request {
+        self.body = Body::Whole(body.into());
+        self
+    }
+
+    /// Sets the body to what `source` gives. With a `length` it is sent with that `Content-Length`, and a
+    /// source that gives more or less fails the request; without one it is sent in chunks (RFC 9112
+    /// §7.1). Clones of the request share the source.
+    pub fn body_from(mut self, source: impl Source + 'static, length: Option<u64>) -> Request {
+        self.body = Body::new(source, length);
+        self
+    }
+
+    /// Sets the total deadline of this request instead of the client's.
+    pub fn timeout(mut self, timeout: Duration) -> Request {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets how many redirects of this request are followed, instead of the client's `redirects`.
+    pub fn redirects(mut self, most: u32) -> Request {
+        self.redirects = Some(most);
+        self
+    }
+
+    /// The URL with its query; after redirects the last one.
+    pub(crate) fn url(&self) -> String {
+        let mut url = Vec::new();
+        self.write_url(&mut url);
+        String::from_utf8_lossy(&url).into_owned()
+    }
+
+    /// The same, appended to `out`.
+    pub(crate) fn write_url(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.origin.scheme.name().as_bytes());
+        out.extend_from_slice(b"://");
+        self.origin.write_authority(out);
+        out.extend_from_slice(self.target.as_str().as_bytes());
+    }
+
+    /// The URL without credentials and query, for messages.
+    pub(crate) fn display_url(&self) -> String {
+        display_url(&self.origin, &self.target)
+    }
+
+    /// Where the request goes.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+}
+
+fn header_name(name: &str) -> Result<HeaderName, InvalidRequest> {
+    HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
+        let what = "is not a valid name: use letters, digits and hyphens";
+        InvalidRequest(format!("header {name:?} {what}"))
+    })
+}
+
+fn parse_method(method: &str) -> Result<Method, InvalidRequest> {
+    if method == "CONNECT" {
+        // What follows its answer is a tunnel: no body, and no connection for the next request.
+        let why = "method \"CONNECT\" opens a tunnel, which is not supported";
+        return Err(InvalidRequest(why.into()));
+    }
+    Method::from_bytes(method.as_bytes()).map_err(|_| {
+        InvalidRequest(format!(
+            "method {method:?} is not valid: use a word such as GET or POST"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_can_not_be_injected() {
+        let request = || Request::get("http://host/").unwrap();
+        assert!(request().header("x-a", b"1\r\nx-b: 2").is_err());
+        assert!(request().header("x-a", b"1\0").is_err());
+        assert!(request().header("x a", b"1").is_err());
+        assert!(request().header("", b"1").is_err());
+        assert!(request().header("content-length", b"5").is_err());
+        assert!(Request::new("GE T", "http://host/").is_err());
+        assert!(Request::new("", "http://host/").is_err());
+    }
+
+    #[test]
+    fn a_tunnel_is_refused() {
+        let error = Request::new("CONNECT", "http://host/").unwrap_err();
+        assert!(error.to_string().contains("tunnel"), "{error}");
+    }
+}

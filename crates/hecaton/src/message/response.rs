@@ -1,0 +1,86 @@
+//! A response read whole.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Method;
+
+use crate::message::attempt::Attempt;
+use crate::message::fields::Fields;
+use crate::message::redirect::Redirect;
+use crate::message::request::Request;
+
+/// A response whose body has been read to its end.
+#[derive(Clone, Debug)]
+pub struct Response {
+    pub(crate) status: u16,
+    pub(crate) fields: Vec<u8>,
+    pub(crate) body: Bytes,
+    pub(crate) attempts: Vec<Attempt>,
+    pub(crate) elapsed: Duration,
+    /// The last one that was sent.
+    pub(crate) request: Box<Request>,
+}
+
+impl Response {
+    /// The status code, 200 to 999 (1xx are not final and are skipped), or 101 if the request asked for another protocol: the
+    /// body is empty then, and the connection is closed, for the engine does not hand it over.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The value of a header, the first one if it is repeated; the name in any case.
+    pub fn header(&self, name: &str) -> Option<&[u8]> {
+        Fields(&self.fields).get(name)
+    }
+
+    /// The headers in order, names in lower case; repeats are kept.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        Fields(&self.fields).iter()
+    }
+
+    /// The same as one block of lines: `name: value\r\n`.
+    pub fn header_block(&self) -> &[u8] {
+        &self.fields
+    }
+
+    /// The body, without transfer coding.
+    pub fn body(&self) -> &Bytes {
+        &self.body
+    }
+
+    /// The body, taken out.
+    pub fn into_body(self) -> Bytes {
+        self.body
+    }
+
+    /// The URL that answered, with its query: the request's own, or the one that the last redirect led to.
+    pub fn url(&self) -> String {
+        self.request.url()
+    }
+
+    /// The method that was answered: the request's own, or the one that redirects turned it into.
+    pub fn method(&self) -> &Method {
+        &self.request.method
+    }
+
+    /// The URL, appended to `out`.
+    pub fn write_url(&self, out: &mut Vec<u8>) {
+        self.request.write_url(out);
+    }
+
+    /// The redirects that were followed, in order.
+    pub fn redirects(&self) -> &[Redirect] {
+        &self.request.redirected
+    }
+
+    /// What was tried, in order; the last one brought this response.
+    pub fn attempts(&self) -> &[Attempt] {
+        &self.attempts
+    }
+
+    /// From the start of the request to the last byte of the body.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+}

@@ -1,0 +1,236 @@
+//! What a client adds to each of its requests, and the one rule of what may leave an origin.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderName;
+use url::Url;
+
+use crate::message::address::InvalidUrl;
+use crate::message::asks::Asks;
+use crate::message::failure::InvalidRequest;
+use crate::message::fields::Fields;
+use crate::message::origin::Origin;
+use crate::message::reference;
+use crate::message::request::Request;
+
+/// What the requests of a client have in common. Plain data: change the fields you need.
+#[derive(Clone, Default, PartialEq)]
+pub struct Defaults {
+    /// What the URLs of requests are relative to (RFC 3986 §5). Default none: they are absolute. A user and a password in it
+    /// are the `Authorization` of all requests, unless `headers` have one.
+    pub base_url: Option<String>,
+    /// Headers of every request, in order; repeats are kept. Default none. A request's own take the place of those of the same name.
+    /// With a `base_url` they go to its origin alone, but for those that are public. Without one they go wherever a
+    /// request is sent first, and those that are not public do not follow a redirect to another origin.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// Names of headers that may go anywhere. Default none beside those that always may: `accept`, `accept-charset`, `accept-encoding`,
+    /// `accept-language`, `cache-control`, `connection`, `content-encoding`, `content-language`, `content-type`, `pragma`
+    /// and `user-agent`.
+    pub public_headers: Vec<String>,
+    /// Whether a URL that is not percent-encoded as it must be is refused, instead of encoded as browsers do. Default false.
+    pub strict_urls: bool,
+}
+
+/// Without the values of headers, which may be secret, and without the base's credentials.
+impl fmt::Debug for Defaults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Defaults")
+            .field("base_url", &self.base_url.as_ref().map(|_| ".."))
+            .field("headers", &names)
+            .field("public_headers", &self.public_headers)
+            .field("strict_urls", &self.strict_urls)
+            .finish()
+    }
+}
+
+/// Headers that tell nothing of who asks.
+const ALWAYS_PUBLIC: [&str; 11] = [
+    "accept",
+    "accept-charset",
+    "accept-encoding",
+    "accept-language",
+    "cache-control",
+    "connection",
+    "content-encoding",
+    "content-language",
+    "content-type",
+    "pragma",
+    "user-agent",
+];
+
+/// Headers that nobody may call public, for whoever has them can ask as their owner.
+const NEVER_PUBLIC: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
+
+/// Whose header it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// One of the client's.
+    Client,
+    /// One that was given with the request.
+    Request,
+}
+
+/// What makes the requests of a client: its [`Defaults`], checked.
+pub struct Template {
+    base: Option<Base>,
+    public: Vec<String>,
+    strict: bool,
+    /// All headers of the client, and those that are public; none if there are none.
+    all: Option<Inherited>,
+    public_alone: Option<Inherited>,
+}
+
+/// Without the headers, which may be secret.
+impl fmt::Debug for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Template").finish_non_exhaustive()
+    }
+}
+
+struct Base {
+    url: Url,
+    origin: Arc<Origin>,
+}
+
+/// Headers as requests take them over.
+pub(crate) struct Inherited {
+    pub fields: Vec<u8>,
+    pub host: Option<Bytes>,
+    pub asks: Asks,
+}
+
+impl Template {
+    /// Checks the defaults.
+    pub fn new(defaults: &Defaults) -> Result<Template, InvalidRequest> {
+        let mut headers = defaults.headers.clone();
+        let base = match &defaults.base_url {
+            Some(url) => Some(base(url, &mut headers, defaults.strict_urls)?),
+            None => None,
+        };
+        let public = public_names(&defaults.public_headers)?;
+        let is_public = |name: &str| is_public(&public, &name.to_ascii_lowercase());
+        let all = inherited(headers.iter())?;
+        let public_alone = inherited(headers.iter().filter(|(name, _)| is_public(name)))?;
+        Ok(Template {
+            base,
+            strict: defaults.strict_urls,
+            all,
+            public_alone,
+            public,
+        })
+    }
+
+    /// A GET of a URL, which may be relative to the base.
+    pub fn get(self: &Arc<Self>, url: Bytes) -> Result<Request, InvalidUrl> {
+        let mut request = match &self.base {
+            None => Request::read(&url, self.strict)?,
+            Some(base) => {
+                let absolute = reference::beside(&base.url, &url, self.strict)?;
+                Request::read(&String::from(absolute).into(), self.strict)?
+            }
+        };
+        if self.all.is_some() {
+            request.inherit(self);
+        }
+        Ok(request)
+    }
+
+    /// The headers that go to an origin.
+    pub(crate) fn for_origin(&self, origin: &Origin) -> Option<&Inherited> {
+        match &self.base {
+            Some(base) if *base.origin != *origin => self.public_alone.as_ref(),
+            _ => self.all.as_ref(),
+        }
+    }
+
+    /// Whether a header may go to another origin than it was meant for: one of the client's if it is public, one of the
+    /// request unless it proves who asks, or stands in the place of one of the client's that may not. The one rule, for
+    /// absolute URLs beside a base and for redirects.
+    pub(crate) fn may_leave(template: Option<&Template>, name: &str, whose: Whose) -> bool {
+        let is_public = is_public(template.map_or(&[], |own| &own.public), name);
+        match whose {
+            Whose::Client => is_public,
+            Whose::Request if is_credential(name) => false,
+            Whose::Request => is_public || !template.is_some_and(|own| own.has(name)),
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        let all = self.all.as_ref();
+        all.is_some_and(|all| Fields(&all.fields).get(name).is_some())
+    }
+}
+
+/// Names in lower case, checked.
+fn public_names(names: &[String]) -> Result<Vec<String>, InvalidRequest> {
+    let checked = |name: &String| {
+        let refused = |why: &str| InvalidRequest(format!("public_headers: {name:?} {why}"));
+        let key = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| refused("is not the name of a header"))?;
+        if NEVER_PUBLIC.contains(&key.as_str()) {
+            return Err(refused(
+                "proves who asks and is never public: give it with the request that needs it",
+            ));
+        }
+        Ok(key.as_str().to_owned())
+    };
+    names.iter().map(checked).collect()
+}
+
+fn is_public(named: &[String], name: &str) -> bool {
+    ALWAYS_PUBLIC.contains(&name) || named.iter().any(|public| public == name)
+}
+
+/// Headers that prove who asks: the standard ones, and those whose names say so. A name can hide it, so this errs on
+/// the side of dropping.
+fn is_credential(name: &str) -> bool {
+    const SIGNS: &str = "auth cookie token secret api-key apikey session password signature";
+    SIGNS.split(' ').any(|sign| name.contains(sign))
+}
+
+/// The base, without its user and password, which become a header.
+fn base(
+    url: &str,
+    headers: &mut Vec<(String, Vec<u8>)>,
+    strict: bool,
+) -> Result<Base, InvalidRequest> {
+    let mut url = reference::parse_base(url, strict)?;
+    let asked = Request::read(&String::from(url.clone()).into(), strict)
+        .map_err(|error| InvalidRequest(format!("base {error}")))?;
+    let _ = (url.set_username(""), url.set_password(None));
+    let is_named = |(name, _): &(String, _)| name.eq_ignore_ascii_case("authorization");
+    if let (Some(login), false) = (asked.login(), headers.iter().any(is_named)) {
+        headers.push(("Authorization".into(), login.to_vec()));
+    }
+    Ok(Base {
+        url,
+        origin: asked.origin,
+    })
+}
+
+/// Checks headers and writes them as requests take them over; none if there are none.
+fn inherited<'a>(
+    headers: impl Iterator<Item = &'a (String, Vec<u8>)>,
+) -> Result<Option<Inherited>, InvalidRequest> {
+    let anywhere = Request::get("http://anywhere/")?;
+    let own_host = anywhere.host.clone();
+    let mut request = anywhere;
+    for (name, value) in headers {
+        request = request.header(name, value)?;
+    }
+    let host = Some(request.host).filter(|host| *host != own_host);
+    if request.fields.is_empty() && host.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Inherited {
+        fields: request.fields,
+        host,
+        asks: request.asks,
+    }))
+}
+
+#[cfg(test)]
+mod tests;

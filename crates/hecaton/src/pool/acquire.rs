@@ -1,0 +1,247 @@
+//! From an origin to a stream: on a connection there is, or on one that is opened for all who wait.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Instant;
+
+use tokio::select;
+use tokio::task::coop::unconstrained;
+
+use super::connection::Connection;
+use super::limits::Permit;
+use super::origin_state::Session;
+use super::sessions::{Asked, Place, Sessions};
+use super::waiter::Grant;
+use super::{Held, Pool};
+use crate::config::Protocol;
+use crate::h2::link::Link;
+use crate::h2::permit::StreamPermit;
+use crate::message::attempt::Trace;
+use crate::message::elapsed::Elapsed;
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::origin::{Origin, Scheme};
+use crate::runtime::timer::within;
+use crate::transport::tls::Offer;
+
+/// What a request is sent on.
+pub(crate) enum Acquired {
+    Stream(StreamPermit),
+    /// The peer speaks HTTP/1.1: a connection of one's own, which may be there already.
+    Http1(Option<Held>),
+}
+
+/// What was opened.
+enum Fresh {
+    Http2(Session, Arc<Link>),
+    Http1(Held),
+}
+
+/// What became of the wait.
+enum Way {
+    Acquired(Acquired),
+    /// To be opened, with its permit if there is a limit.
+    Open(Option<Box<Permit>>),
+}
+
+/// A stream to `origin`, on a connection that is not known to have ended.
+pub(crate) async fn acquire(
+    pool: &Pool,
+    origin: &Arc<Origin>,
+    trace: &mut Trace,
+) -> Result<Acquired, Failure> {
+    loop {
+        let mut acquired = match pool.sessions.ask(origin) {
+            Asked::Stream(lease) => Acquired::Stream(lease),
+            Asked::Http1 => Acquired::Http1(None),
+            Asked::Wait(place, busy) => wait(pool, place, busy, origin, trace).await?,
+        };
+        if let Acquired::Stream(lease) = &mut acquired {
+            lease.link.refresh().await;
+            if lease.link.is_doubted() {
+                if !lease.link.lives().await {
+                    lease.retire();
+                }
+                // Not a part of sending, nor of opening another one.
+                trace.lap_queue();
+            }
+            if !lease.is_usable() {
+                continue;
+            }
+            let attempt = trace.attempt();
+            attempt.connection = lease.connection;
+            attempt.reused = lease.reused;
+        }
+        return Ok(acquired);
+    }
+}
+
+/// Waits for a stream, or opens a connection. Waiting counts as `Queue` where no more connections are allowed,
+/// or all there are have as many streams as their peers allow. Without either, what is waited for is the
+/// first connection, which another request opens: that counts as `Connect`, and ends with its limits.
+async fn wait(
+    pool: &Pool,
+    place: Place,
+    busy: bool,
+    origin: &Arc<Origin>,
+    trace: &mut Trace,
+) -> Result<Acquired, Failure> {
+    let mut queued = busy || pool.sessions.limited;
+    let mut at_once = true;
+    let mut waiting = Box::pin(granted(pool, &place, origin));
+    let way = match poll_fn(|cx| Poll::Ready(waiting.as_mut().poll(cx))).await {
+        Poll::Ready(way) => way,
+        Poll::Pending => {
+            // While permits are free, it is the connection that is waited for and not the limit.
+            queued = busy || (pool.sessions.limited && !pool.limits.are_free(origin));
+            at_once = false;
+            trace.attempt().phase = if queued { Phase::Queue } else { Phase::Connect };
+            next(pool, waiting.as_mut(), queued).await
+        }
+    };
+    drop(waiting);
+    let way = way.inspect_err(|failure| trace.attempt().phase = failure.phase)?;
+    match (&way, queued) {
+        (_, true) => trace.lap_queue(),
+        (Way::Open(_), false) if at_once => {}
+        (_, false) => trace.lap_connect(),
+    }
+    match way {
+        Way::Acquired(acquired) => Ok(acquired),
+        Way::Open(permit) => open(pool, place, permit, origin, trace).await,
+    }
+}
+
+/// What comes of the wait, within the limits of waiting if it is a wait for a limit.
+async fn next(
+    pool: &Pool,
+    waiting: impl Future<Output = Result<Way, Failure>>,
+    queued: bool,
+) -> Result<Way, Failure> {
+    if !queued {
+        return waiting.await;
+    }
+    let limited = pool.sessions.limited;
+    let _counted = limited.then(|| pool.limits.place()).transpose()?;
+    within(&pool.config, Phase::Queue, waiting).await
+}
+
+async fn granted(pool: &Pool, place: &Place, origin: &Arc<Origin>) -> Result<Way, Failure> {
+    let mut grant = place.granted().await;
+    if let (Grant::Open, true) = (&grant, pool.sessions.limited) {
+        grant = select! {
+            biased;
+            other = place.granted() => other,
+            permit = pool.limits.wait_in_place(origin) => {
+                return Ok(match place.use_permit(Some(Box::new(permit))) {
+                    Ok(lease) => Way::Acquired(Acquired::Stream(lease)),
+                    Err(permit) => Way::Open(permit),
+                });
+            }
+        };
+    }
+    match grant {
+        Grant::Stream(lease) => Ok(Way::Acquired(Acquired::Stream(lease))),
+        Grant::Http1 => Ok(Way::Acquired(Acquired::Http1(None))),
+        Grant::Failed(failure) => Err(failure),
+        Grant::Open => Ok(match place.use_permit(None) {
+            Ok(lease) => Way::Acquired(Acquired::Stream(lease)),
+            Err(permit) => Way::Open(permit),
+        }),
+    }
+}
+
+/// Opens a connection for all who wait. Given up, the task goes to the next of them.
+async fn open(
+    pool: &Pool,
+    place: Place,
+    permit: Option<Box<Permit>>,
+    origin: &Arc<Origin>,
+    trace: &mut Trace,
+) -> Result<Acquired, Failure> {
+    pool.make_room();
+    let elapsed = place.elapsed();
+    let mut opening = Opening {
+        begun: Instant::now(),
+        place: Some(place),
+        trace,
+    };
+    let begun = begin(pool, permit, origin, opening.trace, &elapsed).await;
+    let place = opening.place.take().expect("it is taken once, here");
+    match begun {
+        Ok(Fresh::Http2(session, link)) => {
+            spawn_driver(pool, origin, session.ticket.id, link);
+            let lease = place.opened(session);
+            pool.idle.tend();
+            Ok(Acquired::Stream(lease))
+        }
+        Ok(Fresh::Http1(opened)) => {
+            place.speaks_http1();
+            Ok(Acquired::Http1(Some(opened)))
+        }
+        Err(failure) => {
+            place.failed(&failure);
+            Err(failure)
+        }
+    }
+}
+
+/// Given up before its end, it leaves word of how long it took: the limits of those who waited do not begin again.
+struct Opening<'a> {
+    begun: Instant,
+    place: Option<Place>,
+    trace: &'a mut Trace,
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        if let Some(place) = &self.place {
+            place.note_intervals(self.trace.intervals(self.begun));
+        }
+    }
+}
+
+/// Opens a connection, and begins HTTP/2 on it if that is what the server speaks.
+async fn begin(
+    pool: &Pool,
+    permit: Option<Box<Permit>>,
+    origin: &Arc<Origin>,
+    trace: &mut Trace,
+    elapsed: &Elapsed,
+) -> Result<Fresh, Failure> {
+    let config = &pool.config;
+    let only = config.http == Protocol::Http2;
+    let offer = if only { Offer::Http2 } else { Offer::Both };
+    let (mut ticket, wire, forward) = pool.dial(origin, offer, elapsed, trace).await?;
+    if origin.scheme == Scheme::Https && !wire.chose_http2() {
+        if only {
+            let host = &origin.host;
+            let detail = format!("{host} does not speak HTTP/2: it did not choose it (ALPN)");
+            return Err(Failure::new(Kind::Tls, Phase::Tls, detail).for_good());
+        }
+        ticket.crowd = Some(pool.crowds.join(origin));
+        let connection = Connection::new(ticket, wire, forward);
+        return Ok(Fresh::Http1((permit, Box::new(connection))));
+    }
+    let (send, link) = Link::open(wire, config).await?;
+    let session = Session::new(ticket, send, link.clone(), permit, config);
+    Ok(Fresh::Http2(session, link))
+}
+
+/// The task that drives a connection until it ends. It holds no handle to send requests with, so the
+/// connection ends with the client. Outside of tokio's budget, whose wake-ups are lost between two waits
+/// (`reactor`).
+fn spawn_driver(pool: &Pool, origin: &Arc<Origin>, id: u64, link: Arc<Link>) {
+    let sessions = Arc::downgrade(&pool.sessions);
+    let origin = origin.clone();
+    let driver = poll_fn(move |cx| {
+        let result = link.poll_drive(cx);
+        match sessions.upgrade() {
+            Some(sessions) if result.is_ready() => Sessions::ended(&sessions, &origin, id),
+            Some(sessions) => sessions.driven(&origin),
+            None => {}
+        }
+        result
+    });
+    tokio::spawn(unconstrained(driver));
+}

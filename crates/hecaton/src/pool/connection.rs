@@ -1,0 +1,59 @@
+//! A connection that speaks HTTP/1.1 as the pool keeps it: its number, its age, and since when it is idle.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use crate::h1::connection::Connection as Http1;
+use crate::pool::crowd::Member;
+use crate::transport::proxy::Forward;
+use crate::transport::wire::Wire;
+
+pub(crate) struct Connection {
+    /// Its number.
+    pub ticket: Ticket,
+    /// Since when it is open.
+    pub opened: Instant,
+    /// Since when it is idle.
+    pub idle_since: Instant,
+    pub http1: Http1,
+}
+
+impl Connection {
+    pub fn new(ticket: Ticket, wire: Wire, forward: Option<Arc<Forward>>) -> Connection {
+        let now = Instant::now();
+        Connection {
+            ticket,
+            opened: now,
+            idle_since: now,
+            http1: Http1::new(wire, forward),
+        }
+    }
+}
+
+/// Counts a connection for as long as it is kept.
+pub(crate) struct Ticket {
+    /// Number of the connection, from 1.
+    pub id: u64,
+    /// Connections that are open, idle or not.
+    open: Arc<AtomicUsize>,
+    /// Counts it among those to its origin, if it speaks HTTP/1.1.
+    pub crowd: Option<Member>,
+}
+
+impl Ticket {
+    pub fn new(id: u64, open: Arc<AtomicUsize>) -> Ticket {
+        open.fetch_add(1, Ordering::Relaxed);
+        Ticket {
+            id,
+            open,
+            crowd: None,
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}

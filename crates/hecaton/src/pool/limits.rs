@@ -1,0 +1,147 @@
+//! The limits on connections, with a queue that is first come, first served.
+//!
+//! A permit is the right to use a connection, taken before one is looked for and given back after it
+//! was put away. As an idle connection is used before a new one is opened, there are never more
+//! connections to an origin than permits. Idle connections to other origins count against the limit
+//! of all, and are closed for a new one.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::config::Config;
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::origin::Origin;
+
+/// The limits of one client.
+pub(crate) struct ConnectionLimits {
+    per_origin: Option<usize>,
+    origins: Mutex<HashMap<Arc<Origin>, Weak<Semaphore>>>,
+    all: Option<Arc<Semaphore>>,
+    max_queue: Option<usize>,
+    waiting: AtomicUsize,
+}
+
+/// The right to use one connection, for as long as it is kept.
+#[derive(Default)]
+pub(crate) struct Permit {
+    _origin: Option<OwnedSemaphorePermit>,
+    _all: Option<OwnedSemaphorePermit>,
+}
+
+/// A place in the queue, for as long as it is kept.
+pub(crate) struct Place<'a>(&'a AtomicUsize);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl ConnectionLimits {
+    pub fn new(config: &Config) -> ConnectionLimits {
+        let possible = |most: usize| most.clamp(1, Semaphore::MAX_PERMITS);
+        ConnectionLimits {
+            per_origin: config.per_origin.map(possible),
+            origins: Mutex::default(),
+            all: config
+                .max_connections
+                .map(|most| Arc::new(Semaphore::new(possible(most)))),
+            max_queue: config.max_queue,
+            waiting: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether there is any limit to wait for.
+    pub fn are_set(&self) -> bool {
+        self.per_origin.is_some() || self.all.is_some()
+    }
+
+    /// How many requests wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Waits for a permit, unless too many do. That of the origin comes first, lest a busy origin blocks
+    /// all others.
+    pub async fn wait(&self, origin: &Arc<Origin>) -> Result<Permit, Failure> {
+        let own = self.per_origin.map(|most| self.origin(origin, most));
+        if let Some(permit) = self.at_once(own.as_ref()) {
+            return Ok(permit);
+        }
+        let _place = self.place()?;
+        Ok(self.acquire(own).await)
+    }
+
+    /// The same for one who has a place in the queue, if he needs one.
+    pub async fn wait_in_place(&self, origin: &Arc<Origin>) -> Permit {
+        let own = self.per_origin.map(|most| self.origin(origin, most));
+        match self.at_once(own.as_ref()) {
+            Some(permit) => permit,
+            None => self.acquire(own).await,
+        }
+    }
+
+    /// Whether one who asked now would not have to wait.
+    pub fn are_free(&self, origin: &Arc<Origin>) -> bool {
+        let own = self.per_origin.map(|most| self.origin(origin, most));
+        self.at_once(own.as_ref()).is_some()
+    }
+
+    async fn acquire(&self, own: Option<Arc<Semaphore>>) -> Permit {
+        let mut permit = Permit::default();
+        if let Some(own) = own {
+            permit._origin = own.acquire_owned().await.ok();
+        }
+        if let Some(all) = &self.all {
+            permit._all = all.clone().acquire_owned().await.ok();
+        }
+        permit
+    }
+
+    /// A permit if one is free; the semaphores keep theirs for who waits already.
+    fn at_once(&self, own: Option<&Arc<Semaphore>>) -> Option<Permit> {
+        let mut permit = Permit::default();
+        if let Some(own) = own {
+            permit._origin = Some(own.clone().try_acquire_owned().ok()?);
+        }
+        if let Some(all) = &self.all {
+            permit._all = Some(all.clone().try_acquire_owned().ok()?);
+        }
+        Some(permit)
+    }
+
+    /// A place in the queue.
+    pub fn place(&self) -> Result<Place<'_>, Failure> {
+        let place = Place(&self.waiting);
+        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
+        match self.max_queue {
+            Some(most) if before >= most => {
+                let detail =
+                    format!("{most} requests wait for a connection already, which is max_queue");
+                Err(Failure::new(Kind::Connect, Phase::Queue, detail).for_good())
+            }
+            _ => Ok(place),
+        }
+    }
+
+    /// How many connections may be idle while a new one is opened; none when there is no limit.
+    pub fn room_for_idle(&self) -> Option<usize> {
+        // The permits that are free, the one of the connection to be opened being taken already.
+        self.all.as_ref().map(|all| all.available_permits())
+    }
+
+    fn origin(&self, origin: &Arc<Origin>, most: usize) -> Arc<Semaphore> {
+        let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = origins.get(origin).and_then(Weak::upgrade) {
+            return known;
+        }
+        // Nobody waits at the others that are gone.
+        origins.retain(|_, limits| limits.strong_count() > 0);
+        let limits = Arc::new(Semaphore::new(most));
+        origins.insert(origin.clone(), Arc::downgrade(&limits));
+        limits
+    }
+}

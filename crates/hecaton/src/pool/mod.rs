@@ -1,0 +1,188 @@
+//! Which connection a request uses: an idle one, a stream of one that is shared, or a new one when the limits allow it.
+
+pub(crate) mod acquire;
+pub(crate) mod connection;
+pub(crate) mod crowd;
+mod dial;
+mod idle;
+pub(crate) mod limits;
+mod origin_state;
+mod sessions;
+mod waiter;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use self::connection::{Connection, Ticket};
+use self::crowd::Crowds;
+use self::idle::IdleConnections;
+use self::limits::{ConnectionLimits, Permit};
+use self::sessions::Sessions;
+use crate::config::Config;
+use crate::message::attempt::Trace;
+use crate::message::failure::{Failure, InvalidRequest, Phase};
+use crate::message::origin::Origin;
+use crate::runtime::timer::within_rest;
+use crate::transport::Connector;
+
+/// The connections of one client.
+pub(crate) struct Pool {
+    config: Arc<Config>,
+    connector: Connector,
+    limits: ConnectionLimits,
+    /// Those that speak HTTP/1.1.
+    idle: IdleConnections,
+    /// Those that speak HTTP/2.
+    sessions: Arc<Sessions>,
+    pub crowds: Crowds,
+    opened: AtomicU64,
+    /// Connections that are open, idle or not.
+    open: Arc<AtomicUsize>,
+}
+
+/// What the pool has seen.
+pub(crate) struct Counts {
+    pub opened: u64,
+    pub reused: u64,
+    pub idle: usize,
+    pub in_use: usize,
+    /// Requests that wait for a connection because of the limits.
+    pub waiting: usize,
+}
+
+/// A connection that speaks HTTP/1.1, with its permit if there is a limit. The permit is given back after the
+/// connection was put away, or dropped.
+pub(crate) type Held = (Option<Box<Permit>>, Box<Connection>);
+
+impl Pool {
+    /// An empty pool, or the reason why these settings cannot be used.
+    pub fn new(config: Arc<Config>) -> Result<Pool, InvalidRequest> {
+        let sessions = Sessions::new(&config);
+        Ok(Pool {
+            limits: ConnectionLimits::new(&config),
+            connector: Connector::new(&config)?,
+            idle: IdleConnections::new(&config, sessions.clone()),
+            sessions,
+            crowds: Crowds::default(),
+            opened: AtomicU64::new(0),
+            open: Arc::default(),
+            config,
+        })
+    }
+
+    /// Whether requests to `origin` are or might be sent over HTTP/2.
+    pub fn may_speak_http2(&self, origin: &Arc<Origin>) -> bool {
+        self.sessions.concern(origin)
+    }
+
+    /// A connection to `origin` that speaks HTTP/1.1: an idle one if there is one and it need not be fresh, else a new
+    /// one. Waits for its permit if there is a limit.
+    pub async fn http1(
+        &self,
+        origin: &Arc<Origin>,
+        fresh: bool,
+        trace: &mut Trace,
+    ) -> Result<Held, Failure> {
+        let permit = match self.limits.are_set() {
+            true => Some(Box::pin(self.permit(origin, trace)).await?),
+            false => None,
+        };
+        if fresh {
+            // Its permit is for one connection, and not for one beside an idle one.
+            if self.limits.are_set() {
+                self.idle.replace(origin);
+            }
+        } else if let Some(connection) = self.idle.take(origin, trace.mark) {
+            let attempt = trace.attempt();
+            attempt.connection = connection.ticket.id;
+            attempt.reused = true;
+            return Ok((permit, connection));
+        }
+        // Boxed, so that requests which need no new connection do not carry its state along.
+        let mut connection = Box::pin(self.open_http1(origin, trace)).await?;
+        connection.ticket.crowd = Some(self.crowds.join(origin));
+        Ok((permit, connection))
+    }
+
+    /// Waits until another connection may be used.
+    async fn permit(
+        &self,
+        origin: &Arc<Origin>,
+        trace: &mut Trace,
+    ) -> Result<Box<Permit>, Failure> {
+        // Some time may have passed while another request found out that the server speaks HTTP/1.1.
+        let elapsed = trace.attempt().queue.unwrap_or_default();
+        let waiting = self.limits.wait(origin);
+        let permit = within_rest(&self.config, Phase::Queue, elapsed, waiting).await?;
+        trace.lap_queue();
+        Ok(Box::new(permit))
+    }
+
+    /// Puts a connection back.
+    pub fn put(&self, origin: &Arc<Origin>, connection: Box<Connection>, now: Instant) {
+        self.idle.put(origin, connection, now);
+        self.keep_few();
+    }
+
+    /// Closes what is idle longest beyond the number that is kept.
+    pub fn keep_few(&self) {
+        if let Some(most) = self.config.max_idle {
+            self.shrink(most);
+        }
+    }
+
+    /// Closes what is idle longest, as far as a limit asks for it before another connection is opened.
+    fn make_room(&self) {
+        if let Some(most) = self.limits.room_for_idle() {
+            self.shrink(most);
+        }
+    }
+
+    /// Closes what is idle longest until at most `most` are left.
+    fn shrink(&self, most: usize) {
+        while let (Some(since), true) = (self.sessions.oldest(), self.idle() > most) {
+            match self.idle.oldest() {
+                Some(older) if older < since => {
+                    self.idle.shrink(self.idle.count().saturating_sub(1))
+                }
+                _ => self.sessions.drop_oldest(),
+            }
+        }
+        self.idle.shrink(most);
+    }
+
+    /// Closes every idle connection; whether there was any.
+    pub fn close_idle(&self) -> bool {
+        let any = self.idle() > 0;
+        self.idle.clear();
+        self.sessions.clear();
+        any
+    }
+
+    /// How many connections are idle.
+    pub fn idle(&self) -> usize {
+        self.idle.count() + self.sessions.idle()
+    }
+
+    /// What it has seen so far.
+    pub fn counts(&self) -> Counts {
+        let idle = self.idle();
+        Counts {
+            opened: self.opened.load(Ordering::Relaxed),
+            reused: self.idle.reused() + self.sessions.reused(),
+            idle,
+            in_use: self.open.load(Ordering::Relaxed).saturating_sub(idle),
+            waiting: self.limits.waiting(),
+        }
+    }
+
+    /// For a connection that has been opened.
+    fn ticket(&self) -> Ticket {
+        let id = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
+        Ticket::new(id, self.open.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+//! What is known of one origin: its connections, and who waits for one. Plain data under the lock of
+//! `sessions`.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use h2::client::SendRequest;
+
+use super::connection::Ticket;
+use super::limits::Permit;
+use super::sessions::Sessions;
+use super::waiter::{Grant, Waiter};
+use crate::config::Config;
+use crate::h2::link::{Link, NOT_TOLD};
+use crate::h2::permit::StreamPermit;
+use crate::message::elapsed::Interval;
+use crate::message::origin::Origin;
+
+/// How long the answer that a peer speaks HTTP/1.1 alone is believed.
+const HTTP1_FOR: Duration = Duration::from_secs(600);
+
+#[derive(Default)]
+pub(super) struct OriginState {
+    pub sessions: Vec<Session>,
+    /// In the order in which they came.
+    pub queue: VecDeque<Arc<Waiter>>,
+    /// Who opens a connection, or waits for its permit to.
+    pub opener: Option<Arc<Waiter>>,
+    /// What became of connections that were given up while they were opened, as far as one who waits has seen it.
+    pub intervals: Vec<Interval>,
+    http1_since: Option<Instant>,
+}
+
+/// One connection and its use. Its handles are dropped in this order.
+pub(super) struct Session {
+    pub ticket: Ticket,
+    /// From when on it is too old for another request.
+    expires: Option<Instant>,
+    /// Streams on it now.
+    pub active: usize,
+    /// Since when there are none.
+    pub idle_since: Instant,
+    /// Whether it has carried a request.
+    used: bool,
+    /// Whether it takes no more streams.
+    retired: bool,
+    send: SendRequest<Bytes>,
+    link: Closing,
+    permit: Option<Box<Permit>>,
+}
+
+/// Closes the connection when its session is dropped.
+struct Closing(Arc<Link>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+impl OriginState {
+    /// A stream on the connection that has room, if there is one that has its permit.
+    pub fn lease(
+        &mut self,
+        sessions: &Arc<Sessions>,
+        origin: &Arc<Origin>,
+    ) -> Option<StreamPermit> {
+        self.prune(sessions.idle_timeout);
+        let has_permit = |session: &Session| session.active > 0 || !sessions.limited;
+        let mut all = self.sessions.iter_mut();
+        let index = all.position(|s| has_permit(s) && s.has_room())?;
+        Some(self.sessions[index].lease(sessions, origin))
+    }
+
+    /// The same on an idle connection, for one that brings a permit.
+    pub fn lease_idle(
+        &mut self,
+        sessions: &Arc<Sessions>,
+        origin: &Arc<Origin>,
+    ) -> Option<StreamPermit> {
+        self.prune(sessions.idle_timeout);
+        let mut all = self.sessions.iter_mut();
+        let index = all.position(|s| s.active == 0 && s.has_room())?;
+        Some(self.sessions[index].lease(sessions, origin))
+    }
+
+    /// The first stream on the connection that was opened just now, whatever its peer will allow.
+    pub fn lease_newest(&mut self, sessions: &Arc<Sessions>, origin: &Arc<Origin>) -> StreamPermit {
+        let newest = self.sessions.last_mut().expect("it was opened just now");
+        newest.lease(sessions, origin)
+    }
+
+    /// Gives those who wait what there is, and the first of the others the task to open more.
+    pub fn serve(&mut self, sessions: &Arc<Sessions>, origin: &Arc<Origin>) {
+        while !self.queue.is_empty() {
+            let Some(lease) = self.lease(sessions, origin) else {
+                break;
+            };
+            let seat = self.queue.pop_front().expect("it is not empty");
+            seat.leave();
+            sessions.left_the_queue();
+            if seat.is(&self.opener) {
+                self.opener = None;
+            }
+            seat.give(Grant::Stream(lease));
+        }
+        if self.opener.is_none() && self.may_open() {
+            if let Some(seat) = self.queue.front() {
+                self.opener = Some(seat.clone());
+                seat.give(Grant::Open);
+            }
+        }
+    }
+
+    /// A stream has ended.
+    pub fn release(&mut self, id: u64, retires: bool, idle_timeout: Duration) {
+        let Some(session) = self.sessions.iter_mut().find(|s| s.ticket.id == id) else {
+            return;
+        };
+        session.retired |= retires;
+        session.active -= 1;
+        if session.active == 0 {
+            session.permit = None;
+            session.idle_since = Instant::now();
+        }
+        self.prune(idle_timeout);
+    }
+
+    /// Lets a connection keep a permit while it carries streams.
+    pub fn hand_over(&mut self, id: u64, permit: Option<Box<Permit>>) {
+        if let Some(session) = self.sessions.iter_mut().find(|s| s.ticket.id == id) {
+            session.permit = permit;
+        }
+    }
+
+    /// A connection was given up while it was opened; what nobody has seen who waits is forgotten.
+    pub fn note_intervals(&mut self, intervals: Vec<Interval>) {
+        self.intervals.extend(intervals);
+        match self.queue.front() {
+            Some(first) => self.intervals.retain(|(_, _, end)| *end > first.since),
+            None => self.intervals.clear(),
+        }
+    }
+
+    pub fn note_http1(&mut self) {
+        self.http1_since = Some(Instant::now());
+    }
+
+    pub fn speaks_http1(&self) -> bool {
+        self.http1_since
+            .is_some_and(|since| since.elapsed() < HTTP1_FOR)
+    }
+
+    pub fn idle(&self) -> impl Iterator<Item = &Session> {
+        self.sessions.iter().filter(|session| session.active == 0)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.sessions.is_empty()
+            && self.queue.is_empty()
+            && self.opener.is_none()
+            && !self.speaks_http1()
+    }
+
+    /// Whether another connection would help: not before the peers of those there are have told how
+    /// many streams they allow, and not when that is none at all.
+    fn may_open(&mut self) -> bool {
+        let mut usable = self.sessions.iter_mut().filter_map(Session::limit);
+        usable.all(|most| most != NOT_TOLD && most > 0)
+    }
+
+    /// Closes the idle connections that are no good any more.
+    pub fn prune(&mut self, idle_timeout: Duration) {
+        let fresh = |s: &Session| s.idle_since.elapsed() < idle_timeout;
+        self.sessions
+            .retain_mut(|s| s.active > 0 || (fresh(s) && s.limit().is_some()));
+    }
+}
+
+impl Session {
+    pub fn new(
+        ticket: Ticket,
+        send: SendRequest<Bytes>,
+        link: Arc<Link>,
+        permit: Option<Box<Permit>>,
+        config: &Config,
+    ) -> Session {
+        let now = Instant::now();
+        Session {
+            ticket,
+            expires: config.max_age.and_then(|most| now.checked_add(most)),
+            active: 0,
+            idle_since: now,
+            used: false,
+            retired: false,
+            send,
+            link: Closing(link),
+            permit,
+        }
+    }
+
+    /// How many streams the peer allows; none when the connection takes no more requests, because it
+    /// is too old, has ended, or is about to (GOAWAY), or has no numbers left for streams.
+    fn limit(&mut self) -> Option<usize> {
+        let ready = self
+            .send
+            .poll_ready(&mut Context::from_waker(Waker::noop()));
+        let old = self.expires.is_some_and(|end| end <= Instant::now());
+        let usable =
+            !old && !self.retired && matches!(ready, Poll::Ready(Ok(()))) && self.link.0.is_open();
+        usable.then(|| self.send.current_max_send_streams())
+    }
+
+    fn has_room(&mut self) -> bool {
+        match self.limit() {
+            // One request at a time until the peer has told how many it allows.
+            Some(NOT_TOLD) => self.active == 0,
+            Some(most) => self.active < most,
+            None => false,
+        }
+    }
+
+    fn lease(&mut self, sessions: &Arc<Sessions>, origin: &Arc<Origin>) -> StreamPermit {
+        self.active += 1;
+        let reused = std::mem::replace(&mut self.used, true);
+        sessions.note_use(reused);
+        let lender = sessions.clone();
+        StreamPermit::new(
+            self.ticket.id,
+            reused,
+            self.link.0.clone(),
+            origin.clone(),
+            lender,
+            self.send.clone(),
+        )
+    }
+}

@@ -1,0 +1,71 @@
+//! A waiter: one request in the queue for a connection, and what it is given there.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use futures_util::task::AtomicWaker;
+
+use crate::h2::permit::StreamPermit;
+use crate::message::failure::Failure;
+
+/// What a request that waits is given.
+pub(super) enum Grant {
+    /// A place on a connection.
+    Stream(StreamPermit),
+    /// The task to open another connection; the request keeps its place until it has begun.
+    Open,
+    /// The failure of the one who tried to open a connection for all who wait.
+    Failed(Failure),
+    /// The peer speaks HTTP/1.1.
+    Http1,
+}
+
+pub(super) struct Waiter {
+    /// Since when it is waited in.
+    pub since: Instant,
+    grant: Mutex<Option<Grant>>,
+    waker: AtomicWaker,
+    /// Whether it has left the queue.
+    left: AtomicBool,
+}
+
+impl Default for Waiter {
+    fn default() -> Waiter {
+        Waiter {
+            since: Instant::now(),
+            grant: Mutex::default(),
+            waker: AtomicWaker::default(),
+            left: AtomicBool::default(),
+        }
+    }
+}
+
+impl Waiter {
+    /// Gives, in place of what was given before.
+    pub fn give(&self, grant: Grant) {
+        *self.grant.lock().unwrap_or_else(PoisonError::into_inner) = Some(grant);
+        self.waker.wake();
+    }
+
+    /// Takes what was given.
+    pub fn take(&self) -> Option<Grant> {
+        let mut grant = self.grant.lock().unwrap_or_else(PoisonError::into_inner);
+        grant.take()
+    }
+
+    pub fn poll(&self, cx: &mut Context<'_>) -> Poll<Grant> {
+        self.waker.register(cx.waker());
+        self.take().map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Notes that it is not in the queue any more; whether it was until now.
+    pub fn leave(&self) -> bool {
+        !self.left.swap(true, Ordering::Relaxed)
+    }
+
+    pub fn is(self: &Arc<Waiter>, other: &Option<Arc<Waiter>>) -> bool {
+        other.as_ref().is_some_and(|other| Arc::ptr_eq(self, other))
+    }
+}

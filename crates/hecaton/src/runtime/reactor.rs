@@ -1,0 +1,93 @@
+//! Lets threads wait for requests: whoever waits drives the sockets of everyone.
+//!
+//! The first thread that waits runs the reactor for all; the others sleep until their own request has something,
+//! and when the first is done another takes over (tokio's current-thread runtime hands its driver on in just
+//! this way). ARCHITECTURE.md has the measurement that led here. While nobody waits, a small thread sees to what is idle
+//! (`keeper`).
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Handle};
+use tokio::task::coop::unconstrained;
+use tokio::time::timeout;
+
+use crate::runtime::descriptors::Anonymous;
+use crate::runtime::keeper::Kept;
+
+/// How long the end of a reactor waits for threads of the system's resolver.
+const A_MOMENT: Duration = Duration::from_millis(20);
+
+/// A reactor for threads to wait on; share it by reference, any number of threads may wait at once.
+pub struct Reactor(Option<Arc<Kept>>, Anonymous); // None while it is dropped.
+
+impl Reactor {
+    /// A new reactor. Starts no thread; there is one later while connections are idle and nobody waits. Fails when the process is out of descriptors (it needs
+    /// three).
+    pub fn new() -> io::Result<Reactor> {
+        let mut builder = Builder::new_current_thread();
+        let (runtime, descriptors) = Anonymous::of(|| builder.enable_io().enable_time().build());
+        Ok(Reactor(Some(Kept::new(runtime?)), descriptors))
+    }
+
+    /// Whether it was made in a process that this one descends from, and is closed here (see
+    /// [`forget_inherited`](crate::forget_inherited)): it must not be waited on.
+    pub fn is_inherited(&self) -> bool {
+        self.1.is_inherited()
+    }
+
+    /// Waits on the calling thread until `future` is ready. Must not be called from within a future.
+    ///
+    /// Requests of a batch live on between two waits, and so must their wake-ups. tokio defers those
+    /// of its cooperative budget to the end of a turn, and forgets them when the wait ends first:
+    /// hence `unconstrained`. What might run on for too long (a body that is always ready) yields by
+    /// itself.
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let kept = self.0.as_ref().expect("it is not being dropped");
+        let _waiting = kept.wait();
+        kept.runtime.block_on(unconstrained(future))
+    }
+
+    /// The same for so long at most; none when that was too short. The future goes on at the next wait.
+    pub fn block_on_at_most<F: Future>(&self, future: F, longest: Duration) -> Option<F::Output> {
+        self.block_on(async { timeout(longest, future).await.ok() })
+    }
+}
+
+impl Drop for Reactor {
+    /// Leaves the system's resolver behind: a lookup that was given up cannot be stopped, and waiting
+    /// for it here would hold up the end of the program, or all of Ruby while it collects garbage. One that has nothing to do
+    /// ends within a moment, and gives its hold on the descriptors back.
+    fn drop(&mut self) {
+        if self.is_inherited() {
+            return std::mem::forget(self.0.take()); // Its threads are not here, its descriptors are another's.
+        }
+        self.1.release();
+        let kept = self.0.take().inspect(|kept| kept.end());
+        if let Some(runtime) = kept.and_then(Arc::into_inner).map(|kept| kept.runtime) {
+            match Handle::try_current() {
+                Ok(_) => runtime.shutdown_background(), // Where waiting is not allowed.
+                Err(_) => runtime.shutdown_timeout(A_MOMENT),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_lookup_that_goes_on_does_not_hold_up_the_end() {
+        let reactor = Reactor::new().unwrap();
+        // The resolver runs in just such a task.
+        let lookup = || std::thread::sleep(Duration::from_secs(3));
+        reactor.block_on(async { drop(tokio::task::spawn_blocking(lookup)) });
+        let begun = Instant::now();
+        drop(reactor);
+        assert!(begun.elapsed() < Duration::from_secs(2));
+    }
+}

@@ -1,0 +1,322 @@
+//! Opens connections: name to addresses, addresses to a socket, perhaps through a proxy, and TLS on it.
+
+pub(crate) mod pipe;
+pub(crate) mod proxy;
+mod race;
+mod resolve;
+mod tcp;
+pub(crate) mod tls;
+pub(crate) mod wire;
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::net::{TcpStream, UnixStream};
+
+use self::pipe::Pipe;
+use self::proxy::{Forward, Proxies, Server, Socks, Speech, Target};
+use self::resolve::Resolver;
+use self::tcp::{CloseIdle, Place, Tried, open};
+use self::tls::{Offer, Tls};
+use self::wire::{Socket, Wire};
+use crate::config::allowed::AllowAddress;
+use crate::config::{Config, Protocol};
+use crate::message::attempt::Trace;
+use crate::message::elapsed::Elapsed;
+use crate::message::failure::{Failure, InvalidRequest, Kind, Phase};
+use crate::message::origin::{Origin, Scheme};
+use crate::runtime::descriptors::Noted;
+use crate::runtime::timer::within_rest;
+
+/// The ways out that the settings name.
+pub(crate) struct Connector {
+    proxies: Proxies,
+    resolver: Resolver,
+    tls: Tls,
+}
+
+/// One connection to be opened.
+pub(crate) struct Dial<'a> {
+    pub origin: &'a Origin,
+    pub config: &'a Config,
+    /// How much of each phase has passed already, which counts against its limit.
+    pub elapsed: &'a Elapsed,
+    /// Where it is noted how far it got.
+    pub trace: &'a mut Trace,
+    /// Closes idle connections when descriptors have run out; whether there were any.
+    pub close_idle: CloseIdle<'a>,
+}
+
+impl Dial<'_> {
+    /// Runs one phase within what is left of its limit.
+    fn within<T>(
+        &self,
+        phase: Phase,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> impl Future<Output = Result<T, Failure>> {
+        within_rest(self.config, phase, self.elapsed.of(phase), work)
+    }
+}
+
+/// What has been opened.
+pub(crate) struct Opened {
+    pub pipe: Pipe,
+    /// What requests on it say to the proxy that they are handed to, if they are.
+    pub forward: Option<Arc<Forward>>,
+}
+
+impl From<Pipe> for Opened {
+    fn from(pipe: Pipe) -> Opened {
+        let forward = None;
+        Opened { pipe, forward }
+    }
+}
+
+impl Connector {
+    /// Checks the settings; opens and reads nothing that can wait.
+    pub fn new(config: &Config) -> Result<Connector, InvalidRequest> {
+        Ok(Connector {
+            proxies: Proxies::new(config)?,
+            resolver: Resolver::new(&config.resolve),
+            tls: Tls::new(config)?,
+        })
+    }
+
+    /// A socket on the way to the origin, and what requests on it say to the proxy that they are handed to.
+    pub async fn open(&self, dial: &mut Dial<'_>) -> Result<Opened, Failure> {
+        if let Some(path) = &dial.config.unix_socket {
+            let unix = open_unix(path, dial).await?;
+            return Ok(Pipe::Unix(unix).into());
+        }
+        match self.proxies.of(dial.origin) {
+            Some(server) => self.through(server, dial).await,
+            None => Ok(Pipe::Tcp(self.straight(dial).await?).into()),
+        }
+    }
+
+    /// What is read from and written to: the socket itself, or TLS over it.
+    pub async fn secure(
+        &self,
+        pipe: Pipe,
+        offer: Offer,
+        dial: &mut Dial<'_>,
+    ) -> Result<Wire, Failure> {
+        let socket = Socket::new(pipe);
+        match dial.origin.scheme {
+            Scheme::Http => Ok(Wire::Plain(socket)),
+            Scheme::Https => {
+                dial.trace.attempt().phase = Phase::Tls;
+                let shaking = self.tls.handshake(&dial.origin.host, socket, offer);
+                let tls = dial.within(Phase::Tls, shaking).await?;
+                dial.trace.attempt().tls = dial.trace.lap();
+                Ok(Wire::Tls(Box::new(tls)))
+            }
+        }
+    }
+
+    /// A TCP connection to the origin itself.
+    async fn straight(&self, dial: &mut Dial<'_>) -> Result<Noted<TcpStream>, Failure> {
+        let origin = dial.origin;
+        dial.trace.attempt().phase = Phase::Resolve;
+        let resolving = self.resolver.resolve(&origin.host, origin.port);
+        let addresses = dial.within(Phase::Resolve, resolving).await?;
+        dial.trace.attempt().resolve = dial.trace.lap();
+
+        dial.trace.attempt().phase = Phase::Connect;
+        let addresses = allowed(addresses, origin, dial.config)?;
+        let (place, tried) = (place("", &origin.host, origin.port), Tried::default());
+        let opening = tcp::connect(&addresses, &place, dial.close_idle, &tried);
+        let opened = dial.within(Phase::Connect, opening).await;
+        let stream = opened.map_err(|failure| tried.name_in(failure))?;
+        dial.trace.lap_connect();
+        Ok(stream)
+    }
+
+    /// A connection to a proxy, and through it unless it is handed the requests. The limit of connecting is around
+    /// all of it.
+    async fn through(&self, server: &Server, dial: &mut Dial<'_>) -> Result<Opened, Failure> {
+        let (origin, config) = (dial.origin, dial.config);
+        dial.trace.attempt().phase = Phase::Resolve;
+        let resolving = async {
+            let addresses = self.resolver.resolve(&server.host, server.port).await?;
+            Ok((addresses, self.target(server, origin, config).await?))
+        };
+        let (addresses, target) = dial.within(Phase::Resolve, resolving).await?;
+        dial.trace.attempt().resolve = dial.trace.lap();
+
+        dial.trace.attempt().phase = Phase::Connect;
+        let place = place("the proxy ", &server.host, server.port);
+        let tried = Tried::default();
+        let opening = async {
+            let tcp = tcp::connect(&addresses, &place, dial.close_idle, &tried).await?;
+            let mut pipe = self.to_proxy(server, tcp).await?;
+            let asked = match &server.speech {
+                // HTTP/2 in the clear is not for such proxies to understand.
+                Speech::Http(forward)
+                    if origin.scheme == Scheme::Http && config.http != Protocol::Http2 =>
+                {
+                    let forward = Some(forward.clone());
+                    return Ok(Opened { pipe, forward });
+                }
+                Speech::Http(forward) => {
+                    proxy::tunnel(&mut pipe, forward, origin, &config.user_agent).await
+                }
+                Speech::Socks { socks, .. } => match socks {
+                    Socks::Five(credentials) => {
+                        let asked = proxy::ask_socks(&mut pipe, credentials, target).await;
+                        asked.map_err(Into::into)
+                    }
+                    Socks::Four(user) => {
+                        let asked = proxy::ask_socks4(&mut pipe, user, target).await;
+                        asked.map_err(Into::into)
+                    }
+                },
+            };
+            asked
+                .map(|()| Opened::from(pipe))
+                .map_err(|refused: proxy::Refused| {
+                    let (Origin { host, port, .. }, why) = (origin, refused.why);
+                    let detail = format!("{place} does not connect to {host} port {port}: {why}");
+                    let failure = Failure::new(Kind::Connect, Phase::Connect, detail);
+                    match refused.for_good {
+                        true => failure.for_good(),
+                        false => failure,
+                    }
+                })
+        };
+        let opening = Box::pin(opening);
+        let opened = dial.within(Phase::Connect, opening).await;
+        let opened = opened.map_err(|failure| tried.name_in(failure))?;
+        dial.trace.lap_connect();
+        Ok(opened)
+    }
+
+    /// What a proxy is spoken to on.
+    async fn to_proxy(&self, server: &Server, tcp: Noted<TcpStream>) -> Result<Pipe, Failure> {
+        let pipe = Pipe::Tcp(tcp);
+        if !server.secure {
+            return Ok(pipe);
+        }
+        let shaking = self
+            .tls
+            .handshake_with_proxy(&server.host, Socket::new(pipe));
+        Ok(Pipe::Tls(Box::new(shaking.await?)))
+    }
+
+    /// What a SOCKS proxy is asked for: the name, or the address that it has here; IPv4 if there is one,
+    /// which more of them can reach.
+    async fn target<'a>(
+        &self,
+        server: &Server,
+        origin: &'a Origin,
+        config: &Config,
+    ) -> Result<Target<'a>, Failure> {
+        // What is known here without asking is judged here, even if the proxy is told the name.
+        if let Some(known) = self.resolver.known(&origin.host, origin.port) {
+            allowed(known, origin, config)?;
+        }
+        match server.speech {
+            Speech::Socks { names: false, .. } => {
+                let addresses = self.resolver.resolve(&origin.host, origin.port).await?;
+                let addresses = allowed(addresses, origin, config)?;
+                let four = addresses.iter().find(|address| address.is_ipv4());
+                Ok(Target::Address(*four.unwrap_or(&addresses[0])))
+            }
+            _ => Ok(match origin.host.parse::<IpAddr>() {
+                Ok(address) => Target::Address(SocketAddr::new(address, origin.port)),
+                Err(_) => Target::Name(&origin.host, origin.port),
+            }),
+        }
+    }
+}
+
+/// Those of an origin's addresses that may be connected to, at least one.
+fn allowed(
+    mut addresses: Vec<SocketAddr>,
+    origin: &Origin,
+    config: &Config,
+) -> Result<Vec<SocketAddr>, Failure> {
+    let rule = &config.allow_address;
+    if *rule == AllowAddress::Any {
+        return Ok(addresses);
+    }
+    let first = addresses[0].ip();
+    addresses.retain(|address| rule.allows(address.ip()));
+    if !addresses.is_empty() {
+        return Ok(addresses);
+    }
+    let Origin { host, port, .. } = origin;
+    let detail = format!("can not connect to {host} port {port}: allow_address forbids {first}");
+    Err(Failure::new(Kind::Connect, Phase::Connect, detail).for_good())
+}
+
+fn place<'a>(what: &'static str, host: &'a str, port: u16) -> Place<'a> {
+    Place { what, host, port }
+}
+
+async fn open_unix(path: &Path, dial: &mut Dial<'_>) -> Result<Noted<UnixStream>, Failure> {
+    dial.trace.attempt().phase = Phase::Connect;
+    let opening = async {
+        let opened = open(|| UnixStream::connect(path), dial.close_idle).await;
+        opened.map_err(|error| {
+            let detail = format!("can not connect to the Unix socket {path:?}: {error}");
+            Failure::new(Kind::Connect, Phase::Connect, detail)
+        })
+    };
+    let stream = dial.within(Phase::Connect, opening).await?;
+    dial.trace.lap_connect();
+    Ok(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::Reactor;
+    use crate::config::proxy::Proxy;
+
+    #[test]
+    fn resolving_ends_within_50_ms_of_its_limit() {
+        const LIMIT: Duration = Duration::from_millis(200);
+        let mut config = Config::new(Duration::from_secs(10));
+        config.proxy = Proxy::Off;
+        config.resolve_timeout = Some(LIMIT);
+        let mut connector = Connector::new(&config).unwrap();
+        connector.resolver = Resolver::asking(|_| {
+            std::thread::sleep(Duration::from_secs(1));
+            Ok(Vec::new())
+        });
+        let origin = Origin {
+            scheme: Scheme::Http,
+            host: "slow.example".into(),
+            port: 80,
+        };
+        let reactor = Reactor::new().unwrap();
+        // Others use the machine too, and may keep the thread from its turn: that is not so each time.
+        let in_time = (0..10).any(|_| {
+            let mut trace = Trace::new(Instant::now());
+            trace.begin();
+            let mut dial = Dial {
+                origin: &origin,
+                config: &config,
+                elapsed: &Elapsed::default(),
+                trace: &mut trace,
+                close_idle: &|| false,
+            };
+            let begun = Instant::now();
+            let opening = connector.open(&mut dial);
+            let failure = reactor.block_on(opening).err().expect("too late");
+            let took = begun.elapsed();
+            assert_eq!(
+                (failure.kind, failure.phase),
+                (Kind::Timeout, Phase::Resolve)
+            );
+            assert_eq!(trace.attempt().phase, Phase::Resolve);
+            assert!(took >= LIMIT, "early: {took:?}");
+            took < LIMIT + Duration::from_millis(50)
+        });
+        assert!(in_time);
+    }
+}

@@ -1,0 +1,97 @@
+//! What a socket is connected by: TCP, a Unix socket, or TLS to a proxy.
+
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, RawFd};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+
+use crate::runtime::descriptors::Noted;
+use crate::transport::wire::{Look, RECORD, TlsStream, poll_read_tls, take_in};
+
+/// What a socket is connected by.
+pub(crate) enum Pipe {
+    Tcp(Noted<TcpStream>),
+    Unix(Noted<UnixStream>),
+    /// A proxy that is spoken to over TLS. What goes through it may be TLS again.
+    Tls(Box<TlsStream>),
+}
+
+impl Pipe {
+    /// Reads without waiting.
+    pub fn try_read(&mut self, buf: &mut [u8], look: Look) -> io::Result<usize> {
+        match (self, look) {
+            (Pipe::Tls(tls), _) => {
+                take_in(tls, look)?;
+                tls.get_mut().1.reader().read(buf)
+            }
+            (Pipe::Tcp(tcp), Look::Reactor) => tcp.try_read(buf),
+            (Pipe::Unix(unix), Look::Reactor) => unix.try_read(buf),
+            (pipe, Look::Kernel) => pipe.receive(buf, MsgFlags::empty()),
+        }
+    }
+
+    pub fn receive(&self, buf: &mut [u8], flags: MsgFlags) -> io::Result<usize> {
+        let flags = flags | MsgFlags::MSG_DONTWAIT;
+        recv(self.fd(), buf, flags).map_err(|error| match error {
+            Errno::EAGAIN => io::ErrorKind::WouldBlock.into(),
+            other => other.into(),
+        })
+    }
+
+    pub fn fd(&self) -> RawFd {
+        match self {
+            Pipe::Tcp(tcp) => tcp.as_raw_fd(),
+            Pipe::Unix(unix) => unix.as_raw_fd(),
+            Pipe::Tls(tls) => tls.get_ref().0.pipe.fd(),
+        }
+    }
+}
+
+impl AsyncRead for Pipe {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Pipe::Tcp(tcp) => Pin::new(&mut **tcp).poll_read(cx, buf),
+            Pipe::Unix(unix) => Pin::new(&mut **unix).poll_read(cx, buf),
+            Pipe::Tls(tls) => poll_read_tls(tls, cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Pipe {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Pipe::Tcp(tcp) => Pin::new(&mut **tcp).poll_write(cx, bytes),
+            Pipe::Unix(unix) => Pin::new(&mut **unix).poll_write(cx, bytes),
+            Pipe::Tls(tls) => Pin::new(tls).poll_write(cx, &bytes[..bytes.len().min(RECORD)]),
+        }
+    }
+
+    /// Sockets hold nothing back.
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Pipe::Tls(tls) => Pin::new(tls).poll_flush(cx),
+            Pipe::Tcp(_) | Pipe::Unix(_) => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Pipe::Tcp(tcp) => Pin::new(&mut **tcp).poll_shutdown(cx),
+            Pipe::Unix(unix) => Pin::new(&mut **unix).poll_shutdown(cx),
+            Pipe::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! HTTP proxies: requests that are handed to them whole, and tunnels (RFC 9110 §9.3.6).
+
+use std::fmt;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use bytes::BytesMut;
+use http::Method;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+use super::refused::Refused;
+use crate::message::fields::Fields;
+use crate::message::head::{BadHead, HeadReader, HeadRules};
+use crate::message::origin::Origin;
+use crate::message::request::Request;
+
+/// Most bytes of a proxy's answer to CONNECT. They say some hundred.
+const MOST_BYTES: usize = 64 << 10;
+const MOST_FIELDS: usize = 256;
+
+/// What a request says to a proxy that it is handed to, instead of to the origin itself.
+pub(crate) struct Forward {
+    /// The field with its line end, empty without credentials.
+    authorization: Vec<u8>,
+}
+
+impl fmt::Debug for Forward {
+    /// Without credentials.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Forward")
+    }
+}
+
+impl Forward {
+    /// With user and password, or without (RFC 7617).
+    pub fn new(credentials: Option<(Vec<u8>, Vec<u8>)>) -> Forward {
+        let field = |(user, password): (Vec<u8>, Vec<u8>)| {
+            let pair = [user, password].join(&b':');
+            let encoded = BASE64_STANDARD.encode(pair);
+            format!("proxy-authorization: Basic {encoded}\r\n").into_bytes()
+        };
+        Forward {
+            authorization: credentials.map(field).unwrap_or_default(),
+        }
+    }
+
+    /// What stands before the path: the target names the origin too (RFC 9112 §3.2.2).
+    pub fn write_target(&self, request: &Request, out: &mut Vec<u8>) {
+        let origin = request.origin();
+        out.extend_from_slice(origin.scheme.name().as_bytes());
+        out.extend_from_slice(b"://");
+        origin.write_authority(out);
+        // `OPTIONS *` has no path there (RFC 9112 §3.2.4).
+        if request.target.as_str() != "*" {
+            out.extend_from_slice(request.target.as_str().as_bytes());
+        }
+    }
+
+    /// The credentials, unless the request has its own.
+    pub fn write_authorization(&self, fields: &[u8], out: &mut Vec<u8>) {
+        if Fields(fields).get("proxy-authorization").is_none() {
+            out.extend_from_slice(&self.authorization);
+        }
+    }
+}
+
+/// Makes `stream`, which is connected to the proxy, a tunnel to `origin`.
+pub(crate) async fn tunnel<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: &mut S,
+    forward: &Forward,
+    origin: &Origin,
+    user_agent: &str,
+) -> Result<(), Refused> {
+    let failed = |error: std::io::Error| Refused::from(error.to_string());
+    let request = ask(forward, origin, user_agent);
+    stream.write_all(&request).await.map_err(failed)?;
+    let mut input = BytesMut::new();
+    let mut reader = HeadReader::default();
+    let mut read = 0;
+    loop {
+        let count = stream.read_buf(&mut input).await.map_err(failed)?;
+        read += count;
+        let rules = HeadRules {
+            method: &Method::CONNECT,
+            upgrades: false,
+            most_fields: MOST_FIELDS,
+            most_bytes: usize::MAX,
+        };
+        let head = reader.take(rules, &mut input);
+        let head = head.map_err(|bad| Refused {
+            why: match bad {
+                BadHead::Malformed(why) => format!("what it answered is not HTTP: {why}"),
+                _ => format!("its answer has more than {MOST_FIELDS} fields"),
+            },
+            for_good: true,
+        })?;
+        if let Some(head) = head {
+            return judge(head.status, !forward.authorization.is_empty(), &input);
+        }
+        if count == 0 {
+            return Err("it closed the connection without an answer".into());
+        }
+        if read > MOST_BYTES {
+            return Err(format!("its answer is longer than {MOST_BYTES} bytes").into());
+        }
+    }
+}
+
+fn ask(forward: &Forward, origin: &Origin, user_agent: &str) -> Vec<u8> {
+    let brackets = if origin.host.contains(':') {
+        ["[", "]"]
+    } else {
+        ["", ""]
+    };
+    let authority = format!(
+        "{}{}{}:{}",
+        brackets[0], origin.host, brackets[1], origin.port
+    );
+    let mut request = Vec::with_capacity(256);
+    for part in [
+        "CONNECT ",
+        &authority,
+        " HTTP/1.1\r\nhost: ",
+        &authority,
+        "\r\n",
+    ] {
+        request.extend_from_slice(part.as_bytes());
+    }
+    request.extend_from_slice(&forward.authorization);
+    for part in ["user-agent: ", user_agent, "\r\n\r\n"] {
+        request.extend_from_slice(part.as_bytes());
+    }
+    request
+}
+
+/// Whether the tunnel is there. Nothing may have come through it yet, for the client speaks first.
+fn judge(status: u16, had_credentials: bool, behind: &[u8]) -> Result<(), Refused> {
+    let unauthorized = |why: &str| Refused {
+        why: format!("status 407: it {why}"),
+        for_good: true,
+    };
+    match status {
+        200..=299 if behind.is_empty() => Ok(()),
+        200..=299 => Err("it sent more than its answer".into()),
+        407 if had_credentials => {
+            let why = "does not accept the user and password of its URL";
+            Err(unauthorized(why))
+        }
+        407 => {
+            let why = "demands a user and a password, which its URL may have";
+            Err(unauthorized(why))
+        }
+        _ => Err(format!("status {status}").into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Reactor;
+
+    fn origin(url: &str) -> Origin {
+        Request::get(url).unwrap().origin().clone()
+    }
+
+    /// What comes of an answer that arrives in pieces.
+    fn outcome(answer: &[u8], piece: usize) -> Result<(), String> {
+        let forward = Forward::new(None);
+        Reactor::new().unwrap().block_on(async {
+            let (mut client, mut proxy) = tokio::io::duplex(1 << 20);
+            let answering = async move {
+                let mut asked = [0; 9];
+                proxy.read_exact(&mut asked).await.unwrap();
+                assert_eq!(&asked, b"CONNECT h");
+                for piece in answer.chunks(piece) {
+                    // The client hangs up on what it does not like.
+                    if proxy.write_all(piece).await.is_err() {
+                        break;
+                    }
+                    tokio::task::yield_now().await;
+                }
+            };
+            let origin = origin("https://host");
+            let asking = async {
+                let result = tunnel(&mut client, &forward, &origin, "test/1").await;
+                drop(client);
+                result.map_err(|refused| refused.why)
+            };
+            tokio::join!(asking, answering).0
+        })
+    }
+
+    #[test]
+    fn a_tunnel_is_asked_for_with_host_port_and_credentials() {
+        let forward = Forward::new(Some((b"Aladdin".to_vec(), b"open sesame".to_vec())));
+        let asked = String::from_utf8(ask(&forward, &origin("https://[::1]/"), "test/1")).unwrap();
+        let expected = "CONNECT [::1]:443 HTTP/1.1\r\nhost: [::1]:443\r\n\
+            proxy-authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\nuser-agent: test/1\r\n\r\n";
+        assert_eq!(asked, expected);
+        assert_eq!(format!("{forward:?}"), "Forward");
+    }
+
+    #[test]
+    fn only_success_makes_a_tunnel() {
+        assert_eq!(
+            outcome(b"HTTP/1.1 200 Connection established\r\n\r\n", 1),
+            Ok(())
+        );
+        let with_length = b"HTTP/1.0 200 OK\r\ncontent-length: 5\r\n\r\n";
+        assert_eq!(
+            outcome(with_length, 100),
+            Ok(()),
+            "a length means nothing (RFC 9110 §9.3.6)"
+        );
+        for (answer, word) in [
+            (&b"HTTP/1.1 407 Authenticate\r\n\r\n"[..], "demands a user"),
+            (b"HTTP/1.1 502 Bad Gateway\r\n\r\n", "status 502"),
+            (b"HTTP/1.1 200 OK\r\n\r\nmore", "more than its answer"),
+            (b"SSH-2.0-OpenSSH\r\n\r\n", "not HTTP"),
+            (b"HTTP/1.1 200", "closed"),
+        ] {
+            let why = outcome(answer, 1000).unwrap_err();
+            assert!(why.contains(word), "no {word:?} in: {why}");
+        }
+    }
+
+    #[test]
+    fn an_answer_without_end_is_cut_off() {
+        let long = format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(1 << 18));
+        assert!(
+            outcome(long.as_bytes(), 4096)
+                .unwrap_err()
+                .contains("longer")
+        );
+        let interim = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(10_000);
+        assert!(outcome(&interim, 4096).unwrap_err().contains("longer"));
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config::with_cases(64))]
+
+        #[test]
+        fn no_answer_panics_and_none_but_success_is_taken(answer: Vec<u8>, status in 100..999_u16, piece in 1..40_usize) {
+            proptest::prop_assert!(outcome(&answer, piece).is_err());
+            let head = format!("HTTP/1.1 {status} x\r\nvia: y\r\n\r\n");
+            let good = outcome(head.as_bytes(), piece).is_ok();
+            proptest::prop_assert_eq!(good, (200..300).contains(&status));
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Proxies: which one a connection goes through, and how it is asked for one.
+
+mod environment;
+mod exceptions;
+mod http;
+mod refused;
+mod server;
+mod socks;
+mod socks4;
+
+use std::sync::Arc;
+
+pub(crate) use self::http::Forward;
+pub(crate) use self::http::tunnel;
+pub(crate) use self::refused::Refused;
+pub(super) use self::server::{Server, Socks, Speech};
+pub(super) use self::socks::{Target, ask as ask_socks};
+pub(super) use self::socks4::ask as ask_socks4;
+
+#[cfg(any(fuzzing, test))]
+pub(crate) mod fuzzing {
+    pub(crate) use super::http::tunnel;
+    pub(crate) use super::socks::{Target, ask as ask_socks};
+}
+
+use self::exceptions::Exceptions;
+use crate::config::Config;
+use crate::config::proxy::Proxy;
+use crate::message::failure::InvalidRequest;
+use crate::message::origin::{Origin, Scheme};
+
+/// The proxies of a client.
+#[derive(Debug, Default)]
+pub(super) struct Proxies {
+    http: Option<Arc<Server>>,
+    https: Option<Arc<Server>>,
+    exceptions: Exceptions,
+}
+
+impl Proxies {
+    pub fn new(config: &Config) -> Result<Proxies, InvalidRequest> {
+        let given = config.no_proxy.as_ref().map(|list| list.join(","));
+        match &config.proxy {
+            Proxy::Url(_) if config.unix_socket.is_some() => {
+                let why = "unix_socket and proxy exclude each other: give one";
+                Err(InvalidRequest(why.into()))
+            }
+            Proxy::Url(url) => {
+                let server = Server::parse(url)
+                    .map(Arc::new)
+                    .map_err(|why| InvalidRequest(format!("proxy: {why}")))?;
+                Ok(Proxies {
+                    http: Some(server.clone()),
+                    https: Some(server),
+                    exceptions: Exceptions::parse(&given.unwrap_or_default()),
+                })
+            }
+            Proxy::Environment if config.unix_socket.is_none() => {
+                let get = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
+                environment::read(get, given)
+            }
+            Proxy::Environment | Proxy::Off => Ok(Proxies::default()),
+        }
+    }
+
+    /// The proxy on the way to `origin`.
+    pub fn of(&self, origin: &Origin) -> Option<&Arc<Server>> {
+        let server = match origin.scheme {
+            Scheme::Http => self.http.as_ref(),
+            Scheme::Https => self.https.as_ref(),
+        };
+        server.filter(|_| !self.exceptions.include(&origin.host, origin.port))
+    }
+}

@@ -1,0 +1,196 @@
+//! One proxy: what its URL says.
+
+use std::fmt;
+use std::sync::Arc;
+
+use percent_encoding::percent_decode_str;
+use url::Url;
+
+use super::http::Forward;
+
+/// The port of SOCKS when the URL names none (RFC 1928 §3).
+const SOCKS_PORT: u16 = 1080;
+
+/// A proxy.
+pub(crate) struct Server {
+    pub speech: Speech,
+    /// Whether it is spoken to over TLS.
+    pub secure: bool,
+    /// An IPv6 address without brackets.
+    pub host: String,
+    pub port: u16,
+}
+
+/// What it is spoken to in.
+pub(crate) enum Speech {
+    Http(Arc<Forward>),
+    Socks {
+        /// Whether names are resolved there.
+        names: bool,
+        socks: Socks,
+    },
+}
+
+/// Which SOCKS, and who asks.
+pub(crate) enum Socks {
+    /// A user, perhaps empty, without a NUL.
+    Four(Vec<u8>),
+    /// User and password, each of 1 to 255 bytes.
+    Five(Option<(Vec<u8>, Vec<u8>)>),
+}
+
+impl fmt::Debug for Server {
+    /// Without credentials.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+impl Server {
+    /// `scheme://user:password@host:port`; without scheme, `http`. The reason never shows the URL, in
+    /// which there may be credentials.
+    pub fn parse(url: &str) -> Result<Server, String> {
+        let whole = match url.contains("://") {
+            true => url.to_owned(),
+            false => format!("http://{url}"),
+        };
+        let url = Url::parse(&whole).map_err(|error| format!("it is not a URL: {error}"))?;
+        let host = url.host_str().filter(|host| !host.is_empty());
+        let host = host.ok_or("its URL has no host")?;
+        if !matches!(url.path(), "" | "/") || url.query().is_some() {
+            return Err("its URL has a path, which a proxy can not have".into());
+        }
+        let default_port = match url.scheme() {
+            "http" => 80,
+            "https" => 443,
+            _ => SOCKS_PORT,
+        };
+        Ok(Server {
+            speech: speech(&url)?,
+            secure: url.scheme() == "https",
+            host: host
+                .trim_start_matches('[')
+                .trim_end_matches(']')
+                .to_ascii_lowercase(),
+            port: url.port().unwrap_or(default_port),
+        })
+    }
+}
+
+fn speech(url: &Url) -> Result<Speech, String> {
+    let decoded = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
+    let given = !url.username().is_empty() || url.password().is_some();
+    let credentials = given.then(|| {
+        let password = url.password().unwrap_or_default();
+        (decoded(url.username()), decoded(password))
+    });
+    match url.scheme() {
+        "http" | "https" => match &credentials {
+            Some((user, _)) if user.contains(&b':') => {
+                Err("its user name has a colon in it (RFC 7617 §2)".into())
+            }
+            _ => Ok(Speech::Http(Arc::new(Forward::new(credentials)))),
+        },
+        "socks5" | "socks5h" => {
+            let fits = |part: &[u8]| (1..=255).contains(&part.len());
+            match &credentials {
+                Some((user, password)) if !fits(user) || !fits(password) => {
+                    let why =
+                        "its user name and password must be 1 to 255 bytes each (RFC 1929 §2)";
+                    Err(why.into())
+                }
+                _ => Ok(Speech::Socks {
+                    names: url.scheme() == "socks5h",
+                    socks: Socks::Five(credentials),
+                }),
+            }
+        }
+        "socks4" | "socks4a" => {
+            let (user, password) = credentials.unwrap_or_default();
+            if !password.is_empty() || user.contains(&0) || user.len() > 255 {
+                let why = "SOCKS 4 has a user of at most 255 bytes and no password: use socks5";
+                return Err(why.into());
+            }
+            Ok(Speech::Socks {
+                names: url.scheme() == "socks4a",
+                socks: Socks::Four(user),
+            })
+        }
+        other => Err(format!(
+            "its URL has the scheme {other:?}: use http, https, socks5, socks5h, socks4 or socks4a"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(url: &str) -> String {
+        Server::parse(url).unwrap_err()
+    }
+
+    #[test]
+    fn a_url_says_where_it_is_and_what_it_speaks() {
+        let server = Server::parse("http://Proxy.example:3128").unwrap();
+        assert_eq!((server.host.as_str(), server.port), ("proxy.example", 3128));
+        assert!(matches!(server.speech, Speech::Http(_)));
+        let server = Server::parse("proxy:8080").unwrap();
+        assert_eq!((server.host.as_str(), server.port), ("proxy", 8080));
+        let server = Server::parse("socks5://[::1]").unwrap();
+        assert_eq!((server.host.as_str(), server.port), ("::1", 1080));
+        assert!(matches!(
+            server.speech,
+            Speech::Socks {
+                names: false,
+                socks: Socks::Five(None)
+            }
+        ));
+        let server = Server::parse("https://proxy.example").unwrap();
+        assert!(server.secure && server.port == 443);
+        let server = Server::parse("socks4a://me@proxy.example").unwrap();
+        assert!(
+            matches!(server.speech, Speech::Socks { names: true, socks: Socks::Four(user) } if user == b"me")
+        );
+        let server = Server::parse("socks5h://us%3aer:p%40ss@host:1").unwrap();
+        let Speech::Socks {
+            names: true,
+            socks: Socks::Five(Some((user, password))),
+        } = server.speech
+        else {
+            panic!("SOCKS with credentials");
+        };
+        assert_eq!(
+            (user.as_slice(), password.as_slice()),
+            (&b"us:er"[..], &b"p@ss"[..])
+        );
+    }
+
+    #[test]
+    fn what_can_not_be_used_is_refused_without_a_secret() {
+        for (url, word) in [
+            ("https://u:secret@h/path", "path"),
+            ("socks4://u:secret@h", "no password"),
+            ("socks4a://%00:@h", "SOCKS 4"),
+            ("ftp://u:secret@h", "ftp"),
+            ("http://u:secret@", "URL"),
+            ("http://u:secret@h/path", "path"),
+            ("http://u%3a:secret@h", "colon"),
+            ("socks5://u:@h", "255"),
+            ("http://u:secret@h:99999", "URL"),
+        ] {
+            let why = refusal(url);
+            assert!(why.contains(word), "no {word:?} in: {why}");
+            assert!(!why.contains("secret"), "{why}");
+        }
+        let server = Server::parse("http://u:secret@h:1").unwrap();
+        assert_eq!(format!("{server:?}"), "h:1");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_url_panics(url in "\\PC{0,40}|(https?|socks5h?|socks4a?)://[a-z%:@\\[\\]0-9./?]{0,30}") {
+            let _ = Server::parse(&url);
+        }
+    }
+}

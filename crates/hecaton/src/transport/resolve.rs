@@ -1,0 +1,246 @@
+//! Names → addresses: those that the settings fix, else the system's resolver's, asked once at a time.
+//!
+//! The system's resolver blocks a thread for as long as it likes, and can not be stopped. So a name is
+//! never looked up twice at the same time: who asks meanwhile joins, and a lookup that was given up is
+//! joined by the next. Only as many different names as tokio has threads for this, 512, could hold up others.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+
+use crate::config::addresses::Addresses;
+use crate::message::failure::{Failure, Kind, Phase};
+
+/// IPv4 first, for what listens on this machine mostly listens there.
+const LOOPBACK: [IpAddr; 2] = [
+    IpAddr::V4(Ipv4Addr::LOCALHOST),
+    IpAddr::V6(Ipv6Addr::LOCALHOST),
+];
+
+type Found = Result<Arc<[IpAddr]>, Arc<str>>;
+type Going = Arc<Mutex<HashMap<String, Shared<BoxFuture<'static, Found>>>>>;
+
+pub(super) struct Resolver {
+    fixed: Addresses,
+    going: Going,
+    ask: fn(&str) -> io::Result<Vec<IpAddr>>,
+}
+
+impl Resolver {
+    pub fn new(fixed: &Addresses) -> Resolver {
+        Resolver {
+            fixed: fixed.clone(),
+            going: Going::default(),
+            ask: ask_the_system,
+        }
+    }
+
+    /// Asks this in the system's place.
+    #[cfg(test)]
+    pub fn asking(ask: fn(&str) -> io::Result<Vec<IpAddr>>) -> Resolver {
+        Resolver {
+            ask,
+            ..Resolver::new(&Addresses::default())
+        }
+    }
+
+    /// The addresses of a host that nobody needs to be asked for, at least one.
+    pub fn known(&self, host: &str, port: u16) -> Option<Vec<SocketAddr>> {
+        let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
+        if let Some(fixed) = self.fixed.of(host, port) {
+            return Some(fixed.iter().map(with_port).collect());
+        }
+        if let Ok(address) = host.parse::<IpAddr>() {
+            return Some(vec![with_port(&address)]);
+        }
+        // Written as browsers and resolvers read them too: as one number, in hex or octal, with parts left out.
+        if let Ok(url::Host::Ipv4(address)) = url::Host::parse(host) {
+            return Some(vec![with_port(&address.into())]);
+        }
+        is_localhost(host).then(|| LOOPBACK.iter().map(with_port).collect())
+    }
+
+    /// At least one address, in the order of preference.
+    pub async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+        if let Some(known) = self.known(host, port) {
+            return Ok(known);
+        }
+        let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
+        let failed = |why: &str| {
+            let detail = format!("can not resolve {host}: {why}");
+            Failure::new(Kind::Resolve, Phase::Resolve, detail)
+        };
+        match self.look_up(host).await {
+            Ok(found) if found.is_empty() => Err(failed("it has no address")),
+            Ok(found) => Ok(found.iter().map(with_port).collect()),
+            Err(why) => Err(failed(&why)),
+        }
+    }
+
+    async fn look_up(&self, host: &str) -> Found {
+        let lookup = {
+            let mut going = lock(&self.going);
+            match going.get(host) {
+                Some(lookup) => lookup.clone(),
+                None => {
+                    let lookup = self.start(host);
+                    going.insert(host.to_owned(), lookup.clone());
+                    lookup
+                }
+            }
+        };
+        lookup.await
+    }
+
+    fn start(&self, host: &str) -> Shared<BoxFuture<'static, Found>> {
+        let (ask, host) = (self.ask, host.to_owned());
+        let ended = Ended(self.going.clone(), host.clone());
+        let task = tokio::task::spawn_blocking(move || {
+            let _ended = ended;
+            ask(&host).map_err(|error| error.to_string().into())
+        });
+        let found = async move {
+            match task.await {
+                Ok(found) => found.map(Into::into),
+                Err(error) => Err(error.to_string().into()),
+            }
+        };
+        found.boxed().shared()
+    }
+}
+
+/// Takes a lookup off the list when it ends, however it does: what it found may be old by the time
+/// somebody asks again.
+struct Ended(Going, String);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        lock(&self.0).remove(&self.1);
+    }
+}
+
+/// Whether a name stands for this machine, whatever its system or a server of names says (RFC 6761 §6.3).
+fn is_localhost(host: &str) -> bool {
+    let host = host.strip_suffix('.').unwrap_or(host);
+    match host.len().checked_sub("localhost".len()) {
+        Some(0) => host.eq_ignore_ascii_case("localhost"),
+        Some(start) => {
+            host.as_bytes()[start..].eq_ignore_ascii_case(b"localhost")
+                && host.as_bytes()[start - 1] == b'.'
+        }
+        None => false,
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn ask_the_system(host: &str) -> io::Result<Vec<IpAddr>> {
+    Ok((host, 0)
+        .to_socket_addrs()?
+        .map(|found| found.ip())
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+    use std::time::Duration;
+
+    use futures_util::future::join_all;
+
+    use super::*;
+    use crate::Reactor;
+
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+
+    /// Slow for as long as the name says.
+    fn slowly(host: &str) -> io::Result<Vec<IpAddr>> {
+        ASKED.fetch_add(1, Ordering::SeqCst);
+        thread::sleep(Duration::from_millis(
+            host.trim_end_matches(".example").parse().unwrap_or(0),
+        ));
+        Ok(vec![Ipv4Addr::LOCALHOST.into()])
+    }
+
+    #[test]
+    fn an_address_is_one_however_it_is_written() {
+        let resolver = Resolver::asking(|_| Err(io::Error::other("nobody knows")));
+        for host in [
+            "169.254.43518",
+            "2852039166",
+            "0xA9FEA9FE",
+            "0251.0376.0251.0376",
+        ] {
+            let expected = SocketAddr::from(([169, 254, 169, 254], 80));
+            assert_eq!(resolver.known(host, 80), Some(vec![expected]), "{host}");
+        }
+        for host in ["a.example", "1.example", "dead.beef"] {
+            assert_eq!(resolver.known(host, 80), None, "{host}");
+        }
+    }
+
+    #[test]
+    fn localhost_is_loopback_without_asking_unless_it_is_known_otherwise() {
+        let mut resolver = Resolver::asking(|_| Err(io::Error::other("nobody knows")));
+        resolver
+            .fixed
+            .add("b.localhost:80", &["127.0.0.9"])
+            .unwrap();
+        let resolve = |host: &str| {
+            let found = Reactor::new().unwrap().block_on(resolver.resolve(host, 80));
+            found.map(|all| {
+                all.iter()
+                    .map(|one| one.ip().to_string())
+                    .collect::<Vec<_>>()
+            })
+        };
+        for host in [
+            "localhost",
+            "localhost.",
+            "a.localhost",
+            "x.y.LocalHost.",
+            ".localhost",
+        ] {
+            assert_eq!(resolve(host).unwrap(), ["127.0.0.1", "::1"], "{host}");
+        }
+        assert_eq!(resolve("b.localhost").unwrap(), ["127.0.0.9"]);
+        for host in [
+            "notlocalhost",
+            "localhost.example",
+            "localhos",
+            "localhost..",
+            "é.ocalhost",
+        ] {
+            assert!(resolve(host).is_err(), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_looked_up_once_at_a_time_even_when_the_lookup_was_given_up() {
+        let resolver = Resolver::asking(slowly);
+        let reactor = Reactor::new().unwrap();
+        reactor.block_on(async {
+            let given_up = resolver.resolve("300.example", 80);
+            let patience = Duration::from_millis(50);
+            assert!(tokio::time::timeout(patience, given_up).await.is_err());
+            let all = join_all((0..1000).map(|port| resolver.resolve("300.example", port))).await;
+            for (port, found) in (0..).zip(all) {
+                assert_eq!(found.unwrap(), [SocketAddr::from(([127, 0, 0, 1], port))]);
+            }
+            assert_eq!(ASKED.load(Ordering::SeqCst), 1);
+            resolver.resolve("300.example", 80).await.unwrap();
+            assert_eq!(
+                ASKED.load(Ordering::SeqCst),
+                2,
+                "nothing is kept once it is told"
+            );
+        });
+    }
+}

@@ -1,0 +1,131 @@
+//! A TCP connection to the first of several addresses that answers, and what is said when none does.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+use std::sync::{Mutex, PoisonError};
+
+use nix::errno::Errno;
+use tokio::net::TcpStream;
+
+use super::race::{self, Refusals};
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::runtime::descriptors::Noted;
+
+/// Most addresses that a message names.
+const MOST_NAMED: usize = 8;
+
+/// Closes idle connections; whether there were any.
+pub(crate) type CloseIdle<'a> = &'a (dyn Fn() -> bool + Send + Sync);
+
+/// Where a connection leads, for messages.
+pub(super) struct Place<'a> {
+    /// What it is, with a space behind, if it is not the origin.
+    pub what: &'static str,
+    pub host: &'a str,
+    pub port: u16,
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{} port {}", self.what, self.host, self.port)
+    }
+}
+
+/// Connects to `place`, which has these addresses.
+pub(super) async fn connect(
+    addresses: &[SocketAddr],
+    place: &Place<'_>,
+    close_idle: CloseIdle<'_>,
+    tried: &Tried,
+) -> Result<Noted<TcpStream>, Failure> {
+    let opened = race::first(addresses, |address| {
+        tried.note(address);
+        open(move || TcpStream::connect(address), close_idle)
+    });
+    let stream = opened.await.map_err(|all| refusals(place, &all))?;
+    // Nagle's algorithm would hold back the end of a request until what was sent before is acknowledged.
+    let set = stream.set_nodelay(true);
+    set.map_err(|error| refused(place, &error.to_string()))?;
+    Ok(stream)
+}
+
+/// What was tried, for messages.
+#[derive(Default)]
+pub(super) struct Tried(Mutex<Vec<SocketAddr>>);
+
+impl Tried {
+    fn note(&self, address: SocketAddr) {
+        let mut tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tried.push(address);
+    }
+
+    /// Adds them to the failure of a limit.
+    pub fn name_in(&self, mut failure: Failure) -> Failure {
+        if failure.kind == Kind::Timeout {
+            failure.detail += &format!(" (tried {self})");
+        }
+        failure
+    }
+}
+
+impl fmt::Display for Tried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: Vec<_> = tried
+            .iter()
+            .map(|address| address.ip().to_string())
+            .collect();
+        f.write_str(&few(all))
+    }
+}
+
+/// One connection. When descriptors have run out, those of idle connections are given up for it.
+pub(super) async fn open<T: AsRawFd, F: Future<Output = io::Result<T>>>(
+    connect: impl Fn() -> F,
+    close_idle: CloseIdle<'_>,
+) -> io::Result<Noted<T>> {
+    let opened = match connect().await {
+        Err(error) if out_of_descriptors(&error) && close_idle() => connect().await,
+        result => result,
+    };
+    opened.map(Noted::new)
+}
+
+fn out_of_descriptors(error: &io::Error) -> bool {
+    let number = error.raw_os_error().map(Errno::from_raw);
+    matches!(number, Some(Errno::EMFILE | Errno::ENFILE))
+}
+
+fn refused(place: &Place<'_>, why: &str) -> Failure {
+    let detail = format!("can not connect to {place}: {why}");
+    Failure::new(Kind::Connect, Phase::Connect, detail)
+}
+
+/// Each address with its error, the address alone being known from the host.
+fn refusals(place: &Place<'_>, refusals: &Refusals) -> Failure {
+    let why = match refusals.as_slice() {
+        [(address, error)] if address.ip().to_string() == place.host => error.to_string(),
+        several => {
+            let each = |(address, error): &(SocketAddr, _)| format!("{} ({error})", address.ip());
+            few(several.iter().map(each).collect())
+        }
+    };
+    let failure = refused(place, &why);
+    match refusals.last() {
+        Some((_, error)) => failure.because(error),
+        None => failure,
+    }
+}
+
+/// A list for people.
+fn few(mut all: Vec<String>) -> String {
+    let count = all.len();
+    all.truncate(MOST_NAMED);
+    let more = match count.saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    all.join(", ") + &more
+}

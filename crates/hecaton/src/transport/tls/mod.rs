@@ -1,0 +1,159 @@
+//! TLS: what a client trusts and shows, and the handshake.
+
+pub(crate) mod explain;
+mod p521;
+mod setup;
+mod verify;
+
+use std::io;
+use std::sync::Arc;
+
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::sync::OnceCell;
+use tokio_rustls::TlsConnector;
+
+use explain::{Heard, explain_after};
+
+use crate::config::Config;
+use crate::message::failure::{Failure, InvalidRequest, Kind, Phase};
+use crate::transport::wire::{Socket, TlsStream};
+use setup::{Loaded, Setup};
+
+/// How a record of TLS begins that is an alert (RFC 8446 §5.1).
+const ALERT: u8 = 21;
+
+/// The TLS side of one client. The settings are checked when it is made; the system's certificates are
+/// read at the first handshake, for who speaks plain HTTP alone needs none.
+pub(crate) struct Tls {
+    setup: Arc<Setup>,
+    /// Shared by all connections of the client, and with it the sessions to resume.
+    configs: OnceCell<Configs>,
+}
+
+/// What a handshake offers to speak, of which the server chooses (ALPN, RFC 7301).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    Http1,
+    Http2,
+    /// HTTP/2 rather than HTTP/1.1.
+    Both,
+}
+
+/// The same configuration with each offer.
+struct Configs {
+    http1: Arc<ClientConfig>,
+    http2: Arc<ClientConfig>,
+    both: Arc<ClientConfig>,
+    /// For proxies, which have names and keys of their own.
+    proxy: Arc<ClientConfig>,
+}
+
+impl Configs {
+    fn new(loaded: &Loaded) -> Configs {
+        let offer = |config: &ClientConfig, protocols: &[&str]| {
+            let mut config = config.clone();
+            let protocols = protocols.iter().map(|name| name.as_bytes().to_vec());
+            config.alpn_protocols = protocols.collect();
+            Arc::new(config)
+        };
+        Configs {
+            http1: offer(&loaded.server, &["http/1.1"]),
+            http2: offer(&loaded.server, &["h2"]),
+            both: offer(&loaded.server, &["h2", "http/1.1"]),
+            proxy: offer(&loaded.proxy, &["http/1.1"]),
+        }
+    }
+
+    fn of(&self, offer: Offer) -> &Arc<ClientConfig> {
+        match offer {
+            Offer::Http1 => &self.http1,
+            Offer::Http2 => &self.http2,
+            Offer::Both => &self.both,
+        }
+    }
+}
+
+impl Tls {
+    pub fn new(config: &Config) -> Result<Tls, InvalidRequest> {
+        Ok(Tls {
+            setup: Arc::new(Setup::new(config)?),
+            configs: OnceCell::new(),
+        })
+    }
+
+    /// Makes a connection to `host` a TLS one.
+    pub async fn handshake(
+        &self,
+        host: &str,
+        socket: Socket,
+        offer: Offer,
+    ) -> Result<TlsStream, Failure> {
+        self.shake(host, socket, |configs| configs.of(offer)).await
+    }
+
+    /// The same with a proxy, as a part of connecting.
+    pub async fn handshake_with_proxy(
+        &self,
+        host: &str,
+        socket: Socket,
+    ) -> Result<TlsStream, Failure> {
+        let shaken = self.shake(host, socket, |configs| &configs.proxy).await;
+        shaken.map_err(|failure| Failure {
+            phase: Phase::Connect,
+            detail: format!("the proxy cannot be spoken to: {}", failure.detail),
+            ..failure
+        })
+    }
+
+    async fn shake(
+        &self,
+        host: &str,
+        socket: Socket,
+        choose: impl Fn(&Configs) -> &Arc<ClientConfig>,
+    ) -> Result<TlsStream, Failure> {
+        // An IP address is no name to indicate (RFC 6066 §3): rustls leaves it out.
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| refused(host, "the name is not one that a certificate can have"))?;
+        let configs = self.configs.get_or_try_init(|| self.load()).await;
+        let configs = configs.map_err(|why| refused(host, &why))?;
+        let connected = TlsConnector::from(choose(configs).clone())
+            .connect(name, socket)
+            .into_fallible()
+            .await;
+        let mut stream = connected.map_err(|(error, socket)| {
+            let heard = match socket.first() {
+                Some(ALERT) => Heard::NothingElse,
+                _ => Heard::More,
+            };
+            broken(host, &error, heard)
+        })?;
+        stream.get_mut().0.shaken();
+        Ok(stream)
+    }
+
+    /// In one of tokio's threads, as the resolver: it reads files, perhaps hundreds.
+    async fn load(&self) -> Result<Configs, String> {
+        let setup = self.setup.clone();
+        let loaded = tokio::task::spawn_blocking(move || setup.load()).await;
+        Ok(Configs::new(&loaded.map_err(|error| error.to_string())??))
+    }
+}
+
+fn refused(host: &str, why: &str) -> Failure {
+    let detail = format!("no TLS with {host}: {why}");
+    Failure::new(Kind::Tls, Phase::Tls, detail).for_good()
+}
+
+/// The failure of a handshake: TLS itself, or the connection under it.
+fn broken(host: &str, error: &io::Error, heard: Heard) -> Failure {
+    if let Some(why) = explain_after(heard, error) {
+        return refused(host, &why);
+    }
+    let why = match error.kind() {
+        io::ErrorKind::UnexpectedEof => "the server closed it".to_owned(),
+        _ => error.to_string(),
+    };
+    let detail = format!("the connection to {host} ended during the TLS handshake: {why}");
+    Failure::new(Kind::Connect, Phase::Tls, detail).because(error)
+}

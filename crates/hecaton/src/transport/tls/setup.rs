@@ -1,0 +1,219 @@
+//! The settings of TLS → rustls's configuration.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use rustls::client::WebPkiServerVerifier;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::CertificateDer;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion, version};
+
+use super::p521;
+use super::verify::{Authority, Pin, Verifier, fingerprint};
+use crate::config::{Config, TlsVersion};
+use crate::message::failure::InvalidRequest;
+
+const BOTH: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
+const NEWEST: &[&SupportedProtocolVersion] = &[&version::TLS13];
+
+/// Settings that have been checked.
+pub(super) struct Setup {
+    provider: Arc<CryptoProvider>,
+    versions: &'static [&'static SupportedProtocolVersion],
+    /// Those of `ca`; none for the system's.
+    roots: Option<Trusted>,
+    identity: Option<Arc<SingleCertAndKey>>,
+    pins: Vec<Pin>,
+    verify: bool,
+}
+
+/// What connections are made with.
+pub(super) struct Loaded {
+    pub server: ClientConfig,
+    /// The pins and the client's certificate are not for proxies.
+    pub proxy: ClientConfig,
+}
+
+impl Setup {
+    pub fn new(config: &Config) -> Result<Setup, InvalidRequest> {
+        let provider = Arc::new(p521::with_ring());
+        Ok(Setup {
+            versions: match config.tls_min {
+                TlsVersion::Tls12 => BOTH,
+                TlsVersion::Tls13 => NEWEST,
+            },
+            roots: roots(config)?,
+            identity: identity(config, &provider)?,
+            pins: config
+                .pins
+                .iter()
+                .map(|pin| parse_pin(pin))
+                .collect::<Result<_, _>>()?,
+            verify: config.verify,
+            provider,
+        })
+    }
+
+    /// The configurations of every connection but for what is offered, or a sentence that says why there are none.
+    pub fn load(&self) -> Result<Loaded, String> {
+        let authority = self.authority()?;
+        Ok(Loaded {
+            server: self.config(authority.clone(), &self.pins, self.identity.as_ref())?,
+            proxy: self.config(authority, &[], None)?,
+        })
+    }
+
+    fn config(
+        &self,
+        authority: Option<Authority>,
+        pins: &[Pin],
+        identity: Option<&Arc<SingleCertAndKey>>,
+    ) -> Result<ClientConfig, String> {
+        let builder = ClientConfig::builder_with_provider(self.provider.clone())
+            .with_protocol_versions(self.versions)
+            .map_err(|error| error.to_string())?;
+        let verifier = Verifier::new(authority, &self.provider, pins.to_vec());
+        let builder = builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier));
+        Ok(match identity {
+            Some(identity) => builder.with_client_cert_resolver(identity.clone()),
+            None => builder.with_no_client_auth(),
+        })
+    }
+
+    /// Who judges certificates; nobody when verification is off.
+    fn authority(&self) -> Result<Option<Authority>, String> {
+        if !self.verify {
+            return Ok(None);
+        }
+        let Trusted { roots, sums } = match &self.roots {
+            Some(trusted) => trusted.clone(),
+            None => of_the_system()?,
+        };
+        let chains =
+            WebPkiServerVerifier::builder_with_provider(roots, self.provider.clone()).build();
+        Ok(Some(Authority {
+            chains: chains.map_err(|error| error.to_string())?,
+            trusted: sums,
+        }))
+    }
+}
+
+/// Certificates that are trusted: as authorities, and by their SHA-256 for themselves.
+#[derive(Clone)]
+struct Trusted {
+    roots: Arc<RootCertStore>,
+    sums: Arc<HashSet<[u8; 32]>>,
+}
+
+impl Trusted {
+    fn new(roots: RootCertStore, certificates: &[CertificateDer<'_>]) -> Trusted {
+        Trusted {
+            roots: Arc::new(roots),
+            sums: Arc::new(certificates.iter().map(fingerprint).collect()),
+        }
+    }
+}
+
+/// What the system trusts, or what `SSL_CERT_FILE` and `SSL_CERT_DIR` say in its place.
+fn of_the_system() -> Result<Trusted, String> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(found.certs.iter().cloned());
+    if !roots.is_empty() {
+        return Ok(Trusted::new(roots, &found.certs));
+    }
+    let why = found.errors.first().map_or_else(
+        || "the system has none".to_owned(),
+        |error| error.to_string(),
+    );
+    Err(format!(
+        "there are no trusted certificates to verify with ({why}): install the system's \
+         (ca-certificates), set SSL_CERT_FILE, or give `ca`"
+    ))
+}
+
+fn roots(config: &Config) -> Result<Option<Trusted>, InvalidRequest> {
+    let Some(ca) = &config.ca else {
+        return Ok(None);
+    };
+    let invalid = |why: String| InvalidRequest(format!("ca: {why}"));
+    let mut roots = RootCertStore::empty();
+    let certificates = ca.certificates().map_err(invalid)?;
+    for certificate in &certificates {
+        let added = roots.add(certificate.clone());
+        added.map_err(|error| invalid(format!("a certificate can not be read: {error}")))?;
+    }
+    Ok(Some(Trusted::new(roots, &certificates)))
+}
+
+fn identity(
+    config: &Config,
+    provider: &CryptoProvider,
+) -> Result<Option<Arc<SingleCertAndKey>>, InvalidRequest> {
+    let (certificate, key) = match (&config.client_cert, &config.client_key) {
+        (None, None) => return Ok(None),
+        (Some(certificate), Some(key)) => (certificate, key),
+        // One file may hold both.
+        (Some(both), None) => (both, both),
+        (None, Some(_)) => {
+            let why = "client_key is given without client_cert: give both";
+            return Err(InvalidRequest(why.into()));
+        }
+    };
+    let chain = certificate
+        .certificates()
+        .map_err(|why| InvalidRequest(format!("client_cert: {why}")))?;
+    let key = key
+        .key()
+        .map_err(|why| InvalidRequest(format!("client_key: {why}")))?;
+    let pair = CertifiedKey::from_der(chain, key, provider).map_err(|error| {
+        InvalidRequest(format!("client_cert and client_key do not fit: {error}"))
+    })?;
+    Ok(Some(Arc::new(SingleCertAndKey::from(pair))))
+}
+
+fn parse_pin(pin: &str) -> Result<Pin, InvalidRequest> {
+    let digest = pin
+        .strip_prefix("sha256/")
+        .and_then(|text| BASE64_STANDARD.decode(text).ok())
+        .and_then(|bytes| Pin::try_from(bytes).ok());
+    digest.ok_or_else(|| {
+        let form = "\"sha256/\" and the base64 of a key's SHA-256 (32 bytes)";
+        InvalidRequest(format!("pins: {pin:?} is not {form}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn refusal(change: impl FnOnce(&mut Config)) -> String {
+        let mut config = Config::new(Duration::from_secs(1));
+        change(&mut config);
+        let result = config.read_files().and_then(|()| Setup::new(&config));
+        let refused = result.err();
+        refused.expect("the settings are refused").to_string()
+    }
+
+    #[test]
+    fn settings_that_can_not_be_used_are_refused_with_their_name_and_without_secrets() {
+        let message = refusal(|config| config.ca = Some("/no/such/file".into()));
+        assert!(message.starts_with("ca: can not read"), "{message}");
+        let message = refusal(|config| config.ca = Some("-----BEGIN NOTHING-----".into()));
+        assert!(message.starts_with("ca: the text has"), "{message}");
+        let message = refusal(|config| config.client_key = Some("-----BEGIN SECRET".into()));
+        assert!(message.contains("without client_cert"), "{message}");
+        assert!(!message.contains("SECRET"), "{message}");
+        for pin in ["sha1/AAAA", "sha256/AAAA", "sha256/%", ""] {
+            let message = refusal(|config| config.pins = vec![pin.into()]);
+            assert!(message.starts_with("pins: "), "{message}");
+        }
+    }
+}
