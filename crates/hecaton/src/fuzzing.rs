@@ -283,7 +283,8 @@ mod tests {
 
     #[test]
     fn every_seed_passes() {
-        let targets: [(&str, fn(&[u8])); 9] = [
+        type Target = fn(&[u8]);
+        let targets: [(&str, Target); 9] = [
             ("head", super::head),
             ("body", super::body),
             ("coded", super::coded),
