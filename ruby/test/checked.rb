@@ -22,7 +22,7 @@ class Hecaton::Native::Client; end
 class Hecaton::Native::Cookies; end
 class Hecaton::Native::Batch; end
 class Hecaton::Native::Stream; end
-class Hecaton::Native::Feed; end
+class Hecaton::Native::BodySource; end
 class Hecaton::Native::Wait; end
 class Hecaton::Native::Driver; end
 

@@ -21,7 +21,7 @@ class PreparationTest < OriginTest
     random = Random.new(8594)
     50.times do
       name, value = Array.new(2) { Array.new(random.rand(1..9)) { random.rand(1..0xd7ff) }.pack("U*") }
-      query = Hecaton::Preparation.query({ name => value })
+      query = Hecaton::RequestBuilder.query({ name => value })
       assert_match(/\A[A-Za-z0-9\-._~%=]+\z/, query)
       assert_equal [[name, value]], URI.decode_www_form(query)
     end

@@ -29,10 +29,10 @@ module Hecaton
     GET = "GET".freeze
     private_constant :GET
 
-    def initialize(native, preparation, reception)
+    def initialize(native, request_builder, response_builder)
       @native = native
-      @preparation = preparation
-      @reception = reception
+      @request_builder = request_builder
+      @response_builder = response_builder
       @ended = [] # what the engine has handed back, four values a request
       @told = 0   # up to where they have been told
       @wanting = [] # those whose body the engine wants more of
@@ -132,12 +132,12 @@ module Hecaton
         return @native.push_get(Request.of(@get, strict, nil), url)
       end
 
-      @preparation.call(
+      @request_builder.call(
         method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart
       ) do |verb, target, flat, content, limit, options|
         options = Batch.with_queue(options, queue) if queue
-        upload = content if content.is_a?(Upload)
-        @native.push(Request.of(kind(verb), strict, upload), verb, target, flat, content, limit, options)
+        body_source = content if content.is_a?(BodySource)
+        @native.push(Request.of(kind(verb), strict, body_source), verb, target, flat, content, limit, options)
       end
     end
 
@@ -151,7 +151,7 @@ module Hecaton
     def wait
       any = @native.wait(@ended, @wanting, @parts)
       while (request = @wanting.shift)
-        request.upload&.fill
+        request.body_source&.fill
       end
       any
     end
@@ -166,7 +166,7 @@ module Hecaton
     def tell_parts
       until @parts.empty?
         request, status, content = @parts.shift(3)
-        status ? request.head(@reception.head(status, content, request.strict)) : request.piece(content)
+        status ? request.head(@response_builder.head(status, content, request.strict)) : request.piece(content)
       end
     end
 
@@ -182,9 +182,9 @@ module Hecaton
     def hand_on
       at, ended = @told, @ended # One by one: a slice would be an Array for each request.
       request = ended[at]
-      request.settle(@reception.outcome(ended[at + 1], ended[at + 2], ended[at + 3], request.strict))
+      request.settle(@response_builder.outcome(ended[at + 1], ended[at + 2], ended[at + 3], request.strict))
       @told = at + 4 # Before the callback, which is called once at most.
-      @reception.announce(request.verb, request.outcome, request) if @reception.heard?
+      @response_builder.announce(request.verb, request.outcome, request) if @response_builder.heard?
       request.call_back
     end
 
@@ -205,7 +205,7 @@ module Hecaton
       Thread.handle_interrupt(Object => :never) do
         queued, started = @native.clear(@ended)
         @ended.drop(@told).each_slice(4) do |request, *answer|
-          request.settle(@reception.outcome(*answer, request.strict))
+          request.settle(@response_builder.outcome(*answer, request.strict))
         end
         forget
         { false => queued, true => started }.each do |sent, requests|

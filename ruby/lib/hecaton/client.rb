@@ -132,12 +132,12 @@ module Hecaton
         expect_timeout: expect_timeout
       }
       @cookies = Client.jar(cookies)
-      @preparation = Preparation.new(headers: headers, basic_auth: basic_auth, bearer: bearer, app_name: app_name, app_env: app_env)
+      @request_builder = RequestBuilder.new(headers: headers, basic_auth: basic_auth, bearer: bearer, app_name: app_name, app_env: app_env)
       @native = Native::Client.new(
         times.to_h { |name, time| [name, Client.seconds(time, name)] }
              .merge(retry: Client.retry_options(binding.local_variable_get(:retry)), # a keyword of Ruby's
                     reconnect: reconnect,
-                    redirects: Preparation.count(:redirects, redirects), redirects_to_http: redirects_to_http,
+                    redirects: RequestBuilder.count(:redirects, redirects), redirects_to_http: redirects_to_http,
                     redirect_hosts: redirect_hosts, allow_address: Client.address_rule(allow_address),
                     cookies: @cookies&.native,
                     per_origin: per_origin, max_connections: max_connections, max_queue: max_queue, max_idle: max_idle,
@@ -148,10 +148,10 @@ module Hecaton
                     decode: decode, concurrency: concurrency, user_agent: user_agent || (app_name && app_name.to_s),
                     ca: ca, client_cert: client_cert, client_key: client_key,
                     tls_min: tls_min, http: Client.http(http), pins: pins, verify: verify,
-                    headers: @preparation.headers, public_headers: Client.names(:public_headers, public_headers),
+                    headers: @request_builder.headers, public_headers: Client.names(:public_headers, public_headers),
                     base_url: base_url&.to_s, strict_urls: strict_urls)
       )
-      @reception = Reception.new(on_deprecation: on_deprecation, raise_for_status: raise_for_status)
+      @response_builder = ResponseBuilder.new(on_deprecation: on_deprecation, raise_for_status: raise_for_status)
     end
 
     # Makes a client with these settings, yields it, closes it when the block is left, and returns what the block does. Without a
@@ -341,20 +341,20 @@ module Hecaton
     def send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, strict,
                      json, form, multipart, &block)
       stream = Native::Stream.new if block
-      method = Preparation.verb(method)
+      method = RequestBuilder.verb(method)
       status, record, rest =
-        @preparation.call(
+        @request_builder.call(
           method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart
         ) do |verb, target, flat, content, limit, options|
           next @native.open(stream, verb, target, flat, content, limit, options) if stream
 
           @native.perform(verb, target, flat, content, limit, options)
         end
-      return @reception.stream(method, status, record, stream, strict, &block) if stream && status
+      return @response_builder.stream(method, status, record, stream, strict, &block) if stream && status
 
-      outcome = @reception.outcome(status, record, rest, strict)
-      @reception.announce(method, outcome)
-      Reception.raise_error(outcome) if outcome.is_a?(Error)
+      outcome = @response_builder.outcome(status, record, rest, strict)
+      @response_builder.announce(method, outcome)
+      ResponseBuilder.raise_error(outcome) if outcome.is_a?(Error)
 
       outcome
     ensure

@@ -1,6 +1,6 @@
-# What a request is to carry → a String or an Upload, and its Content-Type.
+# What a request is to carry → a String or a BodySource, and its Content-Type.
 module Hecaton
-  # Asked by Preparation when a body is more than a String. Client#request says what may be given.
+  # Asked by RequestBuilder when a body is more than a String. Client#request says what may be given.
   #
   # Libraries are loaded when they are needed: what they bring lives for ever, and each collection of garbage pays for it.
   module Content
@@ -16,10 +16,10 @@ module Hecaton
         [JSON.generate(json), "application/json"]
       elsif given.key?(:form)
         require "uri"
-        [URI.encode_www_form(named(Preparation.pairs(:form, form))), "application/x-www-form-urlencoded"]
+        [URI.encode_www_form(named(RequestBuilder.pairs(:form, form))), "application/x-www-form-urlencoded"]
       elsif given.key?(:multipart)
         boundary = Random.urandom(16).unpack1("H*")
-        [upload(parts(Preparation.pairs(:multipart, multipart), boundary)), "multipart/form-data; boundary=#{boundary}"]
+        [upload(parts(RequestBuilder.pairs(:multipart, multipart), boundary)), "multipart/form-data; boundary=#{boundary}"]
       else
         [plain(body), nil]
       end
@@ -28,7 +28,7 @@ module Hecaton
     def plain(body)
       return body.to_str if body.respond_to?(:to_str)
       return if body.nil?
-      return Upload.new([body]) if !body.is_a?(Hash) && (body.respond_to?(:read) || body.respond_to?(:each))
+      return BodySource.new([body]) if !body.is_a?(Hash) && (body.respond_to?(:read) || body.respond_to?(:each))
 
       raise ArgumentError, "body is #{body.class}: give a String, an IO, a Pathname, or what yields Strings by each"
     end
@@ -57,7 +57,7 @@ module Hecaton
     def upload(parts)
       runs = parts.chunk_while { |one, next_one| one.is_a?(String) && next_one.is_a?(String) }
       joined = runs.flat_map { |run| run.first.is_a?(String) ? [run.join] : run }
-      joined.size == 1 && joined.first.is_a?(String) ? joined.first : Upload.new(joined)
+      joined.size == 1 && joined.first.is_a?(String) ? joined.first : BodySource.new(joined)
     end
     private_class_method :upload
 
@@ -88,7 +88,7 @@ module Hecaton
 
     def filename(content)
       path = content.respond_to?(:path) ? content.path : content
-      path.is_a?(String) || Upload.pathname?(path) ? File.basename(path) : "file"
+      path.is_a?(String) || BodySource.pathname?(path) ? File.basename(path) : "file"
     end
     private_class_method :filename
 

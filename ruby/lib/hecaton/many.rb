@@ -61,7 +61,7 @@ module Hecaton
       native = @native.batch(
         Batch.most(:concurrency, concurrency), Batch.most(:per_origin, per_origin), Batch.rate(rate)
       )
-      Batch.new(native, @preparation, @reception)
+      Batch.new(native, @request_builder, @response_builder)
     end
   end
 end

@@ -21,17 +21,17 @@ module Hecaton
     attr_reader :outcome
 
     # For the batch: what was said of raise_for_status, and a body that is read while it is sent.
-    attr_reader :strict, :upload
+    attr_reader :strict, :body_source
 
     # For the batch. kind is the method and the engine's batch, which all requests of that method share.
     #
     # Not `new`, which Ruby 3.1 takes five times as long for: it calls `initialize` from C.
-    def self.of(kind, strict, upload) = allocate.load(kind, strict, upload)
+    def self.of(kind, strict, body_source) = allocate.load(kind, strict, body_source)
 
     # For `of`. Returns itself.
-    def load(kind, strict, upload)
+    def load(kind, strict, body_source)
       @kind = kind
-      @upload = upload if upload
+      @body_source = body_source if body_source
       @strict = strict unless strict.nil?
       self
     end

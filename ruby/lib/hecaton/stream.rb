@@ -91,7 +91,7 @@ module Hecaton
       return chunk unless chunk.is_a?(Array)
 
       @error = Error.from_engine(*chunk)
-      Reception.raise_error(@error)
+      ResponseBuilder.raise_error(@error)
     end
 
     def record = @native.record

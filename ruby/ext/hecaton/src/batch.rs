@@ -18,8 +18,8 @@ use magnus::{
     method,
 };
 
+use crate::body_source::{self, BodySource, Wants};
 use crate::client::Engine;
-use crate::feed::{self, Feed, Wants};
 use crate::process::ProcessLocal;
 use crate::request::Refused;
 use crate::{fibers, process, record, request};
@@ -131,12 +131,12 @@ impl Batch {
         this.own(ruby)?;
         let template = &this.template;
         let request = request::build(ruby, template, method, url, headers, body, timeout, options);
-        let fed = request::feed(body)?;
+        let source = request::body_source(body)?;
         let front = match options {
             Some(options) => request::given(ruby, options, "front")?.unwrap_or(false),
             None => false,
         };
-        this.queue(ruby, queued, request, fed, front)?;
+        this.queue(ruby, queued, request, source, front)?;
         Ok(queued)
     }
 
@@ -145,7 +145,7 @@ impl Batch {
         ruby: &Ruby,
         queued: Value,
         request: Result<Request, Refused>,
-        fed: Option<(Obj<Feed>, Value)>,
+        source: Option<(Obj<BodySource>, Value)>,
         front: bool,
     ) -> Result<(), Error> {
         let request = match request {
@@ -171,10 +171,10 @@ impl Batch {
                 return Ok(());
             }
         };
-        if let Some((feed, _)) = fed {
+        if let Some((native, _)) = source {
             let wants = inner.wants.get_or_insert_default();
-            let (source, length) = feed.source(wants.clone(), tag);
-            request = request.body_from(source, length);
+            let (pieces, length) = native.source(wants.clone(), tag);
+            request = request.body_from(pieces, length);
         }
         inner.fresh = Some(tag);
         if front {
@@ -263,7 +263,7 @@ impl Batch {
                 let waiting = inner.batch.wait(&mut inner.ended);
                 match &inner.wants {
                     None => waiting.await,
-                    Some(wants) => drop(feed::ended_or_wanted(waiting, wants).await),
+                    Some(wants) => drop(body_source::ended_or_wanted(waiting, wants).await),
                 }
             }
         })

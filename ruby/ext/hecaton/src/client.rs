@@ -9,8 +9,8 @@ use magnus::{
 };
 
 use crate::batch::Batch;
+use crate::body_source::{self, Wants};
 use crate::cookies::{Cookies, Home};
-use crate::feed::{self, Wants};
 use crate::fibers::{self, Fibers};
 use crate::process::ProcessLocal;
 use crate::request::given;
@@ -98,13 +98,13 @@ impl Client {
         let request = request::build(ruby, template, method, url, headers, body, timeout, options)
             .map_err(|refused| refused.raised(ruby))?;
         let engine = this.engine(ruby)?;
-        let outcome = match request::feed(body)? {
+        let outcome = match request::body_source(body)? {
             None => fibers::wait(ruby, &engine, engine.client.send(request))?,
-            Some((feed, upload)) => {
+            Some((native, source)) => {
                 let wants = Arc::new(Wants::default());
-                let (source, length) = feed.source(wants.clone(), 0);
-                let sending = engine.client.send(request.body_from(source, length));
-                feed::wait(ruby, &engine, (&wants, upload), sending)?
+                let (pieces, length) = native.source(wants.clone(), 0);
+                let sending = engine.client.send(request.body_from(pieces, length));
+                body_source::wait(ruby, &engine, (&wants, source), sending)?
             }
         };
         Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
@@ -127,24 +127,24 @@ impl Client {
         let request = request::build(ruby, template, method, url, headers, body, timeout, options)
             .map_err(|refused| refused.raised(ruby))?;
         let engine = this.engine(ruby)?;
-        let (opened, fed) = match request::feed(body)? {
+        let (opened, source) = match request::body_source(body)? {
             None => {
                 let opening = engine.client.open(request);
                 (fibers::wait(ruby, &engine, opening)?, None)
             }
-            Some((feed, upload)) => {
+            Some((native, source)) => {
                 let wants = Arc::new(Wants::default());
-                let (source, length) = feed.source(wants.clone(), 0);
-                let opening = engine.client.open(request.body_from(source, length));
-                let opened = feed::wait(ruby, &engine, (&wants, upload), opening)?;
-                (opened, Some((wants, upload)))
+                let (pieces, length) = native.source(wants.clone(), 0);
+                let opening = engine.client.open(request.body_from(pieces, length));
+                let opened = body_source::wait(ruby, &engine, (&wants, source), opening)?;
+                (opened, Some((wants, source)))
             }
         };
         let values = match opened {
             Err(error) => record::failure(ruby, &error),
             Ok(stream) => {
                 let (status, record) = (stream.status(), record::of_stream(ruby, &stream));
-                into.fill(stream, engine, fed);
+                into.fill(stream, engine, source);
                 [
                     status.into_value_with(ruby),
                     record,

@@ -2,22 +2,37 @@
 //!
 //! Ruby owns names, keyword arguments, documentation and errors (`ruby/lib`); nothing here has a
 //! default. All that is unsafe is in `gvl.rs`.
+//!
+//! In the order in which a request passes through them: `settings`, `client` and `cookies` (what a client is made of) → `request` and
+//! `body_source` (Ruby's arguments → a request) → `batch` or `stream` (who owns it) → `fibers` and `gvl` (how it is waited for;
+//! `signal` ends a wait) → `record` (what came of it → Ruby's values). `process` keeps apart what a fork would share.
 
 // All that is public are the two entry points that the macro makes for Ruby.
 #![allow(missing_docs)]
 
-mod batch;
-mod client;
-mod cookies;
-mod feed;
-mod fibers;
-mod gvl;
-mod process;
-mod record;
-mod request;
 mod settings;
-mod signal;
+
+mod client;
+
+mod cookies;
+
+mod request;
+
+mod body_source;
+
+mod batch;
+
 mod stream;
+
+mod fibers;
+
+mod gvl;
+
+mod signal;
+
+mod record;
+
+mod process;
 
 use magnus::{Error, Module, Object, RClass, RModule, RString, Ruby, TypedData, function};
 
@@ -31,7 +46,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     client::init(ruby, native)?;
     cookies::init(ruby, native)?;
     batch::init(ruby, native)?;
-    feed::init(ruby, native)?;
+    body_source::init(ruby, native)?;
     fibers::init(ruby, native)?;
     stream::init(ruby, native)
 }

@@ -9,8 +9,8 @@ use magnus::typed_data::Obj;
 use magnus::value::{Qfalse, Qtrue, ReprValue};
 use magnus::{Error, Integer, RArray, RHash, RString, Ruby, TryConvert, Value};
 
+use crate::body_source::BodySource;
 use crate::cookies::Cookies;
-use crate::feed::Feed;
 
 /// Why there is no request.
 pub enum Refused {
@@ -37,7 +37,7 @@ impl From<Error> for Refused {
 }
 
 /// A request as Ruby passes it: method, URL, headers as a flat list of names and values or nil (a value that is nil leaves
-/// the client's out), body (but only a String: see `feed`) or nil, timeout in seconds or nil (the client's), and what is asked
+/// the client's out), body (but only a String: see `body_source`) or nil, timeout in seconds or nil (the client's), and what is asked
 /// for rarely, in a Hash or nil.
 #[allow(clippy::too_many_arguments)] // They are Ruby's, passed one by one because it is fastest.
 pub fn build(
@@ -124,10 +124,10 @@ fn string(value: Value) -> Result<RString, Error> {
     }
 }
 
-/// The feed of a body that is no String: then it is a `Hecaton::Upload`.
-pub fn feed(body: Option<Value>) -> Result<Option<(Obj<Feed>, Value)>, Error> {
+/// The source of a body that is no String: then it is a `Hecaton::BodySource`.
+pub fn body_source(body: Option<Value>) -> Result<Option<(Obj<BodySource>, Value)>, Error> {
     match body.filter(|body| RString::from_value(*body).is_none()) {
-        Some(upload) => Ok(Some((upload.funcall("feed", ())?, upload))),
+        Some(source) => Ok(Some((source.funcall("native", ())?, source))),
         None => Ok(None),
     }
 }

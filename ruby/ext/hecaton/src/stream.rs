@@ -14,8 +14,8 @@ use magnus::{
     gc, method,
 };
 
+use crate::body_source::{self, Wants};
 use crate::client::Engine;
-use crate::feed::{self, Wants};
 use crate::process::{self, ProcessLocal};
 use crate::signal::Signal;
 use crate::{fibers, record};
@@ -25,7 +25,7 @@ use crate::{fibers, record};
 pub struct Stream {
     /// What feeds the request, which a server may answer before it has read it. Not behind the lock: a collection of
     /// garbage reads it while another thread waits for a piece.
-    fed: OnceLock<(Arc<Wants>, Opaque<Value>)>,
+    source: OnceLock<(Arc<Wants>, Opaque<Value>)>,
     home: u32,
     closed: Arc<Signal>,
     /// None until the head of the response is there.
@@ -58,8 +58,8 @@ impl Inner {
 
 impl DataTypeFunctions for Stream {
     fn mark(&self, marker: &gc::Marker) {
-        if let Some((_, upload)) = self.fed.get() {
-            marker.mark(*upload);
+        if let Some((_, source)) = self.source.get() {
+            marker.mark(*source);
         }
     }
 }
@@ -69,7 +69,7 @@ impl Stream {
     /// interrupt comes.
     fn new() -> Stream {
         Stream {
-            fed: OnceLock::new(),
+            source: OnceLock::new(),
             home: std::process::id(),
             closed: Arc::default(),
             inner: Arc::new(Mutex::new(None)),
@@ -77,9 +77,14 @@ impl Stream {
     }
 
     /// Takes a response, which is driven by this engine's reactor.
-    pub fn fill(&self, stream: Streaming, engine: Arc<Engine>, fed: Option<(Arc<Wants>, Value)>) {
-        if let Some((wants, upload)) = fed {
-            let _ = self.fed.set((wants, upload.into()));
+    pub fn fill(
+        &self,
+        stream: Streaming,
+        engine: Arc<Engine>,
+        source: Option<(Arc<Wants>, Value)>,
+    ) {
+        if let Some((wants, source)) = source {
+            let _ = self.source.set((wants, source.into()));
         }
         if let Some(mut inner) = self.inner.try_lock() {
             let engine = Some(engine);
@@ -98,11 +103,11 @@ impl Stream {
                     let inner = guard.as_mut().and_then(ProcessLocal::anywhere)?;
                     Some(next_piece(inner, &closed).await)
                 };
-                let piece = match this.fed.get() {
+                let piece = match this.source.get() {
                     None => fibers::wait(ruby, &engine, next)?,
-                    Some((wants, upload)) => {
-                        let upload = ruby.get_inner(*upload);
-                        feed::wait(ruby, &engine, (wants, upload), next)?
+                    Some((wants, source)) => {
+                        let source = ruby.get_inner(*source);
+                        body_source::wait(ruby, &engine, (wants, source), next)?
                     }
                 };
                 piece.unwrap_or(Ok(None))

@@ -1,7 +1,7 @@
 # What the engine hands back → the outcome of a request, and whoever wants to know of it.
 module Hecaton
   # One for each client; Client#request and Batch both ask it, so that both end alike.
-  class Reception
+  class ResponseBuilder
     # The client's settings; Client.new says what each is.
     def initialize(on_deprecation: nil, raise_for_status: nil)
       unless on_deprecation.nil? || on_deprecation.respond_to?(:call)

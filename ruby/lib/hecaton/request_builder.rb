@@ -3,7 +3,7 @@ module Hecaton
   # One for each client; Client#request and Batch#request both ask it, so that a keyword means the same in both.
   # What a request does not ask for costs it nothing: no Hash and no Array is made in the plain case. What of the client's
   # goes along is the engine's business.
-  class Preparation
+  class RequestBuilder
     # All but what RFC 3986 §2.3 calls unreserved.
     RESERVED = /[^A-Za-z0-9\-._~]/n
     private_constant :RESERVED
@@ -29,15 +29,15 @@ module Hecaton
       unless json.nil? && form.nil? && multipart.nil? && (body.nil? || body.instance_of?(String))
         body, type = Content.of(body, json, form, multipart)
       end
-      headers = nil if headers && Preparation.pairs(:headers, headers).size == 0
-      url = Preparation.with_query(url.to_s, params) if params && !url.nil?
+      headers = nil if headers && RequestBuilder.pairs(:headers, headers).size == 0
+      url = RequestBuilder.with_query(url.to_s, params) if params && !url.nil?
       flat = fields(headers, basic_auth, bearer, type) unless headers.nil? && basic_auth.nil? && bearer.nil? && type.nil?
-      yield Preparation.verb(method), url, flat, body, timeout.nil? ? nil : Client.seconds(timeout),
-        redirects.nil? ? nil : { redirects: Preparation.count(:redirects, redirects) }
+      yield RequestBuilder.verb(method), url, flat, body, timeout.nil? ? nil : Client.seconds(timeout),
+        redirects.nil? ? nil : { redirects: RequestBuilder.count(:redirects, redirects) }
     end
 
     # Without the credentials, which whatever holds this would show.
-    def inspect = "#<Hecaton::Preparation>"
+    def inspect = "#<Hecaton::RequestBuilder>"
 
     class << self
       # A method as it goes on the wire: a Symbol in capitals, a String as it is.
@@ -106,7 +106,7 @@ module Hecaton
 
     # The headers of a request.
     def fields(headers, basic_auth, bearer, type)
-      flat = headers ? Preparation.flat(headers) : []
+      flat = headers ? RequestBuilder.flat(headers) : []
       authorization = authorization(basic_auth, bearer)
       flat.push("Authorization", authorization || nil) unless authorization.nil? || values(flat, "authorization").any?
       if type

@@ -1,4 +1,4 @@
-//! `Hecaton::Native::Feed`: hands the pieces of a request's body from Ruby to the engine, one when one is wanted.
+//! `Hecaton::Native::BodySource`: hands the pieces of a request's body from Ruby to the engine, one when one is wanted.
 //!
 //! The engine asks while the GVL is away, so it can not call Ruby: it says that it wants a piece, which ends the
 //! wait, and Ruby's thread reads one and waits again.
@@ -19,8 +19,8 @@ use crate::client::Engine;
 use crate::fibers;
 use crate::process::ProcessLocal;
 
-#[magnus::wrap(class = "Hecaton::Native::Feed", free_immediately, size)]
-pub struct Feed(Arc<Shared>);
+#[magnus::wrap(class = "Hecaton::Native::BodySource", free_immediately, size)]
+pub struct BodySource(Arc<Shared>);
 
 struct Shared {
     length: Option<u64>,
@@ -38,9 +38,9 @@ struct Slot {
     wants: Option<(Arc<Wants>, usize)>,
 }
 
-impl Feed {
-    fn new(length: Option<u64>, rewindable: bool) -> Feed {
-        Feed(Arc::new(Shared {
+impl BodySource {
+    fn new(length: Option<u64>, rewindable: bool) -> BodySource {
+        BodySource(Arc::new(Shared {
             length,
             rewindable,
             slot: Mutex::default(),
@@ -95,7 +95,7 @@ impl Shared {
     }
 }
 
-/// The engine's end of a feed.
+/// The engine's end of a source.
 struct Outlet(Arc<Shared>);
 
 impl Source for Outlet {
@@ -181,11 +181,11 @@ pub async fn ended_or_wanted<T>(future: impl Future<Output = T>, wants: &Wants) 
     .await
 }
 
-/// Waits for a future whose request is fed by `upload`, a `Hecaton::Upload`. What that raises ends the wait.
+/// Waits for a future whose request is given by `source`, a `Hecaton::BodySource`. What that raises ends the wait.
 pub fn wait<F>(
     ruby: &Ruby,
     engine: &Arc<Engine>,
-    (wants, upload): (&Arc<Wants>, Value),
+    (wants, source): (&Arc<Wants>, Value),
     future: F,
 ) -> Result<F::Output, Error>
 where
@@ -207,16 +207,16 @@ where
         }
         future = going;
         wants.take();
-        let _: Value = upload.funcall("fill", ())?;
+        let _: Value = source.funcall("fill", ())?;
     }
 }
 
 /// Defines the class.
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
-    let class = crate::define::<Feed>(ruby, native, "Feed")?;
-    class.define_singleton_method("new", function!(Feed::new, 2))?;
-    class.define_method("wanted?", method!(Feed::is_wanted, 0))?;
-    class.define_method("rewound?", method!(Feed::take_rewound, 0))?;
-    class.define_method("give", method!(Feed::give, 1))?;
-    class.define_method("ask_again", method!(Feed::ask_again, 0))
+    let class = crate::define::<BodySource>(ruby, native, "BodySource")?;
+    class.define_singleton_method("new", function!(BodySource::new, 2))?;
+    class.define_method("wanted?", method!(BodySource::is_wanted, 0))?;
+    class.define_method("rewound?", method!(BodySource::take_rewound, 0))?;
+    class.define_method("give", method!(BodySource::give, 1))?;
+    class.define_method("ask_again", method!(BodySource::ask_again, 0))
 }

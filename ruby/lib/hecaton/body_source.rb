@@ -4,7 +4,7 @@ module Hecaton
   # (opened when its turn comes), or what yields Strings by `each`.
   #
   # Pieces are read by the thread that waits for the request, between two waits: one when the one before has been sent.
-  class Upload
+  class BodySource
     PIECE = 64 * 1024
     # Seconds that a pipe or a socket may have nothing, before the request's deadline and the other requests are seen to.
     PATIENCE = 0.02
@@ -12,23 +12,23 @@ module Hecaton
     private_constant :PIECE, :PATIENCE, :LATER
 
     # For the engine.
-    attr_reader :feed
+    attr_reader :native
 
     def initialize(parts)
       @parts = parts
       @starts = parts.map { |part| part.pos if seekable?(part) }
       begin_again
       sizes = parts.each_index.map { |index| size(index) }
-      @feed = Native::Feed.new((sizes.sum unless sizes.include?(nil)), parts.all? { |part| repeatable?(part) })
+      @native = Native::BodySource.new((sizes.sum unless sizes.include?(nil)), parts.all? { |part| repeatable?(part) })
     end
 
     # For the engine: reads a piece if one is wanted.
     def fill
-      return unless @feed.wanted?
+      return unless @native.wanted?
 
-      begin_again if @feed.rewound?
+      begin_again if @native.rewound?
       given = piece
-      given == LATER ? @feed.ask_again : @feed.give(given)
+      given == LATER ? @native.ask_again : @native.give(given)
     end
 
     # Whether it is a Pathname. Who has none has not loaded the class.
@@ -44,14 +44,14 @@ module Hecaton
     end
 
     def repeatable?(part)
-      part.is_a?(String) || Upload.pathname?(part) || part.is_a?(Array) || seekable?(part)
+      part.is_a?(String) || BodySource.pathname?(part) || part.is_a?(Array) || seekable?(part)
     end
 
     # Bytes of a part, nil when that is not known. A file that says it is empty may be one of /proc, and is not.
     def size(index)
       part = @parts[index]
       return part.bytesize if part.is_a?(String)
-      return File.file?(part) && File.size?(part) || nil if Upload.pathname?(part)
+      return File.file?(part) && File.size?(part) || nil if BodySource.pathname?(part)
 
       left = part.size - @starts[index] if @starts[index]
       left if left&.positive?
@@ -88,7 +88,7 @@ module Hecaton
       when String
         once = [part]
         -> { once.shift }
-      when ->(path) { Upload.pathname?(path) }
+      when ->(path) { BodySource.pathname?(path) }
         file = part.open("rb")
         -> { file.read(PIECE) || file.close }
       else
