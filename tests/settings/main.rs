@@ -14,7 +14,7 @@ use syn::{Attribute, Expr, ExprLit, Field, Fields, Item, Lit, Meta, Type};
 const INTRODUCTION: &str = "\
 # Settings
 
-Generated from the engine's own settings (`crates/hecaton/src/config.rs` and what it names), which are the only home of
+Generated from the engine's own settings (`crates/hecaton/src/config/mod.rs` and what it names), which are the only home of
 defaults; a test fails when this page says anything else, and `HECATON_UPDATE=1 cargo test -p hecaton-e2e --test settings`
 writes it anew. In Ruby each is a keyword of `Hecaton::Client.new` under the same name, times are seconds as Integer or Float,
 and `nil` means the default.
@@ -35,9 +35,9 @@ fn the_page_says_what_the_engine_says() {
 #[test]
 fn every_setting_has_a_text_and_says_its_default() {
     for (file, name) in [
-        ("config.rs", "Config"),
-        ("template.rs", "Defaults"),
-        ("retry.rs", "Retry"),
+        ("config/mod.rs", "Config"),
+        ("message/template.rs", "Defaults"),
+        ("config/retry.rs", "Retry"),
     ] {
         for field in fields(file, name) {
             let text = documentation(&field.attrs);
@@ -53,18 +53,18 @@ fn every_setting_has_a_text_and_says_its_default() {
 fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
     let config = Config::new(Duration::from_secs(5));
-    section(&mut page, "Of a client", "config.rs", "Config", &config);
+    section(&mut page, "Of a client", "config/mod.rs", "Config", &config);
     section(
         &mut page,
         "Of what a client adds to its requests",
-        "template.rs",
+        "message/template.rs",
         "Defaults",
         &Defaults::default(),
     );
     section(
         &mut page,
         "Of `retry`",
-        "retry.rs",
+        "config/retry.rs",
         "Retry",
         &Retry::default(),
     );

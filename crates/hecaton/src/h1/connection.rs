@@ -1,12 +1,14 @@
 //! One HTTP/1.1 connection: a stream and what has been read from it ahead of need.
 
+use std::cell::RefCell;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{Buf, BytesMut};
+use nix::poll::PollFd;
 use tokio::io::{AsyncReadExt, AsyncWrite};
 
 use crate::content::buffered::Share;
@@ -16,6 +18,14 @@ use crate::transport::wire::{Look, Wire};
 /// How much is asked for in one read: at first, and at most once answers turn out to be long.
 const FIRST_READ: usize = 8 << 10;
 const LONGEST_READ: usize = 64 << 10;
+
+/// How many buffers a thread keeps for the connections that have something to read.
+const MOST_SPARE: usize = 4;
+
+thread_local! {
+    /// A connection that waits needs no buffer, and what was just used is still in the processor's cache.
+    static SPARE: RefCell<Vec<BytesMut>> = const { RefCell::new(Vec::new()) };
+}
 
 pub(crate) struct Connection {
     /// Read and not yet used; empty between two requests.
@@ -51,6 +61,10 @@ impl Connection {
 
     /// Reads some more into `input`; 0 means that the peer has ended the stream.
     pub fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if self.input.capacity() == 0 {
+            ready!(self.stream.poll_readable(cx))?;
+            self.input = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
+        }
         self.input.reserve(self.ahead);
         let room = self.input.capacity() - self.input.len();
         let result = pin!(self.stream.read_buf(&mut self.input)).poll(cx);
@@ -61,6 +75,38 @@ impl Connection {
             }
         }
         result
+    }
+
+    /// Takes so many bytes off the input: in the buffer that they were read to, unless most of that would be empty.
+    pub fn take_input(&mut self, count: usize) -> BytesMut {
+        if self.input.capacity() > count * 2 {
+            let taken = BytesMut::from(&self.input[..count]);
+            self.input.advance(count);
+            return taken;
+        }
+        let taken = self.input.split_to(count);
+        if self.input.is_empty() {
+            // What is left of the buffer would keep all of it.
+            self.input = BytesMut::new();
+        }
+        taken
+    }
+
+    /// For asking the kernel about several connections at once; none if that would not tell enough, as with TLS.
+    pub fn poll_fd(&self) -> Option<PollFd<'_>> {
+        self.stream.poll_fd()
+    }
+
+    /// Hands the buffer on, once all that was read has been used: a connection that waits needs none.
+    pub fn release_input(&mut self) {
+        let input = std::mem::take(&mut self.input);
+        if input.capacity() <= LONGEST_READ {
+            SPARE.with_borrow_mut(|spare| {
+                if spare.len() < MOST_SPARE {
+                    spare.push(input);
+                }
+            });
+        }
     }
 
     /// Reads what the kernel has, whatever the reactor has seen; whether that was anything.

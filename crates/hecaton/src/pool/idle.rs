@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
+use nix::poll::{PollTimeout, poll};
 use tokio::runtime::Handle;
 use tokio::task::coop::unconstrained;
 use tokio::time::sleep;
@@ -22,6 +23,13 @@ use crate::message::origin::Origin;
 /// batch takes a connection back within microseconds, and then one system call a request counts. Not
 /// longer: the end of the connection, or bytes behind the last answer, may have come right after it.
 const TRUSTED: Duration = Duration::from_micros(50);
+
+/// The same since the kernel said that nothing had come, for those of which several were asked about at once.
+const TRUSTED_AFTER_LOOK: Duration = Duration::from_micros(250);
+
+/// How soon after a look another one is one of a busy client, which asks about more connections at once, up to so many.
+const BUSY: Duration = Duration::from_millis(1);
+const MOST_AT_ONCE: usize = 32;
 
 /// How often idle connections are looked after.
 const TENDED: Duration = Duration::from_millis(250);
@@ -45,9 +53,8 @@ struct Rules {
 impl Rules {
     fn allow_use_of(&self, connection: &mut Connection, now: Instant) -> bool {
         let idle = now.duration_since(connection.idle_since);
-        let young = self.is_young(connection, now);
-        young
-            && (idle < TRUSTED || (idle < self.longest(connection) && connection.http1.is_quiet()))
+        let fresh = idle < self.longest(connection) && self.is_young(connection, now);
+        fresh && (is_trusted(connection, now) || connection.http1.is_quiet())
     }
 
     /// How long this connection may be idle: a second less than the server keeps it, if it has said how long
@@ -65,6 +72,59 @@ impl Rules {
     }
 }
 
+/// Whether a connection can be used without asking the kernel whether anything has come.
+fn is_trusted(connection: &Connection, now: Instant) -> bool {
+    now.saturating_duration_since(connection.idle_since) < TRUSTED
+        || connection
+            .quiet_at
+            .is_some_and(|then| now.saturating_duration_since(then) < TRUSTED_AFTER_LOOK)
+}
+
+/// Asks the kernel about connections that are about to be used: a busy client takes many within a moment, and one question
+/// for all costs little more than one for each.
+#[derive(Default)]
+struct Looks {
+    last: Option<Instant>,
+    at_once: usize,
+}
+
+impl Looks {
+    /// Looks at the last of these, as many as it is worth.
+    fn look(&mut self, connections: &mut [Box<Connection>], now: Instant) {
+        let busy = |last: Instant| now.saturating_duration_since(last) < BUSY;
+        self.at_once = match self.last.is_some_and(busy) {
+            true => (self.at_once * 2).min(MOST_AT_ONCE),
+            false => 1,
+        };
+        self.last = Some(now);
+        let from = connections.len().saturating_sub(self.at_once);
+        if self.at_once > 1 {
+            note_quiet(&mut connections[from..], now);
+        }
+    }
+}
+
+/// Notes of which of these nothing has come.
+fn note_quiet(connections: &mut [Box<Connection>], now: Instant) {
+    let fds = connections
+        .iter()
+        .filter_map(|connection| connection.http1.poll_fd());
+    let mut fds: Vec<_> = fds.collect();
+    if poll(&mut fds, PollTimeout::ZERO).is_err() {
+        return;
+    }
+    let quiet: Vec<bool> = fds
+        .iter()
+        .map(|fd| fd.revents().is_some_and(|seen| seen.is_empty()))
+        .collect();
+    let asked = connections
+        .iter_mut()
+        .filter(|connection| connection.http1.poll_fd().is_some());
+    for (connection, _) in asked.zip(quiet).filter(|(_, quiet)| *quiet) {
+        connection.quiet_at = Some(now);
+    }
+}
+
 struct Idle {
     rules: Rules,
     /// In the order of return: the old ones stand in front. No list is empty.
@@ -78,6 +138,7 @@ struct Idle {
     tended: bool,
     /// How often a connection was used again.
     reused: u64,
+    looks: Looks,
 }
 
 impl IdleConnections {
@@ -92,6 +153,7 @@ impl IdleConnections {
             swept: None,
             tended: false,
             reused: 0,
+            looks: Looks::default(),
         };
         IdleConnections {
             idle: Arc::new(Mutex::new(idle)),
@@ -129,6 +191,7 @@ impl IdleConnections {
     /// Puts a connection back, and now and then drops all that have been idle for too long.
     pub fn put(&self, origin: &Arc<Origin>, mut connection: Box<Connection>, now: Instant) {
         connection.idle_since = now;
+        connection.quiet_at = None;
         let mut idle = self.lock();
         let rules = &idle.rules;
         if rules.idle_timeout.is_zero() || !rules.is_young(&connection, now) {
@@ -215,7 +278,13 @@ impl Idle {
     fn take(&mut self, origin: &Arc<Origin>, now: Instant) -> Option<Box<Connection>> {
         let connections = self.connections.get_mut(origin)?;
         let mut found = None;
-        while let Some(mut connection) = connections.pop() {
+        while let Some(last) = connections.last() {
+            if !is_trusted(last, now) {
+                self.looks.look(connections, now);
+            }
+            let Some(mut connection) = connections.pop() else {
+                break;
+            };
             if self.rules.allow_use_of(&mut connection, now) {
                 found = Some(connection);
                 break;

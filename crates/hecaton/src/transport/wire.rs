@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
+use nix::poll::PollFd;
 use nix::sys::socket::MsgFlags;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client;
@@ -47,6 +48,22 @@ impl Wire {
         match self {
             Wire::Plain(socket) => socket.pipe.fd(),
             Wire::Tls(tls) => tls.get_ref().0.pipe.fd(),
+        }
+    }
+
+    /// For asking the kernel about several at once; none for TLS, which may have data that is not read, or none in what came.
+    pub fn poll_fd(&self) -> Option<PollFd<'_>> {
+        match self {
+            Wire::Plain(socket) => socket.pipe.poll_fd(),
+            Wire::Tls(_) => None,
+        }
+    }
+
+    /// Ready when a read would not wait, as far as is known; TLS has to read to know.
+    pub fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Wire::Plain(socket) => socket.pipe.poll_readable(cx),
+            Wire::Tls(_) => Poll::Ready(Ok(())),
         }
     }
 
