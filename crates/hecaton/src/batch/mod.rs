@@ -2,6 +2,16 @@
 //!
 //! Memory follows what is queued and in flight, not what has been done: an outcome is handed over
 //! and forgotten.
+//!
+//! Limits for each origin (`scheduler`) have lanes, one for each origin, which take turns. A lane that may not start another is
+//! not looked at. So a busy origin holds up nobody, and 100,000 that wait cost no more each than a few. Without limits there is
+//! one queue, and no clock is read.
+//!
+//! A request's deadline starts when it is started. Waiting its turn here, or for the batch's limits, is the program's own order
+//! and does not count.
+//!
+//! `abort` calls nobody, as when an exception ends the batch: programs that refill from callbacks would queue again what was
+//! just given up. The outcomes are there to be asked for.
 
 mod in_flight;
 mod scheduler;

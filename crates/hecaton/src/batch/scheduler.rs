@@ -3,6 +3,9 @@
 //! Nothing here waits, sends or looks at the clock. Each step costs the same however many are queued
 //! (the lanes that rest are kept in order, so theirs grows with the logarithm of their number), and what
 //! is known of an origin is forgotten when nothing of it is queued, in flight or owed a rest.
+//!
+//! A rate spaces starts evenly instead of filling a bucket. Servers that count a second's requests take that best, and after a
+//! pause no burst follows. Only what a timer is late by is made up (`LATENESS`, 5 ms).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
@@ -17,11 +20,11 @@ pub(crate) struct Scheduler<K, V> {
     per_origin: usize,
     interval: Duration,
     lanes: HashMap<K, Lane<V>>,
-    /// Scheduler that may start one, each here once, in turns.
+    /// Lanes that may start one, each here once, in turns.
     ready: VecDeque<K>,
-    /// Scheduler that got something to go before all others, the last one first.
+    /// Lanes that got something to go before all others, the last one first.
     express: Vec<K>,
-    /// Scheduler that must let time pass, by when it has passed; the number tells equal times apart.
+    /// Lanes that must let time pass, by when it has passed; the number tells equal times apart.
     resting: BTreeMap<(Instant, u64), K>,
     rests: u64,
     queued: usize,

@@ -2,6 +2,12 @@
 //!
 //! One that waits for its reader is nowhere polled, so it reads nothing: what it holds is the part, and
 //! what a [`Streaming`] holds by itself.
+//!
+//! What such a request runs ends with each part (head or piece), and is begun again by the next wait if the part was taken. So
+//! there is no queue that could grow, and a request that waits for its reader keeps its place in the batch. Before it reads on,
+//! the sockets of all others and the timers get a turn: what a decoder makes of little is ready without end. These requests are
+//! kept beside the others, which pay a comparison for it. Whoever asks for the head alone (`on_headers` in Ruby) gets the body
+//! with the outcome, for nobody else would have it.
 
 use std::collections::HashMap;
 use std::hash::Hash;

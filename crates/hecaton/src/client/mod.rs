@@ -3,6 +3,29 @@
 //! In the order of a request: `redirects` (one URL after the other, by `redirect_rules`) → `attempts` (what each end means: `moves`,
 //! retries) → `attempt` (one try, over HTTP/1.1 or `http2`) → `body_reader` and `streaming` (the body). One `deadline` is around
 //! it all.
+//!
+//! Decisions:
+//!
+//! - Nothing is sent twice unless `retry` asks for it (`config/retry.rs`). Every try is listed, and none goes past the deadline.
+//!   Two things are done again by themselves, on another connection, and are listed as moved (`moves`): a request that the server
+//!   did nothing of for sure, because its pooled connection had been closed before a byte was written, or by the word of an
+//!   HTTP/2 server; and, once, an idempotent request whose pooled connection ended before a byte of the response (RFC 9110
+//!   §9.2.2; `reconnect` switches it off). No other method is sent twice once a byte left.
+//! - What no client can see is a close that is on its way while the request goes out. An idempotent request moves then, once;
+//!   any other fails, as sent.
+//! - Over HTTP/2 a request that a GOAWAY left out moves as long as each connection got something done (an answer begun, or a
+//!   last stream named), else four times. One that was refused moves, with pauses, four times or, if it is not idempotent, once.
+//! - What a request becomes between two URLs (redirects, cookies) is decided here, in pure functions (`redirect_rules`,
+//!   `config/cookies.rs`). So it holds in batches and streams alike, and under the one deadline. Requests for which neither is
+//!   asked never enter that loop (`asks_one_url` in `redirects`).
+//! - What proves who asks does not leave its origin, and is not put back when a redirect returns to it. A redirect to a URL with a
+//!   user and a password in it is refused: a server does not decide as whom a request is sent.
+//! - Whoever reads drives. A stream reads from its socket when its next piece is asked for, and never ahead. A slow reader holds up
+//!   the server, and at most some hundred KiB are held (over HTTP/2 the stream's window, see `h2`). There is no task that could
+//!   fill a buffer behind its back.
+//! - `max_body` is for whole bodies. Who streams decides about memory; the total deadline goes on and counts the reader's time too.
+//! - Futures are boxed where most requests do not need them, so that the others stay small enough for malloc's fast path. The
+//!   clock is looked at once a phase.
 
 mod answer;
 mod attempt;

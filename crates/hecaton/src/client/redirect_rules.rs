@@ -37,7 +37,7 @@ impl<'a> Trail<'a> {
         }
     }
 
-    /// ConnectionLimits the request into the one that this answer asks for and returns true; false when the
+    /// Turns the request into the one that this answer asks for and returns true; false when the
     /// answer is for the caller, as are 300, 304 and whatever names no place.
     pub fn follow(
         &mut self,

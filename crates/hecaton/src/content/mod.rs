@@ -3,6 +3,11 @@
 //! A decoder is fed what has arrived and asked for what that means, a step at a time. No step holds
 //! or gives more than [`PIECE`], so a body of a few bytes that decodes to gigabytes costs time, which the
 //! deadline limits, and no memory.
+//!
+//! A step gives at most 64 KiB ([`PIECE`]), and a body that decodes to nothing for long yields. What is behind a coding's end is an
+//! error, as behind an answer, except for what the formats allow: members of gzip, frames of zstd. A decoder's window comes on top
+//! of what a stream holds: 32 KiB (gzip, deflate), at most 16 MiB (br) or 8 MiB (zstd, RFC 9659). zstd is the library in C, the
+//! others are in Rust (`docs/decisions/zstd-in-c.md`).
 
 pub(crate) mod buffered;
 mod codec;

@@ -1,4 +1,4 @@
-//! What is asked of a stream: proxies' answers, and the tap of HTTP/2.
+//! What is asked of a stream: proxies' answers, and what the stream under HTTP/2 notes.
 
 use std::io;
 use std::pin::Pin;
@@ -107,7 +107,7 @@ pub fn socks(bytes: &[u8]) {
     }
 }
 
-/// The tap of HTTP/2: what has left and what came is known whatever the pieces, and by what the frames say.
+/// The instrumented stream under HTTP/2: what has left and what came is known whatever the pieces, and by what the frames say.
 pub fn tap(bytes: &[u8]) {
     let (size, bytes) = in_pieces(bytes);
     let (mut departed, mut progressed, mut code) = (0, false, 0);
@@ -131,7 +131,7 @@ pub fn tap(bytes: &[u8]) {
     }
 }
 
-/// What a tap knows when these bytes have gone through it both ways.
+/// What it knows when these bytes have gone through it both ways.
 fn note(bytes: &[u8], size: usize) -> Arc<Observed> {
     let observed = Arc::new(Observed::default());
     let mut tap = Instrumented::new(Peer { size, left: bytes }, observed.clone());

@@ -57,7 +57,7 @@ pub(crate) async fn exchange(
     Ok((Head { status, fields }, incoming))
 }
 
-/// A request under way. The handles of the stream go before the lease of it.
+/// A request under way. The handles of the stream go before the permit of it.
 struct Exchange {
     response: ResponseFuture,
     upload: Upload,

@@ -17,7 +17,7 @@ use crate::message::failure::{Failure, Kind, Phase};
 use crate::runtime::timer::PhaseTimer;
 use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
-/// Dropping it before the end resets the stream. The handles of the stream go before the lease of it.
+/// Dropping it before the end resets the stream. The handles of the stream go before the permit of it.
 pub(crate) struct Incoming {
     /// None once it has ended.
     body: Option<RecvStream>,

@@ -116,7 +116,7 @@ impl Observed {
     }
 }
 
-/// A stream that notes in a [`Observed`] what goes through it.
+/// A stream that notes in an [`Observed`] what goes through it.
 pub(crate) struct Instrumented<S> {
     stream: S,
     observed: Arc<Observed>,
@@ -137,7 +137,7 @@ impl<S: Explains> Instrumented<S> {
     }
 
     /// Takes what cannot be written for written if the peer has hung up, so that what it said is read. None of it counts
-    /// as departed.
+    /// as having left.
     fn outlive(&mut self, error: io::Error, count: usize) -> io::Result<usize> {
         let error = self.explain(error);
         match error.kind() {

@@ -4,6 +4,28 @@
 //! `link`, with `instrumented` and `frames`, is the connection itself, and what it lets be known; `permit` the right to a stream;
 //! `exchange`, with `head` (fields), `upload` and `incoming`, one request on one stream; `window` how much of a body comes ahead of
 //! its reader.
+//!
+//! Decisions:
+//!
+//! - Who drives: a connection is a task of the client's runtime, so whoever waits drives it, and the keeper while nobody does. One
+//!   that was left alone is looked at before it is used: if the kernel has something of it (a GOAWAY, its end), that is read first.
+//!   The task runs outside of tokio's budget, whose wake-ups are lost between two waits (see `runtime`), and stops by itself after
+//!   some reads (`instrumented`). It holds nothing that sends requests, so it ends with the client. A closed client's sockets are
+//!   closed at once, driven or not (`link`).
+//! - What moves: a request that the peer did nothing of, by its own word (REFUSED_STREAM, or a GOAWAY that names a stream before
+//!   it, RFC 9113 §8.7) or because no byte of it was written. How often: `client/moves.rs`. An error in a GOAWAY ends all streams at
+//!   once: its sender says nothing more.
+//! - `sent` stays what it says: whether a byte left the machine. That is seen in the frames as they are written (`instrumented`),
+//!   for `h2` does not tell. A failed write is told only when what came has been read, for a peer that hung up may have said before
+//!   what it left undone.
+//! - A way that is gone: a connection on which nothing at all came while a request waited until it gave up is sent a ping, and used
+//!   again only if it says something within a second. Without this each request would run into its limit until TCP itself gives
+//!   up, for minutes. Over HTTP/1.1 a request that gives up takes its connection along.
+//! - What a reader holds: its stream's window, 1 MiB at first. It doubles, for all streams of the connection, each time that a
+//!   reader has taken a whole window of one body, up to 16 MiB (`window`). With 1 MiB a body comes at 10 MB/s where an answer takes
+//!   100 ms, with 16 MiB at 160. It never shrinks, because `h2` has no window for a single stream and can lose a WINDOW_UPDATE while
+//!   that of all shrinks. So a reader that takes nothing never makes it grow, but may hold 16 MiB on a connection where another one
+//!   took much. The connection's window is as large as there is, for a smaller one would let slow readers hold up the quick ones.
 
 pub(crate) mod exchange;
 mod frames;

@@ -1,4 +1,15 @@
 //! What is asked and what comes of it: requests, responses, errors, and what they are made of. Data; no sockets, no settings.
+//!
+//! Decisions:
+//!
+//! - A URL that is valid goes on the wire byte for byte; only one that is not is encoded, by the `url` crate as browsers do
+//!   (`address`).
+//! - One rule (`Template::may_leave` in `template`) says which header may go to another origin, for absolute URLs beside a
+//!   `base_url` and for redirects: of the client's headers the public ones, of the request's own all but credentials and what
+//!   stands in the place of one of the client's that may not.
+//! - Bodies of requests are asked for (`body`): a source gives its next piece when the last was written. The engine cannot call
+//!   Ruby, for the GVL is away. It says that a piece is wanted, which ends the wait, and Ruby's thread reads it
+//!   (`ruby/ext/hecaton/src/feed.rs`). So a slow IO in a batch holds up its batch, as a slow callback does.
 
 pub(crate) mod address;
 pub(crate) mod asks;

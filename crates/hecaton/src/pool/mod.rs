@@ -1,4 +1,25 @@
 //! Which connection a request uses: an idle one, a stream of one that is shared, or a new one when the limits allow it.
+//!
+//! In the order of a request: `limits` (may it have one?) → `idle` (HTTP/1.1) or `acquire` with `sessions`, `origin_state` and
+//! `waiter` (a stream of HTTP/2) → `dial` (a new one, by `transport`). `crowd` counts for the text of errors. Decisions:
+//!
+//! - A request takes a permit before it looks for a connection, and gives it back after the connection was put away. So there are
+//!   never more connections to an origin than `per_origin` allows. An HTTP/2 connection with streams on it holds one permit and an
+//!   idle one none, so `per_origin` and `max_connections` count what they say.
+//! - An HTTP/1.1 connection is in the pool, or owned by the one request that uses it. A request that is dropped takes its
+//!   connection with it at once.
+//! - An idle connection is asked when it is taken from the pool: one `recv` with `MSG_PEEK`, left out if it was idle for less than
+//!   50 µs. The kernel is asked only when the answer may have changed: that, a read after the answer and the process's id at every
+//!   push were once three questions a request where one would do.
+//! - Idle connections that are old or ended are closed by a task (`tend` in `idle`) that the keeper drives while nobody waits.
+//! - HTTP/2: one connection is opened at a time, and all who wait for the origin get their streams of it, first come, first served
+//!   (`sessions`). Beyond the streams that the peer allows (one until it has told) another one is opened. The failure to open is
+//!   told to all who wait. One who gives up hands the task on, with word of how long each phase took (`message/elapsed.rs`), so
+//!   that no limit of those who waited begins again.
+//! - HTTP/2 or not is unknown before the first TLS handshake with an origin (ALPN). So that one is waited for by all. A server that
+//!   speaks HTTP/1.1 alone is remembered as such for ten minutes; everyone then opens connections for himself, and the one that was
+//!   opened to learn so is used. This costs a first burst to such a server one round of handshakes, and spares all others
+//!   connections that nobody needs.
 
 pub(crate) mod acquire;
 pub(crate) mod connection;

@@ -3,7 +3,7 @@
 //!
 //! Invariants: one connection at a time is opened to an origin, and all who wait get their streams of
 //! it; a connection that carries streams holds one permit (`limits`), and an idle one none, as with
-//! HTTP/1.1; nothing is dropped under the lock that would take it again (a lease does).
+//! HTTP/1.1; nothing is dropped under the lock that would take it again (a stream permit does).
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -31,7 +31,7 @@ struct All {
 
 pub(crate) struct Sessions {
     all: Mutex<All>,
-    /// How many seats there are, for a look without the lock.
+    /// How many waiters there are, for a look without the lock.
     waiting: AtomicUsize,
     /// Whether connections need permits.
     pub(super) limited: bool,
@@ -45,11 +45,11 @@ pub(crate) struct Sessions {
 pub(super) enum Asked {
     Stream(StreamPermit),
     Http1,
-    /// A seat, and whether there are connections that it waits for.
+    /// A place in the queue, and whether there are connections that it waits for.
     Wait(Place, bool),
 }
 
-/// A seat in the queue of an origin; dropping it leaves the queue.
+/// A place in the queue of an origin; dropping it leaves the queue.
 pub(super) struct Place {
     sessions: Arc<Sessions>,
     origin: Arc<Origin>,
@@ -83,7 +83,7 @@ impl Sessions {
         }
     }
 
-    /// A stream on a connection to `origin`, or a seat in the queue for one.
+    /// A stream on a connection to `origin`, or a place in the queue for one.
     pub(super) fn ask(self: &Arc<Sessions>, origin: &Arc<Origin>) -> Asked {
         let mut all = self.lock();
         all.sweep(self.idle_timeout);
@@ -342,7 +342,7 @@ impl Place {
 }
 
 impl Drop for Place {
-    /// Whoever gives up leaves its seat, and its task to the next.
+    /// Whoever gives up leaves its place, and its task to the next.
     fn drop(&mut self) {
         let leave = |known: &mut OriginState| {
             self.leave(known);

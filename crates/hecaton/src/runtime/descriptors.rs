@@ -3,6 +3,10 @@
 //! A child must not drop what its parent's clients had open: that would take the parent's registrations with the
 //! kernel away, which both share. It closes the bare numbers, and what they were part of is forgotten. The numbers are kept in
 //! a table without a lock, because another thread may hold a lock when a process forks, and is not there in the child to release it.
+//!
+//! What is dropped in a child later, such as a future on the stack of who forked, knows by its generation that it is the parent's.
+//! Where nobody told the engine of a fork, servers see the ends of connections nevertheless, for a socket is shut down before it
+//! is closed.
 
 use std::fs::ReadDir;
 use std::ops::{Deref, DerefMut};

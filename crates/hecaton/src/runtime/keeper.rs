@@ -3,6 +3,9 @@
 //! Tasks are HTTP/2's connections, which pings, GOAWAYs and the end come to, and the one that looks after idle
 //! connections (`pool`). The thread sleeps while somebody else drives, and looks now and then whether that is so; it drives
 //! once nobody has for a moment, and hands over at once to who comes. It ends when there is no task left.
+//!
+//! It is made when the last who waited leaves and the runtime has tasks, and looks ten times a second. A busy client pays a few
+//! atomic operations a wait for it. A child of `fork` needs none of it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

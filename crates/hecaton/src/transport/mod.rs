@@ -1,4 +1,14 @@
 //! Opens connections: name to addresses, addresses to a socket, perhaps through a proxy, and TLS on it.
+//!
+//! In the order of a connection: `resolve` (name → addresses) → `config/allowed.rs` (may they be connected to?) → `race`, `tcp` (the
+//! first that answers) → `proxy` → `tls`. `pipe` is what a socket may be, `wire` that or TLS over it. Decisions:
+//!
+//! - `allow_address` judges what was resolved, right before connecting to exactly that, so a name that changes its address wins
+//!   nothing. It is data and not a callable: the engine asks it without Ruby's lock. A name that a proxy resolves cannot be judged
+//!   here; what is known of it without asking (an address, `localhost`, `resolve`) is.
+//! - A stream is an enum and not a trait object, so that plain TCP pays a comparison. A proxy's TLS is one more thing that a socket
+//!   may be (`Pipe`), so TLS in TLS needs no code of its own.
+//! - One `connect_timeout` is around all addresses of a name.
 
 pub(crate) mod pipe;
 pub(crate) mod proxy;

@@ -1,4 +1,6 @@
 //! Several addresses, one connection: Happy Eyeballs (RFC 8305).
+//!
+//! A name's addresses take turns by family and start 250 ms apart, or at once when one failed. The first that answers wins.
 
 use std::collections::VecDeque;
 use std::io;

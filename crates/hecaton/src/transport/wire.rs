@@ -1,4 +1,9 @@
 //! What a connection reads from and writes to: a socket, or TLS over one.
+//!
+//! An idle connection with bytes waiting is not yet spoiled: TLS 1.3 sends session tickets after the answer. They are taken in when
+//! the connection is taken from the pool. Only data, the end, or too much of it spoils the connection. At most one record is
+//! written at a time, so "no byte of the request left" stays true after an error. A flood of what is no data (tickets, keys) yields
+//! after 64 reads, so that deadlines hold.
 
 use std::io::{self, Read};
 use std::os::fd::RawFd;

@@ -3,6 +3,10 @@
 //! A fiber must not wait as threads do, for it would hold up the other fibers of its thread. So what it waits for is put
 //! beside that of the others, a thread that is there as long as anything is drives it all (`ruby/lib/hecaton/fibers.rb`), and
 //! the fiber sleeps in a queue of Ruby's, which its scheduler knows.
+//!
+//! Under a `Fiber.scheduler` no fiber may drive, for who drives holds up the others of its thread. What a fiber waits for is a
+//! future that owns all it needs: the fiber drops it when an exception ends its wait, whether or not it is being driven. As the
+//! queues are Ruby's own, a scheduler needs to know nothing of this.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;

@@ -6,6 +6,11 @@
 //! In the order in which a request passes through them: `settings`, `client` and `cookies` (what a client is made of) → `request` and
 //! `body_source` (Ruby's arguments → a request) → `batch` or `stream` (who owns it) → `fibers` and `gvl` (how it is waited for;
 //! `signal` ends a wait) → `record` (what came of it → Ruby's values). `process` keeps apart what a fork would share.
+//!
+//! A lock of Rust that is held while Ruby is called is a deadlock in waiting, for Ruby may let another thread run, which waits for
+//! the lock with the GVL in hand. magnus looks the class of a type up so, at its first use: two threads that posted for the first
+//! time together stood still for ever. So all classes are looked up when the library is loaded, and no lock of ours is held
+//! across a call of Ruby that may switch threads.
 
 // All that is public are the two entry points that the macro makes for Ruby.
 #![allow(missing_docs)]

@@ -3,6 +3,8 @@
 //! A forked child shares the parent's sockets and its epoll instance. Dropping a connection there
 //! would take the parent's registration away, so the child forgets them, and closes the bare descriptors
 //! (`hecaton::forget_inherited`); the next use makes new ones.
+//!
+//! Where Ruby does not tell of a fork (`Process.daemon`), the child's first request closes them.
 
 use std::process;
 

@@ -1,4 +1,4 @@
-//! ConnectionLimits and rests, and against a plain model of both.
+//! Who starts next and which lane rests: case by case, and against a plain model of both.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,4 +1,16 @@
 //! TLS: what a client trusts and shows, and the handshake.
+//!
+//! rustls, with ring, inside the connection's own stream. One configuration a client, made at the first handshake: connections share
+//! the sessions to resume, and who speaks plain HTTP alone reads no certificates. Decisions:
+//!
+//! - `ca` takes the system's place instead of adding to it: who names an authority means that one.
+//! - A certificate that is given as `ca`, or is among the system's, is trusted for itself too, byte for byte, even if it says that it
+//!   is an authority's: webpki refuses such, curl and OpenSSL do not. Name, time and pins are looked at still.
+//! - P-521 is the `p521` crate's (pure Rust), plugged into ring's provider for signatures of servers and for the exchange of keys,
+//!   last in both lists (`docs/decisions/tls-p521.md`).
+//! - Pins look at the server's own certificate only. The rest of the chain is what the server chose to send, which need not be the
+//!   chain that was verified, so an authority's key in it proves nothing.
+//! - In a handshake, errors of writing wait until reading has told why: a server that refuses the client says so and hangs up.
 
 pub(crate) mod explain;
 mod p521;
