@@ -84,6 +84,9 @@ module Hecaton
 
     # Queues a GET for each URL, yields its outcome and the URL, and goes on with the next URL; so many are under way
     # at most as may be in flight. Called by Client#each_response, once.
+    #
+    # The URLs are gone through with their own `each`. There is no fiber of its own and no second queue: a slow reader stops
+    # everything by doing nothing, and `break` or an exception leaves by the same way as anywhere in Ruby.
     def each_of(urls, options)
       urls.each do |url|
         get(url, **options).on_complete { |outcome| yield outcome, url }

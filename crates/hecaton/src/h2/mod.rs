@@ -7,6 +7,7 @@
 //!
 //! Decisions:
 //!
+//! - The `h2` crate (what hyper uses): over HTTP/2 the work is in the protocol.
 //! - Who drives: a connection is a task of the client's runtime, so whoever waits drives it, and the keeper while nobody does. One
 //!   that was left alone is looked at before it is used: if the kernel has something of it (a GOAWAY, its end), that is read first.
 //!   The task runs outside of tokio's budget, whose wake-ups are lost between two waits (see `runtime`), and stops by itself after

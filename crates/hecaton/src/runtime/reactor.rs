@@ -2,8 +2,8 @@
 //!
 //! The first thread that waits runs the reactor for all; the others sleep until their own request has something,
 //! and when the first is done another takes over (tokio's current-thread runtime hands its driver on in just
-//! this way). ARCHITECTURE.md has the measurement that led here. While nobody waits, a small thread sees to what is idle
-//! (`keeper`).
+//! this way). `docs/decisions/who-drives-the-sockets.md` has the measurement that led here. While nobody waits, a small thread
+//! sees to what is idle (`keeper`).
 
 use std::io;
 use std::sync::Arc;
