@@ -4,8 +4,8 @@
 //!
 //! - A client chooses one way for each origin when it is made (settings, or the environment read as curl reads it), so the pool's
 //!   key is the origin alone.
-//! - An HTTP proxy is handed `http` requests whole. Its credentials are a field of the connection, not of the request, so they can
-//!   not reach an origin. Everything else (`https`, HTTP/2 in the clear) goes through a tunnel, and what the proxy sees of it is
+//! - An HTTP proxy is handed `http` requests whole. Its credentials are a field of the connection, not of the request, so they cannot
+//!   reach an origin. Everything else (`https`, HTTP/2 in the clear) goes through a tunnel, and what the proxy sees of it is
 //!   host and port.
 //! - A refused tunnel is a `ConnectError`, for nothing was sent. A refused `http` request is the proxy's own response, 407 and the
 //!   like.
