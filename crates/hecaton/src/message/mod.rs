@@ -9,7 +9,7 @@
 //!   stands in the place of one of the client's that may not.
 //! - Bodies of requests are asked for (`body`): a source gives its next piece when the last was written. The engine cannot call
 //!   Ruby, for the GVL is away. It says that a piece is wanted, which ends the wait, and Ruby's thread reads it
-//!   (`ruby/ext/hecaton/src/feed.rs`). So a slow IO in a batch holds up its batch, as a slow callback does.
+//!   (`ruby/ext/hecaton/src/body_source.rs`). So a slow IO in a batch holds up its batch, as a slow callback does.
 
 pub(crate) mod address;
 pub(crate) mod asks;
