@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::stamp::Stamp;
 use crate::run::{Hello, Pinning};
 use crate::spec::{Approach, Manifest};
 
@@ -86,7 +86,7 @@ impl Environment {
     pub fn collect(root: &Path, descriptors: u64, pinning: Option<Pinning>) -> Environment {
         let core = pinning.map_or(0, |pinning| pinning.client_core);
         Environment {
-            date: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            date: Stamp::now().plain(),
             hecaton: env!("CARGO_PKG_VERSION").to_string(),
             revision: revision(root),
             system: field("/etc/os-release", "PRETTY_NAME=")

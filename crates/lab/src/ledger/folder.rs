@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use jiff::Timestamp;
 use serde::Serialize;
 
+use super::stamp::Stamp;
 use crate::run::Round;
 
 /// Rounds in the order in which they were made, one JSON object a line; gone when `run.json` is whole.
@@ -32,7 +32,7 @@ impl Folder {
     pub fn place(chosen: Option<&Path>, verb: &str) -> PathBuf {
         chosen.map_or_else(
             || {
-                let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+                let time = Stamp::now().compact();
                 Path::new(REPORTS).join(format!("{time}-{verb}"))
             },
             Path::to_path_buf,

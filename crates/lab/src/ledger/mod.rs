@@ -4,6 +4,7 @@ mod document;
 mod environment;
 mod folder;
 mod read;
+mod stamp;
 
 pub use document::{Document, PlanRecord, SCHEMA};
 pub use environment::{ClientRecord, Environment};
