@@ -1,5 +1,4 @@
 //! A client of HTTP/2, on the h2 crate.
-#![allow(dead_code, reason = "each test binary uses its part of it")]
 
 use std::future::Future;
 use std::time::Duration;

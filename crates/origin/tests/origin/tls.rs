@@ -1,6 +1,6 @@
 //! TLS as the origin speaks it, with rustls as the client.
 
-mod support;
+use crate::support;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;

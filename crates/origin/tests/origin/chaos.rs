@@ -1,8 +1,7 @@
 //! What goes wrong by chance, as clients see it and as the ledger counts it.
 
-#[path = "support/streams.rs"]
-mod streams;
-mod support;
+use crate::streams;
+use crate::support;
 
 use std::future::poll_fn;
 use std::io::{Read, Write};

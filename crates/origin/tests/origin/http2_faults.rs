@@ -1,8 +1,7 @@
 //! What goes wrong on purpose over HTTP/2: streams, connections, and what is refused or left unprocessed.
 
-#[path = "support/streams.rs"]
-mod streams;
-mod support;
+use crate::streams;
+use crate::support;
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! The routes that tests of clients need: codings, redirects, cookies, credentials, uploads, pauses.
 
-mod support;
+use crate::support;
 
 use std::io::Read;
 use std::time::{Duration, Instant};

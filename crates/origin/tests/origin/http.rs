@@ -1,6 +1,6 @@
 //! HTTP/1.1 as the origin speaks it, over real sockets.
 
-mod support;
+use crate::support;
 
 use std::time::{Duration, SystemTime};
 

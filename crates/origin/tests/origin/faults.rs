@@ -1,6 +1,6 @@
 //! Every fault, as a client sees it on its socket.
 
-mod support;
+use crate::support;
 
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! What the ledger says after clients have done things whose counts are known.
 
-mod support;
+use crate::support;
 
 use std::sync::Barrier;
 use std::thread;

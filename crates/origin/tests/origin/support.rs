@@ -1,5 +1,4 @@
 //! A raw HTTP client for the tests: sends exactly the bytes it is given and reads one answer.
-#![allow(dead_code, reason = "each test binary uses its part of it")]
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};

@@ -1,6 +1,6 @@
 //! Delays are kept, seeded, and witnessed.
 
-mod support;
+use crate::support;
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
 //! Starting, stopping, and many connections.
 
-mod support;
+use crate::support;
 
 use std::net::TcpListener;
 

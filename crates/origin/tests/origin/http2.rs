@@ -1,8 +1,7 @@
 //! HTTP/2 as the origin speaks it, with the h2 crate as the client.
 
-#[path = "support/streams.rs"]
-mod streams;
-mod support;
+use crate::streams;
+use crate::support;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
