@@ -1,5 +1,6 @@
 //! What is still to be read of an answer: its body, from whatever carries it, and the codings to be taken off.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -47,6 +48,32 @@ pub(crate) enum Source {
     Http2(h2::incoming::Incoming),
 }
 
+/// A piece of a body, as it lies: in the buffer that it was read to, or in that of the decoder.
+enum Piece<'a> {
+    Read(Bytes),
+    Decoded(&'a [u8]),
+}
+
+impl Piece<'_> {
+    fn into_bytes(self) -> Bytes {
+        match self {
+            Piece::Read(bytes) => bytes,
+            Piece::Decoded(slice) => Bytes::copy_from_slice(slice),
+        }
+    }
+}
+
+impl Deref for Piece<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Piece::Read(bytes) => bytes,
+            Piece::Decoded(slice) => slice,
+        }
+    }
+}
+
 /// A body on a connection of its own.
 pub(crate) struct Http1Body {
     pub origin: Arc<Origin>,
@@ -79,12 +106,20 @@ impl BodyReader {
         let (most, mut share) = (self.max_body(), self.share());
         let mut whole = BytesMut::new();
         let mut pieces = 0_u32;
-        while let Some(piece) = self.piece().await? {
-            if piece.len() > most - whole.len() {
-                return Err(BodyError::TooLarge.into_failure(most));
+        loop {
+            // Decoded straight into the body: one copy less.
+            let fits = self.next(|piece: Piece<'_>| {
+                let fits = piece.len() <= most - whole.len();
+                if fits {
+                    whole.extend_from_slice(&piece);
+                }
+                fits
+            });
+            match fits.await? {
+                None => break,
+                Some(false) => return Err(BodyError::TooLarge.into_failure(most)),
+                Some(true) => share.grow_to(whole.len() + self.memory())?,
             }
-            share.grow_to(whole.len() + piece.len() + self.memory())?;
-            whole.extend_from_slice(&piece);
             pieces = pieces.wrapping_add(1);
             if pieces % PIECES_PER_TURN == 0 {
                 yield_now().await;
@@ -97,14 +132,20 @@ impl BodyReader {
 
     /// The next piece, none at the end. Nothing is lost when the future is dropped.
     pub async fn piece(&mut self) -> Result<Option<Bytes>, Failure> {
+        self.next(|piece: Piece<'_>| piece.into_bytes()).await
+    }
+
+    /// What `take` makes of the next piece, none at the end.
+    async fn next<T>(&mut self, take: impl FnOnce(Piece<'_>) -> T) -> Result<Option<T>, Failure> {
         let Some(decoder) = &mut self.decoder else {
-            return self.source.piece(&self.config).await;
+            let piece = self.source.piece(&self.config).await?;
+            return Ok(piece.map(|piece| take(Piece::Read(piece))));
         };
         let mut steps = 0_u32;
         loop {
             match decoder.step().map_err(undecodable)? {
                 Step::Piece([]) => {}
-                Step::Piece(piece) => return Ok(Some(Bytes::copy_from_slice(piece))),
+                Step::Piece(piece) => return Ok(Some(take(Piece::Decoded(piece)))),
                 Step::Wanting => match self.source.piece(&self.config).await? {
                     Some(coded) => decoder.feed(coded),
                     None => return decoder.end().map_err(cut_short).map(|()| None),

@@ -12,6 +12,8 @@
 pub(crate) mod buffered;
 mod codec;
 
+use std::cell::RefCell;
+
 use bytes::{Buf, Bytes};
 
 use crate::message::fields::Fields;
@@ -130,6 +132,30 @@ impl Decoder {
     }
 }
 
+/// How many buffers a thread keeps for the next decoders.
+const MOST_SPARE: usize = 4;
+
+thread_local! {
+    /// To take 64 KiB anew, and to have them zeroed, costs more than to decode some kilobytes.
+    static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if self.output.is_empty() {
+            return;
+        }
+        let output = std::mem::take(&mut self.output);
+        // A thread that ends has none any more.
+        let _ = SPARE.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            if spare.len() < MOST_SPARE {
+                spare.push(output);
+            }
+        });
+    }
+}
+
 impl Stage {
     fn new(codec: Codec) -> Stage {
         Stage {
@@ -149,7 +175,11 @@ impl Stage {
         if self.state == State::Ended && !self.codec.begin_again() {
             return Err("something follows the end of its coding");
         }
-        self.output.resize(PIECE, 0);
+        if self.output.is_empty() {
+            self.output = SPARE
+                .with_borrow_mut(Vec::pop)
+                .unwrap_or_else(|| vec![0; PIECE]);
+        }
         let progress = self.codec.run(&self.input, &mut self.output);
         let progress = progress.ok_or("it is not what its Content-Encoding says")?;
         self.input.advance(progress.taken);

@@ -99,9 +99,13 @@ impl Connection {
 
     /// Hands the buffer on, once all that was read has been used: a connection that waits needs none.
     pub fn release_input(&mut self) {
-        let input = std::mem::take(&mut self.input);
+        let mut input = std::mem::take(&mut self.input);
+        // Bytes behind an answer belong to nothing, least of all to the next connection.
+        input.clear();
         if input.capacity() <= LONGEST_READ {
-            SPARE.with_borrow_mut(|spare| {
+            // A thread that ends has none any more.
+            let _ = SPARE.try_with(|spare| {
+                let mut spare = spare.borrow_mut();
                 if spare.len() < MOST_SPARE {
                     spare.push(input);
                 }

@@ -57,56 +57,67 @@ impl Incoming {
         connection: &mut Connection,
         config: &Config,
     ) -> Result<Bytes, Failure> {
-        let most = config.max_body;
-        let failed = |error: BodyError| error.into_failure(most);
-        let expected = self.reader.expected();
-        if expected > most as u64 {
-            return Err(failed(BodyError::TooLarge));
-        }
-        // A length is only a promise: memory beyond the usual follows what really comes.
-        let ahead = expected.min(MOST_AHEAD) as usize;
-        let in_place = expected >= LEFT_IN_PLACE;
-        let mut body = match in_place {
-            true => BytesMut::new(),
-            false => BytesMut::with_capacity(ahead),
-        };
-        let mut held = 0;
+        let mut body = self.room(config)?;
         let mut timer = PhaseTimer::new(config);
         let mut pieces = 0_u32;
+        // The steps are no part of the future, which stays small.
+        while self.take_ready(connection, &mut body, config)? {
+            pieces = pieces.wrapping_add(1);
+            if pieces % PIECES_PER_TURN == 0 {
+                yield_now().await;
+            }
+            self.fill(connection, &mut timer).await?;
+        }
+        Ok(body.freeze())
+    }
+
+    /// What the whole body is read to, unless it is known to be too large. A length is only a promise: memory beyond the
+    /// usual follows what really comes.
+    fn room(&self, config: &Config) -> Result<BytesMut, Failure> {
+        match self.reader.expected() {
+            expected if expected > config.max_body as u64 => {
+                Err(BodyError::TooLarge.into_failure(config.max_body))
+            }
+            LEFT_IN_PLACE.. => Ok(BytesMut::new()),
+            expected => Ok(BytesMut::with_capacity(expected as usize)),
+        }
+    }
+
+    /// Takes what has come of the whole body; whether there is more to come.
+    fn take_ready(
+        &mut self,
+        connection: &mut Connection,
+        body: &mut BytesMut,
+        config: &Config,
+    ) -> Result<bool, Failure> {
+        let most = config.max_body;
         loop {
+            let expected = self.reader.expected();
             let ready = self.reader.ready(&mut connection.input);
-            let ready = ready.map_err(failed)?; // By itself, to be no part of the future.
-            match ready {
+            match ready.map_err(|error| error.into_failure(most))? {
                 Ready::Data(count) if count > most - body.len() => {
-                    return Err(failed(BodyError::TooLarge));
+                    return Err(BodyError::TooLarge.into_failure(most));
                 }
-                Ready::Data(count) if in_place => {
-                    connection.share.add(count - held)?;
-                    held = count;
-                    if count as u64 == expected {
-                        body = connection.take_input(count);
-                        self.reader.taken(count);
-                        continue;
+                Ready::Data(count) if body.is_empty() && expected >= LEFT_IN_PLACE => {
+                    connection.share.grow_to(count)?;
+                    let left = expected - count as u64;
+                    if left > 0 {
+                        let ahead = left.min(MOST_AHEAD) as usize;
+                        connection.input.reserve(ahead);
+                        return Ok(true);
                     }
-                    connection
-                        .input
-                        .reserve((expected as usize - count).min(ahead));
+                    *body = connection.take_input(count);
+                    self.reader.taken(count);
                 }
                 Ready::Data(count) => {
                     connection.share.add(count)?;
                     body.put_slice(&connection.input[..count]);
                     connection.input.advance(count);
                     self.reader.taken(count);
-                    continue;
                 }
-                Ready::Wanting => {}
-                Ready::End => return Ok(body.freeze()),
+                Ready::Wanting => return Ok(true),
+                Ready::End => return Ok(false),
             }
-            pieces = pieces.wrapping_add(1);
-            if pieces % PIECES_PER_TURN == 0 {
-                yield_now().await;
-            }
-            self.fill(connection, &mut timer).await?;
         }
     }
 
