@@ -1,9 +1,12 @@
 //! Connections are kept as long as the settings say, and the client tells how many.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use hecaton::{Batch, Kind, Outcome, Phase, Retry, Stats};
+use hecaton::{Batch, Kind, Outcome, Phase, Request, Retry, Stats};
 
 use crate::World;
 
@@ -100,4 +103,59 @@ fn the_client_tells_what_it_has_done_and_does() {
     drop(batch);
     let stats = world.client.stats();
     assert_eq!((stats.in_use, stats.waiting, stats.idle), (0, 0, 0));
+}
+
+#[test]
+fn a_busy_batch_notices_which_of_many_idle_connections_have_ended() {
+    const MANY: usize = 24;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let (close, closes) = mpsc::channel::<()>();
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let streams: Vec<_> = listener.incoming().take(MANY).map(Result::unwrap).collect();
+        for stream in &streams {
+            answer(stream);
+        }
+        closes.recv().unwrap();
+        // The kernel of this machine has told the client of each end when `drop` returns.
+        let kept: Vec<_> = streams.into_iter().skip(MANY / 2).collect();
+        tell.send(()).unwrap();
+        let fresh = listener.incoming().map_while(Result::ok);
+        for stream in kept.into_iter().chain(fresh) {
+            thread::spawn(move || while answer(&stream) {});
+        }
+    });
+    let world = World::new();
+    let post = || Request::new("POST", &url).unwrap();
+    let mut run = || {
+        let mut batch = Batch::new(world.client.clone(), MANY);
+        (0..MANY).for_each(|tag| batch.push(tag, post()));
+        let mut outcomes = Vec::new();
+        while !batch.is_empty() {
+            world.run(batch.wait(&mut outcomes));
+        }
+        outcomes
+    };
+    assert!(run().iter().all(|(_, outcome)| outcome.is_ok()));
+    assert_eq!(world.client.idle_connections(), MANY);
+    close.send(()).unwrap();
+    told.recv().unwrap();
+    // What is sent on a connection that has ended would fail: a POST is not sent again.
+    for (_, outcome) in run() {
+        assert_eq!(outcome.unwrap().attempts().len(), 1);
+    }
+}
+
+/// Reads a head and answers it; false when there is none.
+fn answer(mut stream: &TcpStream) -> bool {
+    let (mut input, mut byte) = (Vec::new(), [0]);
+    while !input.ends_with(b"\r\n\r\n") {
+        match stream.read(&mut byte) {
+            Ok(1..) => input.push(byte[0]),
+            _ => return false,
+        }
+    }
+    let ok = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+    stream.write_all(ok).is_ok()
 }

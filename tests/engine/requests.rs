@@ -116,6 +116,8 @@ fn bytes_behind_an_answer_are_never_taken_for_the_next_one() {
     let response = world.send(Request::get(&url).unwrap()).unwrap();
     assert_eq!(response.body(), "ok");
     assert_eq!(world.client.idle_connections(), 0);
+    // Nor of any other connection, which may read to the same buffer.
+    assert_eq!(world.get("/bytes/1").body().len(), 1);
 }
 
 #[test]
