@@ -325,7 +325,7 @@ fn judgements(
         let (rounds, rows) = found.map_or((&[][..], &[][..]), |found| {
             (&found.recording.document.rounds, &found.findings.rows)
         });
-        let judgements = judge_goal(&goal.promise, rounds, rows).into_iter();
+        let judgements = judge_goal(goal, rounds, rows).into_iter();
         judged.extend(judgements.map(|judgement| JudgedGoal {
             part: goal.part.clone(),
             judgement,

@@ -8,7 +8,7 @@ use super::stats::Estimate;
 use super::words::{count, figure, interval, plural, times};
 use crate::plan::Cell;
 use crate::run::Round;
-use crate::spec::Promise;
+use crate::spec::{Goal, Promise};
 
 /// What became of one goal in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,9 +27,10 @@ pub struct Judgement {
     pub sentence: String,
 }
 
-/// Judges a promise in every cell of the client that it speaks of. `rows` are those of `rounds`; without any, the
+/// Judges a goal in every cell of its client in which it is asked. `rows` are those of `rounds`; without any, the
 /// answer says that nothing was measured.
-pub fn judge_goal(promise: &Promise, rounds: &[Round], rows: &[Row]) -> Vec<Judgement> {
+pub fn judge_goal(goal: &Goal, rounds: &[Round], rows: &[Row]) -> Vec<Judgement> {
+    let promise = &goal.promise;
     let (name, asked) = match promise {
         Promise::Faster { client, times, .. } | Promise::KeepAlive { client, times } => {
             (client, *times)
@@ -37,10 +38,13 @@ pub fn judge_goal(promise: &Promise, rounds: &[Round], rows: &[Row]) -> Vec<Judg
         Promise::Memory { client, megabytes } => (client, *megabytes),
         Promise::Answered { client } => (client, 0.0),
     };
-    let kept_only = |row: &&Row| row.client == *name && row.keepalive;
+    let asked_of = |row: &&Row| {
+        let there = goal.is_asked_at(row.concurrency, row.body_bytes);
+        row.client == *name && row.keepalive && there
+    };
     let judged: Vec<Judgement> = rows
         .iter()
-        .filter(kept_only)
+        .filter(asked_of)
         .map(|row| match promise {
             Promise::Faster { than, times, .. } => faster(row, than, *times, rounds, rows),
             Promise::KeepAlive { times, .. } => keep_alive(row, *times, rounds, rows),

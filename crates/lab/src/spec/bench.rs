@@ -49,8 +49,20 @@ pub struct Part {
 pub struct Goal {
     /// Name of the part.
     pub part: String,
-    /// What is asked of it, at every body size and concurrency.
+    /// The concurrency that it is asked at; none: at all that are measured.
+    pub concurrency: Option<usize>,
+    /// The bytes of the body that it is asked with; none: with all that are measured.
+    pub body_bytes: Option<usize>,
+    /// What is asked of it.
     pub promise: Promise,
+}
+
+impl Goal {
+    /// Whether it is asked in this place of the part.
+    pub fn is_asked_at(&self, concurrency: usize, body_bytes: usize) -> bool {
+        self.concurrency.is_none_or(|asked| asked == concurrency)
+            && self.body_bytes.is_none_or(|asked| asked == body_bytes)
+    }
 }
 
 /// What is asked of a client.

@@ -3,7 +3,7 @@
 use hecaton_lab::findings::{Judgement, judge, judge_goal};
 use hecaton_lab::report::{self, Style};
 use hecaton_lab::run::Round;
-use hecaton_lab::spec::Promise;
+use hecaton_lab::spec::{Goal, Promise};
 use serde_json::json;
 
 use crate::synthetic::{Machine, document, ten_ms};
@@ -18,9 +18,19 @@ fn rounds() -> Vec<Round> {
 
 fn judged(promise: &Promise, rounds: &[Round]) -> Judgement {
     let findings = judge(rounds, &ten_ms());
-    let mut judgements = judge_goal(promise, rounds, &findings.rows);
+    let mut judgements = judge_goal(&goal(promise, None), rounds, &findings.rows);
     assert_eq!(judgements.len(), 1, "one cell, one judgement");
     judgements.remove(0)
+}
+
+/// The promise as a goal, at this concurrency alone if one is given.
+fn goal(promise: &Promise, concurrency: Option<usize>) -> Goal {
+    Goal {
+        part: "many".into(),
+        concurrency,
+        body_bytes: None,
+        promise: promise.clone(),
+    }
 }
 
 fn faster(than: &str, times: f64) -> Promise {
@@ -46,6 +56,17 @@ fn a_ratio_is_held_against_what_was_asked() {
     assert_eq!(missed.met, Some(false));
     assert!(missed.sentence.ends_with("asked 3.00×: missed"));
     assert_eq!(judged(&faster("raw", 0.6), &rounds()).met, Some(true));
+}
+
+#[test]
+fn a_goal_is_asked_where_it_says() {
+    let rounds = rounds();
+    let findings = judge(&rounds, &ten_ms());
+    let met = |concurrency| {
+        let goal = goal(&faster("theirs", 2.5), Some(concurrency));
+        judge_goal(&goal, &rounds, &findings.rows)[0].met
+    };
+    assert_eq!((met(10), met(50)), (Some(true), None));
 }
 
 #[test]
