@@ -128,7 +128,7 @@ fn a_busy_batch_notices_which_of_many_idle_connections_have_ended() {
     });
     let world = World::new();
     let post = || Request::new("POST", &url).unwrap();
-    let mut run = || {
+    let run = || {
         let mut batch = Batch::new(world.client.clone(), MANY);
         (0..MANY).for_each(|tag| batch.push(tag, post()));
         let mut outcomes = Vec::new();

@@ -28,7 +28,7 @@ const TRUSTED: Duration = Duration::from_micros(50);
 const TRUSTED_AFTER_LOOK: Duration = Duration::from_micros(250);
 
 /// How soon after a look another one is one of a busy client, which asks about more connections at once, up to so many.
-const BUSY: Duration = Duration::from_millis(1);
+const BUSY: Duration = Duration::from_millis(10);
 const MOST_AT_ONCE: usize = 32;
 
 /// How often idle connections are looked after.

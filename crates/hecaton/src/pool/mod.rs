@@ -10,7 +10,7 @@
 //!   connection with it at once.
 //! - An idle connection is asked when it is taken from the pool: one `recv` with `MSG_PEEK`, left out if it was idle for less than
 //!   50 µs. The kernel is asked only when the answer may have changed: that, a read after the answer and the process's id at every
-//!   push were once three questions a request where one would do. A busy client, which looks again within a millisecond, asks
+//!   push were once three questions a request where one would do. A busy client, which looks again within 10 ms, asks
 //!   about up to 32 of its idle connections at once (`poll`), and trusts the answer for 250 µs. One that ends within that time
 //!   is met as one that ends within the 50 µs: an idempotent request moves, a POST is an error that says so.
 //! - Idle connections that are old or ended are closed by a task (`tend` in `idle`) that the keeper drives while nobody waits.
