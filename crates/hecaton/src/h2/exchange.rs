@@ -33,7 +33,7 @@ pub(crate) struct Head {
 
 /// Sends `request` on a stream of its own and reads the head of the answer; the body is still to come.
 pub(crate) async fn exchange(
-    lease: StreamPermit,
+    permit: StreamPermit,
     request: &Request,
     config: &Config,
     trace: &mut Trace,
@@ -41,7 +41,7 @@ pub(crate) async fn exchange(
     trace.attempt().phase = Phase::Send;
     trace.attempt().version = Some(Version::Http2);
     let mut timer = PhaseTimer::new(config);
-    let mut exchange = Exchange::begin(lease, request, config)?;
+    let mut exchange = Exchange::begin(permit, request, config)?;
     let response = poll_fn(|cx| exchange.poll_head(cx, &mut timer, trace)).await?;
     let (head, body) = response.into_parts();
     let fields = response_fields(&head.headers, config)
@@ -53,7 +53,7 @@ pub(crate) async fn exchange(
     let length = head.headers.get(CONTENT_LENGTH);
     // h2 has checked it.
     let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
-    let incoming = Incoming::new(body, length, exchange.upload, exchange.lease);
+    let incoming = Incoming::new(body, length, exchange.upload, exchange.permit);
     Ok((Head { status, fields }, incoming))
 }
 
@@ -62,24 +62,24 @@ struct Exchange {
     response: ResponseFuture,
     upload: Upload,
     stream: u32,
-    lease: StreamPermit,
+    permit: StreamPermit,
 }
 
 impl Exchange {
     fn begin(
-        mut lease: StreamPermit,
+        mut permit: StreamPermit,
         request: &Request,
         config: &Config,
     ) -> Result<Exchange, Broken> {
         let head = request_head(request, config)
             .map_err(|why| protocol(Phase::Send, format!("the request can not be sent: {why}")))?;
-        let sent = lease.send(head, request.body.is_empty());
-        let (response, stream) = sent.map_err(|error| lease.broken(&error, false, Phase::Send))?;
+        let sent = permit.send(head, request.body.is_empty());
+        let (response, stream) = sent.map_err(|error| permit.broken(&error, false, Phase::Send))?;
         Ok(Exchange {
             stream: response.stream_id().as_u32(),
             response,
             upload: Upload::new(stream, request, config),
-            lease,
+            permit,
         })
     }
 
@@ -99,7 +99,7 @@ impl Exchange {
         }
         // How it went is told by the response, or by its absence.
         let failure = self.upload.poll(cx).err();
-        trace.attempt().sent = self.lease.has_left(self.stream);
+        trace.attempt().sent = self.permit.has_left(self.stream);
         if let Some(failure) = failure {
             return Poll::Ready(Err(Broken::Failed(failure)));
         }
@@ -117,9 +117,9 @@ impl Exchange {
             Poll::Ready(Err(error)) => {
                 let phase = trace.attempt().phase;
                 // Again: another thread may have driven the connection to its end meanwhile.
-                let sent = self.lease.has_left(self.stream);
+                let sent = self.permit.has_left(self.stream);
                 trace.attempt().sent = sent;
-                Poll::Ready(Err(self.lease.broken(&error, sent, phase)))
+                Poll::Ready(Err(self.permit.broken(&error, sent, phase)))
             }
             Poll::Pending => {
                 timer.follow(trace.attempt().phase);

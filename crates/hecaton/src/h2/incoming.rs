@@ -31,7 +31,7 @@ pub(crate) struct Incoming {
     /// What it took that the window has not grown by.
     since: Taken,
     upload: Upload,
-    lease: StreamPermit,
+    permit: StreamPermit,
 }
 
 impl Incoming {
@@ -39,7 +39,7 @@ impl Incoming {
         body: Option<RecvStream>,
         length: Option<u64>,
         upload: Upload,
-        lease: StreamPermit,
+        permit: StreamPermit,
     ) -> Incoming {
         Incoming {
             body,
@@ -48,7 +48,7 @@ impl Incoming {
             taken: 0,
             since: Taken::default(),
             upload,
-            lease,
+            permit,
         }
     }
 
@@ -91,7 +91,7 @@ impl Incoming {
             let taken = std::mem::take(&mut self.taken);
             // It can not fail: no more is given back than was taken.
             let _ = body.flow_control().release_capacity(taken);
-            self.lease.link.note_taken(&mut self.since, taken);
+            self.permit.link.note_taken(&mut self.since, taken);
         }
         timer.restart(Phase::Read);
         poll_fn(|cx| self.poll_next(cx, timer)).await
@@ -131,11 +131,11 @@ impl Incoming {
                 }
                 Poll::Ready(None) => Poll::Ready(self.end()),
                 // The answer was whole before the connection ended, with the rest of the request unsent.
-                Poll::Ready(Some(Err(_))) if self.lease.is_answered() => Poll::Ready(self.end()),
+                Poll::Ready(Some(Err(_))) if self.permit.is_answered() => Poll::Ready(self.end()),
                 // A reset of the stream, whatever its code, is no end: after END_STREAM `h2` tells of none, be it
                 // one that the rest of the request is not wanted (RFC 9113 §8.1).
                 Poll::Ready(Some(Err(error))) => {
-                    let why = explain(&error, self.lease.link.last_word());
+                    let why = explain(&error, self.permit.link.last_word());
                     Poll::Ready(Err(cut_short(&why)))
                 }
                 Poll::Pending => timer.poll(cx).map(Err),

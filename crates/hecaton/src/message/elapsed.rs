@@ -41,13 +41,13 @@ mod tests {
             (Phase::Connect, at(4), at(6)),
             (Phase::Tls, at(6), at(7)),
         ];
-        let spent = |begun| {
-            let spent = Elapsed::since(at(begun), &intervals);
-            [Phase::Resolve, Phase::Connect, Phase::Tls].map(|phase| spent.of(phase).as_secs())
+        let elapsed = |begun| {
+            let elapsed = Elapsed::since(at(begun), &intervals);
+            [Phase::Resolve, Phase::Connect, Phase::Tls].map(|phase| elapsed.of(phase).as_secs())
         };
-        assert_eq!(spent(0), [1, 5, 1]);
-        assert_eq!(spent(3), [0, 3, 1]);
-        assert_eq!(spent(9), [0, 0, 0]);
+        assert_eq!(elapsed(0), [1, 5, 1]);
+        assert_eq!(elapsed(3), [0, 3, 1]);
+        assert_eq!(elapsed(9), [0, 0, 0]);
         assert_eq!(Elapsed::default().of(Phase::Connect), Duration::ZERO);
     }
 }

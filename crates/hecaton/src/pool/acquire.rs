@@ -52,25 +52,25 @@ pub(crate) async fn acquire(
 ) -> Result<Acquired, Failure> {
     loop {
         let mut acquired = match pool.sessions.ask(origin) {
-            Asked::Stream(lease) => Acquired::Stream(lease),
+            Asked::Stream(stream) => Acquired::Stream(stream),
             Asked::Http1 => Acquired::Http1(None),
             Asked::Wait(place, busy) => wait(pool, place, busy, origin, trace).await?,
         };
-        if let Acquired::Stream(lease) = &mut acquired {
-            lease.link.refresh().await;
-            if lease.link.is_doubted() {
-                if !lease.link.lives().await {
-                    lease.retire();
+        if let Acquired::Stream(stream) = &mut acquired {
+            stream.link.refresh().await;
+            if stream.link.is_doubted() {
+                if !stream.link.lives().await {
+                    stream.retire();
                 }
                 // Not a part of sending, nor of opening another one.
                 trace.lap_queue();
             }
-            if !lease.is_usable() {
+            if !stream.is_usable() {
                 continue;
             }
             let attempt = trace.attempt();
-            attempt.connection = lease.connection;
-            attempt.reused = lease.reused;
+            attempt.connection = stream.connection;
+            attempt.reused = stream.reused;
         }
         return Ok(acquired);
     }
@@ -134,18 +134,18 @@ async fn granted(pool: &Pool, place: &Place, origin: &Arc<Origin>) -> Result<Way
             other = place.granted() => other,
             permit = pool.limits.wait_in_place(origin) => {
                 return Ok(match place.use_permit(Some(Box::new(permit))) {
-                    Ok(lease) => Way::Acquired(Acquired::Stream(lease)),
+                    Ok(stream) => Way::Acquired(Acquired::Stream(stream)),
                     Err(permit) => Way::Open(permit),
                 });
             }
         };
     }
     match grant {
-        Grant::Stream(lease) => Ok(Way::Acquired(Acquired::Stream(lease))),
+        Grant::Stream(stream) => Ok(Way::Acquired(Acquired::Stream(stream))),
         Grant::Http1 => Ok(Way::Acquired(Acquired::Http1(None))),
         Grant::Failed(failure) => Err(failure),
         Grant::Open => Ok(match place.use_permit(None) {
-            Ok(lease) => Way::Acquired(Acquired::Stream(lease)),
+            Ok(stream) => Way::Acquired(Acquired::Stream(stream)),
             Err(permit) => Way::Open(permit),
         }),
     }
@@ -171,9 +171,9 @@ async fn open(
     match begun {
         Ok(Fresh::Http2(session, link)) => {
             spawn_driver(pool, origin, session.ticket.id, link);
-            let lease = place.opened(session);
+            let stream = place.opened(session);
             pool.idle.tend();
-            Ok(Acquired::Stream(lease))
+            Ok(Acquired::Stream(stream))
         }
         Ok(Fresh::Http1(opened)) => {
             place.speaks_http1();

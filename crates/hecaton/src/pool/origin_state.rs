@@ -63,7 +63,7 @@ impl Drop for Closing {
 
 impl OriginState {
     /// A stream on the connection that has room, if there is one that has its permit.
-    pub fn lease(
+    pub fn stream(
         &mut self,
         sessions: &Arc<Sessions>,
         origin: &Arc<Origin>,
@@ -72,11 +72,11 @@ impl OriginState {
         let has_permit = |session: &Session| session.active > 0 || !sessions.limited;
         let mut all = self.sessions.iter_mut();
         let index = all.position(|s| has_permit(s) && s.has_room())?;
-        Some(self.sessions[index].lease(sessions, origin))
+        Some(self.sessions[index].stream(sessions, origin))
     }
 
     /// The same on an idle connection, for one that brings a permit.
-    pub fn lease_idle(
+    pub fn idle_stream(
         &mut self,
         sessions: &Arc<Sessions>,
         origin: &Arc<Origin>,
@@ -84,33 +84,37 @@ impl OriginState {
         self.prune(sessions.idle_timeout);
         let mut all = self.sessions.iter_mut();
         let index = all.position(|s| s.active == 0 && s.has_room())?;
-        Some(self.sessions[index].lease(sessions, origin))
+        Some(self.sessions[index].stream(sessions, origin))
     }
 
     /// The first stream on the connection that was opened just now, whatever its peer will allow.
-    pub fn lease_newest(&mut self, sessions: &Arc<Sessions>, origin: &Arc<Origin>) -> StreamPermit {
+    pub fn newest_stream(
+        &mut self,
+        sessions: &Arc<Sessions>,
+        origin: &Arc<Origin>,
+    ) -> StreamPermit {
         let newest = self.sessions.last_mut().expect("it was opened just now");
-        newest.lease(sessions, origin)
+        newest.stream(sessions, origin)
     }
 
     /// Gives those who wait what there is, and the first of the others the task to open more.
     pub fn serve(&mut self, sessions: &Arc<Sessions>, origin: &Arc<Origin>) {
         while !self.queue.is_empty() {
-            let Some(lease) = self.lease(sessions, origin) else {
+            let Some(stream) = self.stream(sessions, origin) else {
                 break;
             };
-            let seat = self.queue.pop_front().expect("it is not empty");
-            seat.leave();
+            let waiter = self.queue.pop_front().expect("it is not empty");
+            waiter.leave();
             sessions.left_the_queue();
-            if seat.is(&self.opener) {
+            if waiter.is(&self.opener) {
                 self.opener = None;
             }
-            seat.give(Grant::Stream(lease));
+            waiter.give(Grant::Stream(stream));
         }
         if self.opener.is_none() && self.may_open() {
-            if let Some(seat) = self.queue.front() {
-                self.opener = Some(seat.clone());
-                seat.give(Grant::Open);
+            if let Some(waiter) = self.queue.front() {
+                self.opener = Some(waiter.clone());
+                waiter.give(Grant::Open);
             }
         }
     }
@@ -223,7 +227,7 @@ impl Session {
         }
     }
 
-    fn lease(&mut self, sessions: &Arc<Sessions>, origin: &Arc<Origin>) -> StreamPermit {
+    fn stream(&mut self, sessions: &Arc<Sessions>, origin: &Arc<Origin>) -> StreamPermit {
         self.active += 1;
         let reused = std::mem::replace(&mut self.used, true);
         sessions.note_use(reused);

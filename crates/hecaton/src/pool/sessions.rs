@@ -53,7 +53,7 @@ pub(super) enum Asked {
 pub(super) struct Place {
     sessions: Arc<Sessions>,
     origin: Arc<Origin>,
-    seat: Arc<Waiter>,
+    waiter: Arc<Waiter>,
 }
 
 impl Sessions {
@@ -87,32 +87,32 @@ impl Sessions {
     pub(super) fn ask(self: &Arc<Sessions>, origin: &Arc<Origin>) -> Asked {
         let mut all = self.lock();
         all.sweep(self.idle_timeout);
-        let known = all.origins.entry(origin.clone()).or_default();
-        if known.speaks_http1() {
+        let state = all.origins.entry(origin.clone()).or_default();
+        if state.speaks_http1() {
             return Asked::Http1;
         }
-        if known.queue.is_empty() {
-            if let Some(lease) = known.lease(self, origin) {
-                return Asked::Stream(lease);
+        if state.queue.is_empty() {
+            if let Some(stream) = state.stream(self, origin) {
+                return Asked::Stream(stream);
             }
         }
-        let busy = !known.sessions.is_empty();
-        let seat = Arc::new(Waiter::default());
-        known.queue.push_back(seat.clone());
+        let busy = !state.sessions.is_empty();
+        let waiter = Arc::new(Waiter::default());
+        state.queue.push_back(waiter.clone());
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        known.serve(self, origin);
+        state.serve(self, origin);
         let place = Place {
             sessions: self.clone(),
             origin: origin.clone(),
-            seat,
+            waiter,
         };
         Asked::Wait(place, busy)
     }
 
     /// A connection has ended.
     pub(super) fn ended(self: &Arc<Sessions>, origin: &Arc<Origin>, id: u64) {
-        self.change(origin, |known| {
-            known.sessions.retain(|session| session.ticket.id != id)
+        self.change(origin, |state| {
+            state.sessions.retain(|session| session.ticket.id != id)
         });
     }
 
@@ -128,7 +128,7 @@ impl Sessions {
         self.lock()
             .origins
             .values()
-            .map(|known| known.idle().count())
+            .map(|state| state.idle().count())
             .sum()
     }
 
@@ -154,17 +154,17 @@ impl Sessions {
     /// Closes the connection that is idle longest.
     pub fn drop_oldest(&self) {
         let mut all = self.lock();
-        let oldest = |known: &OriginState| known.idle().map(|s| s.idle_since).min();
+        let oldest = |state: &OriginState| state.idle().map(|s| s.idle_since).min();
         let found = all
             .origins
             .iter()
-            .filter_map(|(origin, known)| Some((oldest(known)?, origin)));
+            .filter_map(|(origin, state)| Some((oldest(state)?, origin)));
         let Some((since, origin)) = found.min_by_key(|(since, _)| *since) else {
             return;
         };
         let origin = origin.clone();
-        if let Some(known) = all.origins.get_mut(&origin) {
-            known
+        if let Some(state) = all.origins.get_mut(&origin) {
+            state
                 .sessions
                 .retain(|s| s.active > 0 || s.idle_since > since);
         }
@@ -175,15 +175,15 @@ impl Sessions {
     pub fn tend(&self) -> bool {
         let mut all = self.lock();
         all.prune(self.idle_timeout);
-        all.origins.values().any(|known| !known.sessions.is_empty())
+        all.origins.values().any(|state| !state.sessions.is_empty())
     }
 
     /// Closes every idle connection.
     pub fn clear(&self) {
         let mut all = self.lock();
-        all.origins.retain(|_, known| {
-            known.sessions.retain(|session| session.active > 0);
-            !known.is_empty()
+        all.origins.retain(|_, state| {
+            state.sessions.retain(|session| session.active > 0);
+            !state.is_empty()
         });
     }
 
@@ -194,9 +194,9 @@ impl Sessions {
         change: impl FnOnce(&mut OriginState) -> T,
     ) -> Option<T> {
         let mut all = self.lock();
-        let known = all.origins.get_mut(origin)?;
-        let result = change(known);
-        known.serve(self, origin);
+        let state = all.origins.get_mut(origin)?;
+        let result = change(state);
+        state.serve(self, origin);
         forget_if_empty(&mut all, origin);
         Some(result)
     }
@@ -214,8 +214,8 @@ impl Sessions {
 impl Lender for Sessions {
     /// A stream has ended.
     fn take_back(self: Arc<Sessions>, origin: &Arc<Origin>, connection: u64, retires: bool) {
-        self.change(origin, |known| {
-            known.release(connection, retires, self.idle_timeout)
+        self.change(origin, |state| {
+            state.release(connection, retires, self.idle_timeout)
         });
     }
 }
@@ -234,9 +234,9 @@ impl All {
     }
 
     fn prune(&mut self, idle_timeout: Duration) {
-        self.origins.retain(|_, known| {
-            known.prune(idle_timeout);
-            !known.is_empty()
+        self.origins.retain(|_, state| {
+            state.prune(idle_timeout);
+            !state.is_empty()
         });
     }
 }
@@ -250,7 +250,7 @@ fn forget_if_empty(all: &mut All, origin: &Arc<Origin>) {
 impl Place {
     /// Waits for what the queue gives.
     pub async fn granted(&self) -> Grant {
-        poll_fn(|cx| self.seat.poll(cx)).await
+        poll_fn(|cx| self.waiter.poll(cx)).await
     }
 
     /// The opener has its permit: an idle connection gets it, or the permit is handed back, for a
@@ -260,54 +260,54 @@ impl Place {
         permit: Option<Box<Permit>>,
     ) -> Result<StreamPermit, Option<Box<Permit>>> {
         let mut all = self.sessions.lock();
-        let Some(known) = all.origins.get_mut(&self.origin) else {
+        let Some(state) = all.origins.get_mut(&self.origin) else {
             return Err(permit);
         };
-        self.leave(known);
-        let Some(lease) = known.lease_idle(&self.sessions, &self.origin) else {
+        self.leave(state);
+        let Some(stream) = state.idle_stream(&self.sessions, &self.origin) else {
             return Err(permit);
         };
-        known.hand_over(lease.connection, permit);
-        known.opener = None;
-        known.serve(&self.sessions, &self.origin);
-        Ok(lease)
+        state.hand_over(stream.connection, permit);
+        state.opener = None;
+        state.serve(&self.sessions, &self.origin);
+        Ok(stream)
     }
 
     /// What the opener has waited for already of connections that others gave up.
     pub fn elapsed(&self) -> Elapsed {
         let all = self.sessions.lock();
-        let known = all.origins.get(&self.origin);
-        let intervals = known.map_or(&[][..], |known| &known.intervals);
-        Elapsed::since(self.seat.since, intervals)
+        let state = all.origins.get(&self.origin);
+        let intervals = state.map_or(&[][..], |state| &state.intervals);
+        Elapsed::since(self.waiter.since, intervals)
     }
 
     /// The opener is about to give up.
     pub fn note_intervals(&self, intervals: Vec<Interval>) {
-        let note = |known: &mut OriginState| known.note_intervals(intervals);
+        let note = |state: &mut OriginState| state.note_intervals(intervals);
         self.sessions.change(&self.origin, note);
     }
 
     /// The connection is there: the first stream for the one who opened it, more for those who wait.
     pub fn opened(self, session: Session) -> StreamPermit {
         let mut all = self.sessions.lock();
-        let known = all.origins.entry(self.origin.clone()).or_default();
-        known.opener = None;
-        known.intervals.clear();
-        known.sessions.push(session);
-        let lease = known.lease_newest(&self.sessions, &self.origin);
-        known.serve(&self.sessions, &self.origin);
+        let state = all.origins.entry(self.origin.clone()).or_default();
+        state.opener = None;
+        state.intervals.clear();
+        state.sessions.push(session);
+        let stream = state.newest_stream(&self.sessions, &self.origin);
+        state.serve(&self.sessions, &self.origin);
         drop(all);
-        lease
+        stream
     }
 
     /// No connection could be opened: nobody who waits for it needs to try for himself. When there
     /// are others, those who wait go on waiting for them.
     pub fn failed(self, failure: &Failure) {
-        let share = |known: &mut OriginState| {
-            known.opener = None;
-            known.intervals.clear();
-            if known.sessions.is_empty() {
-                self.tell_all(known, || Grant::Failed(failure.clone()));
+        let share = |state: &mut OriginState| {
+            state.opener = None;
+            state.intervals.clear();
+            if state.sessions.is_empty() {
+                self.tell_all(state, || Grant::Failed(failure.clone()));
             }
         };
         self.sessions.change(&self.origin, share);
@@ -315,27 +315,29 @@ impl Place {
 
     /// The peer speaks HTTP/1.1 alone: everyone opens a connection for himself, now and later.
     pub fn speaks_http1(self) {
-        let share = |known: &mut OriginState| {
-            known.opener = None;
-            known.intervals.clear();
-            known.note_http1();
-            self.tell_all(known, || Grant::Http1);
+        let share = |state: &mut OriginState| {
+            state.opener = None;
+            state.intervals.clear();
+            state.note_http1();
+            self.tell_all(state, || Grant::Http1);
         };
         self.sessions.change(&self.origin, share);
     }
 
-    fn tell_all(&self, known: &mut OriginState, grant: impl Fn() -> Grant) {
-        for seat in known.queue.drain(..) {
+    fn tell_all(&self, state: &mut OriginState, grant: impl Fn() -> Grant) {
+        for waiter in state.queue.drain(..) {
             self.sessions.left_the_queue();
-            seat.leave();
-            seat.give(grant());
+            waiter.leave();
+            waiter.give(grant());
         }
     }
 
     /// Leaves the queue, if it is still in it.
-    fn leave(&self, known: &mut OriginState) {
-        if self.seat.leave() {
-            known.queue.retain(|seat| !Arc::ptr_eq(seat, &self.seat));
+    fn leave(&self, state: &mut OriginState) {
+        if self.waiter.leave() {
+            state
+                .queue
+                .retain(|waiter| !Arc::ptr_eq(waiter, &self.waiter));
             self.sessions.left_the_queue();
         }
     }
@@ -344,14 +346,14 @@ impl Place {
 impl Drop for Place {
     /// Whoever gives up leaves its place, and its task to the next.
     fn drop(&mut self) {
-        let leave = |known: &mut OriginState| {
-            self.leave(known);
-            if self.seat.is(&known.opener) {
-                known.opener = None;
+        let leave = |state: &mut OriginState| {
+            self.leave(state);
+            if self.waiter.is(&state.opener) {
+                state.opener = None;
             }
         };
         self.sessions.change(&self.origin, leave);
         // What it was given and did not take, perhaps a stream: not under the lock.
-        drop(self.seat.take());
+        drop(self.waiter.take());
     }
 }

@@ -64,13 +64,13 @@ pub(crate) async fn within<T>(
 pub(crate) async fn within_rest<T>(
     config: &Config,
     phase: Phase,
-    spent: Duration,
+    elapsed: Duration,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     match limit(config, phase) {
         None => work.await,
         Some(Duration::ZERO) => Err(too_slow(config, phase)),
-        Some(limit) => match tokio::time::timeout(limit.saturating_sub(spent), work).await {
+        Some(limit) => match tokio::time::timeout(limit.saturating_sub(elapsed), work).await {
             Ok(result) => result,
             Err(_) => Err(too_slow(config, phase)),
         },
