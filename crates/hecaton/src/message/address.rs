@@ -111,7 +111,7 @@ fn parse(url: &Bytes) -> Result<Destination, InvalidUrl> {
     }
     let whole = url.slice(..memchr(b'#', url).unwrap_or(url.len()));
     let parts = Uri::from_maybe_shared(whole)
-        .map_err(|error| refused_by_parser(url, &error.to_string()))?
+        .map_err(|error| refused_by_parser(url, &format!("cannot be read: {error}")))?
         .into_parts();
     let scheme = match parts.scheme.as_ref().map(http::uri::Scheme::as_str) {
         Some("http") => Scheme::Http,

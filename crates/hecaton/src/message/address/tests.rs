@@ -67,6 +67,7 @@ fn bad_urls_are_refused_with_the_reason_and_without_secrets() {
     assert!(refusal("http://host:99999/").contains("port"));
     assert!(refusal("http://host:0/").contains("port 0"));
     assert!(refusal("http://:80/").contains("no host"));
+    assert!(refusal("http://ho^st/").contains("cannot be read: invalid"));
     for url in ["http:host/", "http:///host/", "http://\\host/", "http://"] {
         assert!(Request::get(url).is_err(), "{url}");
     }
