@@ -163,7 +163,9 @@ fn follow(mut rest: &[u8], mut tell: impl FnMut(u8, u32, Option<(u32, u32)>)) {
     let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap());
     while let Some((head, after)) = rest.split_first_chunk::<9>() {
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
-        let start = after.get(..8).filter(|_| length >= 8);
+        // A GOAWAY counts once it has passed whole, which no shorter frame does.
+        let whole = length >= 8 && after.len() >= length;
+        let start = after.get(..8).filter(|_| whole);
         let goaway = start.map(|start| (number(&start[..4]) & 0x7fff_ffff, number(&start[4..])));
         tell(head[3], number(&head[5..]) & 0x7fff_ffff, goaway);
         rest = after.get(length..).unwrap_or_default();
