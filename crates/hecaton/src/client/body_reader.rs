@@ -108,18 +108,20 @@ impl BodyReader {
         let mut pieces = 0_u32;
         loop {
             // Decoded straight into the body: one copy less.
-            let fits = self.next(|piece: Piece<'_>| {
-                let fits = piece.len() <= most - whole.len();
-                if fits {
-                    whole.extend_from_slice(&piece);
+            let memory = self.memory();
+            let added = self.next(|piece: Piece<'_>| {
+                if piece.len() > most - whole.len() {
+                    return Err(BodyError::TooLarge.into_failure(most));
                 }
-                fits
+                share.grow_to(whole.len() + piece.len() + memory)?;
+                whole.extend_from_slice(&piece);
+                Ok(())
             });
-            match fits.await? {
+            match added.await? {
                 None => break,
-                Some(false) => return Err(BodyError::TooLarge.into_failure(most)),
-                Some(true) => share.grow_to(whole.len() + self.memory())?,
+                Some(added) => added?,
             }
+            share.grow_to(whole.len() + self.memory())?;
             pieces = pieces.wrapping_add(1);
             if pieces % PIECES_PER_TURN == 0 {
                 yield_now().await;

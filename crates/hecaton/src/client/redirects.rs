@@ -91,6 +91,7 @@ impl Shared {
             trace.redirects = trace.redirects.saturating_add(1);
             if let Body::Open(reader) = answer.body {
                 reader.skip(trace.mark).await;
+                trace.lap();
             }
         }
     }

@@ -23,7 +23,8 @@ const LONGEST_READ: usize = 64 << 10;
 const MOST_SPARE: usize = 4;
 
 thread_local! {
-    /// A connection that waits needs no buffer, and what was just used is still in the processor's cache.
+    /// A connection that waits needs no buffer (but for TLS, which has to read to know), and what was just used is still in
+    /// the processor's cache.
     static SPARE: RefCell<Vec<BytesMut>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -38,6 +39,8 @@ pub(crate) struct Connection {
     pub heard: bool,
     /// What the body that is being read holds of what all may hold together.
     pub share: Share,
+    /// Whether somebody else may hold a part of the input's buffer.
+    lent: bool,
     /// How much the next read asks for.
     ahead: usize,
     /// What requests say to the proxy that they are handed to, if they are.
@@ -53,6 +56,7 @@ impl Connection {
             kept_for: None,
             heard: false,
             share: Share::default(),
+            lent: false,
             ahead: FIRST_READ,
             forward,
             stream,
@@ -65,12 +69,16 @@ impl Connection {
             ready!(self.stream.poll_readable(cx))?;
             self.input = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
         }
-        self.input.reserve(self.ahead);
+        // What is not used yet, the begin of a head or of a body that stays where it is, has its room already.
+        let ahead = self.input.is_empty() || self.input.len() == self.input.capacity();
+        if ahead {
+            self.input.reserve(self.ahead);
+        }
         let room = self.input.capacity() - self.input.len();
         let result = pin!(self.stream.read_buf(&mut self.input)).poll(cx);
         if let Poll::Ready(Ok(count @ 1..)) = result {
             self.heard = true;
-            if count == room {
+            if ahead && count == room {
                 self.ahead = (self.ahead * 2).min(LONGEST_READ);
             }
         }
@@ -84,12 +92,13 @@ impl Connection {
             self.input.advance(count);
             return taken;
         }
-        let taken = self.input.split_to(count);
-        if self.input.is_empty() {
-            // What is left of the buffer would keep all of it.
-            self.input = BytesMut::new();
-        }
-        taken
+        self.split_input(count)
+    }
+
+    /// Takes so many bytes off the input, in the buffer that they were read to.
+    pub fn split_input(&mut self, count: usize) -> BytesMut {
+        self.lent = true;
+        self.input.split_to(count)
     }
 
     /// For asking the kernel about several connections at once; none if that would not tell enough, as with TLS.
@@ -102,7 +111,12 @@ impl Connection {
         let mut input = std::mem::take(&mut self.input);
         // Bytes behind an answer belong to nothing, least of all to the next connection.
         input.clear();
-        if input.capacity() <= LONGEST_READ {
+        // A buffer of which others hold a part is theirs. Else it is whole again, from its begin.
+        if std::mem::take(&mut self.lent) {
+            return;
+        }
+        let _ = input.try_reclaim(input.capacity() + 1);
+        if (FIRST_READ..=LONGEST_READ).contains(&input.capacity()) {
             // A thread that ends has none any more.
             let _ = SPARE.try_with(|spare| {
                 let mut spare = spare.borrow_mut();

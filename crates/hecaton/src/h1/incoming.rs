@@ -133,7 +133,7 @@ impl Incoming {
             match ready.map_err(|error| error.into_failure(0))? {
                 Ready::Data(count) => {
                     self.reader.taken(count);
-                    return Ok(Some(connection.input.split_to(count).freeze()));
+                    return Ok(Some(connection.split_input(count).freeze()));
                 }
                 Ready::Wanting => self.fill(connection, &mut timer).await?,
                 Ready::End => return Ok(None),

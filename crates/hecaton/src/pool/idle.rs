@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
-use nix::poll::{PollTimeout, poll};
+use nix::poll::{PollFd, PollTimeout, poll};
 use tokio::runtime::Handle;
 use tokio::task::coop::unconstrained;
 use tokio::time::sleep;
@@ -72,12 +72,17 @@ impl Rules {
     }
 }
 
-/// Whether a connection can be used without asking the kernel whether anything has come.
+/// Whether a connection can be used without asking the kernel whether anything has come. What is later than `now`, which may
+/// be an instant that the request took a while ago, is no answer.
 fn is_trusted(connection: &Connection, now: Instant) -> bool {
-    now.saturating_duration_since(connection.idle_since) < TRUSTED
+    let within = |since: Instant, most: Duration| {
+        let passed = now.checked_duration_since(since);
+        passed.is_some_and(|passed| passed < most)
+    };
+    within(connection.idle_since, TRUSTED)
         || connection
             .quiet_at
-            .is_some_and(|then| now.saturating_duration_since(then) < TRUSTED_AFTER_LOOK)
+            .is_some_and(|since| within(since, TRUSTED_AFTER_LOOK))
 }
 
 /// Asks the kernel about connections that are about to be used: a busy client takes many within a moment, and one question
@@ -97,8 +102,8 @@ impl Looks {
             false => 1,
         };
         self.last = Some(now);
-        let from = connections.len().saturating_sub(self.at_once);
         if self.at_once > 1 {
+            let from = connections.len().saturating_sub(self.at_once);
             note_quiet(&mut connections[from..], now);
         }
     }
@@ -108,20 +113,19 @@ impl Looks {
 fn note_quiet(connections: &mut [Box<Connection>], now: Instant) {
     let fds = connections
         .iter()
-        .filter_map(|connection| connection.http1.poll_fd());
-    let mut fds: Vec<_> = fds.collect();
+        .map(|connection| connection.http1.poll_fd());
+    let Some(mut fds) = fds.collect::<Option<Vec<_>>>() else {
+        return; // TLS has to be read to know.
+    };
     if poll(&mut fds, PollTimeout::ZERO).is_err() {
         return;
     }
-    let quiet: Vec<bool> = fds
-        .iter()
-        .map(|fd| fd.revents().is_some_and(|seen| seen.is_empty()))
-        .collect();
-    let asked = connections
-        .iter_mut()
-        .filter(|connection| connection.http1.poll_fd().is_some());
-    for (connection, _) in asked.zip(quiet).filter(|(_, quiet)| *quiet) {
-        connection.quiet_at = Some(now);
+    let is_quiet = |fd: &PollFd<'_>| fd.revents().is_some_and(|seen| seen.is_empty());
+    let quiet: Vec<bool> = fds.iter().map(is_quiet).collect();
+    for (connection, quiet) in connections.iter_mut().zip(&quiet) {
+        if *quiet {
+            connection.quiet_at = Some(now);
+        }
     }
 }
 
@@ -194,7 +198,7 @@ impl IdleConnections {
         connection.quiet_at = None;
         let mut idle = self.lock();
         let rules = &idle.rules;
-        if rules.idle_timeout.is_zero() || !rules.is_young(&connection, now) {
+        if rules.longest(&connection).is_zero() || !rules.is_young(&connection, now) {
             return;
         }
         match idle.connections.get_mut(origin) {
@@ -279,7 +283,7 @@ impl Idle {
         let connections = self.connections.get_mut(origin)?;
         let mut found = None;
         while let Some(last) = connections.last() {
-            if !is_trusted(last, now) {
+            if !is_trusted(last, now) && last.http1.poll_fd().is_some() {
                 self.looks.look(connections, now);
             }
             let Some(mut connection) = connections.pop() else {
