@@ -156,3 +156,72 @@ impl Connection {
         matches!(self.stream, Wire::Tls(_))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream as Peer;
+
+    use tokio::net::UnixStream;
+
+    use super::*;
+    use crate::Reactor;
+    use crate::runtime::descriptors::Noted;
+    use crate::transport::pipe::Pipe;
+    use crate::transport::wire::Socket;
+
+    fn pair() -> (Connection, Peer) {
+        let (own, peer) = Peer::pair().unwrap();
+        own.set_nonblocking(true).unwrap();
+        let pipe = Pipe::Unix(Noted::new(UnixStream::from_std(own).unwrap()));
+        (Connection::new(Wire::Plain(Socket::new(pipe)), None), peer)
+    }
+
+    async fn receive(connection: &mut Connection, peer: &mut Peer, count: usize) {
+        peer.write_all(&vec![b'x'; count]).unwrap();
+        while connection.input.len() < count {
+            poll_fn(|cx| connection.poll_fill(cx)).await.unwrap();
+        }
+    }
+
+    #[test]
+    fn a_body_keeps_no_buffer_that_is_much_larger_whatever_came_before() {
+        Reactor::new().unwrap().block_on(async {
+            let (mut connection, mut peer) = pair();
+            // Long reads leave a long buffer, and short ones of another connection walk through it.
+            connection.ahead = LONGEST_READ;
+            let (mut other, mut its_peer) = pair();
+            let short = |connection| std::iter::repeat_n((connection, 500), 112);
+            let sizes = [(true, 500)].into_iter();
+            let sizes = sizes
+                .chain(short(false))
+                .chain([(false, 5_000), (true, 20_000)]);
+            for (first, size) in sizes {
+                let (connection, peer) = match first {
+                    true => (&mut connection, &mut peer),
+                    false => (&mut other, &mut its_peer),
+                };
+                receive(connection, peer, size).await;
+                let mut body = connection.take_input(size);
+                connection.release_input();
+                assert!(!body.try_reclaim(2 * size.max(FIRST_READ)), "{size}");
+            }
+        });
+    }
+
+    #[test]
+    fn what_is_handed_on_is_empty_and_its_own() {
+        Reactor::new().unwrap().block_on(async {
+            let (mut connection, mut peer) = pair();
+            receive(&mut connection, &mut peer, 4_000).await;
+            let piece = connection.split_input(1_000).freeze();
+            connection.release_input();
+            let (mut other, mut its_peer) = pair();
+            its_peer.write_all(b"y").unwrap();
+            poll_fn(|cx| other.poll_fill(cx)).await.unwrap();
+            assert_eq!(other.input, "y");
+            assert!(piece.iter().all(|byte| *byte == b'x'));
+        });
+    }
+}
