@@ -273,14 +273,14 @@ class ClientTest < OriginTest
     client.batch { |batch| batch.get(url("/delay/5000")).tap { batch.abort } }
     stats = client.stats
     assert_nil client.close
-    assert_equal before, Dir.children("/proc/self/fd").size, response.inspect # Before any garbage is collected.
+    assert_operator Dir.children("/proc/self/fd").size, :<=, before, response.inspect # Before any garbage is collected.
     assert_equal [0, 0, stats[:requests]], [client.idle_connections, *client.stats.values_at(:idle, :requests)]
-    assert_equal before, Dir.children("/proc/self/fd").size
+    assert_operator Dir.children("/proc/self/fd").size, :<=, before
     client.close
     assert_equal 200, client.get(url("/echo")).status
     assert_equal stats[:requests] + 1, client.stats[:requests]
     client.close
-    assert_equal before, Dir.children("/proc/self/fd").size
+    assert_operator Dir.children("/proc/self/fd").size, :<=, before
   end
 
   def test_a_request_in_flight_goes_on_when_its_client_is_closed
@@ -293,8 +293,8 @@ class ClientTest < OriginTest
     client.close
     assert_equal 200, waiting.value
     waiting = nil
-    wait_until { descriptors == before }
-    assert_equal before, descriptors
+    wait_until { descriptors <= before }
+    assert_operator descriptors, :<=, before
     client.batch { |batch| batch.get(url("/r/1")).on_complete { client.close }.on_complete { |outcome| assert_predicate outcome, :success? } }
   ensure
     own&.stop
@@ -305,9 +305,9 @@ class ClientTest < OriginTest
     before = descriptors
     kept = nil
     assert_equal(200, Hecaton::Client.open(timeout: 5) { |client| (kept = client).get(url("/echo")).status })
-    assert_equal before, Dir.children("/proc/self/fd").size
+    assert_operator Dir.children("/proc/self/fd").size, :<=, before
     assert_raises(IndexError) { Hecaton::Client.open(timeout: 5) { |client| client.get(url("/echo")) && raise(IndexError) } }
-    assert_equal before, Dir.children("/proc/self/fd").size
+    assert_operator Dir.children("/proc/self/fd").size, :<=, before
     assert_equal [0, Hecaton::Client], [kept.idle_connections, Hecaton::Client.open(timeout: 5).class]
   end
 end
