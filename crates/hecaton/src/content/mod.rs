@@ -12,11 +12,10 @@
 pub(crate) mod buffered;
 mod codec;
 
-use std::cell::RefCell;
-
 use bytes::{Buf, Bytes};
 
 use crate::message::fields::Fields;
+use crate::runtime::spare::Spare;
 use codec::Codec;
 
 /// What `Accept-Encoding` says when a request leaves it to the client.
@@ -132,12 +131,9 @@ impl Decoder {
     }
 }
 
-/// How many buffers a thread keeps for the next decoders.
-const MOST_SPARE: usize = 4;
-
 thread_local! {
     /// To take 64 KiB anew, and to have them zeroed, costs more than to decode some kilobytes.
-    static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+    static SPARE: Spare<Vec<u8>> = const { Spare::new() };
 }
 
 impl Drop for Stage {
@@ -145,14 +141,7 @@ impl Drop for Stage {
         if self.output.is_empty() {
             return;
         }
-        let output = std::mem::take(&mut self.output);
-        // A thread that ends has none any more.
-        let _ = SPARE.try_with(|spare| {
-            let mut spare = spare.borrow_mut();
-            if spare.len() < MOST_SPARE {
-                spare.push(output);
-            }
-        });
+        Spare::give(&SPARE, std::mem::take(&mut self.output));
     }
 }
 
@@ -176,9 +165,7 @@ impl Stage {
             return Err("something follows the end of its coding");
         }
         if self.output.is_empty() {
-            self.output = SPARE
-                .with_borrow_mut(Vec::pop)
-                .unwrap_or_else(|| vec![0; PIECE]);
+            self.output = Spare::take(&SPARE).unwrap_or_else(|| vec![0; PIECE]);
         }
         let progress = self.codec.run(&self.input, &mut self.output);
         let progress = progress.ok_or("it is not what its Content-Encoding says")?;

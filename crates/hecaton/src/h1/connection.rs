@@ -1,6 +1,5 @@
 //! One HTTP/1.1 connection: a stream and what has been read from it ahead of need.
 
-use std::cell::RefCell;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use nix::poll::PollFd;
 use tokio::io::{AsyncReadExt, AsyncWrite};
 
 use crate::content::buffered::Share;
+use crate::runtime::spare::Spare;
 use crate::transport::proxy::Forward;
 use crate::transport::wire::{Look, Wire};
 
@@ -19,13 +19,9 @@ use crate::transport::wire::{Look, Wire};
 const FIRST_READ: usize = 8 << 10;
 const LONGEST_READ: usize = 64 << 10;
 
-/// How many buffers a thread keeps for the connections that have something to read.
-const MOST_SPARE: usize = 4;
-
 thread_local! {
-    /// A connection that waits needs no buffer (but for TLS, which has to read to know), and what was just used is still in
-    /// the processor's cache.
-    static SPARE: RefCell<Vec<BytesMut>> = const { RefCell::new(Vec::new()) };
+    /// A connection that waits needs no buffer (but for TLS, which has to read to know).
+    static SPARE: Spare<BytesMut> = const { Spare::new() };
 }
 
 pub(crate) struct Connection {
@@ -67,7 +63,7 @@ impl Connection {
     pub fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         if self.input.capacity() == 0 {
             ready!(self.stream.poll_readable(cx))?;
-            self.input = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
+            self.input = Spare::take(&SPARE).unwrap_or_default();
         }
         // What is not used yet, the begin of a head or of a body that stays where it is, has its room already.
         let ahead = self.input.is_empty() || self.input.len() == self.input.capacity();
@@ -117,13 +113,7 @@ impl Connection {
         }
         let _ = input.try_reclaim(input.capacity() + 1);
         if (FIRST_READ..=LONGEST_READ).contains(&input.capacity()) {
-            // A thread that ends has none any more.
-            let _ = SPARE.try_with(|spare| {
-                let mut spare = spare.borrow_mut();
-                if spare.len() < MOST_SPARE {
-                    spare.push(input);
-                }
-            });
+            Spare::give(&SPARE, input);
         }
     }
 

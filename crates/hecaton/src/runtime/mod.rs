@@ -14,5 +14,6 @@
 pub(crate) mod descriptors;
 pub(crate) mod keeper;
 pub(crate) mod reactor;
+pub(crate) mod spare;
 pub(crate) mod timer;
 pub(crate) mod yield_now;

@@ -1,0 +1,32 @@
+//! What a thread keeps to use again: a few things that cost more to make than to keep.
+
+use std::cell::RefCell;
+use std::thread::LocalKey;
+
+/// How many of a kind a thread keeps.
+const MOST: usize = 4;
+
+/// Those of one kind; the last that was given is taken first, for it is still in the processor's cache.
+pub(crate) struct Spare<T: 'static>(RefCell<Vec<T>>);
+
+impl<T> Spare<T> {
+    /// None yet.
+    pub const fn new() -> Spare<T> {
+        Spare(RefCell::new(Vec::new()))
+    }
+
+    /// One, if there is any.
+    pub fn take(of: &'static LocalKey<Spare<T>>) -> Option<T> {
+        of.try_with(|spare| spare.0.borrow_mut().pop()).ok()?
+    }
+
+    /// Keeps one, unless there are enough, or the thread ends.
+    pub fn give(of: &'static LocalKey<Spare<T>>, one: T) {
+        let _ = of.try_with(|spare| {
+            let mut spare = spare.0.borrow_mut();
+            if spare.len() < MOST {
+                spare.push(one);
+            }
+        });
+    }
+}
