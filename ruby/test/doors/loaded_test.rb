@@ -1,0 +1,10 @@
+# Requiring the gem alone loads no door, and no library that one stands in for.
+require "test_helper"
+
+class LoadedTest < Minitest::Test
+  OTHERS = %i[Typhoeus Faraday WebMock VCR].freeze
+
+  def test_the_gem_alone_brings_nothing_of_others
+    assert_empty OTHERS.select { |name| Object.const_defined?(name) }
+  end
+end
