@@ -207,7 +207,7 @@ class ProcessTest < OriginTest
   end
 
   def test_bodies_in_parts_survive_a_garbage_collection_at_every_allocation
-    client = client()
+    client = client(timeout: 60)
     size = 0
     GC.stress = true
     client.batch(concurrency: 2) { |batch| 3.times { batch.get(url("/bytes/1000")).on_headers { nil }.on_body { |chunk| size += chunk.bytesize } } }
