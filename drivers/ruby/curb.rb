@@ -22,6 +22,7 @@ class CurbDriver
   def handle
     Handle.new.tap do |easy| # libcurl sends again only what a kept connection, closed meanwhile, did not take
       easy.timeout_ms, easy.headers, easy.cacert = @job.timeout_ms, @job.headers, @job.ca
+      easy.encoding = "gzip" if @job.gzip?
       easy.set(:forbid_reuse, 1) unless @job.keepalive
       easy.set(:customrequest, @job.method) unless @job.method == "GET"
       easy.on_success { send_next(easy, @round.done(easy.response_code, easy.body_str, easy.taken)) }
@@ -37,4 +38,4 @@ class CurbDriver
 end
 
 Kit.run(CurbDriver, name: "curb", version: Curl::CURB_VERSION, engine: Curl::CURL_LONG_VERSION[/libcurl\S+/],
-                    models: ["callbacks"], max_concurrency: 1000, tls: true, keepalive: [true, false])
+                    models: ["callbacks"], max_concurrency: 1000, tls: true, verify: Kit::DECODING, keepalive: [true, false])

@@ -8,6 +8,7 @@ class CurbEasyDriver < Kit::Threads
   def open
     Curl::Easy.new do |easy| # libcurl sends nothing again but what a kept connection, already closed, did not take
       easy.timeout_ms, easy.headers, easy.cacert = @job.timeout_ms, @job.headers, @job.ca
+      easy.encoding = "gzip" if @job.gzip?
       easy.set(:forbid_reuse, 1) unless @job.keepalive
     end
   end
@@ -20,4 +21,4 @@ class CurbEasyDriver < Kit::Threads
 end
 
 Kit.run(CurbEasyDriver, name: "curb-easy", version: Curl::CURB_VERSION, engine: Curl::CURL_LONG_VERSION[/libcurl\S+/],
-                        models: ["threads"], max_concurrency: 512, tls: true, keepalive: [true, false])
+                        models: ["threads"], max_concurrency: 512, tls: true, verify: Kit::DECODING, keepalive: [true, false])

@@ -36,4 +36,4 @@ class HecatonDriver
 end
 
 Kit.run(HecatonDriver, name: "hecaton-ruby", version: Hecaton::VERSION, engine: "hecaton", models: ["batch"],
-                       keepalive: [true, false], tls: true, max_concurrency: 10_000)
+                       keepalive: [true, false], tls: true, verify: Kit::DECODING, max_concurrency: 10_000)

@@ -4,10 +4,12 @@ require "json"
 module Kit
   HELLO = { proto: 1, runtime: "#{RUBY_ENGINE} #{RUBY_ENGINE_VERSION}", http: ["1.1"], tls: false, keepalive: [true], retries: "off",
             cores: 1, verify: %w[tail json none], methods: %w[GET HEAD POST PUT PATCH DELETE OPTIONS] }.freeze
+  DECODING = [*HELLO[:verify], "gzip"].freeze # what a client that decodes says under `verify`
 
   # What `prepare` asked for.
   Job = Struct.new(:method, :url, :append_id, :concurrency, :keepalive, :verify, :timeout_ms, :ca, keyword_init: true) do
     def timeout = timeout_ms / 1000.0
+    def gzip? = verify == "gzip"
     def headers = verify == "json" ? { "Accept" => "application/json" } : {}
   end
 

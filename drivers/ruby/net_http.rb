@@ -31,4 +31,4 @@ class NetHttpDriver < Kit::Threads
 end
 
 Kit.run(NetHttpDriver, name: "net-http", version: Net::HTTP::VERSION, engine: "pure ruby", models: ["threads"],
-                       tls: true, keepalive: [true, false], max_concurrency: 512)
+                       tls: true, verify: Kit::DECODING, keepalive: [true, false], max_concurrency: 512)

@@ -31,5 +31,5 @@ class NetHttpPersistentDriver < Kit::Threads
 end
 
 Kit.run(NetHttpPersistentDriver, name: "net-http-persistent", version: Net::HTTP::Persistent::VERSION,
-                                 engine: "net/http", models: ["threads"], tls: true, keepalive: [true, false],
+                                 engine: "net/http", models: ["threads"], tls: true, verify: Kit::DECODING, keepalive: [true, false],
                                  max_concurrency: 512)

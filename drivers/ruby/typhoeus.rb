@@ -7,7 +7,8 @@ class TyphoeusDriver
     @job = job
     @hydra = Typhoeus::Hydra.new(max_concurrency: job.concurrency) # kept, and its connections with it
     @options = { method: job.method.downcase.to_sym, headers: job.headers, timeout_ms: job.timeout_ms,
-                 forbid_reuse: !job.keepalive, cainfo: job.ca }.compact
+                 forbid_reuse: !job.keepalive, cainfo: job.ca,
+                 accept_encoding: ("gzip" if job.gzip?) }.compact
   end
 
   def go(round)
@@ -32,5 +33,5 @@ class TyphoeusDriver
 end
 
 Kit.run(TyphoeusDriver, name: "typhoeus", version: Typhoeus::VERSION, engine: Ethon::Curl.version[/libcurl\S+/],
-                        models: ["callbacks"], tls: true, keepalive: [true, false],
+                        models: ["callbacks"], tls: true, verify: Kit::DECODING, keepalive: [true, false],
                         max_concurrency: 1000) # select() in Ethon ends at 1024 descriptors

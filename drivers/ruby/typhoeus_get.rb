@@ -8,7 +8,8 @@ class TyphoeusGetDriver < Kit::Threads
   private
 
   def open # libcurl sends nothing again but what a kept connection, already closed, did not take
-    { headers: @job.headers, timeout_ms: @job.timeout_ms, forbid_reuse: !@job.keepalive, cainfo: @job.ca }.compact
+    { headers: @job.headers, timeout_ms: @job.timeout_ms, forbid_reuse: !@job.keepalive, cainfo: @job.ca,
+      accept_encoding: ("gzip" if @job.gzip?) }.compact
   end
 
   def ask(options, url)
@@ -18,4 +19,4 @@ class TyphoeusGetDriver < Kit::Threads
 end
 
 Kit.run(TyphoeusGetDriver, name: "typhoeus-get", version: Typhoeus::VERSION, engine: Ethon::Curl.version[/libcurl\S+/],
-                           models: ["threads"], tls: true, keepalive: [true, false], max_concurrency: 512)
+                           models: ["threads"], tls: true, verify: Kit::DECODING, keepalive: [true, false], max_concurrency: 512)

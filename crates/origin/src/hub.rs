@@ -11,6 +11,7 @@ use crate::gate::Gate;
 use crate::ledger::{Ledger, Marks, Receipt};
 use crate::options::{Http2, Options, RoundSpec};
 use crate::page::Page;
+use crate::plain::Plain;
 use crate::request::Request;
 use crate::route::Route;
 use crate::script::Script;
@@ -43,7 +44,7 @@ impl Hub {
     /// Must be called inside the runtime.
     pub(crate) fn new(options: &Options, capacity: u64) -> io::Result<Hub> {
         let between = Rc::new(Script::new(
-            options.body_bytes,
+            Plain::new(options.body_bytes, false),
             options.delay,
             Duration::ZERO,
             options.seed,
@@ -118,7 +119,12 @@ impl Hub {
     }
 
     pub(crate) fn open_round(&self, round: &RoundSpec) {
-        let script = Script::new(round.body_bytes, round.delay, round.round_trip, self.seed);
+        let script = Script::new(
+            Plain::new(round.body_bytes, round.gzip),
+            round.delay,
+            round.round_trip,
+            self.seed,
+        );
         self.gate.set(round.gate.unwrap_or(0));
         self.script.replace(Rc::new(script));
         self.ledger.borrow_mut().open(round.first, round.count);
@@ -163,6 +169,7 @@ mod tests {
             first: 1,
             count: 50,
             body_bytes: 8,
+            gzip: false,
             delay,
             round_trip: Duration::ZERO,
             gate: None,

@@ -31,6 +31,7 @@ mod origin;
 mod outbox;
 mod page;
 mod parse;
+mod plain;
 mod reader;
 mod reply;
 mod request;

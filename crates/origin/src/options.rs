@@ -77,8 +77,10 @@ pub struct RoundSpec {
     pub first: u64,
     /// How many ids; 0 makes every request foreign. The ledger needs one byte of memory for each.
     pub count: u64,
-    /// Bytes of an answer's body; fewer than 8 (0 too) means 8, the token alone.
+    /// Bytes of an answer's body, decoded; fewer than 8 (0 too) means 8, the token alone.
     pub body_bytes: usize,
+    /// Whether plain answers come in gzip, whatever the request accepts; documents stay as they are.
+    pub gzip: bool,
     /// Delay of every answer; ignored when `gate` is given.
     pub delay: Delay,
     /// How long a round trip takes that loopback has not: every answer waits one more, and the first of a connection

@@ -120,9 +120,10 @@ impl Outbox {
         if !self.output.is_empty() || after != After::Keep || !item.is_plain() {
             return script.write(&mut self.output, item, after, &self.hub.date, now);
         }
-        let bytes = script.plain(item.token(), &self.hub.date, now);
+        let plain = script.plain(item.token(), &self.hub.date, now);
+        let bytes = plain.whole();
         // An error comes again when the rest is flushed.
-        let sent = socket.try_write(&bytes).unwrap_or(0);
+        let sent = socket.try_write(bytes).unwrap_or(0);
         self.hub.ledger.borrow_mut().wrote(sent);
         self.output.extend_from_slice(&bytes[sent..]);
         script.body_bytes()

@@ -33,7 +33,7 @@ pub struct Page {
     pub bytes_in: u64,
     /// Bytes of answers written to sockets, heads included.
     pub bytes_out: u64,
-    /// Bytes of bodies written.
+    /// Bytes of bodies written; of a round in gzip over HTTP/1.1, decoded.
     pub body_bytes_out: u64,
     /// Sum modulo 2^32 of the tokens of every id of the round, each once.
     pub expected_sum: u32,

@@ -130,10 +130,10 @@ impl Reply<'_> {
     }
 
     fn slow(&self, request: &Request, item: Item, after: After, now: Instant) -> Answer {
-        let (_, body) = self.hub.script().body(item, &self.hub.date, now);
+        let (_, fields, body) = self.hub.script().body(item, &self.hub.date, now);
         let length = Length::Bytes(body.len() as u64);
         let source = Source::slow(body, SLOW_PIECES, SLOW_PAUSE);
-        stream(Vec::new(), Kind::Body(length, source), request, after)
+        stream(fields, Kind::Body(length, source), request, after)
     }
 
     fn other(&self, request: &Request, body: &Received, after: After) -> Answer {

@@ -1,16 +1,16 @@
 //! What `/r/<id>` answers during one round: a prepared answer, of which only date and token change.
 
 use std::cell::{Ref, RefCell};
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use crate::answer::{DATE_AT, Head, JSON, Length, TEXT};
-use crate::date::{self, Date};
+use crate::answer::{Field, Head, JSON, Length, TEXT};
+use crate::date::Date;
 use crate::delay::Delay;
 use crate::document;
 use crate::draw::Draw;
+use crate::plain::Plain;
 use crate::request::After;
-use crate::token::{self, Token};
+use crate::token::Token;
 
 /// The answers of one round, or of the time between rounds.
 pub(crate) struct Script {
@@ -19,11 +19,12 @@ pub(crate) struct Script {
     /// A round trip of the network that is played.
     pub(crate) round_trip: Duration,
     prepared: RefCell<Prepared>,
-    span: Range<usize>,
+    /// Bytes of a plain body, decoded.
+    body_bytes: usize,
 }
 
 struct Prepared {
-    bytes: Vec<u8>,
+    plain: Plain,
     /// The second of the date in it.
     second: u64,
 }
@@ -48,51 +49,50 @@ impl Item {
 }
 
 impl Script {
-    pub(crate) fn new(body_bytes: usize, delay: Delay, round_trip: Duration, seed: u64) -> Script {
-        let length = body_bytes.max(token::LENGTH);
-        let mut bytes = Vec::with_capacity(length + 256);
-        head(After::Keep, TEXT, length).write(&mut bytes, [b' '; date::LENGTH]);
-        let start = bytes.len();
-        bytes.extend(filler().take(length - token::LENGTH));
-        bytes.resize(start + length, b'0');
+    pub(crate) fn new(plain: Plain, delay: Delay, round_trip: Duration, seed: u64) -> Script {
         Script {
             nonce: rand::random(),
             draw: Draw::new(delay, seed),
             round_trip,
-            prepared: RefCell::new(Prepared { bytes, second: 0 }),
-            span: start..start + length,
+            body_bytes: plain.decoded(),
+            prepared: RefCell::new(Prepared { plain, second: 0 }),
         }
     }
 
-    /// Bytes of a plain body.
+    /// Bytes of a plain body, decoded.
     pub(crate) fn body_bytes(&self) -> usize {
-        self.span.len()
+        self.body_bytes
     }
 
-    /// The whole plain answer of one token on a connection that stays: the hot path.
-    pub(crate) fn plain(&self, token: Token, date: &Date, now: Instant) -> Ref<'_, [u8]> {
+    /// The plain answer of one token on a connection that stays; its whole is the hot path.
+    pub(crate) fn plain(&self, token: Token, date: &Date, now: Instant) -> Ref<'_, Plain> {
         {
             let mut prepared = self.prepared.borrow_mut();
             if prepared.second != date.second(now) {
                 let (text, second) = date.at(now);
-                prepared.bytes[DATE_AT..DATE_AT + date::LENGTH].copy_from_slice(&text);
+                prepared.plain.set_date(&text);
                 prepared.second = second;
             }
-            prepared.bytes[self.span.end - token::LENGTH..].copy_from_slice(&token.text());
+            prepared.plain.set_token(token);
         }
-        Ref::map(self.prepared.borrow(), |prepared| prepared.bytes.as_slice())
+        Ref::map(self.prepared.borrow(), |prepared| &prepared.plain)
     }
 
-    /// Type and body of an answer, without its head.
-    pub(crate) fn body(&self, item: Item, date: &Date, now: Instant) -> (&'static str, Vec<u8>) {
+    /// Type, further fields and body of an answer, without its head.
+    pub(crate) fn body(
+        &self,
+        item: Item,
+        date: &Date,
+        now: Instant,
+    ) -> (&'static str, Vec<Field>, Vec<u8>) {
         if item.json {
-            return (JSON, document::of(item.hash));
+            return (JSON, Vec::new(), document::of(item.hash));
         }
         let plain = self.plain(item.token(), date, now);
-        (TEXT, plain[self.span.clone()].to_vec())
+        (TEXT, plain.fields(), plain.body().to_vec())
     }
 
-    /// Appends an answer of any kind; returns the bytes of its body.
+    /// Appends an answer of any kind; returns the bytes of its body, decoded.
     pub(crate) fn write(
         &self,
         out: &mut Vec<u8>,
@@ -105,22 +105,15 @@ impl Script {
             return document_answer(out, item, after, date, now);
         }
         let plain = self.plain(item.token(), date, now);
-        if after == After::Keep {
-            let end = if item.is_head {
-                self.span.start
-            } else {
-                self.span.end
-            };
-            out.extend_from_slice(&plain[..end]);
-        } else {
-            head(after, TEXT, self.span.len()).write(out, date.at(now).0);
-            out.extend_from_slice(if item.is_head {
-                &[]
-            } else {
-                &plain[self.span.clone()]
-            });
+        match after {
+            After::Keep => out.extend_from_slice(plain.head()),
+            _ => plain.write_head(out, after, date.at(now).0),
         }
-        if item.is_head { 0 } else { self.span.len() }
+        if item.is_head {
+            return 0;
+        }
+        out.extend_from_slice(plain.body());
+        self.body_bytes
     }
 }
 
@@ -132,7 +125,14 @@ fn document_answer(
     now: Instant,
 ) -> usize {
     let document = document::of(item.hash);
-    head(after, JSON, document.len()).write(out, date.at(now).0);
+    let head = Head {
+        status: 200,
+        content_type: JSON,
+        fields: &[],
+        length: Length::Bytes(document.len() as u64),
+        after,
+    };
+    head.write(out, date.at(now).0);
     if item.is_head {
         return 0;
     }
@@ -140,27 +140,10 @@ fn document_answer(
     document.len()
 }
 
-fn head(after: After, content_type: &str, length: usize) -> Head<'_> {
-    Head {
-        status: 200,
-        content_type,
-        fields: &[],
-        length: Length::Bytes(length as u64),
-        after,
-    }
-}
-
-/// Readable text to fill bodies with.
-fn filler() -> impl Iterator<Item = u8> {
-    b"The quick brown fox jumps over the lazy dog.\n"
-        .iter()
-        .copied()
-        .cycle()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::DATE_AT;
 
     fn answer(script: &Script, after: After, is_head: bool) -> String {
         let mut out = Vec::new();
@@ -176,7 +159,7 @@ mod tests {
     #[test]
     fn the_body_has_its_length_and_ends_in_the_token() {
         for (asked, length) in [(133, 133), (8, 8), (0, 8), (13_801, 13_801)] {
-            let script = Script::new(asked, Delay::None, Duration::ZERO, 0);
+            let script = Script::new(Plain::new(asked, false), Delay::None, Duration::ZERO, 0);
             let text = answer(&script, After::Keep, false);
             let (head, body) = text.split_once("\r\n\r\n").unwrap();
             assert_eq!(body.len(), length);
@@ -195,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_head_says_what_becomes_of_the_connection() {
-        let script = Script::new(8, Delay::None, Duration::ZERO, 0);
+        let script = Script::new(Plain::new(8, false), Delay::None, Duration::ZERO, 0);
         assert!(!answer(&script, After::Keep, false).contains("Connection"));
         assert!(
             answer(&script, After::KeepAlive, false).contains("\r\nConnection: keep-alive\r\n")

@@ -9,9 +9,9 @@ use anyhow::{Error, Result, bail};
 
 use super::servers::Servers;
 use super::visit::Bench;
-use super::{Driver, DriverError, Hello, Pinning, Round, Start};
+use super::{Driver, DriverError, Hello, Pinning, Round, Start, Verify};
 use crate::plan::{Visit, visits};
-use crate::spec::{Manifest, RAW, Sweep, Target, Usage};
+use crate::spec::{Job, Manifest, RAW, Sweep, Target, Usage};
 
 /// What a run needs besides the question.
 pub struct Stage {
@@ -220,6 +220,9 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
     };
     if https && !hello.tls {
         return Some(format!("{name} does not speak https"));
+    }
+    if sweep.job == Job::Gzip && !hello.verify.contains(&Verify::Gzip) {
+        return Some(format!("{name} does not decode gzip"));
     }
     let Target::Foreign { method, .. } = &sweep.target else {
         return None;

@@ -173,6 +173,7 @@ impl<'a> Bench<'a> {
             first,
             count,
             body_bytes: cell.body_bytes,
+            gzip: self.sweep.job == Job::Gzip,
             delay: Delay::None,
             round_trip: Duration::ZERO,
             gate: Some(cell.concurrency),
@@ -299,8 +300,9 @@ impl<'a> Bench<'a> {
                 "GET".to_string(),
                 self.address(cell, "/r/"),
                 match self.sweep.job {
+                    Job::Gzip => Verify::Gzip,
                     Job::Json if cell.client != RAW => Verify::Json,
-                    _ => Verify::Tail,
+                    Job::Json | Job::Plain => Verify::Tail,
                 },
             ),
         };
@@ -322,6 +324,7 @@ impl<'a> Bench<'a> {
             first,
             count,
             body_bytes: cell.body_bytes,
+            gzip: self.sweep.job == Job::Gzip,
             delay: cell.own.delay.unwrap_or(self.sweep.delay),
             round_trip: cell.round_trip(),
             gate: None,

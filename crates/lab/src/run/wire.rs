@@ -52,6 +52,8 @@ pub enum Verify {
     Tail,
     /// The body is parsed as JSON; the token is the text under the key `token`.
     Json,
+    /// The body is asked for in gzip, and decoded; its last eight bytes are the token.
+    Gzip,
     /// The body is read to its end and no token is looked for.
     None,
 }

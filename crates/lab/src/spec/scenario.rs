@@ -6,6 +6,8 @@ use anyhow::{Context, Result};
 use hecaton_origin::Delay;
 use serde::Deserialize;
 
+use super::Job;
+
 /// `scenarios/bench/sweep.toml`. Every key is required: defaults live in that file alone.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -18,6 +20,8 @@ pub struct SweepScenario {
     pub body_bytes: Vec<usize>,
     /// Whether connections are kept (`true`), or each request has a new one (`false`); both ways when both are listed.
     pub keepalive: Vec<bool>,
+    /// What is done with each answer: `plain`, `json` or `gzip`.
+    pub job: Job,
     /// Whether the origin speaks TLS.
     pub tls: bool,
     /// Whether the raw loader takes part, as the ceiling.

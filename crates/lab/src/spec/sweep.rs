@@ -46,6 +46,8 @@ pub enum Job {
     Plain,
     /// Parses a JSON document of 16 KB, and finds the token in it by its key.
     Json,
+    /// Decodes a body in gzip, and reads the token at its end.
+    Gzip,
 }
 
 impl Job {
@@ -69,7 +71,8 @@ pub struct Sweep {
     /// Whether connections are kept: both ways when both are here. A client that can not keep them is measured with
     /// a new one for each request, whatever is asked.
     pub keepalive: Vec<bool>,
-    /// What is done with each answer. The raw loader parses nothing: it reads plain bodies of the same size.
+    /// What is done with each answer. The raw loader parses and decodes nothing: it reads plain bodies of the same
+    /// size instead of documents, and those in gzip as they come.
     pub job: Job,
     /// Requests of a client's round; none for as many as fill its time. The raw loader's always fill it.
     pub requests: Option<u64>,
@@ -126,7 +129,7 @@ impl Sweep {
             body_bytes,
             cells: Vec::new(),
             keepalive: scenario.keepalive.clone(),
-            job: Job::Plain,
+            job: scenario.job,
             requests: None,
             tls: scenario.tls,
             ceiling: scenario.ceiling,
@@ -278,6 +281,7 @@ mod tests {
             concurrency: vec![1, 10],
             body_bytes: vec![133],
             keepalive: vec![true],
+            job: Job::Plain,
             tls: false,
             ceiling: true,
             delay: Delay::None,

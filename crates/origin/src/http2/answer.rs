@@ -34,8 +34,8 @@ pub(super) async fn send(
     let id = respond.stream_id().as_u32();
     match answer {
         Answer::Item(script, item) => {
-            let (content_type, body) = script.body(item, &hub.date, Instant::now());
-            let head = head(hub, 200, content_type, &[], Some(body.len() as u64))?;
+            let (content_type, fields, body) = script.body(item, &hub.date, Instant::now());
+            let head = head(hub, 200, content_type, &fields, Some(body.len() as u64))?;
             whole(hub, respond, head, is_head, body.into()).await?;
         }
         Answer::Small(small) => self::small(hub, respond, *small).await?,

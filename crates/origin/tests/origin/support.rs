@@ -20,6 +20,7 @@ pub fn round(first: u64, count: u64) -> RoundSpec {
         first,
         count,
         body_bytes: 133,
+        gzip: false,
         delay: Delay::None,
         round_trip: Duration::ZERO,
         gate: None,

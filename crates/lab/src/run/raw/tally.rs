@@ -52,14 +52,14 @@ impl Tally {
         if !(200..300).contains(&answer.status) {
             return self.failed("status");
         }
-        if self.verify == Verify::Tail {
-            let Some(token) = digits(&answer.tail, 16) else {
+        if self.verify != Verify::None {
+            let Some(token) = digits(token(answer, self.verify), 16) else {
                 return self.failed("token");
             };
             self.claim.sum = self.claim.sum.wrapping_add(token as u32);
         }
         self.claim.done += 1;
-        self.claim.bytes += answer.bytes;
+        self.claim.bytes += bytes(answer, self.verify);
         if let Some(started) = started {
             let micros = started.elapsed().as_micros();
             self.claim
@@ -85,6 +85,22 @@ impl Tally {
             errors_by,
             ..self.claim
         }
+    }
+}
+
+/// Where the token stands: at the end, or in gzip before its sum and its length (RFC 1952 §2.3.1), not compressed.
+fn token(answer: &Answer, verify: Verify) -> &[u8] {
+    match verify {
+        Verify::Gzip => &answer.tail[..8],
+        _ => &answer.tail[8..],
+    }
+}
+
+/// Bytes of the body; of gzip what it says itself of its length.
+fn bytes(answer: &Answer, verify: Verify) -> u64 {
+    match (verify, answer.tail.last_chunk()) {
+        (Verify::Gzip, Some(length)) => u32::from_le_bytes(*length).into(),
+        _ => answer.bytes,
     }
 }
 
@@ -122,20 +138,20 @@ mod tests {
         let answer = Answer {
             status: 200,
             bytes: 133,
-            tail: *b"ffffffff",
+            tail: *b"........ffffffff",
             close: false,
         };
         tally.answered(&answer, Some(Instant::now()));
         tally.answered(
             &Answer {
-                tail: *b"00000003",
+                tail: *b"........00000003",
                 ..answer
             },
             None,
         );
         tally.answered(
             &Answer {
-                tail: *b"no token",
+                tail: *b"........no token",
                 ..answer
             },
             None,
@@ -157,5 +173,24 @@ mod tests {
             [("status".to_string(), 1), ("token".to_string(), 1)].into()
         );
         assert_eq!(claim.latencies_us.len(), 1);
+    }
+
+    #[test]
+    fn of_gzip_the_token_and_the_decoded_length_are_read_where_they_stand() {
+        let go = Go {
+            first: 0,
+            count: 1,
+            lat_every: 1,
+        };
+        let mut tally = Tally::new(go, Verify::Gzip);
+        let answer = Answer {
+            status: 200,
+            bytes: 90,
+            tail: *b"0000000a....\x85\0\0\0",
+            close: false,
+        };
+        tally.answered(&answer, None);
+        let claim = tally.into_claim();
+        assert_eq!((claim.done, claim.bytes, claim.sum), (1, 133, 10));
     }
 }

@@ -48,6 +48,7 @@ pub(super) fn page(count: u64) -> RoundSpec {
         first: FIRST,
         count,
         body_bytes: 133,
+        gzip: false,
         delay: Delay::None,
         round_trip: Duration::ZERO,
         gate: None,

@@ -18,13 +18,13 @@ use hecaton_lab::spec::{Ability, Approach, Manifest};
 use failure::{counts_refusals, counts_statuses, refuses_the_unheard, refuses_to_verify};
 use idle::{ends, is_idle};
 use secure::speaks_tls;
-use work::{MOST, claims_what_was_seen, keeps_in_flight, times_some, verifies_json};
+use work::{MOST, claims_what_was_seen, keeps_in_flight, times_some, verifies};
 
 /// A promise in words, and the function that tries it.
 pub type Promise = (&'static str, fn(&Trial<'_>) -> Result<()>);
 
 /// Every promise, in the order in which they are tried.
-pub const TRIALS: [Promise; 14] = [
+pub const TRIALS: [Promise; 15] = [
     ("says hello", |trial| trial.start().map(drop)),
     (
         "calls a command that it does not know unsupported",
@@ -45,7 +45,12 @@ pub const TRIALS: [Promise; 14] = [
         speaks_tls,
     ),
     ("times every k-th request", times_some),
-    ("verifies JSON, if it says so", verifies_json),
+    ("verifies JSON, if it says so", |trial| {
+        verifies(trial, Verify::Json)
+    }),
+    ("decodes gzip, if it says so", |trial| {
+        verifies(trial, Verify::Gzip)
+    }),
     ("is idle between commands", is_idle),
     ("counts answers of status 500 as errors", counts_statuses),
     ("counts refused connections as errors", counts_refusals),
@@ -74,9 +79,9 @@ pub const REFERENCE_TRIALS: [Promise; 9] = [
     ),
     ("counts answers of status 500 as errors", counts_statuses),
     ("counts refused connections as errors", counts_refusals),
-    TRIALS[11],
     TRIALS[12],
     TRIALS[13],
+    TRIALS[14],
 ];
 
 /// What a trial works with.

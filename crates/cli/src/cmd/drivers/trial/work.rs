@@ -7,7 +7,7 @@ use hecaton_lab::findings::rejection;
 use hecaton_lab::plan::{Cell, Own, Visit};
 use hecaton_lab::run::{Bench, Go, Round, Servers, Verify};
 use hecaton_lab::spec::{Job, Pitfall, Sweep, Target};
-use hecaton_origin::Delay;
+use hecaton_origin::{Delay, RoundSpec};
 
 use super::Trial;
 use super::asked::{FIRST, go, origin, page, secure_origin, to};
@@ -119,14 +119,18 @@ pub(super) fn times_some(trial: &Trial<'_>) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn verifies_json(trial: &Trial<'_>) -> Result<()> {
+/// Bodies that end in no token: the one way to find it, if the driver says that it knows it.
+pub(super) fn verifies(trial: &Trial<'_>, way: Verify) -> Result<()> {
     let (mut driver, hello) = trial.start_and_ask()?;
-    if !hello.verify.contains(&Verify::Json) {
+    if !hello.verify.contains(&way) {
         return Ok(());
     }
     let origin = origin()?;
-    origin.open_round(page(20));
-    let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Json);
+    origin.open_round(RoundSpec {
+        gzip: way == Verify::Gzip,
+        ..page(20)
+    });
+    let prepare = to(format!("{}/r/", origin.base_url()), true, way);
     let claim = trial.round(&mut driver, &prepare, go(20))?;
     let page = origin.close_round();
     ensure!(
