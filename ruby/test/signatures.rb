@@ -1,6 +1,7 @@
 # What sig/ says of the gem, and what the gem has, in forms that can be compared.
 require "rbs"
 require "hecaton"
+require "hecaton/interception/engine"
 
 # Of a class or module: what it has by itself. What it inherits or includes is told where it comes from.
 module Signatures
@@ -8,7 +9,18 @@ module Signatures
   # What Struct.new gives to every class it makes, and what is written of Struct itself.
   STRUCTS_OWN = Struct.new(:any, keyword_init: true).singleton_methods(false)
 
+  LIBRARY = File.expand_path("../lib/", __dir__)
+
   module_function
+
+  # The gem's own files, without suffix: those that are loaded by it, or by what it loads only in tests.
+  def files
+    @files ||= begin
+      script = 'require "hecaton"; require "hecaton/interception/engine"; puts $LOADED_FEATURES'
+      loaded = IO.popen([RbConfig.ruby, "-I#{LIBRARY}", "-e", script], &:readlines).map(&:chomp)
+      loaded.grep(/\A#{Regexp.escape(LIBRARY)}\/.*\.rb\z/).map { |path| path.delete_prefix("#{LIBRARY}/").delete_suffix(".rb") }
+    end
+  end
 
   # Every class and module of the gem.
   def modules(from = Hecaton)

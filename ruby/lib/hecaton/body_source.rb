@@ -31,6 +31,16 @@ module Hecaton
       given == LATER ? @native.ask_again : @native.give(given)
     end
 
+    # String: all of it, read from the beginning where that can be done. For interceptors, which may look at it.
+    def read
+      begin_again
+      whole = "".b
+      while (piece = self.piece)
+        whole << piece unless piece == LATER
+      end
+      whole
+    end
+
     # Whether it is a Pathname. Who has none has not loaded the class.
     def self.pathname?(part) = defined?(::Pathname) ? part.is_a?(::Pathname) : false
 

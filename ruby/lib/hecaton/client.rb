@@ -133,7 +133,7 @@ module Hecaton
       }
       @cookies = Client.jar(cookies)
       @request_builder = RequestBuilder.new(headers: headers, basic_auth: basic_auth, bearer: bearer, app_name: app_name, app_env: app_env)
-      @native = Native::Client.new(
+      settings =
         times.to_h { |name, time| [name, Client.seconds(time, name)] }
              .merge(retry: Client.retry_options(binding.local_variable_get(:retry)), # a keyword of Ruby's
                     reconnect: reconnect,
@@ -150,7 +150,8 @@ module Hecaton
                     tls_min: tls_min, http: Client.http(http), pins: pins, verify: verify,
                     headers: @request_builder.headers, public_headers: Client.names(:public_headers, public_headers),
                     base_url: base_url&.to_s, strict_urls: strict_urls)
-      )
+      @native = Native::Client.new(settings)
+      @settings = settings.slice(*INTERCEPTED)
       @response_builder = ResponseBuilder.new(on_deprecation: on_deprecation, raise_for_status: raise_for_status)
     end
 
@@ -222,6 +223,12 @@ module Hecaton
     def close = @native.close
 
     def inspect = "#<Hecaton::Client #{idle_connections} idle connections>"
+
+    # Settings that interceptors' answers are treated by.
+    INTERCEPTED = %i[
+      base_url headers public_headers user_agent decode cookies retry redirects redirects_to_http redirect_hosts
+    ].freeze
+    private_constant :INTERCEPTED
 
     RETRY_OPTIONS = %i[max methods on statuses interval backoff jitter].freeze
     private_constant :RETRY_OPTIONS
@@ -338,6 +345,9 @@ module Hecaton
 
     private
 
+    # What requests are sent to: the native engine, or in tests what stands in for it.
+    def engine = Interception.active? ? Interception.engine(@native, @settings) : @native
+
     def send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, strict,
                      json, form, multipart, &block)
       stream = Native::Stream.new if block
@@ -346,11 +356,11 @@ module Hecaton
         @request_builder.call(
           method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart
         ) do |verb, target, flat, content, limit, options|
-          next @native.open(stream, verb, target, flat, content, limit, options) if stream
+          next engine.open(stream, verb, target, flat, content, limit, options) if stream
 
-          @native.perform(verb, target, flat, content, limit, options)
+          engine.perform(verb, target, flat, content, limit, options)
         end
-      return @response_builder.stream(method, status, record, stream, strict, &block) if stream && status
+      return @response_builder.stream(method, status, record, rest, strict, &block) if stream && status
 
       outcome = @response_builder.outcome(status, record, rest, strict)
       @response_builder.announce(method, outcome)

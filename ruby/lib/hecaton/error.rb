@@ -23,6 +23,8 @@ module Hecaton
 
     # From the engine; the record is decoded when it is asked for.
     def self.from_engine(record, facts)
+      return facts if facts.is_a?(Error) # An interceptor's.
+
       name, phase, sent, url, message, errno = facts
       Hecaton.const_get(name).new(
         message, phase: phase, sent: sent, url: url,

@@ -58,7 +58,7 @@ module Hecaton
     private
 
     def new_batch(concurrency, per_origin, rate)
-      native = @native.batch(
+      native = engine.batch(
         Batch.most(:concurrency, concurrency), Batch.most(:per_origin, per_origin), Batch.rate(rate)
       )
       Batch.new(native, @request_builder, @response_builder)

@@ -1,0 +1,79 @@
+# Who stands between a program and the network: stubs of tests, and recorders. Off unless somebody is there.
+module Hecaton
+  # What a library of stubs or a recorder of requests (hecaton/testing, hecaton/webmock) hooks into, for requests, streams and
+  # batches alike. An interceptor is any object with these methods; Interception::Interceptor has them all, doing nothing:
+  #
+  # name:: Symbol, for bypass.
+  # answer(request):: called with each Interception::Request before it is sent. A Response or an Error is the outcome, and
+  #   nothing is sent; nil lets it pass to the next interceptor, and then to the network.
+  # refuse(request):: called when nobody has answered it, and it is about to be sent. An Error is the outcome; nil lets it pass.
+  # hears?:: whether heard shall be called. The body of a stream, and of a request with on_body, is held in memory then.
+  # heard(request, outcome):: called with what the network answered, a Response or an Error, its body decoded and whole.
+  #   A stream that is left before its end is not told of.
+  #
+  # An Error may as well be raised. Any other exception leaves the request (or the batch) as one of a callback would.
+  #
+  # Of an answer that an interceptor gives, the client's redirects, cookies, raise_for_status, on_deprecation, its events and
+  # retries (without their waits) hold as for one of the network. Limits of connections, concurrency and rate do not, nor
+  # timeouts. A batch asks for each request when its turn comes, one by one, and before those of the network are started.
+  module Interception
+    BYPASSED = :__hecaton_bypassed
+    private_constant :BYPASSED
+
+    @lock = Mutex.new
+    @interceptors = [].freeze # Replaced, never changed, so that it is read without the lock.
+    @active = false
+
+    class << self
+      # Whether anybody intercepts. Asked once for each single request and for each batch.
+      #
+      # WebMock tells nobody when it is loaded, so it is looked for: without it that costs what reading a constant does.
+      def active? = @active || (defined?(::WebMock) ? webmock? : false)
+
+      # Adds an interceptor behind the others, unless it is there. Returns nil.
+      def add(interceptor)
+        require_relative "interception/engine"
+        replace { |others| others.include?(interceptor) ? others : others + [interceptor] }
+      end
+
+      # Takes one out. Returns nil, and does nothing when it is not there.
+      def remove(interceptor) = replace { |interceptors| interceptors - [interceptor] }
+
+      # For libraries on top of a client whose requests were seen already, by an interceptor of that library's own: the next
+      # request, stream or batch that the block makes, in this fiber, passes the interceptors of these names, or all if none is
+      # named. No more than that one: what its callbacks ask for is seen. Returns what the block does.
+      def bypass(*names)
+        before = Thread.current[BYPASSED]
+        Thread.current[BYPASSED] = names
+        yield
+      ensure
+        Thread.current[BYPASSED] = before
+      end
+
+      # For the client: what stands in for its engine, for one request or one batch. settings are those of the client.
+      def engine(native, settings)
+        names = Thread.current[BYPASSED]
+        return Engine.new(native, settings, @interceptors) unless names
+
+        Thread.current[BYPASSED] = nil
+        Engine.new(native, settings, names.empty? ? [] : @interceptors.reject { |each| names.include?(each.name) })
+      end
+
+      private
+
+      def replace
+        @lock.synchronize do
+          @interceptors = yield(@interceptors).freeze
+          @active = !@interceptors.empty?
+        end
+        nil
+      end
+
+      # Loads WebMock's adapter, once WebMock itself is there as a whole.
+      def webmock?
+        require_relative "webmock" if defined?(::WebMock::HttpLibAdapters::NetHttpAdapter) && ::WebMock.respond_to?(:disable!)
+        @active
+      end
+    end
+  end
+end

@@ -1,0 +1,185 @@
+# The way of one request past the interceptors, to an answer of theirs or to the network.
+module Hecaton
+  module Interception
+    # What the real engine does with an answer of the network is done here with one of theirs: retries, redirects, cookies.
+    class Course
+      # Interception::Request: the one that is asked about, after redirects the last one.
+      attr_reader :request
+
+      # arguments are those of Native::Client#perform.
+      def initialize(arguments, settings, interceptors)
+        @arguments = arguments
+        @settings = settings
+        @interceptors = interceptors
+        @sender = Sender.new(settings)
+        method, url, fields, body, = arguments
+        url, login = @sender.place(url)
+        @request = Request.new(method, url, authorized(fields, login), body, @sender)
+        @redirects = Redirects.new(settings, @sender, most_redirects, @request)
+        @retries = Retries.new(settings[:retry])
+        @attempts = []
+      end
+
+      # Whether an interceptor gave the outcome; if not, the request is for the network.
+      def run
+        while (outcome = ask)
+          note(outcome)
+          next if @retries.again?(@request.http_method, outcome)
+          return end_in(outcome) unless outcome.is_a?(Response) && follow(outcome)
+        end
+        false
+      end
+
+      # The outcome as Native::Client#perform returns it.
+      def values
+        error = failure
+        error ? [nil, "", error] : [@response.status, Record.write(@response), @response.body]
+      end
+
+      # The outcome as Native::Client#open does.
+      def opened
+        return [nil, "", @error] if @error
+
+        record = Record.write(@response)
+        [@response.status, record, Given.new(record, @pieces.dup)]
+      end
+
+      # Array of Strings, and perhaps an Error behind them: the body of the answer, if there is one.
+      attr_reader :pieces
+
+      # Error: what the answer ends in when it is read whole, nil when it is a Response.
+      def failure = @error || @pieces.grep(Error).first
+
+      # Array: status and record of an answer.
+      def head = [@response.status, Record.write(@response)]
+
+      # What Native::Client#perform is to be called with.
+      def arguments
+        method, url, fields, _body, timeout, options = @arguments
+        content = @request.content
+        return [method, url, fields, content, timeout, options] unless @redirects.any?
+
+        options = (options || {}).merge(redirects: most_redirects - @redirects.list.size)
+        [@request.http_method, @request.url, @redirects.fields, content, timeout, options]
+      end
+
+      # Whether anybody wants to hear of what the network answers.
+      def hears? = @interceptors.any?(&:hears?)
+
+      # Tells of what the network answered, which is given as Native::Client#perform returns it, and returns that. body is
+      # the whole body where it was handed over in pieces.
+      def heard(values, body = nil)
+        hearing = @interceptors.select(&:hears?)
+        unless hearing.empty?
+          status, record, rest = values
+          outcome = status ? plain(Response.from_engine(status, record, body || rest)) : Error.from_engine(record, rest)
+          hearing.each { |interceptor| interceptor.heard(@request, outcome) }
+        end
+        values
+      end
+
+      private
+
+      def most_redirects = @arguments.last&.fetch(:redirects, nil) || @settings[:redirects] || 0
+
+      # Those of a request whose URL had a user in it.
+      def authorized(fields, login)
+        named = fields.to_a.each_slice(2).any? { |name, _| name.casecmp?("authorization") }
+        login && !named ? [*fields, "Authorization", login] : fields
+      end
+
+      # The first answer, or refusal.
+      def ask
+        outcome = nil
+        @interceptors.find { |interceptor| outcome = checked(interceptor, interceptor.answer(@request)) } ||
+          @interceptors.find { |interceptor| outcome = checked(interceptor, interceptor.refuse(@request)) }
+        outcome
+      rescue Error => error
+        error
+      end
+
+      def checked(interceptor, outcome)
+        return outcome if outcome.nil? || outcome.is_a?(Response) || outcome.is_a?(Error)
+
+        raise TypeError, "#{interceptor.name} answers #{@request} with #{outcome.class}: give a Response, an Error or nil"
+      end
+
+      # An attempt of its own for each answer, as the network would have had; and its cookies.
+      def note(outcome)
+        status = outcome.response&.status
+        @attempts << Attempt.new(
+          reused: false, sent: status ? true : outcome.sent?, phase: status ? :read : outcome.phase || :queue,
+          ending: status ? :status : :failed, status: status, redirects: @redirects.list.size, begun: 0.0, ended: 0.0
+        )
+        keep_cookies(outcome) if status && @settings[:cookies]
+      end
+
+      def keep_cookies(response)
+        response.headers.get_all("set-cookie").each do |text|
+          @settings[:cookies].set(text, @request.url)
+        rescue ArgumentError
+          nil # It is none.
+        end
+      end
+
+      def follow(response)
+        request = @redirects.follow(@request, response)
+        @request = request if request
+      rescue RedirectError => error
+        end_in(error)
+        nil
+      end
+
+      def end_in(outcome)
+        return true if @error || @response # A redirect that was refused.
+
+        outcome.is_a?(Error) ? @error = listed(outcome) : @response = whole(outcome)
+        true
+      end
+
+      # An Error that lists its tries; of what was refused there was none.
+      def listed(error)
+        return error unless error.attempts.empty? && error.phase != :queue
+
+        error.clone.tap do |copy|
+          copy.instance_variable_set(:@attempts, @attempts)
+          copy.instance_variable_set(:@redirects, @redirects.list)
+        end
+      end
+
+      # A Response that knows what one of the network knows.
+      def whole(response)
+        decoded = @sender.decodes?(@request.headers)
+        body = bodiless?(response.status) ? "".b : Body.of(response, decoded)
+        @pieces = bodiless?(response.status) ? [] : pieces_of(response, body)
+        Response.new(
+          status: response.status, headers: response.headers, body: body, url: response.url || @request.url,
+          http_method: response.http_method || @request.http_method, elapsed: response.elapsed,
+          redirects: response.redirects.empty? ? @redirects.list : response.redirects,
+          attempts: response.attempts.empty? ? @attempts : response.attempts
+        )
+      end
+
+      # RFC 9110 §6.4.1.
+      def bodiless?(status) = @request.http_method == "HEAD" || status == 204 || status == 304
+
+      def pieces_of(response, body)
+        return response.pieces.map { |piece| piece.is_a?(Error) ? piece : piece.b } if response.respond_to?(:pieces)
+
+        body.empty? ? [] : [body.b]
+      end
+
+      # Without the fields that tell of the coding that was taken off.
+      def plain(response)
+        coded = response.headers.key?("content-encoding") && !response.body.empty? && @sender.decodes?(@request.headers)
+        return response unless coded
+
+        fields = response.headers.reject { |name, _| %w[content-encoding content-length].include?(name) }
+        Response.new(
+          status: response.status, headers: fields, body: response.body, url: response.url, redirects: response.redirects,
+          attempts: response.attempts, elapsed: response.elapsed, http_method: response.http_method
+        )
+      end
+    end
+  end
+end

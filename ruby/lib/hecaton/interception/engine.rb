@@ -1,0 +1,79 @@
+# What a client sends its requests to while somebody intercepts: the interceptors first, and then the real engine.
+require_relative "interceptor"
+require_relative "request"
+require_relative "sender"
+require_relative "record"
+require_relative "body"
+require_relative "failures"
+require_relative "redirects"
+require_relative "retries"
+require_relative "course"
+require_relative "stream"
+require_relative "batch"
+
+module Hecaton
+  module Interception
+    # Has the methods of Native::Client that a request needs, and answers in the same form. Made for one request or one batch.
+    class Engine
+      # settings are the client's, as the real engine takes them.
+      def initialize(native, settings, interceptors)
+        @native = native
+        @settings = settings
+        @interceptors = interceptors
+      end
+
+      # As Native::Client#perform.
+      def perform(method, url, fields, body, timeout, options)
+        course = course(method, url, fields, body, timeout, options) { |error| raise_refused(error) }
+        return course.values if course.run
+
+        course.heard(@native.perform(*course.arguments))
+      end
+
+      # As Native::Client#open: the third value is what the body is read from.
+      def open(stream, method, url, fields, body, timeout, options)
+        course = course(method, url, fields, body, timeout, options) { |error| raise_refused(error) }
+        return course.opened if course.run
+
+        status, record, rest = @native.open(stream, *course.arguments)
+        return course.heard([status, record, rest]) unless status && course.hears?
+
+        [status, record, Tee.new(stream) { |body_text| course.heard([status, stream.record, body_text]) }]
+      end
+
+      # As Native::Client#batch.
+      def batch(concurrency, per_origin, rate)
+        native = @native.batch(concurrency, per_origin, rate)
+        @interceptors.empty? ? native : Batch.new(self, native)
+      end
+
+      # A request on its way, or nil when its URL is none: then the block is called with record and facts of the error.
+      # ArgumentError when something else of it cannot be put on the wire.
+      def course(method, url, fields, body, timeout, options)
+        error = refused(method, url, fields, timeout, options)
+        if error
+          yield error
+          return
+        end
+
+        Course.new([method, url, fields, body, timeout, options], @settings, @interceptors)
+      end
+
+      private
+
+      # What the real engine says of a request that it cannot send. It is asked by queueing the request where none is started.
+      def refused(method, url, fields, timeout, options)
+        probe = @native.batch(nil, nil, nil)
+        probe.push(Hecaton::Request.of([method, probe].freeze, nil, nil), method, url, fields, nil, timeout, options)
+        probe.clear(ended = [])
+        ended[2, 2] unless ended.empty?
+      ensure
+        probe&.finish
+      end
+
+      def raise_refused(error)
+        raise ArgumentError, error.last[4].delete_suffix(" (nothing had been sent)")
+      end
+    end
+  end
+end

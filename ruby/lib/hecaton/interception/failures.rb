@@ -1,0 +1,60 @@
+# Exceptions that a stub is to raise → the Error that a program of Hecaton's sees in its place.
+module Hecaton
+  module Interception
+    # What the operating system and Ruby's own libraries raise never leaves a client: it becomes an Error.
+    module Failures
+      REFUSED = [Errno::ECONNREFUSED, Errno::EHOSTUNREACH, Errno::ENETUNREACH, Errno::EADDRNOTAVAIL, Errno::EHOSTDOWN].freeze
+      # Class of the error, its phase and whether something was sent, by the names of classes that may not be loaded.
+      KINDS = [
+        ["Net::OpenTimeout", [TimeoutError, :connect, false]], ["Net::WriteTimeout", [TimeoutError, :send, true]],
+        ["Net::ReadTimeout", [TimeoutError, :first_byte, true]], ["Timeout::Error", [TimeoutError, :total, true]],
+        ["Errno::ETIMEDOUT", [TimeoutError, :connect, false]], ["SocketError", [ResolveError, :resolve, false]],
+        ["OpenSSL::SSL::SSLError", [TLSError, :tls, false]], ["SystemCallError", [ProtocolError, :first_byte, true]],
+        ["IOError", [ProtocolError, :first_byte, true]]
+      ].freeze
+      private_constant :REFUSED, :KINDS
+
+      module_function
+
+      # Error for an exception (or its class): itself if it is one of Hecaton's, one with it as cause if it is one of the
+      # network's; nil if it is neither. url is that of the request.
+      def of(exception, url)
+        return by_class(exception, url) if exception.is_a?(Class)
+        return exception if exception.is_a?(Error)
+
+        kind, phase, sent = facts(exception)
+        kind&.new(exception.message, phase: phase, sent: sent, url: url.sub(/[?#].*\z/m, ""), cause: exception)
+      end
+
+      # A TimeoutError of a stub that says no more than that.
+      def timeout(url)
+        url = url.sub(/[?#].*\z/m, "")
+        TimeoutError.new("#{url}: the total time is over, a stub says", phase: :total, sent: true, url: url)
+      end
+
+      def by_class(kind, url)
+        return of(kind.new("a stub says so"), url) unless kind <= Error
+        raise ArgumentError, "a StatusError needs a response: give one of that status, and raise_for_status" if kind <= StatusError
+
+        phase, sent = PHASES.fetch(kind, [:first_byte, true])
+        url = url.sub(/[?#].*\z/m, "")
+        kind.new("#{url}: #{kind.name.split("::").last}, a stub says", phase: phase, sent: sent, url: url)
+      end
+      private_class_method :by_class
+
+      # Of the errors that a stub names by their class.
+      PHASES = { TimeoutError => [:total, true], ResolveError => [:resolve, false], ConnectError => [:connect, false],
+                 TLSError => [:tls, false], BodyError => [:read, true], RedirectError => [:read, true],
+                 URLError => [:queue, false] }.freeze
+      private_constant :PHASES
+
+      def facts(exception)
+        return [ConnectError, :connect, false] if REFUSED.any? { |kind| exception.is_a?(kind) }
+
+        ancestors = exception.class.ancestors.map(&:name)
+        KINDS.find { |name, _| ancestors.include?(name) }&.last
+      end
+      private_class_method :facts
+    end
+  end
+end

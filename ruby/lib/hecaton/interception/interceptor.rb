@@ -1,0 +1,26 @@
+# An interceptor that does nothing, to be made one that does something.
+module Hecaton
+  module Interception
+    # Interception says what each method is for.
+    class Interceptor
+      # Symbol.
+      attr_reader :name
+
+      def initialize(name)
+        @name = name
+      end
+
+      # Response, Error or nil.
+      def answer(_request) = nil
+
+      # Error or nil.
+      def refuse(_request) = nil
+
+      # Whether heard is to be called.
+      def hears? = false
+
+      # Takes note of what the network answered.
+      def heard(_request, _outcome) = nil
+    end
+  end
+end

@@ -1,0 +1,31 @@
+# Writes what the engine would say about an outcome; the other way round than record.rb.
+module Hecaton
+  module Record
+    # The record of a Response, or of its head: it is decoded as one of the engine's is.
+    def self.write(response)
+      url = "#{response.http_method} #{response.url}".b
+      parts = [[(response.elapsed * 1e9).round, response.attempts.size, response.redirects.size].pack(HEAD)]
+      response.attempts.each { |attempt| parts << write_attempt(attempt) }
+      parts << [url.bytesize].pack("L<") << url
+      response.redirects.each { |redirect| parts << [redirect.status, redirect.url.bytesize].pack("L<2") << redirect.url.b }
+      response.headers.each { |name, value| parts << field(name, value) }
+      parts.join
+    end
+
+    def self.write_attempt(attempt)
+      times = [attempt.queue, attempt.resolve, attempt.connect, attempt.tls, attempt.send_time, attempt.first_byte,
+               attempt.read, attempt.begun, attempt.ended].map { |time| time ? (time * 1e9).round : NONE }
+      flags = (attempt.reused ? 1 : 0) | (attempt.sent ? 2 : 0)
+      [attempt.connection.to_i, flags, Native::PHASES.index(attempt.phase).to_i, ENDINGS.index(attempt.ending).to_i,
+       VERSIONS.index(attempt.version).to_i, attempt.status.to_i, attempt.redirects.to_i, *times].pack(ATTEMPT)
+    end
+    private_class_method :write_attempt
+
+    def self.field(name, value)
+      raise ArgumentError, "the response's header #{name.inspect} has a line break in it" if "#{name}#{value}".b.match?(/[\r\n]/n)
+
+      "#{name}: #{value}\r\n".b
+    end
+    private_class_method :field
+  end
+end

@@ -1,0 +1,38 @@
+# Whether an answer of an interceptor makes the client ask again, without the waits between.
+module Hecaton
+  module Interception
+    # The rules are the engine's (crates/hecaton/src/config/retry.rs).
+    class Retries
+      METHODS = %w[GET HEAD OPTIONS TRACE PUT DELETE].freeze
+      KINDS = %w[resolve connect timeout protocol body].freeze
+      NAMES = { TimeoutError => "timeout", ResolveError => "resolve", ConnectError => "connect", TLSError => "tls",
+                ProtocolError => "protocol", BodyError => "body" }.freeze
+      private_constant :METHODS, :KINDS, :NAMES
+
+      # options are those of the client, as the real engine takes them, nil for none.
+      def initialize(options)
+        @options = options
+        @left = options ? options[:max] || 2 : 0
+      end
+
+      # Whether to ask again, after this outcome of a request of this method. Counts.
+      def again?(method, outcome)
+        return false unless @left.positive? && (outcome.error ? failed?(method, outcome) : answered?(method, outcome.status))
+
+        @left -= 1
+        true
+      end
+
+      private
+
+      def methods = @options[:methods] || METHODS
+
+      def answered?(method, status) = @options[:statuses].to_a.include?(status) && methods.include?(method)
+
+      def failed?(method, error)
+        name = NAMES.find { |kind, _| error.is_a?(kind) }&.last
+        !%i[queue total].include?(error.phase) && (@options[:on] || KINDS).include?(name) && (!error.sent? || methods.include?(method))
+      end
+    end
+  end
+end

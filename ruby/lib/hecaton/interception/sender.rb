@@ -1,0 +1,104 @@
+# What a client adds to its requests, as far as interceptors may see it.
+module Hecaton
+  module Interception
+    # Made of a client's settings. The engine has the rules; these are told after them (crates/hecaton/src/message/template.rs).
+    class Sender
+      PUBLIC = %w[
+        accept accept-charset accept-encoding accept-language cache-control connection content-encoding content-language
+        content-type pragma user-agent
+      ].freeze
+      ORIGIN = %r{\A(https?)://([^/?#]*)}i
+      # As the engine accepts them.
+      CODINGS = "gzip, deflate, br, zstd".freeze
+      CREDENTIAL = /auth|cookie|token|secret|api-key|apikey|session|password|signature/
+      private_constant :PUBLIC, :ORIGIN, :CODINGS, :CREDENTIAL
+
+      def initialize(settings)
+        @base = settings[:base_url]
+        @fields = settings[:headers].to_a.each_slice(2).to_a
+        @public = PUBLIC + settings[:public_headers].to_a.map(&:downcase)
+        @user_agent = settings[:user_agent] || "hecaton/#{VERSION}"
+        @decode = settings[:decode] != false
+        @cookies = settings[:cookies]
+      end
+
+      # The absolute URL, without fragment, and the value of Authorization that was in it, nil for none.
+      def place(url)
+        url = Native.resolve(@base || "http://localhost/", url.to_s).sub(/#.*\z/m, "")
+        login = url[%r{\Ahttps?://([^/?#@]*)@}, 1]
+        return [url, nil] unless login
+
+        [url.sub(%r{://[^/?#@]*@}, "://"), basic(login)]
+      end
+
+      # Headers of a request to this URL, whose own fields are these.
+      def headers(url, own)
+        own = own.to_a.each_slice(2).to_a
+        named = own.map { |name, _| name.downcase }
+        fields = client_fields(url).reject { |name, _| named.include?(name.downcase) } + own.reject { |_, value| value.nil? }
+        named += fields.map { |name, _| name.downcase }
+        Headers.new(default_fields(url, named) + fields)
+      end
+
+      # Whether the engine takes content codings off the answer to a request of these Headers.
+      def decodes?(headers) = @decode && headers["accept-encoding"] == CODINGS
+
+      # Fields of a request that goes to another origin: what of its own may leave, and nil for what of the client's may not.
+      def leaving(own)
+        kept_back = (@fields.map { |name, _| name.downcase } - @public) | %w[authorization]
+        own = own.to_a.each_slice(2).reject do |name, _|
+          name = name.downcase
+          name.match?(CREDENTIAL) || name == "host" || kept_back.include?(name)
+        end
+        (own + kept_back.map { |name| [name, nil] }).flatten(1)
+      end
+
+      # Whether both are of the same scheme, host and port.
+      def same_origin?(one, other) = one[ORIGIN] == other[ORIGIN]
+
+      private
+
+      def client_fields(url)
+        return @fields unless @base
+
+        base, login = place(@base)
+        return @fields.select { |name, _| @public.include?(name.downcase) } unless same_origin?(base, url)
+
+        login && @fields.none? { |name, _| name.casecmp?("authorization") } ? @fields + [["Authorization", login]] : @fields
+      end
+
+      def default_fields(url, named)
+        fields = [["User-Agent", @user_agent], ["Accept", "*/*"]]
+        fields << ["Accept-Encoding", CODINGS] if @decode && !named.include?("range")
+        cookie = @cookies && Jar.cookie(@cookies.list, url)
+        fields << ["Cookie", cookie] if cookie
+        fields.reject { |name, _| named.include?(name.downcase) }
+      end
+
+      def basic(login)
+        user, password = login.split(":", 2).map { |part| part.gsub(/%(\h\h)/) { $1.hex.chr }.b }
+        "Basic #{["#{user}:#{password}"].pack("m0")}"
+      end
+    end
+
+    # Which cookies of a jar go to a URL (RFC 6265 §5.4).
+    module Jar
+      module_function
+
+      # The value of Cookie, nil for none. list is the engine's: eight values a cookie.
+      def cookie(list, url)
+        scheme, host, path = url.match(%r{\A(https?)://(\[[^\]]*\]|[^:/?#]*)[^/?#]*([^?#]*)}).captures
+        sent = list.select do |_, _, domain, host_only, of, secure, _, _|
+          (host == domain || (!host_only && host.end_with?(".#{domain}"))) && (!secure || scheme == "https") && below?(path, of)
+        end
+        sent.sort_by.with_index { |cookie, index| [-cookie[4].size, index] }.map { |name, value, *| "#{name}=#{value}" }.join("; ") unless sent.empty?
+      end
+
+      def below?(path, of)
+        path = "/" if path.empty?
+        path == of || (path.start_with?(of) && (of.end_with?("/") || path[of.size] == "/"))
+      end
+      private_class_method :below?
+    end
+  end
+end

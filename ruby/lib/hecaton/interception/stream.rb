@@ -1,0 +1,59 @@
+# What bodies of streams are read from while somebody intercepts. Both have the methods of Native::Stream.
+module Hecaton
+  module Interception
+    # The body of an interceptor's answer.
+    class Given
+      # String.
+      attr_reader :record
+
+      # pieces: Strings, and perhaps an Error.
+      def initialize(record, pieces)
+        @record = record
+        @pieces = pieces
+      end
+
+      # The next piece, nil at the end; record and error as an Array.
+      def chunk
+        piece = @pieces.first
+        return [@record, piece] if piece.is_a?(Error)
+
+        @pieces.shift
+      end
+
+      # Nothing is left open.
+      def close = nil
+    end
+
+    # The body of an answer of the network, of which the block is told as a whole when it has been read to its end.
+    class Tee
+      def initialize(native, &told)
+        @native = native
+        @told = told
+        @read = "".b
+      end
+
+      # As Native::Stream#chunk.
+      def chunk
+        chunk = @native.chunk
+        if chunk.is_a?(String) then @read << chunk
+        elsif chunk.nil? then tell
+        end
+        chunk
+      end
+
+      # As Native::Stream#record.
+      def record = @native.record
+
+      # As Native::Stream#close.
+      def close = @native.close
+
+      private
+
+      # Once, though the end may be asked for twice.
+      def tell
+        read, @read = @read, nil
+        @told.call(read) if read
+      end
+    end
+  end
+end

@@ -1,0 +1,367 @@
+# What stands between a program and the network: it answers, lets pass or hears, in requests, streams and batches alike.
+require "test_helper"
+require "scripted"
+require "pathname"
+require "hecaton/interception/engine"
+
+class InterceptionTest < OriginTest
+  # Answers and refuses by blocks, and keeps what it was asked and told.
+  class Interceptor < Hecaton::Interception::Interceptor
+    attr_accessor :asked, :told, :hears, :answers, :refuses
+
+    def initialize(name = :test, &answers)
+      super(name, &nil)
+      @answers = answers
+      @asked = []
+      @told = []
+    end
+
+    def hears? = hears || false
+    def heard(request, outcome) = told << [request, outcome]
+    def refuse(request) = refuses&.call(request)
+
+    def answer(request)
+      asked << request
+      answers&.call(request)
+    end
+  end
+
+  def teardown = interceptors.each { |each| Hecaton::Interception.remove(each) }
+  def interceptors = @interceptors ||= []
+
+  def intercept(name = :test, &answers)
+    Interceptor.new(name, &answers).tap do |added|
+      interceptors << added
+      Hecaton::Interception.add(added)
+    end
+  end
+
+  def answer(status = 200, headers = {}, body = "") = Hecaton::Response.new(status: status, headers: headers, body: body)
+
+  FACTS = %i[status headers body url http_method].freeze
+  def facts(outcome) = FACTS.map { |fact| outcome.public_send(fact) }
+
+  def test_nobody_is_there_unless_added
+    refute Hecaton::Interception.active?
+    one = intercept
+    assert Hecaton::Interception.active?
+    Hecaton::Interception.add(one)
+    client.get(url("/r/1"))
+    assert_equal 1, one.asked.size
+    Hecaton::Interception.remove(one)
+    Hecaton::Interception.remove(one)
+    refute Hecaton::Interception.active?
+    client.get(url("/r/1"))
+    assert_equal 1, one.asked.size
+  end
+
+  def test_an_answer_is_the_response_and_nothing_is_sent
+    intercept { |request| answer(201, { "Content-Type" => "text/plain; charset=utf-8", "X-A" => %w[1 2] }, "é #{request.http_method}") }
+    response = client(base_url: "http://nowhere.test/v1/").post("users", params: { a: "b c" }, body: "x")
+    assert_equal [201, "é POST", "http://nowhere.test/v1/users?a=b%20c", "POST"], [response.status, *facts(response).drop(2)]
+    assert_equal [%w[1 2], Encoding::UTF_8], [response.headers.get_all("x-a"), response.body.encoding]
+    assert_equal [[:status, 201, nil, true, 0]], response.attempts.map { |one| one.to_h.values_at(:ending, :status, :connection, :sent, :redirects) }
+    assert_equal [[], 0.0, nil], [response.redirects, response.elapsed, response.timings.connect]
+  end
+
+  def test_a_batch_gets_the_same_as_a_single_request
+    intercept { |request| request.url.end_with?("/bad") ? Hecaton::ConnectError.new("down") : answer(200, { "A" => "b" }, request.url) }
+    single = client.get("http://nowhere.test/x")
+    good, bad, none = client.get_all(["http://nowhere.test/x", "http://nowhere.test/bad", "http://"])
+    assert_equal facts(single), facts(good)
+    assert_equal [Hecaton::ConnectError, "down", Hecaton::URLError], [bad.class, bad.message, none.class]
+    assert_equal "down", error_of(Hecaton::ConnectError) { client.get("http://nowhere.test/bad") }.message
+    seen = client.each_response(%w[http://a.test/1 http://a.test/2 http://a.test/3], concurrency: 1).map { |outcome, of| [outcome.body, of] }
+    assert_equal %w[http://a.test/1 http://a.test/2 http://a.test/3].map { |each| [each, each] }, seen
+  end
+
+  def test_what_cannot_be_sent_is_refused_in_the_same_words
+    bad = [["http://"], [nil], ["/relative"], [url("/"), { headers: { "A" => "b\nc" } }], [url("/"), { timeout: -1 }], ["http://a.test/\n"]]
+    ask = ->((target, options)) { error_of(ArgumentError) { client.get(target, **options.to_h) }.message }
+    real = bad.map(&ask)
+    outcomes = ->() { client.get_all(["http://", "http://a.test/\n"]).map { |outcome| [outcome.class, outcome.message, outcome.phase, outcome.sent?, outcome.url] } }
+    real_outcomes = outcomes.call
+    intercept { answer }
+    assert_equal real, bad.map(&ask)
+    assert_equal real_outcomes, outcomes.call
+    client.batch do |batch|
+      assert_raises(ArgumentError) { batch.get(url("/"), headers: { "A" => "b\nc" }) }
+      Thread.new { assert_raises(ThreadError) { batch.get(url("/")) } }.join
+      assert_equal 0, batch.size
+    end
+  end
+
+  def test_an_interceptor_sees_what_the_server_would
+    one = intercept
+    jar = Hecaton::Cookies.new
+    jar.set("a=1; Path=/echo", origin.url)
+    jar.set("b=2; Path=/other", origin.url)
+    clients = [client, client(decode: false, user_agent: "me", headers: { "X-A" => "1", x_b: 2 }, app_name: "app"), client(bearer: "t", cookies: jar),
+               client(base_url: origin.url.sub("http://", "http://u:p%40@"), headers: { "X-A" => "1" })]
+    options = [{}, { json: { a: 1 } }, { form: { a: "b" }, headers: { "Accept" => "text/html", "X-A" => nil } }, { headers: { "Range" => "bytes=0-1" } },
+               { basic_auth: %w[u p] }, { bearer: false, body: "text" }]
+    clients.product(options, ["/echo?x=1#y", origin.url.sub("http://", "http://me:pw@") + "/echo"]).each do |client, given, target|
+      target = url(target) unless target.start_with?("http")
+      said = JSON.parse(client.post(target, **given).body)
+      request = one.asked.last
+      sent = said["headers"].reject { |name, _| %w[host content-length].include?(name) }
+      assert_equal sent.sort, request.headers.to_a.sort, [target, given].inspect
+      assert_equal [said["method"], said["path"], said["body"]], [request.http_method, request.url.delete_prefix(origin.url), request.body.to_s]
+    end
+    away = clients.last.get(origin.url.sub("127.0.0.1", "localhost") + "/echo")
+    assert_equal JSON.parse(away.body)["headers"].drop(1).sort, one.asked.last.headers.to_a.sort
+    assert_equal [["x", "1 2"], ["x", "3"]], client.get(url("/r/1"), params: { x: ["1 2", 3] }) && one.asked.last.params
+  end
+
+  def test_a_body_that_is_read_by_an_interceptor_is_sent_all_the_same
+    one = intercept
+    reading, writing = IO.pipe
+    writing.write("piped")
+    writing.close
+    file = Pathname(File.join(__dir__, "scripted.rb"))
+    bodies = { StringIO.new("io") => "io", file => file.binread, %w[a b].each => "ab", reading => "piped" }
+    bodies.each do |body, text|
+      seen = nil
+      one.answers = ->(request) { (seen = request.body) && nil }
+      assert_equal text, JSON.parse(client.put(url("/echo"), body: body).body)["body"]
+      assert_equal text, seen
+    end
+    one.answers = nil # Nor is it lost when nobody looks.
+    outcome = nil
+    client.batch { |batch| batch.put(url("/echo"), body: StringIO.new("batch")).on_complete { |ended| outcome = ended } }
+    assert_equal "batch", JSON.parse(outcome.body)["body"]
+  end
+
+  def test_streams
+    one = intercept { |request| answer(200, { "A" => "b" }, "abc") if request.url.include?("nowhere") }
+    one.hears = true
+    chunks = []
+    value = client.get("http://nowhere.test/") do |stream|
+      stream.each_chunk { |chunk| chunks << chunk }
+      assert_equal ["b", 200, "http://nowhere.test/", "GET", true], [stream.headers["a"], stream.status, stream.url, stream.http_method, stream.success?]
+      :value
+    end
+    assert_equal [:value, ["abc"], []], [value, chunks, one.told]
+    client.get(url("/pieces/3/10/0")) { |stream| stream.each_chunk { |chunk| chunk } }
+    client.get(url("/bytes/1000000")) { |stream| stream.status }
+    assert_equal [[url("/pieces/3/10/0"), 30]], one.told.map { |request, outcome| [request.url, outcome.body.bytesize] }
+    one.answers = ->(_) { Hecaton::TimeoutError.new("late") }
+    assert_raises(Hecaton::TimeoutError) { client.get("http://nowhere.test/") { flunk } }
+  end
+
+  def test_what_is_heard_is_what_the_network_answered
+    one = intercept
+    client.get(url("/r/1"))
+    assert_empty one.told
+    one.hears = true
+    response = client.get(url("/bytes/10"))
+    error = error_of(Hecaton::BodyError) { client.get(url("/fault/truncate")) }
+    pieces = []
+    client.batch do |batch|
+      batch.get(url("/bytes/20")).on_body { |piece| pieces << piece }
+      batch.get(url("/status/404"))
+    end
+    assert_equal [response, error.message], [one.told[0].last, one.told[1].last.message]
+    assert_equal [20, 404], one.told.drop(2).map(&:last).sort_by(&:status).then { |whole, missing| [whole.body.bytesize, missing.status] }
+    assert_equal one.asked.first(3), [one.asked[0], *one.told.map(&:first).first(2)]
+    assert_equal 20, pieces.join.bytesize
+  end
+
+  def test_bodies_are_heard_decoded_without_the_fields_of_their_coding
+    require "zlib"
+    coded = Zlib.gzip("plain")
+    Scripted.run("/" => Scripted.answer(200, { "Content-Encoding" => "gzip" }, coded)) do |server|
+      one = intercept
+      one.hears = true
+      assert_equal "plain", client.get(server.url).body
+      assert_equal coded, client(decode: false).get(server.url).body
+      decoded, raw = one.told.map(&:last)
+      assert_equal ["plain", nil, coded, "gzip"], [decoded.body, decoded.headers["content-encoding"], raw.body, raw.headers["content-encoding"]]
+    end
+  end
+
+  def test_answers_are_decoded_as_those_of_the_network
+    require "zlib"
+    given = nil
+    intercept { given }
+    bodies = { ["gzip", Zlib.gzip("é"), "text/plain; charset=ISO-8859-1"] => "é".b.force_encoding("ISO-8859-1"), ["gzip", "not coded", nil] => "not coded",
+               ["deflate", Zlib.deflate("x"), nil] => "x", [nil, "é", "application/json"] => "é", [nil, "é", "text/plain"] => "é".b, [nil, "a", "a; charset=nonsense"] => "a".b }
+    bodies.each do |(coding, body, type), expected|
+      given = answer(200, { "Content-Encoding" => coding, "Content-Type" => type }.compact, body)
+      got = client.get("http://a.test/").body
+      assert_equal [expected, expected.encoding], [got, expected.ascii_only? ? expected.encoding : got.encoding], body
+    end
+    given = answer(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("x"))
+    assert_equal given.body, client(decode: false).get("http://a.test/").body
+    assert_equal "", client.head("http://a.test/").body
+  end
+
+  def test_batches_in_parts
+    intercept { |request| answer(request.url[/\d+\z/].to_i, { "A" => "b" }, "body") }
+    told = []
+    client.batch do |batch|
+      [200, 500].each do |status|
+        batch.get("http://a.test/#{status}", raise_for_status: status == 500).on_headers { |head| told << [status, head.headers["a"], head.body] }
+             .on_body { |piece| told << [status, piece] }.on_complete { |outcome| told << [status, outcome.class, outcome.response.body] }
+      end
+      batch.get("http://a.test/201").on_headers { |head| told << head.status }.on_complete { |outcome| told << outcome.body }
+    end
+    assert_equal [[200, "b", ""], [200, "body"], [200, Hecaton::Response, ""], [500, Hecaton::StatusError, ""], 201, "body"], told
+  end
+
+  def test_a_batch_of_both
+    one = intercept { |request| answer(299, {}, "") if request.url.include?("nowhere") }
+    order = []
+    client.batch(concurrency: 1) do |batch|
+      queue = ->(name, target, **options) { batch.get(target, **options).on_complete { |outcome| order << [name, outcome.status] } }
+      queue.call(:real, url("/r/1"))
+      queue.call(:stub, "http://nowhere.test/1")
+      queue.call(:first, url("/r/1"), queue: :front)
+      queue.call(:very_first, url("/r/1"), queue: :front)
+      late = batch.get(url("/status/404"))
+      late.on_body { |piece| piece }.on_headers { |head| order << [:head, head.status] }.on_complete { queue.call(:more, "http://nowhere.test/2") }
+      assert_equal [5, 1, nil], [batch.size, batch.max_concurrency, late.outcome]
+      batch.max_concurrency = 1
+      assert_equal 0, one.asked.size
+    end
+    assert_equal [[:stub, 299], [:very_first, 200], [:first, 200], [:real, 200], [:head, 404], [:more, 299]], order
+  end
+
+  def test_an_abort_and_an_exception_leave_the_rest_unasked
+    one = intercept { answer }
+    requests = []
+    client.batch do |batch|
+      requests = Array.new(3) { |index| batch.get("http://a.test/#{index}") }
+      requests[0].on_complete { batch.abort }
+    end
+    assert_equal [1, [nil, false], [Hecaton::CancelledError] * 2], [one.asked.size, [requests[0].outcome.error, requests[1].outcome.sent?], requests.drop(1).map { |each| each.outcome.class }]
+    one.answers = ->(_) { raise IndexError, "of an interceptor" }
+    assert_raises(IndexError) { client.get("http://a.test/") }
+    assert_raises(IndexError) { client.batch { |batch| requests = Array.new(2) { batch.get("http://a.test/") } } }
+    assert_equal [Hecaton::CancelledError] * 2, requests.map { |each| each.outcome.class }
+    one.answers = ->(_) { :something }
+    assert_match(/test answers GET http:\/\/a.test\/ with Symbol/, error_of(TypeError) { client.get("http://a.test/") }.message)
+  end
+
+  def test_several_are_asked_in_order_and_may_refuse
+    first = intercept(:first) { |request| answer(201) if request.url.end_with?("/1") }
+    second = intercept(:second) { |request| answer(202) if request.url.end_with?("/2") }
+    first.refuses = ->(_) { Hecaton::ConnectError.new("refused", phase: :queue) }
+    assert_equal [201, 202], [client.get("http://a.test/1"), client.get("http://a.test/2")].map(&:status)
+    error = error_of(Hecaton::ConnectError) { client(retry: true).get(url("/r/3")) }
+    assert_equal ["refused", [], 2], [error.message, error.attempts, second.asked.size]
+  end
+
+  def test_bypass_holds_for_one_request_or_batch
+    webmock = intercept(:webmock) { answer(201) }
+    intercept(:other) { answer(202) }
+    bypass = ->(*names, &block) { Hecaton::Interception.bypass(*names, &block) }
+    statuses = bypass.call(:webmock) { [client.get(url("/r/1")).status, client.get(url("/r/1")).status] }
+    assert_equal [202, 201], statuses
+    inner = []
+    bypass.call do
+      client.batch { |batch| 2.times { batch.get(url("/r/1")).on_complete { |outcome| inner << [outcome.status, client.get(url("/r/1")).status] } } }
+    end
+    assert_equal [[200, 201]] * 2, inner
+    assert_equal 200, bypass.call { client.get(url("/r/1")) { |stream| stream.status } }
+    assert_equal [201, 4], [client.get(url("/r/1")).status, webmock.asked.size]
+  end
+
+  def test_what_holds_for_answers_of_the_network_holds_for_theirs
+    told = []
+    subscription = Hecaton.subscribe("request.hecaton") { |event| told << event.payload.values_at("url.full", "http.response.status_code", "error.type") }
+    intercept { answer(500, { "Sunset" => "Sat, 31 Dec 2050 23:59:59 GMT" }, "why") }
+    strict = client(raise_for_status: true, on_deprecation: ->(response) { told << response.sunset.year })
+    error = error_of(Hecaton::StatusError) { strict.get("http://a.test/?x=1") }
+    assert_equal ["why", "http://a.test/"], [error.excerpt, error.url]
+    strict.get("http://a.test/", raise_for_status: false) { |stream| stream.status }
+    assert_equal 2050, told.select { |each| each == 2050 }.last
+    assert_equal [["http://a.test/", 500, "500"]] * 2, told.grep(Array)
+  ensure
+    subscription&.unsubscribe
+  end
+
+  def test_cookies_of_answers_are_kept
+    one = intercept { answer(200, "Set-Cookie" => ["a=1; Path=/", "b=2; Domain=a.test; Secure", "=;;"]) }
+    own = client(cookies: true)
+    own.get("http://a.test/")
+    own.get("https://a.test/x")
+    own.get("http://sub.a.test/")
+    assert_equal [nil, "a=1", nil], one.asked.map { |request| request.headers["cookie"] }
+    own.get("https://a.test/")
+    assert_equal "a=1; b=2", one.asked.last.headers["cookie"]
+  end
+
+  def test_retries_without_waits
+    statuses = [503, 503, 200]
+    one = intercept { |request| request.http_method == "GET" ? answer(statuses.shift) : Hecaton::TimeoutError.new("late", phase: :first_byte, sent: true) }
+    patient = client(retry: { statuses: [500..599], interval: 1000 }, timeout: 5)
+    response = patient.get("http://a.test/")
+    assert_equal [200, [503, 503, 200], 3], [response.status, response.attempts.map(&:status), one.asked.size]
+    error = error_of(Hecaton::TimeoutError) { patient.put("http://a.test/") }
+    assert_equal [%i[failed failed failed], 6], [error.attempts.map(&:ending), one.asked.size]
+    assert_raises(Hecaton::TimeoutError) { patient.post("http://a.test/") }
+    assert_equal 7, one.asked.size
+    one.answers = ->(_) { Hecaton::TimeoutError.new("late", phase: :total) }
+    assert_raises(Hecaton::TimeoutError) { patient.get("http://a.test/") }
+    assert_equal 8, one.asked.size
+  end
+
+  HOPS = { 301 => "/end", 303 => "/end#y", 307 => "end", 308 => "//HOST/end" }.freeze
+
+  def test_redirects_are_followed_as_those_of_the_network
+    HOPS.each do |status, place|
+      %i[get post put].each do |verb|
+        options = { get: {} }.fetch(verb) { { body: "text", headers: { "Content-Type" => "a/b", "X-Session" => "1" } } }
+        compare(verb, { redirects: 3, headers: { "X-A" => "1" } }, options) do |away|
+          { "/start" => [status, { "Location" => place.sub("HOST", away.delete_prefix("http://")) }, ""] }
+        end
+      end
+    end
+  end
+
+  def test_redirects_that_are_not_followed_are_the_same_errors
+    { 0 => "/end", 1 => "/start", 2 => "ftp://a.test/", 3 => "http://u:p@a.test/", 4 => "/again" }.each_with_index do |(redirects, place), index|
+      compare(:get, { redirects: redirects }, {}) { { "/start" => [302, { "Location" => place }, "x"], "/again" => [302, { "Location" => "/again2" }, ""] } }
+      compare(:get, { redirects: index + 1, redirect_hosts: ["b.test"] }, {}) { |away| { "/start" => [302, { "Location" => "#{away.sub("127.0.0.1", "localhost")}/" }, ""] } }
+    end
+    intercept { |request| answer(302, "Location" => request.url.sub("https:", "http:")) }
+    assert_match(/from https to http, http:\/\/a.test\//, error_of(Hecaton::RedirectError) { client(redirects: 1).get("https://a.test/") }.message)
+  end
+
+  def test_a_redirect_of_an_interceptor_may_lead_to_the_network
+    intercept { |request| answer(307, "Location" => url("/echo")) if request.url.include?("a.test") }
+    own = client(redirects: 2, headers: { "X-A" => "1" }, bearer: "t")
+    response = own.put("http://a.test/", body: "text", headers: { "X-Own" => "1", "X-Token" => "2" })
+    said = JSON.parse(response.body)
+    assert_equal ["PUT", "text", ["1"]], [said["method"], said["body"], said["headers"].filter_map { |name, value| value if name.start_with?("x-") }]
+    refute_includes said["headers"].map(&:first), "authorization"
+    response = own.get("http://a.test/") { |stream| [stream.status, stream.each_chunk.to_a.join[/"method":"(\w+)"/, 1]] }
+    assert_equal [200, "GET"], response
+  end
+
+  def compare(verb, settings, options, &answers)
+    Scripted.run("/end" => Scripted.answer(201, {}, "there")) do |away|
+      answers = { "/end" => [200, {}, "end"] }.merge(answers.call(away.url))
+      Scripted.run(answers.transform_values { |each| Scripted.answer(*each) }) do |server|
+        real = told_by(client(**settings), verb, "#{server.url}/start", options)
+        real << (server.requests + away.requests).map { |each| each.downcase.lines.grep_v(/\A(host|content-length):/).drop(1).sort }
+        requests = []
+        one = intercept do |request|
+          requests << [*request.headers.map { |name, value| "#{name}: #{value}\r\n".downcase }, "\r\n", *request.body].sort
+          request.url.start_with?(server.url) ? answer(*answers.fetch(request.url[%r{\w(/[^?]*)}, 1], [404, {}, ""])) : answer(201, {}, "there")
+        end
+        stubbed = told_by(client(**settings), verb, "#{server.url}/start", options) << requests
+        Hecaton::Interception.remove(one)
+        assert_equal real, stubbed, [verb, settings, answers].inspect
+      end
+    end
+  end
+
+  def told_by(client, verb, target, options)
+    outcome = client.public_send(verb, target, **options)
+    [outcome.status, outcome.body, outcome.url, outcome.http_method, outcome.redirects, outcome.attempts.map(&:redirects)]
+  rescue Hecaton::Error => error
+    [error.class, error.message.sub(/ \(.*/, ""), error.redirects, error.phase, error.sent?, error.url, error.attempts.map(&:redirects)]
+  end
+end
