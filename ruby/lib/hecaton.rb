@@ -27,3 +27,6 @@ require_relative "hecaton/verbs"
 require_relative "hecaton/batch"
 require_relative "hecaton/many"
 require_relative "hecaton/client"
+
+# Loads the adapter for WebMock if that is there already; else it is loaded when it has come. Production has none.
+Hecaton::Interception.active?

@@ -1,6 +1,7 @@
 # What a client sends its requests to while somebody intercepts: the interceptors first, and then the real engine.
 require_relative "interceptor"
 require_relative "request"
+require_relative "jar"
 require_relative "sender"
 require_relative "record"
 require_relative "body"
