@@ -1,0 +1,75 @@
+# What a stub was given to answer with → a Response or an Error.
+module Hecaton
+  module Testing
+    # See Stub#returns.
+    module Answers
+      # A Response whose body comes in these pieces: Strings, and perhaps an Error as the last.
+      class InPieces < Response
+        # Array.
+        attr_reader :pieces
+
+        def initialize(pieces:, **facts)
+          super(body: pieces.grep(String).join, **facts)
+          @pieces = pieces
+        end
+      end
+
+      module_function
+
+      # Response or Error; raises what is neither one of Hecaton's nor the network's.
+      def of(value, request)
+        case value
+        when Response, Error then value
+        when nil then Response.new(status: 200)
+        when Integer then Response.new(status: value)
+        when String then Response.new(status: 200, body: value)
+        when Hash then Testing.response(**value)
+        when Exception, Class then failure(value, request)
+        else called(value, request)
+        end
+      end
+
+      # For Testing.response.
+      def response(status, headers, content, facts)
+        raise ArgumentError, "#{content.keys.join(", ")} exclude each other: give one" if content.size > 1
+        return InPieces.new(status: status, headers: headers, pieces: pieces(content[:pieces]), **facts) if content.key?(:pieces)
+        return Response.new(status: status, headers: headers, body: content.fetch(:body, ""), **facts) unless content.key?(:json)
+
+        require "json"
+        typed = RequestBuilder.pairs(:headers, headers).any? { |name, _| Headers.field(name).casecmp?("content-type") }
+        headers = [*headers.to_a, ["Content-Type", "application/json"]] unless typed
+        Response.new(status: status, headers: headers, body: JSON.generate(content[:json]), **facts)
+      end
+
+      def called(value, request)
+        unless value.respond_to?(:call)
+          raise TypeError, "a stub answers with #{value.class}: give a Response, a Hash for one, a status, a body, or an exception"
+        end
+
+        of(value.call(request), request)
+      rescue Error => error
+        error
+      end
+      private_class_method :called
+
+      def failure(value, request)
+        unless value.is_a?(Exception) || value <= Exception
+          raise TypeError, "a stub answers with #{value}: give a class of exceptions, or an object"
+        end
+
+        Interception::Failures.of(value, request.url) || raise(value)
+      end
+      private_class_method :failure
+
+      def pieces(given)
+        given.map do |piece|
+          next piece if piece.is_a?(String)
+
+          error = Interception::Failures.of(piece, "the stubbed body")
+          error || raise(ArgumentError, "pieces has #{piece.inspect}: give Strings, and an Error of Hecaton's as the last")
+        end
+      end
+      private_class_method :pieces
+    end
+  end
+end

@@ -1,0 +1,75 @@
+# What a request must be for a stub to answer it.
+module Hecaton
+  module Testing
+    # See Hecaton.stub.
+    class Conditions
+      def initialize(method, place, headers:, body:, json:, form:)
+        @methods = Array(method).map { |each| each.to_s.upcase }
+        raise ArgumentError, "a stub without a method: give :get and the like, or :any" if @methods.empty?
+
+        @place = place
+        @headers = headers.nil? ? [] : RequestBuilder.pairs(:headers, headers).map { |name, value| [Headers.field(name), value] }
+        @others = { body: body, json: json, form: form }.compact
+        raise ArgumentError, "#{@others.keys.join(", ")} exclude each other: give one" if @others.size > 1
+      end
+
+      # nil if the request matches, else the name of the first thing that does not: :method, :url, :query, :headers, :body.
+      def mismatch(request)
+        return :method unless @methods.include?("ANY") || @methods.include?(request.http_method)
+
+        @place.mismatch(request) || (:headers unless headers?(request)) || (:body unless body?(request))
+      end
+
+      # For messages.
+      def to_s
+        text = "#{@methods.join(" or ")} #{@place}"
+        text += " with headers #{@headers.to_h.inspect}" unless @headers.empty?
+        @others.each { |name, value| text += " with #{name} #{value.respond_to?(:call) ? "that its block takes" : value.inspect}" }
+        text
+      end
+
+      private
+
+      def headers?(request)
+        @headers.all? do |name, expected|
+          given = request.headers.get_all(name)
+          next given.empty? if expected.nil?
+          next given == expected.map(&:to_s) if expected.is_a?(Array)
+
+          !given.empty? && (expected === given.join(", ") || expected.to_s == given.join(", "))
+        end
+      end
+
+      def body?(request)
+        name, expected = @others.first
+        case name
+        when nil then true
+        when :body then text?(expected, request.body.to_s)
+        when :json then json?(expected, request.body.to_s)
+        when :form then form?(expected, request.body.to_s)
+        end
+      end
+
+      # By bytes, if both are text: encodings say nothing on the wire.
+      def text?(expected, body)
+        return expected.b == body.b if expected.is_a?(String)
+
+        expected === (body.dup.force_encoding(Encoding::UTF_8).valid_encoding? ? body.dup.force_encoding(Encoding::UTF_8) : body.b)
+      end
+
+      def json?(expected, body)
+        require "json"
+        JSON.parse(body) == JSON.parse(JSON.generate(expected))
+      rescue JSON::ParserError
+        false
+      end
+
+      def form?(expected, body)
+        text, = Content.of(nil, nil, expected, nil)
+        URI.decode_www_form(body).sort == URI.decode_www_form(text).sort
+      rescue ArgumentError
+        false # It is no form.
+      end
+    end
+  end
+end

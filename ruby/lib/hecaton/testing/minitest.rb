@@ -1,0 +1,19 @@
+# Hecaton::Testing for Minitest: stubs are forgotten after each test.
+require "minitest"
+require_relative "../testing"
+
+module Hecaton
+  module Testing
+    # In every test.
+    module Minitest
+      # After what the test itself does at its end.
+      def after_teardown
+        super
+      ensure
+        Testing.reset
+      end
+    end
+  end
+end
+
+Minitest::Test.prepend(Hecaton::Testing::Minitest)

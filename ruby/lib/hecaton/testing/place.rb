@@ -1,0 +1,64 @@
+# The URL of a stub, and whether a request asks for it.
+module Hecaton
+  module Testing
+    # Compared as the URL that goes on the wire: of "HTTP://API.test:80" and "http://api.test/" both match both.
+    class Place
+      # See Hecaton.stub.
+      def initialize(url, query)
+        @given = url
+        @query = query
+        @wanted = pairs(query) unless query.nil? || query == :any
+        return if url.nil? || url.is_a?(Regexp) || url.respond_to?(:call)
+
+        @url, own = split(absolute(url.to_s))
+        @wanted = (own + @wanted.to_a).sort unless query == :any
+      end
+
+      # nil if the request matches, else the name of what does not: :url or :query.
+      def mismatch(request)
+        url, params = split(request.url)
+        return :url unless here?(request, url)
+
+        :query unless @wanted.nil? || @wanted.sort == params.sort
+      end
+
+      # For messages.
+      def to_s
+        shown = @given.nil? ? "any URL" : @given.respond_to?(:call) ? "a URL that its block takes" : @given.is_a?(Regexp) ? @given.inspect : @given.to_s
+        shown + (@query.nil? ? "" : " with the query #{@query.inspect}")
+      end
+
+      private
+
+      def here?(request, url)
+        case @given
+        when nil then true
+        when Regexp then @given.match?(request.url)
+        else @url ? @url == url : @given.call(request)
+        end
+      end
+
+      def absolute(url)
+        raise ArgumentError, "the URL of a stub is #{url.inspect}: give an absolute one, a Regexp or a block" unless url.match?(%r{\Ahttps?://}i)
+        raise ArgumentError, "the URL of a stub has credentials in it: give headers: { authorization: … }" if url.match?(%r{\A\w+://[^/?#]*@})
+
+        Native.resolve("http://localhost/", url)
+      end
+
+      # The URL without query and fragment, and the query's parameters.
+      def split(url)
+        require "uri"
+        place, query = url.sub(/#.*\z/m, "").split("?", 2)
+        [place, URI.decode_www_form(query.to_s)]
+      rescue ArgumentError # No parameters.
+        [place, [[query, ""]]]
+      end
+
+      def pairs(query)
+        RequestBuilder.pairs(:query, query).flat_map do |name, values|
+          (values.is_a?(Array) ? values : [values]).compact.map { |value| [name.to_s, value.to_s] }
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,12 @@
+# Hecaton::Testing for RSpec: stubs are forgotten after each example.
+require "rspec/core"
+require_relative "../testing"
+
+# Around, so that an example's own hooks may still ask.
+RSpec.configure do |config|
+  config.around do |example|
+    example.run
+  ensure
+    Hecaton::Testing.reset
+  end
+end

@@ -1,0 +1,52 @@
+# One stub: what it matches, what it answers, and what it was asked.
+module Hecaton
+  module Testing
+    # Made by Hecaton.stub.
+    class Stub
+      def initialize(conditions, &answer)
+        @conditions = conditions
+        @answers = [answer]
+        @requests = []
+        @lock = Mutex.new
+      end
+
+      # What requests are answered with instead, one after the other; from the last one on, that. Returns self. Each is
+      #
+      # - a Response, such as Response.new or Testing.response make;
+      # - a Hash of the keywords of Testing.response: { status: 404 }, { json: […] };
+      # - an Integer, the status of an empty response; a String, the body of a 200;
+      # - an Error of Hecaton's, which is the outcome, or its class;
+      # - another exception or its class: one of the network (Errno::…, SocketError, Timeout::Error, OpenSSL::SSL::SSLError,
+      #   EOFError) becomes the Error that a client makes of it, its cause, and any other is raised as it is;
+      # - whatever can be called, with the Interception::Request, and returns one of these. An Error that it raises is the outcome.
+      def returns(*answers)
+        raise ArgumentError, "returns needs what to answer with" if answers.empty?
+
+        @lock.synchronize { @answers = answers }
+        self
+      end
+
+      # Array of Interception::Request: those that it answered, in order.
+      def requests = @lock.synchronize { @requests.dup }
+
+      # Integer: how many they are.
+      def count = @lock.synchronize { @requests.size }
+
+      # nil if the request matches, else the name of the first thing that does not: :method, :url, :query, :headers, :body.
+      def mismatch(request) = @conditions.mismatch(request)
+
+      # For the registry: Response or Error.
+      def answer(request)
+        answer = @lock.synchronize do
+          @requests << request
+          @answers.size > 1 ? @answers.shift : @answers.first
+        end
+        Answers.of(answer, request)
+      end
+
+      def to_s = @conditions.to_s
+
+      def inspect = "#<Hecaton::Testing::Stub #{self}, asked #{count} times>"
+    end
+  end
+end
