@@ -35,7 +35,7 @@ class FrameworksTest < Minitest::Test
 
   def test_minitest
     said = run_program(MINITEST, RbConfig.ruby)
-    assert_match(/3 runs, 2 assertions, 0 failures, 1 errors/, said)
+    assert_match(/3 runs, \d+ assertions, 0 failures, 1 errors/, said)
     assert_match(%r{test_2_fails:\nHecaton::Testing::UnmatchedRequest: no stub matches GET http://api.test/,}, said)
   end
 
