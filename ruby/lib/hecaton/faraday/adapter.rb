@@ -1,0 +1,79 @@
+# What Faraday calls: one adapter for each connection, all of them on the same clients.
+module Faraday
+  class Adapter
+    class Hecaton
+      self.supports_parallel = true
+
+      # The client for requests that say the same, so that most requests ask no cache.
+      Found = Struct.new(:open, :read, :write, :timed, :bind, :proxy, :ssl, :entry) do
+        def for?(request, options)
+          open == request.open_timeout && read == request.read_timeout && write == request.write_timeout &&
+            timed == !request.timeout.nil? && bind == request.bind && proxy == request.proxy && ssl == options && !entry.dropped
+        end
+      end
+      private_constant :Found
+
+      # A ParallelManager, which says what the options are.
+      def self.setup_parallel_manager(options = {}) = ParallelManager.new(**options)
+
+      # options:: keywords of Hecaton::Client.new that Faraday has no place for: http:, retry:, redirects:, per_origin:,
+      #   max_body:, ca:, pins: and the like. What a request or its connection says goes before them. With a block, yields
+      #   them as a Hash.
+      #
+      # Raises Faraday::Error for an option that cannot be honoured.
+      def initialize(app = nil, options = {}, &block)
+        super(app, options)
+        @settings = Settings.new(options, &block)
+        @lock = Mutex.new
+        @entries = []
+      end
+
+      # For Faraday: sends the request, or queues it in the manager of in_parallel.
+      def call(env)
+        super
+        exchange = Exchange.new(env, client(env), @settings)
+        if env.parallel?
+          env.parallel_manager.queue(exchange)
+        else
+          exchange.perform
+          exchange.finish(nil)
+        end
+        @app.call(env)
+      end
+
+      # For Faraday: the Hecaton::Client that sends such a request.
+      def build_connection(env) = client(env)
+
+      # Closes the connections that this adapter has used, as far as no request is using them; others of the same settings share
+      # them, and open new ones. It can be used again.
+      def close
+        @lock.synchronize { @entries.dup }.each { |entry| entry.client.close }
+        nil
+      end
+
+      private
+
+      def client(env)
+        request = env.request
+        found = @found
+        found = @found = find(request, env.ssl) unless found&.for?(request, env.ssl)
+        found.entry.client
+      end
+
+      # Copies are kept, for a program may change the originals.
+      def find(request, ssl)
+        entry = Clients.of(@settings.of(request, ssl))
+        remember(entry)
+        Found.new(request.open_timeout, request.read_timeout, request.write_timeout, !request.timeout.nil?, request.bind,
+                  request.proxy.dup, ssl.dup, entry)
+      end
+
+      def remember(entry)
+        @lock.synchronize do
+          @entries.reject!(&:dropped)
+          @entries << entry unless @entries.any? { |known| known.equal?(entry) }
+        end
+      end
+    end
+  end
+end

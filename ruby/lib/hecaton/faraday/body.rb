@@ -1,0 +1,126 @@
+# The body and the headers of a request of Faraday's → those of Hecaton's.
+module Faraday
+  class Adapter
+    class Hecaton
+      # Faraday's middlewares say a body's length in the headers; the engine says it itself, from the body.
+      module Body
+        # What has a length and begins anew, but no position: the composite IO of multipart.
+        class Rewound
+          attr_reader :size, :pos
+
+          def initialize(io)
+            @io = io
+            @size = io.length
+            seek(0)
+          end
+
+          def seek(position)
+            return if position == @pos
+            raise IOError, "a multipart body can only be read from its beginning" unless position.zero?
+
+            @io.rewind
+            @pos = 0
+          end
+
+          def read(size)
+            piece = @io.read(size)
+            @pos += piece.bytesize if piece
+            piece
+          end
+        end
+
+        # What is read once, of a length that a header says.
+        Announced = Struct.new(:io, :size, :pos) do
+          def seek(position)
+            raise IOError, "a body that is read only once cannot be sent again" unless position == pos
+          end
+
+          def read(size)
+            piece = io.read(size)
+            self.pos += piece.bytesize if piece
+            piece
+          end
+        end
+
+        # What is sent in chunks although its size is known.
+        Chunked = Struct.new(:io) do
+          def read(size) = io.read(size)
+        end
+        private_constant :Rewound, :Announced, :Chunked
+
+        class << self
+          # Body and headers as Hecaton::Client#request takes them.
+          def of(body, headers)
+            length = headers["Content-Length"]
+            coding = headers["Transfer-Encoding"]
+            return [plain?(body) ? body : source(body, nil), headers] unless length || coding
+
+            headers = headers.reject { |name, _| name.casecmp?("content-length") || name.casecmp?("transfer-encoding") }
+            return [chunked(body, coding), headers] if coding
+
+            check(body, length) if body.is_a?(String)
+            [plain?(body) ? body : source(body, length), headers]
+          end
+
+          # Calls the block, and has a file stand afterwards where it stood, so that a middleware may send it again.
+          def keeping_place(body)
+            place = place(body) unless body.nil? || body.is_a?(String)
+            yield
+          ensure
+            return_to(body, place) if place
+          end
+
+          # Where a file stands; nil for what is none.
+          def place(body)
+            body.pos if body.respond_to?(:pos) && body.respond_to?(:seek)
+          rescue IOError, SystemCallError
+            nil # A pipe.
+          end
+
+          # Has it stand there again.
+          def return_to(body, place)
+            body.seek(place)
+          rescue IOError, SystemCallError
+            nil # Closed, or no file: it cannot be sent again anyway.
+          end
+
+          private
+
+          def plain?(body) = body.nil? || body.is_a?(String)
+
+          def source(body, length)
+            return pipe(body, length) if body.respond_to?(:read) || pathname?(body)
+            return body if body.respond_to?(:each) && !body.is_a?(Hash)
+
+            Errors.refuse("the request's body is of class #{body.class}: give a String, an IO, or what yields Strings by each, " \
+                          "or use a middleware that encodes it, such as :url_encoded or :multipart")
+          end
+
+          def pipe(body, length)
+            return body if pathname?(body) || (body.respond_to?(:pos) && body.respond_to?(:seek) && body.respond_to?(:size))
+            return Rewound.new(body) if body.respond_to?(:length) && body.respond_to?(:rewind)
+            return body unless length
+
+            Announced.new(body, Integer(length, 10), 0)
+          end
+
+          def chunked(body, coding)
+            Errors.refuse("Transfer-Encoding: #{coding} is not supported: give chunked, or leave it out") unless coding.casecmp?("chunked")
+            return body && [body] if plain?(body)
+
+            Errors.refuse("Transfer-Encoding: chunked with a Pathname is not supported: open the file") if pathname?(body)
+            body.respond_to?(:size) && body.respond_to?(:read) ? Chunked.new(body) : source(body, nil)
+          end
+
+          def check(body, length)
+            return if length.to_s == body.bytesize.to_s
+
+            Errors.refuse("the header Content-Length says #{length}, but the body has #{body.bytesize} bytes: leave the header out")
+          end
+
+          def pathname?(body) = ::Hecaton::BodySource.pathname?(body)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,83 @@
+# What a request of Faraday's says, and the adapter's own options → settings of a Hecaton::Client.
+module Faraday
+  class Adapter
+    class Hecaton
+      # Made by an adapter, once.
+      class Settings
+        # Seconds for a whole request when nothing is said of time.
+        TOTAL = 300
+        # Seconds for each phase then, as Net::HTTP has them.
+        PHASE = 60
+        # What Faraday itself has a place for, and what must not be shared by all who have the same settings.
+        ELSEWHERE = {
+          base_url: "give it to Faraday.new", headers: "give them to Faraday.new", public_headers: "give headers to Faraday.new",
+          basic_auth: "use Faraday's authorization", bearer: "use Faraday's authorization",
+          user_agent: "give it to Faraday.new among the headers", raise_for_status: "use the middleware :raise_error",
+          app_name: "give X-App-Name to Faraday.new among the headers", app_env: "give X-App-Env to Faraday.new among the headers"
+        }.freeze
+        private_constant :ELSEWHERE
+
+        # options:: the adapter's, keywords of Hecaton::Client.new. With a block, yields them as a Hash to be filled.
+        def initialize(options)
+          @options = options.to_h.transform_keys(&:to_sym)
+          yield @options if block_given?
+          refused = @options.keys.find { |name| ELSEWHERE.key?(name) }
+          Errors.refuse("adapter :hecaton: #{refused} is not an option of it: #{ELSEWHERE[refused]}") if refused
+          if @options[:cookies] == true
+            Errors.refuse("adapter :hecaton: cookies: true would share one jar with all who have these settings: give a Hecaton::Cookies")
+          end
+          @options.freeze
+        end
+
+        # Whether bodies are decoded, unless a request says how it wants them.
+        def decode? = @options[:decode] != false
+
+        # Whether redirects are followed by the engine.
+        def redirects? = @options[:redirects].to_i.positive?
+
+        # Settings of the client for a request: what it says goes before the adapter's options.
+        def of(request, ssl)
+          Errors.refuse("request: bind is not supported: the address of this side cannot be chosen") if request.bind
+
+          settings = { timeout: total(request), proxy: false }.merge!(@options)
+          settings.merge!(times(request), Ssl.settings(ssl))
+          proxy = request.proxy
+          settings[:proxy] = proxy_url(proxy) if proxy
+          settings.freeze
+        end
+
+        private
+
+        # The total for requests that have none of their own: longer than its parts.
+        def total(request)
+          [TOTAL, [request.open_timeout, request.read_timeout, request.write_timeout].sum { |time| time.is_a?(Numeric) ? time : 0 }].max
+        end
+
+        # Where only the total is given, it alone limits the phases.
+        def times(request)
+          other = PHASE unless request.timeout || @options[:timeout]
+          open = request.open_timeout
+          read = request.read_timeout
+          {
+            resolve_timeout: open || @options[:resolve_timeout] || other,
+            connect_timeout: open || @options[:connect_timeout] || other || NEVER,
+            tls_timeout: open || @options[:tls_timeout] || other,
+            send_timeout: request.write_timeout || @options[:send_timeout] || other,
+            first_byte_timeout: read || @options[:first_byte_timeout] || other,
+            read_timeout: read || @options[:read_timeout] || other
+          }
+        end
+
+        # Seconds that no total reaches: the engine has a limit of its own for connecting, Faraday has none.
+        NEVER = 86_400
+        private_constant :NEVER
+
+        def proxy_url(proxy)
+          uri = proxy.uri
+          login = [proxy.user, proxy.password].compact.map { |part| URI.encode_www_form_component(part).gsub("+", "%20") }.join(":")
+          "#{uri.scheme}://#{"#{login}@" unless login.empty?}#{uri.host}#{":#{uri.port}" if uri.port}"
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,101 @@
+# Faraday's ssl options → settings of a Hecaton::Client; what cannot be honoured is refused by name.
+module Faraday
+  class Adapter
+    class Hecaton
+      # Takes Faraday::SSLOptions of any version.
+      module Ssl
+        VERSIONS = { "1" => "1.0", "11" => "1.1", "12" => "1.2", "13" => "1.3" }.freeze
+        # What a directory of authorities holds for OpenSSL: files named by hash.
+        HASHED = /\A\h{8}\.\d+\z/
+        # Why an option is refused, and what to give instead.
+        REFUSED = {
+          cert_store: "its certificates cannot be read out of it: give ca_file, or a PEM text as the adapter's option ca",
+          certificate: "it is for Excon alone: give client_cert",
+          private_key: "it is for Excon alone: give client_key",
+          verify_depth: "the length of a chain cannot be limited: leave it out",
+          hostname: "the name asked for is that of the URL: leave it out",
+          ciphers: "the ciphers are those of rustls, all of them safe: leave it out"
+        }.freeze
+        private_constant :VERSIONS, :HASHED, :REFUSED
+
+        class << self
+          # The settings that these options ask for. Raises Faraday::Error for what is refused.
+          def settings(ssl)
+            return {} unless ssl
+
+            REFUSED.each { |name, why| refuse(name, why) if value(ssl, name) }
+            verify = verify(ssl)
+            check_names(ssl, verify)
+            check_newest(ssl)
+            { verify: verify, ca: authorities(ssl), client_cert: pem(ssl.client_cert), client_key: pem(ssl.client_key),
+              tls_min: oldest(ssl) }.compact
+          end
+
+          private
+
+          def refuse(name, why) = Errors.refuse("ssl: #{name} is not supported: #{why}")
+
+          # An option that this version of Faraday may not have.
+          def value(ssl, name) = (ssl[name] if ssl.members.include?(name))
+
+          # nil where nothing is said. verify_mode goes first, as with Net::HTTP. Its numbers are OpenSSL's: 0 is none, 1 peer.
+          def verify(ssl)
+            mode = ssl.verify_mode
+            return ssl.verify if mode.nil?
+            return false if mode == 0
+            return true if mode == 1 || mode == 3
+
+            refuse(:verify_mode, "#{mode.inspect} is neither VERIFY_PEER nor VERIFY_NONE")
+          end
+
+          def check_names(ssl, verify)
+            return unless value(ssl, :verify_hostname) == false && verify != false
+
+            refuse(:verify_hostname, "the name cannot be left out of what is verified: give verify: false with the adapter's option pins")
+          end
+
+          # No version beside 1.2 and 1.3 is spoken, and 1.3 cannot be forbidden.
+          def check_newest(ssl)
+            newest = version(:max_version, ssl.max_version)
+            refuse(:max_version, "the newest version cannot be limited to #{newest}") unless [nil, "1.3"].include?(newest)
+
+            only = version(:version, ssl.version)
+            refuse(:version, "one version alone cannot be asked for: give min_version") unless [nil, "1.3"].include?(only)
+          end
+
+          # An older one than 1.2 asks for no more than what holds anyway.
+          def oldest(ssl)
+            asked = [version(:min_version, ssl.min_version), version(:version, ssl.version)].compact.max
+            "1.3" if asked == "1.3"
+          end
+
+          # "1.2" and the like, nil for any. Takes :TLSv1_2, "TLS1_2", OpenSSL::SSL::TLS1_2_VERSION.
+          def version(name, given)
+            case given
+            when nil, :SSLv23, "SSLv23", :TLS, "TLS" then nil
+            when 0x0300..0x0304 then "1.#{given - 0x0301}"
+            else
+              digits = given.to_s[/\ATLSv?(1(?:[_.]?[0-3])?)(?:_VERSION)?\z/, 1]
+              refuse(name, "#{given.inspect} is no version of TLS, such as :TLS1_2") unless digits
+              VERSIONS.fetch(digits.delete("_."), "1.0")
+            end
+          end
+
+          # The path, or the PEM texts together where there are several files.
+          def authorities(ssl)
+            return ssl.ca_file unless ssl.ca_path
+
+            files = Dir.children(ssl.ca_path).grep(HASHED).sort.map { |name| File.join(ssl.ca_path, name) }
+            refuse(:ca_path, "#{ssl.ca_path} has no certificates under names that openssl rehash gives") if files.empty?
+            [*files, *ssl.ca_file].map { |path| File.read(path) }.join("\n")
+          rescue SystemCallError => error
+            refuse(:ca_path, "it cannot be read: #{error.message}")
+          end
+
+          # A path or a text as it is; of an object of OpenSSL's its text.
+          def pem(given) = given.respond_to?(:to_pem) ? given.to_pem : given
+        end
+      end
+    end
+  end
+end
