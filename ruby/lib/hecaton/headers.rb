@@ -16,6 +16,15 @@ module Hecaton
       end.freeze
     end
 
+    # From the engine: pairs with names in lower case, which are kept as they are.
+    def self.from_engine(pairs) = allocate.load_engine(pairs)
+
+    # For from_engine. Returns itself.
+    def load_engine(pairs)
+      @pairs = pairs.freeze
+      self
+    end
+
     # The value of a field as a String, nil when it is absent. Repeats are joined with ", " as
     # RFC 9110 §5.2 allows; for Set-Cookie, where it does not, use get_all.
     def [](name)

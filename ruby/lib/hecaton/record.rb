@@ -40,13 +40,28 @@ module Hecaton
 
     # Headers.
     def headers(record)
-      start = url_offset(record)
+      _, attempts, redirects = record.unpack(HEAD)
+      start = HEAD_SIZE + attempts * ATTEMPT_SIZE
       start += 4 + record.unpack1("L<", offset: start)
-      record.unpack(HEAD)[2].times { start += 8 + record.unpack1("L<", offset: start + 4) }
-      # Split as bytes: a value need not be valid UTF-8, and Ruby splits no string that is not.
-      fields = record.byteslice(start..).split("\r\n").map { |line| line.split(": ", 2) }
-      Headers.new(fields.each { |field| field.each { |text| text.force_encoding(Encoding::UTF_8) } })
+      redirects.times { start += 8 + record.unpack1("L<", offset: start + 4) }
+      Headers.from_engine(fields(record, start))
     end
+
+    # Pairs of name and value, each field as "name: value\r\n". Cut as bytes: a value need not be valid UTF-8.
+    def fields(record, start)
+      fields = []
+      while start < record.bytesize
+        colon = record.index(": ", start)
+        ending = record.index("\r\n", colon)
+        fields << [utf8(record, start, colon), utf8(record, colon + 2, ending)].freeze
+        start = ending + 2
+      end
+      fields
+    end
+    private_class_method :fields
+
+    def utf8(record, start, ending) = record.byteslice(start, ending - start).force_encoding(Encoding::UTF_8).freeze
+    private_class_method :utf8
 
     # Behind the attempts.
     def url_offset(record) = HEAD_SIZE + record.unpack(HEAD)[1] * ATTEMPT_SIZE

@@ -65,6 +65,8 @@ module Hecaton
       def flat(headers)
         pairs(:headers, headers).flat_map do |name, values|
           name = Headers.field(name)
+          next [name, values] if values.instance_of?(String) # The plain case.
+
           values = Array(values)
           values.empty? ? [name, nil] : values.flat_map { |value| [name, value.to_s] }
         end

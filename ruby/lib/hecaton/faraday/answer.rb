@@ -27,18 +27,18 @@ module Faraday
         class << self
           # Status, reason and headers.
           def head(env, response, settings)
-            headers = headers(response)
-            undo_coding(env, headers) if headers["content-encoding"] && settings.decode?
+            fields = fields(response)
+            undo_coding(env, fields) if fields.key?("content-encoding") && settings.decode?
             env.status = response.status
             env.reason_phrase = reason(response)
-            env.response_headers = headers
+            env.response_headers = Utils::Headers.new(fields)
             env.url = URI(response.url) if settings.redirects? && !response.redirects.empty?
           end
 
           # The rest.
           def body(env, response, body)
             env.response_body = body
-            env[:hecaton_response] = response
+            env.custom_members[:hecaton_response] = response # As env[:hecaton_response] = does, but sooner.
           end
 
           # What a failed request of in_parallel leaves: status 0, as other adapters have it.
@@ -52,16 +52,11 @@ module Faraday
 
           private
 
-          # Repeated fields joined, as Net::HTTP hands them on.
-          def headers(response)
-            joined = {}
-            response.headers.each do |name, value|
-              before = joined[name]
-              joined[name] = before ? "#{before}, #{value}" : +value
-            end
-            headers = Utils::Headers.new
-            joined.each { |name, value| headers[name] = value }
-            headers
+          # Repeated fields joined, as Net::HTTP hands them on; Strings that may be changed.
+          def fields(response)
+            fields = {}
+            response.headers.each { |name, value| fields[name] = fields.key?(name) ? "#{fields[name]}, #{value}" : +value }
+            fields
           end
 
           def reason(response)
@@ -70,14 +65,14 @@ module Faraday
             REASONS[response.status] || ""
           end
 
-          def undo_coding(env, headers)
-            return if env.method == :head || !CODINGS.match?(headers["content-encoding"])
+          def undo_coding(env, fields)
+            return if env.method == :head || !CODINGS.match?(fields["content-encoding"])
 
             asked = env.request_headers
             return if asked["Accept-Encoding"] || asked["Range"]
 
-            headers.delete("content-encoding")
-            headers.delete("content-length")
+            fields.delete("content-encoding")
+            fields.delete("content-length")
           end
         end
       end

@@ -51,11 +51,11 @@ module Faraday
         class << self
           # Body and headers as Hecaton::Client#request takes them.
           def of(body, headers)
+            return [plain?(body) ? body : source(body, nil), headers] unless headers.any? { |name, _| framing?(name) }
+
             length = headers["Content-Length"]
             coding = headers["Transfer-Encoding"]
-            return [plain?(body) ? body : source(body, nil), headers] unless length || coding
-
-            headers = headers.reject { |name, _| name.casecmp?("content-length") || name.casecmp?("transfer-encoding") }
+            headers = headers.reject { |name, _| framing?(name) }
             return [chunked(body, coding), headers] if coding
 
             check(body, length) if body.is_a?(String)
@@ -85,6 +85,14 @@ module Faraday
           end
 
           private
+
+          # By its length first, for this is asked of every header of every request.
+          def framing?(name)
+            case name.size
+            when 14 then name.casecmp?("content-length")
+            when 17 then name.casecmp?("transfer-encoding")
+            end
+          end
 
           def plain?(body) = body.nil? || body.is_a?(String)
 
