@@ -1,0 +1,70 @@
+# Failures are Faraday's errors, each with Hecaton's as its cause; what cannot be honoured is refused.
+require_relative "faraday_helper"
+
+class FaradayErrorsTest < FaradayTest
+  def test_a_refused_connection_tells_all_it_knows
+    error = assert_raises(Faraday::ConnectionFailed) { connection("http://127.0.0.1:#{closed_port}").get("/") }
+    cause = error.cause
+    assert_instance_of Hecaton::ConnectError, cause
+    assert_same cause, error.wrapped_exception
+    assert_equal cause.message, error.message
+    assert_equal [false, :connect, Errno::ECONNREFUSED], [cause.sent?, cause.phase, cause.cause.class]
+    refute_nil error.backtrace
+  end
+
+  def test_each_error_of_hecatons_has_one_of_faradays
+    {
+      Hecaton::TimeoutError.new("x", phase: :total) => Faraday::TimeoutError,
+      Hecaton::TimeoutError.new("x", phase: :first_byte) => Faraday::TimeoutError,
+      Hecaton::TimeoutError.new("x", phase: :queue) => Faraday::TimeoutError,
+      Hecaton::TimeoutError.new("x", phase: :connect) => Faraday::ConnectionFailed,
+      Hecaton::ResolveError.new("x") => Faraday::ConnectionFailed, Hecaton::ProtocolError.new("x") => Faraday::ConnectionFailed,
+      Hecaton::BodyError.new("x") => Faraday::ConnectionFailed, Hecaton::TLSError.new("x") => Faraday::SSLError,
+      Hecaton::RedirectError.new("x") => Faraday::ClientError, Hecaton::ForkError.new("x") => Faraday::ConnectionFailed
+    }.each do |error, kind|
+      mapped = Faraday::Adapter::Hecaton::Errors.of(error)
+      assert_equal [kind, error], [mapped.class, mapped.cause]
+    end
+  end
+
+  def test_the_engines_redirects_fail_as_faradays_client_error
+    conn = connection(origin.url, [:hecaton, { redirects: 2 }])
+    assert_raises(Faraday::ClientError) { conn.get("/redirect-loop") }
+    response = conn.get("/redirect/302/1")
+    assert_equal [200, "/echo"], [response.status, response.env.url.path]
+  end
+
+  def test_what_cannot_be_sent_is_refused
+    conn = connection
+    { "a\r\nb: c" => /line break/ }.each do |value, message|
+      assert_match message, assert_raises(Faraday::Error) { conn.get("/echo", nil, "X-A" => value) }.message
+    end
+    assert_match(/class Hash/, assert_raises(Faraday::Error) { connection { |faraday| faraday.response(:logger, nil) if false }.post("/echo", { a: 1 }) }.message)
+    assert_match(/body has 3 bytes/, assert_raises(Faraday::Error) { conn.post("/echo", "abc", "Content-Length" => "4") }.message)
+    assert_raises(Faraday::Error) { Faraday.new { |faraday| faraday.adapter :hecaton }.get("/nowhere") }
+  end
+
+  def test_options_that_cannot_be_honoured_are_refused_by_name
+    assert_match(/bind is not supported/, assert_raises(Faraday::Error) { connection(request: { bind: { host: "127.0.0.1" } }).get("/r/1") }.message)
+    { base_url: "http://x", headers: {}, bearer: "x", raise_for_status: true, cookies: true, nonsense: 1, http: "3" }.each do |name, value|
+      error = assert_raises(Faraday::Error, name.to_s) { connection(origin.url, [:hecaton, { name => value }]).get("/r/1") }
+      assert_match(/#{name}/, error.message)
+    end
+  end
+
+  def test_an_interrupt_of_rubys_leaves_the_request_and_closes_its_connection
+    held = server { :hang }
+    conn = connection(held.url)
+    assert_raises(Timeout::Error) { Timeout.timeout(0.2) { conn.get("/") } }
+    thread = Thread.new { conn.get("/") }
+    wait_until { held.requests.size == 2 }
+    assert thread.kill.join(10)
+    client = conn.app.build_connection(env_of(conn))
+    wait_until { client.stats[:in_use].zero? }
+    assert_equal [0, 0], client.stats.values_at(:in_use, :idle)
+  end
+
+  private
+
+  def env_of(conn) = Faraday::Env.from(request: conn.options, ssl: conn.ssl)
+end

@@ -1,0 +1,41 @@
+# What the tests of Faraday's adapter have in common.
+require "test_helper"
+require_relative "server"
+require "hecaton/faraday"
+require "tempfile"
+require "timeout"
+
+class FaradayTest < OriginTest
+  TWO = Faraday::VERSION.to_i >= 2
+
+  def teardown = (@servers || []).each(&:stop)
+
+  # A Server that is stopped at the end of the test.
+  def server(context = nil, &handler)
+    (@servers ||= []) << (server = Server.new(context, &handler))
+    server
+  end
+
+  # A Faraday::Connection on an adapter, with what the block says of its middlewares.
+  def connection(url = origin.url, adapter = [:hecaton], **options)
+    Faraday.new(url, options) do |faraday|
+      yield faraday if block_given?
+      name, settings = adapter
+      settings ? faraday.adapter(name, **settings) : faraday.adapter(name)
+    end
+  end
+
+  # What /echo of the origin says it was sent.
+  def seen(response)
+    told = JSON.parse(response.body)
+    told.merge("headers" => told["headers"].to_h)
+  end
+
+  # A port where nobody listens.
+  def closed_port
+    listener = TCPServer.new("127.0.0.1", 0)
+    listener.local_address.ip_port
+  ensure
+    listener.close
+  end
+end
