@@ -1,4 +1,5 @@
 # Faraday's adapter :hecaton, for Faraday 1 and 2.
+require "date" # Faraday 1's own :retry uses it and does not load it.
 require "faraday"
 require_relative "../hecaton"
 

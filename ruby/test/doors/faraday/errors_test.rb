@@ -36,10 +36,8 @@ class FaradayErrorsTest < FaradayTest
 
   def test_what_cannot_be_sent_is_refused
     conn = connection
-    { "a\r\nb: c" => /line break/ }.each do |value, message|
-      assert_match message, assert_raises(Faraday::Error) { conn.get("/echo", nil, "X-A" => value) }.message
-    end
-    assert_match(/class Hash/, assert_raises(Faraday::Error) { connection { |faraday| faraday.response(:logger, nil) if false }.post("/echo", { a: 1 }) }.message)
+    assert_match(/line break/, assert_raises(Faraday::Error) { conn.get("/echo", nil, "X-A" => "a\r\nb: c") }.message)
+    assert_match(/class Hash/, assert_raises(Faraday::Error) { conn.post("/echo", { a: 1 }) }.message)
     assert_match(/body has 3 bytes/, assert_raises(Faraday::Error) { conn.post("/echo", "abc", "Content-Length" => "4") }.message)
     assert_raises(Faraday::Error) { Faraday.new { |faraday| faraday.adapter :hecaton }.get("/nowhere") }
   end
@@ -54,7 +52,7 @@ class FaradayErrorsTest < FaradayTest
 
   def test_an_interrupt_of_rubys_leaves_the_request_and_closes_its_connection
     held = server { :hang }
-    conn = connection(held.url)
+    conn = connection(held.url, request: { open_timeout: 42 }) # A client of its own, to count its connections.
     assert_raises(Timeout::Error) { Timeout.timeout(0.2) { conn.get("/") } }
     thread = Thread.new { conn.get("/") }
     wait_until { held.requests.size == 2 }

@@ -1,0 +1,153 @@
+# in_parallel: all at once, each with its outcome, and no failure in silence.
+require_relative "faraday_helper"
+
+class FaradayParallelTest < FaradayTest
+  ADAPTER = Faraday::Adapter::Hecaton
+
+  # A server that answers only when so many requests are there.
+  def together(number)
+    lock = Mutex.new
+    all = ConditionVariable.new
+    here = 0
+    server do |request|
+      lock.synchronize do
+        here += 1
+        all.broadcast
+        all.wait(lock, 20) while here < number
+      end
+      [200, {}, request.target]
+    end
+  end
+
+  def test_requests_are_in_flight_together
+    conn = connection(together(10).url)
+    responses = []
+    conn.in_parallel do
+      10.times { |index| responses << conn.get("/#{index}") }
+      assert_equal [nil], responses.map(&:status).uniq
+      assert_equal [false], responses.map(&:finished?).uniq
+    end
+    assert_equal (0...10).map { |index| "/#{index}" }, responses.map(&:body)
+    assert(responses.all? { |response| response.env[:hecaton_response].attempts.size == 1 })
+  end
+
+  def test_a_manager_says_how_many
+    lock = Mutex.new
+    now = most = 0
+    counting = server do
+      lock.synchronize { most = [most, now += 1].max }
+      sleep 0.02
+      lock.synchronize { now -= 1 }
+      [200, {}]
+    end
+    conn = connection(counting.url)
+    responses = []
+    conn.in_parallel(ADAPTER.setup_parallel_manager(concurrency: 3)) { 12.times { responses << conn.get("/") } }
+    assert_equal [12, 3], [responses.count(&:success?), most]
+    assert_raises(ArgumentError) { ADAPTER.setup_parallel_manager(nonsense: 1) }
+  end
+
+  def test_callbacks_may_ask_for_more
+    conn = connection
+    bodies = []
+    conn.in_parallel do
+      conn.get("/r/1").on_complete do |env|
+        bodies << env.status
+        conn.get("/r/2").on_complete { |second| bodies << second.status }
+      end
+    end
+    assert_equal [200, 200], bodies
+  end
+
+  def test_a_failure_is_raised_when_all_have_ended
+    conn = connection(request: { timeout: 30 })
+    responses = []
+    bad = "http://127.0.0.1:#{closed_port}/"
+    error = assert_raises(Faraday::ConnectionFailed) do
+      conn.in_parallel { responses.push(conn.get("/r/1"), conn.get(bad), conn.get("/r/3")) }
+    end
+    assert_instance_of Hecaton::ConnectError, error.cause
+    refute_predicate conn, :in_parallel?
+    assert_equal [200, 0, 200], responses.map(&:status)
+    failed = responses[1]
+    assert_equal ["", false, error], [failed.body, failed.success?, failed.env[:hecaton_error]]
+    assert_equal 200, conn.get("/r/1").status
+  end
+
+  def test_failures_may_be_left_to_the_responses
+    conn = connection
+    responses = []
+    conn.in_parallel(ADAPTER.setup_parallel_manager(raise_errors: false)) do
+      responses.push(conn.get("http://127.0.0.1:#{closed_port}/"), conn.get("/r/1"), conn.get("/r/2", nil, "X-A" => "a\nb"))
+    end
+    assert_equal [0, 200, 0], responses.map(&:status)
+    assert_equal [Faraday::ConnectionFailed, nil, Faraday::Error], (responses.map { |response| response.env[:hecaton_error]&.class })
+  end
+
+  def test_what_a_middleware_raises_keeps_none_of_the_others
+    conn = connection { |faraday| faraday.response(:raise_error) }
+    responses = []
+    assert_raises(Faraday::ServerError) do # The first by its place, not by its end.
+      conn.in_parallel { ["status/500", "status/404", "r/1"].each { |path| responses << conn.get("/#{path}") } }
+    end
+    assert_equal [500, 404, 200], responses.map(&:status)
+  end
+
+  def test_streams_in_parallel
+    conn = connection(server { |request| [200, { "X-A" => request.path }, request.path * 50_000] }.url)
+    pieces = Hash.new { |all, path| all[path] = [] }
+    responses = %w[/a /b].map { |path| [path, nil] }.to_h
+    conn.in_parallel do
+      responses.each_key do |path|
+        responses[path] = conn.get(path) { |request| request.options.on_data = proc { |chunk, size| pieces[path] << [chunk, size] } }
+      end
+    end
+    responses.each do |path, response|
+      assert_equal ["", path, path * 50_000, 100_000],
+                   [response.body, response["x-a"], pieces[path].map(&:first).join, pieces[path].last.last]
+    end
+  end
+
+  def test_groups_of_different_settings_all_run
+    conn = connection
+    responses = []
+    conn.in_parallel do
+      4.times { |index| responses << conn.get("/r/#{index}") { |request| request.options.open_timeout = 40 + index % 2 } }
+    end
+    assert_equal [200] * 4, responses.map(&:status)
+  end
+
+  def test_bodies_in_parallel
+    conn = connection
+    io = StringIO.new("shared")
+    responses = []
+    conn.in_parallel { responses.push(conn.post("/echo", io), conn.post("/echo", io), conn.post("/echo", "text"), conn.post("/echo")) }
+    assert_equal ["shared", "shared", "text", ""], (responses.map { |response| seen(response)["body"] })
+    assert_equal 0, io.pos
+  end
+
+  def test_an_exception_in_the_block_sends_nothing
+    conn = connection(server { [200, {}] }.url)
+    2.times do
+      assert_raises(RuntimeError) do
+        conn.in_parallel do
+          conn.get("/")
+          raise "no"
+        end
+      end
+    end
+    assert_empty @servers.first.arrived
+    conn.in_parallel { conn.get("/") }
+    assert_equal TWO ? 1 : 3, @servers.first.arrived.size, "Faraday 1 tells no manager that its block was left"
+  end
+
+  def test_an_interrupt_ends_all_and_closes_their_connections
+    held = server { :hang }
+    conn = connection(held.url, request: { open_timeout: 41 }) # A client of its own, to count its connections.
+    assert_raises(Timeout::Error) { Timeout.timeout(0.3) { conn.in_parallel { 3.times { conn.get("/") } } } }
+    client = conn.app.build_connection(Faraday::Env.from(request: conn.options, ssl: conn.ssl))
+    assert_equal [0, 0], client.stats.values_at(:in_use, :idle)
+    assert_equal 3, held.arrived.size
+    refute_predicate conn, :in_parallel?
+  end
+end
