@@ -112,7 +112,7 @@ class FaradayParallelTest < FaradayTest
     conn = connection
     responses = []
     conn.in_parallel do
-      4.times { |index| responses << conn.get("/r/#{index}") { |request| request.options.open_timeout = 40 + index % 2 } }
+      4.times { |index| responses << conn.get("/r/#{index}") { |request| request.options.open_timeout = 30 + index % 2 } }
     end
     assert_equal [200] * 4, responses.map(&:status)
   end

@@ -1,0 +1,27 @@
+# Who asks, when nobody says so.
+module Hecaton
+  module Call
+    # Asked for each connection that is made.
+    module Application
+      module_function
+
+      # String or nil: the configuration's, APP_NAME, or the Rails application's name with dashes.
+      def name = Call.configuration.app_name || ENV["APP_NAME"] || rails_name
+
+      # String or nil: the configuration's, RACK_ENV, or Rails.env.
+      def env = Call.configuration.app_env || ENV["RACK_ENV"] || (::Rails.env.to_s if rails?(:env))
+
+      def rails_name
+        return unless rails?(:application) && ::Rails.application
+
+        # "MyShop::Application" is "my-shop".
+        name = ::Rails.application.class.name.delete_suffix("::Application")
+        name.gsub("::", "/").gsub(/([A-Z]+)([A-Z][a-z])|([a-z\d])([A-Z])/) { "#{$1 || $3}-#{$2 || $4}" }.tr("_", "-").downcase
+      end
+      private_class_method :rails_name
+
+      def rails?(method) = defined?(::Rails) && ::Rails.respond_to?(method)
+      private_class_method :rails?
+    end
+  end
+end

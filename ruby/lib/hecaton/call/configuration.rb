@@ -1,0 +1,28 @@
+# What all connections of a program have in common.
+module Hecaton
+  module Call
+    # Set in Hecaton::Call.configure; read when a connection is made.
+    class Configuration
+      # String: who asks. Default nil: APP_NAME of the environment, or the name of the Rails application.
+      attr_accessor :app_name
+      # String: from which environment. Default nil: RACK_ENV of the environment, or that of Rails.
+      attr_accessor :app_env
+      # String: the headers these are sent in. Default "X-App-Name" and "X-App-Env".
+      attr_accessor :app_name_header, :app_env_header
+      # Whether a Sunset header is warned of: true (the default), false, or whatever has `warn`, such as a Logger, to be told too.
+      attr_accessor :detect_deprecations
+      # Whether requests are tried again. Default true.
+      attr_accessor :retry
+      # Hash: options of Retry for all connections, before those of a connection. Default {}.
+      attr_accessor :retry_options
+
+      def initialize
+        @app_name_header = "X-App-Name"
+        @app_env_header = "X-App-Env"
+        @detect_deprecations = true
+        @retry = true
+        @retry_options = {}
+      end
+    end
+  end
+end

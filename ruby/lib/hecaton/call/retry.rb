@@ -1,0 +1,165 @@
+# Tries a request again, within its total timeout, and tells of each try.
+module Hecaton
+  module Call
+    # A middleware with the options of Faraday's own :retry:
+    #
+    # max:: most tries after the first. Default 3.
+    # interval:: seconds before the first of them. Default 1; a longer Retry-After goes first.
+    # interval_randomness:: the share of it that chance may add. Default 0.
+    # backoff_factor:: what each further wait is multiplied with. Default 1.
+    # max_interval:: most seconds to wait; a longer Retry-After ends the tries. Default none.
+    # exceptions:: which errors. Default Faraday::ConnectionFailed and Faraday::TimeoutError.
+    # methods:: Array of Symbols. Default delete, get, head, options, put.
+    # retry_if:: called with env and exception (nil after a status) for the other methods. Default: they are not tried again.
+    # retry_statuses:: Array of statuses that count as failures. Default none; the last response is returned all the same.
+    # retry_block:: called before each further try as Faraday's :retry calls it, the exception nil after a status.
+    #
+    # The request's timeout is for all of it. Each try has what is left, and none begins when the wait before it would use that up.
+    # Then the last error is raised. response.env[:hecaton_tries] is an Array of Try, and so is `tries` of an error.
+    # In in_parallel nothing is tried again.
+    class Retry < Faraday::Middleware
+      EXCEPTIONS = [Faraday::ConnectionFailed, Faraday::TimeoutError].freeze
+      METHODS = %i[delete get head options put].freeze
+      DEFAULTS = { max: 3, interval: 1, interval_randomness: 0, backoff_factor: 1, max_interval: nil, exceptions: EXCEPTIONS,
+                   methods: METHODS, retry_if: nil, retry_statuses: [], retry_block: nil }.freeze
+      private_constant :DEFAULTS
+
+      def initialize(app, options = {})
+        super(app)
+        unknown = options.keys - DEFAULTS.keys
+        raise Faraday::Error, "retry: #{unknown.join(", ")} is unknown: there are #{DEFAULTS.keys.join(", ")}" if unknown.any?
+
+        @settings = DEFAULTS.merge(options)
+      end
+
+      # For Faraday.
+      def call(env)
+        return @app.call(env) if env.parallel?
+
+        Run.new(@app, @settings, env).response
+      end
+
+      # One request with all its tries.
+      class Run
+        def initialize(app, settings, env)
+          @app = app
+          @settings = settings
+          @env = env
+          @body = env[:body]
+          @headers = env.request_headers.dup
+          @given = env.request.timeout
+          @total = @given || Faraday::Adapter::Hecaton::Settings::TOTAL
+          @start = now
+          @tries = []
+        end
+
+        # The response, after as many tries as it took. Raises the error of the last one.
+        def response
+          loop do
+            response, error = try
+            return response unless error || listed?(response)
+
+            wait = wait(error, response)
+            return conclude(response, error) unless wait
+
+            announce(error, wait)
+            sleep(wait)
+          end
+        ensure
+          @env.request.timeout = @given
+        end
+
+        private
+
+        def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+        def gone = now - @start
+
+        # Response, or nil and the error. Raises an error that is none of those to try again after.
+        def try
+          began = gone
+          begin_anew
+          @env.request.timeout = [@total - began, 0].max
+          response = @app.call(@env)
+          @env[:hecaton_tries] = @tries
+          note(began, response.status, nil)
+          response
+        rescue StandardError => error
+          note(began, nil, error)
+          raise tried(error) unless expected?(error)
+
+          [nil, error]
+        end
+
+        # Middlewares behind this one have encoded the body and named its type; and the answer of the try before is there.
+        def begin_anew
+          @env.request_headers = @headers.dup
+          @env.status = @env.response = @env.response_headers = @env.response_body = nil
+          @env.request_body = @body
+        end
+
+        # By class, module, or name of a class, as for Faraday's :retry.
+        def expected?(error)
+          @settings[:exceptions].any? { |kind| kind.is_a?(Module) ? error.is_a?(kind) : error.class.name == kind.to_s }
+        end
+
+        def note(began, status, error)
+          @tries << Try.new(number: @tries.size + 1, began: began, elapsed: gone - began, status: status, error: error)
+        end
+
+        def listed?(response) = Array(@settings[:retry_statuses]).include?(response.status)
+
+        # Seconds before another try, nil for none.
+        def wait(error, response)
+          return if @tries.size > @settings[:max] || !again?(error)
+
+          asked = response ? retry_after(response) : 0
+          return if @settings[:max_interval] && asked > @settings[:max_interval]
+
+          wait = [interval, asked].max
+          wait if gone + wait < @total
+        end
+
+        def again?(error)
+          @settings[:methods].include?(@env.method) || @settings[:retry_if]&.call(@env, error)
+        end
+
+        def interval
+          wait = @settings[:interval] * @settings[:backoff_factor]**(@tries.size - 1)
+          wait = [wait, @settings[:max_interval]].compact.min
+          wait + rand * @settings[:interval_randomness] * @settings[:interval]
+        end
+
+        # Seconds, or a date (RFC 9110 §10.2.3); 0 for none.
+        def retry_after(response)
+          value = response.headers["Retry-After"].to_s
+          return value.to_i if value.match?(/\A\d{1,9}\z/)
+
+          date = Deprecation.sunset(value)
+          date ? [date - Time.now, 0].max : 0
+        end
+
+        # As Faraday 1 calls it, and as Faraday 2 does.
+        def announce(error, wait)
+          block = @settings[:retry_block] or return
+          return block.call(@env, @settings, @settings[:max] - @tries.size, error) if Faraday::VERSION.to_i < 2
+
+          block.call(env: @env, options: @settings, retry_count: @tries.size - 1, exception: error, will_retry_in: wait)
+        end
+
+        def conclude(response, error)
+          return response unless error
+
+          raise tried(error)
+        end
+
+        def tried(error)
+          error.extend(Tried)
+          error.tries = @tries
+          error
+        end
+      end
+      private_constant :Run
+    end
+  end
+end

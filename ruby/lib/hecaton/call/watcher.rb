@@ -1,0 +1,63 @@
+# Warns when a server says by Sunset (RFC 8594) that what was asked will end.
+module Hecaton
+  module Call
+    # A middleware. Who is told, all that there are: ActiveSupport::Deprecation and Rollbar if the program has loaded them, and
+    # logger, whatever has `warn`. If there is none, Ruby's own warn, so that it never goes unsaid.
+    class Watcher < Faraday::Middleware
+      def initialize(app, logger: nil)
+        super(app)
+        @logger = logger
+      end
+
+      # For Faraday.
+      def call(env)
+        @app.call(env).on_complete { |answered| watch(answered) }
+      end
+
+      private
+
+      def watch(env)
+        ends = Deprecation.sunset(env.response_headers && env.response_headers["Sunset"])
+        tell(sentence(env, ends.utc)) if ends
+      end
+
+      # Without the query, which may hold what nobody shall read.
+      def sentence(env, ends)
+        endpoint = env.url.to_s[/\A[^?#]*/]
+        date = ends.to_datetime.iso8601
+        said = if ends > Time.now
+                 "Endpoint #{endpoint} is deprecated for removal on #{date}"
+               else
+                 "Endpoint #{endpoint} was deprecated for removal on #{date} and could be removed AT ANY TIME"
+               end
+        link = Deprecation.link(env.response_headers["Link"], "sunset")
+        link ? "#{said}, see #{link}" : said
+      end
+
+      def tell(warning)
+        told = [by_active_support(warning), by_rollbar(warning), @logger && (@logger.warn(warning) || true)]
+        Kernel.warn(warning) if told.none?
+      end
+
+      # Since ActiveSupport 7.2 each library has a deprecator of its own.
+      def by_active_support(warning)
+        return unless defined?(::ActiveSupport::Deprecation)
+
+        deprecation = ::ActiveSupport::Deprecation
+        deprecation.respond_to?(:warn) ? deprecation.warn(warning) : Call.deprecator.warn(warning)
+        true
+      end
+
+      def by_rollbar(warning)
+        return unless defined?(::Rollbar) && ::Rollbar.respond_to?(:warning)
+
+        ::Rollbar.warning(warning)
+        true
+      end
+    end
+
+    # ActiveSupport::Deprecation, for Rails.application.deprecators[:hecaton] = Hecaton::Call.deprecator. Only where ActiveSupport
+    # is loaded.
+    def self.deprecator = @deprecator ||= ::ActiveSupport::Deprecation.new(nil, "Hecaton")
+  end
+end

@@ -1,0 +1,36 @@
+# A middleware for Rack that logs who asks.
+module Hecaton
+  class Sunset
+    # Writes a line for each request, before it is answered:
+    #
+    #   user_agent=pokedex; app_name=pokedex; app_env=staging;
+    #
+    # The last two only when they were sent, as Hecaton::Call::Connection does.
+    class LogUserAgent
+      # logger:: whatever has `info`. Default nil: the line goes to $stdout.
+      # app_name_header::, app_env_header:: where the two are sent.
+      def initialize(app, logger: nil, app_name_header: "X-App-Name", app_env_header: "X-App-Env")
+        @app = app
+        @logger = logger
+        @fields = { "user_agent" => key("User-Agent"), "app_name" => key(app_name_header), "app_env" => key(app_env_header) }
+      end
+
+      # For Rack.
+      def call(env)
+        write(line(env))
+        @app.call(env)
+      end
+
+      private
+
+      def key(header) = "HTTP_#{header.upcase.tr("-", "_")}"
+
+      def line(env)
+        parts = @fields.filter_map { |name, key| "#{name}=#{env[key]};" if env[key] || name == "user_agent" }
+        parts.join(" ").gsub(/[[:cntrl:]]/, " ") # One request, one line.
+      end
+
+      def write(line) = @logger ? @logger.info(line) : $stdout.puts(line)
+    end
+  end
+end
