@@ -39,13 +39,10 @@ module Hecaton
     end
 
     # Headers.
-    def headers(record)
-      _, attempts, redirects = record.unpack(HEAD)
-      start = HEAD_SIZE + attempts * ATTEMPT_SIZE
-      start += 4 + record.unpack1("L<", offset: start)
-      redirects.times { start += 8 + record.unpack1("L<", offset: start + 4) }
-      Headers.from_engine(fields(record, start))
-    end
+    def headers(record) = Headers.from_engine(fields(record, headers_offset(record)))
+
+    # The header fields as they stand in the record: "name: value\r\n" each, names in lower case, as bytes.
+    def header_block(record) = record.byteslice(headers_offset(record)..)
 
     # Pairs of name and value, each field as "name: value\r\n". Cut as bytes: a value need not be valid UTF-8.
     def fields(record, start)
@@ -62,6 +59,16 @@ module Hecaton
 
     def utf8(record, start, ending) = record.byteslice(start, ending - start).force_encoding(Encoding::UTF_8).freeze
     private_class_method :utf8
+
+    # Behind the redirects.
+    def headers_offset(record)
+      _, attempts, redirects = record.unpack(HEAD)
+      start = HEAD_SIZE + attempts * ATTEMPT_SIZE
+      start += 4 + record.unpack1("L<", offset: start)
+      redirects.times { start += 8 + record.unpack1("L<", offset: start + 4) }
+      start
+    end
+    private_class_method :headers_offset
 
     # Behind the attempts.
     def url_offset(record) = HEAD_SIZE + record.unpack(HEAD)[1] * ATTEMPT_SIZE

@@ -27,6 +27,9 @@ module Hecaton
       allocate.load_engine(status, record, body)
     end
 
+    # For doors: the engine's record, for Record; nil for one made by hand.
+    attr_reader :record
+
     # Headers.
     def headers = @headers ||= Record.headers(@record)
 

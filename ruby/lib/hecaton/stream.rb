@@ -21,16 +21,18 @@ module Hecaton
 
     # Integer, 200 to 999.
     attr_reader :status
-    # Headers.
-    attr_reader :headers
+    # For doors: the engine's record of the head, for Record.
+    attr_reader :head
 
     def initialize(status, record, native)
       @status = status
-      @headers = Record.headers(record)
       @native = native
       @head = record
       @home = Process.pid
     end
+
+    # Headers.
+    def headers = @headers ||= Record.headers(@head)
 
     # Yields each piece of the body, a String of bytes (ASCII-8BIT, whatever the charset: a character may be cut in
     # two), and returns self; without a block an Enumerator. At the end of the body it yields nothing more.
