@@ -1,0 +1,44 @@
+# Net::HTTP on Hecaton: Hecaton::NetHTTP, and Hecaton::Persistent for programs of net-http-persistent.
+require "hecaton"
+require "net/http"
+require "openssl"
+
+module Hecaton
+  # Even where WebMock has put a class of its own in its place.
+  webmock = defined?(WebMock::HttpLibAdapters::NetHttpAdapter::OriginalNetHTTP)
+  original = webmock ? WebMock::HttpLibAdapters::NetHttpAdapter::OriginalNetHTTP : Net::HTTP
+
+  # A Net::HTTP whose requests go through Hecaton: a subclass, so all of its methods are there, it is_a Net::HTTP, takes
+  # Net::HTTP::Get and its sisters, and gives Net::HTTPResponse objects.
+  #
+  #   Hecaton::NetHTTP.start("api.example", 443, use_ssl: true) { |http| http.request(Net::HTTP::Get.new("/users")) }
+  #
+  # What differs, and what of the settings is refused, stands in docs/from-net-http.md. In short: `start` opens no
+  # connection, the first request does; connections belong to a pool that all threads and all objects of the same settings
+  # share, and are kept keep_alive_timeout seconds (2 by default); nothing is sent again unless max_retries was set; each
+  # request ends within total_timeout; a body that is cut short is an EOFError.
+  #
+  # Errors are those of Net::HTTP (Net::OpenTimeout, Net::ReadTimeout, Net::WriteTimeout, Errno::ECONNREFUSED and the like,
+  # SocketError, OpenSSL::SSL::SSLError, EOFError, Net::HTTPBadResponse), and their cause is the Hecaton::Error. A setting that
+  # cannot be honoured is a Refused, raised by `start` or by the request.
+  class NetHTTP < original
+    # A setting that cannot be honoured; the message names it.
+    class Refused < ArgumentError; end
+  end
+end
+
+require_relative "net_http/trust"
+require_relative "net_http/tls"
+require_relative "net_http/settings"
+require_relative "net_http/clients"
+require_relative "net_http/defaults"
+require_relative "net_http/failures"
+require_relative "net_http/upload"
+require_relative "net_http/outgoing"
+require_relative "net_http/body_socket"
+require_relative "net_http/incoming"
+require_relative "net_http/debug"
+require_relative "net_http/exchange"
+require_relative "net_http/transport"
+require_relative "net_http/replace"
+require_relative "persistent"

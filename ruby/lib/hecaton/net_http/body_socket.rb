@@ -1,0 +1,51 @@
+# The body of a response, in the place where Net::HTTPResponse expects a socket.
+module Hecaton
+  class NetHTTP
+    # Net::HTTPResponse then reads, decodes and hands over bodies by its own code. Where it looks for chunks, it finds each
+    # piece as one.
+    class BodySocket
+      # The block returns the next piece of the body, a String of bytes that nobody else uses, and nil at its end.
+      def initialize(&pieces)
+        @pieces = pieces
+        @piece = nil
+      end
+
+      # Never before the end: whoever reads later has left the block.
+      def closed? = @closed == true
+
+      # Ends it.
+      def close = @closed = true
+
+      # All of the body to dest. Its length is known to the engine, which sees to it that it is right; in a body of chunks
+      # the one that `readline` announced, and the line's end behind it.
+      def read(length, dest = +"", _ignore_eof = false)
+        return read_all(dest) unless @chunks
+        return "\r\n" if @piece.nil? && length == 2
+
+        dest << @piece
+        @piece = nil
+        dest
+      end
+
+      # All of the body to dest.
+      def read_all(dest = +"")
+        piece = @pieces.call || "".b
+        while piece
+          dest << piece
+          piece = @pieces.call
+        end
+        dest
+      end
+
+      # The size of the next chunk; behind the last one the end of the trailers.
+      def readline
+        return "" if @ended
+
+        @chunks = true
+        @piece = @pieces.call
+        @ended = @piece.nil?
+        (@piece ? @piece.bytesize : 0).to_s(16)
+      end
+    end
+  end
+end

@@ -1,0 +1,83 @@
+# A pool: clients of Hecaton by their settings, shared by objects and threads.
+module Hecaton
+  class NetHTTP
+    # A few clients, the one used longest ago closed for another. Their connections are the engine's: it gives each request
+    # one of the right scheme, host and port, and a child of `fork` new ones.
+    #
+    # Looked up without a lock, for the Hash is replaced and never changed.
+    class Clients
+      # A client, until it is closed for another one.
+      class Lease
+        attr_reader :client, :settings
+        attr_accessor :used, :stale
+
+        def initialize(client, settings)
+          @client = client
+          @settings = settings
+        end
+      end
+
+      # most: how many are kept. The block says how many connections a new one may have.
+      def initialize(most, &connections)
+        @most = most
+        @connections = connections
+        @leases = {}.freeze
+        @lock = Mutex.new
+      end
+
+      # A Lease for these settings: those of Hecaton::Client, :scheme, and :trust (see Trust).
+      def lease(settings)
+        lease = @leases[settings] || @lock.synchronize { @leases[settings] || add(settings) }
+        lease.used = now
+        lease
+      end
+
+      # Closes all; what runs goes on to its end. Returns nil.
+      def clear
+        leases = @lock.synchronize do
+          had = @leases.values
+          @leases = {}.freeze
+          had
+        end
+        leases.each { |lease| retire(lease) }
+        nil
+      end
+
+      # How many there are.
+      def size = @leases.size
+
+      # Connections that wait to be used again.
+      def idle_connections = @leases.values.sum { |lease| lease.client.idle_connections }
+
+      private
+
+      def add(settings)
+        lease = Lease.new(make(settings), settings)
+        lease.used = now
+        leases = @leases.merge(settings => lease)
+        while leases.size > @most
+          oldest = leases.values.min_by(&:used)
+          leases.delete(oldest.settings)
+          retire(oldest)
+        end
+        @leases = leases.freeze
+        lease
+      end
+
+      def make(settings)
+        trust = settings[:trust]
+        settings = settings.reject { |name, _| name == :trust || name == :scheme }
+        settings[:ca] = Trust.pem(trust) if trust
+        Client.new(max_connections: @connections.call, **settings)
+      end
+
+      # A client that is used again begins anew, so whoever holds it is told not to.
+      def retire(lease)
+        lease.stale = true
+        lease.client.close
+      end
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+  end
+end

@@ -1,0 +1,36 @@
+# What set_debug_output was given is told what goes out and what comes in.
+module Hecaton
+  class NetHTTP
+    # In the form of Net::HTTP's lines: "<- " for what is sent, "-> " for what came. It shows credentials, as Net::HTTP's does.
+    module Debug
+      module_function
+
+      def sent(output, outgoing, authority)
+        return unless output
+
+        lines = ["#{outgoing.verb} #{outgoing.url[%r{\Ahttps?://[^/]*(.*)}m, 1]} HTTP/1.1"]
+        lines << "host: #{authority}" unless outgoing.headers.any? { |name, _| name == "host" }
+        lines.concat(outgoing.headers.map { |name, value| "#{name}: #{value}" })
+        output << "<- #{"#{lines.join("\r\n")}\r\n\r\n".dump}\n"
+        output << "<- #{outgoing.body.dump}\n" if outgoing.body.is_a?(String) && !outgoing.body.empty?
+      end
+
+      def received(output, response)
+        return unless output
+
+        output << "-> #{"HTTP/#{response.http_version} #{response.code} #{response.message}\r\n".dump}\n"
+        response.each_header { |name, value| output << "-> #{"#{name}: #{value}\r\n".dump}\n" }
+      end
+
+      def body(output, text)
+        return unless output && text.is_a?(String)
+
+        output << "read #{text.bytesize} bytes\n-> #{text.dump}\n"
+      end
+
+      def failed(output, error)
+        output << "Conn close because of error #{error}\n" if output
+      end
+    end
+  end
+end

@@ -1,0 +1,75 @@
+# What holds for all objects of Hecaton::NetHTTP, and can be set for all of them.
+module Hecaton
+  class NetHTTP
+    # Seconds a request may take in all, unless it is told otherwise.
+    TOTAL_TIMEOUT = 300
+    # Most clients, each of other settings, that are kept.
+    MOST_CLIENTS = 12
+    # Most connections of each, where the limit of descriptors is high.
+    MOST_CONNECTIONS = 256
+    private_constant :TOTAL_TIMEOUT, :MOST_CLIENTS, :MOST_CONNECTIONS
+
+    class << self
+      # Seconds that a request may take in all, from its start to the last byte of the body, unless its object has a
+      # total_timeout of its own. Default nil: 300, or the sum of open_timeout, write_timeout and read_timeout where that is
+      # longer. It cannot be switched off, but be as long as you like.
+      attr_reader :total_timeout
+
+      # Sets it; nil for the default. Objects that exist have it from their next request on.
+      def total_timeout=(seconds)
+        Client.seconds(seconds, :total_timeout)
+        @total_timeout = seconds
+        @generation += 1
+      end
+
+      # "1.1" (the default), "2", or nil for what the server chooses over TLS. Net::HTTP itself speaks 1.1 alone.
+      attr_reader :http
+
+      # Sets it.
+      def http=(version)
+        unless [nil, "1.1", "2"].include?(version)
+          raise ArgumentError, "http is #{version.inspect}: give \"1.1\", \"2\", or nil for what the server chooses"
+        end
+
+        @http = version
+        @generation += 1
+      end
+
+      # Most connections of one client, to all origins together; idle ones count. A request beyond waits its turn, within its
+      # total_timeout. Objects with the same settings share a client. Default: a sixteenth of the process's limit of
+      # descriptors, at least 8 and at most 256 (64 where the limit is 1024). No more than 12 clients are kept, so all of them
+      # together never have more than three quarters of the descriptors.
+      def max_connections = @max_connections ||= derived
+
+      # Sets it, for clients that are made from now on. nil for the default.
+      def max_connections=(count)
+        unless count.nil? || (count.is_a?(Integer) && count.positive?)
+          raise ArgumentError, "max_connections is #{count.inspect}: give an Integer of at least 1, or nil for the default"
+        end
+
+        @max_connections = count
+        shutdown
+      end
+
+      # For Transport: the Clients of all objects that have none of their own, and how often what holds for all was changed.
+      attr_reader :pool, :generation
+
+      # For Settings: the total of an object whose phases may take so long together.
+      def total_of(phases) = total_timeout || [TOTAL_TIMEOUT, phases].max
+
+      # What Hecaton tells of a Net::HTTPResponse that it brought: a Hecaton::Response (with attempts, timings, redirects),
+      # nil for one that Net::HTTP itself brought.
+      def outcome(response) = response.instance_variable_get(:@hecaton)
+
+      # Closes all connections that wait to be used again. Requests that run go on to their end. Returns nil.
+      def shutdown = pool.clear
+
+      private
+
+      def derived = (Process.getrlimit(Process::RLIMIT_NOFILE).first / 16).clamp(8, MOST_CONNECTIONS)
+    end
+    @http = "1.1"
+    @generation = 0
+    @pool = Clients.new(MOST_CLIENTS) { max_connections }
+  end
+end

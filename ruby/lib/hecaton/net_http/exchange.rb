@@ -1,0 +1,49 @@
+# One request of Net::HTTP and its response, by a client of Hecaton.
+module Hecaton
+  class NetHTTP
+    # In the place of Net::HTTP#transport_request.
+    module Exchange
+      module_function
+
+      # A Net::HTTPResponse; yields it before its body is read, if there is a block. output is for Debug.
+      def run(http, client, request, authority, output, &block)
+        outgoing = Outgoing.new(http, request, authority, http.total_timeout || NetHTTP.total_of(0))
+        Debug.sent(output, outgoing, authority)
+        response = block || http.hecaton_ignore_eof ? streamed(http, client, request, outgoing, output, &block) : whole(http, client, request, outgoing, output)
+        Debug.body(output, response.body)
+        response
+      ensure
+        outgoing&.finish
+      end
+
+      def whole(http, client, request, outgoing, output)
+        outcome = client.request(outgoing.verb, outgoing.url, headers: outgoing.headers, body: outgoing.body)
+        response = Incoming.whole(http, request, outcome)
+        Debug.received(output, response)
+        response
+      rescue Hecaton::Error => error
+        Debug.failed(output, error)
+        Failures.raise_for(error, http)
+      end
+      private_class_method :whole
+
+      # Errors that the program's own block raises are its own.
+      def streamed(http, client, request, outgoing, output)
+        begun = false
+        client.request(outgoing.verb, outgoing.url, headers: outgoing.headers, body: outgoing.body) do |stream|
+          begun = true
+          Incoming.streamed(http, request, stream) do |response|
+            Debug.received(output, response)
+            yield response if block_given?
+          end
+        end
+      rescue Hecaton::Error => error
+        raise if begun
+
+        Debug.failed(output, error)
+        Failures.raise_for(error, http)
+      end
+      private_class_method :streamed
+    end
+  end
+end

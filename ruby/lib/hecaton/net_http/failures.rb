@@ -1,0 +1,96 @@
+# An error of Hecaton's → what Net::HTTP would have raised.
+module Hecaton
+  class NetHTTP
+    # The messages begin as Net::HTTP's do, where programs look at them.
+    module Failures
+      OPENING = %i[queue resolve connect tls].freeze
+      private_constant :OPENING
+
+      module_function
+
+      # Raises it, with the error as its cause.
+      def raise_for(error, http)
+        raise exception(error, http), cause: error
+      end
+
+      # An Exception.
+      def exception(error, http)
+        case error
+        when TimeoutError then timeout(error)
+        when ResolveError then unresolved(error, http)
+        when ConnectError then unconnected(error, http)
+        when TLSError then tls(error.message)
+        when ProtocolError then broken(error)
+        when BodyError then body(error)
+        else IOError.new(error.message)
+        end
+      end
+
+      # By its phase; of the total by the phase that it cut off.
+      def timeout(error)
+        phase = error.phase == :total ? error.attempts.last&.phase || :connect : error.phase
+        kind = OPENING.include?(phase) ? Net::OpenTimeout : phase == :send ? Net::WriteTimeout : Net::ReadTimeout
+        said = error.phase == :total ? "total_timeout passed: #{error.message}" : error.message
+        kind.new.exception("#{kind} (#{said})")
+      end
+      private_class_method :timeout
+
+      def unresolved(error, http)
+        kind = defined?(Socket::ResolutionError) ? Socket::ResolutionError : SocketError
+        kind.new("Failed to open TCP connection to #{place(http)} (getaddrinfo: #{error.message})")
+      end
+      private_class_method :unresolved
+
+      def unconnected(error, http)
+        system = error.cause
+        if system.is_a?(Errno::ETIMEDOUT) then Net::OpenTimeout.new.exception(opening(error.message, http))
+        elsif system.is_a?(SystemCallError)
+          host, port = place(http).match(/\A(.*):(\d+)\z/).captures
+          system.exception(opening("#{system.message} - connect(2) for #{host.inspect} port #{port}", http))
+        elsif (status = error.message[/\bstatus (\d{3})/, 1]) then refused_by_proxy(status, error)
+        elsif error.phase == :tls then tls(error.message)
+        else Errno::ECONNREFUSED.new.exception(opening(error.message, http))
+        end
+      end
+      private_class_method :unconnected
+
+      # As Net::HTTPResponse#value, which Net::HTTP asks of the proxy's answer.
+      def refused_by_proxy(status, error)
+        response = Incoming.response(status.to_i, "1.1")
+        response.error_type.new("#{status} #{response.message.dump} (#{error.message})", response)
+      end
+      private_class_method :refused_by_proxy
+
+      # Programs look for "certificate verify failed".
+      def tls(message)
+        verify = "certificate verify failed: " if message.match?(/\b(?:the|its) certificate\b/)
+        OpenSSL::SSL::SSLError.new("SSL_connect: #{verify}#{message}")
+      end
+      private_class_method :tls
+
+      def broken(error)
+        return error.cause.exception("#{error.cause.message} - #{error.message}") if error.cause.is_a?(SystemCallError)
+        return EOFError.new("end of file reached (#{error.message})") if error.message.start_with?("the connection ended", "the connection was closed")
+
+        Net::HTTPBadResponse.new(error.message)
+      end
+      private_class_method :broken
+
+      def body(error)
+        return error.cause.exception("#{error.cause.message} - #{error.message}") if error.cause.is_a?(SystemCallError)
+        return IOError.new(error.message) if error.phase == :send
+        return EOFError.new("end of file reached (#{error.message})") if error.message.start_with?("the body was cut short")
+
+        Net::HTTPBadResponse.new(error.message)
+      end
+      private_class_method :body
+
+      def opening(why, http) = "Failed to open TCP connection to #{place(http)} (#{why})"
+      private_class_method :opening
+
+      # Where a connection was tried to: the proxy, if there is one.
+      def place(http) = http.proxy? ? "#{http.proxy_address}:#{http.proxy_port}" : "#{http.ipaddr || http.address}:#{http.port}"
+      private_class_method :place
+    end
+  end
+end

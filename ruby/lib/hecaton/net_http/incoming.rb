@@ -1,0 +1,116 @@
+# What Hecaton brings → a Net::HTTPResponse of the right class.
+module Hecaton
+  class NetHTTP
+    # Its body is read by Net::HTTPResponse's own code, but in the plain case: whole, and in no coding.
+    module Incoming
+      module_function
+
+      # With the body of a Hecaton::Response.
+      def whole(http, request, outcome)
+        response = head(http, request, outcome, outcome.record)
+        permitted = request.response_body_permitted?
+        if plain?(request, response)
+          body = (outcome.body.dup.force_encoding(Encoding::BINARY) if permitted && response.class.body_permitted?)
+          body&.force_encoding(Encoding::UTF_8) if body&.ascii_only? # As Net::HTTP's are.
+          response.instance_variable_set(:@body, body)
+          response.instance_variable_set(:@read, true)
+        else
+          pieces = [outcome.body.b]
+          response.reading_body(BodySocket.new { pieces.shift }, permitted) {}
+        end
+        told(response, outcome)
+      end
+
+      # With the body of a Hecaton::Stream; yields the response before it is read.
+      def streamed(http, request, stream)
+        response = head(http, request, stream, stream.head)
+        socket = BodySocket.new { piece(http, stream) }
+        response.reading_body(socket, request.response_body_permitted?) { yield response }
+        response
+      ensure
+        socket&.close
+        told(response, Response.from_engine(stream.status, stream.head, "")) if response && stream.head
+      end
+
+      # Without headers and body.
+      def response(status, version)
+        code = status.to_s
+        Net::HTTPResponse.send(:response_class, code).new(version, code, PHRASES[status] || "")
+      end
+
+      def head(http, request, outcome, record)
+        # The version that is always asked for needs no look at the record.
+        response = response(outcome.status, NetHTTP.http == "1.1" ? "1.1" : outcome.http_version || "1.1")
+        add_fields(response.instance_variable_get(:@header), outcome, record)
+        response.decode_content = request.decode_content
+        response.body_encoding = http.response_body_encoding if http.respond_to?(:response_body_encoding)
+        response.uri = request.uri
+        response
+      end
+      private_class_method :head
+
+      # As Net::HTTPHeader keeps them: { "name" => ["value"] }. From the record of the engine if there is one, for that is quicker.
+      def add_fields(fields, outcome, record)
+        return outcome.headers.each { |name, value| (fields[name] ||= []) << value.b } unless record
+
+        block = Record.header_block(record)
+        at = 0
+        while (colon = block.index(": ", at)) # Written out, for this is most of what a response costs.
+          ending = block.index("\r\n", colon)
+          name = block.byteslice(at, colon - at).freeze
+          value = block.byteslice(colon + 2, ending - colon - 2)
+          (values = fields[name]) ? values << value : fields[name] = [value]
+          at = ending + 2
+        end
+      end
+      private_class_method :add_fields
+
+      # The next piece of a stream. A body that was cut short is whole for who says so by ignore_eof.
+      def piece(http, stream)
+        stream.each_chunk { |chunk| return chunk }
+        nil
+      rescue BodyError => error
+        return if http.hecaton_ignore_eof && error.message.start_with?("the body was cut short")
+
+        Failures.raise_for(error, http)
+      rescue Hecaton::Error => error
+        Failures.raise_for(error, http)
+      end
+      private_class_method :piece
+
+      # Whether what came is what the program shall have.
+      def plain?(request, response)
+        (!request.decode_content || !response.key?("content-encoding")) &&
+          !(response.respond_to?(:body_encoding) && response.body_encoding)
+      end
+      private_class_method :plain?
+
+      # For NetHTTP.outcome.
+      def told(response, outcome)
+        response.instance_variable_set(:@hecaton, outcome)
+        response
+      end
+      private_class_method :told
+
+      # Reason phrases, which the engine does not keep: those of RFC 9110 and its registry.
+      PHRASES = {
+        100 => "Continue", 101 => "Switching Protocols", 102 => "Processing", 103 => "Early Hints",
+        200 => "OK", 201 => "Created", 202 => "Accepted", 203 => "Non-Authoritative Information", 204 => "No Content",
+        205 => "Reset Content", 206 => "Partial Content", 207 => "Multi-Status", 208 => "Already Reported", 226 => "IM Used",
+        300 => "Multiple Choices", 301 => "Moved Permanently", 302 => "Found", 303 => "See Other", 304 => "Not Modified",
+        305 => "Use Proxy", 307 => "Temporary Redirect", 308 => "Permanent Redirect",
+        400 => "Bad Request", 401 => "Unauthorized", 402 => "Payment Required", 403 => "Forbidden", 404 => "Not Found",
+        405 => "Method Not Allowed", 406 => "Not Acceptable", 407 => "Proxy Authentication Required", 408 => "Request Timeout",
+        409 => "Conflict", 410 => "Gone", 411 => "Length Required", 412 => "Precondition Failed", 413 => "Payload Too Large",
+        414 => "URI Too Long", 415 => "Unsupported Media Type", 416 => "Range Not Satisfiable", 417 => "Expectation Failed",
+        418 => "I'm a teapot", 421 => "Misdirected Request", 422 => "Unprocessable Entity", 423 => "Locked",
+        424 => "Failed Dependency", 425 => "Too Early", 426 => "Upgrade Required", 428 => "Precondition Required",
+        429 => "Too Many Requests", 431 => "Request Header Fields Too Large", 451 => "Unavailable For Legal Reasons",
+        500 => "Internal Server Error", 501 => "Not Implemented", 502 => "Bad Gateway", 503 => "Service Unavailable",
+        504 => "Gateway Timeout", 505 => "HTTP Version Not Supported", 506 => "Variant Also Negotiates",
+        507 => "Insufficient Storage", 508 => "Loop Detected", 510 => "Not Extended", 511 => "Network Authentication Required"
+      }.freeze
+      private_constant :PHRASES
+    end
+  end
+end

@@ -1,0 +1,80 @@
+# What a Net::HTTP object is set to → the settings of a client; what cannot be honoured is refused by name.
+module Hecaton
+  class NetHTTP
+    # Asked when an object starts, and again when one of its settings has changed.
+    module Settings
+      # What is nil unless the program sets it, and why it cannot be had.
+      REFUSED = {
+        local_host: "the engine chooses the local address",
+        local_port: "the engine chooses the local port"
+      }.freeze
+      # As long as a program that says "for ever" can mean.
+      FOREVER = 10 * 365 * 24 * 3600
+      # Bodies have no limit in Net::HTTP.
+      UNLIMITED = 2**62
+      private_constant :REFUSED, :FOREVER, :UNLIMITED
+
+      module_function
+
+      # A Hash for Clients. Raises Refused.
+      def of(http)
+        refuse(http)
+        settings = times(http).merge(
+          scheme: http.use_ssl? ? "https" : "http", decode: false, max_body: UNLIMITED,
+          http: NetHTTP.http, proxy: proxy(http)
+        )
+        settings[:resolve] = { "#{http.address}:#{http.port}" => [http.ipaddr.to_s] } if http.ipaddr
+        settings.merge!(repeats(http))
+        settings.merge!(Tls.of(http)) if http.use_ssl?
+        settings.freeze
+      end
+
+      # Raises Refused for a setting that is not nil. why ends the sentence.
+      def refuse_setting(name, why)
+        raise Refused, "#{name} cannot be honoured: #{why}. See the table in docs/from-net-http.md"
+      end
+
+      def refuse(http)
+        REFUSED.each { |name, why| refuse_setting(name, why) unless http.public_send(name).nil? }
+      end
+      private_class_method :refuse
+
+      # open_timeout holds for each of resolving, connecting and TLS; read_timeout for the wait for the response, and between two
+      # pieces of its body; nil is no limit but the total.
+      def times(http)
+        open, read, write = http.open_timeout, http.read_timeout, http.hecaton_write_timeout
+        open = nil if open == 0 # As by Timeout: no limit.
+        total = http.total_timeout || NetHTTP.total_of([open, read, http.write_timeout].compact.sum)
+        { timeout: total, connect_timeout: open || total, resolve_timeout: open, tls_timeout: open,
+          send_timeout: write, first_byte_timeout: read, read_timeout: read,
+          expect_timeout: http.continue_timeout || 0, idle_timeout: http.keep_alive_timeout || FOREVER }
+      end
+      private_class_method :times
+
+      # Net::HTTP sends again by itself, once; here only who sets max_retries asks for that.
+      def repeats(http)
+        count = http.hecaton_max_retries or return {}
+        return { reconnect: false } if count.zero?
+
+        { retry: { max: count, interval: 0, on: %i[timeout protocol body tls] } }
+      end
+      private_class_method :repeats
+
+      # Net::HTTP's own idea of the environment's proxy, false for none. What is handed to a proxy in the clear has its
+      # credentials among its headers.
+      def proxy(http)
+        return false unless http.proxy?
+
+        scheme = http.respond_to?(:proxy_use_ssl) && http.proxy_use_ssl ? "https" : "http"
+        user = "#{[http.proxy_user, http.proxy_pass].compact.map { |part| escaped(part) }.join(":")}@" if http.use_ssl? && http.proxy_user
+        host = http.proxy_address.to_s
+        host = "[#{host}]" if host.include?(":") && !host.start_with?("[")
+        "#{scheme}://#{user}#{host}:#{http.proxy_port}"
+      end
+      private_class_method :proxy
+
+      def escaped(text) = text.b.gsub(/[^A-Za-z0-9\-._~]/n) { |byte| format("%%%02X", byte.ord) }
+      private_class_method :escaped
+    end
+  end
+end

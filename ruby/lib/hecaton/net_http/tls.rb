@@ -1,0 +1,86 @@
+# Net::HTTP's settings of TLS → those of a client.
+module Hecaton
+  class NetHTTP
+    # Asked by Settings for objects that use TLS.
+    module Tls
+      # What is nil unless the program sets it, and why it cannot be had.
+      REFUSED = {
+        ciphers: "the engine offers the cipher suites of TLS 1.2 and 1.3 that are held to be safe, and no others",
+        ssl_timeout: "it is the lifetime of TLS sessions, which the engine decides; the handshake's time is open_timeout",
+        verify_callback: "certificates are verified outside of Ruby; cert_store and ca_file say whom to trust",
+        verify_depth: "the engine has no limit of its own for chains"
+      }.freeze
+      # Names and numbers of versions; what is older than 1.2 is never spoken, so a bound below it asks for nothing more.
+      VERSIONS = {
+        SSL3: 0x0300, TLS1: 0x0301, TLS1_1: 0x0302, TLS1_2: 0x0303, TLS1_3: 0x0304,
+        "SSL3" => 0x0300, "TLS1" => 0x0301, "TLS1_1" => 0x0302, "TLS1_2" => 0x0303, "TLS1_3" => 0x0304
+      }.freeze
+      TLS12 = 0x0303
+      TLS13 = 0x0304
+      # What ssl_version may be to mean "the newest that both sides speak".
+      ANY = %w[SSLv23 TLS TLS_client SSLv23_client].freeze
+      private_constant :REFUSED, :VERSIONS, :TLS12, :TLS13, :ANY
+
+      module_function
+
+      # A Hash: verify, tls_min, client_cert, client_key, and :trust for Clients.
+      def of(http)
+        REFUSED.each { |name, why| Settings.refuse_setting(name, why) unless http.public_send(name).nil? }
+        if http.verify_hostname == false
+          Settings.refuse_setting(:verify_hostname, "a certificate is verified with its name or not at all (verify_mode)")
+        end
+        verify = verify?(http.verify_mode)
+        settings = { verify: verify, tls_min: oldest(http) }.merge(certificate(http))
+        settings[:trust] = Trust.of(http) if verify
+        settings
+      end
+
+      # VERIFY_NONE is 0; the other flags are of servers.
+      def verify?(mode)
+        return true if mode.nil?
+        return !mode.zero? if mode.is_a?(Integer)
+
+        raise Refused, "verify_mode is #{mode.inspect}: give OpenSSL::SSL::VERIFY_PEER or VERIFY_NONE"
+      end
+      private_class_method :verify?
+
+      def oldest(http)
+        newest = number(:max_version, http.max_version)
+        if newest && newest < TLS13
+          Settings.refuse_setting(:max_version, "the engine always offers TLS 1.3; min_version says how old a version may be")
+        end
+        least = number(:min_version, http.min_version)
+        least == TLS13 || only_tls13?(http.ssl_version) ? "1.3" : "1.2"
+      end
+      private_class_method :oldest
+
+      # ssl_version means one version alone. Only that of the newest can be had.
+      def only_tls13?(version)
+        name = version.to_s
+        return false if version.nil? || ANY.include?(name)
+        return true if name == "TLSv1_3"
+
+        Settings.refuse_setting(:ssl_version, "#{name.inspect} is one version alone, and the engine always offers TLS 1.3; " \
+                                              "give min_version = :TLS1_2 instead")
+      end
+      private_class_method :only_tls13?
+
+      def number(name, version)
+        return if version.nil? || version == 0
+
+        number = version.is_a?(Integer) ? version : VERSIONS[version]
+        number || raise(Refused, "#{name} is #{version.inspect}: give :TLS1_2 or :TLS1_3")
+      end
+      private_class_method :number
+
+      def certificate(http)
+        return {} unless http.cert
+
+        chain = [http.cert, *http.extra_chain_cert].map(&:to_pem).join
+        key = http.key or raise Refused, "cert has no key: give http.key too"
+        { client_cert: chain, client_key: key.respond_to?(:private_to_pem) ? key.private_to_pem : key.to_pem }
+      end
+      private_class_method :certificate
+    end
+  end
+end

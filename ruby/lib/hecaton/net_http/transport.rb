@@ -1,0 +1,105 @@
+# What of Net::HTTP is done otherwise: settings are noted, nothing is connected, and requests go to a client of Hecaton.
+module Hecaton
+  class NetHTTP
+    # Put before NetHTTP's own methods, and by NetHTTP.replace! before those of Net::HTTP. An object stays what it was when it was
+    # started.
+    module Transport
+      SETTERS = %i[
+        open_timeout read_timeout write_timeout continue_timeout keep_alive_timeout max_retries ipaddr use_ssl local_host
+        local_port proxy_from_env proxy_address proxy_port proxy_user proxy_pass proxy_use_ssl ignore_eof
+        ca_file ca_path cert cert_store ciphers extra_chain_cert key ssl_timeout ssl_version min_version max_version
+        verify_callback verify_depth verify_mode verify_hostname
+      ].select { |name| NetHTTP.method_defined?(:"#{name}=") || NetHTTP.private_method_defined?(:"#{name}=") }.freeze
+      private_constant :SETTERS
+
+      # Which of these the program said itself makes a difference to what it left alone.
+      SETTERS.each do |name|
+        define_method(:"#{name}=") do |value|
+          @hecaton_lease = nil
+          super(value)
+          (@hecaton_given ||= {})[name] = true
+        end
+      end
+
+      # Seconds that a request may take in all; nil (the default) for NetHTTP.total_timeout.
+      attr_reader :total_timeout
+
+      # Sets it; from the next request on.
+      def total_timeout=(seconds)
+        Client.seconds(seconds, :total_timeout)
+        @hecaton_lease = nil
+        @total_timeout = seconds
+      end
+
+      # For Persistent: the Clients that this object uses; nil for those of all objects.
+      attr_accessor :hecaton_pool
+
+      # For Settings: the limit for writing a request, if one was asked for. It holds for the whole request, where Net::HTTP's is
+      # for each piece, so its own default of 60 would end long uploads.
+      def hecaton_write_timeout = (write_timeout if @hecaton_given&.key?(:write_timeout))
+
+      # For Settings: how often a request may be sent again, if that was said.
+      def hecaton_max_retries = (max_retries if @hecaton_given&.key?(:max_retries))
+
+      # For Incoming: whether a body that was cut short is wanted, because the program said so.
+      def hecaton_ignore_eof = @hecaton_given&.key?(:ignore_eof) && ignore_eof
+
+      # As Net::HTTP's, but a request of an object that is not started does not ask for the end of its connection.
+      def request(request, body = nil, &block)
+        return super if started? || !hecaton?
+
+        start { request(request, body, &block) }
+      end
+
+      # As Net::HTTP's. Without a block the body is read in one piece, not by a block of its own.
+      def get(path, initheader = nil, dest = nil, &block)
+        return super if block || dest || !hecaton?
+
+        request(Net::HTTP::Get.new(path, initheader))
+      end
+
+      # The address that was set. Which one a connection has is the pool's business.
+      def ipaddr = @hecaton ? @ipaddr : super
+
+      # Raises Refused: the server's certificate is seen by the engine alone.
+      def peer_cert
+        return super unless @hecaton
+
+        Settings.refuse_setting(:peer_cert, "the engine keeps no certificate of a server")
+      end
+
+      # Whether this object's requests go through Hecaton, or will when it is started.
+      def hecaton? = started? ? @hecaton == true : is_a?(NetHTTP) || NetHTTP.replaced?
+
+      private
+
+      # Looks at the settings; the first request connects.
+      def connect
+        @hecaton = is_a?(NetHTTP) || NetHTTP.replaced?
+        return super unless @hecaton
+
+        @socket = @last_communicated = nil
+        hecaton_client
+        on_connect
+      end
+
+      def transport_request(request, &block)
+        return super unless @hecaton
+
+        request["connection"] ||= "close" if @close_on_empty_response && !request.response_body_permitted?
+        Exchange.run(self, hecaton_client, request, addr_port, @debug_output, &block)
+      end
+
+      def hecaton_client
+        lease = @hecaton_lease
+        return lease.client if lease && !lease.stale && @hecaton_generation == NetHTTP.generation
+
+        @hecaton_generation = NetHTTP.generation
+        @hecaton_lease = (hecaton_pool || NetHTTP.pool).lease(Settings.of(self))
+        @hecaton_lease.client
+      end
+    end
+
+    prepend Transport
+  end
+end

@@ -1,0 +1,105 @@
+# Whom a program trusts: ca_file, ca_path and cert_store → certificates in PEM.
+module Hecaton
+  class NetHTTP
+    # A list of sources: [:default], [:file, path], [:path, folder], [:pem, text]. Read when a client is made of it, once.
+    module Trust
+      CERTIFICATE = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----.*?-----END (?:TRUSTED )?CERTIFICATE-----/m
+      # As OpenSSL looks for them: eight digits of a hash, and a number.
+      HASHED = /\A\h{8}\.\d+\z/
+      private_constant :CERTIFICATE, :HASHED
+
+      # OpenSSL's stores cannot be read by Ruby, so what goes into one is noted.
+      module Notes
+        # What was put in, in order; nil for nothing.
+        attr_reader :hecaton_notes
+
+        def set_default_paths = note([:default]) { super }
+        def add_file(path) = note([:file, path.to_s.dup.freeze]) { super }
+        def add_path(path) = note([:path, path.to_s.dup.freeze]) { super }
+        def add_cert(certificate) = note([:pem, certificate.to_pem.freeze]) { super }
+        def add_crl(list) = note([:refused, "add_crl"]) { super }
+        def flags=(flags)
+          note([:refused, "flags="]) { super } unless flags == 0
+        end
+        def purpose=(purpose)
+          note([:refused, "purpose="]) { super }
+        end
+        def trust=(trust)
+          note([:refused, "trust="]) { super }
+        end
+        def time=(time)
+          note([:refused, "time="]) { super }
+        end
+        def verify_callback=(callback)
+          note([:refused, "verify_callback="]) { super } unless callback.nil?
+        end
+
+        private
+
+        def note(entry)
+          result = yield
+          (@hecaton_notes ||= []) << entry.freeze
+          result
+        end
+      end
+      OpenSSL::X509::Store.prepend(Notes)
+
+      class << self
+        # The sources of a Net::HTTP object; nil for the system's alone.
+        def of(http)
+          sources = []
+          sources << [:file, http.ca_file.to_s] if http.ca_file
+          sources << [:path, http.ca_path.to_s] if http.ca_path
+          sources.concat(of_store(http.cert_store)) if http.cert_store
+          sources.uniq!
+          sources unless sources.empty? || sources == [[:default]]
+        end
+
+        # Certificates in PEM, each once. Raises OpenSSL::SSL::SSLError when there are none.
+        def pem(sources)
+          certificates = sources.flat_map { |kind, what| read(kind, what).scan(CERTIFICATE) }.uniq
+          return "#{certificates.join("\n")}\n" unless certificates.empty?
+
+          raise OpenSSL::SSL::SSLError, "no certificate in #{sources.map { |source| shown(*source) }.join(", ")}"
+        rescue SystemCallError => error
+          raise OpenSSL::SSL::SSLError, "the certificates to trust cannot be read: #{error.message}"
+        end
+
+        private
+
+        def of_store(store)
+          return [[:default]] if store.equal?(OpenSSL::SSL::SSLContext::DEFAULT_CERT_STORE)
+
+          notes = store.hecaton_notes
+          if notes.nil?
+            raise Refused, "cert_store is empty, or was filled before hecaton/net_http was loaded, and OpenSSL's stores cannot be " \
+                           "read: load it first, or give ca_file"
+          end
+          refused = notes.find { |kind, _| kind == :refused }
+          Settings.refuse_setting("cert_store.#{refused.last}", "certificates are verified by the engine") if refused
+          notes
+        end
+
+        def read(kind, what)
+          case kind
+          when :pem then what
+          when :file then File.read(what)
+          when :path then folder(what)
+          when :default then system_pem
+          end
+        end
+
+        def folder(path) = Dir.children(path).grep(HASHED).sort.map { |name| File.read(File.join(path, name)) }.join("\n")
+
+        # The system's, where more is trusted beside it.
+        def system_pem
+          file = ENV.fetch("SSL_CERT_FILE", OpenSSL::X509::DEFAULT_CERT_FILE)
+          folders = ENV.fetch("SSL_CERT_DIR", OpenSSL::X509::DEFAULT_CERT_DIR).split(File::PATH_SEPARATOR)
+          [(File.read(file) if File.file?(file)), *folders.select { |path| File.directory?(path) }.map { |path| folder(path) }].join("\n")
+        end
+
+        def shown(kind, what) = kind == :default ? "the system's store" : what.to_s[0, 100]
+      end
+    end
+  end
+end

@@ -1,0 +1,61 @@
+# Persistent connections for programs of net-http-persistent: Hecaton::Persistent in the place of Net::HTTP::Persistent.
+
+module Hecaton
+  # One pool for all threads that share the object:
+  #
+  #   http = Hecaton::Persistent.new(name: "my_app")
+  #   http.request(URI("http://127.0.0.1:8080/users"))                     # a Net::HTTPResponse
+  #   http.request(uri, Net::HTTP::Post.new(uri.request_uri).tap { |post| post.body = "…" })
+  #   http.shutdown
+  #
+  # Methods, defaults and errors are those of net-http-persistent 4 (docs/from-net-http.md has the table); nothing is sent again
+  # unless max_retries was set, or retry_change_requests as in its version 3. A setting that cannot be honoured is a
+  # Hecaton::NetHTTP::Refused, at the next request. Each request ends within total_timeout.
+  class Persistent
+    # Most connections, idle ones included: a quarter of the process's limit of descriptors.
+    DEFAULT_POOL_SIZE = Process.getrlimit(Process::RLIMIT_NOFILE).first / 4
+    VERSION = "4.0.8" # Of net-http-persistent, whose surface this is.
+
+    # For http and for https, each with a proxy and without.
+    MOST_CLIENTS = 4
+    private_constant :MOST_CLIENTS
+
+    # A connection that was refused, or a host that is down. Other errors are those of Net::HTTP.
+    class Error < StandardError; end
+
+    # What connection_for yields: http is a started Hecaton::NetHTTP, whose connections are those of the pool.
+    Connection = Struct.new(:http)
+  end
+end
+
+require_relative "persistent/settings"
+require_relative "persistent/proxy"
+require_relative "persistent/requests"
+require_relative "persistent/replace"
+
+module Hecaton
+  class Persistent
+    include Settings
+    include Proxy
+    include Requests
+
+    # name:: kept and shown; each object has a pool of its own, with or without.
+    # proxy:: a URI::HTTP, :ENV for the environment's http_proxy and no_proxy, or nil (the default) for none.
+    # pool_size:: most connections in all to http, and as many to https (and as many again past a proxy's no_proxy); a request beyond waits its turn, within its total_timeout.
+    def initialize(name: nil, proxy: nil, pool_size: DEFAULT_POOL_SIZE)
+      unless pool_size.is_a?(Integer) && pool_size.positive?
+        raise ArgumentError, "pool_size is #{pool_size.inspect}: give an Integer of at least 1"
+      end
+
+      @name = name
+      @pool_size = pool_size
+      @pool = NetHTTP::Clients.new(MOST_CLIENTS) { pool_size }
+      @sessions = {}.freeze
+      @http_versions = {}
+      defaults
+      self.proxy = proxy if proxy
+    end
+
+    def inspect = "#<#{self.class} #{@name.inspect}>"
+  end
+end

@@ -1,0 +1,68 @@
+# The proxy of a Hecaton::Persistent: a URI, or the environment's.
+module Hecaton
+  class Persistent
+    # Included by Persistent.
+    module Proxy
+      # URI::HTTP or nil.
+      attr_reader :proxy_uri
+      # Array of Strings: ends of hosts, or of "host:port", that are asked without it.
+      attr_reader :no_proxy
+
+      # Sets it: a URI::HTTP, whose query may have no_proxy=…; :ENV; or nil. Connections are opened anew.
+      def proxy=(proxy)
+        @proxy_uri =
+          case proxy
+          when :ENV then proxy_from_env
+          when URI::HTTP then proxy
+          when nil then nil
+          else raise ArgumentError, "proxy must be :ENV or a URI::HTTP"
+          end
+        lists = URI.decode_www_form(@proxy_uri&.query || "").filter_map { |name, value| value if name == "no_proxy" }
+        @no_proxy = lists.join(",").downcase.split(",").map(&:strip).reject(&:empty?)
+        reconnect
+      end
+
+      # URI of the environment's http_proxy, with no_proxy in its query; nil for none.
+      def proxy_from_env
+        proxy = set("http_proxy") or return
+        unless_for = set("no_proxy")
+        return if unless_for == "*"
+
+        uri = URI(normalize_uri(proxy))
+        uri.query = URI.encode_www_form(no_proxy: unless_for) if unless_for
+        unless uri.user || uri.password
+          uri.user = escape(set("http_proxy_user"))
+          uri.password = escape(set("http_proxy_pass"))
+        end
+        uri
+      end
+
+      # Whether this host is asked without the proxy.
+      def proxy_bypass?(host, port)
+        host = host.downcase
+        @no_proxy.any? { |name| host.end_with?(name) || "#{host}:#{port}".end_with?(name) }
+      end
+
+      # String with a scheme.
+      def normalize_uri(uri) = uri.match?(/\Ahttps?:/) ? uri : "http://#{uri}"
+
+      # Percent-encoded, and back; nil for nil.
+      def escape(text) = (URI.encode_www_form_component(text) if text)
+      def unescape(text) = (URI.decode_www_form_component(text) if text)
+
+      private
+
+      def set(name)
+        value = ENV[name] || ENV[name.upcase]
+        value unless value.nil? || value.empty?
+      end
+
+      # What Net::HTTP.new takes behind host and port.
+      def proxy_for(host, port)
+        return [nil] if @proxy_uri.nil? || proxy_bypass?(host, port)
+
+        [@proxy_uri.hostname, @proxy_uri.port, unescape(@proxy_uri.user), unescape(@proxy_uri.password)]
+      end
+    end
+  end
+end

@@ -1,0 +1,58 @@
+# The constant Net::HTTP::Persistent, for programs and libraries that use it by name.
+module Hecaton
+  class Persistent
+    class << self
+      # From now on Net::HTTP::Persistent is this class. The original is loaded first, if it is installed, so that nobody loads it
+      # later into this one. Objects that exist stay what they are. Returns nil.
+      def replace!
+        return if replaced?
+
+        begin
+          require "net/http/persistent"
+        rescue LoadError
+          nil # Then it is this one alone.
+        end
+        owner = NetHTTP.superclass
+        if owner.const_defined?(:Persistent, false)
+          @original = owner.const_get(:Persistent, false)
+          owner.send(:remove_const, :Persistent)
+        end
+        owner.const_set(:Persistent, self)
+        nil
+      end
+
+      # Ends that. Returns nil.
+      def restore!
+        return unless replaced?
+
+        owner = NetHTTP.superclass
+        owner.send(:remove_const, :Persistent)
+        owner.const_set(:Persistent, @original) if @original
+        nil
+      end
+
+      # Whether Net::HTTP::Persistent is this class now.
+      def replaced? = NetHTTP.superclass.const_defined?(:Persistent, false) && NetHTTP.superclass.const_get(:Persistent, false).equal?(self)
+
+      # Seconds that a server keeps an idle connection, found by asking it (HEAD /) after 0, 1, 2 … seconds, max at most; nil when it
+      # does not answer 200.
+      def detect_idle_timeout(uri, max = 10)
+        http = new(name: "detect_idle_timeout")
+        http.idle_timeout = nil
+        pause = 0
+        loop do
+          response = http.request(uri, Net::HTTP::Head.new("/"))
+          return unless response.is_a?(Net::HTTPOK)
+          return pause if pause >= max || (pause.positive? && !NetHTTP.outcome(response).attempts.last.reused?)
+
+          pause += 1
+          sleep pause
+        end
+      rescue SystemCallError, IOError, Timeout::Error, Error
+        nil
+      ensure
+        http&.shutdown
+      end
+    end
+  end
+end

@@ -1,0 +1,75 @@
+# How a Hecaton::Persistent asks.
+module Hecaton
+  class Persistent
+    # Included by Persistent.
+    module Requests
+      # Most places that a started object is kept for; beyond, they are made anew. Connections do not depend on it.
+      MOST_SESSIONS = 1000
+      private_constant :MOST_SESSIONS
+
+      # Sends a request and returns its Net::HTTPResponse; with a block yields that before its body is read.
+      #
+      # uri:: URI or String: scheme, host and port, and without a request the path of a GET.
+      # request:: a Net::HTTPGenericRequest, or a URI for a GET of it.
+      #
+      # Raises Error when the connection was refused or the host is down, and what Net::HTTP raises else.
+      def request(uri, request = nil, &block)
+        uri = URI(uri)
+        request = request_setup(request || uri)
+        response = session_for(uri) { |http| http.request(request, &block) }
+        @http_versions["#{uri.hostname}:#{uri.port}"] ||= response.http_version
+        response
+      end
+
+      # Yields a Connection, whose http is started; it may be used by other threads as well. Returns what the block does.
+      def connection_for(uri)
+        session_for(URI(uri)) { |http| yield Connection.new(http) }
+      end
+
+      # The request with this object's headers; a URI becomes a GET.
+      def request_setup(request_or_uri)
+        request = request_or_uri.respond_to?(:request_uri) ? Net::HTTP::Get.new(request_or_uri.request_uri) : request_or_uri
+        @headers.each { |name, value| request.add_field(name, value) }
+        @override_headers.each { |name, value| request[name] = value }
+        unless request["Connection"]
+          request.add_field("Connection", "keep-alive")
+          request.add_field("Keep-Alive", @keep_alive)
+        end
+        request
+      end
+
+      # "1.1", "2", or nil if nothing was asked there yet.
+      def http_version(uri) = @http_versions["#{uri.hostname}:#{uri.port}"]
+
+      # Closes all connections that wait, and those of running requests when they end. The object may be used again. Returns nil.
+      def shutdown = reconnect
+      alias reload shutdown
+
+      # Raises NetHTTP::Refused: HTTP/1.1 pipelining is not spoken.
+      def pipeline(_uri, _requests)
+        NetHTTP::Settings.refuse_setting(:pipeline, "requests are not pipelined; Hecaton::Client#batch sends many at once")
+      end
+
+      private
+
+      def session_for(uri)
+        http = session_at(uri.scheme.casecmp?("https"), uri.hostname, uri.port)
+        yield http
+      rescue Errno::ECONNREFUSED, Errno::EHOSTDOWN => error
+        what = error.is_a?(Errno::ECONNREFUSED) ? "connection refused" : "host down"
+        proxied = http&.proxy?
+        raise Error, "#{what}: #{proxied ? http.proxy_address : uri.hostname}:#{proxied ? http.proxy_port : uri.port}"
+      end
+
+      # The started Hecaton::NetHTTP for a place. One that another thread made at the same time is as good.
+      def session_at(use_ssl, host, port)
+        sessions = @sessions
+        place = [use_ssl, host, port]
+        sessions[place] || session(use_ssl, host, port, proxy_for(host, port)).tap do |http|
+          kept = sessions.size < MOST_SESSIONS ? sessions : {}
+          @sessions = kept.merge(place => http).freeze if sessions.equal?(@sessions)
+        end
+      end
+    end
+  end
+end
