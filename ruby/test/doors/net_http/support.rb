@@ -1,0 +1,60 @@
+# What the tests of this door share: the same asked by Net::HTTP and by Hecaton::NetHTTP.
+require "test_helper"
+require "scripted"
+require "hecaton/net_http"
+
+class NetHTTPTest < OriginTest
+  BOTH = [Net::HTTP, Hecaton::NetHTTP].freeze
+
+  def teardown
+    Hecaton::NetHTTP.shutdown
+    Hecaton::NetHTTP.total_timeout = Hecaton::NetHTTP.max_connections = nil
+    Hecaton::NetHTTP.http = "1.1"
+  end
+
+  def host = URI(origin.url).host
+  def port = URI(origin.url).port
+  def start(klass = Hecaton::NetHTTP, **options, &block) = klass.start(host, port, **options, &block)
+
+  # What the block makes of each class must be the same; returns it.
+  def same
+    real, door = BOTH.map { |klass| yield klass }
+    real.nil? ? assert_nil(door) : assert_equal(real, door)
+    door
+  end
+
+  # The same within a started object of each.
+  def same_started(**options, &block) = same { |klass| start(klass, **options, &block) }
+
+  # What the origin says that arrived, without what says who asks over which connection, and without Content-Length: 0, which the engine
+  # leaves out where a method has no body by itself.
+  def arrived_at(response)
+    told = JSON.parse(response.body)
+    headers = told["headers"].map { |name, value| [name.downcase, value] }
+    told.slice("method", "path", "body").merge("headers" => headers.reject { |name, value| name == "connection" || [name, value] == %w[content-length 0] }.sort)
+  end
+
+  # The same error of both, by its class; returns that of the door.
+  def same_error
+    real, door = BOTH.map { |klass| assert_raises(StandardError) { yield klass } }
+    assert_equal real.class, door.class, "#{real.inspect} and #{door.inspect}"
+    door
+  end
+
+  # One that no setting can ask for.
+  def refused(pattern = nil, &block)
+    error = assert_raises(Hecaton::NetHTTP::Refused, &block)
+    assert_match pattern, error.message if pattern
+    error
+  end
+
+  # What a test says a server does with each connection, on a port of its own; yields host and port.
+  def served(behaviour)
+    server = TCPServer.new("127.0.0.1", 0)
+    accepting = Thread.new { loop { Thread.new(server.accept) { |socket| behaviour.call(socket) rescue nil } } }
+    yield "127.0.0.1", server.local_address.ip_port
+  ensure
+    accepting&.kill
+    server&.close
+  end
+end
