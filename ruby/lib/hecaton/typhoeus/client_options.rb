@@ -1,0 +1,84 @@
+# Options of connections, names and limits → settings of a client.
+module Hecaton
+  module Typhoeus
+    # Included by Plan.
+    module ClientOptions
+      VERSIONS = %i[none httpv1_0 httpv1_1 httpv2_0 httpv2_tls httpv2_prior_knowledge].freeze
+      CODINGS = %w[gzip x-gzip deflate br zstd].freeze
+      FAMILIES = { v4: ["0.0.0.0/0"], v6: ["::/0"] }.freeze
+      private_constant :VERSIONS, :CODINGS, :FAMILIES
+
+      private
+
+      # libcurl's connecttimeout is for the name, the connection and TLS together; here it is for each of these.
+      def connect_within(seconds)
+        %i[connect_timeout resolve_timeout tls_timeout].each { |name| setting(name, seconds) } if seconds
+      end
+
+      def set_connecttimeout(name, value) = @connect_within ||= seconds(name, value)
+
+      def set_connecttimeout_ms(name, value) = @connect_within = milliseconds(name, value)
+
+      def set_forbid_reuse(_name, value) = (setting(:max_idle, 0) if on?(value))
+
+      def set_maxconnects(name, value) = setting(:max_idle, number(name, value).to_i)
+
+      # "" is all that can be decoded.
+      def set_accept_encoding(name, value)
+        codings = value.to_s.downcase.split(/\s*,\s*/)
+        return add_header("Accept-Encoding", value.to_s) if codings == ["identity"]
+
+        only(name, value, (codings - CODINGS).empty?, "Hecaton decodes #{CODINGS.drop(2).join(", ")} and gzip.")
+        @accept_encoding = value.to_s
+      end
+
+      def set_http_content_decoding(_name, value) = @raw = !on?(value)
+
+      def set_http_version(name, value)
+        case enum(name, value, VERSIONS)
+        when :httpv1_0 then Refusals.value(name, value, "Hecaton speaks HTTP/1.1 and HTTP/2.")
+        when :httpv1_1 then setting(:http, "1.1")
+        when :httpv2_prior_knowledge then setting(:http, "2")
+        end
+      end
+
+      def set_resolve(name, value)
+        entries = Array(value).map { |entry| entry.to_s.match(/\A\+?([^:]+:\d+):(.+)\z/) }
+        only(name, value, entries.all?, "Give an Array of Strings such as \"example.org:443:127.0.0.1\".")
+        setting(:resolve, entries.to_h { |entry| [entry[1], entry[2].split(",").map { |address| address.delete("[]") }] })
+      end
+
+      def set_ipresolve(name, value)
+        family = enum(name, value, %i[whatever v4 v6])
+        setting(:allow_address, FAMILIES[family]) if FAMILIES.key?(family)
+      end
+
+      def set_unix_socket_path(_name, value) = setting(:unix_socket, value.to_s)
+
+      def set_maxfilesize(name, value) = (setting(:max_body, value.to_i) unless number(name, value).zero?)
+
+      def set_low_speed_limit(_name, value) = @low_speed_limit = value.to_i
+
+      def set_low_speed_time(name, value) = @low_speed_time = seconds(name, value)
+
+      # Whatever order the options came in.
+      def set_up_low_speed
+        return unless @low_speed_time && @low_speed_limit && @low_speed_limit.positive?
+
+        only(:low_speed_limit, @low_speed_limit, @low_speed_limit == 1,
+             "Hecaton measures no speed, but how long nothing comes: give low_speed_limit: 1.")
+        setting(:read_timeout, @low_speed_time)
+        setting(:first_byte_timeout, @low_speed_time)
+      end
+
+      # The engine asks for all that it can decode.
+      def set_up_decoding
+        return unless @accept_encoding
+        return add_header("Accept-Encoding", @accept_encoding.empty? ? CODINGS.drop(1).join(", ") : @accept_encoding) if @raw
+
+        @headers&.reject! { |name, _| name.casecmp?("accept-encoding") }
+        setting(:decode, true)
+      end
+    end
+  end
+end

@@ -1,0 +1,54 @@
+# One Hecaton::Client for all requests of the same settings, so that connections are kept.
+module Hecaton
+  module Typhoeus
+    # Requests' options that are settings of a client (proxy, cainfo, connecttimeout, …) choose one here. Safe with threads
+    # and fork, as clients are.
+    module Clients
+      # Seconds that a request may take that says nothing of it.
+      TIMEOUT = 300
+      # Most clients that are kept; the one that was used longest ago is closed for another.
+      MOST = 64
+      # What all have in common, as near to libcurl's defaults as can be.
+      DEFAULTS = { timeout: TIMEOUT, connect_timeout: TIMEOUT, decode: false, user_agent: USER_AGENT, headers: { "Accept" => "*/*" },
+                   redirects_to_http: true, max_body: 2**31 }.freeze
+
+      @lock = Mutex.new
+      @kept = {}
+
+      class << self
+        # The one without settings of its own.
+        def default = @default || @lock.synchronize { @default ||= make({}) }
+
+        # The one for these settings.
+        def for(settings)
+          kept, spare = @lock.synchronize do
+            client = @kept.delete(settings) || make(settings)
+            @kept[settings] = client
+            [client, (@kept.shift.last if @kept.size > MOST)]
+          end
+          spare&.close
+          kept
+        end
+
+        # One that is not kept; whoever asks for it closes it.
+        def make(settings) = Hecaton::Client.new(**DEFAULTS, **settings)
+
+        # Closes connections that wait to be used again.
+        def clear
+          clients = @lock.synchronize { [@default, *@kept.values].compact.tap { @kept.clear } }
+          clients.each(&:close)
+          nil
+        end
+
+        # Says once that a request without a timeout has one all the same.
+        def warn_of_timeout
+          return if @warned
+
+          @warned = true
+          warn "hecaton/typhoeus: a request without timeout ends after #{TIMEOUT} s here; say how long it may take, by the " \
+               "option timeout or by Typhoeus::Config.timeout"
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,28 @@
+# Settings for all requests of a program.
+module Hecaton
+  module Typhoeus
+    # Read where Typhoeus reads them: block_connection, memoize and cache when a request runs, the others when it is made.
+    module Config
+      class << self
+        # Whether requests that are not stubbed raise Errors::NoStub.
+        attr_accessor :block_connection
+        # Whether a hydra answers a GET from that of an equal one which has ended in the same run.
+        attr_accessor :memoize
+        # What answers to get(request) and set(request, response), nil for none.
+        attr_accessor :cache
+        # Defaults of the options of these names; user_agent of the header.
+        attr_reader :verbose, :timeout, :connecttimeout, :user_agent, :proxy
+
+        %i[verbose timeout connecttimeout user_agent proxy].each do |name|
+          define_method(:"#{name}=") do |value|
+            instance_variable_set(:"@#{name}", value)
+            @defaults = ![@verbose, @timeout, @connecttimeout, @user_agent, @proxy].all?(&:nil?)
+          end
+        end
+
+        # For requests: whether any of those is set.
+        def defaults? = @defaults
+      end
+    end
+  end
+end

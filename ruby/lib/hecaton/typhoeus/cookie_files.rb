@@ -1,0 +1,61 @@
+# cookiefile and cookiejar: cookies in the files that browsers and libcurl have had.
+module Hecaton
+  module Typhoeus
+    # A line is a cookie: domain, whether for hosts below it, path, whether by https alone, expiry, name, value, with tabs
+    # between them. Lines that begin with #HttpOnly_ are cookies too, others with # are none. There may be heads ("Set-Cookie: …"), too.
+    module CookieFiles
+      HEAD = "# Netscape HTTP Cookie File\n# https://curl.se/docs/http-cookies.html\n\n"
+      HTTP_ONLY = "#HttpOnly_"
+      private_constant :HEAD, :HTTP_ONLY
+
+      module_function
+
+      # Adds the cookies of a file to a jar. A file that is not there has none.
+      def read(path, jar)
+        return if path.empty? || !File.file?(path)
+
+        File.foreach(path, chomp: true) { |line| take(line, jar) }
+      end
+
+      # Writes all cookies of a jar; "-" is standard output.
+      def write(path, jar)
+        text = HEAD + jar.map { |cookie| "#{line(cookie)}\n" }.join
+        path == "-" ? $stdout.write(text) : File.write(path, text, perm: 0o600)
+      end
+
+      # One more, as libcurl's cookielist takes it: a line, or a "Set-Cookie: …" for the URL.
+      def take(line, jar, url = nil)
+        return jar.set(line.split(":", 2).last.strip, url) if url && line.match?(/\Aset-cookie:/i)
+
+        http_only = line.start_with?(HTTP_ONLY)
+        return if line.start_with?("#") && !http_only
+
+        domain, below, path, secure, expires, name, value = line.delete_prefix(HTTP_ONLY).split("\t")
+        return if name.nil? || name.empty?
+
+        set(jar, domain.delete_prefix("."), below == "TRUE", path, secure == "TRUE", http_only, expires.to_i, "#{name}=#{value}")
+      end
+
+      def set(jar, domain, below, path, secure, http_only, expires, pair)
+        text = "#{pair}; Path=#{path}"
+        text += "; Domain=#{domain}" if below
+        text += "; Secure" if secure
+        text += "; HttpOnly" if http_only
+        text += "; Expires=#{Time.at(expires).httpdate}" unless expires.zero?
+        jar.set(text, "https://#{domain}/")
+      rescue ArgumentError
+        nil # No cookie, or one that may not be set.
+      end
+      private_class_method :set
+
+      def line(cookie)
+        domain = "#{HTTP_ONLY if cookie.http_only}#{"." unless cookie.host_only}#{cookie.domain}"
+        [domain, flag(!cookie.host_only), cookie.path, flag(cookie.secure), cookie.expires.to_i, cookie.name, cookie.value].join("\t")
+      end
+      private_class_method :line
+
+      def flag(value) = value ? "TRUE" : "FALSE"
+      private_class_method :flag
+    end
+  end
+end

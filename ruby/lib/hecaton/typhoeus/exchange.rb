@@ -1,0 +1,91 @@
+# One request asked of its client, whole or piece by piece → a Response.
+module Hecaton
+  module Typhoeus
+    # Without callbacks of its own: whoever asks gives a listener, which is told of the head and of each piece.
+    module Exchange
+      class << self
+        # A Response. listener has head(response), takes_body?, and chunk(bytes, head), which may say :abort; nil for none.
+        def ask(plan, listener = nil)
+          return answer(plan, plan.forbidden) if plan.forbidden
+
+          listener ? in_pieces(plan, listener) : answer(plan, whole(plan))
+        ensure
+          plan.finish
+        end
+
+        # The Response for an outcome.
+        def answer(plan, outcome)
+          if plan&.fail_on_error? && outcome.is_a?(Hecaton::Response) && outcome.status >= 400
+            return Response.of(outcome, :http_returned_error, "".b)
+          end
+
+          Response.of(outcome)
+        end
+
+        private
+
+        def whole(plan)
+          plan.request(plan.client)
+        rescue Hecaton::Error => error
+          error
+        end
+
+        def in_pieces(plan, listener)
+          stream = nil
+          body = "".b
+          code = nil
+          outcome = plan.request(plan.client) do |answer|
+            stream = answer
+            code = read(stream, listener, body)
+            stream.outcome
+          end
+          code ||= :http_returned_error if plan.fail_on_error? && outcome.status >= 400
+          Response.of(outcome, code, body)
+        rescue Hecaton::Error => error
+          raise if stream && !stream.outcome.equal?(error) # One of a callback's own.
+
+          Response.of(error, nil, body)
+        end
+
+        # Adds the body to `body` unless the listener takes it. A return code if it was cut short, else nil.
+        def read(stream, listener, body)
+          head = Response.of(stream)
+          listener.head(head)
+          keep = !listener.takes_body?
+          stream.each_chunk do |chunk|
+            return :write_error if listener.chunk(chunk, head) == :abort
+
+            body << chunk if keep
+          end
+          nil
+        end
+      end
+
+      # Tells a request's own callbacks.
+      class Listener
+        def initialize(request)
+          @request = request
+          @received = 0
+        end
+
+        # The head of the response is there.
+        def head(response)
+          @length = response.headers["Content-Length"].to_i
+          @request.execute_headers_callbacks(response)
+        end
+
+        # Whether the body goes to on_body, and the Response has none.
+        def takes_body? = @request.streaming?
+
+        # A piece of the body. Returns :abort if a callback did.
+        def chunk(bytes, head)
+          @received += bytes.bytesize
+          @request.callbacks(:@on_progress).each do |callback|
+            callback.call(@length, @received, 0, 0, takes_body? ? head : nil)
+          end
+          :abort if @request.callbacks(:@on_body).any? { |callback| callback.call(bytes, head) == :abort }
+        end
+      end
+    end
+  end
+end

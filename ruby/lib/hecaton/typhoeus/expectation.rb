@@ -1,0 +1,78 @@
+# Stubs: which requests are answered without the network, and with what.
+module Hecaton
+  module Typhoeus
+    # Made by Typhoeus.stub.
+    class Expectation
+      # What requests must have: a URL as a String, a Regexp, a URI or nil for any; and options.
+      attr_reader :base_url, :options
+      # Who made it, as said by stubbed_from; nil by default.
+      attr_reader :from
+
+      class << self
+        # All that there are, an Array that may be changed.
+        def all = @expectations ||= []
+
+        # Forgets them.
+        def clear = all.clear
+
+        # What the first that matches answers, nil when none does.
+        def response_for(request)
+          return if all.empty?
+
+          find_by(request)&.response(request)
+        end
+
+        # The first that matches, or nil.
+        def find_by(request) = all.find { |expectation| expectation.matches?(request) }
+      end
+
+      def initialize(base_url, options = {})
+        @base_url = base_url
+        @options = options
+        @response_counter = 0
+        @from = nil
+      end
+
+      # Says who made it. Returns itself.
+      def stubbed_from(value)
+        @from = value
+        self
+      end
+
+      # Adds a Response, an Array of them, or a block that is called with the request and returns one. They are given in
+      # turn, the last one again and again. Returns all.
+      def and_return(response = nil, &block) = responses.push(*(response.nil? ? block : response))
+
+      # Whether it is for this request.
+      def matches?(request) = url_match?(request.base_url) && options_match?(request)
+
+      # Those that and_return was given.
+      def responses = @responses ||= []
+
+      # The next one.
+      def response(request)
+        response = responses.fetch(@response_counter, responses.last)
+        response = response.call(request) if response.respond_to?(:call)
+        @response_counter += 1
+        response.mock = @from || true
+        response
+      end
+
+      private
+
+      def options_match?(request)
+        return true unless options
+
+        options.all? { |name, value| request.original_options[name] == value || request.options[name] == value }
+      end
+
+      def url_match?(url)
+        case base_url
+        when nil then true
+        when Regexp then base_url.match?(url.to_s)
+        else (base_url.is_a?(String) || (defined?(URI) && base_url.is_a?(URI))) && base_url.to_s == url.to_s
+        end
+      end
+    end
+  end
+end

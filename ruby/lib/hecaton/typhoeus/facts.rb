@@ -1,0 +1,116 @@
+# The outcome of a request → what libcurl tells of a transfer.
+module Hecaton
+  module Typhoeus
+    # Worked out when somebody asks a Response for its options, not before.
+    module Facts
+      # How names of fields are written where "Etag" would not be it.
+      NAMES = { "etag" => "ETag", "www-authenticate" => "WWW-Authenticate", "te" => "TE", "dnt" => "DNT", "nel" => "NEL",
+                "content-md5" => "Content-MD5", "x-xss-protection" => "X-XSS-Protection", "sourcemap" => "SourceMap",
+                "x-ua-compatible" => "X-UA-Compatible" }
+      # What libcurl's httpauth_avail has for each scheme.
+      SCHEMES = { "basic" => 1, "digest" => 2, "negotiate" => 4, "ntlm" => 8 }.freeze
+      private_constant :NAMES, :SCHEMES
+
+      module_function
+
+      # outcome: a Hecaton::Response, Hecaton::Error, or Hecaton::Stream. body: a String. code: the return code.
+      def of(outcome, body, code, sent, debug_info)
+        times(outcome).merge!(
+          httpauth_avail: httpauth(outcome), effective_url: url(outcome), primary_ip: address(outcome),
+          response_code: status(outcome), request_size: nil, redirect_count: outcome.redirects.size,
+          redirect_url: redirect_url(outcome), **sizes(outcome, body, sent),
+          return_code: code, response_headers: heads(outcome), response_body: body, debug_info: debug_info
+        )
+      end
+
+      # The status that was answered, 0 for none. That of an error is the one whose body failed, or that led on.
+      def status(outcome)
+        return outcome.status unless outcome.is_a?(Hecaton::Error)
+
+        outcome.attempts.last&.status || outcome.redirects.last&.status || 0
+      end
+
+      # "HTTP/1.1 200 OK", each field, and an empty line; redirects that were followed come first.
+      def heads(outcome)
+        return "".b if outcome.is_a?(Hecaton::Error)
+
+        version = outcome.http_version || "1.1"
+        places = [*outcome.redirects.drop(1).map(&:url), outcome.url]
+        redirects = outcome.redirects.zip(places).map do |redirect, place|
+          "#{status_line(version, redirect.status)}#{name("location", version)}: #{place}\r\n\r\n"
+        end
+        fields = outcome.headers.map { |name, value| "#{name(name, version)}: ".b << value.b << "\r\n" }
+        [*redirects, status_line(version, outcome.status), *fields, "\r\n"].map(&:b).join
+      end
+
+      # The reason is that of the standard: the engine does not keep the server's. HTTP/2 has none.
+      def status_line(version, status)
+        "HTTP/#{version} #{status} #{version == "2" ? "" : Reasons::TEXTS[status]}\r\n"
+      end
+      private_class_method :status_line
+
+      # HTTP/2 has small letters; the engine keeps no others, so for HTTP/1.1 they are written as servers do.
+      def name(name, version)
+        return name if version == "2"
+
+        NAMES[name] || name.split("-").map(&:capitalize).join("-")
+      end
+      private_class_method :name
+
+      def url(outcome) = outcome.url.to_s.b
+      private_class_method :url
+
+      # That of a URL that has one; of a name the engine does not tell.
+      def address(outcome)
+        host = outcome.url.to_s[%r{\A\w+://(?:[^/?#]*@)?(\[[^\]]*\]|[^:/?#]*)}, 1].to_s.delete("[]")
+        host.match?(/\A[\d.]+\z|:/) ? host : nil
+      end
+      private_class_method :address
+
+      def httpauth(outcome)
+        return 0 if outcome.is_a?(Hecaton::Error) || outcome.status != 401
+
+        outcome.headers.get_all("www-authenticate").flat_map { |value| value.downcase.scan(/(?:\A|,\s*)(\w+)(?=\s|\z)/) }
+               .flatten.uniq.sum { |scheme| SCHEMES.fetch(scheme, 0) }
+      end
+      private_class_method :httpauth
+
+      # Where a redirect that was not followed leads.
+      def redirect_url(outcome)
+        return if outcome.is_a?(Hecaton::Error) || !outcome.status.between?(300, 399)
+
+        location = outcome.headers["location"]
+        location && Native.resolve(outcome.url, location)
+      rescue ArgumentError
+        nil
+      end
+      private_class_method :redirect_url
+
+      def sizes(outcome, body, sent)
+        seconds = outcome.elapsed
+        down = body.to_s.bytesize.to_f
+        up = (sent || 0).to_f
+        { size_upload: up, size_download: down, speed_upload: speed(up, seconds), speed_download: speed(down, seconds) }
+      end
+      private_class_method :sizes
+
+      def speed(bytes, seconds) = seconds.positive? ? (bytes / seconds).floor.to_f : 0.0
+      private_class_method :speed
+
+      # libcurl counts all of them from the start of the request, the last attempt's after its redirects.
+      def times(outcome)
+        last = outcome.attempts.last
+        begun = last&.begun || 0.0
+        name = begun + last&.queue.to_f + last&.resolve.to_f
+        connected = name + last&.connect.to_f
+        secure = connected + last&.tls.to_f
+        first = secure + last&.send_time.to_f + last&.first_byte.to_f
+        { total_time: outcome.elapsed, namelookup_time: name, connect_time: last&.connect ? connected : 0.0,
+          appconnect_time: last&.tls ? secure : 0.0, pretransfer_time: secure,
+          starttransfer_time: last&.first_byte ? first : 0.0,
+          redirect_time: outcome.redirects.empty? ? 0.0 : begun }
+      end
+      private_class_method :times
+    end
+  end
+end

@@ -1,0 +1,49 @@
+# The header fields of a response, as Typhoeus shows them.
+require "delegate"
+
+module Hecaton
+  module Typhoeus
+    class Response
+      # A Hash of names as they came and values, whose [] takes a name in any case. A repeated field is an Array.
+      class Header < DelegateClass(Hash)
+        # raw: the head of a response as a String, or a Hash.
+        def initialize(raw)
+          super({})
+          @raw = raw
+          @sanitized = {}
+          parse
+        end
+
+        # The value, or an Array of them; nil where there is none.
+        def [](key) = fetch(key) { @sanitized[key.to_s.downcase] }
+
+        # Reads what it was made of. Called by `new`.
+        def parse
+          case @raw
+          when Hash then @raw.each { |name, value| add(name, value) }
+          when String then parse_lines(@raw)
+          end
+        end
+
+        private
+
+        # A line that begins with white space goes on with the one before.
+        def parse_lines(raw)
+          raw.split(/\r?\n(?!\s)/).each do |line|
+            line = line.strip
+            next if line.empty? || line.start_with?("HTTP/")
+
+            name, value = line.split(":", 2)
+            add(name.strip, value ? value.strip.gsub(/\r?\n\s*/, " ") : "")
+          end
+        end
+
+        def add(name, value)
+          before = self[name] if key?(name)
+          self[name] = before ? [*before, value] : value
+          @sanitized[name.to_s.downcase] = fetch(name)
+        end
+      end
+    end
+  end
+end

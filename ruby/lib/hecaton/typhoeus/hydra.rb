@@ -1,0 +1,103 @@
+# Many requests at once.
+module Hecaton
+  module Typhoeus
+    # Queue requests, then `run`; callbacks may queue more. Used by one thread at a time.
+    class Hydra
+      # Accepted without effect: connections are shared by all hydras, and HTTP/2 runs requests side by side by itself.
+      WITHOUT_EFFECT = %i[pipelining maxconnects].freeze
+      private_constant :WITHOUT_EFFECT
+
+      # The hydra of this thread.
+      def self.hydra = Thread.current[:typhoeus_hydra] ||= new
+
+      # Integer: how many requests are under way at once, also while it runs; nil is no limit. A lower one lets those under way
+      # end.
+      attr_accessor :max_concurrency
+
+      # max_concurrency:: default 200. Whatever Integer() takes.
+      # max_total_connections:: most connections, so most requests under way, too.
+      # pipelining::, maxconnects:: have no effect.
+      def initialize(options = {})
+        @options = options
+        @max_concurrency = Integer(options.fetch(:max_concurrency, 200))
+        options.each { |name, value| take(name.to_sym, value) }
+        @transfers = Transfers.new(method(:ended))
+      end
+
+      # Runs until nothing is queued or under way. An exception that leaves a callback leaves it at once; a further `run` goes on
+      # with the rest.
+      #
+      # Raises Ethon::Errors::InvalidValue if max_concurrency is less than 1 and requests are left.
+      def run
+        @transfers.resume
+        dequeue_many
+        @transfers.wait while @transfers.size.positive?
+        refuse_to_leave_requests unless queued_requests.empty?
+        @memory&.clear
+      ensure
+        @transfers.pause
+      end
+
+      # Adds a request at the end of the queue.
+      def queue(request)
+        request.hydra = self
+        queued_requests << request
+      end
+
+      # Adds one at its front.
+      def queue_front(request)
+        request.hydra = self
+        queued_requests.unshift(request)
+      end
+
+      # Array of those that have not been started.
+      def queued_requests = @queued_requests ||= []
+
+      # Forgets them. What is under way goes on.
+      def abort = queued_requests.clear
+
+      # Starts the first of the queue.
+      def dequeue = (add(queued_requests.shift) unless queued_requests.empty?)
+
+      # Starts as many of the queue as there is room for.
+      def dequeue_many
+        add(queued_requests.shift) until queued_requests.empty? || full?
+      end
+
+      # Starts a request now, queue and limit notwithstanding, or answers it without the network. It goes on in `run`.
+      def add(request)
+        Layers.pass(request, (memory if Config.memoize)) { @transfers.start(request) }
+      end
+
+      # Responses of this run, by request, with Config.memoize.
+      def memory = @memory ||= {}
+
+      private
+
+      def take(name, value)
+        case name
+        when :max_concurrency, *WITHOUT_EFFECT then nil
+        when :max_total_connections then @most_connections = value && Integer(value)
+        when :execution_mode
+          Refusals.value(name, value, "There is no socket_action here, and no need of it: leave the option out.") unless value.to_s == "perform"
+        else Refusals.option(name)
+        end
+      end
+
+      def full?
+        size = @transfers.size
+        (@max_concurrency && size >= @max_concurrency) || (@most_connections && size >= @most_connections)
+      end
+
+      def ended(request, response)
+        request.finish(response)
+        dequeue_many unless queued_requests.empty?
+      end
+
+      def refuse_to_leave_requests
+        Refusals.value(:max_concurrency, @max_concurrency,
+                       "#{queued_requests.size} requests are queued and none may start: give at least 1.")
+      end
+    end
+  end
+end

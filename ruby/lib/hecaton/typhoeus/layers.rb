@@ -1,0 +1,40 @@
+# What may answer a request before the network is asked: before, stubs, blocked connections, the cache, memory.
+module Hecaton
+  module Typhoeus
+    # Asked by Request#run and Hydra#add, so that both go the same way.
+    module Layers
+      # Yields if none of them answers. memory is a hydra's, or nil.
+      def self.pass(request, memory = nil)
+        return request.response if Typhoeus.before? && stopped?(request)
+
+        if (response = Expectation.response_for(request))
+          return stub(request, response)
+        end
+        raise Errors::NoStub, request if request.blocked?
+
+        if request.cacheable? && (response = request.cached_response)
+          response.cached = true
+          return request.finish(response)
+        end
+        return request.finish(memory[request], true) if memory && request.memoizable? && memory.key?(request)
+
+        yield
+      end
+
+      def self.stopped?(request)
+        Typhoeus.before.any? do |callback|
+          value = callback.call(request)
+          value.nil? || value == false || value.is_a?(Response)
+        end
+      end
+      private_class_method :stopped?
+
+      def self.stub(request, response)
+        request.execute_headers_callbacks(response)
+        request.on_body.each { |callback| callback.call(response.body, response) }
+        request.finish(response)
+      end
+      private_class_method :stub
+    end
+  end
+end

@@ -1,0 +1,18 @@
+# Connections that are kept for further requests.
+module Hecaton
+  module Typhoeus
+    # In Typhoeus a pool of libcurl's handles, of which there are none here: connections are kept by Clients.
+    module Pool
+      class << self
+        # Closes all connections that wait to be used again.
+        def clear = Clients.clear
+
+        %i[get release with_easy].each do |name|
+          define_method(name) do |*|
+            raise NotImplementedError, "Typhoeus::Pool.#{name}: Hecaton has no handles of libcurl: use Typhoeus::Request"
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,73 @@
+# proxy and its sisters → the setting `proxy` of a client.
+module Hecaton
+  module Typhoeus
+    # Included by Plan.
+    module ProxyOptions
+      TYPES = [:http, :http_1_0, :https, nil, :socks4, :socks5, :socks4a, :socks5_hostname].freeze
+      SCHEMES = { http: "http", https: "https", socks4: "socks4", socks4a: "socks4a", socks5: "socks5", socks5_hostname: "socks5h" }.freeze
+      # libcurl's, where a proxy is given without a port.
+      PORT = 1080
+      AUTH = %i[basic any anysafe].freeze
+      private_constant :TYPES, :SCHEMES, :PORT, :AUTH
+
+      private
+
+      def set_proxy(_name, value) = @proxy = value.to_s
+
+      def set_proxyport(name, value) = @proxy_port = number(name, value).to_i
+
+      def set_proxytype(name, value) = @proxy_type = enum(name, value, TYPES)
+
+      def set_proxyuserpwd(_name, value) = @proxy_userpwd = value.to_s.split(":", 2)
+
+      def set_proxyusername(_name, value) = @proxy_user = value.to_s
+
+      def set_proxypassword(_name, value) = @proxy_password = value.to_s
+
+      def set_noproxy(_name, value) = setting(:no_proxy, value.to_s)
+
+      def set_proxyauth(name, value)
+        kinds = Array(value).map { |kind| kind.is_a?(String) ? kind.to_sym : kind }
+        only(name, value, kinds.empty? || (kinds & AUTH).any? || kinds == [1], "Hecaton shows itself to proxies by Basic alone.")
+      end
+
+      def set_httpproxytunnel(name, value)
+        only(name, value, !on?(value), "A proxy is handed http requests, and makes a tunnel for https, as without this option.")
+      end
+
+      # Whatever order the options came in.
+      def set_up_proxy
+        return refuse_half_a_proxy if @proxy.nil?
+        return setting(:proxy, false) if @proxy.empty?
+
+        scheme, rest = @proxy.include?("://") ? @proxy.split("://", 2) : [scheme_of_type, @proxy]
+        rest = rest.chomp("/")
+        rest = "#{credentials}#{rest}" unless rest.include?("@")
+        setting(:proxy, "#{scheme}://#{with_port(rest)}")
+      end
+
+      def refuse_half_a_proxy
+        return unless @proxy_userpwd || @proxy_user || @proxy_port
+
+        Refusals.value(:proxy, nil, "Give proxy too where proxyport, proxyuserpwd or proxyusername is given.")
+      end
+
+      def scheme_of_type
+        SCHEMES.fetch(@proxy_type || :http) do
+          Refusals.value(:proxytype, @proxy_type, "There are #{SCHEMES.keys.map(&:inspect).join(", ")}.")
+        end
+      end
+
+      def credentials
+        user, password = @proxy_userpwd || [@proxy_user, @proxy_password]
+        user ? "#{Query.escaped(user)}:#{Query.escaped(password)}@" : ""
+      end
+
+      def with_port(rest)
+        return rest.sub(/(?::\d+)?\z/, ":#{@proxy_port}") if @proxy_port
+
+        rest.match?(/:\d+\z/) ? rest : "#{rest}:#{PORT}"
+      end
+    end
+  end
+end

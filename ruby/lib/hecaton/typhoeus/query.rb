@@ -1,0 +1,72 @@
+# Names and values → a query or a form, encoded as Typhoeus does.
+require "tempfile"
+
+module Hecaton
+  module Typhoeus
+    # params: a Hash, nested as deep as you like, or a String that is taken as it is.
+    # encoding: how the members of an Array are named: a[0]=, a[1]= by default; a[]= with :rack; a= with :multi; :none makes
+    # one value of the Array's inspect.
+    module Query
+      RESERVED = /[^A-Za-z0-9\-._~]/n
+      private_constant :RESERVED
+
+      module_function
+
+      # "name=value&name=value", percent-encoded by RFC 3986 unless escape is false.
+      def text(params, encoding, escape: true)
+        return params if params.is_a?(String)
+
+        pairs(params, encoding).map do |pair|
+          escape ? pair.map { |part| escaped(part) }.join("=") : pair.join("=")
+        end.join("&")
+      end
+
+      # Array of [name, value]; values may be Files.
+      def pairs(params, encoding)
+        found = []
+        collect(params, nil, encoding, found)
+        found
+      end
+
+      # The URL with these parameters behind those it has. Whatever stands behind a second question mark is dropped, as
+      # Typhoeus does.
+      def join(url, params, encoding, escape)
+        return url if params.nil? || params.empty?
+
+        base, own = url.split("?")
+        "#{base}?#{own}#{"&" if own}#{text(params, encoding, escape: escape)}"
+      end
+
+      # Percent-encoded, a space as %20.
+      def escaped(part) = part.to_s.b.gsub(RESERVED) { |byte| format("%%%02X", byte.ord) }
+
+      # Whether it is sent as a file.
+      def file?(value) = value.is_a?(File) || value.is_a?(Tempfile)
+
+      def collect(value, prefix, encoding, found)
+        case value
+        when Hash then value.each { |key, inner| add(inner, prefix ? "#{prefix}[#{key}]" : key, encoding, found) }
+        when Array
+          return found << [prefix, value] if encoding == :none
+
+          value.each_with_index { |inner, index| add(inner, member(prefix, index, encoding), encoding, found) }
+        end
+      end
+      private_class_method :collect
+
+      def member(prefix, index, encoding)
+        case encoding
+        when :rack then "#{prefix}[]"
+        when :multi then prefix
+        else "#{prefix}[#{index}]"
+        end
+      end
+      private_class_method :member
+
+      def add(value, name, encoding, found)
+        value.is_a?(Hash) || value.is_a?(Array) ? collect(value, name, encoding, found) : found << [name, value]
+      end
+      private_class_method :add
+    end
+  end
+end

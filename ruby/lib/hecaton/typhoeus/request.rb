@@ -1,0 +1,186 @@
+# A request as Typhoeus has it: where to, options, callbacks.
+require "digest/sha1"
+require "zlib"
+
+module Hecaton
+  module Typhoeus
+    # Run by itself, or queued in a Hydra. Options are those of Typhoeus; see docs/from-typhoeus.md.
+    class Request
+      extend Actions
+      include Callbacks::Types
+      include Callbacks
+
+      # The URL without params; the Hydra it was queued in last; the options as they were given; whether this request
+      # raises NoStub if it is not stubbed (nil: as Config says).
+      attr_accessor :base_url, :hydra, :original_options, :block_connection
+      attr_writer :options
+
+      # base_url:: String or URI; without a scheme it is http.
+      # options:: Hash. Options are checked when the request runs.
+      def initialize(base_url, options = {})
+        @base_url = base_url
+        @original_options = options
+        @options = options.dup
+        if (headers = options[:headers])
+          @options[:headers] = headers.dup
+        end
+        @bare = true
+        complete if Config.defaults?
+      end
+
+      # Hash: what was given and the defaults, which are headers' User-Agent and Expect, maxredirs, and what Config says.
+      # It may be changed until the request runs.
+      def options
+        complete if @bare
+        @options
+      end
+
+      # For Plan: the options, maybe without the defaults, which Plan has too.
+      def raw_options = @options
+
+      # String: the URL with its params, as it will be asked.
+      def url = Query.join(base_url.to_s, options[:params], options[:params_encoding], options[:escape] != false)
+
+      # Sends it and returns its Response, whatever became of it; calls its callbacks before.
+      #
+      # Raises Ethon::Errors::InvalidOption or InvalidValue for options, Errors::NoStub, and what callbacks raise.
+      def run
+        Layers.pass(self) do
+          @plan = Plan.new(self)
+          finish(Exchange.ask(@plan, (Exchange::Listener.new(self) if watched?)))
+        end
+      end
+
+      # Takes the response and calls the callbacks. Returns the response.
+      def finish(response, bypass_memoization = nil)
+        response.request = self
+        bypass_memoization ? @response = response : self.response = response
+        report if @plan&.verbose?
+        execute_callbacks
+        response
+      end
+
+      # Response, nil before the end.
+      def response = @response ||= nil
+
+      # Keeps it, in the cache and the hydra's memory too where those are used.
+      def response=(response)
+        cache.set(self, response.settle) if cacheable? && !response.cached?
+        hydra.memory[self] = response if hydra && memoizable?
+        @response = response
+      end
+
+      # Adds a block that is called with each piece of the body and the Response of its head, and may return :abort;
+      # the Response of the end has no body then. Returns the Array of them.
+      def on_body(&block)
+        list = @on_body ||= []
+        list << block if block
+        list
+      end
+
+      # Whether there is on_body.
+      def streaming? = !(@on_body.nil? || @on_body.empty?)
+
+      # For Hydra: whether anybody wants to know of it before its end.
+      def watched?
+        streaming? || some?(@on_headers) || some?(@on_progress) || some?(Typhoeus.callbacks(:@on_headers))
+      end
+
+      # For Hydra: whether it is a GET that asks for nothing else.
+      def plain?
+        return false unless @bare && (@options.empty? || (@options.size == 1 && @options[:method] == :get))
+
+        @base_url.is_a?(String) && @base_url.start_with?("http://", "https://") && !@base_url.include?("/.")
+      end
+
+      # Whether it raises NoStub if it is not stubbed.
+      def blocked? = block_connection.nil? ? Config.block_connection : block_connection
+
+      # The cache that is used, nil for none.
+      def cacheable? = cache
+
+      # The response in the cache, nil for none.
+      def cached_response = cacheable? && cache.get(self)
+
+      # Seconds, for the cache; nil for its own.
+      def cache_ttl = @options[:cache_ttl]
+
+      # Whether the hydra's memory is used: a GET, with Config.memoize.
+      def memoizable? = Config.memoize && (@options[:method].nil? || @options[:method] == :get)
+
+      # String: equal for requests of the same URL and options. Not that of Typhoeus, which could not read our responses.
+      def cache_key = Digest::SHA1.hexdigest("hecaton#{self.class.name}#{base_url}#{text(options)}")
+
+      def hash = Zlib.crc32(cache_key)
+
+      # Equal in URL and options.
+      def eql?(other) = self.class == other.class && base_url == other.base_url && options == other.options
+
+      # String: the body as a form without escapes, for those who compare it.
+      def encoded_body = Form.text(options[:body], nil, escape: false)
+
+      # For Response.
+      def sent_bytes = (@plan.body.bytesize if @plan&.body.is_a?(String))
+      attr_reader :debug_info
+
+      # For Hydra.
+      attr_writer :plan
+
+      KEPT = %i[@base_url @original_options @options @block_connection @response].freeze
+      private_constant :KEPT
+
+      # Without callbacks, and what else is of this process alone.
+      def marshal_dump
+        options
+        KEPT.select { |name| instance_variable_defined?(name) }.map { |name| [name, instance_variable_get(name)] }
+      end
+
+      def marshal_load(attributes)
+        attributes.each { |name, value| instance_variable_set(name, value) }
+      end
+
+      private
+
+      def some?(list) = !(list.nil? || list.empty?)
+
+      def complete
+        @bare = false
+        options = @options
+        options[:headers] = { "User-Agent" => Config.user_agent || USER_AGENT }.merge(options[:headers] || {})
+        options[:headers]["Expect"] ||= ""
+        options[:maxredirs] ||= 50
+        return unless Config.defaults?
+
+        %i[verbose timeout connecttimeout].each do |name|
+          value = Config.public_send(name)
+          options[name] = value if options[name].nil? && !value.nil?
+        end
+        options[:proxy] = Config.proxy unless options.key?(:proxy) || Config.proxy.nil?
+      end
+
+      def cache
+        return if @options[:cache] == false
+
+        @options[:cache] || Config.cache
+      end
+
+      def text(value)
+        case value
+        when Hash then text(value.sort_by { |name, _| name.to_s })
+        when Array then value.map { |each| text(each) }.to_s
+        else value.to_s
+        end
+      end
+
+      # What verbose prints, and keeps in debug_info.
+      def report
+        @debug_info = DebugInfo.new
+        lines = ["#{@plan.verb} #{@plan.url}", *@plan.headers&.map { |name, value| "#{name}: #{value}" }]
+        @debug_info.add(:header_out, "#{lines.join("\r\n")}\r\n\r\n")
+        @debug_info.add(:header_in, @response.response_headers)
+        puts(*lines.map { |line| "> #{line}" }, *@response.response_headers.lines(chomp: true).map { |line| "< #{line}" })
+        puts("* #{@response.return_message}") unless @response.return_code == :ok
+      end
+    end
+  end
+end

@@ -1,0 +1,156 @@
+# Options of a single request: what is asked, and what is sent along.
+require "time"
+
+module Hecaton
+  module Typhoeus
+    # Included by Plan.
+    module RequestOptions
+      FORM = "application/x-www-form-urlencoded"
+      # Of libcurl's protocols.
+      PROTOCOLS = { http: 1, https: 2 }.freeze
+      MOST_REDIRECTS = 1000
+      private_constant :FORM, :PROTOCOLS, :MOST_REDIRECTS
+
+      private
+
+      def set_method(_name, value) = @method = value
+
+      def set_body(_name, value) = @given_body = value
+
+      def set_params(_name, value) = @params = value
+
+      def set_params_encoding(_name, value) = @params_encoding = value
+
+      def set_escape(_name, value) = @escape = value
+
+      def set_multipart(_name, value) = @wants_multipart = value
+
+      def set_timeout(name, value) = @timeout ||= seconds(name, value)
+
+      def set_timeout_ms(name, value) = @timeout = milliseconds(name, value)
+
+      def set_followlocation(_name, value) = @follow = on?(value)
+
+      def set_maxredirs(_name, value) = @most_redirects = value.to_i
+
+      def set_headers(_name, value)
+        value.each do |name, text|
+          name = name.to_s
+          text.is_a?(Array) ? text.each { |each| add_header(name, each.to_s) } : add_header(name, text.to_s)
+        end
+      end
+
+      # An empty value is libcurl's way to leave a header out.
+      def add_header(name, text)
+        case name.size
+        when 6 then return if text.empty? && name.casecmp?("expect")
+        when 10 then return if text == USER_AGENT && name.casecmp?("user-agent")
+        end
+        (@headers ||= []) << [name, text.empty? ? nil : text]
+      end
+
+      def set_cookie(_name, value) = add_header("Cookie", value.to_s)
+
+      def set_referer(_name, value) = add_header("Referer", value.to_s)
+
+      def set_useragent(_name, value) = add_header_once("User-Agent", value.to_s)
+
+      # What headers say goes first.
+      def add_header_once(name, text)
+        (@later ||= []) << [name, text]
+      end
+
+      def set_range(_name, value) = add_header("Range", "bytes=#{value}")
+
+      def set_resume_from(name, value) = (add_header("Range", "bytes=#{value}-") if number(name, value).positive?)
+
+      def set_timecondition(name, value) = @time_condition = enum(name, value, %i[none ifmodsince ifunmodsince])
+
+      def set_timevalue(_name, value) = @time_value = value.to_i
+
+      def set_customrequest(_name, value) = @custom = value.to_s
+
+      def set_nobody(_name, value) = (@implied = "HEAD" if on?(value))
+
+      def set_httpget(_name, value) = (@implied = "GET" if on?(value))
+
+      def set_post(_name, value) = (@implied = "POST" if on?(value))
+
+      def set_put(_name, value) = (@implied = "PUT" if on?(value))
+
+      def set_port(name, value) = @port = number(name, value).to_i
+
+      def set_failonerror(_name, value) = @fail_on_error = on?(value)
+
+      def set_verbose(_name, value) = @verbose = on?(value)
+
+      # The size of an upload is that of what is read.
+      def set_protocols(name, value)
+        names = Array(value).flat_map { |each| each.is_a?(Integer) ? PROTOCOLS.keys.select { |key| each.anybits?(PROTOCOLS[key]) } : each.to_sym }
+        @protocols = names.include?(:all) ? nil : names & PROTOCOLS.keys
+        only(name, value, @protocols.nil? || @protocols.any?, "Hecaton speaks http and https.")
+      end
+
+      def set_redir_protocols(name, value)
+        names = Array(value).map { |each| each.is_a?(Integer) ? each : each.to_sym }
+        return setting(:redirects_to_http, false) if names == [:https] || names == [2]
+
+        both = names.include?(:all) || (names & %i[http https]).size == 2 || names.any? { |each| each.is_a?(Integer) && each.allbits?(3) }
+        only(name, value, both, "Hecaton follows redirects to http and https, or with [:https] never from https to http.")
+      end
+
+      def set_postridir(name, value) = only(name, value, !on?(value), "A POST becomes a GET by 301, 302 and 303.")
+
+      def set_encoding_of_transfer(name, value) = only(name, value, !on?(value), "Hecaton asks for no coding of the transfer.")
+
+      # Whatever order the options came in.
+      def set_up_request
+        @verb = @custom || (@method.nil? || @method == :get ? @implied || "GET" : @method.to_s.upcase)
+        set_up_url
+        set_up_body
+        set_up_time_condition
+        @later&.each { |name, text| add_header(name, text) unless header?(name) }
+        @redirects = redirects if @follow
+      end
+
+      def redirects
+        most = @most_redirects || 50
+        most.negative? ? MOST_REDIRECTS : most
+      end
+
+      # libcurl takes http for granted.
+      def set_up_url
+        @url = Query.join(@url, @params, @params_encoding, @escape != false) if @params
+        @url = "http://#{@url}" unless @url.start_with?("http://", "https://") || @url.match?(%r{\A[a-zA-Z][a-zA-Z0-9+.\-]*://})
+        @url = @url.sub(%r{\A(\w+://(?:[^/?#@]*@)?(?:\[[^\]]*\]|[^:/?#]*))(?::\d*)?}) { "#{$1}:#{@port}" } if @port
+      end
+
+      def set_up_body
+        return if Form.empty?(@given_body) && @verb != "POST" && @verb != "PUT"
+        return @multipart = Form.parts(@given_body, @params_encoding) if Form.multipart?(@given_body, @params_encoding, @wants_multipart)
+
+        put = @verb == "PUT"
+        @body = text_of_body(put)
+        add_header("Content-Type", FORM) unless put || header?("content-type")
+      end
+
+      def text_of_body(put)
+        body = @given_body
+        return body if body.is_a?(String)
+        return "" if body.nil?
+        return body unless body.is_a?(Hash) # What is read while it is sent.
+
+        Form.text(body, @params_encoding, escape: put || @escape != false)
+      end
+
+      def set_up_time_condition
+        return unless @time_value && @time_condition && @time_condition != :none
+
+        name = @time_condition == :ifmodsince ? "If-Modified-Since" : "If-Unmodified-Since"
+        add_header(name, Time.at(@time_value).httpdate)
+      end
+
+      def header?(name) = @headers ? @headers.any? { |other, _| other.casecmp?(name) } : false
+    end
+  end
+end

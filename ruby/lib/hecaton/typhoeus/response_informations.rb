@@ -1,0 +1,110 @@
+# What a response tells of its transfer.
+module Hecaton
+  module Typhoeus
+    class Response
+      # Included by Response. Times are seconds as Floats, sizes bytes, speeds bytes a second.
+      module Informations
+        # Symbol such as :ok or :operation_timedout, nil in a response made by hand that does not say.
+        def return_code = options[:return_code]
+
+        # libcurl's sentence for it, nil where there is no return code.
+        def return_message = ReturnCodes.text(return_code)
+
+        # String of bytes (ASCII-8BIT), as in Typhoeus; of a response made by hand what it was given.
+        def response_body = options[:response_body] || options[:body]
+        alias body response_body
+
+        # String: heads of all responses, those of redirects that were followed first.
+        def response_headers
+          return options[:response_headers] if options[:response_headers]
+
+          mock_head(options[:headers]) if mock? && options[:headers]
+        end
+
+        # Integer: the status, 0 when there was no response.
+        def response_code = (options[:response_code] || options[:code]).to_i
+        alias code response_code
+
+        # Integer: 1 for Basic, 2 for Digest, 4 for Negotiate, 8 for NTLM, added up, of what a 401 offers.
+        def httpauth_avail = options[:httpauth_avail]
+
+        # From the start to the last byte.
+        def total_time = options[:total_time] || options[:time]
+        alias time total_time
+
+        # From the start to the first byte of the response.
+        def starttransfer_time = options[:starttransfer_time] || options[:start_transfer_time]
+        alias start_transfer_time starttransfer_time
+
+        # From the start to the end of the TLS handshake, 0 without one.
+        def appconnect_time = options[:appconnect_time] || options[:app_connect_time]
+        alias app_connect_time appconnect_time
+
+        # From the start to when the request could be sent.
+        def pretransfer_time = options[:pretransfer_time]
+
+        # From the start to the connection, 0 on one that was kept.
+        def connect_time = options[:connect_time]
+
+        # From the start to the addresses of the host.
+        def namelookup_time = options[:namelookup_time] || options[:name_lookup_time]
+        alias name_lookup_time namelookup_time
+
+        # That all redirects took together.
+        def redirect_time = options[:redirect_time]
+
+        # The URL that answered.
+        def effective_url = options[:effective_url]
+
+        # The server's address if the URL has one; nil if it has a name, for the engine does not tell.
+        def primary_ip = options[:primary_ip]
+
+        # How many redirects were followed.
+        def redirect_count = options[:redirect_count]
+
+        # Where a redirect that was not followed leads, nil for none.
+        def redirect_url = options[:redirect_url]
+
+        # nil: the engine does not tell.
+        def request_size = options[:request_size]
+
+        # Of the request's body, as far as its size was known.
+        def size_upload = options[:size_upload]
+
+        # Of the response's body, decoded.
+        def size_download = options[:size_download]
+
+        def speed_upload = options[:speed_upload]
+        def speed_download = options[:speed_download]
+
+        # DebugInfo: heads, with `verbose`.
+        def debug_info = options[:debug_info]
+
+        # Header; nil for a response made by hand without.
+        def headers
+          return Header.new(options[:headers]) if mock? && options[:headers]
+          return if response_headers.nil? && !defined?(@headers)
+
+          @headers ||= Header.new(response_headers.split("\r\n\r\n").last)
+        end
+        alias headers_hash headers
+
+        # Array of Response: redirects that were followed, each with its status and Location.
+        def redirections
+          return [] unless response_headers
+
+          response_headers.split("\r\n\r\n")[0..-2].map { |head| Response.new(response_headers: head) }
+        end
+
+        private
+
+        # As Typhoeus makes it up for a stub.
+        def mock_head(headers)
+          code = return_code || "200"
+          lines = headers.map { |name, value| "#{name}: #{value.respond_to?(:join) ? value.join(",") : value}" }
+          ["HTTP/1.1 #{code} #{code == "200" ? "OK" : "Mock Reason Phrase"}", *lines].join("\r\n")
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,78 @@
+# Options of TLS → settings of a client.
+module Hecaton
+  module Typhoeus
+    # Included by Plan.
+    module TlsOptions
+      VERSIONS = %i[default tlsv1 sslv2 sslv3 tlsv1_0 tlsv1_1 tlsv1_2 tlsv1_3].freeze
+      private_constant :VERSIONS
+
+      private
+
+      def set_ssl_verifypeer(_name, value) = @verify_peer = on?(value)
+
+      def set_ssl_verifyhost(_name, value) = @verify_host = on?(value)
+
+      def set_cainfo(_name, value) = @ca_file = value.to_s
+
+      def set_capath(_name, value) = @ca_path = value.to_s
+
+      def set_sslcert(_name, value) = @cert = value.to_s
+
+      def set_sslkey(_name, value) = @key = value.to_s
+
+      def set_keypasswd(_name, value) = @key_password = value.to_s
+
+      def set_type(name, value)
+        only(name, value, value.to_s.casecmp?("PEM"), "Hecaton reads PEM alone: convert the file by openssl.")
+      end
+
+      # libcurl's meaning is the oldest version, too. Older ones than 1.2 are not spoken whatever is said.
+      def set_sslversion(name, value)
+        version = enum(name, value, VERSIONS)
+        only(name, value, !%i[sslv2 sslv3].include?(version), "Hecaton speaks TLS 1.2 and 1.3 alone.")
+        setting(:tls_min, "1.3") if version == :tlsv1_3
+      end
+
+      # "sha256//…;sha256//…", as libcurl has it.
+      def set_pinnedpublickey(name, value)
+        pins = value.to_s.split(";")
+        only(name, value, pins.all? { |pin| pin.start_with?("sha256//") },
+             "Hecaton takes no file of a key: give its hashes, as \"sha256//…;sha256//…\".")
+        setting(:pins, pins.map { |pin| pin.sub("sha256//", "sha256/") })
+      end
+
+      # Whatever order the options came in.
+      def set_up_tls
+        set_up_trust
+        setting(:client_cert, @cert) if @cert
+        setting(:client_key, @key_password ? decrypted_key : @key) if @key || @key_password
+      end
+
+      # Without a look at who signed a certificate, the name in it says nothing: so both go.
+      def set_up_trust
+        if @verify_peer == false
+          setting(:verify, false)
+        elsif @verify_host == false
+          Refusals.value(:ssl_verifyhost, 0, "Hecaton checks a certificate whole or not at all: " \
+                                             "leave it out, or say ssl_verifypeer: false too, which is dangerous.")
+        end
+        setting(:ca, authorities) if @ca_file || @ca_path
+      end
+
+      def authorities
+        return @ca_file unless @ca_path
+
+        files = [@ca_file, *Dir[File.join(@ca_path, "*")].sort].compact.select { |path| File.file?(path) }
+        files.filter_map { |path| File.binread(path).then { |text| text if text.include?("BEGIN CERTIFICATE") } }.uniq.join("\n")
+      end
+
+      # The key in the file without its passphrase.
+      def decrypted_key
+        require "openssl"
+        OpenSSL::PKey.read(File.binread(@key || @cert), @key_password).private_to_pem
+      rescue OpenSSL::PKey::PKeyError, SystemCallError => error
+        Refusals.value(:keypasswd, "[hidden]", "The key in #{@key || @cert} cannot be read with it: #{error.message}.")
+      end
+    end
+  end
+end

@@ -1,0 +1,170 @@
+# What a hydra has under way.
+module Hecaton
+  module Typhoeus
+    class Hydra
+      # Requests of the same settings run in one batch, in the thread that runs the hydra. Those of other settings, and those
+      # that tell of themselves before their end, run in a thread each; their callbacks are called by the hydra's thread.
+      #
+      # What is under way when an exception leaves `run` stays so, and is told of in the next.
+      class Transfers
+        # Of the batch: the hydra itself sees to how many there are.
+        NO_LIMIT = 2**32 - 1
+        private_constant :NO_LIMIT
+
+        # on_end is called with each request that ended and its Response.
+        def initialize(on_end)
+          @on_end = on_end
+          begin_again
+        end
+
+        # How many are under way.
+        def size = (@batch ? @batch.size : 0) + @workers.size
+
+        # Starts a request.
+        def start(request)
+          return start_plain(request) if request.plain? && !request.watched? && !@workers.any? && batch_for(Clients.default)
+
+          request.plan = plan = Plan.new(request)
+          return @on_end.call(request, Exchange.answer(plan, plan.forbidden)) if plan.forbidden
+          return work(request, plan) if request.watched? || plan.cookies || @workers.any? || !batch_for(plan.client)
+
+          plan.request(@batch).on_complete { |outcome| @on_end.call(request, Exchange.answer(plan, outcome)) }
+        end
+
+        # Waits until something has happened, and tells of it.
+        def wait
+          if @batch && @batch.size.positive?
+            @batch.send(:tell) if @batch.send(:wait)
+            tell(@events.pop) until @events.empty?
+          else
+            tell(@events.pop)
+          end
+        end
+
+        # Before `wait`: finds again what an interrupt may have kept from being told. A child of fork has nothing under way.
+        def resume
+          return begin_again if @home != Process.pid
+
+          @workers.each_key { |worker| @events << worker if worker.ready? }
+        end
+
+        # After it. What tells of itself before its end cannot go on while nobody listens.
+        def pause
+          @workers.each_key(&:give_up)
+          return unless @batch&.size&.zero?
+
+          @batch.send(:close)
+          @batch = nil
+        end
+
+        private
+
+        def begin_again
+          @home = Process.pid
+          @batch = @client = nil
+          @workers = {}.compare_by_identity
+          @events = Thread::Queue.new
+        end
+
+        def start_plain(request)
+          Clients.warn_of_timeout
+          @batch.get(request.base_url).on_complete { |outcome| @on_end.call(request, Response.of(outcome)) }
+        end
+
+        # Whether requests of this client can go into the batch.
+        def batch_for(client)
+          return true if @batch && @client.equal?(client)
+          return false if @batch && @batch.size.positive?
+
+          @batch&.send(:close)
+          @client = client
+          @batch = client.send(:new_batch, NO_LIMIT, nil, nil)
+        end
+
+        def work(request, plan)
+          worker = Worker.new(request, plan, @events)
+          @workers[worker] = request
+          worker.start
+        end
+
+        def tell(worker)
+          return unless worker.ready? && @workers.key?(worker)
+          return worker.go_on unless worker.done?
+
+          request = @workers.delete(worker)
+          @on_end.call(request, worker.response)
+        end
+      end
+
+      # A request in a thread of its own. What it says is heard by the hydra's thread, which answers.
+      class Worker
+        # events is a Thread::Queue, which it is put in whenever it has something to say.
+        def initialize(request, plan, events)
+          @request = request
+          @plan = plan
+          @events = events
+          @answers = Thread::Queue.new
+          @listener = Exchange::Listener.new(request)
+        end
+
+        # Begins.
+        def start
+          @thread = Thread.new do
+            say(:done, Exchange.ask(@plan, (self if @request.watched?)))
+          rescue Exception => error # Whatever it is, it is the hydra's thread that it must reach.
+            say(:failed, error)
+          end
+          @thread.report_on_exception = false
+        end
+
+        # Whether it has something to say, and whether that is all.
+        def ready? = !@message.nil?
+        def done? = @message && %i[done failed].include?(@message.first)
+
+        # Response; raises what kept it from one.
+        def response
+          raise @message.last if @message.first == :failed
+
+          @message.last
+        end
+
+        # Calls the callbacks for what it says, and lets it go on.
+        def go_on
+          message, @message = @message, nil
+          answer = :abort
+          answer = @listener.public_send(*message)
+        ensure
+          @answers << answer
+        end
+
+        # Nobody listens any more: what it says before its end is answered by :abort.
+        def give_up
+          @given_up = true
+          return if @message.nil? || done?
+
+          @message = nil
+          @answers << :abort
+        end
+
+        # For Exchange, in its own thread.
+        def head(response) = ask(:head, response)
+        def takes_body? = @request.streaming?
+        def chunk(bytes, head) = ask(:chunk, bytes, head)
+
+        private
+
+        def say(*message)
+          @message = message
+          @events << self
+        end
+
+        def ask(*message)
+          return :abort if @given_up
+
+          say(*message)
+          @answers.pop
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,42 @@
+# The module's own methods.
+module Hecaton
+  # See module.rb.
+  module Typhoeus
+    extend Request::Actions
+    extend Request::Callbacks::Types
+
+    class << self
+      # Yields Config.
+      def configure = yield(Config)
+
+      # The Expectation for requests of this URL (a String, a Regexp, a URI, nil for any) and these options; the same one again
+      # if it is there already. The block, if given, makes responses when they are asked for, from the request.
+      def stub(base_url, options = {}, &block)
+        expectation = Expectation.all.find { |each| each.base_url == base_url && each.options == options }
+        Expectation.all << (expectation = Expectation.new(base_url, options)) unless expectation
+        expectation.and_return(&block) if block
+        expectation
+      end
+
+      # Adds a block that is called with each request before it is sent, and returns the Array of them. One that returns nil,
+      # false or a Response keeps the request from being sent: it has to see to its response itself.
+      def before(&block)
+        list = @before ||= []
+        list << block if block
+        list
+      end
+
+      # For Layers: whether there are any.
+      def before? = !(@before.nil? || @before.empty?)
+
+      # Lets requests of the block through while Config.block_connection is set. Returns what the block does.
+      def with_connection
+        old = Config.block_connection
+        Config.block_connection = false
+        yield if block_given?
+      ensure
+        Config.block_connection = old
+      end
+    end
+  end
+end
