@@ -46,26 +46,49 @@ module Hecaton
             list
           end
 
-          # For whoever calls them: the list if there is anything in it, else an empty one. name is that of the variable.
-          def callbacks(name) = instance_variable_get(name) || NONE
+          # For whoever calls them: each list if there is anything in it, else an empty one.
+          def listening_to_headers = @on_headers || NONE
+          def listening_to_progress = @on_progress || NONE
+
+          # For requests: calls those of the end with the response, in order.
+          def call_at_end(response)
+            call_each(@on_complete, response) if @on_complete
+            call_each(@on_progress, response) if @on_progress
+          end
+
+          # For requests: calls on_success or on_failure.
+          def call_verdict(response)
+            return unless @on_success || @on_failure
+
+            list = response.success? ? @on_success : @on_failure
+            call_each(list, response) if list
+          end
+
+          private
+
+          # Those that were there when it began.
+          def call_each(callbacks, response)
+            return response.handled_response = callbacks.first.call(response) if callbacks.size == 1
+
+            callbacks.dup.each { |callback| response.handled_response = callback.call(response) }
+          end
         end
 
         # Calls those of on_headers, and returns what they do.
         def execute_headers_callbacks(response)
-          (Typhoeus.callbacks(:@on_headers) + callbacks(:@on_headers)).map { |callback| callback.call(response) }
+          (Typhoeus.listening_to_headers + listening_to_headers).map { |callback| callback.call(response) }
         end
 
-        # Calls those of the end: on_complete, on_progress, then on_success or on_failure; each time first those of
-        # Typhoeus, then its own. What the last one returns is the response's handled_response.
+        # Calls those of the end: on_complete and on_progress, then on_success or on_failure; those of Typhoeus go before its
+        # own. What the last one returns is the response's handled_response.
         def execute_callbacks
-          verdict = @response && (@response.success? ? :@on_success : :@on_failure)
-          lists = [Typhoeus.callbacks(:@on_complete), Typhoeus.callbacks(:@on_progress), @on_complete, @on_progress]
-          lists.push(Typhoeus.callbacks(verdict), instance_variable_get(verdict)) if verdict
-          lists.each do |callbacks|
-            next if callbacks.nil? || callbacks.empty?
+          response = self.response
+          Typhoeus.call_at_end(response)
+          call_at_end(response)
+          return unless response
 
-            callbacks.dup.each { |callback| response.handled_response = callback.call(response) }
-          end
+          Typhoeus.call_verdict(response)
+          call_verdict(response)
         end
       end
     end

@@ -5,12 +5,12 @@ module Hecaton
     module Exchange
       class << self
         # A Response. listener has head(response), takes_body?, and chunk(bytes, head), which may say :abort; nil for none.
-        def ask(plan, listener = nil)
+        def ask(plan, url, listener = nil)
           return answer(plan, plan.forbidden) if plan.forbidden
 
-          listener ? in_pieces(plan, listener) : answer(plan, whole(plan))
+          listener ? in_pieces(plan, url, listener) : answer(plan, whole(plan, url))
         ensure
-          plan.finish
+          plan.finish if plan.cookies
         end
 
         # The Response for an outcome.
@@ -24,17 +24,17 @@ module Hecaton
 
         private
 
-        def whole(plan)
-          plan.request(plan.client)
+        def whole(plan, url)
+          plan.request(plan.client, url)
         rescue Hecaton::Error => error
           error
         end
 
-        def in_pieces(plan, listener)
+        def in_pieces(plan, url, listener)
           stream = nil
           body = "".b
           code = nil
-          outcome = plan.request(plan.client) do |answer|
+          outcome = plan.request(plan.client, url) do |answer|
             stream = answer
             code = read(stream, listener, body)
             stream.outcome
@@ -44,7 +44,7 @@ module Hecaton
         rescue Hecaton::Error => error
           raise if stream && !stream.outcome.equal?(error) # One of a callback's own.
 
-          Response.of(error, nil, body)
+          Response.of(error, nil, body, stream&.status)
         end
 
         # Adds the body to `body` unless the listener takes it. A return code if it was cut short, else nil.
@@ -80,10 +80,10 @@ module Hecaton
         # A piece of the body. Returns :abort if a callback did.
         def chunk(bytes, head)
           @received += bytes.bytesize
-          @request.callbacks(:@on_progress).each do |callback|
+          @request.listening_to_progress.each do |callback|
             callback.call(@length, @received, 0, 0, takes_body? ? head : nil)
           end
-          :abort if @request.callbacks(:@on_body).any? { |callback| callback.call(bytes, head) == :abort }
+          :abort if @request.on_body.any? { |callback| callback.call(bytes, head) == :abort }
         end
       end
     end

@@ -21,7 +21,7 @@ module Hecaton
         @options = options
         @max_concurrency = Integer(options.fetch(:max_concurrency, 200))
         options.each { |name, value| take(name.to_sym, value) }
-        @transfers = Transfers.new(method(:ended))
+        @transfers = Transfers.new(self)
       end
 
       # Runs until nothing is queued or under way. An exception that leaves a callback leaves it at once; a further `run` goes on
@@ -72,6 +72,12 @@ module Hecaton
       # Responses of this run, by request, with Config.memoize.
       def memory = @memory ||= {}
 
+      # For Transfers: a request has its response.
+      def ended(request, response)
+        request.finish(response)
+        dequeue_many unless queued_requests.empty?
+      end
+
       private
 
       def take(name, value)
@@ -87,11 +93,6 @@ module Hecaton
       def full?
         size = @transfers.size
         (@max_concurrency && size >= @max_concurrency) || (@most_connections && size >= @most_connections)
-      end
-
-      def ended(request, response)
-        request.finish(response)
-        dequeue_many unless queued_requests.empty?
       end
 
       def refuse_to_leave_requests

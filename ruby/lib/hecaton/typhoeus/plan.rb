@@ -10,42 +10,29 @@ module Hecaton
       include ClientOptions
       include RequestOptions
 
-      # Option → who takes it; nil for those that there is nothing to do for, because Hecaton does it anyhow, or because they
-      # say how much memory, and never what is sent or answered.
-      TAKERS = {
-        method: :set_method, body: :set_body, params: :set_params, headers: :set_headers, params_encoding: :set_params_encoding,
-        escape: :set_escape, multipart: :set_multipart, timeout: :set_timeout, timeout_ms: :set_timeout_ms,
-        connecttimeout: :set_connecttimeout, connecttimeout_ms: :set_connecttimeout_ms,
-        followlocation: :set_followlocation, maxredirs: :set_maxredirs, cookie: :set_cookie, referer: :set_referer,
-        useragent: :set_useragent, range: :set_range, resume_from: :set_resume_from, resume_from_large: :set_resume_from,
-        timecondition: :set_timecondition, timevalue: :set_timevalue, customrequest: :set_customrequest, nobody: :set_nobody,
-        httpget: :set_httpget, post: :set_post, put: :set_put, upload: :set_put, port: :set_port, failonerror: :set_failonerror,
-        verbose: :set_verbose, protocols: :set_protocols, redir_protocols: :set_redir_protocols,
-        postfields: :set_body, copypostfields: :set_body, set_read_callback: :set_body,
-        postredir: :set_postridir, post301: :set_postridir, transfer_encoding: :set_encoding_of_transfer,
-        userpwd: :set_userpwd, username: :set_username, password: :set_password, httpauth: :set_httpauth,
-        proxy: :set_proxy, proxyport: :set_proxyport, proxytype: :set_proxytype, proxyuserpwd: :set_proxyuserpwd,
-        proxyusername: :set_proxyusername, proxypassword: :set_proxypassword, proxyauth: :set_proxyauth, noproxy: :set_noproxy,
-        httpproxytunnel: :set_httpproxytunnel,
-        ssl_verifypeer: :set_ssl_verifypeer, ssl_verifyhost: :set_ssl_verifyhost, cainfo: :set_cainfo, capath: :set_capath,
-        sslcert: :set_sslcert, sslkey: :set_sslkey, keypasswd: :set_keypasswd, sslcertpasswd: :set_keypasswd,
-        sslkeypasswd: :set_keypasswd, sslcerttype: :set_type, sslkeytype: :set_type, sslversion: :set_sslversion,
-        pinnedpublickey: :set_pinnedpublickey, pinned_public_key: :set_pinnedpublickey,
-        forbid_reuse: :set_forbid_reuse, fresh_connect: :set_forbid_reuse, maxconnects: :set_maxconnects,
-        accept_encoding: :set_accept_encoding, http_content_decoding: :set_http_content_decoding, http_version: :set_http_version,
-        resolve: :set_resolve, ipresolve: :set_ipresolve, unix_socket_path: :set_unix_socket_path, unix_socket: :set_unix_socket_path,
-        maxfilesize: :set_maxfilesize, maxfilesize_large: :set_maxfilesize, low_speed_limit: :set_low_speed_limit,
-        low_speed_time: :set_low_speed_time,
-        cookiefile: :set_cookiefile, cookiejar: :set_cookiejar, cookiesession: :set_cookiesession, cookielist: :set_cookielist,
-        netrc: :set_off, netrc_file: :set_refused, autoreferer: :set_off, unrestricted_auth: :set_off, path_as_is: nil,
-        tcp_nodelay: :set_on, tcp_keepalive: :set_off, ssl_sessionid_cache: nil, dns_cache_timeout: nil, dns_use_global_cache: nil,
-        pipewait: nil, buffersize: nil, nosignal: nil, noprogress: nil, infilesize: nil, infilesize_large: nil, postfieldsize: nil,
-        postfieldsize_large: nil, cache: nil, cache_ttl: nil
-      }.freeze
-      private_constant :TAKERS
+      # Options whose meaning is the same for each request: for equal ones the last plan is taken again.
+      LASTING = %i[method headers timeout timeout_ms connecttimeout connecttimeout_ms followlocation maxredirs forbid_reuse nosignal
+                   ssl_verifypeer ssl_verifyhost cainfo accept_encoding cache_ttl].to_h { |name| [name, true] }.freeze
+      private_constant :LASTING
+
+      class << self
+        # The plan for a request. Most programs ask with the same options again and again.
+        def of(request)
+          options = request.raw_options
+          last = @last
+          return last if last && last.lasting == options
+
+          plan = new(request)
+          @last = plan.last(options) if options.all? { |name, _| LASTING[name] }
+          plan
+        end
+      end
+
+      # The options that it was made of, if it may be taken again.
+      attr_reader :lasting
 
       # The Hecaton::Client, and the arguments of its `request`.
-      attr_reader :client, :verb, :url, :headers, :body, :timeout, :redirects, :basic_auth, :digest_auth, :multipart
+      attr_reader :client, :verb, :headers, :body, :timeout, :redirects, :basic_auth, :digest_auth, :multipart
       # Cookies that are read from files and written to one, nil for none.
       attr_reader :cookies
 
@@ -59,6 +46,20 @@ module Hecaton
         @client = choose_client
       end
 
+      # For `of`: keeps a copy of the options, as deep as they are, unless there is something in them that belongs to one
+      # request alone. Returns itself, or nil.
+      def last(options)
+        return unless @body.nil?
+
+        @lasting = Marshal.load(Marshal.dump(options))
+        self
+      rescue TypeError
+        nil
+      end
+
+      # The URL to ask for a request of this plan.
+      def url_of(request) = @lasting ? absolute(request.base_url.to_s) : @url
+
       # Whether a status of 400 or more is a failure, and whether heads are printed.
       def fail_on_error? = @fail_on_error
       def verbose? = @verbose
@@ -70,17 +71,18 @@ module Hecaton
         Hecaton::URLError.new("URL #{@url.inspect} has the scheme of a protocol that is not among the option protocols", phase: :queue)
       end
 
-      # Calls `request` of a client or a batch with all of it.
-      def request(target, &block)
-        if @digest_auth
-          return target.request(@verb, @url, headers: @headers, body: @body, timeout: @timeout, redirects: @redirects,
-                                             digest_auth: @digest_auth, multipart: @multipart, &block)
+      # Calls `request` of a client or a batch with all of it. A URL that is none is a Hecaton::URLError.
+      def request(target, url)
+        begun = false
+        return send_to(target, url) unless block_given?
+
+        send_to(target, url) do |stream|
+          begun = true
+          yield stream
         end
-        target.request(@verb, @url, headers: @headers, body: @body, timeout: @timeout, redirects: @redirects,
-                                    basic_auth: @basic_auth, multipart: @multipart, &block)
       rescue ArgumentError => error
-        raise if error.backtrace_locations&.first&.path&.include?("/typhoeus/")
-        raise Hecaton::URLError.new(error.message, phase: :queue) if error.message.start_with?("URL ")
+        raise if begun # A callback's own.
+        raise Hecaton::URLError.new(error.message, phase: :queue, url: url) if error.message.start_with?("URL ")
 
         Refusals.value(:headers, "[hidden]", "Hecaton cannot send it: #{error.message}.")
       end
@@ -94,6 +96,15 @@ module Hecaton
       end
 
       private
+
+      def send_to(target, url, &block)
+        if @digest_auth
+          return target.request(@verb, url, headers: @headers, body: @body, timeout: @timeout, redirects: @redirects,
+                                            digest_auth: @digest_auth, multipart: @multipart, &block)
+        end
+        target.request(@verb, url, headers: @headers, body: @body, timeout: @timeout, redirects: @redirects,
+                                   basic_auth: @basic_auth, multipart: @multipart, &block)
+      end
 
       def take(name, value)
         if TAKERS.key?(name)

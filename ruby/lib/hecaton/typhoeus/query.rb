@@ -37,6 +37,22 @@ module Hecaton
         "#{base}?#{own}#{"&" if own}#{text(params, encoding, escape: escape)}"
       end
 
+      # The URL with what dots in its path mean carried out (RFC 3986 §5.2.4).
+      def without_dots(url)
+        head, path, rest = url.match(%r{\A(\w+://[^/?#]*)([^?#]*)(.*)\z}m)&.captures
+        return url unless path
+
+        kept = path.split("/", -1).each_with_object([]) do |part, parts|
+          case part
+          when "." then next
+          when ".." then parts.pop if parts.size > 1
+          else parts << part
+          end
+        end
+        kept << "" if path.match?(%r{/\.{1,2}\z})
+        "#{head}#{kept.join("/")}#{rest}"
+      end
+
       # Percent-encoded, a space as %20.
       def escaped(part) = part.to_s.b.gsub(RESERVED) { |byte| format("%%%02X", byte.ord) }
 

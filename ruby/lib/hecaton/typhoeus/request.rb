@@ -46,15 +46,15 @@ module Hecaton
       # Raises Ethon::Errors::InvalidOption or InvalidValue for options, Errors::NoStub, and what callbacks raise.
       def run
         Layers.pass(self) do
-          @plan = Plan.new(self)
-          finish(Exchange.ask(@plan, (Exchange::Listener.new(self) if watched?)))
+          @plan = Plan.of(self)
+          finish(Exchange.ask(@plan, @plan.url_of(self), (Exchange::Listener.new(self) if watched?)))
         end
       end
 
       # Takes the response and calls the callbacks. Returns the response.
       def finish(response, bypass_memoization = nil)
-        response.request = self
         bypass_memoization ? @response = response : self.response = response
+        self.response.request = self
         report if @plan&.verbose?
         execute_callbacks
         response
@@ -83,7 +83,7 @@ module Hecaton
 
       # For Hydra: whether anybody wants to know of it before its end.
       def watched?
-        streaming? || some?(@on_headers) || some?(@on_progress) || some?(Typhoeus.callbacks(:@on_headers))
+        streaming? || some?(@on_headers) || some?(@on_progress) || some?(Typhoeus.listening_to_headers)
       end
 
       # For Hydra: whether it is a GET that asks for nothing else.
@@ -175,7 +175,7 @@ module Hecaton
       # What verbose prints, and keeps in debug_info.
       def report
         @debug_info = DebugInfo.new
-        lines = ["#{@plan.verb} #{@plan.url}", *@plan.headers&.map { |name, value| "#{name}: #{value}" }]
+        lines = ["#{@plan.verb} #{@plan.url_of(self)}", *@plan.headers&.map { |name, value| "#{name}: #{value}" }]
         @debug_info.add(:header_out, "#{lines.join("\r\n")}\r\n\r\n")
         @debug_info.add(:header_in, @response.response_headers)
         puts(*lines.map { |line| "> #{line}" }, *@response.response_headers.lines(chomp: true).map { |line| "< #{line}" })

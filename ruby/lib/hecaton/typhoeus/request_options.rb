@@ -110,18 +110,25 @@ module Hecaton
         set_up_body
         set_up_time_condition
         @later&.each { |name, text| add_header(name, text) unless header?(name) }
-        @redirects = redirects if @follow
+        @redirects = most_redirects if @follow
       end
 
-      def redirects
+      def most_redirects
         most = @most_redirects || 50
         most.negative? ? MOST_REDIRECTS : most
       end
 
-      # libcurl takes http for granted.
+      # libcurl takes http for granted, and takes "/../" and "/./" out of paths.
+      def absolute(url)
+        url = "http://#{url}" unless url.start_with?("http://", "https://") || url.match?(%r{\A[a-zA-Z][a-zA-Z0-9+.\-]*://})
+        url.include?("/.") && !@path_as_is ? Query.without_dots(url) : url
+      end
+
+      def set_path_as_is(_name, value) = @path_as_is = on?(value)
+
       def set_up_url
         @url = Query.join(@url, @params, @params_encoding, @escape != false) if @params
-        @url = "http://#{@url}" unless @url.start_with?("http://", "https://") || @url.match?(%r{\A[a-zA-Z][a-zA-Z0-9+.\-]*://})
+        @url = absolute(@url)
         @url = @url.sub(%r{\A(\w+://(?:[^/?#@]*@)?(?:\[[^\]]*\]|[^:/?#]*))(?::\d*)?}) { "#{$1}:#{@port}" } if @port
       end
 

@@ -6,6 +6,9 @@ module Hecaton
       include Informations
       include Status
 
+      LAZY = %i[@outcome @own_code @own_body @own_status].freeze
+      private_constant :LAZY
+
       # The Request it belongs to.
       attr_accessor :request
       # What the last callback returned is kept in handled_response, whether it is a stub's in mock.
@@ -18,14 +21,17 @@ module Hecaton
       end
 
       # For Exchange and Hydra. outcome is a Hecaton::Response, Hecaton::Error or Hecaton::Stream; body what was read of it,
-      # return_code what it is if not the outcome's own.
-      def self.of(outcome, return_code = nil, body = nil) = allocate.load(outcome, return_code, body)
+      # return_code and status what they are if not the outcome's own.
+      def self.of(outcome, return_code = nil, body = nil, status = nil)
+        allocate.load(outcome, return_code, body, status)
+      end
 
       # For `of`. Returns itself.
-      def load(outcome, return_code, body)
+      def load(outcome, return_code, body, status)
         @outcome = outcome
-        @own_code = return_code
-        @own_body = body
+        @own_code = return_code if return_code
+        @own_body = body if body
+        @own_status = status if status
         self
       end
 
@@ -45,7 +51,7 @@ module Hecaton
       # The four that nearly everybody asks for have a short way.
 
       # See Informations.
-      def response_code = @options ? super : Facts.status(@outcome)
+      def response_code = @options ? super : @own_status || Facts.status(@outcome)
       alias code response_code
 
       def return_code = @options ? super : @own_code || ReturnCodes.of(@outcome)
@@ -59,23 +65,32 @@ module Hecaton
       # For a cache: lets go of what only this library could read.
       def settle
         options
-        @outcome = @own_code = @own_body = nil
+        @outcome = @own_code = @own_body = @own_status = nil
         self
       end
 
-      def marshal_dump = settle && (instance_variables - %i[@outcome @own_code @own_body]).map { |name| [name, instance_variable_get(name)] }
+      def marshal_dump
+        settle
+        (instance_variables - LAZY).map { |name| [name, instance_variable_get(name)] }
+      end
 
       def marshal_load(attributes) = attributes.each { |name, value| instance_variable_set(name, value) }
 
       private
 
       def facts
-        Facts.of(@outcome, bytes, return_code, @request&.sent_bytes, @request&.debug_info || DebugInfo.new)
+        facts = Facts.of(@outcome, bytes, return_code, @request&.sent_bytes, @request&.debug_info || DebugInfo.new)
+        facts[:response_code] = @own_status if @own_status
+        facts
       end
 
-      # Nobody else has this String.
+      # Whoever subscribed to the engine's events may have the String too.
       def bytes
-        @own_body ||= @outcome.is_a?(Hecaton::Response) ? @outcome.body.dup.force_encoding(Encoding::BINARY) : "".b
+        @own_body ||=
+          if !@outcome.is_a?(Hecaton::Response) then "".b
+          elsif (body = @outcome.body).encoding == Encoding::BINARY then body
+          else body.dup.force_encoding(Encoding::BINARY)
+          end
       end
     end
   end

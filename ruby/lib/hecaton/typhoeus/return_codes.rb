@@ -117,18 +117,20 @@ module Hecaton
         end
       end
 
-      def tls(message) = message.match?(/certificate|pin/i) ? :peer_failed_verification : :ssl_connect_error
+      # The patterns are of how messages begin: behind that stands the URL, in which anything may stand.
+
+      def tls(message)
+        verified = /\A(?:the certificate|the server has no certificate|the server's certificate)/
+        message.match?(verified) ? :peer_failed_verification : :ssl_connect_error
+      end
       private_class_method :tls
 
       def protocol(error)
         return :http2 if error.attempts.last&.version == "2"
         return :send_error if error.phase == :send
+        return :unsupported_protocol if error.message.start_with?("what came is not")
 
-        case error.message
-        when /reset/i then :recv_error
-        when /closed|ended/i then :got_nothing
-        else :unsupported_protocol
-        end
+        error.cause ? :recv_error : :got_nothing
       end
       private_class_method :protocol
 
@@ -136,24 +138,20 @@ module Hecaton
         return :read_error if error.phase == :send
 
         case error.message
-        when /max_body|larger/i then :filesize_exceeded
-        when /cod(?:ed|ing)|gzip|deflate|brotli|zstd/i then :bad_content_encoding
-        when /chunk/i then :recv_error
+        when /\Athe body is larger/ then :filesize_exceeded
+        when /\Athe body is undecodable/ then :bad_content_encoding
+        when /\Athe body can not be read/ then :recv_error
         else :partial_file
         end
       end
       private_class_method :body
 
       def redirect(message)
-        case message
-        when /scheme/i then :unsupported_protocol
-        when /no URL|Location/i then :url_malformat
-        else :too_many_redirects
-        end
+        message.match?(/\Aredirect number \d+ is not followed: its Location can not/) ? :url_malformat : :too_many_redirects
       end
       private_class_method :redirect
 
-      def url(message) = message.include?("has the scheme") ? :unsupported_protocol : :url_malformat
+      def url(message) = message.match?(/\AURL "(?:[^"\\]|\\.)*" has the scheme "/) ? :unsupported_protocol : :url_malformat
       private_class_method :url
     end
   end

@@ -11,24 +11,24 @@ module Hecaton
         NO_LIMIT = 2**32 - 1
         private_constant :NO_LIMIT
 
-        # on_end is called with each request that ended and its Response.
-        def initialize(on_end)
-          @on_end = on_end
+        # hydra is told of each request that ended and its Response.
+        def initialize(hydra)
+          @hydra = hydra
           begin_again
         end
 
         # How many are under way.
-        def size = (@batch ? @batch.size : 0) + @workers.size
+        def size = @batch ? @batch.size + @workers.size : @workers.size
 
         # Starts a request.
         def start(request)
-          return start_plain(request) if request.plain? && !request.watched? && !@workers.any? && batch_for(Clients.default)
+          return start_plain(request) if request.plain? && !request.watched? && !@workers.size.positive? && batch_for(Clients.default)
 
-          request.plan = plan = Plan.new(request)
-          return @on_end.call(request, Exchange.answer(plan, plan.forbidden)) if plan.forbidden
-          return work(request, plan) if request.watched? || plan.cookies || @workers.any? || !batch_for(plan.client)
+          request.plan = plan = Plan.of(request)
+          return @hydra.ended(request, Exchange.answer(plan, plan.forbidden)) if plan.forbidden
+          return work(request, plan) if request.watched? || plan.cookies || @workers.size.positive? || !batch_for(plan.client)
 
-          plan.request(@batch).on_complete { |outcome| @on_end.call(request, Exchange.answer(plan, outcome)) }
+          plan.request(@batch, plan.url_of(request)).on_complete { |outcome| @hydra.ended(request, Exchange.answer(plan, outcome)) }
         end
 
         # Waits until something has happened, and tells of it.
@@ -68,7 +68,7 @@ module Hecaton
 
         def start_plain(request)
           Clients.warn_of_timeout
-          @batch.get(request.base_url).on_complete { |outcome| @on_end.call(request, Response.of(outcome)) }
+          @batch.get(request.base_url).on_complete { |outcome| @hydra.ended(request, Response.of(outcome)) }
         end
 
         # Whether requests of this client can go into the batch.
@@ -92,7 +92,7 @@ module Hecaton
           return worker.go_on unless worker.done?
 
           request = @workers.delete(worker)
-          @on_end.call(request, worker.response)
+          @hydra.ended(request, worker.response)
         end
       end
 
@@ -110,7 +110,7 @@ module Hecaton
         # Begins.
         def start
           @thread = Thread.new do
-            say(:done, Exchange.ask(@plan, (self if @request.watched?)))
+            say(:done, Exchange.ask(@plan, @plan.url_of(@request), (self if @request.watched?)))
           rescue Exception => error # Whatever it is, it is the hydra's thread that it must reach.
             say(:failed, error)
           end
