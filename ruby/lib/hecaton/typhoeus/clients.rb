@@ -9,7 +9,7 @@ module Hecaton
       # Most clients that are kept; the one that was used longest ago is closed for another.
       MOST = 64
       # What all have in common, as near to libcurl's defaults as can be.
-      DEFAULTS = { timeout: TIMEOUT, connect_timeout: TIMEOUT, decode: false, user_agent: USER_AGENT, headers: { "Accept" => "*/*" },
+      DEFAULTS = { timeout: TIMEOUT, connect_timeout: TIMEOUT, decode: false, user_agent: USER_AGENT,
                    redirects_to_http: true, max_body: 2**31 }.freeze
 
       @lock = Mutex.new

@@ -15,11 +15,8 @@ module Hecaton
 
         # The Response for an outcome.
         def answer(plan, outcome)
-          if plan&.fail_on_error? && outcome.is_a?(Hecaton::Response) && outcome.status >= 400
-            return Response.of(outcome, :http_returned_error, "".b)
-          end
-
-          Response.of(outcome)
+          code = plan.unwanted(outcome) if outcome.is_a?(Hecaton::Response)
+          code ? Response.of(outcome, code, "".b) : Response.of(outcome)
         end
 
         private
@@ -39,7 +36,7 @@ module Hecaton
             code = read(stream, listener, body)
             stream.outcome
           end
-          code ||= :http_returned_error if plan.fail_on_error? && outcome.status >= 400
+          code ||= plan.unwanted(outcome)
           Response.of(outcome, code, body)
         rescue Hecaton::Error => error
           raise if stream && !stream.outcome.equal?(error) # One of a callback's own.

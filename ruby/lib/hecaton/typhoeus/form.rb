@@ -42,10 +42,12 @@ module Hecaton
       end
       private_class_method :file
 
-      # By the gem mime-types if it is loaded.
+      # By the gem mime-types where there is one.
       def type(name)
-        known = defined?(::MIME::Types) && ::MIME::Types.type_for(name).first
-        known ? known.to_s : "application/octet-stream"
+        require "mime/types"
+        ::MIME::Types.type_for(name).first&.to_s || "application/octet-stream"
+      rescue LoadError
+        "application/octet-stream"
       end
       private_class_method :type
     end

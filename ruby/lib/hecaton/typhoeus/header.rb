@@ -38,10 +38,15 @@ module Hecaton
           end
         end
 
+        # As Typhoeus: a name in another case begins an entry of its own, with what came before in it.
         def add(name, value)
-          before = self[name] if key?(name)
-          self[name] = before ? [*before, value] : value
-          @sanitized[name.to_s.downcase] = fetch(name)
+          before = self[name]
+          case before
+          when nil then self[name] = value
+          when Array then before << value
+          else self[name] = [before, value]
+          end
+          @sanitized[name.to_s.downcase] = self[name]
         end
       end
     end

@@ -33,7 +33,7 @@ module Hecaton
         dequeue_many
         @transfers.wait while @transfers.size.positive?
         refuse_to_leave_requests unless queued_requests.empty?
-        @memory&.clear
+        memory.clear
       ensure
         @transfers.pause
       end

@@ -60,8 +60,16 @@ module Hecaton
       # The URL to ask for a request of this plan.
       def url_of(request) = @lasting ? absolute(request.base_url.to_s) : @url
 
-      # Whether a status of 400 or more is a failure, and whether heads are printed.
-      def fail_on_error? = @fail_on_error
+      # The return code of a response whose status the options make a failure: failonerror, and resume_from where the server
+      # begins anew. nil for others.
+      def unwanted(response)
+        return unless @fail_on_error || @resumes
+
+        return :http_returned_error if @fail_on_error && response.status >= 400
+        :range_error if @resumes && response.status == 200
+      end
+
+      # Whether heads are printed.
       def verbose? = @verbose
 
       # What may not be asked by `protocols`: the outcome then, else nil.

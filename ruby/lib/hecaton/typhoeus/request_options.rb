@@ -40,13 +40,14 @@ module Hecaton
         end
       end
 
-      # An empty value is libcurl's way to leave a header out.
+      # An empty value is libcurl's way to leave a header out. The engine always sends a User-Agent, which is empty then, and
+      # an Accept, where */* means the same as none (RFC 9110 §12.5.1).
       def add_header(name, text)
         case name.size
-        when 6 then return if text.empty? && name.casecmp?("expect")
+        when 6 then return if text.empty? && (name.casecmp?("expect") || name.casecmp?("accept"))
         when 10 then return if text == USER_AGENT && name.casecmp?("user-agent")
         end
-        (@headers ||= []) << [name, text.empty? ? nil : text]
+        (@headers ||= []) << [name, text.empty? && !name.casecmp?("user-agent") ? nil : text]
       end
 
       def set_cookie(_name, value) = add_header("Cookie", value.to_s)
@@ -62,7 +63,12 @@ module Hecaton
 
       def set_range(_name, value) = add_header("Range", "bytes=#{value}")
 
-      def set_resume_from(name, value) = (add_header("Range", "bytes=#{value}-") if number(name, value).positive?)
+      def set_resume_from(name, value)
+        return unless number(name, value).positive?
+
+        @resumes = true
+        add_header("Range", "bytes=#{value}-")
+      end
 
       def set_timecondition(name, value) = @time_condition = enum(name, value, %i[none ifmodsince ifunmodsince])
 

@@ -13,11 +13,12 @@ module Both
 
   module_function
 
-  # {case => output} of one library. names: {name => value} that the snippets see.
-  def run(library, cases, **names)
+  # {case => output} of one library. prelude is Ruby before all of them; names: {name => value} that they see.
+  def run(library, cases, prelude: "", **names)
     script = Tempfile.new(["cases", ".rb"])
+    script.write("require %(json)\n$stdout.sync = true\n")
     script.write(names.map { |name, value| "def #{name} = #{value.inspect}\n" }.join)
-    script.write("Typhoeus::Config.timeout = 20 if Typhoeus::Config.respond_to?(:timeout=) && defined?(Hecaton)\n$stdout.sync = true\n")
+    script.write(prelude)
     cases.each do |name, code|
       script.write("puts #{(MARK + name.to_s).inspect}\nbegin\n  lambda do\n#{code}\n  end.call\nrescue StandardError => error\n" \
                    "  puts error.class, error.message.lines.first\nend\n")
@@ -32,8 +33,8 @@ module Both
   end
 
   # Both, side by side: {case => [original's, drop-in's]}.
-  def compare(cases, **names)
-    original, dropin = LIBRARIES.keys.map { |library| Thread.new { run(library, cases, **names) } }.map(&:value)
+  def compare(cases, **options)
+    original, dropin = LIBRARIES.keys.map { |library| Thread.new { run(library, cases, **options) } }.map(&:value)
     original.to_h { |name, output| [name, [output, dropin[name]]] }
   end
 end
