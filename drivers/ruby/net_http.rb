@@ -30,5 +30,7 @@ class NetHttpDriver < Kit::Threads
   def shut(http) = (http.finish if http.started?)
 end
 
-Kit.run(NetHttpDriver, name: "net-http", version: Net::HTTP::VERSION, engine: "pure ruby", models: ["threads"],
-                       tls: true, verify: Kit::DECODING, keepalive: [true, false], max_concurrency: 512)
+# Hecaton in its place keeps connections in a pool, whatever is finished.
+kept = defined?(Hecaton) ? [true] : [true, false]
+Kit.run(NetHttpDriver, name: "net-http", version: Net::HTTP::VERSION, engine: defined?(Hecaton) ? "hecaton" : "pure ruby", models: ["threads"],
+                       tls: true, verify: Kit::DECODING, keepalive: kept, max_concurrency: 512)

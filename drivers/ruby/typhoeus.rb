@@ -32,6 +32,7 @@ class TyphoeusDriver
   end
 end
 
-Kit.run(TyphoeusDriver, name: "typhoeus", version: Typhoeus::VERSION, engine: Ethon::Curl.version[/libcurl\S+/],
+engine = defined?(Hecaton) ? "hecaton" : Ethon::Curl.version[/libcurl\S+/]
+Kit.run(TyphoeusDriver, name: "typhoeus", version: Typhoeus::VERSION, engine: engine,
                         models: ["callbacks"], tls: true, verify: Kit::DECODING, keepalive: [true, false],
                         max_concurrency: 1000) # select() in Ethon ends at 1024 descriptors

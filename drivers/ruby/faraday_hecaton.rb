@@ -1,0 +1,31 @@
+# Faraday on Hecaton: requests in parallel that refill themselves, each finished request queueing the next.
+require "hecaton/faraday"
+require_relative "kit"
+
+class FaradayHecatonDriver
+  def initialize(job)
+    @job = job
+    @manager = Faraday::Adapter::Hecaton.setup_parallel_manager(concurrency: job.concurrency, raise_errors: false)
+    @faraday = Faraday.new(request: { timeout: job.timeout }, ssl: { ca_file: job.ca }) do |faraday|
+      faraday.adapter(:hecaton, idle_timeout: job.keepalive ? nil : 0)
+    end
+  end
+
+  def go(round) = @faraday.in_parallel(@manager) { @job.concurrency.times { send_next(round) } }
+  def close = @faraday.close
+
+  private
+
+  def send_next(round)
+    url, taken = round.take
+    return unless url
+    @faraday.run_request(@job.method.downcase.to_sym, url, nil, @job.headers).on_complete do |env|
+      error = env[:hecaton_error]
+      error ? round.failed(error.class) : round.done(env.status, env.body, taken)
+      send_next(round)
+    end
+  end
+end
+
+Kit.run(FaradayHecatonDriver, name: "faraday-hecaton", version: Faraday::VERSION, engine: "hecaton",
+                              models: ["callbacks"], tls: true, keepalive: [true, false], max_concurrency: 1000)
