@@ -340,12 +340,81 @@ class InterceptionTest < OriginTest
     assert_equal [200, "GET"], response
   end
 
+  def test_redirects_of_the_network_may_lead_to_an_interceptor
+    Scripted.run("/" => Scripted.answer(302, { "Location" => "http://a.test/" }, "moved")) do |server|
+      one = intercept { |request| answer(201, {}, "there") if request.url.include?("a.test") }
+      one.hears = true
+      own = client(redirects: 1, raise_for_status: true)
+      ask = -> { [own.get(server.url), own.get(server.url) { |stream| [stream.status, stream.redirects, stream.each_chunk.to_a] }] }
+      hop = [Hecaton::Redirect.new(status: 302, url: "#{server.url}/")]
+      whole, read = ask.call
+      assert_equal [201, "there", "http://a.test/", hop, [302, 201], [0, 1]],
+                   [whole.status, whole.body, whole.url, whole.redirects, whole.attempts.map(&:status), whole.attempts.map(&:redirects)]
+      assert_equal [[201, hop, ["there"]], ["moved"] * 2], [read, one.told.map { |_, outcome| outcome.body }]
+      parts = []
+      outcomes = []
+      own.batch do |batch|
+        batch.get(server.url).on_headers { |head| parts << [head.status, head.redirects] }.on_body { |piece| parts << piece }.on_complete { |outcome| outcomes << outcome }
+        batch.get(server.url).on_complete { |outcome| outcomes << outcome }
+      end
+      assert_equal [[[201, hop], "there"], ["", "there"], 302], [parts, outcomes.map(&:body).sort, client.get(server.url).status]
+      one.answers = nil
+      one.refuses = ->(request) { Hecaton::ConnectError.new("refused", phase: :queue) if request.url.include?("a.test") }
+      errors = [own.get_all([server.url]).first, assert_raises(Hecaton::ConnectError) { own.get(server.url) }, assert_raises(Hecaton::ConnectError) { own.get(server.url) { flunk } }]
+      errors.each { |error| assert_equal ["refused", hop, [302]], [error.message, error.redirects, error.attempts.map(&:status)] }
+    end
+  end
+
+  def test_streams_and_parts_behind_redirects_of_the_network
+    Scripted.run("/" => Scripted.answer(307, "Location" => "/end"), "/end" => Scripted.answer(200, {}, "there")) do |server|
+      one = intercept
+      own = client(redirects: 1)
+      [true, false].each do |hears|
+        one.hears = hears
+        stream = own.put(server.url, body: %w[a b].each) { |response| [response.status, response.url, response.redirects.size, response.each_chunk.to_a.join, response.attempts.size] }
+        assert_equal [200, "#{server.url}/end", 1, "there", 2], stream
+        parts = []
+        own.batch { |batch| batch.put(server.url, body: %w[a b].each).on_headers { |head| parts << head.status }.on_body { |piece| parts << piece }.on_complete { |outcome| parts << outcome.redirects.size << outcome.attempts.size } }
+        assert_equal [200, "there", 1, 2], parts
+        assert_equal ["ab"] * 4, server.requests.map { |request| request[/\r\n\r\n(.*)/m, 1] }
+      end
+      assert_equal ["", "there"] * 2, one.told.map { |_, outcome| outcome.body }
+    end
+  end
+
+  def test_an_exception_of_a_listener_leaves_no_request_without_outcome
+    one = intercept
+    one.hears = true
+    one.define_singleton_method(:heard) { |*| raise IndexError, "heard" }
+    requests = []
+    assert_raises(IndexError) { client.batch { |batch| requests = Array.new(3) { batch.get(url("/r/1")) } } }
+    assert_equal [true] * 3, requests.map { |request| !request.outcome.nil? }
+    assert_raises(IndexError) { client.get(url("/r/1")) }
+  end
+
+  def test_one_deadline_is_around_all_redirects
+    one = intercept
+    Scripted.run("/" => Scripted.answer(302, "Location" => url("/fault/stall-head"))) do |server|
+      one.answers = ->(request) { sleep(0.2) && nil if request.url == "#{server.url}/" }
+      error = error_of(Hecaton::TimeoutError) { client(redirects: 1).get(server.url, timeout: 0.3) }
+      assert_equal [:total, 1, 2], [error.phase, error.redirects.size, error.attempts.size]
+      assert_operator error.elapsed, :<, 5
+    end
+  end
+
   def compare(verb, settings, options, &answers)
     Scripted.run("/end" => Scripted.answer(201, {}, "there")) do |away|
       answers = { "/end" => [200, {}, "end"] }.merge(answers.call(away.url))
       Scripted.run(answers.transform_values { |each| Scripted.answer(*each) }) do |server|
         real = told_by(client(**settings), verb, "#{server.url}/start", options)
         real << (server.requests + away.requests).map { |each| each.downcase.lines.grep_v(/\A(host|content-length):/).drop(1).sort }
+        one = intercept # Lets all pass.
+        one.hears = true
+        passed = told_by(client(**settings), verb, "#{server.url}/start", options)
+        passed << (server.requests + away.requests).map { |each| each.downcase.lines.grep_v(/\A(host|content-length):/).drop(1).sort }
+        Hecaton::Interception.remove(one)
+        assert_equal real, passed, ["let pass", verb, settings, answers].inspect
+        assert_equal [one.asked.size] * 2, [one.told.size, real.last.size]
         requests = []
         one = intercept do |request|
           requests << [*request.headers.map { |name, value| "#{name}: #{value}\r\n".downcase }, "\r\n", *request.body].sort

@@ -226,7 +226,7 @@ module Hecaton
 
     # Settings that interceptors' answers are treated by.
     INTERCEPTED = %i[
-      base_url headers public_headers user_agent decode cookies retry redirects redirects_to_http redirect_hosts
+      timeout base_url headers public_headers user_agent decode cookies retry redirects redirects_to_http redirect_hosts
     ].freeze
     private_constant :INTERCEPTED
 

@@ -5,7 +5,7 @@ module Hecaton
     # them, one each time the batch waits; those that pass are queued in the real batch, which runs when all have been asked.
     class Batch
       # One request: where it goes in the queue, its Course, how much of it is handed over in parts, and what came of its body.
-      Call = Struct.new(:request, :front, :course, :in_parts, :pieces, :body)
+      Call = Struct.new(:request, :front, :course, :in_parts, :pieces, :body, :redirected)
       private_constant :Call
 
       def initialize(engine, native)
@@ -25,7 +25,7 @@ module Hecaton
       def push(request, method, url, fields, body, timeout, options)
         own
         front = options && options[:front]
-        course = @engine.course(method, url, fields, body, timeout, options&.except(:front)) do |error|
+        course = @engine.course([method, url, fields, body, timeout, options&.except(:front)]) do |error|
           @refused.push(request, nil, *error)
         end
         return request unless course
@@ -130,25 +130,40 @@ module Hecaton
       def passed_in_parts(request, pieces)
         call = @passed[request]
         done = @native.in_parts(request, pieces)
-        call.pieces ||= pieces if call && done
+        call.in_parts, call.pieces = true, call.pieces || pieces if call && done
         done
       end
 
       def wait_for_network(ended, wanting, parts)
-        part, ending = parts.size, ended.size
-        any = @native.wait(ended, wanting, parts)
-        parts.drop(part).each_slice(3) { |request, status, piece| hold(request, piece) unless status }
-        ended.drop(ending).each_slice(4) do |request, *values|
-          call = @passed.delete(request)
-          call&.course&.heard(values, call.body)
+        any = @native.wait(answered = [], wanting, came = [])
+        came.each_slice(3) { |part| parts.push(*part) if take_part(@passed[part.first], *part.drop(1)) }
+        until answered.empty?
+          request, *values = answered.first(4)
+          take(@passed[request], values, ended)
+          answered.shift(4)
         end
         any
+      ensure
+        ended.concat(answered) if answered # What an exception has left.
       end
 
-      # The pieces of a body, for those who want to hear of it as a whole.
-      def hold(request, piece)
-        call = @passed[request]
-        (call.body ||= "".b) << piece if call&.course&.hears?
+      # Keeps the pieces of a body for those who want to hear of it as a whole. Whether the part is for the program: not if
+      # it is one of a redirect that is followed.
+      def take_part(call, status, content)
+        call.redirected = call.course.leads_elsewhere?(status, content, nil) if status
+        (call.body ||= "".b) << content if !status && (call.redirected || call.course.hears?)
+        !call.redirected
+      end
+
+      # Hands an outcome over, or has it asked for elsewhere.
+      def take(call, values, ended)
+        if call.course.goes_on?(values, call.body)
+          @waiting[call.request] = call
+          call.body = call.redirected = nil
+        else
+          ended.push(call.request, *call.course.values)
+        end
+        @passed.delete(call.request)
       end
     end
   end

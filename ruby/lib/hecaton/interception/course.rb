@@ -2,6 +2,7 @@
 module Hecaton
   module Interception
     # What the real engine does with an answer of the network is done here with one of theirs: retries, redirects, cookies.
+    # Redirects of the network are followed here too, one at a time, for where they lead the interceptors are asked again.
     class Course
       # Interception::Request: the one that is asked about, after redirects the last one.
       attr_reader :request
@@ -18,6 +19,7 @@ module Hecaton
         @redirects = Redirects.new(settings, @sender, most_redirects, @request)
         @retries = Retries.new(settings[:retry])
         @attempts = []
+        @elapsed = 0.0
       end
 
       # Whether an interceptor gave the outcome; if not, the request is for the network.
@@ -30,13 +32,36 @@ module Hecaton
         false
       end
 
+      # Takes what the network answered, as Native::Client#perform returns it, and tells of it those who want to hear. Whether
+      # it leads elsewhere: then run is to be called again. body is the whole body where it was handed over in pieces.
+      def goes_on?(answered, body = nil)
+        heard(answered, body)
+        return false unless leads_elsewhere?(*(@answered = answered))
+
+        status, record, = answered
+        response = Response.from_engine(status, record, "")
+        @attempts, @elapsed = merged(response)
+        follow(response) ? true : false
+      end
+
+      # Whether an answer of the network is a redirect that may be followed.
+      def leads_elsewhere?(status, record, _rest)
+        most_redirects.positive? && Redirects::STATUSES.include?(status) && Record.headers(record).key?("location")
+      end
+
       # The outcome as Native::Client#perform returns it.
       def values
         error = failure
-        error ? [nil, "", error] : [@response.status, Record.write(@response), @response.body]
+        return [nil, "", error] if error
+        return [@response.status, Record.write(@response), @response.body] if @response
+
+        status, record, rest = @answered
+        return @answered if @attempts.empty?
+
+        status ? [status, merged_record(record), rest] : [nil, "", listed(Error.from_engine(record, rest))]
       end
 
-      # The outcome as Native::Client#open does.
+      # The outcome as Native::Client#open does, if an interceptor gave it.
       def opened
         return [nil, "", @error] if @error
 
@@ -44,11 +69,20 @@ module Hecaton
         [@response.status, record, Given.new(record, @pieces.dup)]
       end
 
+      # The outcome as Native::Client#open does, if the network gave it.
+      def tee(opened)
+        @status, record, stream = opened
+        return [@status, merged_record(record), Tee.new(stream, self)] if @status
+
+        heard(@answered = opened)
+        values
+      end
+
       # Array of Strings, and perhaps an Error behind them: the body of the answer, if there is one.
       attr_reader :pieces
 
       # Error: what the answer ends in when it is read whole, nil when it is a Response.
-      def failure = @error || @pieces.grep(Error).first
+      def failure = @error || @pieces&.grep(Error)&.first
 
       # Array: status and record of an answer.
       def head = [@response.status, Record.write(@response)]
@@ -56,26 +90,42 @@ module Hecaton
       # What Native::Client#perform is to be called with.
       def arguments
         method, url, fields, _body, timeout, options = @arguments
-        content = @request.content
+        return [method, url, fields, @request.content, timeout, options] if most_redirects.zero?
+
+        options = (options || {}).merge(redirects: 0)
+        content = @request.body # It may be asked for again.
         return [method, url, fields, content, timeout, options] unless @redirects.any?
 
-        options = (options || {}).merge(redirects: most_redirects - @redirects.list.size)
-        [@request.http_method, @request.url, @redirects.fields, content, timeout, options]
+        left = [(timeout || @settings[:timeout]) - @elapsed, 0.0].max
+        [@request.http_method, @request.url, @redirects.fields, content, left, options]
       end
 
       # Whether anybody wants to hear of what the network answers.
       def hears? = @interceptors.any?(&:hears?)
 
-      # Tells of what the network answered, which is given as Native::Client#perform returns it, and returns that. body is
-      # the whole body where it was handed over in pieces.
-      def heard(values, body = nil)
+      # Tells of what the network answered.
+      def heard(answered, body = nil)
         hearing = @interceptors.select(&:hears?)
-        unless hearing.empty?
-          status, record, rest = values
-          outcome = status ? plain(Response.from_engine(status, record, body || rest)) : Error.from_engine(record, rest)
-          hearing.each { |interceptor| interceptor.heard(@request, outcome) }
-        end
-        values
+        return if hearing.empty?
+
+        status, record, rest = answered
+        outcome = status ? plain(Response.from_engine(status, record, body || rest)) : Error.from_engine(record, rest)
+        hearing.each { |interceptor| interceptor.heard(@request, outcome) }
+      end
+
+      # Tells of an answer of the network whose body was read in pieces.
+      def told_in_pieces(record, body) = heard([@status, record, body])
+
+      # The record of an answer of the network, with what was before it.
+      def merged_record(record)
+        return record if @attempts.empty?
+
+        response = Response.from_engine(200, record, "")
+        attempts, elapsed = merged(response)
+        Record.write(Response.new(
+          status: 200, headers: response.headers, url: response.url, http_method: response.http_method,
+          redirects: @redirects.list, attempts: attempts, elapsed: elapsed
+        ))
       end
 
       private
@@ -107,11 +157,14 @@ module Hecaton
       # An attempt of its own for each answer, as the network would have had; and its cookies.
       def note(outcome)
         status = outcome.response&.status
+        keep_cookies(outcome) if status && @settings[:cookies]
+        # One that was made by hand may have its own, and of what was refused there is none.
+        return if outcome.attempts.any? || outcome.error&.phase == :queue
+
         @attempts << Attempt.new(
           reused: false, sent: status ? true : outcome.sent?, phase: status ? :read : outcome.phase || :queue,
-          ending: status ? :status : :failed, status: status, redirects: @redirects.list.size, begun: 0.0, ended: 0.0
+          ending: status ? :status : :failed, status: status, redirects: @redirects.list.size, begun: @elapsed, ended: @elapsed
         )
-        keep_cookies(outcome) if status && @settings[:cookies]
       end
 
       def keep_cookies(response)
@@ -137,12 +190,23 @@ module Hecaton
         true
       end
 
-      # An Error that lists its tries; of what was refused there was none.
-      def listed(error)
-        return error unless error.attempts.empty? && error.phase != :queue
+      # Attempts and seconds so far, with those of an outcome.
+      def merged(outcome)
+        attempts = outcome.attempts.map do |attempt|
+          times = { begun: attempt.begun + @elapsed, ended: attempt.ended && (attempt.ended + @elapsed) }
+          Attempt.new(**attempt.to_h, **times, redirects: @redirects.list.size)
+        end
+        [@attempts + attempts, @elapsed + outcome.elapsed]
+      end
 
+      # An Error that lists what was before it.
+      def listed(error)
+        return error if @attempts.empty?
+
+        attempts, elapsed = merged(error)
         error.clone.tap do |copy|
-          copy.instance_variable_set(:@attempts, @attempts)
+          copy.instance_variable_set(:@attempts, attempts)
+          copy.instance_variable_set(:@elapsed, elapsed)
           copy.instance_variable_set(:@redirects, @redirects.list)
         end
       end
@@ -154,9 +218,9 @@ module Hecaton
         @pieces = bodiless?(response.status) ? [] : pieces_of(response, body)
         Response.new(
           status: response.status, headers: response.headers, body: body, url: response.url || @request.url,
-          http_method: response.http_method || @request.http_method, elapsed: response.elapsed,
+          http_method: response.http_method || @request.http_method, elapsed: response.elapsed + @elapsed,
           redirects: response.redirects.empty? ? @redirects.list : response.redirects,
-          attempts: response.attempts.empty? ? @attempts : response.attempts
+          attempts: @attempts + response.attempts
         )
       end
 

@@ -23,23 +23,28 @@ module Hecaton
         @interceptors = interceptors
       end
 
-      # As Native::Client#perform.
-      def perform(method, url, fields, body, timeout, options)
-        course = course(method, url, fields, body, timeout, options) { |error| raise_refused(error) }
-        return course.values if course.run
+      # As Native::Client#perform, whose arguments these are.
+      def perform(*arguments)
+        return @native.perform(*arguments) if @interceptors.empty?
 
-        course.heard(@native.perform(*course.arguments))
+        course = course(arguments) { |error| raise_refused(error) }
+        nil until course.run || !course.goes_on?(@native.perform(*course.arguments))
+        course.values
       end
 
       # As Native::Client#open: the third value is what the body is read from.
-      def open(stream, method, url, fields, body, timeout, options)
-        course = course(method, url, fields, body, timeout, options) { |error| raise_refused(error) }
-        return course.opened if course.run
+      def open(stream, *arguments)
+        return @native.open(stream, *arguments) if @interceptors.empty?
 
-        status, record, rest = @native.open(stream, *course.arguments)
-        return course.heard([status, record, rest]) unless status && course.hears?
+        course = course(arguments) { |error| raise_refused(error) }
+        until course.run
+          opened = @native.open(stream, *course.arguments)
+          return course.tee(opened) unless course.leads_elsewhere?(*opened)
+          break unless course.goes_on?(opened, Tee.rest(stream))
 
-        [status, record, Tee.new(stream) { |body_text| course.heard([status, stream.record, body_text]) }]
+          stream = Native::Stream.new
+        end
+        course.opened
       end
 
       # As Native::Client#batch.
@@ -49,21 +54,19 @@ module Hecaton
       end
 
       # A request on its way, or nil when its URL is none: then the block is called with record and facts of the error.
-      # ArgumentError when something else of it cannot be put on the wire.
-      def course(method, url, fields, body, timeout, options)
-        error = refused(method, url, fields, timeout, options)
-        if error
-          yield error
-          return
-        end
+      # ArgumentError when something else of it cannot be put on the wire. arguments are those of Native::Client#perform.
+      def course(arguments)
+        error = refused(*arguments)
+        return Course.new(arguments, @settings, @interceptors) unless error
 
-        Course.new([method, url, fields, body, timeout, options], @settings, @interceptors)
+        yield error
+        nil
       end
 
       private
 
       # What the real engine says of a request that it cannot send. It is asked by queueing the request where none is started.
-      def refused(method, url, fields, timeout, options)
+      def refused(method, url, fields, _body, timeout, options)
         probe = @native.batch(nil, nil, nil)
         probe.push(Hecaton::Request.of([method, probe].freeze, nil, nil), method, url, fields, nil, timeout, options)
         probe.clear(ended = [])

@@ -3,8 +3,8 @@ module Hecaton
   module Interception
     # The rules are the engine's (crates/hecaton/src/client/redirect_rules.rs).
     class Redirects
+      # Those that lead elsewhere.
       STATUSES = [301, 302, 303, 307, 308].freeze
-      private_constant :STATUSES
 
       # Array of Redirect: those that were followed.
       attr_reader :list

@@ -24,25 +24,38 @@ module Hecaton
       def close = nil
     end
 
-    # The body of an answer of the network, of which the block is told as a whole when it has been read to its end.
+    # The body of an answer of the network, of which the course is told as a whole when it has been read to its end.
     class Tee
-      def initialize(native, &told)
+      # What is left of a body, as one String; nil if it fails.
+      def self.rest(native)
+        rest = "".b
+        while (chunk = native.chunk)
+          return unless chunk.is_a?(String)
+
+          rest << chunk
+        end
+        rest
+      ensure
+        native.close
+      end
+
+      def initialize(native, course)
         @native = native
-        @told = told
-        @read = "".b
+        @course = course
+        @read = "".b if course.hears?
       end
 
       # As Native::Stream#chunk.
       def chunk
         chunk = @native.chunk
-        if chunk.is_a?(String) then @read << chunk
+        if chunk.is_a?(String) then @read&.<<(chunk)
         elsif chunk.nil? then tell
         end
         chunk
       end
 
       # As Native::Stream#record.
-      def record = @native.record
+      def record = @course.merged_record(@native.record)
 
       # As Native::Stream#close.
       def close = @native.close
@@ -52,7 +65,7 @@ module Hecaton
       # Once, though the end may be asked for twice.
       def tell
         read, @read = @read, nil
-        @told.call(read) if read
+        @course.told_in_pieces(@native.record, read) if read
       end
     end
   end

@@ -1,6 +1,7 @@
 # WebMock stubs Hecaton: single requests, streams and batches, with all that its stubs can say.
 require "test_helper"
 require "webmock/minitest"
+require "scripted"
 require "rack"
 require "tempfile"
 require "zlib"
@@ -176,6 +177,19 @@ class AdapterTest < OriginTest
   def test_coded_bodies_are_decoded_as_those_of_a_server
     stub_request(:get, site).to_return(body: Zlib.gzip("plain"), headers: { "Content-Encoding" => "gzip" })
     assert_equal "plain", client.get(site).body
+  end
+
+  def test_redirects_of_a_real_server_lead_to_stubs_or_nowhere
+    away = origin.url.sub("127.0.0.1", "localhost")
+    Scripted.run("/" => Scripted.answer(302, "Location" => "#{away}/r/1"), "/stub" => Scripted.answer(302, "Location" => site("/there"))) do |server|
+      WebMock.disable_net_connect!(allow: server.url.delete_prefix("http://"))
+      stub_request(:get, site("/there")).to_return(body: "there")
+      assert_equal "there", client(redirects: 1).get("#{server.url}/stub").body
+      [-> { client(redirects: 1).get(server.url) }, -> { client(redirects: 1).get_all([server.url]) }, -> { client(redirects: 1).get(server.url) { flunk } }].each do |ask|
+        assert_match(/GET #{away}/, assert_raises(WebMock::NetConnectNotAllowedError, &ask).message)
+      end
+      assert_requested :get, "#{server.url}/", times: 3
+    end
   end
 
   def test_enable_and_disable

@@ -78,8 +78,12 @@ class VCRTest < Minitest::Test
 
   def test_redirects_and_errors
     answers = { "/from" => Scripted.answer(302, { "Location" => "/to" }), "/to" => Scripted.answer(200, {}, "there") }
-    recorded, replayed, asked = twice("redirects", answers) { |site| client(redirects: 1).get("#{site}/from").body }
-    assert_equal ["there", "there", ["GET /from", "GET /to"]], [recorded, replayed, asked]
+    recorded, replayed, asked, site = twice("redirects", answers) do |site|
+      response = client(redirects: 1).get("#{site}/from")
+      [response.body, response.url, response.redirects.map(&:url)]
+    end
+    assert_equal [["there", "#{site}/to", ["#{site}/from"]]] * 2, [recorded, replayed]
+    assert_equal [["GET /from", "GET /to"], 2], [asked, cassette("redirects").size]
     VCR.use_cassette("none") { assert_raises(Hecaton::ConnectError) { client.get("http://127.0.0.1:9/") } }
     refute File.exist?("#{FOLDER}/none.yml")
   end
