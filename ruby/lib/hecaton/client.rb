@@ -151,7 +151,7 @@ module Hecaton
                     headers: @request_builder.headers, public_headers: Client.names(:public_headers, public_headers),
                     base_url: base_url&.to_s, strict_urls: strict_urls)
       @native = Native::Client.new(settings)
-      @settings = settings.slice(*INTERCEPTED)
+      @intercepted = settings.slice(*INTERCEPTED)
       @response_builder = ResponseBuilder.new(on_deprecation: on_deprecation, raise_for_status: raise_for_status)
     end
 
@@ -346,7 +346,7 @@ module Hecaton
     private
 
     # What requests are sent to: the native engine, or in tests what stands in for it.
-    def engine = Interception.active? ? Interception.engine(@native, @settings) : @native
+    def engine = Interception.active? ? Interception.engine(@native, @intercepted) : @native
 
     def send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, strict,
                      json, form, multipart, &block)

@@ -30,6 +30,7 @@ module Hecaton
         end
         return request unless course
 
+        course.judge = request.judge if request.respond_to?(:judge)
         call = Call.new(request, front, course)
         front ? @waiting = {}.compare_by_identity.update(request => call).update(@waiting) : @waiting[request] = call
         request
@@ -54,7 +55,7 @@ module Hecaton
         until @waiting.empty?
           request, call = @waiting.first
           answered = call.course.run
-          answered ? answer(call, ended, parts) : @passing << call
+          answered ? hand_over(call, ended, parts) : @passing << call
           @waiting.delete(request)
           return true if answered
         end
@@ -73,6 +74,12 @@ module Hecaton
         [queued, started]
       end
 
+      # As Native::Batch#next_question.
+      def next_question = @native.next_question
+
+      # As Native::Batch#answer.
+      def answer(again) = @native.answer(again)
+
       # As Native::Batch#finish.
       def finish = @native.finish
 
@@ -89,7 +96,7 @@ module Hecaton
 
       private
 
-      def answer(call, ended, parts)
+      def hand_over(call, ended, parts)
         course, request = call.course, call.request
         status, record, rest = course.values
         if call.in_parts && course.pieces

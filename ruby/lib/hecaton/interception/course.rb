@@ -17,7 +17,7 @@ module Hecaton
         url, login = @sender.place(url)
         @request = Request.new(method, url, authorized(fields, login), body, @sender)
         @redirects = Redirects.new(settings, @sender, most_redirects, @request)
-        @retries = Retries.new(settings[:retry])
+        @retries = Retries.new(settings[:retry], arguments.last)
         @attempts = []
         @elapsed = 0.0
       end
@@ -78,6 +78,11 @@ module Hecaton
         values
       end
 
+      # For a batch: who decides whether to ask again, where that is not by rules.
+      def judge=(judge)
+        @retries.judge = judge && ->(outcome) { judge.again?(*judged(outcome)) }
+      end
+
       # Array of Strings, and perhaps an Error behind them: the body of the answer, if there is one.
       attr_reader :pieces
 
@@ -122,10 +127,7 @@ module Hecaton
 
         response = Response.from_engine(200, record, "")
         attempts, elapsed = merged(response)
-        Record.write(Response.new(
-          status: 200, headers: response.headers, url: response.url, http_method: response.http_method,
-          redirects: @redirects.list, attempts: attempts, elapsed: elapsed
-        ))
+        Record.write(made_again(response, redirects: @redirects.list, attempts: attempts, elapsed: elapsed))
       end
 
       private
@@ -216,11 +218,10 @@ module Hecaton
         decoded = @sender.decodes?(@request.headers)
         body = bodiless?(response.status) ? "".b : Body.of(response, decoded)
         @pieces = bodiless?(response.status) ? [] : pieces_of(response, body)
-        Response.new(
-          status: response.status, headers: response.headers, body: body, url: response.url || @request.url,
-          http_method: response.http_method || @request.http_method, elapsed: response.elapsed + @elapsed,
-          redirects: response.redirects.empty? ? @redirects.list : response.redirects,
-          attempts: @attempts + response.attempts
+        made_again(
+          response, body: body, url: response.url || @request.url, http_method: response.http_method || @request.http_method,
+                    elapsed: response.elapsed + @elapsed, attempts: @attempts + response.attempts,
+                    redirects: response.redirects.empty? ? @redirects.list : response.redirects
         )
       end
 
@@ -238,11 +239,22 @@ module Hecaton
         coded = response.headers.key?("content-encoding") && !response.body.empty? && @sender.decodes?(@request.headers)
         return response unless coded
 
-        fields = response.headers.reject { |name, _| %w[content-encoding content-length].include?(name) }
-        Response.new(
-          status: response.status, headers: fields, body: response.body, url: response.url, redirects: response.redirects,
-          attempts: response.attempts, elapsed: response.elapsed, http_method: response.http_method
-        )
+        made_again(response, headers: response.headers.reject { |name, _| %w[content-encoding content-length].include?(name) })
+      end
+
+      # A Response with changes.
+      def made_again(response, **changes)
+        facts = %i[status headers body url redirects attempts elapsed http_method]
+        facts << :trailers if response.respond_to?(:trailers)
+        Response.new(**facts.to_h { |fact| [fact, response.public_send(fact)] }, **changes)
+      end
+
+      # As the real engine would hand it over.
+      def judged(outcome)
+        return [nil, "", outcome] if outcome.is_a?(Error)
+
+        response = whole(outcome)
+        [response.status, Record.write(response), response.body]
       end
     end
   end

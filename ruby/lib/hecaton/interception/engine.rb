@@ -27,7 +27,7 @@ module Hecaton
       def perform(*arguments)
         return @native.perform(*arguments) if @interceptors.empty?
 
-        course = course(arguments) { |error| raise_refused(error) }
+        course = judged_course(arguments)
         nil until course.run || !course.goes_on?(@native.perform(*course.arguments))
         course.values
       end
@@ -36,7 +36,7 @@ module Hecaton
       def open(stream, *arguments)
         return @native.open(stream, *arguments) if @interceptors.empty?
 
-        course = course(arguments) { |error| raise_refused(error) }
+        course = judged_course(arguments)
         until course.run
           opened = @native.open(stream, *course.arguments)
           return course.tee(opened) unless course.leads_elsewhere?(*opened)
@@ -64,6 +64,10 @@ module Hecaton
       end
 
       private
+
+      def judged_course(arguments)
+        course(arguments) { |error| raise_refused(error) }.tap { |course| course.judge = arguments.last && arguments.last[:judge] }
+      end
 
       # What the real engine says of a request that it cannot send. It is asked by queueing the request where none is started.
       def refused(method, url, fields, _body, timeout, options)

@@ -4,12 +4,12 @@ module Hecaton
     # The record of a Response, or of its head: it is decoded as one of the engine's is.
     def self.write(response)
       url = "#{response.http_method} #{response.url}".b
-      parts = [[(response.elapsed * 1e9).round, response.attempts.size, response.redirects.size].pack(HEAD)]
+      trailers = response.respond_to?(:trailers) ? lines(response.trailers) : ""
+      parts = [[(response.elapsed * 1e9).round, response.attempts.size, response.redirects.size, trailers.bytesize].pack(HEAD)]
       response.attempts.each { |attempt| parts << write_attempt(attempt) }
       parts << [url.bytesize].pack("L<") << url
       response.redirects.each { |redirect| parts << [redirect.status, redirect.url.bytesize].pack("L<2") << redirect.url.b }
-      response.headers.each { |name, value| parts << field(name, value) }
-      parts.join
+      (parts << lines(response.headers) << trailers).join
     end
 
     def self.write_attempt(attempt)
@@ -21,11 +21,13 @@ module Hecaton
     end
     private_class_method :write_attempt
 
-    def self.field(name, value)
-      raise ArgumentError, "the response's header #{name.inspect} has a line break in it" if "#{name}#{value}".b.match?(/[\r\n]/n)
+    def self.lines(fields)
+      fields.map do |name, value|
+        raise ArgumentError, "the response's field #{name.inspect} has a line break in it" if "#{name}#{value}".b.match?(/[\r\n]/n)
 
-      "#{name}: #{value}\r\n".b
+        "#{name}: #{value}\r\n".b
+      end.join
     end
-    private_class_method :field
+    private_class_method :lines
   end
 end

@@ -9,15 +9,18 @@ module Hecaton
                 ProtocolError => "protocol", BodyError => "body" }.freeze
       private_constant :METHODS, :KINDS, :NAMES
 
-      # options are those of the client, as the real engine takes them, nil for none.
-      def initialize(options)
-        @options = options
-        @left = options ? options[:max] || 2 : 0
+      # Who decides instead of the rules, nil for nobody: called with an outcome.
+      attr_writer :judge
+
+      # options are those of the client, as the real engine takes them, nil for none; own are what the request asks for.
+      def initialize(options, own)
+        @options = own&.key?(:retry) ? own[:retry] || nil : options
+        @left = @options ? @options[:max] || 2 : 0
       end
 
       # Whether to ask again, after this outcome of a request of this method. Counts.
       def again?(method, outcome)
-        return false unless @left.positive? && (outcome.error ? failed?(method, outcome) : answered?(method, outcome.status))
+        return false unless @left.positive? && !%i[queue total].include?(outcome.error&.phase) && wanted?(method, outcome)
 
         @left -= 1
         true
@@ -25,13 +28,19 @@ module Hecaton
 
       private
 
+      def wanted?(method, outcome)
+        return @judge.call(outcome) if @judge
+
+        outcome.error ? failed?(method, outcome) : answered?(method, outcome.status)
+      end
+
       def methods = @options[:methods] || METHODS
 
       def answered?(method, status) = @options[:statuses].to_a.include?(status) && methods.include?(method)
 
       def failed?(method, error)
         name = NAMES.find { |kind, _| error.is_a?(kind) }&.last
-        !%i[queue total].include?(error.phase) && (@options[:on] || KINDS).include?(name) && (!error.sent? || methods.include?(method))
+        (@options[:on] || KINDS).include?(name) && (!error.sent? || methods.include?(method))
       end
     end
   end
