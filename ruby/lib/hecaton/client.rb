@@ -151,7 +151,7 @@ module Hecaton
                     headers: @request_builder.headers, public_headers: Client.names(:public_headers, public_headers),
                     base_url: base_url&.to_s, strict_urls: strict_urls)
       @native = Native::Client.new(settings)
-      @intercepted = settings.slice(*INTERCEPTED)
+      @intercepted = Interception.settings(settings)
       @response_builder = ResponseBuilder.new(on_deprecation: on_deprecation, raise_for_status: raise_for_status)
     end
 
@@ -223,12 +223,6 @@ module Hecaton
     def close = @native.close
 
     def inspect = "#<Hecaton::Client #{idle_connections} idle connections>"
-
-    # Settings that interceptors' answers are treated by.
-    INTERCEPTED = %i[
-      timeout base_url headers public_headers user_agent decode cookies retry redirects redirects_to_http redirect_hosts
-    ].freeze
-    private_constant :INTERCEPTED
 
     RETRY_OPTIONS = %i[max methods on statuses interval backoff jitter].freeze
     private_constant :RETRY_OPTIONS

@@ -18,7 +18,11 @@ module Hecaton
   # timeouts. A batch asks for each request when its turn comes, one by one, and before those of the network are started.
   module Interception
     BYPASSED = :__hecaton_bypassed
-    private_constant :BYPASSED
+    # Settings of a client that answers of interceptors are treated by.
+    SETTINGS = %i[
+      timeout base_url headers public_headers user_agent decode cookies retry redirects redirects_to_http redirect_hosts
+    ].freeze
+    private_constant :BYPASSED, :SETTINGS
 
     @lock = Mutex.new
     @interceptors = [].freeze # Replaced, never changed, so that it is read without the lock.
@@ -50,7 +54,10 @@ module Hecaton
         Thread.current[BYPASSED] = before
       end
 
-      # For the client: what stands in for its engine, for one request or one batch. settings are those of the client.
+      # For the client: those of its settings that engine needs.
+      def settings(all) = all.slice(*SETTINGS)
+
+      # For the client: what stands in for its engine, for one request or one batch.
       def engine(native, settings)
         names = Thread.current[BYPASSED]
         return Engine.new(native, settings, @interceptors) unless names
