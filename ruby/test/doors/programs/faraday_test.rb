@@ -40,7 +40,7 @@ class FaradayProgramTest < Minitest::Test
     when %r{/missing} then [404, {}, "no such book", "Not Found"]
     when %r{/broken} then [500, {}, "", "Internal Server Error"]
     when %r{/slow} then :hang
-    when %r{/busy} then [busy.shift, {}, "now", "Told"]
+    when %r{/busy} then busy.shift.then { |status| [status, {}, "now", status == 503 ? "Service Unavailable" : "OK"] }
     when %r{/compressed} then [200, { "Content-Encoding" => "gzip" }, Zlib.gzip("plain " * 10), "OK"]
     when %r{/large} then [200, {}, "0123456789" * 30_000, "OK"]
     else [200, { "Content-Type" => "application/json", "X-Total" => "12" }, JSON.generate(told(request)), "OK"]
