@@ -39,25 +39,27 @@ module Hecaton
     end
 
     # Headers.
-    def headers(record) = Headers.from_engine(fields(record, headers_offset(record)))
+    def headers(record)
+      fields = []
+      each_field(record) { |name, value| fields << [name.freeze, value.freeze].freeze }
+      Headers.from_engine(fields)
+    end
 
     # The header fields as they stand in the record: "name: value\r\n" each, names in lower case, as bytes.
     def header_block(record) = record.byteslice(headers_offset(record)..)
 
-    # Pairs of name and value, each field as "name: value\r\n". Cut as bytes: a value need not be valid UTF-8.
-    def fields(record, start)
-      fields = []
+    # Yields name and value of each field, "name: value\r\n". Cut as bytes: a value need not be valid UTF-8.
+    def each_field(record)
+      start = headers_offset(record)
       while start < record.bytesize
         colon = record.index(": ", start)
         ending = record.index("\r\n", colon)
-        fields << [utf8(record, start, colon), utf8(record, colon + 2, ending)].freeze
+        yield utf8(record, start, colon), utf8(record, colon + 2, ending)
         start = ending + 2
       end
-      fields
     end
-    private_class_method :fields
 
-    def utf8(record, start, ending) = record.byteslice(start, ending - start).force_encoding(Encoding::UTF_8).freeze
+    def utf8(record, start, ending) = record.byteslice(start, ending - start).force_encoding(Encoding::UTF_8)
     private_class_method :utf8
 
     # Behind the redirects.

@@ -63,13 +63,15 @@ module Hecaton
 
       # Headers as the engine takes them: [name, value, name, value]. Where the value is nil, the client's is left out.
       def flat(headers)
-        pairs(:headers, headers).flat_map do |name, values|
+        flat = []
+        pairs(:headers, headers).each do |name, values|
           name = Headers.field(name)
-          next [name, values] if values.instance_of?(String) # The plain case.
+          next flat.push(name, values) if values.instance_of?(String) # The plain case.
 
           values = Array(values)
-          values.empty? ? [name, nil] : values.flat_map { |value| [name, value.to_s] }
+          values.empty? ? flat.push(name, nil) : values.each { |value| flat.push(name, value.to_s) }
         end
+        flat
       end
 
       # The URL with these parameters behind those it has, and without fragment.

@@ -27,11 +27,11 @@ module Faraday
         class << self
           # Status, reason and headers.
           def head(env, response, settings)
-            fields = fields(response)
-            undo_coding(env, fields) if fields.key?("content-encoding") && settings.decode?
+            headers = headers(response)
+            undo_coding(env, headers) if settings.decode? && headers.key?("content-encoding")
             env.status = response.status
             env.reason_phrase = reason(response)
-            env.response_headers = Utils::Headers.new(fields)
+            env.response_headers = headers
             env.url = URI(response.url) if settings.redirects? && !response.redirects.empty?
           end
 
@@ -52,11 +52,22 @@ module Faraday
 
           private
 
-          # Repeated fields joined, as Net::HTTP hands them on; Strings that may be changed.
-          def fields(response)
-            fields = {}
-            response.headers.each { |name, value| fields[name] = fields.key?(name) ? "#{fields[name]}, #{value}" : +value }
-            fields
+          # Repeated fields are rare, so they are looked for when one is missing.
+          def headers(response)
+            headers = Utils::Headers.new
+            fields = 0
+            response.each_field do |name, value|
+              headers[name] = value
+              fields += 1
+            end
+            headers.size == fields ? headers : joined(response)
+          end
+
+          # Repeated fields in one, as Net::HTTP hands them on.
+          def joined(response)
+            response.to_enum(:each_field).with_object(Utils::Headers.new) do |(name, value), headers|
+              headers[name] = headers.key?(name) ? "#{headers[name]}, #{value}" : value
+            end
           end
 
           def reason(response)
@@ -65,14 +76,14 @@ module Faraday
             REASONS[response.status] || ""
           end
 
-          def undo_coding(env, fields)
-            return if env.method == :head || !CODINGS.match?(fields["content-encoding"])
+          def undo_coding(env, headers)
+            return if env.method == :head || !CODINGS.match?(headers["content-encoding"])
 
             asked = env.request_headers
             return if asked["Accept-Encoding"] || asked["Range"]
 
-            fields.delete("content-encoding")
-            fields.delete("content-length")
+            headers.delete("content-encoding")
+            headers.delete("content-length")
           end
         end
       end
