@@ -12,6 +12,11 @@ module Hecaton
       raise StatusError, whole
     end
 
+    # For doors: yields name and value of each field in order, Strings that may be changed.
+    def each_field
+      headers.each { |name, value| yield name.dup, value.dup }
+    end
+
     # String: "1.1" or "2", the HTTP that the server answered in; nil in a response made by hand.
     def http_version = attempts.last&.version
 

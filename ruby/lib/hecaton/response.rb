@@ -33,12 +33,8 @@ module Hecaton
     # Headers.
     def headers = @headers ||= Record.headers(@record)
 
-    # For doors: yields name and value of each field in order, Strings that may be changed, and keeps none of them.
-    def each_field(&block)
-      return Record.each_field(@record, &block) if @record && !@headers
-
-      headers.each { |name, value| block.call(name.dup, value.dup) }
-    end
+    # For doors, as Answer says; the headers are not kept for it.
+    def each_field(&block) = @record && !@headers ? Record.each_field(@record, &block) : super
 
     # String: the URL that answered, with its query and without fragment; after redirects the last one.
     def url = @url ||= @record && Record.url(@record)

@@ -49,11 +49,6 @@ module Hecaton
       self
     end
 
-    # For doors: yields name and value of each field in order, Strings that may be changed.
-    def each_field
-      headers.each { |name, value| yield name.dup, value.dup }
-    end
-
     # String: the URL that answered, with its query and without fragment; after redirects the last one.
     def url = Record.url(record)
 
