@@ -16,7 +16,7 @@ module Hecaton
     #
     # The request's timeout is for all of it. Each try has what is left, and none begins when the wait before it would use that up.
     # Then the last error is raised. response.env[:hecaton_tries] is an Array of Try, and so is `tries` of an error.
-    # In in_parallel nothing is tried again.
+    # In in_parallel nothing is tried again, and nothing once on_data was called.
     class Retry < Faraday::Middleware
       EXCEPTIONS = [Faraday::ConnectionFailed, Faraday::TimeoutError].freeze
       METHODS = %i[delete get head options put].freeze
@@ -111,7 +111,7 @@ module Hecaton
 
         # Seconds before another try, nil for none.
         def wait(error, response)
-          return if @tries.size > @settings[:max] || !again?(error)
+          return if @tries.size > @settings[:max] || handed_over? || !again?(error)
 
           asked = response ? retry_after(response) : 0
           return if @settings[:max_interval] && asked > @settings[:max_interval]
@@ -119,6 +119,9 @@ module Hecaton
           wait = [interval, asked].max
           wait if gone + wait < @total
         end
+
+        # Whether on_data has had something of an answer, which another try would hand over once more.
+        def handed_over? = @env.request.stream_response? && !@env.status.nil?
 
         def again?(error)
           @settings[:methods].include?(@env.method) || @settings[:retry_if]&.call(@env, error)

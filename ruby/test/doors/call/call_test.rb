@@ -168,6 +168,30 @@ class CallTest < OriginTest
     assert_equal [["a=1", "application/x-www-form-urlencoded"]] * 2, (flaky.arrived.map { |request| [request.body, request.headers["content-type"]] })
   end
 
+  def test_files_are_sent_again_whole
+    if Faraday::VERSION.to_i >= 2
+      require "faraday/multipart"
+      kind = Faraday::Multipart::FilePart
+    else
+      kind = Faraday::FilePart
+    end
+    flaky = answering(503, 200)
+    connection = connect(flaky.url, retry_options: { interval: 0, methods: [:post], retry_statuses: [503] }) { |faraday| faraday.request :multipart }
+    connection.post("/", file: kind.new(StringIO.new("content"), "text/plain", "a.txt"))
+    first, second = flaky.arrived
+    assert_includes first.body, "content"
+    assert_equal [first.body, first.headers["content-type"]], [second.body, second.headers["content-type"]]
+  end
+
+  def test_nothing_is_handed_to_on_data_twice
+    short = server { |request| request.path == "/short" ? "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc" : "" }
+    connection = connect(short.url, retry_options: { interval: 0 })
+    pieces = []
+    ask = ->(path) { assert_raises(Faraday::ConnectionFailed) { connection.get(path) { |request| request.options.on_data = proc { |piece, *| pieces << piece } } } }
+    assert_equal [1, "abc"], [ask.call("/short").tries.size, pieces.join]
+    assert_equal 4, ask.call("/nothing").tries.size
+  end
+
   def test_in_parallel_nothing_is_tried_again
     silent = server { "" }
     connection = connect(silent.url, retry_options: { interval: 0 })
