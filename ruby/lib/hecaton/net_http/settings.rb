@@ -12,7 +12,8 @@ module Hecaton
       FOREVER = 10 * 365 * 24 * 3600
       # Bodies have no limit in Net::HTTP.
       UNLIMITED = 2**62
-      private_constant :REFUSED, :FOREVER, :UNLIMITED
+      IDEMPOTENT = %w[GET HEAD OPTIONS TRACE PUT DELETE].freeze
+      private_constant :REFUSED, :FOREVER, :UNLIMITED, :IDEMPOTENT
 
       module_function
 
@@ -53,10 +54,11 @@ module Hecaton
 
       # Net::HTTP sends again by itself, once; here only who sets max_retries asks for that.
       def repeats(http)
-        count = http.hecaton_max_retries or return {}
+        count = http.hecaton_max_retries || (1 if http.hecaton_repeated)
+        return {} if count.nil?
         return { reconnect: false } if count.zero?
 
-        { retry: { max: count, interval: 0, on: %i[timeout protocol body tls] } }
+        { retry: { max: count, interval: 0, on: %i[timeout protocol body tls], methods: IDEMPOTENT + http.hecaton_repeated.to_a } }
       end
       private_class_method :repeats
 

@@ -34,6 +34,9 @@ module Hecaton
       # For Persistent: the Clients that this object uses; nil for those of all objects.
       attr_accessor :hecaton_pool
 
+      # For Persistent: methods whose requests may be sent again, beside the idempotent ones; nil for none.
+      attr_accessor :hecaton_repeated
+
       # For Settings: the limit for writing a request, if one was asked for. It holds for the whole request, where Net::HTTP's is
       # for each piece, so its own default of 60 would end long uploads.
       def hecaton_write_timeout = (write_timeout if @hecaton_given&.key?(:write_timeout))
@@ -42,7 +45,10 @@ module Hecaton
       def hecaton_max_retries = (max_retries if @hecaton_given&.key?(:max_retries))
 
       # For Incoming: whether a body that was cut short is wanted, because the program said so.
-      def hecaton_ignore_eof = @hecaton_given&.key?(:ignore_eof) && ignore_eof
+      def hecaton_ignore_eof = @hecaton_ignore_eof || (@hecaton_given&.key?(:ignore_eof) && ignore_eof)
+
+      # For Persistent: the same, where Net::HTTP has no such setting.
+      attr_writer :hecaton_ignore_eof
 
       # As Net::HTTP's, but a request of an object that is not started does not ask for the end of its connection.
       def request(request, body = nil, &block)

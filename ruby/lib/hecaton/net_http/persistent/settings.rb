@@ -96,7 +96,8 @@ module Hecaton
         http.total_timeout = total_timeout
         http.keep_alive_timeout = idle_timeout
         http.max_retries = max_retries if @given&.key?(:max_retries)
-        http.ignore_eof = true if ignore_eof
+        http.hecaton_repeated = %w[POST PATCH] if retry_change_requests
+        http.hecaton_ignore_eof = ignore_eof
         http.hecaton_pool = @pool
         http.start
       end
