@@ -4,7 +4,9 @@ module Hecaton
     # The messages begin as Net::HTTP's do, where programs look at them.
     module Failures
       OPENING = %i[queue resolve connect tls].freeze
-      private_constant :OPENING
+      # How Ruby names a place, which was another way in Ruby 3.1.
+      SAID = Net::HTTP::VERSION.start_with?("0.2.") ? ->(host, port) { "#{host}:#{port}" } : ->(host, port) { "#{host.inspect} port #{port}" }
+      private_constant :OPENING, :SAID
 
       module_function
 
@@ -45,8 +47,7 @@ module Hecaton
         system = error.cause
         if system.is_a?(Errno::ETIMEDOUT) then Net::OpenTimeout.new.exception(opening(error.message, http))
         elsif system.is_a?(SystemCallError)
-          host, port = place(http).match(/\A(.*):(\d+)\z/).captures
-          system.exception(opening("#{system.message} - connect(2) for #{host.inspect} port #{port}", http))
+          system.exception(opening("#{system.message} - connect(2) for #{SAID.call(*place(http).match(/\A(.*):(\d+)\z/).captures)}", http))
         elsif (status = error.message[/\bstatus (\d{3})/, 1]) then refused_by_proxy(status, error)
         elsif error.phase == :tls then tls(error.message)
         else Errno::ECONNREFUSED.new.exception(opening(error.message, http))

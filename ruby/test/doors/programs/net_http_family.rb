@@ -1,0 +1,41 @@
+# Runs a program once as it is and once with one line changed, each against an origin of its own.
+require "test_helper"
+require "open3"
+require "tempfile"
+
+module NetHTTPFamily
+  FOLDER = File.expand_path("../../programs", __dir__)
+  LIB = File.expand_path("../../../lib", __dir__)
+  # Behind the line that is changed: says in the end whether Hecaton made requests.
+  WITNESS = 'at_exit { warn "clients of Hecaton: #{ObjectSpace.each_object(Hecaton::Client).count}" }'.freeze
+
+  # line is what the program has, door what stands there instead.
+  def assert_same_output(name, line, door)
+    program = File.read("#{FOLDER}/#{name}.rb")
+    assert_operator program.lines.size, :>=, 60
+    assert_equal 1, program.lines.count("#{line}\n"), "the program has its line #{line.inspect} once"
+    real, said, asked = run_program(program)
+    assert_empty said.lines.grep(/clients of Hecaton/)
+    ours, said, ours_asked = run_program(program.sub("#{line}\n", "#{door}; #{WITNESS}\n"))
+    assert_match(/clients of Hecaton: [1-9]/, said)
+    assert_equal real, ours
+    assert_operator real.lines.size, :>=, 20
+    assert_operator ours_asked["connections"], :<=, asked["connections"]
+  end
+
+  private
+
+  # What it printed, what it warned of, and what its origin saw.
+  def run_program(program)
+    origin = Origin.new
+    Tempfile.create(["program", ".rb"]) do |file|
+      file.write(program)
+      file.flush
+      output, said, status = Open3.capture3(RbConfig.ruby, "-I#{LIB}", file.path, origin.url)
+      assert status.success?, said
+      [output, said, origin.ledger]
+    end
+  ensure
+    origin&.stop
+  end
+end
