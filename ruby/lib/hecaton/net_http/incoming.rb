@@ -51,7 +51,7 @@ module Hecaton
 
       # As Net::HTTPHeader keeps them: { "name" => ["value"] }. From the record of the engine if there is one, for that is quicker.
       def add_fields(fields, outcome, record)
-        return outcome.headers.each { |name, value| (fields[name] ||= []) << value.b } unless record
+        return outcome.headers.each { |name, value| (fields[name] ||= []) << value.b } if record.nil? || record.empty?
 
         block = Record.header_block(record)
         at = 0

@@ -118,6 +118,27 @@ class ReplaceTest < NetHTTPTest
     end
   end
 
+  # As the gem of Stripe makes its connections and requests.
+  def test_a_started_object_that_is_kept_and_sent_requests_by_name
+    store = OpenSSL::X509::Store.new
+    replaced do
+      http = Net::HTTP.new(host, port, nil)
+      http.keep_alive_timeout = 30
+      http.open_timeout = http.read_timeout = http.write_timeout = 20
+      http.use_ssl = false
+      http.cert_store = store
+      http.start
+      pieces = +""
+      responses = Array.new(3) do
+        http.send_request("POST", "/echo", "name=Ada", { "Authorization" => "Bearer x", "Content-Type" => "application/x-www-form-urlencoded" })
+      end
+      http.request(Net::HTTP::Get.new("/bytes/20000")) { |response| response.read_body { |piece| pieces << piece } }
+      assert_equal ["name=Ada"], responses.map { |response| JSON.parse(response.body)["body"] }.uniq
+      assert_equal [20_000, true, true], [pieces.bytesize, http.started?, responses.all? { |response| hecaton?(response) }]
+      http.finish
+    end
+  end
+
   def test_net_http_persistent_itself
     require "net/http/persistent"
     http = Net::HTTP::Persistent.new(name: "replaced")
