@@ -8,9 +8,12 @@ module Hecaton
     class Clients
       # A client, until it is closed for another one.
       class Lease
+        # Hecaton::Client; and the Hash that it was made of.
         attr_reader :client, :settings
+        # Float, seconds of the monotonic clock, when it was asked for last; true once it is another's turn.
         attr_accessor :used, :stale
 
+        # For Clients.
         def initialize(client, settings)
           @client = client
           @settings = settings

@@ -5,6 +5,7 @@ module Hecaton
     module Debug
       module_function
 
+      # The request. output is whatever has <<, or nil for nobody, as in the others.
       def sent(output, outgoing, authority)
         return unless output
 
@@ -15,6 +16,7 @@ module Hecaton
         output << "<- #{outgoing.body.dump}\n" if outgoing.body.is_a?(String) && !outgoing.body.empty?
       end
 
+      # The head of the response.
       def received(output, response)
         return unless output
 
@@ -22,12 +24,14 @@ module Hecaton
         response.each_header { |name, value| output << "-> #{"#{name}: #{value}\r\n".dump}\n" }
       end
 
+      # Its body, if it is a String.
       def body(output, text)
         return unless output && text.is_a?(String)
 
         output << "read #{text.bytesize} bytes\n-> #{text.dump}\n"
       end
 
+      # The error that came instead.
       def failed(output, error)
         output << "Conn close because of error #{error}\n" if output
       end

@@ -5,7 +5,8 @@ module Hecaton
     module Failures
       OPENING = %i[queue resolve connect tls].freeze
       # How Ruby names a place, which was another way in Ruby 3.1.
-      SAID = Net::HTTP::VERSION.start_with?("0.2.") ? ->(host, port) { "#{host}:#{port}" } : ->(host, port) { "#{host.inspect} port #{port}" }
+      SAID =
+        Net::HTTP::VERSION.start_with?("0.2.") ? ->(host, port) { "#{host.include?(":") ? "[#{host}]" : host}:#{port}" } : ->(host, port) { "#{host.inspect} port #{port}" }
       private_constant :OPENING, :SAID
 
       module_function
@@ -19,7 +20,7 @@ module Hecaton
       def exception(error, http)
         case error
         when TimeoutError then timeout(error)
-        when ResolveError then unresolved(error, http)
+        when ResolveError then unresolved(http, error.message)
         when ConnectError then unconnected(error, http)
         when TLSError then tls(error.message)
         when ProtocolError then broken(error)
@@ -37,11 +38,11 @@ module Hecaton
       end
       private_class_method :timeout
 
-      def unresolved(error, http)
+      # A name without an address.
+      def unresolved(http, why)
         kind = defined?(Socket::ResolutionError) ? Socket::ResolutionError : SocketError
-        kind.new("Failed to open TCP connection to #{place(http)} (getaddrinfo: #{error.message})")
+        kind.new("Failed to open TCP connection to #{place(http)} (getaddrinfo: #{why})")
       end
-      private_class_method :unresolved
 
       def unconnected(error, http)
         system = error.cause

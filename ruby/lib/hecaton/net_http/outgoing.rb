@@ -10,6 +10,7 @@ module Hecaton
       OF_CONNECTIONS = /\A(?:NTLM|Negotiate)\b/i
       private_constant :FRAMING, :OF_CONNECTIONS
 
+      # What Client#request takes.
       attr_reader :verb, :url, :headers, :body
 
       # authority is the host and port as in Host; patience see Upload.

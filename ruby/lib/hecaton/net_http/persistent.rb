@@ -56,6 +56,7 @@ module Hecaton
       self.proxy = proxy if proxy
     end
 
+    # Its class and its name.
     def inspect = "#<#{self.class} #{@name.inspect}>"
   end
 end

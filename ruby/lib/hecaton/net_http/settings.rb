@@ -8,12 +8,14 @@ module Hecaton
         local_host: "the engine chooses the local address",
         local_port: "the engine chooses the local port"
       }.freeze
+      # A name, or an address without brackets.
+      HOST = %r{\A[^\s\[\]/?#@\\%<>^`{|}"]+\z}
       # As long as a program that says "for ever" can mean.
       FOREVER = 10 * 365 * 24 * 3600
       # Bodies have no limit in Net::HTTP.
       UNLIMITED = 2**62
       IDEMPOTENT = %w[GET HEAD OPTIONS TRACE PUT DELETE].freeze
-      private_constant :REFUSED, :FOREVER, :UNLIMITED, :IDEMPOTENT
+      private_constant :REFUSED, :HOST, :FOREVER, :UNLIMITED, :IDEMPOTENT
 
       module_function
 
@@ -35,7 +37,15 @@ module Hecaton
         raise Refused, "#{name} cannot be honoured: #{why}. See the table in docs/from-net-http.md"
       end
 
+      # Also a host that is none, as Net::HTTP would not find it.
       def refuse(http)
+        if http.address.to_s.empty?
+          raise Refused, "the address is #{http.address.inspect}: give a host (Net::HTTP takes this for the machine itself)"
+        end
+        unless http.address.match?(HOST)
+          raise Failures.unresolved(http, "#{http.address.inspect} is not the name of a host")
+        end
+
         REFUSED.each { |name, why| refuse_setting(name, why) unless http.public_send(name).nil? }
       end
       private_class_method :refuse

@@ -13,34 +13,22 @@ module Hecaton
         # What was put in, in order; nil for nothing.
         attr_reader :hecaton_notes
 
-        def set_default_paths = note([:default]) { super }
-        def add_file(path) = note([:file, path.to_s.dup.freeze]) { super }
-        def add_path(path) = note([:path, path.to_s.dup.freeze]) { super }
-        def add_cert(certificate) = note([:pem, certificate.to_pem.freeze]) { super }
-        def add_crl(list) = note([:refused, "add_crl"]) { super }
-        def flags=(flags)
-          note([:refused, "flags="]) { super } unless flags == 0
+        { set_default_paths: :default, add_file: :file, add_path: :path, add_cert: :pem }.each do |name, kind|
+          define_method(name) do |*arguments|
+            super(*arguments).tap { hecaton_note([kind, *arguments.map { |what| kind == :pem ? what.to_pem : what.to_s.dup }]) }
+          end
         end
-        def purpose=(purpose)
-          note([:refused, "purpose="]) { super }
-        end
-        def trust=(trust)
-          note([:refused, "trust="]) { super }
-        end
-        def time=(time)
-          note([:refused, "time="]) { super }
-        end
-        def verify_callback=(callback)
-          note([:refused, "verify_callback="]) { super } unless callback.nil?
+
+        # What changes how certificates are verified. Zero and nil change nothing.
+        %i[add_crl flags= purpose= trust= time= verify_callback=].each do |name|
+          define_method(name) do |value|
+            super(value).tap { hecaton_note([:refused, name.to_s]) unless value.nil? || value == 0 }
+          end
         end
 
         private
 
-        def note(entry)
-          result = yield
-          (@hecaton_notes ||= []) << entry.freeze
-          result
-        end
+        def hecaton_note(entry) = (@hecaton_notes ||= []) << entry.freeze
       end
       OpenSSL::X509::Store.prepend(Notes)
 

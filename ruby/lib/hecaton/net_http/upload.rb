@@ -5,8 +5,10 @@ module Hecaton
     module Upload
       # With the length that the request announces. It looks like a file, so it is sent with a Content-Length.
       class Sized
+        # Bytes in all, and how many were read.
         attr_reader :size, :pos
 
+        # patience: see Upload.of.
         def initialize(io, size, patience)
           @io = io
           @start = io.pos if io.respond_to?(:pos) && io.respond_to?(:seek)
@@ -38,11 +40,13 @@ module Hecaton
 
       # Without a length: sent in chunks.
       class Chunked
+        # patience: see Upload.of.
         def initialize(io, patience)
           @io = io
           @patience = patience
         end
 
+        # At most so many bytes, nil at the end.
         def read(length) = Upload.piece(@io, length, @patience)
       end
 

@@ -32,6 +32,14 @@ class NetHTTPFailureTest < NetHTTPTest
     caused(error, Hecaton::ResolveError)
   end
 
+  def test_what_is_no_host
+    ["a b", "[::1]", "a/b", "user@host"].each do |name|
+      error = same_error { |klass| klass.start(name, 80, nil) { |http| http.get("/") } }
+      assert_kind_of SocketError, error
+    end
+    [nil, ""].each { |name| refused(/address/) { Hecaton::NetHTTP.start(name, port, nil) { |http| http.get("/") } } }
+  end
+
   def test_read_timeouts
     %w[/fault/stall-head /fault/stall-body].each do |path|
       error = same_error { |klass| start(klass, read_timeout: 0.3, max_retries: 0) { |http| http.get(path) } }

@@ -46,8 +46,10 @@ module Hecaton
       # String with a scheme.
       def normalize_uri(uri) = uri.match?(/\Ahttps?:/) ? uri : "http://#{uri}"
 
-      # Percent-encoded, and back; nil for nil.
+      # Percent-encoded; nil for nil.
       def escape(text) = (URI.encode_www_form_component(text) if text)
+
+      # The text that was encoded; nil for nil.
       def unescape(text) = (URI.decode_www_form_component(text) if text)
 
       private
