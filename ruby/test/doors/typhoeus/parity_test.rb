@@ -5,6 +5,7 @@ require "tmpdir"
 class TyphoeusParityTest < Minitest::Test
   # What an echo of the origin has of a request, in a form that two ages and two libraries can share.
   ECHO = <<~'RUBY'
+    require "uri"
     def echoed(response)
       echo = JSON.parse(response.body)
       fields = echo["headers"].map { |name, value| [name.downcase, value] }.reject { |name, _| name == "host" }

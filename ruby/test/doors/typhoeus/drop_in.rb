@@ -1,0 +1,34 @@
+# The drop-in and an origin, for tests of what it does by itself.
+require "test_helper"
+require "hecaton/typhoeus"
+
+Typhoeus::Config.timeout = nil
+
+# Leaves nothing behind in what all tests share.
+class DropInTest < OriginTest
+  def teardown
+    Typhoeus::Expectation.clear
+    [Typhoeus.before, *%i[on_complete on_success on_failure on_headers on_progress].map { |name| Typhoeus.public_send(name) }].each(&:clear)
+    %i[block_connection memoize verbose timeout connecttimeout cache user_agent proxy].each { |name| Typhoeus::Config.public_send(:"#{name}=", nil) }
+  end
+
+  def request(path, **options, &block)
+    request = Typhoeus::Request.new(url(path), { timeout: 20 }.merge(options))
+    request.on_complete(&block) if block
+    request
+  end
+
+  # An origin of its own, whose ledger nobody else writes.
+  def with_origin(*arguments)
+    origin = Origin.new(*arguments)
+    yield origin
+  ensure
+    origin&.stop
+  end
+
+  def refused(klass = Ethon::Errors::InvalidOption, text = nil, &block)
+    error = assert_raises(klass, &block)
+    assert_match text, error.message if text
+    error
+  end
+end

@@ -1,0 +1,213 @@
+# Many requests at once: order, limits, what ends a run early, and what the original gets wrong.
+require_relative "drop_in"
+
+class TyphoeusHydraTest < DropInTest
+  def test_all_run_and_refill_the_queue
+    hydra = Typhoeus::Hydra.new(max_concurrency: 10)
+    left = 100
+    codes = []
+    refill = lambda do
+      next if left.zero?
+
+      left -= 1
+      hydra.queue(request("/r/#{left}") { |response| codes << response.code; refill.call })
+    end
+    10.times { refill.call }
+    hydra.run
+    assert_equal [200] * 100, codes
+    assert_empty hydra.queued_requests
+  end
+
+  def test_no_more_than_the_limit_are_under_way
+    with_origin("--delay", "20ms") do |origin|
+      hydra = Typhoeus::Hydra.new(max_concurrency: 5)
+      40.times { |number| hydra.queue(Typhoeus::Request.new("#{origin.url}/r/#{number}", timeout: 20)) }
+      hydra.run
+      assert_equal [40, 5], origin.ledger.values_at("requests", "peak_in_flight")
+    end
+  end
+
+  # The original goes on without any limit.
+  def test_a_limit_that_is_lowered_holds
+    with_origin("--delay", "20ms") do |origin|
+      hydra = Typhoeus::Hydra.new(max_concurrency: 5)
+      40.times do |number|
+        request = Typhoeus::Request.new("#{origin.url}/r/#{number}", timeout: 20)
+        request.on_complete { hydra.max_concurrency = 2 }
+        hydra.queue(request)
+      end
+      hydra.run
+      assert_equal [40, 5], origin.ledger.values_at("requests", "peak_in_flight")
+    end
+  end
+
+  def test_max_total_connections_limits_too
+    with_origin("--delay", "20ms") do |origin|
+      hydra = Typhoeus::Hydra.new(max_total_connections: 3)
+      12.times { |number| hydra.queue(Typhoeus::Request.new("#{origin.url}/r/#{number}", timeout: 20)) }
+      hydra.run
+      assert_equal 3, origin.ledger.fetch("peak_in_flight")
+    end
+  end
+
+  # The original returns without a word, and without having done anything.
+  def test_requests_that_may_never_start_are_an_error
+    hydra = Typhoeus::Hydra.new(max_concurrency: 0)
+    hydra.queue(request("/r/1"))
+    assert_match(/1 requests are queued and none may start/, refused(Ethon::Errors::InvalidValue) { hydra.run }.message)
+    hydra.max_concurrency = 1
+    hydra.run
+    assert_empty hydra.queued_requests
+  end
+
+  # The original answers 200 of them.
+  def test_thousands_of_stubs
+    Typhoeus.stub(/stubbed/).and_return(Typhoeus::Response.new(code: 200))
+    assert_equal 6000, answered("http://stubbed.example/")
+  end
+
+  # The original's stack is not deep enough.
+  def test_thousands_that_before_answers
+    Typhoeus.before { |request| request.finish(Typhoeus::Response.new(code: 200)) && false }
+    assert_equal 6000, answered("http://before.example/")
+  end
+
+  def answered(address)
+    hydra = Typhoeus::Hydra.new
+    count = 0
+    6000.times do
+      request = Typhoeus::Request.new(address)
+      request.on_complete { count += 1 }
+      hydra.queue(request)
+    end
+    hydra.run
+    count
+  end
+
+  # As in the original, where this works by chance.
+  def test_an_exception_in_a_callback_leaves_the_rest_for_the_next_run
+    with_origin("--delay", "20ms") do |origin|
+      hydra = Typhoeus::Hydra.new(max_concurrency: 3)
+      ended = []
+      10.times do |number|
+        request = Typhoeus::Request.new("#{origin.url}/r/#{number}", timeout: 20)
+        request.on_complete { |response| ended << response.code; raise "at #{number}" if ended.size == 2 }
+        hydra.queue(request)
+      end
+      assert_match(/\Aat /, assert_raises(RuntimeError) { hydra.run }.message)
+      assert_equal 2, ended.size
+      hydra.run
+      assert_equal [200] * 10, ended
+      assert_equal [10, 0], origin.ledger.values_at("requests", "duplicates")
+    end
+  end
+
+  def test_a_run_in_a_callback
+    hydra = Typhoeus::Hydra.new(max_concurrency: 2)
+    ended = []
+    5.times { |number| hydra.queue(request("/r/#{number}") { ended << number; hydra.run if number.zero? }) }
+    hydra.run
+    assert_equal [*0..4], ended.sort
+  end
+
+  def test_queue_front_add_dequeue_and_abort
+    hydra = Typhoeus::Hydra.new(max_concurrency: 1)
+    ended = []
+    3.times { |number| hydra.queue(request("/r/#{number}") { ended << number }) }
+    hydra.queue_front(request("/r/9") { ended << 9 })
+    hydra.add(request("/r/8") { ended << 8 })
+    hydra.run
+    assert_equal [8, 9, 0, 1, 2], ended
+    hydra.queue(request("/r/7") { ended << 7 })
+    hydra.dequeue
+    hydra.queue(request("/r/6") { ended << 6 })
+    hydra.abort
+    hydra.run
+    assert_equal 7, ended.last
+  end
+
+  def test_each_thread_has_a_hydra
+    assert_same Typhoeus::Hydra.hydra, Typhoeus::Hydra.hydra
+    refute_same Typhoeus::Hydra.hydra, Thread.new { Typhoeus::Hydra.hydra }.value
+  end
+
+  # With the original this is NoMethodError.
+  def test_memoize_without_a_hydra
+    Typhoeus::Config.memoize = true
+    assert_equal 200, request("/r/1").run.code
+  end
+
+  def test_requests_of_other_settings_run_beside
+    with_origin("--delay", "50ms") do |origin|
+      hydra = Typhoeus::Hydra.new(max_concurrency: 6)
+      codes = []
+      30.times do |number|
+        request = Typhoeus::Request.new("#{origin.url}/r/#{number}", timeout: 20, connecttimeout: 3 + number % 3)
+        request.on_complete { |response| codes << [response.code, Thread.current] }
+        hydra.queue(request)
+      end
+      hydra.run
+      assert_equal [[200, Thread.current]] * 30, codes
+      assert_equal [30, 0, 6], origin.ledger.values_at("requests", "duplicates", "peak_in_flight")
+    end
+  end
+
+  def test_bodies_in_pieces_beside_whole_ones
+    hydra = Typhoeus::Hydra.new(max_concurrency: 4)
+    seen = Hash.new(0)
+    threads = []
+    4.times do |number|
+      whole = request("/bytes/1000") { |response| seen[:whole] += response.body.bytesize }
+      pieces = request("/bytes/100000") { |response| seen[[:rest, response.body]] += 1 }
+      pieces.on_headers { |response| seen[response.code] += 1 }
+      pieces.on_body { |chunk| threads << Thread.current; seen[:pieces] += chunk.bytesize }
+      hydra.queue(number.even? ? whole : pieces)
+      hydra.queue(number.even? ? pieces : whole)
+    end
+    hydra.run
+    assert_equal({ whole: 4000, pieces: 400_000, 200 => 4, [:rest, ""] => 4 }, seen)
+    assert_equal [Thread.current], threads.uniq
+  end
+
+  def test_abort_ends_one_body_and_no_other
+    hydra = Typhoeus::Hydra.new
+    codes = {}
+    large = request("/bytes/50000000") { |response| codes[:large] = response.return_code }
+    large.on_body { :abort }
+    hydra.queue(large)
+    hydra.queue(request("/r/1") { |response| codes[:small] = response.return_code })
+    hydra.run
+    assert_equal({ large: :write_error, small: :ok }, codes)
+  end
+
+  def test_an_exception_in_on_body_comes_out_of_run
+    hydra = Typhoeus::Hydra.new
+    codes = []
+    large = request("/bytes/50000000") { |response| codes << response.return_code }
+    large.on_body { raise "enough" }
+    hydra.queue(large)
+    hydra.queue(request("/r/1") { |response| codes << response.return_code })
+    assert_equal "enough", assert_raises(RuntimeError) { hydra.run }.message
+    hydra.run
+    assert_equal %i[ok write_error], codes.sort
+  end
+
+  def test_failures_are_responses
+    hydra = Typhoeus::Hydra.new
+    codes = []
+    ["http://127.0.0.1:1/", "http://", "ftp://x/", url("/fault/truncate")].each do |address|
+      request = Typhoeus::Request.new(address, timeout: 5)
+      request.on_complete { |response| codes << response.return_code }
+      hydra.queue(request)
+    end
+    hydra.run
+    assert_equal %i[couldnt_connect partial_file unsupported_protocol url_malformat], codes.sort
+  end
+
+  def test_options_of_a_hydra
+    assert_equal 5, Typhoeus::Hydra.new(max_concurrency: "5", pipelining: 2, maxconnects: 9, execution_mode: :perform).max_concurrency
+    refused { Typhoeus::Hydra.new(nonsense: 1) }
+    refused(Ethon::Errors::InvalidValue, /socket_action/) { Typhoeus::Hydra.new(execution_mode: :socket_action) }
+    assert_raises(ArgumentError) { Typhoeus::Hydra.new(max_concurrency: "many") }
+  end
+end
