@@ -74,9 +74,10 @@ module Hecaton
 
       # What may not be asked by `protocols`: the outcome then, else nil.
       def forbidden
-        return if @protocols.nil? || @protocols.include?(@url[/\A\w+/].downcase.to_sym)
+        scheme = @url[/\A\w+/].to_s.downcase
+        return if @protocols.nil? || @protocols.include?(scheme.to_sym)
 
-        Hecaton::URLError.new("URL #{@url.inspect} has the scheme of a protocol that is not among the option protocols", phase: :queue)
+        Hecaton::URLError.new("URL #{@url.inspect} has the scheme \"#{scheme}\": the option protocols does not have it", phase: :queue, url: @url)
       end
 
       # Calls `request` of a client or a batch with all of it. A URL that is none is a Hecaton::URLError.

@@ -40,6 +40,7 @@ module Hecaton
         SOCKET => %i[address_scope connect_only interface localport localportrange max_recv_speed_large max_send_speed_large
                      tcp_fastopen tcp_keepidle tcp_keepintvl],
         "Kerberos (GSSAPI) is not spoken here" => %i[gssapi_delegation socks5_gssapi_nec socks5_gssapi_service],
+        "the URL of a request is the first argument of `new`" => %i[url],
         FIXED => %i[header http200aliases http_transfer_decoding ignore_content_length]
       }.flat_map { |reason, names| names.map { |name| [name, reason] } }.to_h.freeze
 

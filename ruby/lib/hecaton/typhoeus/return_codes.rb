@@ -120,7 +120,7 @@ module Hecaton
       # The patterns are of how messages begin: behind that stands the URL, in which anything may stand.
 
       def tls(message)
-        verified = /\A(?:the certificate|the server has no certificate|the server's certificate)/
+        verified = /\Ano TLS with \S+: (?:the certificate|the server has no certificate|the server's certificate)/
         message.match?(verified) ? :peer_failed_verification : :ssl_connect_error
       end
       private_class_method :tls

@@ -1,0 +1,184 @@
+# Options: what each comes to on the wire, and which are refused, with which words.
+require_relative "drop_in"
+require "scripted"
+require "open3"
+require "stringio"
+require "tmpdir"
+
+class TyphoeusOptionsTest < DropInTest
+  REFUSED = Hecaton::Typhoeus::Refusals::REASONS
+
+  def echo(**options) = JSON.parse(request("/echo", **options).run.body)
+
+  def field(name, **options) = echo(**options)["headers"].select { |other, _| other.casecmp?(name) }.map(&:last)
+
+  def response(path = "/r/1", **options) = request(path, **options).run
+
+  def test_what_cannot_be_honoured_says_why
+    REFUSED.each_key do |name|
+      error = refused { response("/r/1", name => 1) }
+      assert_match(/\AThe option: #{name} is invalid\.\nHecaton cannot honour #{name}: \w.*\.\z/, error.message)
+    end
+    refute_includes REFUSED, :timeout
+  end
+
+  def test_nothing_of_ethon_is_unknown
+    known = [*REFUSED.keys, *Hecaton::Typhoeus::Plan::TAKERS.keys, *Hecaton::Typhoeus::EasyFactory::RENAMED_OPTIONS.keys]
+    names, = Open3.capture2(RbConfig.ruby, "-e", "require 'ethon'; puts Ethon::Curl.easy_options(nil).keys")
+    assert_operator names.lines.size, :>, 200
+    assert_empty names.split.map(&:to_sym) - known
+  end
+
+  def test_values_that_cannot_be_honoured
+    {
+      { httpauth: :ntlm, userpwd: "a:b" } => /say :basic or :digest/, { http_version: :httpv1_0 } => /HTTP\/1.1 and HTTP\/2/,
+      { ssl_verifyhost: 0 } => /ssl_verifypeer: false/, { sslversion: :sslv3 } => /TLS 1.2 and 1.3/, { sslcerttype: "DER" } => /PEM/,
+      { pinnedpublickey: "/a/file" } => /sha256/, { proxyauth: :digest, proxy: "http://p:1" } => /Basic alone/,
+      { httpproxytunnel: true } => /tunnel for https/, { proxyuserpwd: "a:b" } => /Give proxy too/, { netrc: :required } => /leave the option out/,
+      { autoreferer: true } => /leave the option out/, { accept_encoding: "compress" } => /decodes/, { resolve: ["nonsense"] } => /Array of Strings/,
+      { low_speed_limit: 1000, low_speed_time: 5 } => /low_speed_limit: 1\b/, { timeout: -1 } => /at least 0/, { timeout: "5" } => /at least 0/,
+      { proxytype: :nonsense } => /There are :http/, { protocols: [:ftp] } => /http and https/, { tcp_nodelay: false } => /always does it/,
+      { headers: { "A" => "b\r\nC: d" } } => /cannot send it/, { postredir: :post_all } => /becomes a GET/
+    }.each do |options, words|
+      refused(Ethon::Errors::InvalidValue, words) { response("/r/1", **options) }
+    end
+  end
+
+  def test_what_there_is_nothing_to_do_for
+    nothing = { nosignal: true, buffersize: 1000, dns_cache_timeout: 5, pipewait: true, netrc: :ignored, autoreferer: false, tcp_nodelay: true,
+                ssl_sessionid_cache: true, httpproxytunnel: false, postredir: 0, timeout_ms: nil, sslcert: nil, proxy: nil }
+    assert_equal 200, response("/r/1", **nothing).code
+  end
+
+  def test_time_limits
+    assert_equal :operation_timedout, response("/delay/5000", timeout: 0.2).return_code
+    assert_equal :operation_timedout, response("/delay/5000", timeout: nil, timeout_ms: 200).return_code
+    assert_equal :operation_timedout, response("/fault/stall-head", low_speed_limit: 1, low_speed_time: 0.2).return_code
+    assert_equal 200, response("/r/1", timeout: 0, connecttimeout: 0, connecttimeout_ms: 500).code
+    Typhoeus::Config.timeout = 0.2
+    assert_equal :operation_timedout, Typhoeus.get(url("/delay/5000")).return_code
+  end
+
+  def test_a_request_without_timeout_is_told_of_once
+    warnings = [1, 2].map do
+      code = "require 'hecaton/typhoeus'; 2.times { Typhoeus.get(#{url("/r/1").inspect}) }; " \
+             "h = Typhoeus::Hydra.new; h.queue(Typhoeus::Request.new(#{url("/r/1").inspect})); h.run"
+      Open3.capture3(RbConfig.ruby, "-I#{File.expand_path("../../../lib", __dir__)}", "-e", code)[1]
+    end
+    assert_match(/\Ahecaton\/typhoeus: a request without timeout ends after 300 s here; .*\n\z/, warnings.first)
+    assert_equal 1, warnings.last.lines.size
+  end
+
+  def test_methods
+    assert_equal %w[PUT REPORT GET POST PUT], [
+      echo(upload: true, body: "x"), echo(customrequest: "REPORT"), echo(httpget: true), echo(post: true), echo(put: true)
+    ].map { |echo| echo["method"] }
+    assert_equal "", response("/echo", nobody: true).body
+  end
+
+  def test_bodies_that_are_read_while_they_are_sent
+    assert_equal "from an IO", echo(method: :put, set_read_callback: StringIO.new("from an IO"))["body"]
+    assert_equal "posted", echo(method: :post, body: StringIO.new("posted"))["body"]
+  end
+
+  def test_headers_that_are_repeated_or_left_out
+    assert_equal %w[1 2], field("X-A", headers: { "X-A" => [1, 2] })
+    assert_empty field("Content-Type", method: :post, body: "x", headers: { "Content-Type" => "" })
+    assert_equal ["u"], field("User-Agent", useragent: "u")
+  end
+
+  def test_a_url_may_be_short_of_this_and_that
+    short = url("/echo").delete_prefix("http://")
+    assert_equal 200, Typhoeus.get(short, timeout: 5).code
+    assert_equal "/echo", JSON.parse(Typhoeus.get(url("/a/../b/./../echo"), timeout: 5).body)["path"]
+    assert_equal 404, Typhoeus.get(url("/a/../echo"), timeout: 5, path_as_is: true).code
+    port = short[/:(\d+)/, 1].to_i
+    assert_equal 200, Typhoeus.get("http://127.0.0.1:1/echo", port: port, timeout: 5).code
+  end
+
+  def test_protocols
+    assert_equal :unsupported_protocol, response("/r/1", protocols: [:https]).return_code
+    assert_equal 200, response("/r/1", protocols: %i[http https], redir_protocols: %i[http https]).code
+    hydra = Typhoeus::Hydra.new
+    code = nil
+    hydra.queue(request("/r/1", protocols: [:https]) { |response| code = response.return_code })
+    hydra.run
+    assert_equal :unsupported_protocol, code
+  end
+
+  def test_names_and_sockets
+    assert_equal 200, Typhoeus.get("http://name.example:#{URI(url("/")).port}/r/1", timeout: 5,
+                                                                                   resolve: ["name.example:#{URI(url("/")).port}:127.0.0.1"]).code
+    assert_equal :couldnt_connect, response("/r/1", ipresolve: :v6).return_code
+    Dir.mktmpdir do |folder|
+      with_origin("--unix", "#{folder}/socket") { assert_equal 200, Typhoeus.get("http://h.example/r/1", unix_socket_path: "#{folder}/socket", timeout: 5).code }
+    end
+  end
+
+  def test_connections_are_kept_unless_forbidden
+    with_origin do |origin|
+      3.times { Typhoeus.get("#{origin.url}/r/1", timeout: 5, connecttimeout: 4) }
+      assert_equal 1 + 1, origin.ledger.fetch("connections")
+      2.times { Typhoeus.get("#{origin.url}/r/1", timeout: 5, forbid_reuse: true) }
+      assert_equal 1 + 1 + 2, origin.ledger.fetch("connections")
+    end
+  end
+
+  def test_the_clients_that_are_kept_are_few
+    clients = Hecaton::Typhoeus::Clients
+    first = clients.for({ connect_timeout: 1 })
+    assert_same first, clients.for({ connect_timeout: 1 })
+    (2..clients::MOST + 2).each { |number| clients.for({ connect_timeout: number }) }
+    refute_same first, clients.for({ connect_timeout: 1 })
+    assert_equal clients::MOST, clients.instance_variable_get(:@kept).size
+  end
+
+  def test_sizes
+    assert_equal :filesize_exceeded, response("/bytes/1000", maxfilesize: 10).return_code
+    assert_equal 70_000_000, response("/bytes/70000000").body.bytesize
+  end
+
+  def test_proxies
+    Scripted.run("http://far.example/x" => Scripted.answer(200, {}, "by proxy")) do |proxy|
+      address = proxy.url.delete_prefix("http://")
+      [{ proxy: proxy.url }, { proxy: address }, { proxy: "127.0.0.1", proxyport: address[/\d+\z/].to_i },
+       { proxy: address, proxytype: :http, proxyuserpwd: "us er:p@ss", proxyauth: :any }].each do |options|
+        assert_equal "by proxy", Typhoeus.get("http://far.example/x", timeout: 5, **options).body
+      end
+      heads = proxy.requests
+      assert_match(/\AGET http:\/\/far.example\/x HTTP/, heads.first)
+      assert_includes heads.last.downcase, "proxy-authorization: basic #{["us er:p@ss"].pack("m0")}".downcase
+      Typhoeus::Config.proxy = proxy.url
+      assert_equal "by proxy", Typhoeus.get("http://far.example/x", timeout: 5).body
+      assert_equal 200, Typhoeus.get(url("/r/1"), timeout: 5, proxy: "").code
+      assert_equal 200, Typhoeus.get(url("/r/1"), timeout: 5, noproxy: "127.0.0.1").code
+    end
+  end
+
+  def test_cookies
+    Dir.mktmpdir do |folder|
+      jar = "#{folder}/jar"
+      response("/cookies/set?a=1&b=2", cookiefile: jar, cookiejar: jar)
+      assert_match(/\t(a)\t1$/, File.read(jar))
+      assert_equal 0o600, File.stat(jar).mode & 0o777
+      sent = JSON.parse(response("/cookies", cookiefile: jar).body).to_s
+      assert_match(/a.*1/, sent)
+      assert_match(/b.*2/, sent)
+      assert_equal ["c=3"], field("Cookie", cookielist: "Set-Cookie: c=3")
+      # Kept for nobody else.
+      assert_empty field("Cookie", cookiefile: "")
+    end
+  end
+
+  def test_the_same_options_again_and_again_are_looked_at_anew
+    options = { method: :get, timeout: 5, headers: { "X-A" => +"1" } }
+    hydra = Typhoeus::Hydra.new
+    seen = []
+    3.times do |number|
+      options[:headers]["X-A"].replace(number.to_s) if number.positive?
+      hydra.queue(request("/echo", **options) { |response| seen << JSON.parse(response.body)["headers"].to_h["x-a"] })
+      hydra.run
+    end
+    assert_equal %w[1 1 2], seen
+  end
+end

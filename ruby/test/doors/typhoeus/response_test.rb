@@ -1,0 +1,78 @@
+# Responses: what only the drop-in could get wrong.
+require_relative "drop_in"
+require "scripted"
+
+class TyphoeusResponseTest < DropInTest
+  def test_it_can_be_marshalled_whole
+    response = request("/redirect/302/1", followlocation: true, headers: { "A" => "b" }) { "handled" }.run
+    copy = Marshal.load(Marshal.dump(response))
+    assert_equal response.options.reject { |name, _| name == :debug_info }, copy.options.reject { |name, _| name == :debug_info }
+    assert_equal [200, "handled", response.headers, 1], [copy.code, copy.handled_response, copy.headers, copy.redirections.size]
+    assert_equal response.request.options, copy.request.options
+    assert_equal :couldnt_connect, Marshal.load(Marshal.dump(Typhoeus.get("http://127.0.0.1:1/", timeout: 5))).return_code
+  end
+
+  def test_names_of_headers_look_as_servers_write_them
+    answer = Scripted.answer(200, { "etag" => "1", "X-REQUEST-id" => "2", "set-cookie" => %w[a=1 b=2], "www-authenticate" => "Basic x" })
+    Scripted.run("/" => answer) do |server|
+      headers = Typhoeus.get(server.url, timeout: 5).headers
+      assert_equal %w[ETag X-Request-Id Set-Cookie WWW-Authenticate Content-Length], headers.keys
+      assert_equal %w[a=1 b=2], headers["SET-COOKIE"]
+    end
+  end
+
+  def test_what_a_401_offers
+    fields = { "www-authenticate" => ["Basic realm=\"x\", Digest realm=\"y\", nonce=\"1\"", "Negotiate"] }
+    Scripted.run("/" => Scripted.answer(401, fields)) do |server|
+      assert_equal 1 + 2 + 4, Typhoeus.get(server.url, timeout: 5).httpauth_avail
+    end
+  end
+
+  def test_a_failure_in_the_middle_of_a_body_keeps_what_came
+    request = request("/fault/truncate")
+    request.on_progress {}
+    response = request.run
+    assert_equal [:partial_file, 200], [response.return_code, response.code]
+    assert_operator response.body.bytesize, :>, 0
+  end
+
+  def test_sizes
+    response = request("/echo", method: :post, body: "12345").run
+    assert_equal [5.0, response.body.bytesize.to_f], [response.size_upload, response.size_download]
+    assert_operator response.speed_download, :>, 0
+  end
+
+  def test_the_body_is_bytes_whatever_the_charset
+    Scripted.run("/" => Scripted.answer(200, { "Content-Type" => "text/plain; charset=utf-8" }, "ä")) do |server|
+      body = Typhoeus.get(server.url, timeout: 5).body
+      assert_equal [Encoding::BINARY, 2], [body.encoding, body.size]
+    end
+  end
+
+  def test_verbose_prints_heads_and_keeps_them
+    response = nil
+    printed, = capture_io { response = request("/r/1", verbose: true, headers: { "X-A" => "b" }).run }
+    assert_match(/^> GET http.*^> X-A: b$.*^< HTTP\/1.1 200 OK$/m, printed)
+    assert_includes response.debug_info.header_in.first, "HTTP/1.1 200 OK"
+    assert_empty request("/r/1").run.debug_info.to_a
+  end
+
+  def test_names_of_classes
+    assert_equal %w[Typhoeus::Response Typhoeus::Request Typhoeus::Hydra],
+                 [Typhoeus::Response, Typhoeus::Request, Typhoeus::Hydra].map(&:name)
+  end
+
+  # The codes that the other ages' Ethon and libcurl have, but for those that Ethon 0.16 had shifted by one.
+  def test_texts_of_return_codes
+    require "open3"
+    known, = Open3.capture2(RbConfig.ruby, "-e", "require 'ethon'; Ethon::Curl.easy_codes.each { |s| puts %(\#{s}\\t\#{Ethon::Curl.easy_strerror(s)}) }")
+    codes = known.lines(chomp: true).to_h { |line| line.split("\t") }
+    sure = %w[ok unsupported_protocol url_malformat couldnt_resolve_host couldnt_connect partial_file write_error operation_timedout
+              ssl_connect_error too_many_redirects got_nothing send_error recv_error aborted_by_callback]
+    sure.each do |code|
+      expected = codes.fetch(code).sub("Could not", "Couldn't").sub("resolve hostname", "resolve host name")
+      assert_equal expected, Typhoeus::Response.new(return_code: code.to_sym).return_message
+    end
+    assert_nil Typhoeus::Response.new(return_code: :nonsense).return_message
+  end
+end

@@ -1,0 +1,81 @@
+# TLS: whom to trust, and what to show.
+require_relative "drop_in"
+require "openssl"
+require "tmpdir"
+
+class TyphoeusTlsTest < DropInTest
+  # An origin that speaks TLS, and the folder with its authority.
+  def with_tls(*arguments)
+    Dir.mktmpdir do |folder|
+      with_origin("--tls", "--tls-ca-out", "#{folder}/ca.pem", *arguments.map { |argument| argument.gsub("FOLDER", folder) }) do |origin|
+        yield "#{origin.url}/r/1", folder
+      end
+    end
+  end
+
+  def code(address, **options)
+    response = Typhoeus.get(address, timeout: 10, **options)
+    response.code == 200 ? 200 : response.return_code
+  end
+
+  def test_trust
+    with_tls do |address, folder|
+      assert_equal :peer_failed_verification, code(address)
+      assert_equal 200, code(address, cainfo: "#{folder}/ca.pem")
+      assert_equal 200, code(address, capath: folder)
+      assert_equal 200, code(address, ssl_verifypeer: false)
+      assert_equal 200, code(address, ssl_verifypeer: false, ssl_verifyhost: 0)
+      assert_equal 200, code(address, cainfo: "#{folder}/ca.pem", sslversion: :tlsv1_3, ssl_verifyhost: 2)
+      response = Typhoeus.get(address, cainfo: "#{folder}/ca.pem", timeout: 10, forbid_reuse: true)
+      assert_operator response.appconnect_time, :>, 0
+      assert_equal "SSL peer certificate or SSH remote key was not OK", Typhoeus.get(address, timeout: 10).return_message
+    end
+  end
+
+  def test_trust_of_one_request_is_not_that_of_the_next
+    with_tls do |address, folder|
+      hydra = Typhoeus::Hydra.new
+      codes = []
+      [{}, { cainfo: "#{folder}/ca.pem" }, {}, { ssl_verifypeer: false }].each_with_index do |options, index|
+        request = Typhoeus::Request.new(address, timeout: 10, **options)
+        request.on_complete { |response| codes[index] = response.return_code }
+        hydra.queue(request)
+      end
+      hydra.run
+      assert_equal %i[peer_failed_verification ok peer_failed_verification ok], codes
+    end
+  end
+
+  def test_certificates_of_clients
+    with_tls("--tls-client", "--tls-client-out", "FOLDER/client.pem") do |address, folder|
+      pem = File.read("#{folder}/client.pem")
+      key = OpenSSL::PKey.read(pem)
+      File.write("#{folder}/key.pem", key.private_to_pem(OpenSSL::Cipher.new("aes-256-cbc"), "open sesame"))
+      File.write("#{folder}/cert.pem", pem[/-+BEGIN CERTIFICATE.*?END CERTIFICATE-+\n/m])
+      trust = { cainfo: "#{folder}/ca.pem" }
+      refute_equal 200, code(address, **trust)
+      assert_equal 200, code(address, sslcert: "#{folder}/client.pem", **trust)
+      assert_equal 200, code(address, sslcert: "#{folder}/cert.pem", sslkey: "#{folder}/key.pem", keypasswd: "open sesame",
+                                      sslcerttype: "PEM", sslkeytype: "PEM", **trust)
+      error = refused(Ethon::Errors::InvalidValue, /cannot be read/) do
+        code(address, sslcert: "#{folder}/cert.pem", sslkey: "#{folder}/key.pem", keypasswd: "wrong secret", **trust)
+      end
+      refute_includes error.message, "wrong secret"
+    end
+  end
+
+  def test_pins
+    with_tls do |address, folder|
+      wrong = "sha256//#{["x" * 32].pack("m0")}"
+      assert_equal :peer_failed_verification, code(address, cainfo: "#{folder}/ca.pem", pinnedpublickey: wrong)
+    end
+  end
+
+  def test_http2
+    with_tls("--http2") do |address, folder|
+      response = Typhoeus.get(address, cainfo: "#{folder}/ca.pem", timeout: 10, http_version: :httpv2_0)
+      assert_equal ["2", "", 200], [response.http_version, response.status_message, response.code]
+      assert_equal "1.1", Typhoeus.get(address, cainfo: "#{folder}/ca.pem", timeout: 10, http_version: :httpv1_1).http_version
+    end
+  end
+end
