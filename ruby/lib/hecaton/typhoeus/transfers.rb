@@ -48,13 +48,13 @@ module Hecaton
           @workers.each_key { |worker| @events << worker if worker.ready? }
         end
 
-        # After it. What tells of itself before its end cannot go on while nobody listens.
+        # After it. What tells of itself before its end cannot go on while nobody listens; and a thread that was killed will not
+        # come back for anything.
         def pause
-          @workers.each_key(&:give_up)
-          return unless @batch&.size&.zero?
+          return stop if Thread.current.status == "aborting"
 
-          @batch.send(:close)
-          @batch = nil
+          @workers.each_key(&:give_up)
+          close if @batch&.size&.zero?
         end
 
         private
@@ -64,6 +64,17 @@ module Hecaton
           @batch = @client = nil
           @workers = {}.compare_by_identity
           @events = Thread::Queue.new
+        end
+
+        def stop
+          @workers.each_key(&:stop)
+          close if @batch
+          begin_again
+        end
+
+        def close
+          @batch.send(:close)
+          @batch = nil
         end
 
         def start_plain(request)
@@ -76,7 +87,7 @@ module Hecaton
           return true if @batch && @client.equal?(client)
           return false if @batch && @batch.size.positive?
 
-          @batch&.send(:close)
+          close if @batch
           @client = client
           @batch = client.send(:new_batch, NO_LIMIT, nil, nil)
         end
@@ -131,20 +142,22 @@ module Hecaton
         # Calls the callbacks for what it says, and lets it go on.
         def go_on
           message, @message = @message, nil
-          answer = :abort
-          answer = @listener.public_send(*message)
-        ensure
-          @answers << answer
+          @answers << @listener.public_send(*message)
         end
 
-        # Nobody listens any more: what it says before its end is answered by :abort.
+        # Nobody listens any more: what tells of itself before its end is ended, and its connection closed.
         def give_up
-          @given_up = true
-          return if @message.nil? || done?
+          return if done? || !@request.watched?
 
-          @message = nil
-          @answers << :abort
+          stop
+          return if done? # Just then.
+
+          why = "hydra.run was left before this request ended"
+          @message = [:done, Response.of(Hecaton::CancelledError.new(why, phase: :read, sent: true))]
         end
+
+        # Ends it, and closes its connection.
+        def stop = @thread&.kill&.join
 
         # For Exchange, in its own thread.
         def head(response) = ask(:head, response)
@@ -159,8 +172,6 @@ module Hecaton
         end
 
         def ask(*message)
-          return :abort if @given_up
-
           say(*message)
           @answers.pop
         end

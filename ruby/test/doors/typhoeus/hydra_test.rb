@@ -189,7 +189,7 @@ class TyphoeusHydraTest < DropInTest
     hydra.queue(request("/r/1") { |response| codes << response.return_code })
     assert_equal "enough", assert_raises(RuntimeError) { hydra.run }.message
     hydra.run
-    assert_equal %i[ok write_error], codes.sort
+    assert_equal %i[aborted_by_callback ok], codes.sort
   end
 
   def test_failures_are_responses

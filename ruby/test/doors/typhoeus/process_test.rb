@@ -1,0 +1,105 @@
+# fork, Thread#kill and Timeout in the drop-in.
+require_relative "drop_in"
+require "timeout"
+
+class TyphoeusProcessTest < DropInTest
+  def in_child
+    reader, writer = IO.pipe
+    child = fork do
+      writer.write(Marshal.dump(yield))
+      writer.close
+      exit!(0)
+    end
+    writer.close
+    Marshal.load(reader.read)
+  ensure
+    Process.wait(child) if child
+  end
+
+  def test_a_fork_after_use
+    assert_equal 200, request("/r/1").run.code
+    hydra = Typhoeus::Hydra.hydra
+    hydra.queue(request("/r/2"))
+    hydra.run
+    codes = in_child do
+      codes = [request("/r/3").run.code, request("/r/4", connecttimeout: 2).run.code]
+      Typhoeus::Hydra.hydra.queue(request("/r/5") { |response| codes << response.code })
+      Typhoeus::Hydra.hydra.run
+      codes
+    end
+    assert_equal [200] * 3, codes
+    assert_equal 200, request("/r/6").run.code
+  end
+
+  def test_a_fork_while_requests_are_under_way
+    with_origin("--delay", "300ms") do |origin|
+      hydra = Typhoeus::Hydra.new
+      codes = []
+      [{}, { connecttimeout: 5 }].each do |options|
+        request = Typhoeus::Request.new("#{origin.url}/r/1", timeout: 20, **options)
+        request.on_complete { |response| codes << response.code }
+        hydra.add(request)
+      end
+      ended = in_child do
+        hydra.run # What is the parent's is none of the child's.
+        request = Typhoeus::Request.new("#{origin.url}/r/2", timeout: 20)
+        request.on_complete { |response| codes << response.code }
+        hydra.queue(request)
+        hydra.run
+        codes
+      end
+      assert_equal [200], ended
+      hydra.run
+      assert_equal [200, 200], codes
+    end
+  end
+
+  def test_a_thread_that_is_killed
+    with_origin do |origin|
+      threads = [false, true].map do |in_pieces|
+        Thread.new do
+          hydra = Typhoeus::Hydra.new
+          request = Typhoeus::Request.new("#{origin.url}/delay/60000", timeout: 60)
+          request.on_body {} if in_pieces
+          hydra.queue(request)
+          hydra.run
+        end
+      end
+      wait_until { origin.ledger.fetch("connections_open") == 3 }
+      threads.each(&:kill).each { |thread| assert thread.join(10) }
+      wait_until { origin.ledger.fetch("connections_open") == 1 }
+      assert_equal 1, origin.ledger.fetch("connections_open")
+      assert_equal 200, Typhoeus.get("#{origin.url}/r/1", timeout: 5).code
+    end
+  end
+
+  def test_timeout_leaves_at_once_and_a_further_run_goes_on
+    with_origin("--delay", "500ms") do |origin|
+      hydra = Typhoeus::Hydra.new
+      codes = []
+      [{}, {}, { connecttimeout: 5 }].each_with_index do |options, index|
+        request = Typhoeus::Request.new("#{origin.url}/r/#{index}", timeout: 20, **options)
+        request.on_complete { |response| codes << response.code }
+        hydra.queue(request)
+      end
+      assert_raises(Timeout::Error) { Timeout.timeout(0.1) { hydra.run } }
+      assert_empty codes
+      hydra.run
+      assert_equal [[200] * 3, 3, 0], [codes, *origin.ledger.values_at("requests", "duplicates")]
+      assert_raises(Timeout::Error) { Timeout.timeout(0.1) { Typhoeus.get("#{origin.url}/r/7", timeout: 20) } }
+    end
+  end
+
+  def test_threads_share_connections_and_nothing_else
+    codes = Array.new(8) do |number|
+      Thread.new do
+        hydra = Typhoeus::Hydra.hydra
+        found = []
+        20.times { |at| hydra.queue(request("/r/#{number * 100 + at}", connecttimeout: 1 + at % 3) { |response| found << response.code }) }
+        hydra.run
+        found
+      end
+    end
+    assert_equal [[200] * 20] * 8, codes.map(&:value)
+  end
+end
