@@ -55,22 +55,22 @@ class TyphoeusProcessTest < DropInTest
   end
 
   def test_a_thread_that_is_killed
-    with_origin do |origin|
-      threads = [false, true].map do |in_pieces|
-        Thread.new do
-          hydra = Typhoeus::Hydra.new
-          request = Typhoeus::Request.new("#{origin.url}/delay/60000", timeout: 60)
-          request.on_body {} if in_pieces
-          hydra.queue(request)
-          hydra.run
-        end
+    in_use = -> { Hecaton::Typhoeus::Clients.default.stats.fetch(:in_use) }
+    threads = [false, true].map do |in_pieces|
+      Thread.new do
+        hydra = Typhoeus::Hydra.new
+        request = request("/delay/60000", timeout: 60)
+        request.on_body {} if in_pieces
+        hydra.queue(request)
+        hydra.run
       end
-      wait_until { origin.ledger.fetch("connections_open") == 3 }
-      threads.each(&:kill).each { |thread| assert thread.join(10) }
-      wait_until { origin.ledger.fetch("connections_open") == 1 }
-      assert_equal 1, origin.ledger.fetch("connections_open")
-      assert_equal 200, Typhoeus.get("#{origin.url}/r/1", timeout: 5).code
     end
+    wait_until { in_use.call == 2 }
+    assert_equal 2, in_use.call
+    threads.each(&:kill).each { |thread| assert thread.join(10) }
+    wait_until { in_use.call.zero? }
+    assert_equal 0, in_use.call
+    assert_equal 200, request("/r/1").run.code
   end
 
   def test_timeout_leaves_at_once_and_a_further_run_goes_on
