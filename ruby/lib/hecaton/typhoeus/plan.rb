@@ -38,7 +38,7 @@ module Hecaton
 
       def initialize(request)
         @url = request.base_url.to_s
-        request.raw_options.each { |name, value| take(name.to_sym, value) unless value.nil? }
+        request.raw_options.each { |name, value| take(name.to_sym, value) }
         set_up_request
         authenticate if @userpwd || @username || @password
         set_up
@@ -68,6 +68,9 @@ module Hecaton
         return :http_returned_error if @fail_on_error && response.status >= 400
         :range_error if @resumes && response.status == 200
       end
+
+      # Whether it can be in no batch.
+      def alone? = @cookies || @digest_auth
 
       # Whether heads are printed.
       def verbose? = @verbose
@@ -118,11 +121,11 @@ module Hecaton
       def take(name, value)
         if TAKERS.key?(name)
           taker = TAKERS[name]
-          taker && send(taker, name, value)
+          taker && !value.nil? && send(taker, name, value)
         elsif (new_name = EasyFactory::RENAMED_OPTIONS[name])
           warn("Deprecated option #{name}. Please use #{new_name} instead.")
           take(new_name, value)
-        else
+        elsif !(value.nil? && Refusals::REASONS.key?(name))
           Refusals.option(name)
         end
       end

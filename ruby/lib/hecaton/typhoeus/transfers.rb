@@ -22,11 +22,12 @@ module Hecaton
 
         # Starts a request.
         def start(request)
-          return start_plain(request) if request.plain? && !request.watched? && !@workers.size.positive? && batch_for(Clients.default)
+          apart = @apart || @workers.size.positive? || request.watched?
+          return start_plain(request) if !apart && request.plain? && batch_for(Clients.default)
 
           request.plan = plan = Plan.of(request)
           return @hydra.ended(request, Exchange.answer(plan, plan.forbidden)) if plan.forbidden
-          return work(request, plan) if request.watched? || plan.cookies || @workers.size.positive? || !batch_for(plan.client)
+          return work(request, plan) if apart || plan.alone? || !batch_for(plan.client)
 
           plan.request(@batch, plan.url_of(request)).on_complete { |outcome| @hydra.ended(request, Exchange.answer(plan, outcome)) }
         end
@@ -42,9 +43,12 @@ module Hecaton
         end
 
         # Before `wait`: finds again what an interrupt may have kept from being told. A child of fork has nothing under way.
-        def resume
-          return begin_again if @home != Process.pid
-
+        #
+        # Where any of what is queued tells of itself before its end, all have a thread, for the batch cannot be waited for
+        # beside them.
+        def resume(queued)
+          begin_again if @home != Process.pid
+          @apart = queued.any?(&:watched?)
           @workers.each_key { |worker| @events << worker if worker.ready? }
         end
 

@@ -169,6 +169,17 @@ class TyphoeusHydraTest < DropInTest
     assert_equal [Thread.current], threads.uniq
   end
 
+  def test_pieces_are_told_of_while_others_are_slow
+    hydra = Typhoeus::Hydra.new
+    order = []
+    hydra.queue(request("/delay/3000") { order << :slow })
+    pieces = request("/bytes/1000000") { order << :pieces }
+    pieces.on_body { nil }
+    hydra.queue(pieces)
+    hydra.run
+    assert_equal %i[pieces slow], order
+  end
+
   def test_abort_ends_one_body_and_no_other
     hydra = Typhoeus::Hydra.new
     codes = {}

@@ -44,6 +44,25 @@ class TyphoeusOptionsTest < DropInTest
     end
   end
 
+  def test_nothing_is_asked_by_nil_but_its_name_counts
+    assert_equal 200, response("/r/1", proxy_cainfo: nil, cainfo: nil).code
+    refused { response("/r/1", nonsense: nil) }
+  end
+
+  # Needs a Hecaton that can do it.
+  def test_digest
+    digest = -> { response("/r/1", userpwd: "me:secret", httpauth: :digest) }
+    return refused(Ethon::Errors::InvalidValue, /cannot do Digest/, &digest) unless Hecaton::Client.instance_method(:request).parameters.include?(%i[key digest_auth])
+
+    challenge = { "WWW-Authenticate" => 'Digest realm="r", nonce="n", qop="auth", algorithm=MD5' }
+    Scripted.run("/d" => Scripted.answer(401, challenge)) do |server|
+      assert_equal 401, Typhoeus.get("#{server.url}/d", userpwd: "me:secret", httpauth: :digest, timeout: 5).code
+      heads = server.requests
+      refute_match(/^authorization/i, heads.first)
+      assert_match(/^authorization: digest .*username="me"/i, heads[1])
+    end
+  end
+
   def test_what_there_is_nothing_to_do_for
     nothing = { nosignal: true, buffersize: 1000, dns_cache_timeout: 5, pipewait: true, netrc: :ignored, autoreferer: false, tcp_nodelay: true,
                 ssl_sessionid_cache: true, httpproxytunnel: false, postredir: 0, timeout_ms: nil, sslcert: nil, proxy: nil }
