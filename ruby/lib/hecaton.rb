@@ -23,9 +23,11 @@ require_relative "hecaton/cookies"
 require_relative "hecaton/events"
 require_relative "hecaton/interception"
 require_relative "hecaton/response_builder"
+require_relative "hecaton/judge"
 require_relative "hecaton/verbs"
 require_relative "hecaton/batch"
 require_relative "hecaton/many"
+require_relative "hecaton/derivation"
 require_relative "hecaton/client"
 
 # Loads the adapter for WebMock if that is there already; else it is loaded when it has come. Production has none.

@@ -145,6 +145,13 @@ async fn answer(
             let mut body = respond.send_response(response, false)?;
             return body.send_data(received.to_string().into(), true);
         }
+        "digest" if !request.headers().contains_key("authorization") => {
+            let demand = "Digest realm=\"r\", nonce=\"n\", qop=\"auth\"";
+            let head = Response::builder().status(401);
+            let response = head.header("www-authenticate", demand).body(()).unwrap();
+            respond.send_response(response, true)?;
+            return Ok(());
+        }
         "echo" => {
             let response = ok().body(()).unwrap();
             let mut body = respond.send_response(response, false)?;

@@ -6,6 +6,9 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+/// What a whole request, as it was on the wire, is answered with.
+type Answers = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
 /// Answers are whole responses by target (`/path?query`); other targets get a 404. Connections are kept.
 pub struct Scripted {
     pub url: String,
@@ -15,9 +18,25 @@ pub struct Scripted {
 impl Scripted {
     /// `answers` is given the server's own URL.
     pub fn new(answers: impl FnOnce(&str) -> Vec<(&'static str, String)>) -> Scripted {
+        Scripted::start(|url| {
+            let answers: HashMap<_, _> = answers(url).into_iter().collect();
+            Arc::new(move |request| {
+                let target = request.split(' ').nth(1).unwrap_or_default();
+                let missing = || answer(404, "", "no such path");
+                answers.get(target).cloned().unwrap_or_else(missing)
+            })
+        })
+    }
+
+    /// The same with answers that follow from the requests.
+    pub fn answering(answers: impl Fn(&str) -> String + Send + Sync + 'static) -> Scripted {
+        Scripted::start(|_| Arc::new(answers))
+    }
+
+    fn start(answers: impl FnOnce(&str) -> Answers) -> Scripted {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let answers: Arc<HashMap<_, _>> = Arc::new(answers(&url).into_iter().collect());
+        let answers = answers(&url);
         let arrived = Arc::<Mutex<Vec<String>>>::default();
         let kept = arrived.clone();
         thread::spawn(move || {
@@ -55,7 +74,7 @@ pub fn answer(status: u16, fields: &str, body: &str) -> String {
     )
 }
 
-fn serve(mut stream: TcpStream, answers: &HashMap<&str, String>, kept: &Mutex<Vec<String>>) {
+fn serve(mut stream: TcpStream, answers: &Answers, kept: &Mutex<Vec<String>>) {
     let (mut input, mut piece) = (Vec::new(), [0; 4096]);
     loop {
         while !is_whole(&input) {
@@ -66,10 +85,8 @@ fn serve(mut stream: TcpStream, answers: &HashMap<&str, String>, kept: &Mutex<Ve
         }
         let request = String::from_utf8_lossy(&input).into_owned();
         input.clear();
-        let target = request.split(' ').nth(1).unwrap_or_default().to_owned();
-        kept.lock().unwrap().push(request);
-        let missing = answer(404, "", "no such path");
-        let bytes = answers.get(target.as_str()).unwrap_or(&missing);
+        kept.lock().unwrap().push(request.clone());
+        let bytes = answers(&request);
         if stream.write_all(bytes.as_bytes()).is_err() {
             return;
         }

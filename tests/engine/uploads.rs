@@ -17,7 +17,7 @@ use crate::{World, json};
 
 /// Pieces, each after a turn of waiting; counts how many were asked for.
 #[derive(Clone, Default)]
-struct Pieces {
+pub struct Pieces {
     all: Vec<&'static str>,
     left: VecDeque<&'static str>,
     waited: bool,
@@ -27,11 +27,19 @@ struct Pieces {
 }
 
 impl Pieces {
-    fn new(all: &[&'static str]) -> Pieces {
+    pub fn new(all: &[&'static str]) -> Pieces {
         Pieces {
             all: all.to_vec(),
             left: all.iter().copied().collect(),
             ..Pieces::default()
+        }
+    }
+
+    /// The same, which can begin again.
+    pub fn again(self) -> Pieces {
+        Pieces {
+            rewinds: true,
+            ..self
         }
     }
 }

@@ -88,11 +88,12 @@ pub fn body(bytes: &[u8]) {
 
 fn read_body(framing: Framing, bytes: &[u8], size: usize) -> (Vec<u8>, Result<(), BodyError>) {
     let (mut reader, mut input) = (BodyFraming::new(framing), BytesMut::new());
+    let config = Config::new(Duration::from_secs(1));
     let mut body = Vec::new();
     for piece in bytes.chunks(size) {
         input.extend_from_slice(piece);
         loop {
-            match reader.ready(&mut input) {
+            match reader.ready(&mut input, &config) {
                 Err(error) => return (body, Err(error)),
                 Ok(Ready::Data(count)) => {
                     assert!(count > 0);

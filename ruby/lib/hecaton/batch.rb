@@ -38,6 +38,7 @@ module Hecaton
       @wanting = [] # those whose body the engine wants more of
       @parts = [] # heads and pieces of bodies that were not told yet, three values each
       @get = @kind = [GET, native].freeze
+      @judge = request_builder.judge
     end
 
     # Queues a request and returns a Request. Arguments as in Client#request, without a block, and
@@ -47,9 +48,10 @@ module Hecaton
     # A bad argument raises ArgumentError here, and nothing is queued; but a bad URL is the request's outcome, a URLError.
     # ThreadError in another thread.
     def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
-                redirects: nil, raise_for_status: nil, json: nil, form: nil, multipart: nil, queue: nil, &block)
+                redirects: nil, raise_for_status: nil, json: nil, form: nil, multipart: nil, digest_auth: nil, queue: nil,
+                retry: (by_client = true; nil), &block)
       send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, raise_for_status,
-                   json, form, multipart, queue, &block)
+                   json, form, multipart, digest_auth, (by_client ? nil : binding.local_variable_get(:retry)), queue, &block)
     end
 
     # Requests that are queued, or in flight, or have ended without having been told so yet.
@@ -124,23 +126,25 @@ module Hecaton
     private
 
     def send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, strict,
-                     json, form, multipart, queue, &block)
+                     json, form, multipart, digest_auth, again, queue, &block)
       raise "this batch has ended: queue in its block or its callbacks" if @over
       raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
 
       # Most requests are plain GETs, and their way is short.
       if method == GET &&
-         !(headers || body || timeout || params || redirects || form || multipart || queue) &&
-         basic_auth.nil? && bearer.nil? && json.nil?
+         !(headers || body || timeout || params || redirects || form || multipart || queue || @judge) &&
+         basic_auth.nil? && bearer.nil? && json.nil? && digest_auth.nil? && again.nil?
         return @native.push_get(Request.of(@get, strict, nil), url)
       end
 
       @request_builder.call(
-        method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart
+        method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart, digest_auth, again
       ) do |verb, target, flat, content, limit, options|
         options = Batch.with_queue(options, queue) if queue
         body_source = content if content.is_a?(BodySource)
-        @native.push(Request.of(kind(verb), strict, body_source), verb, target, flat, content, limit, options)
+        request = Request.of(kind(verb), strict, body_source)
+        request.judge = judge(options[:judge], strict) if options && options[:judge]
+        @native.push(request, verb, target, flat, content, limit, options)
       end
     end
 
@@ -156,7 +160,21 @@ module Hecaton
       while (request = @wanting.shift)
         request.body_source&.fill
       end
+      answer_questions if @judged
       any
+    end
+
+    # What decides whether a request is sent again. From now on the engine may ask.
+    def judge(block, strict)
+      @judged = true
+      Judge.new(block, @response_builder, strict)
+    end
+
+    def answer_questions
+      while (question = @native.next_question)
+        request, *outcome = question
+        @native.answer(request.judge.again?(*outcome))
+      end
     end
 
     def tell

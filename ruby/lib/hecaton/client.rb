@@ -53,6 +53,9 @@ module Hecaton
     #   which statuses, Integers and Ranges of them, default none; interval: seconds before the first retry, default 0.1, a
     #   longer Retry-After goes first; backoff: what each further wait is multiplied with, default 2; jitter: the share of a wait left
     #   to chance, default 0.5.
+    #   if: a Proc instead of methods, on and statuses. It is called with each outcome, a Response or an Error (of a response that is read
+    #   in pieces the head alone), as long as there is a try left, and time; if what it returns is true, the request is sent again,
+    #   whatever its method. It runs in the thread that waits, and what it raises leaves the request, or the batch.
     # reconnect:: whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) moves to a new connection, at once and once, when
     #   the kept one that it was sent on ended before a byte of the response (RFC 9110 §9.2.2): the server may have closed
     #   it just then. Listed in attempts as :moved. Default true; POST and PATCH never do.
@@ -111,7 +114,7 @@ module Hecaton
     # strict_urls:: whether a URL that is not percent-encoded is refused. Default false: spaces, letters beyond ASCII and
     #   the like are encoded as browsers do (WHATWG), and what is valid goes on the wire as it stands. Control
     #   characters are always refused, and beside a base_url backslashes.
-    # basic_auth::, bearer:: credentials for every request, as in #request. They go where headers do.
+    # basic_auth::, bearer::, digest_auth:: credentials for every request, as in #request. They go where headers do.
     def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, tls_timeout: nil, send_timeout: nil,
                    first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
                    max_queue: nil, max_idle: nil, max_age: nil, idle_timeout: nil, resolve: nil, allow_address: nil,
@@ -120,11 +123,12 @@ module Hecaton
                    expect_timeout: nil, decode: nil, concurrency: nil, user_agent: nil,
                    ca: nil, client_cert: nil, client_key: nil, tls_min: nil, http: nil, pins: nil, verify: nil,
                    app_name: nil, app_env: nil, headers: nil, public_headers: nil, base_url: nil,
-                   strict_urls: nil, basic_auth: nil, bearer: nil,
+                   strict_urls: nil, basic_auth: nil, bearer: nil, digest_auth: nil,
                    reconnect: nil, redirects: nil, redirects_to_http: nil, redirect_hosts: nil, cookies: nil,
                    raise_for_status: nil, on_deprecation: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
 
+      @settings = Derivation.given(binding)
       times = {
         timeout: timeout, connect_timeout: connect_timeout, resolve_timeout: resolve_timeout,
         tls_timeout: tls_timeout, send_timeout: send_timeout, first_byte_timeout: first_byte_timeout,
@@ -132,10 +136,12 @@ module Hecaton
         expect_timeout: expect_timeout
       }
       @cookies = Client.jar(cookies)
-      @request_builder = RequestBuilder.new(headers: headers, basic_auth: basic_auth, bearer: bearer, app_name: app_name, app_env: app_env)
+      again = @settings[:retry] # A keyword of Ruby's.
+      @request_builder = RequestBuilder.new(headers: headers, basic_auth: basic_auth, bearer: bearer, digest_auth: digest_auth,
+                                            app_name: app_name, app_env: app_env, judge: Judge.block(again))
       settings =
         times.to_h { |name, time| [name, Client.seconds(time, name)] }
-             .merge(retry: Client.retry_options(binding.local_variable_get(:retry)), # a keyword of Ruby's
+             .merge(retry: Client.retry_options(again),
                     reconnect: reconnect,
                     redirects: RequestBuilder.count(:redirects, redirects), redirects_to_http: redirects_to_http,
                     redirect_hosts: redirect_hosts, allow_address: Client.address_rule(allow_address),
@@ -148,9 +154,9 @@ module Hecaton
                     decode: decode, concurrency: concurrency, user_agent: user_agent || (app_name && app_name.to_s),
                     ca: ca, client_cert: client_cert, client_key: client_key,
                     tls_min: tls_min, http: Client.http(http), pins: pins, verify: verify,
-                    headers: @request_builder.headers, public_headers: Client.names(:public_headers, public_headers),
+                    headers: @request_builder.headers, digest_auth: @request_builder.login, public_headers: Client.names(:public_headers, public_headers),
                     base_url: base_url&.to_s, strict_urls: strict_urls)
-      @native = Native::Client.new(settings)
+      @native = native_client(settings)
       @intercepted = Interception.settings(settings)
       @response_builder = ResponseBuilder.new(on_deprecation: on_deprecation, raise_for_status: raise_for_status)
     end
@@ -166,6 +172,31 @@ module Hecaton
       ensure
         client.close
       end
+    end
+
+    # A client with these settings in the place of this one's, on the same connections: the pool, its limits, what is counted (stats), and
+    # the nonces of digest authentication are shared, so that it costs next to nothing. This one stays as it is.
+    #
+    # settings:: those of new. nil is the engine's default. headers are added to this client's: a name takes the place of the
+    #   same one here, nil as its value leaves it out, and headers: nil leaves out all. basic_auth, bearer or digest_auth takes the place
+    #   of whichever of them there is here. cookies are this client's jar unless others are given. All else is replaced whole: so
+    #   headers and credentials go to a base_url that is given, even if it is another server's.
+    #
+    # ArgumentError for settings of connections, which are shared: connect_timeout, resolve_timeout, resolve, allow_address,
+    # unix_socket, proxy, no_proxy, tls_timeout, queue_timeout, http, per_origin, max_connections, max_queue, ca, client_cert, client_key,
+    # tls_min, pins, verify, idle_timeout, max_idle, max_age, max_buffered, max_header_fields and max_header_bytes.
+    #
+    # To close either of them closes the connections of both; both can still be used.
+    def with(**settings)
+      kept = @cookies ? @settings.merge(cookies: @cookies) : @settings
+      self.class.allocate.derive(@native, Derivation.merged(kept, settings))
+    end
+
+    # For with: makes this a client on the connections of another. Returns itself.
+    def derive(parent, settings)
+      @parent = parent
+      initialize(**settings)
+      self
     end
 
     # Sends one request and returns its Response, whatever the status. Other Ruby threads run while
@@ -192,7 +223,12 @@ module Hecaton
     # basic_auth:: [user, password] for Authorization (RFC 7617). This and bearer take the place of the URL's and the
     #   client's; false sends none; an Authorization among headers goes first.
     # bearer:: the token for Authorization (RFC 6750).
+    # digest_auth:: [user, password] for digest authentication (RFC 7616; MD5, SHA-256 and SHA-512/256, also -sess; qop auth, and auth-int of
+    #   bodies that are Strings): when the server demands it by a 401, the request is sent again with the answer, once, or again
+    #   if the server calls only the nonce old. Later requests carry it at once. Both attempts are listed, within timeout. A body that can
+    #   be read only once is a BodyError then. The rest as basic_auth; it does not go to another server by a redirect.
     # redirects:: how many are followed, instead of the client's.
+    # retry:: whether this request is sent again, instead of the client's: as there, false for never.
     # raise_for_status:: true or false, instead of the client's.
     #
     # With a block, yields the response as a Stream as soon as its head is there, for the body to be read
@@ -201,9 +237,9 @@ module Hecaton
     # Raises Error (TimeoutError, ConnectError, …) when there is no response, StatusError when that was asked for,
     # and ArgumentError, before anything is sent, when the request can not be put on the wire as it stands.
     def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
-                redirects: nil, raise_for_status: nil, json: nil, form: nil, multipart: nil, &block)
+                redirects: nil, raise_for_status: nil, json: nil, form: nil, multipart: nil, digest_auth: nil, retry: (by_client = true; nil), &block)
       send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, raise_for_status,
-                   json, form, multipart, &block)
+                   json, form, multipart, digest_auth, (by_client ? nil : binding.local_variable_get(:retry)), &block)
     end
 
     # Cookies: the jar that was asked for; nil without one.
@@ -224,7 +260,7 @@ module Hecaton
 
     def inspect = "#<Hecaton::Client #{idle_connections} idle connections>"
 
-    RETRY_OPTIONS = %i[max methods on statuses interval backoff jitter].freeze
+    RETRY_OPTIONS = %i[max methods on statuses interval backoff jitter if].freeze
     private_constant :RETRY_OPTIONS
 
     class << self
@@ -247,7 +283,7 @@ module Hecaton
         unknown = value.keys - RETRY_OPTIONS
         raise ArgumentError, "retry: #{unknown.join(", ")} is unknown: there are #{RETRY_OPTIONS.join(", ")}" if unknown.any?
 
-        value.merge(
+        value.except(:if).merge(
           methods: words(value, :methods)&.map(&:upcase), on: words(value, :on),
           interval: seconds(value[:interval], "retry: interval"),
           backoff: seconds(value[:backoff], "retry: backoff", "number"),
@@ -342,14 +378,17 @@ module Hecaton
     # What requests are sent to: the native engine, or in tests what stands in for it.
     def engine = Interception.active? ? Interception.engine(@native, @intercepted) : @native
 
+    def native_client(options) = @parent ? @parent.with(options) : Native::Client.new(options)
+
     def send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, strict,
-                     json, form, multipart, &block)
+                     json, form, multipart, digest_auth, again, &block)
       stream = Native::Stream.new if block
       method = RequestBuilder.verb(method)
       status, record, rest =
         @request_builder.call(
-          method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart
+          method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart, digest_auth, again
         ) do |verb, target, flat, content, limit, options|
+          options[:judge] &&= Judge.new(options[:judge], @response_builder, strict) if options
           next engine.open(stream, verb, target, flat, content, limit, options) if stream
 
           engine.perform(verb, target, flat, content, limit, options)

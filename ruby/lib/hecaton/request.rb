@@ -23,6 +23,9 @@ module Hecaton
     # For the batch: what was said of raise_for_status, and a body that is read while it is sent.
     attr_reader :strict, :body_source
 
+    # For the batch: who decides whether the request is sent again, nil for rules or none.
+    attr_accessor :judge
+
     # For the batch. kind is the method and the engine's batch, which all requests of that method share.
     #
     # Not `new`, which Ruby 3.1 takes five times as long for: it calls `initialize` from C.

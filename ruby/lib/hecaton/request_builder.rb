@@ -11,29 +11,39 @@ module Hecaton
     # For the engine: the client's headers, [name, value, name, value].
     attr_reader :headers
 
+    # For the engine: user and password of digest authentication, nil for none.
+    attr_reader :login
+
+    # What decides whether requests are sent again, nil for rules or none.
+    attr_reader :judge
+
     # The client's defaults; Client.new says what each is.
-    def initialize(headers: nil, basic_auth: nil, bearer: nil, app_name: nil, app_env: nil)
-      own = fields(headers, basic_auth, bearer, nil).each_slice(2).to_a
+    def initialize(headers: nil, basic_auth: nil, bearer: nil, digest_auth: nil, app_name: nil, app_env: nil, judge: nil)
+      own = fields(headers, basic_auth, bearer, digest_auth, nil).each_slice(2).to_a
       app = [["X-App-Name", app_name], ["X-App-Env", app_env]].select do |name, value|
         value && own.none? { |other, _| other.casecmp?(name) }
       end
       fields = app.map { |name, value| [name, value.to_s] } + own.reject { |_, value| value.nil? }
       @headers = fields.flatten(1).freeze
+      @login = RequestBuilder.login(digest_auth)
+      @judge = judge
       @typed = fields.any? { |name, _| name.casecmp?("content-type") }
     end
 
     # Yields method, URL, headers, body, timeout and options as the engine takes them, and returns what the block does.
     # Not an Array, because this is done for each request.
-    def call(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart)
+    def call(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart, digest_auth, again)
       # A String, or none, is the plain case.
       unless json.nil? && form.nil? && multipart.nil? && (body.nil? || body.instance_of?(String))
         body, type = Content.of(body, json, form, multipart)
       end
       headers = nil if headers && RequestBuilder.pairs(:headers, headers).size == 0
       url = RequestBuilder.with_query(url.to_s, params) if params && !url.nil?
-      flat = fields(headers, basic_auth, bearer, type) unless headers.nil? && basic_auth.nil? && bearer.nil? && type.nil?
+      unless headers.nil? && basic_auth.nil? && bearer.nil? && digest_auth.nil? && type.nil?
+        flat = fields(headers, basic_auth, bearer, digest_auth, type)
+      end
       yield RequestBuilder.verb(method), url, flat, body, timeout.nil? ? nil : Client.seconds(timeout),
-        redirects.nil? ? nil : { redirects: RequestBuilder.count(:redirects, redirects) }
+        options(redirects, digest_auth, again)
     end
 
     # Without the credentials, which whatever holds this would show.
@@ -52,6 +62,14 @@ module Hecaton
         return value if value.nil? || (value.is_a?(Integer) && value.between?(0, 2**32 - 1))
 
         raise ArgumentError, "#{name} is #{value.inspect}: use an Integer of at least 0"
+      end
+
+      # User and password of digest authentication, nil for none.
+      def login(pair)
+        return unless pair
+        raise ArgumentError, "digest_auth is not [user, password]" unless pair.is_a?(Array) && pair.size == 2
+
+        pair.map { |part| part.to_s.encode(Encoding::UTF_8) }
       end
 
       # Itself, if it can be names and values.
@@ -108,10 +126,20 @@ module Hecaton
 
     private
 
+    # What is asked for rarely, nil for nothing.
+    def options(redirects, digest_auth, again)
+      return if redirects.nil? && !digest_auth && again.nil? && @judge.nil?
+
+      options = { redirects: RequestBuilder.count(:redirects, redirects), digest_auth: RequestBuilder.login(digest_auth) }
+      options[:retry] = Client.retry_options(again) || false unless again.nil?
+      options[:judge] = again.nil? ? @judge : Judge.block(again)
+      options
+    end
+
     # The headers of a request.
-    def fields(headers, basic_auth, bearer, type)
+    def fields(headers, basic_auth, bearer, digest_auth, type)
       flat = headers ? RequestBuilder.flat(headers) : []
-      authorization = authorization(basic_auth, bearer)
+      authorization = authorization(basic_auth, bearer, digest_auth)
       flat.push("Authorization", authorization || nil) unless authorization.nil? || values(flat, "authorization").any?
       if type
         given = values(flat, "content-type")
@@ -123,13 +151,16 @@ module Hecaton
     # What headers say of a field, an Array for each time.
     def values(flat, name) = flat.each_slice(2).select { |other, _| other.casecmp?(name) }.map { |_, value| [value] }
 
-    # The value of Authorization; nil when nothing is said of it, false when there shall be none.
-    def authorization(basic_auth, bearer)
-      raise ArgumentError, "basic_auth and bearer exclude each other: give one" if basic_auth && bearer
+    # The value of Authorization; nil when nothing is said of it, or when it is the engine's business, false when there shall be none.
+    def authorization(basic_auth, bearer, digest_auth)
+      if basic_auth ? bearer || digest_auth : bearer && digest_auth
+        given = [basic_auth && "basic_auth", bearer && "bearer", digest_auth && "digest_auth"].select(&:itself)
+        raise ArgumentError, "#{given.join(" and ")} exclude each other: give one"
+      end
       return basic(basic_auth) if basic_auth
       return bearer_token(bearer) if bearer
 
-      false if basic_auth == false || bearer == false
+      false if !digest_auth && (basic_auth == false || bearer == false || digest_auth == false)
     end
 
     # RFC 7617.

@@ -11,7 +11,8 @@ module Hecaton
     attr_reader :body
 
     # By hand, for tests: Hecaton::Response.new(status: 200, headers: {"etag" => "x"}, body: "…").
-    def initialize(status:, headers: {}, body: "", url: nil, redirects: [], attempts: [], elapsed: 0.0, http_method: nil)
+    def initialize(status:, headers: {}, body: "", url: nil, redirects: [], attempts: [], elapsed: 0.0, http_method: nil,
+                   trailers: {})
       @status = status
       @headers = headers.is_a?(Headers) ? headers : Headers.new(headers)
       @body = body
@@ -20,6 +21,7 @@ module Hecaton
       @attempts = attempts
       @elapsed = elapsed
       @http_method = http_method
+      @trailers = trailers.is_a?(Headers) ? trailers : Headers.new(trailers)
     end
 
     # From the engine; the record is decoded when it is asked for.
@@ -35,6 +37,12 @@ module Hecaton
 
     # For doors, as Answer says; the headers are not kept for it.
     def each_field(&block) = @record && !@headers ? Record.each_field(@record, &block) : super
+
+    # Headers: the trailers, fields that came behind the body (RFC 9110 §6.5), such as a sum of it; most responses have none. Over HTTP/1.1
+    # they are those of a body in chunks. Kept apart from the headers, and trusted no more than those. The limits are
+    # max_header_fields and max_header_bytes; more is a BodyError. Some servers send them only to requests with the headers
+    # { te: "trailers", connection: "te" } (over HTTP/2 the first alone).
+    def trailers = @trailers ||= Record.trailers(@record)
 
     # String: the URL that answered, with its query and without fragment; after redirects the last one.
     def url = @url ||= @record && Record.url(@record)

@@ -49,6 +49,9 @@ module Hecaton
       self
     end
 
+    # Headers: the trailers, fields that come behind the body; see Response#trailers. Empty before the body has been read to its end.
+    def trailers = Record.trailers(record)
+
     # String: the URL that answered, with its query and without fragment; after redirects the last one.
     def url = Record.url(record)
 

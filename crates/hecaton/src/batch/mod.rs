@@ -32,6 +32,7 @@ use tokio::time::{Sleep, sleep_until};
 use self::in_flight::{Ended, InFlight};
 use self::scheduler::Scheduler;
 use self::streaming::{InParts, Part, Parts};
+use crate::client::judge::Judge;
 use crate::client::{Client, Outcome};
 use crate::message::failure::InvalidRequest;
 use crate::message::origin::Origin;
@@ -98,6 +99,11 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
             batch.queue = Queue::Limited(Box::new(Limited::new(limits)?));
         }
         Ok(batch)
+    }
+
+    /// Has the requests that are to be [`judged`](Request::judged), and start from now on, judged.
+    pub fn judged_by(&mut self, judge: Arc<dyn Judge>) {
+        self.client = self.client.judged_by(judge);
     }
 
     /// Queues a request at the end. Its deadline starts when its turn comes.

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::body_reader::BodyReader;
 use crate::message::attempt::{Ending, Trace};
 use crate::message::failure::Failure;
+use crate::message::fields::Trailers;
 
 /// What a request is answered with.
 pub(crate) struct Answer {
@@ -17,7 +18,7 @@ pub(crate) struct Answer {
 
 /// The body of an answer.
 pub(crate) enum Body {
-    Whole(Bytes),
+    Whole(Bytes, Trailers),
     /// Still to be read. Dropping it closes the connection.
     Open(Box<BodyReader>),
 }
@@ -35,11 +36,19 @@ impl Answer {
 }
 
 impl Body {
-    /// The body that was asked for whole.
-    pub fn into_whole(self) -> Bytes {
+    /// The body that was asked for whole, and what came behind it.
+    pub fn into_whole(self) -> (Bytes, Trailers) {
         match self {
-            Body::Whole(body) => body,
+            Body::Whole(body, trailers) => (body, trailers),
             Body::Open(_) => unreachable!("bodies are read as they were asked for"),
+        }
+    }
+
+    /// The same as far as it has been read.
+    pub fn so_far(&self) -> (Bytes, Trailers) {
+        match self {
+            Body::Whole(body, trailers) => (body.clone(), trailers.clone()),
+            Body::Open(_) => (Bytes::new(), None),
         }
     }
 }

@@ -59,10 +59,11 @@ impl Shared {
             http1.share = Share::default();
             let whole = whole.map_err(Broken::Failed)?;
             trace.attempt().read = trace.lap();
+            let trailers = incoming.take_trailers();
             if incoming.finish(http1) {
                 self.pool.put(origin, connection, trace.mark);
             }
-            Body::Whole(whole)
+            Body::Whole(whole, trailers)
         };
         Ok(Answer {
             status: head.status,

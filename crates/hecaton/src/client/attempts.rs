@@ -5,18 +5,17 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures_util::future::{BoxFuture, Ready};
-use http::Method;
 use tokio::time::sleep;
 
 use crate::client::answer::{Answer, Body, Order, Reading};
 use crate::client::deadline::Deadline;
 use crate::client::moves::{Move, Mover, Moves};
 use crate::client::shared::Shared;
-use crate::config::retry::Retry;
 use crate::message::attempt::{Ending, Trace};
 use crate::message::broken::Broken;
 use crate::message::failure::Failure;
 use crate::message::request::Request;
+use crate::message::retry::Retry;
 
 /// How far a request has come.
 struct Course {
@@ -68,18 +67,35 @@ fn pause(
     }))
 }
 
+/// Passes over the body of an answer that another takes the place of, if it is still to be read.
+fn unwanted(
+    result: Result<Answer, Failure>,
+    trace: &Trace,
+) -> Option<impl Future<Output = ()> + Send + 'static> {
+    match result.ok()?.body {
+        Body::Open(reader) => Some(reader.skip(trace.mark)),
+        Body::Whole(..) => None,
+    }
+}
+
 impl Shared {
     /// The attempts, one after the other: another one if the request moves by itself, or if the settings ask
     /// for it and there is time.
     pub async fn run(
         self: &Arc<Self>,
-        request: &Request,
+        request: &mut Request,
         reading: Reading,
         deadline: &Deadline,
         trace: &mut Trace,
     ) -> Result<Answer, Failure> {
-        let mut course = Course::new(reading, self.config.retry.as_ref());
+        let mut course = Course::new(reading, self.retry_by_rule(request));
+        if request.special.is_some() {
+            Shared::begin_digest(request);
+        }
         loop {
+            if request.special.is_some() {
+                self.prove(request);
+            }
             trace.begin();
             let result = self.attempt(request, course.order, trace).await;
             match self.judge(result, &mut course, request, deadline, trace) {
@@ -101,7 +117,7 @@ impl Shared {
         &self,
         result: Result<Answer, Broken>,
         course: &mut Course,
-        request: &Request,
+        request: &mut Request,
         deadline: &Deadline,
         trace: &mut Trace,
     ) -> Verdict {
@@ -109,7 +125,7 @@ impl Shared {
         let result = match result {
             Ok(answer) => {
                 trace.end(Ending::Status(answer.status), trace.mark);
-                if let Some(jar) = &self.config.cookies {
+                if let Some(jar) = &self.cookies {
                     jar.keep(request, &answer.fields);
                 }
                 Ok(answer)
@@ -122,23 +138,26 @@ impl Shared {
                 Err(failure) => Err(failure),
             },
         };
+        if let (Some(_), Ok(answer)) = (&request.special, &result) {
+            match self.heed_digest(request, answer.status, &answer.fields) {
+                Ok(false) => {}
+                Ok(true) => return Verdict::Again(pause(Duration::ZERO, unwanted(result, trace))),
+                Err(failure) => return Verdict::End(Err(failure)),
+            }
+        }
         course.tries += 1;
-        let most = self.config.retry.as_ref().map_or(0, |retry| retry.max);
+        let most = self.retry_by_rule(request).map_or(0, |retry| retry.max);
         course.order.last = course.tries >= most;
         let sent = trace.attempt().sent;
-        let wait = self.wait_before_retry(&request.method, course.tries, sent, &result);
+        let wait = self.wait_before_retry(request, course.tries, sent, &result);
         let Some(wait) = wait.filter(|wait| *wait < deadline.left()) else {
             return self.end(result, request, course);
         };
         if !request.body.begin_again() {
             return self.end(result.map_err(Failure::only_once), request, course);
         }
-        self.retries.fetch_add(1, Ordering::Relaxed);
-        let unwanted = result.ok().and_then(|answer| match answer.body {
-            Body::Open(reader) => Some(reader.skip(trace.mark)),
-            Body::Whole(_) => None,
-        });
-        Verdict::Again(pause(wait, unwanted))
+        self.counts.retries.fetch_add(1, Ordering::Relaxed);
+        Verdict::Again(pause(wait, unwanted(result, trace)))
     }
 
     /// The request has ended, but for a body that was left open and is of use after all.
@@ -167,10 +186,13 @@ impl Shared {
             return order.reading;
         }
         let may_retry = || {
-            let retry = self.config.retry.as_ref().filter(|_| !order.last)?;
+            let retry = self.retry_by_rule(request).filter(|_| !order.last)?;
             retry.after_status(&request.method, 1, status, fields)
         };
-        match self.may_follow(request, status, fields) || may_retry().is_some() {
+        let may_go_on = self.may_follow(request, status, fields)
+            || may_retry().is_some()
+            || Shared::demand(request, status, fields).is_some();
+        match may_go_on {
             true => Reading::Open,
             false => order.reading,
         }
@@ -203,14 +225,28 @@ impl Shared {
         result
     }
 
+    /// When a request is sent again: as it says itself, or else as its client does.
+    pub fn retry_of<'a>(&'a self, request: &'a Request) -> Option<&'a Retry> {
+        match request.special.as_ref().and_then(|own| own.retry.as_ref()) {
+            None => self.config.retry.as_ref(),
+            Some(own) => own.as_ref(),
+        }
+    }
+
+    /// The same of one that nobody judges.
+    fn retry_by_rule<'a>(&'a self, request: &'a Request) -> Option<&'a Retry> {
+        self.retry_of(request)
+            .filter(|_| self.judge_of(request).is_none())
+    }
+
     fn wait_before_retry(
         &self,
-        method: &Method,
+        request: &Request,
         tries: u32,
         sent: bool,
         result: &Result<Answer, Failure>,
     ) -> Option<Duration> {
-        let retry = self.config.retry.as_ref()?;
+        let (retry, method) = (self.retry_by_rule(request)?, &request.method);
         match result {
             Ok(answer) => retry.after_status(method, tries, answer.status, &answer.fields),
             Err(failure) => retry.after_failure(method, tries, sent, failure),

@@ -17,7 +17,7 @@ use crate::h1::incoming::Incoming;
 use crate::h2;
 use crate::message::attempt::Trace;
 use crate::message::failure::{Failure, Kind, Phase};
-use crate::message::fields::Fields;
+use crate::message::fields::{Fields, Trailers};
 use crate::message::origin::Origin;
 use crate::message::request::Request;
 use crate::pool::Pool;
@@ -128,8 +128,9 @@ impl BodyReader {
             }
         }
         trace.attempt().read = trace.lap();
+        let trailers = self.take_trailers();
         self.put_away(trace.mark);
-        Ok(Body::Whole(whole.freeze()))
+        Ok(Body::Whole(whole.freeze(), trailers))
     }
 
     /// The next piece, none at the end. Nothing is lost when the future is dropped.
@@ -181,7 +182,15 @@ impl BodyReader {
         self.decoder
             .as_ref()
             .is_none_or(|decoder| decoder.is_done())
-            && self.source.is_whole()
+            && self.source.is_whole(&self.config)
+    }
+
+    /// What came behind a body that has been taken; once.
+    pub fn take_trailers(&mut self) -> Trailers {
+        match &mut self.source {
+            Source::Http1(body) => body.incoming.take_trailers(),
+            Source::Http2(incoming) => incoming.take_trailers(),
+        }
     }
 
     /// Reads a body that nobody wants, so that the connection can be used again; closes it when that
@@ -231,9 +240,9 @@ impl Source {
         }
     }
 
-    fn is_whole(&mut self) -> bool {
+    fn is_whole(&mut self, config: &Config) -> bool {
         match self {
-            Source::Http1(body) => body.incoming.is_whole(&mut body.connection.http1),
+            Source::Http1(body) => body.incoming.is_whole(&mut body.connection.http1, config),
             Source::Http2(incoming) => incoming.is_whole(),
         }
     }

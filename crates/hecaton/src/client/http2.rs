@@ -45,9 +45,10 @@ impl Shared {
             let whole = incoming.whole(config, share).await;
             let whole = whole.map_err(Broken::Failed)?;
             trace.attempt().read = trace.lap();
+            let trailers = incoming.take_trailers();
             drop(incoming);
             self.pool.keep_few();
-            Body::Whole(whole)
+            Body::Whole(whole, trailers)
         };
         Ok(Reply::Answer(Answer {
             status: head.status,

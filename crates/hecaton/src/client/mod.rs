@@ -24,6 +24,11 @@
 //!   the server, and at most some hundred KiB are held (over HTTP/2 the stream's window, see `h2`). There is no task that could
 //!   fill a buffer behind its back.
 //! - `max_body` is for whole bodies. Who streams decides about memory; the total deadline goes on and counts the reader's time too.
+//! - Digest authentication (`digest`) is two attempts of one request; the body of the first answer is passed over as one is that is
+//!   retried. Without it the loop of attempts asks one pointer whether it is null, and so it does for retries of a request's own.
+//! - A program that judges outcomes itself (`judge`) is asked between two ways of a request, each of which may have redirects. The
+//!   engine asks, waits and sends again, so that the deadline, the place in a batch and the list of attempts are those of one request.
+//! - A client with settings of its own on the connections of another (`sharing`) is these settings and pointers to all else.
 //! - Futures are boxed where most requests do not need them, so that the others stay small enough for malloc's fast path. The
 //!   clock is looked at once a phase.
 
@@ -32,11 +37,14 @@ mod attempt;
 mod attempts;
 mod body_reader;
 mod deadline;
+mod digest;
 mod http2;
+pub(crate) mod judge;
 mod moves;
 pub(crate) mod redirect_rules;
 mod redirects;
 mod shared;
+pub(crate) mod sharing;
 pub(crate) mod stats;
 pub(crate) mod streaming;
 
@@ -75,20 +83,7 @@ impl Client {
 
     /// A client with these settings, or the reason why they can not be used.
     pub fn try_new(mut config: Config) -> Result<Client, InvalidRequest> {
-        HeaderValue::from_bytes(config.user_agent.as_bytes()).map_err(|_| {
-            InvalidRequest("user agent contains a line break or another control character".into())
-        })?;
-        if config.concurrency == 0 {
-            return Err(InvalidRequest("concurrency is 0: use at least 1".into()));
-        }
-        if config.max_header_bytes == 0 {
-            let why = "max_header_bytes is 0, which allows no response: use at least 1";
-            return Err(InvalidRequest(why.into()));
-        }
-        if let Some(hosts) = &config.redirect_hosts {
-            redirect_hosts::check(hosts)?;
-        }
-        config.read_files()?;
+        check(&mut config)?;
         Ok(Client(Arc::new(Shared::new(config)?)))
     }
 
@@ -107,8 +102,8 @@ impl Client {
         let shared = &self.0;
         let pool = shared.pool.counts();
         Stats {
-            requests: shared.requests.load(Ordering::Relaxed),
-            retries: shared.retries.load(Ordering::Relaxed),
+            requests: shared.counts.requests.load(Ordering::Relaxed),
+            retries: shared.counts.retries.load(Ordering::Relaxed),
             opened: pool.opened,
             reused: pool.reused,
             idle: pool.idle,
@@ -133,14 +128,18 @@ impl Client {
             let mut trace = Trace::new(deadline.begun);
             let answer = shared.answer(&mut request, Reading::Whole, &deadline, &mut trace);
             match answer.await {
-                Ok(answer) => Ok(Response {
-                    status: answer.status,
-                    fields: answer.fields,
-                    body: answer.body.into_whole(),
-                    attempts: trace.attempts,
-                    elapsed: trace.mark - deadline.begun,
-                    request: without_body(request),
-                }),
+                Ok(answer) => {
+                    let (body, trailers) = answer.body.into_whole();
+                    Ok(Response {
+                        status: answer.status,
+                        fields: answer.fields,
+                        body,
+                        trailers,
+                        attempts: trace.attempts,
+                        elapsed: trace.mark - deadline.begun,
+                        request: without_body(request),
+                    })
+                }
                 Err(failure) => Err(failed(&request, failure, deadline, trace)),
             }
         }
@@ -167,6 +166,24 @@ impl Client {
             }
         }
     }
+}
+
+/// Refuses settings that cannot be used, and reads the files that they name.
+fn check(config: &mut Config) -> Result<(), InvalidRequest> {
+    HeaderValue::from_bytes(config.user_agent.as_bytes()).map_err(|_| {
+        InvalidRequest("user agent contains a line break or another control character".into())
+    })?;
+    if config.concurrency == 0 {
+        return Err(InvalidRequest("concurrency is 0: use at least 1".into()));
+    }
+    if config.max_header_bytes == 0 {
+        let why = "max_header_bytes is 0, which allows no response: use at least 1";
+        return Err(InvalidRequest(why.into()));
+    }
+    if let Some(hosts) = &config.redirect_hosts {
+        redirect_hosts::check(hosts)?;
+    }
+    config.read_files()
 }
 
 /// A request as its response keeps it.

@@ -22,16 +22,19 @@ impl Shared {
         deadline: &Deadline,
         trace: &mut Trace,
     ) -> Result<Answer, Failure> {
-        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.counts.requests.fetch_add(1, Ordering::Relaxed);
         // The timer counts milliseconds, and much can be done in one: zero must not start.
         if deadline.limit.is_zero() {
             return Err(deadline.used_up(None));
         }
         let at = deadline.at.into();
-        let result = if self.asks_one_url(request) {
+        // Boxed like everything that most requests do not need.
+        let result = if self.judge_of(request).is_some() {
+            let judged = self.judged(request, reading, deadline, trace);
+            timeout_at(at, Box::pin(judged)).await
+        } else if self.asks_one_url(request) {
             timeout_at(at, self.run(request, reading, deadline, trace)).await
         } else {
-            // Boxed like everything that most requests do not need.
             let followed = self.follow_redirects(request, reading, deadline, trace);
             timeout_at(at, Box::pin(followed)).await
         };
@@ -43,6 +46,23 @@ impl Shared {
         result.map_err(|failure| self.pool.crowds.told(failure, &request.origin, attempt))
     }
 
+    /// One way of a request that may go several, from its URL to an answer.
+    pub async fn once(
+        self: &Arc<Self>,
+        request: &mut Request,
+        reading: Reading,
+        deadline: &Deadline,
+        trace: &mut Trace,
+    ) -> Result<Answer, Failure> {
+        match self.asks_one_url(request) {
+            true => self.run(request, reading, deadline, trace).await,
+            false => {
+                self.follow_redirects(request, reading, deadline, trace)
+                    .await
+            }
+        }
+    }
+
     /// How many redirects of this request are followed.
     fn most_redirects(&self, request: &Request) -> u32 {
         request.redirects.unwrap_or(self.config.redirects)
@@ -50,7 +70,7 @@ impl Shared {
 
     /// Whether there is nothing to do but to ask one URL.
     pub fn asks_one_url(&self, request: &Request) -> bool {
-        self.most_redirects(request) == 0 && self.config.cookies.is_none()
+        self.most_redirects(request) == 0 && self.cookies.is_none()
     }
 
     /// Whether this answer leads elsewhere, or is an error for not doing so.
@@ -70,13 +90,13 @@ impl Shared {
         let limits = Limits {
             most,
             to_http: self.config.redirects_to_http,
-            may_return: self.config.cookies.is_some(),
+            may_return: self.cookies.is_some(),
             hosts: self.config.redirect_hosts.as_deref(),
         };
         let mut trail = Trail::new(request, limits);
         loop {
             let own = request.fields.len();
-            if let Some(jar) = &self.config.cookies {
+            if let Some(jar) = &self.cookies {
                 jar.add_to(request);
             }
             let answer = self.run(request, reading, deadline, trace).await?;

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use crate::client::digest::Spaces;
+use crate::client::judge::Judge;
 use crate::config::Config;
+use crate::config::cookies::Cookies;
 use crate::content::buffered::Buffered;
 use crate::message::failure::InvalidRequest;
 use crate::pool::Pool;
@@ -13,6 +16,17 @@ pub(crate) struct Shared {
     pub pool: Arc<Pool>,
     /// None without a limit.
     pub buffered: Option<Arc<Buffered>>,
+    /// None without a jar.
+    pub cookies: Option<Cookies>,
+    pub digests: Arc<Spaces>,
+    /// Who decides about requests that ask for it.
+    pub judge: Option<Arc<dyn Judge>>,
+    pub counts: Arc<Counts>,
+}
+
+/// What all clients on the same connections have done.
+#[derive(Default)]
+pub(crate) struct Counts {
     pub requests: AtomicU64,
     pub retries: AtomicU64,
 }
@@ -23,9 +37,24 @@ impl Shared {
         Ok(Shared {
             pool: Arc::new(Pool::new(config.clone())?),
             buffered: config.max_buffered.map(Buffered::new),
+            cookies: config.cookies.clone(),
             config,
-            requests: AtomicU64::new(0),
-            retries: AtomicU64::new(0),
+            digests: Arc::default(),
+            judge: None,
+            counts: Arc::default(),
         })
+    }
+
+    /// The same parts once more, for a client that differs in some.
+    pub fn clone_of_parts(&self) -> Shared {
+        Shared {
+            config: self.config.clone(),
+            pool: self.pool.clone(),
+            buffered: self.buffered.clone(),
+            cookies: self.cookies.clone(),
+            digests: self.digests.clone(),
+            judge: self.judge.clone(),
+            counts: self.counts.clone(),
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::h1::body::BodyError;
 use crate::message::attempt::{Attempt, Ending, Trace};
 use crate::message::error::Error;
 use crate::message::failure::{Failure, Kind, Phase};
-use crate::message::fields::Fields;
+use crate::message::fields::{Fields, Trailers};
 use crate::message::redirect::Redirect;
 use crate::message::request::Request;
 use crate::message::response::Response;
@@ -36,6 +36,8 @@ pub struct Streaming {
     trace: Trace,
     /// The last one that was sent.
     request: Box<Request>,
+    /// Known once the body has been read whole.
+    trailers: Trailers,
     state: State,
 }
 
@@ -59,9 +61,10 @@ impl Streaming {
             deadline,
             trace,
             request,
+            trailers: None,
             state: match answer.body {
                 Body::Open(reader) => State::Going(reader),
-                Body::Whole(_) => unreachable!("bodies are read as they were asked for"),
+                Body::Whole(..) => unreachable!("bodies are read as they were asked for"),
             },
         };
         stream.finish_if_whole();
@@ -82,6 +85,12 @@ impl Streaming {
     /// The headers as one block of lines, `name: value\r\n`, names in lower case; repeats are kept.
     pub fn header_block(&self) -> &[u8] {
         &self.fields
+    }
+
+    /// The trailers, which come behind the body (RFC 9110 §6.5), as a block like that of the headers; empty before the body has been
+    /// read to its end, and where there are none.
+    pub fn trailer_block(&self) -> &[u8] {
+        self.trailers.as_ref().map_or(&[], |block| block)
     }
 
     /// The URL that answered, with its query: the request's own, or the one that the last redirect led to.
@@ -184,6 +193,7 @@ impl Streaming {
             status: self.status,
             fields: self.fields.clone(),
             body: Bytes::new(),
+            trailers: self.trailers.clone(),
             attempts: self.trace.attempts.clone(),
             elapsed: self.elapsed(),
             request: self.request.clone(),
@@ -206,6 +216,7 @@ impl Streaming {
                 self.trace.attempt().read = self.trace.lap();
                 let ending = self.trace.attempt().ending.clone();
                 self.trace.end(ending, self.trace.mark);
+                self.trailers = reader.take_trailers();
                 let State::Going(reader) = std::mem::replace(&mut self.state, State::Ended) else {
                     return;
                 };

@@ -21,8 +21,8 @@ use self::allowed::AllowAddress;
 use self::cookies::Cookies;
 use self::pem::Pem;
 use self::proxy::Proxy;
-use self::retry::Retry;
 use crate::message::failure::InvalidRequest;
+use crate::message::retry::Retry;
 
 /// The settings of a [`Client`](crate::Client). Plain data: change the fields you need.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! Whether to try again, and when: pure decisions, off unless asked for.
+//! Whether to try again, and when: pure decisions, off unless asked for. What is asked for: `message/retry.rs`.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
@@ -6,57 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use http::Method;
 
-use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::failure::{Failure, Phase};
 use crate::message::fields::Fields;
-
-/// When a request is sent again. Every try is listed in the attempts, and none begins, nor is waited
-/// for, past the total deadline.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Retry {
-    /// Most tries after the first. Default 2. 0 is none.
-    pub max: u32,
-    /// Methods whose requests may be sent again. Default the idempotent ones of RFC 9110 §9.2.2: GET,
-    /// HEAD, OPTIONS, TRACE, PUT, DELETE. A failure of which no byte was sent is retried whatever the
-    /// method.
-    pub methods: Vec<Method>,
-    /// Failures that are worth another try. Default `Resolve`, `Connect`, `Timeout`, `Protocol`,
-    /// `Body`. The total deadline is never one of them, nor is what another try would only meet again, whatever
-    /// is named here: a body larger than `max_body` or undecodable, a head that is malformed or too large, a
-    /// proxy's demand for credentials, a full queue, a certificate or a key that is refused, a body of the request that can
-    /// not be read.
-    pub on: Vec<Kind>,
-    /// Statuses that are worth another try. Default none.
-    pub statuses: Vec<u16>,
-    /// The wait before the first retry. Default 100 ms. A `Retry-After` of the response (RFC 9110
-    /// §10.2.3) takes its place when it is longer.
-    pub interval: Duration,
-    /// What each further wait is multiplied with. Default 2.
-    pub backoff: f64,
-    /// The share of the wait that is left to chance, 0 to 1, so that clients do not come back all
-    /// at once: the wait is cut by up to this share. Default 0.5.
-    pub jitter: f64,
-}
-
-impl Default for Retry {
-    fn default() -> Retry {
-        use Method as M;
-        Retry {
-            max: 2,
-            methods: vec![M::GET, M::HEAD, M::OPTIONS, M::TRACE, M::PUT, M::DELETE],
-            on: vec![
-                Kind::Resolve,
-                Kind::Connect,
-                Kind::Timeout,
-                Kind::Protocol,
-                Kind::Body,
-            ],
-            statuses: Vec::new(),
-            interval: Duration::from_millis(100),
-            backoff: 2.0,
-            jitter: 0.5,
-        }
-    }
-}
+use crate::message::retry::Retry;
 
 impl Retry {
     /// The wait before the next try after this failure of the `tries`-th one, none to give up.
@@ -85,10 +37,13 @@ impl Retry {
     ) -> Option<Duration> {
         let again =
             tries <= self.max && self.statuses.contains(&status) && self.methods.contains(method);
-        let asked = Fields(fields)
-            .get("retry-after")
-            .and_then(|value| retry_after(value, SystemTime::now()));
-        again.then(|| self.wait(tries).max(asked.unwrap_or_default()))
+        again.then(|| self.wait(tries).max(asked(fields)))
+    }
+
+    /// The wait before the next try after the `tries`-th one, if another is worth it in the eyes of a judge; none if there is no
+    /// other. The fields are those of a response.
+    pub(crate) fn wait_if_judged(&self, tries: u32, fields: Option<&[u8]>) -> Option<Duration> {
+        (tries <= self.max).then(|| self.wait(tries).max(asked(fields.unwrap_or_default())))
     }
 
     fn wait(&self, tries: u32) -> Duration {
@@ -110,6 +65,13 @@ fn draw(process: u32) -> f64 {
     fastrand::f64()
 }
 
+/// The patience that a server asks for.
+fn asked(fields: &[u8]) -> Duration {
+    let asked = Fields(fields).get("retry-after");
+    let asked = asked.and_then(|value| retry_after(value, SystemTime::now()));
+    asked.unwrap_or_default()
+}
+
 /// Seconds, or a date from now on.
 fn retry_after(value: &[u8], now: SystemTime) -> Option<Duration> {
     let text = std::str::from_utf8(value).ok()?.trim();
@@ -125,6 +87,7 @@ fn retry_after(value: &[u8], now: SystemTime) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::failure::Kind;
 
     fn failure(kind: Kind, phase: Phase) -> Failure {
         Failure::new(kind, phase, "")

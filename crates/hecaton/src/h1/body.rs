@@ -1,18 +1,29 @@
 //! The body of a response, found in what arrives piece by piece (RFC 9112 §6 and §7).
 
 use bytes::{Buf, BytesMut};
+use http::{HeaderName, HeaderValue};
+use memchr::memchr;
 
+use crate::config::Config;
 use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::fields::Trailers;
 use crate::message::head::Framing;
 
-/// Longest line of a chunk's size with its extensions, and most bytes of all trailers.
+/// Longest line of a chunk's size with its extensions.
 const MOST_OVERHEAD: usize = 16 << 10;
 
 /// Finds one body in what has arrived, until it says that it has all. Holds none of it.
 #[derive(Debug)]
 pub(crate) struct BodyFraming {
     state: State,
-    trailers: usize,
+    trailers: Option<Box<Gathered>>,
+}
+
+/// Trailers, as far as they have come.
+#[derive(Debug, Default)]
+struct Gathered {
+    fields: usize,
+    block: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +39,7 @@ enum State {
     Size,
     /// The line end behind a chunk.
     AfterChunk,
-    /// The fields behind the last chunk, up to an empty line; they are dropped.
+    /// The fields behind the last chunk, up to an empty line.
     Trailers,
     Done,
 }
@@ -85,7 +96,16 @@ impl BodyFraming {
             Framing::Chunked => State::Size,
             Framing::Close => State::UntilClose,
         };
-        BodyFraming { state, trailers: 0 }
+        BodyFraming {
+            state,
+            trailers: None,
+        }
+    }
+
+    /// The trailers of a body that is whole; once.
+    pub fn take_trailers(&mut self) -> Trailers {
+        let gathered = self.trailers.take()?;
+        Some(Box::new(gathered.block))
     }
 
     /// How much is known to come, of a body with a length.
@@ -100,8 +120,8 @@ impl BodyFraming {
     }
 
     /// What can be taken now. Removes what is around chunks from `input`; the bytes of the body stay
-    /// until the caller takes them, and tells by [`BodyFraming::taken`].
-    pub fn ready(&mut self, input: &mut BytesMut) -> Result<Ready, BodyError> {
+    /// until the caller takes them, and tells by [`BodyFraming::taken`]. Trailers have the limits of a head.
+    pub fn ready(&mut self, input: &mut BytesMut, limits: &Config) -> Result<Ready, BodyError> {
         loop {
             let went_on = match self.state {
                 State::Done => return Ok(Ready::End),
@@ -113,7 +133,7 @@ impl BodyFraming {
                 }
                 State::Size => self.take_size(input)?,
                 State::AfterChunk => self.take_line_end(input)?,
-                State::Trailers => self.take_trailer(input)?,
+                State::Trailers => self.take_trailer(input, limits)?,
             };
             if !went_on {
                 return Ok(Ready::Wanting);
@@ -172,28 +192,56 @@ impl BodyFraming {
         Ok(true)
     }
 
-    fn take_trailer(&mut self, input: &mut BytesMut) -> Result<bool, BodyError> {
-        let Some(line) = line(input, MOST_OVERHEAD - self.trailers)? else {
+    fn take_trailer(&mut self, input: &mut BytesMut, limits: &Config) -> Result<bool, BodyError> {
+        let held = self.trailers.as_ref().map_or(0, |held| held.block.len());
+        let room = limits.max_header_bytes.saturating_sub(held);
+        let end = memchr(b'\n', input);
+        if end.unwrap_or(input.len()) > room.saturating_add(1) {
+            let why = "its trailers have more bytes than max_header_bytes allows";
+            return Err(BodyError::Malformed(why));
+        }
+        let Some(end) = end else {
             return Ok(false);
         };
-        self.trailers += line;
-        input.advance(line + 2);
-        if line == 0 {
+        let line = input[..end].strip_suffix(b"\r").ok_or(UNENDED)?;
+        if line.is_empty() {
             self.state = State::Done;
+        } else {
+            let trailers = self.trailers.get_or_insert_default();
+            trailers.fields += 1;
+            if trailers.fields > limits.max_header_fields {
+                let why = "its trailers have more fields than max_header_fields allows";
+                return Err(BodyError::Malformed(why));
+            }
+            add_field(line, &mut trailers.block)
+                .ok_or(BodyError::Malformed("a trailer is not a header field"))?;
         }
+        input.advance(end + 1);
         Ok(true)
     }
 }
+
+/// Adds a line as `name: value`, the name in lower case; none if it is no field.
+fn add_field(line: &[u8], block: &mut Vec<u8>) -> Option<()> {
+    let (name, value) = line.split_at(memchr(b':', line)?);
+    let name = HeaderName::from_bytes(name).ok()?;
+    let value = value[1..].trim_ascii();
+    HeaderValue::from_bytes(value).ok()?;
+    for part in [name.as_str().as_bytes(), b": ", value, b"\r\n"] {
+        block.extend_from_slice(part);
+    }
+    Some(())
+}
+
+/// Said at once: the server may think that this was the end, and wait for the next request.
+const UNENDED: BodyError = BodyError::Malformed("a line around a chunk does not end as it should");
 
 /// Length of the first line of `input` without its end, none if the end has not come.
 fn line(input: &[u8], most: usize) -> Result<Option<usize>, BodyError> {
     let end = input.iter().position(|byte| *byte == b'\n');
     match end.map(|end| input[..end].strip_suffix(b"\r")) {
         Some(Some(line)) if line.len() <= most => Ok(Some(line.len())),
-        // Said at once: the server may think that this was the end, and wait for the next request.
-        Some(None) => Err(BodyError::Malformed(
-            "a line around a chunk does not end as it should",
-        )),
+        Some(None) => Err(UNENDED),
         // One byte more may be the first half of the line's end.
         None if input.len() <= most + 1 => Ok(None),
         _ => Err(BodyError::Malformed("a line around a chunk is too long")),
@@ -223,6 +271,13 @@ mod tests {
 
     use super::*;
 
+    fn config() -> Config {
+        let mut config = Config::new(std::time::Duration::from_secs(1));
+        config.max_header_bytes = 16 << 10;
+        config.max_header_fields = 100;
+        config
+    }
+
     /// Takes what is ready of a body of at most `most` bytes; true when it is whole.
     fn take(
         reader: &mut BodyFraming,
@@ -231,7 +286,7 @@ mod tests {
         most: usize,
     ) -> Result<bool, BodyError> {
         loop {
-            match reader.ready(input)? {
+            match reader.ready(input, &config())? {
                 Ready::Data(count) if body.len() + count > most => return Err(BodyError::TooLarge),
                 Ready::Data(count) => {
                     assert!(count > 0);

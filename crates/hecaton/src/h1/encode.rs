@@ -59,6 +59,9 @@ pub(crate) fn encode(
     if let Some(forward) = forward {
         forward.write_authorization(fields, out);
     }
+    if let Some(special) = &request.special {
+        out.put_slice(special.digest.as_ref().map_or(&[], |digest| &digest.field));
+    }
     match body.length() {
         None => out.put_slice(b"transfer-encoding: chunked\r\n"),
         Some(length) if !body.is_empty() || expects_content(method) => {

@@ -11,6 +11,7 @@ use super::connection::Connection;
 use super::outgoing::{Outgoing, Stopped};
 use crate::config::Config;
 use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::fields::Trailers;
 use crate::message::head::Head;
 use crate::runtime::timer::PhaseTimer;
 use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
@@ -93,7 +94,7 @@ impl Incoming {
         let most = config.max_body;
         loop {
             let expected = self.reader.expected();
-            let ready = self.reader.ready(&mut connection.input);
+            let ready = self.reader.ready(&mut connection.input, config);
             match ready.map_err(|error| error.into_failure(most))? {
                 Ready::Data(count) if count > most - body.len() => {
                     return Err(BodyError::TooLarge.into_failure(most));
@@ -129,7 +130,7 @@ impl Incoming {
     ) -> Result<Option<Bytes>, Failure> {
         let mut timer = PhaseTimer::new(config);
         loop {
-            let ready = self.reader.ready(&mut connection.input);
+            let ready = self.reader.ready(&mut connection.input, config);
             match ready.map_err(|error| error.into_failure(0))? {
                 Ready::Data(count) => {
                     self.reader.taken(count);
@@ -142,8 +143,13 @@ impl Incoming {
     }
 
     /// Whether all of the body has been taken. What is wrong with the end is told by the next `piece`.
-    pub fn is_whole(&mut self, connection: &mut Connection) -> bool {
-        self.reader.ready(&mut connection.input) == Ok(Ready::End)
+    pub fn is_whole(&mut self, connection: &mut Connection, config: &Config) -> bool {
+        self.reader.ready(&mut connection.input, config) == Ok(Ready::End)
+    }
+
+    /// What came behind a body that is whole; once.
+    pub fn take_trailers(&mut self) -> Trailers {
+        self.reader.take_trailers()
     }
 
     /// Makes the connection ready for another request; false if it can not carry one.

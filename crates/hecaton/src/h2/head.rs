@@ -62,7 +62,12 @@ fn request_fields(request: &Request, config: &Config) -> Result<HeaderMap, Strin
         map.append(ACCEPT_ENCODING, HeaderValue::from_static(ACCEPTED));
     }
     let fields = Fields(&request.fields);
-    for (name, bytes) in fields.iter() {
+    let digest = request
+        .special
+        .as_ref()
+        .and_then(|special| special.digest.as_ref());
+    let digest = Fields(digest.map_or(&[], |digest| &digest.field));
+    for (name, bytes) in fields.iter().chain(digest.iter()) {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| error.to_string())?;
         if !belongs_to_a_connection(&name, bytes, fields) {
             map.append(name, value(bytes)?);

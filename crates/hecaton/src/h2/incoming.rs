@@ -7,6 +7,7 @@ use bytes::{Bytes, BytesMut};
 use h2::RecvStream;
 
 use super::exchange::explain;
+use super::head::response_fields;
 use super::permit::StreamPermit;
 use super::upload::Upload;
 use super::window::Taken;
@@ -14,6 +15,8 @@ use crate::config::Config;
 use crate::content::buffered::Share;
 use crate::h1::body::BodyError;
 use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::fields::Trailers;
+use crate::message::head::BadHead;
 use crate::runtime::timer::PhaseTimer;
 use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
@@ -30,6 +33,7 @@ pub(crate) struct Incoming {
     taken: usize,
     /// What it took that the window has not grown by.
     since: Taken,
+    trailers: Trailers,
     upload: Upload,
     permit: StreamPermit,
 }
@@ -47,6 +51,7 @@ impl Incoming {
             received: 0,
             taken: 0,
             since: Taken::default(),
+            trailers: None,
             upload,
             permit,
         }
@@ -62,7 +67,7 @@ impl Incoming {
         let mut timer = PhaseTimer::new(config);
         let mut whole = BytesMut::new();
         let mut pieces = 0_u32;
-        while let Some(piece) = self.next(&mut timer).await? {
+        while let Some(piece) = self.next(&mut timer, config).await? {
             if whole.len() + piece.len() > most {
                 return Err(too_large());
             }
@@ -78,7 +83,7 @@ impl Incoming {
 
     /// Reads the next piece of the body, none at its end. Nothing is lost when the future is dropped.
     pub async fn piece(&mut self, config: &Config) -> Result<Option<Bytes>, Failure> {
-        self.next(&mut PhaseTimer::new(config)).await
+        self.next(&mut PhaseTimer::new(config), config).await
     }
 
     /// Whether all of the body has been taken.
@@ -86,7 +91,16 @@ impl Incoming {
         self.body.as_ref().is_none_or(RecvStream::is_end_stream)
     }
 
-    async fn next(&mut self, timer: &mut PhaseTimer<'_>) -> Result<Option<Bytes>, Failure> {
+    /// What came behind a body that is whole; once.
+    pub fn take_trailers(&mut self) -> Trailers {
+        self.trailers.take()
+    }
+
+    async fn next(
+        &mut self,
+        timer: &mut PhaseTimer<'_>,
+        config: &Config,
+    ) -> Result<Option<Bytes>, Failure> {
         if let Some(body) = &mut self.body {
             let taken = std::mem::take(&mut self.taken);
             // It can not fail: no more is given back than was taken.
@@ -94,7 +108,7 @@ impl Incoming {
             self.permit.link.note_taken(&mut self.since, taken);
         }
         timer.restart(Phase::Read);
-        poll_fn(|cx| self.poll_next(cx, timer)).await
+        poll_fn(|cx| self.poll_next(cx, timer, config)).await
     }
 
     /// The stream has ended: what came is held against the length that was announced.
@@ -114,6 +128,7 @@ impl Incoming {
         &mut self,
         cx: &mut Context<'_>,
         timer: &mut PhaseTimer<'_>,
+        config: &Config,
     ) -> Poll<Result<Option<Bytes>, Failure>> {
         let Some(body) = &mut self.body else {
             return Poll::Ready(Ok(None));
@@ -129,7 +144,23 @@ impl Incoming {
                     self.received += piece.len() as u64;
                     Poll::Ready(Ok(Some(piece)))
                 }
-                Poll::Ready(None) => Poll::Ready(self.end()),
+                Poll::Ready(None) => match body.poll_trailers(cx) {
+                    Poll::Ready(Ok(Some(trailers))) => {
+                        let block = response_fields(&trailers, config);
+                        let block = block.map_err(|why| too_much(&why));
+                        Poll::Ready(block.and_then(|block| {
+                            self.trailers = Some(Box::new(block));
+                            self.end()
+                        }))
+                    }
+                    Poll::Ready(Ok(None)) => Poll::Ready(self.end()),
+                    Poll::Ready(Err(_)) if self.permit.is_answered() => Poll::Ready(self.end()),
+                    Poll::Ready(Err(error)) => {
+                        let why = explain(&error, self.permit.link.last_word());
+                        Poll::Ready(Err(cut_short(&why)))
+                    }
+                    Poll::Pending => timer.poll(cx).map(Err),
+                },
                 // The answer was whole before the connection ended, with the rest of the request unsent.
                 Poll::Ready(Some(Err(_))) if self.permit.is_answered() => Poll::Ready(self.end()),
                 // A reset of the stream, whatever its code, is no end: after END_STREAM `h2` tells of none, be it
@@ -142,6 +173,15 @@ impl Incoming {
             };
         }
     }
+}
+
+fn too_much(why: &BadHead) -> Failure {
+    let most = match why {
+        BadHead::TooManyFields(_) => "fields than max_header_fields",
+        _ => "bytes than max_header_bytes",
+    };
+    let detail = format!("the body can not be read: its trailers have more {most} allows");
+    Failure::new(Kind::Body, Phase::Read, detail).for_good()
 }
 
 fn cut_short(why: &str) -> Failure {

@@ -70,6 +70,14 @@ impl Body {
         matches!(self, Body::Whole(bytes) if bytes.is_empty())
     }
 
+    /// All of it, none if it comes piece by piece.
+    pub fn whole(&self) -> Option<&[u8]> {
+        match self {
+            Body::Whole(bytes) => Some(bytes),
+            Body::Source(_) => None,
+        }
+    }
+
     /// How many bytes, none if that is not known.
     pub fn length(&self) -> Option<u64> {
         match self {

@@ -2,6 +2,9 @@
 
 use memchr::memchr;
 
+/// The fields behind a body, as such a block; none if there are none.
+pub(crate) type Trailers = Option<Box<Vec<u8>>>;
+
 /// A block of fields, looked at without a copy.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a>(pub &'a [u8]);

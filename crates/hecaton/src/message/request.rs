@@ -13,10 +13,13 @@ use http::uri::PathAndQuery;
 use crate::message::address::{self, Destination, InvalidUrl};
 use crate::message::asks::Asks;
 use crate::message::body::{Body, Source};
+use crate::message::digest::{Digest, Login};
 use crate::message::failure::InvalidRequest;
 use crate::message::fields::Fields;
 use crate::message::origin::{Origin, display_url};
 use crate::message::redirect::Redirect;
+use crate::message::retry::Retry;
+use crate::message::special::Special;
 use crate::message::template::{Template, Whose};
 
 /// One request, ready to be sent.
@@ -42,6 +45,7 @@ pub struct Request {
     pub(crate) redirects: Option<u32>,
     /// The redirects that made it what it is now.
     pub(crate) redirected: Vec<Redirect>,
+    pub(crate) special: Option<Box<Special>>,
 }
 
 impl Request {
@@ -83,6 +87,7 @@ impl Request {
             timeout: None,
             redirects: None,
             redirected: Vec::new(),
+            special: None,
         };
         if let Some(login) = place.login {
             request.write_field(AUTHORIZATION.as_str(), login.as_bytes());
@@ -111,7 +116,7 @@ impl Request {
                 "is set by the client itself from the body: leave it out",
             ));
         }
-        if self.clients > 0 || self.has_login {
+        if self.clients > 0 || self.has_login || self.special.is_some() {
             self.drop_inherited(&key);
         }
         if key == HOST {
@@ -151,6 +156,13 @@ impl Request {
         }
     }
 
+    /// Has digest authentication of the client, unless the URL has a user or the headers say who asks.
+    pub(crate) fn inherit_digest(&mut self, login: &Arc<Login>) {
+        if Fields(&self.fields).get(AUTHORIZATION.as_str()).is_none() {
+            self.special.get_or_insert_default().digest = Some(Digest::new(login.clone()));
+        }
+    }
+
     /// The `Authorization` that the URL's user and password came to.
     pub(crate) fn login(&self) -> Option<&[u8]> {
         let of_url = &self.fields[self.clients..];
@@ -164,9 +176,19 @@ impl Request {
         let template = self.template.clone();
         self.retain(|name, whose| Template::may_leave(template.as_deref(), name, whose));
         self.has_login = false;
+        self.drop_digest();
+    }
+
+    fn drop_digest(&mut self) {
+        if let Some(special) = &mut self.special {
+            special.digest = None;
+        }
     }
 
     fn drop_inherited(&mut self, key: &HeaderName) {
+        if *key == AUTHORIZATION {
+            self.drop_digest();
+        }
         let login = self.has_login && key == AUTHORIZATION;
         self.has_login &= !login;
         self.retain(|name, whose| name != key.as_str() || (whose == Whose::Request && !login));
@@ -217,6 +239,30 @@ impl Request {
     /// Sets how many redirects of this request are followed, instead of the client's `redirects`.
     pub fn redirects(mut self, most: u32) -> Request {
         self.redirects = Some(most);
+        self
+    }
+
+    /// Authenticates by digest (RFC 7616), instead of as the client and the URL say: the request is sent again, once, when the
+    /// server demands it (401), with the answer to its demand, and later ones with the same login to the same place carry it at
+    /// once. Both attempts are listed, and count for the one deadline. A body that can be read only once is sent but once: then
+    /// the demand is an error of kind [`Body`](crate::Kind::Body). The login does not follow a redirect to another origin.
+    /// An `Authorization` that is added later takes its place.
+    pub fn digest_auth(mut self, login: Login) -> Request {
+        self.drop_inherited(&AUTHORIZATION);
+        self.special.get_or_insert_default().digest = Some(Digest::new(login.into()));
+        self
+    }
+
+    /// Sets when this request is sent again, instead of the client's `retry`; none for never.
+    pub fn retry(mut self, retry: Option<Retry>) -> Request {
+        self.special.get_or_insert_default().retry = Some(retry);
+        self
+    }
+
+    /// Has the client's judge, if it has one ([`Client::judged_by`](crate::Client::judged_by)), decide whether the request is sent
+    /// again. It knows the request by this number. Of the retries `max`, `interval`, `backoff` and `jitter` go on to count.
+    pub fn judged(mut self, number: usize) -> Request {
+        self.special.get_or_insert_default().judged_as = Some(number);
         self
     }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::Method;
 
 use crate::message::attempt::Attempt;
-use crate::message::fields::Fields;
+use crate::message::fields::{Fields, Trailers};
 use crate::message::redirect::Redirect;
 use crate::message::request::Request;
 
@@ -16,6 +16,7 @@ pub struct Response {
     pub(crate) status: u16,
     pub(crate) fields: Vec<u8>,
     pub(crate) body: Bytes,
+    pub(crate) trailers: Trailers,
     pub(crate) attempts: Vec<Attempt>,
     pub(crate) elapsed: Duration,
     /// The last one that was sent.
@@ -42,6 +43,16 @@ impl Response {
     /// The same as one block of lines: `name: value\r\n`.
     pub fn header_block(&self) -> &[u8] {
         &self.fields
+    }
+
+    /// The trailers, which came behind the body (RFC 9110 §6.5), as headers are told. Most responses have none.
+    pub fn trailers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        Fields(self.trailer_block()).iter()
+    }
+
+    /// The same as one block of lines: `name: value\r\n`.
+    pub fn trailer_block(&self) -> &[u8] {
+        self.trailers.as_ref().map_or(&[], |block| block)
     }
 
     /// The body, without transfer coding.

@@ -9,6 +9,7 @@ use url::Url;
 
 use crate::message::address::InvalidUrl;
 use crate::message::asks::Asks;
+use crate::message::digest::Login;
 use crate::message::failure::InvalidRequest;
 use crate::message::fields::Fields;
 use crate::message::origin::Origin;
@@ -29,6 +30,9 @@ pub struct Defaults {
     /// `accept-language`, `cache-control`, `connection`, `content-encoding`, `content-language`, `content-type`, `pragma`
     /// and `user-agent`.
     pub public_headers: Vec<String>,
+    /// User and password for digest authentication (RFC 7616) of every request, in the place of a user and a password in `base_url`. Default
+    /// none. They go where `headers` do, and a request with an `Authorization` of its own goes without.
+    pub digest_auth: Option<Login>,
     /// Whether a URL that is not percent-encoded as it must be is refused, instead of encoded as browsers do. Default false.
     pub strict_urls: bool,
 }
@@ -41,6 +45,7 @@ impl fmt::Debug for Defaults {
             .field("base_url", &self.base_url.as_ref().map(|_| ".."))
             .field("headers", &names)
             .field("public_headers", &self.public_headers)
+            .field("digest_auth", &self.digest_auth)
             .field("strict_urls", &self.strict_urls)
             .finish()
     }
@@ -78,6 +83,7 @@ pub struct Template {
     base: Option<Base>,
     public: Vec<String>,
     strict: bool,
+    digest: Option<Arc<Login>>,
     /// All headers of the client, and those that are public; none if there are none.
     all: Option<Inherited>,
     public_alone: Option<Inherited>,
@@ -107,7 +113,7 @@ impl Template {
     pub fn new(defaults: &Defaults) -> Result<Template, InvalidRequest> {
         let mut headers = defaults.headers.clone();
         let base = match &defaults.base_url {
-            Some(url) => Some(base(url, &mut headers, defaults.strict_urls)?),
+            Some(url) => Some(base(url, &mut headers, defaults)?),
             None => None,
         };
         let public = public_names(&defaults.public_headers)?;
@@ -117,6 +123,7 @@ impl Template {
         Ok(Template {
             base,
             strict: defaults.strict_urls,
+            digest: defaults.digest_auth.clone().map(Arc::new),
             all,
             public_alone,
             public,
@@ -135,15 +142,27 @@ impl Template {
         if self.all.is_some() {
             request.inherit(self);
         }
+        if let Some(login) = &self.digest {
+            if self.is_own(&request.origin) {
+                request.inherit_digest(login);
+            }
+        }
         Ok(request)
     }
 
     /// The headers that go to an origin.
     pub(crate) fn for_origin(&self, origin: &Origin) -> Option<&Inherited> {
-        match &self.base {
-            Some(base) if *base.origin != *origin => self.public_alone.as_ref(),
-            _ => self.all.as_ref(),
+        match self.is_own(origin) {
+            true => self.all.as_ref(),
+            false => self.public_alone.as_ref(),
         }
+    }
+
+    /// Whether what proves who asks goes there.
+    fn is_own(&self, origin: &Origin) -> bool {
+        self.base
+            .as_ref()
+            .is_none_or(|base| *base.origin == *origin)
     }
 
     /// Whether a header may go to another origin than it was meant for: one of the client's if it is public, one of the
@@ -195,14 +214,16 @@ fn is_credential(name: &str) -> bool {
 fn base(
     url: &str,
     headers: &mut Vec<(String, Vec<u8>)>,
-    strict: bool,
+    defaults: &Defaults,
 ) -> Result<Base, InvalidRequest> {
+    let strict = defaults.strict_urls;
     let mut url = reference::parse_base(url, strict)?;
     let asked = Request::read(&String::from(url.clone()).into(), strict)
         .map_err(|error| InvalidRequest(format!("base {error}")))?;
     let _ = (url.set_username(""), url.set_password(None));
     let is_named = |(name, _): &(String, _)| name.eq_ignore_ascii_case("authorization");
-    if let (Some(login), false) = (asked.login(), headers.iter().any(is_named)) {
+    let is_said = defaults.digest_auth.is_some() || headers.iter().any(is_named);
+    if let (Some(login), false) = (asked.login(), is_said) {
         headers.push(("Authorization".into(), login.to_vec()));
     }
     Ok(Base {

@@ -51,7 +51,7 @@ use crate::transport::Connector;
 
 /// The connections of one client.
 pub(crate) struct Pool {
-    config: Arc<Config>,
+    pub config: Arc<Config>,
     connector: Connector,
     limits: ConnectionLimits,
     /// Those that speak HTTP/1.1.

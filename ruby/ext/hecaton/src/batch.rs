@@ -20,6 +20,7 @@ use magnus::{
 
 use crate::body_source::{self, BodySource, Wants};
 use crate::client::Engine;
+use crate::judge::{Answer, Questions};
 use crate::process::ProcessLocal;
 use crate::request::Refused;
 use crate::{fibers, process, record, request};
@@ -53,6 +54,10 @@ struct Inner {
     tags: Option<HashMap<i64, usize>>,
     /// Who wants a piece of a body, once there is one that comes in pieces.
     wants: Option<Arc<Wants>>,
+    /// What Ruby is asked about outcomes, once there is a request that is judged.
+    questions: Option<Arc<Questions>>,
+    /// Where the answer to the question goes that was put last.
+    asked: Option<Answer>,
     engine: Arc<Engine>,
 }
 
@@ -67,12 +72,12 @@ impl Batch {
     /// An empty batch.
     pub fn new(
         ruby: &Ruby,
-        engine: Arc<Engine>,
+        (engine, client): (Arc<Engine>, hecaton::Client),
         template: Arc<Template>,
         concurrency: usize,
         limits: Limits,
     ) -> Result<Batch, Error> {
-        let batch = hecaton::Batch::with_limits(engine.client.clone(), concurrency, limits)
+        let batch = hecaton::Batch::with_limits(client, concurrency, limits)
             .map_err(|error| request::invalid(ruby, error.to_string()))?;
         let inner = Inner {
             batch,
@@ -82,6 +87,8 @@ impl Batch {
             fresh: None,
             tags: None,
             wants: None,
+            questions: None,
+            asked: None,
             engine,
         };
         Ok(Batch {
@@ -111,7 +118,7 @@ impl Batch {
     fn push_get(ruby: &Ruby, this: &Batch, queued: Value, url: Value) -> Result<Value, Error> {
         this.own(ruby)?;
         let request = request::get(ruby, &this.template, url);
-        this.queue(ruby, queued, request, None, false)?;
+        this.queue(ruby, queued, request, None, (false, false))?;
         Ok(queued)
     }
 
@@ -136,7 +143,8 @@ impl Batch {
             Some(options) => request::given(ruby, options, "front")?.unwrap_or(false),
             None => false,
         };
-        this.queue(ruby, queued, request, source, front)?;
+        let judged = request::judge(ruby, options)?.is_some();
+        this.queue(ruby, queued, request, source, (front, judged))?;
         Ok(queued)
     }
 
@@ -146,7 +154,7 @@ impl Batch {
         queued: Value,
         request: Result<Request, Refused>,
         source: Option<(Obj<BodySource>, Value)>,
-        front: bool,
+        (front, judged): (bool, bool),
     ) -> Result<(), Error> {
         let request = match request {
             Ok(request) => Ok(request),
@@ -175,6 +183,10 @@ impl Batch {
             let wants = inner.wants.get_or_insert_default();
             let (pieces, length) = native.source(wants.clone(), tag);
             request = request.body_from(pieces, length);
+        }
+        if judged {
+            inner.ask_about_outcomes();
+            request = request.judged(tag);
         }
         inner.fresh = Some(tag);
         if front {
@@ -269,6 +281,30 @@ impl Batch {
         })
     }
 
+    /// The next question about an outcome, four values: the request, status or nil, record, body or the facts of the error; nil when
+    /// there is none.
+    fn next_question(ruby: &Ruby, this: &Batch) -> Result<Option<RArray>, Error> {
+        let mut guard = this.lock(ruby)?;
+        let inner = running(ruby, &mut guard)?;
+        let Some(question) = inner.questions.as_ref().and_then(|asked| asked.next()) else {
+            return Ok(None);
+        };
+        inner.asked = Some(question.answer);
+        let requests = ruby.get_inner(this.requests);
+        let list = ruby.ary_new_from_values(&[requests.entry::<Value>(question.tag as isize)?]);
+        list.cat(&record::values(ruby, question.outcome))?;
+        Ok(Some(list))
+    }
+
+    /// Answers it: whether the request is sent again.
+    fn answer(ruby: &Ruby, this: &Batch, again: bool) -> Result<(), Error> {
+        let mut guard = this.lock(ruby)?;
+        if let Some(answer) = running(ruby, &mut guard)?.asked.take() {
+            answer.give(again);
+        }
+        Ok(())
+    }
+
     fn hand_over(&self, ruby: &Ruby, inner: &mut Inner, ended: RArray) -> Result<(), Error> {
         let requests = ruby.get_inner(self.requests);
         let refused = inner.refused.drain(..);
@@ -360,6 +396,16 @@ fn waiting(ruby: &Ruby) -> Error {
 }
 
 impl Inner {
+    /// Makes ready to ask Ruby whether requests are sent again.
+    fn ask_about_outcomes(&mut self) {
+        if self.questions.is_none() {
+            let wants = self.wants.get_or_insert_default().clone();
+            let questions = Questions::new(wants);
+            self.batch.judged_by(questions.clone());
+            self.questions = Some(questions);
+        }
+    }
+
     /// The tag of a request that was queued a while ago, if it is still here.
     fn late(&mut self, requests: RArray, request: Value) -> Result<Option<usize>, Error> {
         let id = object_id(request)?;
@@ -388,6 +434,8 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("push", method!(Batch::push, 7))?;
     class.define_method("push_get", method!(Batch::push_get, 2))?;
     class.define_method("in_parts", method!(Batch::in_parts, 2))?;
+    class.define_method("next_question", method!(Batch::next_question, 0))?;
+    class.define_method("answer", method!(Batch::answer, 1))?;
     class.define_method("wait", method!(Batch::wait, 3))?;
     class.define_method("clear", method!(Batch::clear, 1))?;
     class.define_method("finish", method!(Batch::finish, 0))?;

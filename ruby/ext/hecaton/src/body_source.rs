@@ -17,7 +17,9 @@ use magnus::{Error, Module, Object, RModule, RString, Ruby, Value, function, met
 
 use crate::client::Engine;
 use crate::fibers;
+use crate::judge::Questions;
 use crate::process::ProcessLocal;
+use crate::record;
 
 #[magnus::wrap(class = "Hecaton::Native::BodySource", free_immediately, size)]
 pub struct BodySource(Arc<Shared>);
@@ -135,7 +137,8 @@ pub struct Wants {
 }
 
 impl Wants {
-    fn add(&self, tag: usize) {
+    /// Says that one is wanted, or that there is a question about its request.
+    pub fn add(&self, tag: usize) {
         self.lock().push(tag);
         self.waker.wake();
     }
@@ -181,21 +184,46 @@ pub async fn ended_or_wanted<T>(future: impl Future<Output = T>, wants: &Wants) 
     .await
 }
 
-/// Waits for a future whose request is given by `source`, a `Hecaton::BodySource`. What that raises ends the wait.
+/// What of Ruby is needed while a request is waited for.
+pub struct Needs {
+    pub wants: Arc<Wants>,
+    /// A `Hecaton::BodySource`.
+    pub source: Option<Value>,
+    /// Questions about the outcome, and the `Hecaton::Judge` that answers them.
+    pub judge: Option<(Arc<Questions>, Value)>,
+}
+
+impl Needs {
+    fn meet(&self, ruby: &Ruby) -> Result<(), Error> {
+        self.wants.take();
+        if let Some(source) = self.source {
+            let _: Value = source.funcall("fill", ())?;
+        }
+        if let Some((questions, judge)) = &self.judge {
+            while let Some(question) = questions.next() {
+                let outcome = record::values(ruby, question.outcome);
+                question.answer.give(judge.funcall("again?", outcome)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Waits for a future whose request needs Ruby meanwhile. What Ruby raises ends the wait.
 pub fn wait<F>(
     ruby: &Ruby,
     engine: &Arc<Engine>,
-    (wants, source): (&Arc<Wants>, Value),
+    needs: &Needs,
     future: F,
 ) -> Result<F::Output, Error>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    // What reads a piece may fork.
+    // What is called of Ruby may fork.
     let mut future = ProcessLocal::new(Box::pin(future));
     loop {
-        let watched = wants.clone();
+        let watched = needs.wants.clone();
         let next = async move {
             let going = future.anywhere().expect("it was put there").as_mut();
             let output = ended_or_wanted(going, &watched).await;
@@ -206,8 +234,7 @@ where
             return Ok(output);
         }
         future = going;
-        wants.take();
-        let _: Value = source.funcall("fill", ())?;
+        needs.meet(ruby)?;
     }
 }
 

@@ -2,16 +2,17 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hecaton::{Config, Limits, Phase, Reactor, Stats, Template};
+use hecaton::{Config, Limits, Phase, Reactor, Request, Settings, Stats, Template};
 use magnus::typed_data::Obj;
 use magnus::{
     Error, IntoValue, Module, Object, RArray, RHash, RModule, Ruby, Value, function, method,
 };
 
 use crate::batch::Batch;
-use crate::body_source::{self, Wants};
+use crate::body_source::{self, BodySource, Needs, Wants};
 use crate::cookies::{Cookies, Home};
 use crate::fibers::{self, Fibers};
+use crate::judge::Questions;
 use crate::process::ProcessLocal;
 use crate::request::given;
 use crate::settings::config;
@@ -28,9 +29,17 @@ pub struct Engine {
 
 #[magnus::wrap(class = "Hecaton::Native::Client", free_immediately, size)]
 struct Client {
+    base: Arc<Base>,
+    template: Arc<Template>,
+    concurrency: usize,
+    /// Of a client that was derived from another: settings for its requests, and its jar.
+    derived: Option<(Settings, Option<Home>)>,
+}
+
+/// What a client shares with those that are derived from it.
+struct Base {
     config: Config,
     cookies: Option<Home>,
-    template: Arc<Template>,
     running: Mutex<ProcessLocal<Running>>,
 }
 
@@ -46,41 +55,49 @@ struct Running {
 impl Client {
     fn new(ruby: &Ruby, options: RHash) -> Result<Client, Error> {
         let config = config(ruby, options)?;
-        let jar = given::<Obj<Cookies>>(ruby, options, "cookies")?;
-        let cookies = jar.map(|jar| jar.0.clone());
+        let cookies = jar(ruby, options)?;
         let template = Arc::new(request::template(ruby, options)?);
         let engine = Arc::new(start(ruby, &config, cookies.as_ref())?);
         Ok(Client {
-            // With what the files held: a child of `fork` may have no right to read them.
-            config: engine.client.config().clone(),
-            cookies,
             template,
-            running: Mutex::new(ProcessLocal::new(Running {
-                engine: Some(engine),
-                before: Stats::default(),
-            })),
+            concurrency: config.concurrency,
+            derived: None,
+            base: Arc::new(Base {
+                // With what the files held: a child of `fork` may have no right to read them.
+                config: engine.client.config().clone(),
+                cookies,
+                running: Mutex::new(ProcessLocal::new(Running {
+                    engine: Some(engine),
+                    before: Stats::default(),
+                })),
+            }),
         })
     }
 
-    /// The engine of this process: a child of `fork` gets one of its own at its first request, and so does who goes on
-    /// after `close`.
-    fn engine(&self, ruby: &Ruby) -> Result<Arc<Engine>, Error> {
-        self.with_running(|running| match &running.engine {
-            Some(engine) => Ok(engine.clone()),
-            None => {
-                let fresh = Arc::new(start(ruby, &self.config, self.cookies.as_ref())?);
-                running.engine = Some(fresh.clone());
-                Ok(fresh)
-            }
+    /// A client with these settings on the same connections; what they say of connections is passed over, for Ruby has refused
+    /// what differs.
+    fn with(ruby: &Ruby, this: &Client, options: RHash) -> Result<Client, Error> {
+        let config = config(ruby, options)?.with_connections_of(&this.base.config);
+        let concurrency = config.concurrency;
+        let engine = this.base.engine(ruby)?;
+        let settings = engine.client.settings(config);
+        let settings = settings.map_err(|error| request::invalid(ruby, error.to_string()))?;
+        Ok(Client {
+            base: this.base.clone(),
+            template: Arc::new(request::template(ruby, options)?),
+            concurrency,
+            derived: Some((settings, jar(ruby, options)?)),
         })
     }
 
-    fn with_running<T>(&self, look: impl FnOnce(&mut Running) -> T) -> T {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if running.get().is_none() {
-            *running = ProcessLocal::new(Running::default());
-        }
-        look(running.get().expect("it was made just now"))
+    /// The engine of this process, and its client if that is not this one.
+    fn engine(&self, ruby: &Ruby) -> Result<(Arc<Engine>, Option<hecaton::Client>), Error> {
+        let engine = self.base.engine(ruby)?;
+        let derived = self.derived.as_ref().map(|(settings, cookies)| {
+            let cookies = cookies.as_ref().map(Home::jar);
+            engine.client.with(settings, cookies)
+        });
+        Ok((engine, derived))
     }
 
     #[allow(clippy::too_many_arguments)] // They are Ruby's, passed one by one because it is fastest.
@@ -97,15 +114,14 @@ impl Client {
         let template = &this.template;
         let request = request::build(ruby, template, method, url, headers, body, timeout, options)
             .map_err(|refused| refused.raised(ruby))?;
-        let engine = this.engine(ruby)?;
-        let outcome = match request::body_source(body)? {
-            None => fibers::wait(ruby, &engine, engine.client.send(request))?,
-            Some((native, source)) => {
-                let wants = Arc::new(Wants::default());
-                let (pieces, length) = native.source(wants.clone(), 0);
-                let sending = engine.client.send(request.body_from(pieces, length));
-                body_source::wait(ruby, &engine, (&wants, source), sending)?
-            }
+        let (engine, derived) = this.engine(ruby)?;
+        let client = derived.as_ref().unwrap_or(&engine.client);
+        let (source, judge) = (request::body_source(body)?, request::judge(ruby, options)?);
+        let outcome = if source.is_none() && judge.is_none() {
+            fibers::wait(ruby, &engine, client.send(request))?
+        } else {
+            let (client, request, needs) = needs(client, request, source, judge);
+            body_source::wait(ruby, &engine, &needs, client.send(request))?
         };
         Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
     }
@@ -126,19 +142,15 @@ impl Client {
         let template = &this.template;
         let request = request::build(ruby, template, method, url, headers, body, timeout, options)
             .map_err(|refused| refused.raised(ruby))?;
-        let engine = this.engine(ruby)?;
-        let (opened, source) = match request::body_source(body)? {
-            None => {
-                let opening = engine.client.open(request);
-                (fibers::wait(ruby, &engine, opening)?, None)
-            }
-            Some((native, source)) => {
-                let wants = Arc::new(Wants::default());
-                let (pieces, length) = native.source(wants.clone(), 0);
-                let opening = engine.client.open(request.body_from(pieces, length));
-                let opened = body_source::wait(ruby, &engine, (&wants, source), opening)?;
-                (opened, Some((wants, source)))
-            }
+        let (engine, derived) = this.engine(ruby)?;
+        let client = derived.as_ref().unwrap_or(&engine.client);
+        let (source, judge) = (request::body_source(body)?, request::judge(ruby, options)?);
+        let (opened, source) = if source.is_none() && judge.is_none() {
+            (fibers::wait(ruby, &engine, client.open(request))?, None)
+        } else {
+            let (client, request, needs) = needs(client, request, source, judge);
+            let opened = body_source::wait(ruby, &engine, &needs, client.open(request))?;
+            (opened, needs.source.map(|source| (needs.wants, source)))
         };
         let values = match opened {
             Err(error) => record::failure(ruby, &error),
@@ -162,21 +174,23 @@ impl Client {
         per_origin: Option<usize>,
         rate: Option<f64>,
     ) -> Result<Batch, Error> {
-        let concurrency = concurrency.unwrap_or(this.config.concurrency);
+        let concurrency = concurrency.unwrap_or(this.concurrency);
         let limits = Limits { per_origin, rate };
-        let (engine, template) = (this.engine(ruby)?, this.template.clone());
-        Batch::new(ruby, engine, template, concurrency, limits)
+        let (engine, derived) = this.engine(ruby)?;
+        let client = derived.unwrap_or_else(|| engine.client.clone());
+        let template = this.template.clone();
+        Batch::new(ruby, (engine, client), template, concurrency, limits)
     }
 
     fn idle_connections(&self) -> usize {
-        self.with_running(|running| match &running.engine {
+        self.base.with_running(|running| match &running.engine {
             Some(engine) => engine.client.idle_connections(),
             None => 0,
         })
     }
 
     fn stats(ruby: &Ruby, this: &Client) -> Result<RHash, Error> {
-        let stats = this.with_running(|running| running.stats());
+        let stats = this.base.with_running(|running| running.stats());
         let hash = ruby.hash_new();
         hash.aset(ruby.to_symbol("requests"), stats.requests)?;
         hash.aset(ruby.to_symbol("retries"), stats.retries)?;
@@ -190,13 +204,36 @@ impl Client {
 
     /// Closes what is idle, and lets the engine go: whoever waits for a request has it until that ends.
     fn close(&self) {
-        let engine = self.with_running(|running| {
+        let engine = self.base.with_running(|running| {
             running.before = running.stats();
             running.engine.take()
         });
         if let Some(engine) = engine {
             engine.client.close_idle();
         }
+    }
+}
+
+impl Base {
+    /// The engine of this process: a child of `fork` gets one of its own at its first request, and so does who goes on
+    /// after `close`.
+    fn engine(&self, ruby: &Ruby) -> Result<Arc<Engine>, Error> {
+        self.with_running(|running| match &running.engine {
+            Some(engine) => Ok(engine.clone()),
+            None => {
+                let fresh = Arc::new(start(ruby, &self.config, self.cookies.as_ref())?);
+                running.engine = Some(fresh.clone());
+                Ok(fresh)
+            }
+        })
+    }
+
+    fn with_running<T>(&self, look: impl FnOnce(&mut Running) -> T) -> T {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.get().is_none() {
+            *running = ProcessLocal::new(Running::default());
+        }
+        look(running.get().expect("it was made just now"))
     }
 }
 
@@ -213,6 +250,42 @@ impl Running {
             ..now
         }
     }
+}
+
+/// The jar that options name.
+fn jar(ruby: &Ruby, options: RHash) -> Result<Option<Home>, Error> {
+    let jar = given::<Obj<Cookies>>(ruby, options, "cookies")?;
+    Ok(jar.map(|jar| jar.0.clone()))
+}
+
+/// A client and a request that need Ruby while they are waited for, and for what.
+fn needs(
+    client: &hecaton::Client,
+    request: Request,
+    source: Option<(Obj<BodySource>, Value)>,
+    judge: Option<Value>,
+) -> (hecaton::Client, Request, Needs) {
+    let wants = Arc::new(Wants::default());
+    let (mut client, mut request) = (client.clone(), request);
+    if let Some((native, _)) = source {
+        let (pieces, length) = native.source(wants.clone(), 0);
+        request = request.body_from(pieces, length);
+    }
+    let judge = judge.map(|judge| {
+        let questions = Questions::new(wants.clone());
+        client = client.judged_by(questions.clone());
+        (questions, judge)
+    });
+    if judge.is_some() {
+        request = request.judged(0);
+    }
+    let source = source.map(|(_, source)| source);
+    let needs = Needs {
+        wants,
+        source,
+        judge,
+    };
+    (client, request, needs)
 }
 
 fn start(ruby: &Ruby, config: &Config, cookies: Option<&Home>) -> Result<Engine, Error> {
@@ -239,6 +312,7 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     native.const_set("PHASES", ruby.ary_from_iter(names))?;
     let class = crate::define::<Client>(ruby, native, "Client")?;
     class.define_singleton_method("new", function!(Client::new, 1))?;
+    class.define_method("with", method!(Client::with, 1))?;
     class.define_method("perform", method!(Client::perform, 6))?;
     class.define_method("open", method!(Client::open, 7))?;
     class.define_method("batch", method!(Client::batch, 3))?;

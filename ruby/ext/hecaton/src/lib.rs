@@ -4,7 +4,7 @@
 //! default. All that is unsafe is in `gvl.rs`.
 //!
 //! In the order in which a request passes through them: `settings`, `client` and `cookies` (what a client is made of) → `request` and
-//! `body_source` (Ruby's arguments → a request) → `batch` or `stream` (who owns it) → `fibers` and `gvl` (how it is waited for;
+//! `body_source` (Ruby's arguments → a request) and `judge` (Ruby decides whether it is sent again) → `batch` or `stream` (who owns it) → `fibers` and `gvl` (how it is waited for;
 //! `signal` ends a wait) → `record` (what came of it → Ruby's values). `process` keeps apart what a fork would share.
 //!
 //! A lock of Rust that is held while Ruby is called is a deadlock in waiting, for Ruby may let another thread run, which waits for
@@ -24,6 +24,8 @@ mod cookies;
 mod request;
 
 mod body_source;
+
+mod judge;
 
 mod batch;
 

@@ -4,13 +4,13 @@
 //! times, then the header fields. Layout, integers little-endian, durations in nanoseconds with
 //! 2^64 − 1 for none:
 //!
-//! - elapsed: u64, number of attempts: u32, number of redirects: u32
+//! - elapsed: u64, number of attempts: u32, number of redirects: u32, length of the trailers: u32
 //! - per attempt: connection u64, flags u8 (1 reused, 2 sent), phase u8, ending u8 (0 unfinished,
 //!   1 status, 2 failed, 3 moved), version u8 (0 none, 1 HTTP/1, 2 HTTP/2), status u16, redirects before it u16,
 //!   then queue, resolve, connect, tls, send, first byte, read, its begin, its end as u64
 //! - method and URL that answered, with a space between them, or the URL that was asked last: length u32, bytes
 //! - per redirect: status u32, length u32, URL
-//! - header fields as `name: value\r\n`
+//! - header fields as `name: value\r\n`, then trailers, as long as was said
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -74,7 +74,7 @@ pub fn failure(ruby: &Ruby, error: &Failure) -> [Value; 3] {
 pub fn refused(ruby: &Ruby, error: &InvalidUrl) -> [Value; 3] {
     let write_url = |record: &mut Vec<u8>| record.extend_from_slice(error.url().as_bytes());
     let record = written(ruby, |record| {
-        add_times(record, Duration::ZERO, &[], 0);
+        add_times(record, Duration::ZERO, &[], (0, 0));
         add_way(record, write_url, &[]);
     });
     let facts = ruby.ary_new_from_values(&[
@@ -100,9 +100,12 @@ pub fn of_stream(ruby: &Ruby, stream: &Streaming) -> Value {
         record.extend_from_slice(stream.url().as_bytes());
     };
     let record = written(ruby, |record| {
-        add_times(record, stream.elapsed(), stream.attempts(), redirects.len());
+        let (elapsed, trailers) = (stream.elapsed(), stream.trailer_block());
+        let behind = (redirects.len(), trailers.len());
+        add_times(record, elapsed, stream.attempts(), behind);
         add_way(record, write_url, redirects);
         record.extend_from_slice(stream.header_block());
+        record.extend_from_slice(trailers);
     });
     record.into_value_with(ruby)
 }
@@ -164,7 +167,8 @@ fn failure_record(ruby: &Ruby, error: &Failure) -> RString {
     let write_url = |record: &mut Vec<u8>| record.extend_from_slice(error.url().as_bytes());
     written(ruby, |record| {
         let redirects = error.redirects();
-        add_times(record, error.elapsed(), error.attempts(), redirects.len());
+        let behind = (redirects.len(), 0);
+        add_times(record, error.elapsed(), error.attempts(), behind);
         add_way(record, write_url, redirects);
     })
 }
@@ -176,14 +180,12 @@ fn response_record(ruby: &Ruby, response: &Response) -> RString {
     };
     written(ruby, |record| {
         let redirects = response.redirects();
-        add_times(
-            record,
-            response.elapsed(),
-            response.attempts(),
-            redirects.len(),
-        );
+        let trailers = response.trailer_block();
+        let behind = (redirects.len(), trailers.len());
+        add_times(record, response.elapsed(), response.attempts(), behind);
         add_way(record, write_url, redirects);
         record.extend_from_slice(response.header_block());
+        record.extend_from_slice(trailers);
     })
 }
 
@@ -222,9 +224,15 @@ fn add_way(record: &mut Vec<u8>, write_url: impl FnOnce(&mut Vec<u8>), redirects
     }
 }
 
-fn add_times(record: &mut Vec<u8>, elapsed: Duration, attempts: &[Attempt], redirects: usize) {
+/// With what is to come behind the attempts: how many redirects, and how many bytes of trailers.
+fn add_times(
+    record: &mut Vec<u8>,
+    elapsed: Duration,
+    attempts: &[Attempt],
+    (redirects, trailers): (usize, usize),
+) {
     record.extend_from_slice(&nanoseconds(Some(elapsed)).to_le_bytes());
-    for count in [attempts.len(), redirects] {
+    for count in [attempts.len(), redirects, trailers] {
         record.extend_from_slice(&(count as u32).to_le_bytes());
     }
     for attempt in attempts {

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hecaton::{Defaults, InvalidUrl, Request, Template};
+use hecaton::{Defaults, InvalidUrl, Login, Request, Template};
 use magnus::typed_data::Obj;
 use magnus::value::{Qfalse, Qtrue, ReprValue};
 use magnus::{Error, Integer, RArray, RHash, RString, Ruby, TryConvert, Value};
 
 use crate::body_source::BodySource;
 use crate::cookies::Cookies;
+use crate::settings;
 
 /// Why there is no request.
 pub enum Refused {
@@ -53,6 +54,13 @@ pub fn build(
     let invalid = |error: hecaton::InvalidRequest| invalid(ruby, error.to_string());
     let method = text(ruby, string(method)?)?;
     let mut request = get(ruby, template, url)?.method(&method).map_err(invalid)?;
+    if let Some(options) = options {
+        // Before the headers, whose `Authorization` goes first.
+        if let Some(login) = login(ruby, options)? {
+            request = request.digest_auth(login);
+        }
+        request = sent_again(ruby, request, options)?;
+    }
     if let Some(headers) = headers {
         let mut flat = headers.into_iter();
         // Copied one by one: what `to_str` makes is known to nobody else, and Ruby's garbage
@@ -82,6 +90,39 @@ pub fn build(
     Ok(request)
 }
 
+/// The user and the password of digest authentication, if there are any.
+fn login(ruby: &Ruby, options: RHash) -> Result<Option<Login>, Error> {
+    let Some(pair) = given::<Vec<String>>(ruby, options, "digest_auth")? else {
+        return Ok(None);
+    };
+    let [user, password] = &pair[..] else {
+        let why = "digest_auth is not [user, password]";
+        return Err(invalid(ruby, why.into()));
+    };
+    let login = Login::new(user, password);
+    login
+        .map(Some)
+        .map_err(|error| invalid(ruby, error.to_string()))
+}
+
+/// With what the request says itself of being sent again; `retry` is false for never.
+fn sent_again(ruby: &Ruby, request: Request, options: RHash) -> Result<Request, Error> {
+    let retry = match options.lookup::<_, Option<Value>>(ruby.to_symbol("retry"))? {
+        None => return Ok(request),
+        Some(value) if Qfalse::from_value(value).is_some() => None,
+        Some(value) => Some(settings::retry(ruby, RHash::try_convert(value)?)?),
+    };
+    Ok(request.retry(retry))
+}
+
+/// Who decides whether the request is sent again; none for the rules.
+pub fn judge(ruby: &Ruby, options: Option<RHash>) -> Result<Option<Value>, Error> {
+    match options {
+        None => Ok(None),
+        Some(options) => options.lookup(ruby.to_symbol("judge")),
+    }
+}
+
 /// A GET that asks for nothing else.
 pub fn get(ruby: &Ruby, template: &Arc<Template>, url: Value) -> Result<Request, Refused> {
     if url.is_nil() {
@@ -104,6 +145,7 @@ pub fn template(ruby: &Ruby, options: RHash) -> Result<Template, Error> {
         base_url: given(ruby, options, "base_url")?,
         public_headers: given(ruby, options, "public_headers")?.unwrap_or_default(),
         strict_urls: given(ruby, options, "strict_urls")?.unwrap_or(false),
+        digest_auth: login(ruby, options)?,
         ..Defaults::default()
     };
     let headers = options.lookup::<_, Option<RArray>>(ruby.to_symbol("headers"))?;

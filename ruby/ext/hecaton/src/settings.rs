@@ -149,8 +149,8 @@ fn set_tls(ruby: &Ruby, options: RHash, config: &mut Config) -> Result<(), Error
     Ok(())
 }
 
-/// The engine's defaults, with what the options name in their place.
-fn retry(ruby: &Ruby, options: RHash) -> Result<Retry, Error> {
+/// Retries: the engine's defaults, with what the options name in their place.
+pub fn retry(ruby: &Ruby, options: RHash) -> Result<Retry, Error> {
     let mut retry = Retry::default();
     if let Some(max) = given_in(ruby, options, "retry: ", "max")? {
         retry.max = max;

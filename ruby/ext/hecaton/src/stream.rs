@@ -14,7 +14,7 @@ use magnus::{
     gc, method,
 };
 
-use crate::body_source::{self, Wants};
+use crate::body_source::{self, Needs, Wants};
 use crate::client::Engine;
 use crate::process::{self, ProcessLocal};
 use crate::signal::Signal;
@@ -106,8 +106,12 @@ impl Stream {
                 let piece = match this.source.get() {
                     None => fibers::wait(ruby, &engine, next)?,
                     Some((wants, source)) => {
-                        let source = ruby.get_inner(*source);
-                        body_source::wait(ruby, &engine, (wants, source), next)?
+                        let needs = Needs {
+                            wants: wants.clone(),
+                            source: Some(ruby.get_inner(*source)),
+                            judge: None,
+                        };
+                        body_source::wait(ruby, &engine, &needs, next)?
                     }
                 };
                 piece.unwrap_or(Ok(None))

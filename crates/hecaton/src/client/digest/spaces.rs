@@ -1,0 +1,160 @@
+//! The protection spaces that a client knows (RFC 7616 §3.3, `domain`), each with its last session.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use foldhash::fast::RandomState;
+use http::uri::PathAndQuery;
+use url::Url;
+
+use crate::message::digest::Login;
+use crate::message::digest::proof::Session;
+use crate::message::origin::{Origin, display_url};
+
+/// Most realms of one login at one origin; the one known longest goes for another.
+const MOST_REALMS: usize = 16;
+
+/// Most pairs of an origin and a login. One more, and all are learnt anew.
+const MOST_PAIRS: usize = 1000;
+
+/// All of a client.
+#[derive(Default)]
+pub(crate) struct Spaces(Mutex<HashMap<(Arc<Origin>, Arc<Login>), Vec<Space>, RandomState>>);
+
+struct Space {
+    /// Beginnings of paths; one that is empty is that of all.
+    beginnings: Vec<String>,
+    session: Arc<Session>,
+}
+
+impl Spaces {
+    /// The session for a URL, that of the longest beginning of its path.
+    pub fn find(
+        &self,
+        origin: &Arc<Origin>,
+        login: &Arc<Login>,
+        target: &PathAndQuery,
+    ) -> Option<Arc<Session>> {
+        let spaces = self.lock();
+        let spaces = spaces.get(&(origin.clone(), login.clone()))?;
+        let known = spaces.iter().filter_map(|space| {
+            let beginnings = space.beginnings.iter();
+            let fitting = beginnings.filter(|path| target.path().starts_with(path.as_str()));
+            Some((fitting.map(String::len).max()?, &space.session))
+        });
+        let (_, session) = known.max_by_key(|(length, _)| *length)?;
+        Some(session.clone())
+    }
+
+    /// Keeps a session in the place of the one for the same realm.
+    pub fn keep(
+        &self,
+        origin: &Arc<Origin>,
+        login: &Arc<Login>,
+        target: &PathAndQuery,
+        session: Arc<Session>,
+    ) {
+        let beginnings = beginnings(origin, target, &session.challenge.domain);
+        let mut all = self.lock();
+        let pair = (origin.clone(), login.clone());
+        if all.len() >= MOST_PAIRS && !all.contains_key(&pair) {
+            all.clear();
+        }
+        let spaces = all.entry(pair).or_default();
+        spaces.retain(|space| space.session.challenge.realm != session.challenge.realm);
+        if spaces.len() >= MOST_REALMS {
+            spaces.remove(0);
+        }
+        spaces.push(Space {
+            beginnings,
+            session,
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(Arc<Origin>, Arc<Login>), Vec<Space>, RandomState>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a `domain` says of this origin: other origins are never sent an answer without their own demand.
+fn beginnings(origin: &Origin, target: &PathAndQuery, domain: &[String]) -> Vec<String> {
+    if domain.is_empty() {
+        return vec![String::new()];
+    }
+    let Ok(here) = Url::parse(&display_url(origin, target)) else {
+        return Vec::new();
+    };
+    let places = domain.iter().filter_map(|place| here.join(place).ok());
+    let own = places.filter(|place| place.origin() == here.origin());
+    own.map(|place| place.path().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::digest::challenge::first;
+    use crate::message::origin::Scheme;
+
+    fn origin(host: &str) -> Arc<Origin> {
+        Arc::new(Origin {
+            scheme: Scheme::Http,
+            host: host.into(),
+            port: 80,
+        })
+    }
+
+    fn session(realm: &str, domain: &str) -> Arc<Session> {
+        let field = format!(r#"Digest realm="{realm}", nonce=n, domain="{domain}""#);
+        let fields = format!("www-authenticate: {field}\r\n");
+        Arc::new(Session::new(first(fields.as_bytes(), true).unwrap()))
+    }
+
+    #[test]
+    fn a_session_is_for_its_login_its_origin_and_its_paths() {
+        let spaces = Spaces::default();
+        let login = |user| Arc::new(Login::new(user, "p").unwrap());
+        let target = |path: &'static str| PathAndQuery::from_static(path);
+        let keep = |session| spaces.keep(&origin("a"), &login("u"), &target("/x"), session);
+        let found = |host, user, path| {
+            let session = spaces.find(&origin(host), &login(user), &target(path))?;
+            Some(String::from_utf8(session.challenge.realm.clone()).unwrap())
+        };
+        assert_eq!(found("a", "u", "/"), None);
+        keep(session("all", ""));
+        keep(session("some", "/b/ http://a:80/c?d http://other/e"));
+        for (path, realm) in [
+            ("/", "all"),
+            ("/b/d?e", "some"),
+            ("/c", "some"),
+            ("/e", "all"),
+        ] {
+            assert_eq!(found("a", "u", path).as_deref(), Some(realm), "{path}");
+        }
+        assert_eq!(found("other", "u", "/e"), None);
+        assert_eq!(found("a", "v", "/"), None);
+        keep(session("all", "/elsewhere"));
+        assert_eq!(found("a", "u", "/"), None, "it took the other's place");
+    }
+
+    #[test]
+    fn what_is_kept_has_an_end() {
+        let spaces = Spaces::default();
+        let login = Arc::new(Login::new("u", "p").unwrap());
+        let target = PathAndQuery::from_static("/");
+        for number in 0..2 * MOST_PAIRS {
+            let origin = origin(&number.to_string());
+            spaces.keep(&origin, &login, &target, session("r", ""));
+        }
+        for number in 0..2 * MOST_REALMS {
+            spaces.keep(
+                &origin("a"),
+                &login,
+                &target,
+                session(&number.to_string(), ""),
+            );
+        }
+        let all = spaces.lock();
+        assert!(all.len() <= MOST_PAIRS, "{}", all.len());
+        assert_eq!(all[&(origin("a"), login)].len(), MOST_REALMS);
+    }
+}

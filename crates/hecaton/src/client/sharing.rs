@@ -1,0 +1,83 @@
+//! Clients with settings of their own on the connections of another: which settings those may be.
+
+use std::sync::Arc;
+
+use crate::client::Client;
+use crate::client::shared::Shared;
+use crate::config::Config;
+use crate::config::cookies::Cookies;
+use crate::message::failure::InvalidRequest;
+
+/// Settings for requests on the connections of a client, checked.
+#[derive(Clone)]
+pub struct Settings(Arc<Config>);
+
+impl Client {
+    /// Checks settings for [`with`](Client::with): those of connections must be this client's, for they are shared.
+    pub fn settings(&self, mut config: Config) -> Result<Settings, InvalidRequest> {
+        super::check(&mut config)?;
+        let other = different(&self.0.pool.config, &config);
+        if !other.is_empty() {
+            let names = other.join(", ");
+            let why = "of connections, which are shared: make a client of its own for others";
+            return Err(InvalidRequest(format!("{names}: settings {why}")));
+        }
+        Ok(Settings(Arc::new(config)))
+    }
+
+    /// A client with other settings for its requests, which shares the connections of this one, what limits them, the nonces of digest
+    /// authentication, and what is counted. The jar is given apart, in the place of the settings' own.
+    pub fn with(&self, settings: &Settings, cookies: Option<Cookies>) -> Client {
+        Client(Arc::new(Shared {
+            config: settings.0.clone(),
+            cookies,
+            ..self.0.clone_of_parts()
+        }))
+    }
+
+    /// The same client with a judge of those of its requests that are to be [`judged`](crate::Request::judged).
+    pub fn judged_by(&self, judge: Arc<dyn super::judge::Judge>) -> Client {
+        Client(Arc::new(Shared {
+            judge: Some(judge),
+            ..self.0.clone_of_parts()
+        }))
+    }
+}
+
+impl Config {
+    /// The same settings for requests, and those of connections from another.
+    pub fn with_connections_of(self, other: &Config) -> Config {
+        merged(self, other)
+    }
+}
+
+macro_rules! split {
+    ($($name:ident)*; $($free:ident)*) => {
+        /// The settings of connections that are not the same, by name.
+        fn different(ours: &Config, theirs: &Config) -> Vec<&'static str> {
+            // All are named: a setting that is new has to be put on one side.
+            let Config { $($name,)* $($free: _,)* } = theirs;
+            let mut names = Vec::new();
+            $(if ours.$name != *$name {
+                names.push(stringify!($name));
+            })*
+            names
+        }
+
+        fn merged(requests: Config, connections: &Config) -> Config {
+            Config {
+                $($name: connections.$name.clone(),)*
+                ..requests
+            }
+        }
+    };
+}
+
+// Those of connections, which all who share them have in common; then those that are a matter of each request.
+split! {
+    connect_timeout resolve_timeout resolve allow_address unix_socket proxy no_proxy tls_timeout queue_timeout http per_origin
+    max_connections max_queue ca client_cert client_key tls_min pins verify idle_timeout max_idle max_age max_buffered
+    max_header_fields max_header_bytes;
+    timeout send_timeout first_byte_timeout expect_timeout read_timeout retry reconnect redirects redirects_to_http redirect_hosts
+    cookies max_body decode concurrency user_agent
+}

@@ -1,0 +1,56 @@
+//! What is said of sending requests again: data, of a client or of one request.
+
+use std::time::Duration;
+
+use http::Method;
+
+use crate::message::failure::Kind;
+
+/// When a request is sent again. Every try is listed in the attempts, and none begins, nor is waited
+/// for, past the total deadline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retry {
+    /// Most tries after the first. Default 2. 0 is none.
+    pub max: u32,
+    /// Methods whose requests may be sent again. Default the idempotent ones of RFC 9110 §9.2.2: GET,
+    /// HEAD, OPTIONS, TRACE, PUT, DELETE. A failure of which no byte was sent is retried whatever the
+    /// method.
+    pub methods: Vec<Method>,
+    /// Failures that are worth another try. Default `Resolve`, `Connect`, `Timeout`, `Protocol`,
+    /// `Body`. The total deadline is never one of them, nor is what another try would only meet again, whatever
+    /// is named here: a body larger than `max_body` or undecodable, a head that is malformed or too large, a
+    /// proxy's demand for credentials, a full queue, a certificate or a key that is refused, a body of the request that can
+    /// not be read.
+    pub on: Vec<Kind>,
+    /// Statuses that are worth another try. Default none.
+    pub statuses: Vec<u16>,
+    /// The wait before the first retry. Default 100 ms. A `Retry-After` of the response (RFC 9110
+    /// §10.2.3) takes its place when it is longer.
+    pub interval: Duration,
+    /// What each further wait is multiplied with. Default 2.
+    pub backoff: f64,
+    /// The share of the wait that is left to chance, 0 to 1, so that clients do not come back all
+    /// at once: the wait is cut by up to this share. Default 0.5.
+    pub jitter: f64,
+}
+
+impl Default for Retry {
+    fn default() -> Retry {
+        use Method as M;
+        Retry {
+            max: 2,
+            methods: vec![M::GET, M::HEAD, M::OPTIONS, M::TRACE, M::PUT, M::DELETE],
+            on: vec![
+                Kind::Resolve,
+                Kind::Connect,
+                Kind::Timeout,
+                Kind::Protocol,
+                Kind::Body,
+            ],
+            statuses: Vec::new(),
+            interval: Duration::from_millis(100),
+            backoff: 2.0,
+            jitter: 0.5,
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! What few requests ask for, kept apart so that all others stay small.
+
+use crate::message::digest::Digest;
+use crate::message::retry::Retry;
+
+/// What few requests ask for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Special {
+    /// Digest authentication, and how far it has come.
+    pub digest: Option<Digest>,
+    /// Retries instead of the client's; some nothing for none at all.
+    pub retry: Option<Option<Retry>>,
+    /// The number by which the client's judge knows the request.
+    pub judged_as: Option<usize>,
+}

@@ -1,0 +1,57 @@
+# The settings of a client that is derived from another.
+module Hecaton
+  # For Client#with.
+  module Derivation
+    # Settings of connections, which clients that share them have in common.
+    OF_CONNECTIONS = %i[
+      connect_timeout resolve_timeout resolve allow_address unix_socket proxy no_proxy tls_timeout queue_timeout http per_origin
+      max_connections max_queue ca client_cert client_key tls_min pins verify idle_timeout max_idle max_age max_buffered
+      max_header_fields max_header_bytes
+    ].freeze
+
+    # Who asks. They exclude each other, so one takes the place of all.
+    CREDENTIALS = %i[basic_auth bearer digest_auth].freeze
+    private_constant :OF_CONNECTIONS, :CREDENTIALS
+
+    class << self
+      # The settings that were given to Client.new, from inside of it.
+      def given(inside)
+        @names ||= Client.instance_method(:initialize).parameters.map(&:last)
+        @names.to_h { |name| [name, inside.local_variable_get(name)] }.compact
+      end
+
+      # Settings with changes.
+      def merged(settings, changes)
+        refused = changes.keys & OF_CONNECTIONS
+        if refused.any?
+          raise ArgumentError, "#{refused.join(", ")}: a setting of connections, which a derived client shares: " \
+                               "make a client of its own by Hecaton::Client.new"
+        end
+
+        kept = settings.dup
+        if (changes.keys & CREDENTIALS).any?
+          CREDENTIALS.each { |name| kept.delete(name) }
+          kept[:headers] = without(kept[:headers], ["authorization"]) if kept[:headers]
+        end
+        kept.merge(changes, headers: headers(kept[:headers], changes))
+      end
+
+      private
+
+      # The headers of both, those that are named anew in the place of the others.
+      def headers(kept, changes)
+        return kept unless changes.key?(:headers)
+
+        own = changes[:headers]
+        return own unless own && kept
+
+        RequestBuilder.pairs(:headers, own)
+        without(kept, own.map { |name, _| Headers.field(name).downcase }) + own.to_a
+      end
+
+      def without(headers, names)
+        RequestBuilder.pairs(:headers, headers).to_a.reject { |name, _| names.include?(Headers.field(name).downcase) }
+      end
+    end
+  end
+end

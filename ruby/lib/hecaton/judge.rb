@@ -1,0 +1,36 @@
+# Whether a request is sent again, in the eyes of the program: retry: { if: … }.
+module Hecaton
+  # Made for each request that is judged. The engine asks it, between two waits.
+  class Judge
+    # block: what was given as `if`. The outcome that it is called with is the one that would be handed over.
+    def initialize(block, response_builder, strict)
+      @block = block
+      @response_builder = response_builder
+      @strict = strict
+    end
+
+    # For the bridge: true or false of an outcome.
+    def again?(status, record, rest)
+      @block.call(@response_builder.outcome(status, record, rest, @strict)) ? true : false
+    end
+
+    class << self
+      # Settings that say which outcomes are worth another try, as `if` does.
+      RULES = %i[methods on statuses].freeze
+      private_constant :RULES
+
+      # The block among the settings of retry, nil for none.
+      def block(value)
+        return unless value.is_a?(Hash) && value.key?(:if)
+
+        block = value[:if]
+        raise ArgumentError, "retry: if is of class #{block.class}: give a Proc, which is called with the outcome" unless block.respond_to?(:call)
+
+        others = RULES.reject { |name| value[name].nil? }
+        return block if others.empty?
+
+        raise ArgumentError, "retry: if decides alone: leave out #{others.join(", ")}"
+      end
+    end
+  end
+end

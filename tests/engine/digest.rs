@@ -1,0 +1,406 @@
+//! Digest authentication: a demand is met once, with a number of its own, in time, and by nobody but who asked. The sums are those of
+//! the RFC's examples (`message/digest/proof.rs`); real servers check them in the gem's tests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use hecaton::{Client, Config, Defaults, Ending, Kind, Login, Phase, Proxy, Request, Template};
+
+use crate::http2_peer::Peer;
+use crate::scripted::{Scripted, answer};
+use crate::uploads::Pieces;
+use crate::{World, http2};
+
+fn demand(rest: &str) -> String {
+    let field = format!("www-authenticate: Digest realm=\"r\", qop=\"auth\"{rest}\r\n");
+    answer(401, &field, "who are you?")
+}
+
+/// A parameter of the request's `Authorization`.
+fn parameter(request: &str, name: &str) -> Option<String> {
+    let field = request
+        .lines()
+        .find_map(|line| line.strip_prefix("authorization: Digest "))?;
+    let start = field.find(&format!("{name}="))? + name.len() + 1;
+    let value = field[start..].split(',').next()?;
+    Some(value.trim_matches('"').to_owned())
+}
+
+/// Who demands the nonce `n` of everybody who has none.
+fn strict() -> Scripted {
+    Scripted::answering(|request| match parameter(request, "nonce") {
+        Some(_) => answer(200, "", "welcome"),
+        None => demand(", nonce=\"n\", opaque=\"o\""),
+    })
+}
+
+fn login() -> Login {
+    Login::new("user", "password").unwrap()
+}
+
+fn request(method: &str, server: &Scripted, path: &str) -> Request {
+    let request = Request::new(method, &format!("{}{path}", server.url)).unwrap();
+    request.digest_auth(login())
+}
+
+fn endings(attempts: &[hecaton::Attempt]) -> Vec<Ending> {
+    attempts
+        .iter()
+        .map(|attempt| attempt.ending.clone())
+        .collect()
+}
+
+fn numbers(server: &Scripted) -> Vec<Option<String>> {
+    let arrived = server.arrived();
+    arrived
+        .iter()
+        .map(|request| parameter(request, "nc"))
+        .collect()
+}
+
+const DEMANDED: Ending = Ending::Status(401);
+const WELCOME: Ending = Ending::Status(200);
+
+#[test]
+fn a_demand_is_met_and_the_next_request_says_it_at_once() {
+    let (world, server) = (World::new(), strict());
+    let response = world.send(request("GET", &server, "/a?b=c")).unwrap();
+    assert_eq!(endings(response.attempts()), [DEMANDED, WELCOME]);
+    assert!(
+        response.attempts()[1].reused,
+        "the demand's body is passed over"
+    );
+    let response = world
+        .send(request("POST", &server, "/d").body("x"))
+        .unwrap();
+    assert_eq!(endings(response.attempts()), [WELCOME]);
+    assert_eq!(response.body(), "welcome");
+    let some = |number: &str| Some(number.to_owned());
+    assert_eq!(numbers(&server), [None, some("00000001"), some("00000002")]);
+    let answered = &server.arrived()[1];
+    for (name, value) in [
+        ("username", "user"),
+        ("realm", "r"),
+        ("uri", "/a?b=c"),
+        ("opaque", "o"),
+        ("qop", "auth"),
+    ] {
+        assert_eq!(parameter(answered, name).as_deref(), Some(value), "{name}");
+    }
+    assert_eq!(world.client.stats().retries, 0);
+}
+
+#[test]
+fn a_login_that_is_refused_is_shown_once() {
+    let world = World::new();
+    let server = Scripted::answering(|_| demand(", nonce=\"n\""));
+    let response = world.send(request("GET", &server, "/")).unwrap();
+    assert_eq!(response.status(), 401);
+    assert_eq!(response.body(), "who are you?");
+    assert_eq!(endings(response.attempts()), [DEMANDED, DEMANDED]);
+    // What was known is tried first, and then what is demanded anew.
+    let response = world.send(request("GET", &server, "/")).unwrap();
+    assert_eq!(response.attempts().len(), 2);
+}
+
+#[test]
+fn an_old_nonce_is_replaced_but_not_for_ever() {
+    let world = World::new();
+    let server = Scripted::answering(|request| {
+        let stale = |nonce| demand(&format!(", nonce=\"{nonce}\", stale=true"));
+        match parameter(request, "nonce").as_deref() {
+            None => demand(", nonce=\"0\""),
+            Some("0") => stale(1),
+            Some("1") if request.starts_with("GET /once") => answer(200, "", ""),
+            Some(_) => stale(9),
+        }
+    });
+    let response = world.send(request("GET", &server, "/once")).unwrap();
+    assert_eq!(endings(response.attempts()), [DEMANDED, DEMANDED, WELCOME]);
+    let response = world.send(request("GET", &server, "/ever")).unwrap();
+    assert_eq!(
+        endings(response.attempts()),
+        [DEMANDED, DEMANDED, DEMANDED, DEMANDED]
+    );
+}
+
+#[test]
+fn what_cannot_be_met_is_the_answer() {
+    let world = World::new();
+    for (field, digest) in [
+        ("Basic realm=\"r\"", true),
+        ("Digest realm=\"r\", nonce=\"n\", algorithm=SHA3", true),
+        ("Digest realm=\"r\", nonce=\"n\", qop=\"later\"", true),
+        ("Digest realm=\"r\", nonce=\"n\", qop=\"auth\"", false),
+    ] {
+        let server = Scripted::answering(move |_| {
+            answer(401, &format!("www-authenticate: {field}\r\n"), "no")
+        });
+        let asked = match digest {
+            true => request("GET", &server, "/"),
+            false => Request::get(&server.url).unwrap(),
+        };
+        let response = world.send(asked).unwrap();
+        assert_eq!(
+            (response.status(), response.attempts().len()),
+            (401, 1),
+            "{field}"
+        );
+        assert_eq!(response.body(), "no");
+    }
+}
+
+#[test]
+fn a_body_is_sent_again_or_the_error_says_why_not() {
+    let (world, server) = (World::new(), strict());
+    let pieces = || Pieces::new(&["some", "thing"]);
+    let asked = request("PUT", &server, "/a").body_from(pieces().again(), Some(9));
+    let response = world.send(asked).unwrap();
+    assert_eq!(endings(response.attempts()), [DEMANDED, WELCOME]);
+    assert!(server.arrived()[1].ends_with("\r\n\r\nsomething"));
+
+    let (world, server) = (World::new(), strict());
+    let once = request("PUT", &server, "/a").body_from(pieces(), Some(9));
+    let error = world.send(once).unwrap_err();
+    assert_eq!((error.kind(), error.sent()), (Kind::Body, true), "{error}");
+    assert!(error.detail().contains("digest authentication"), "{error}");
+    assert_eq!(endings(error.attempts()), [DEMANDED]);
+    // Once the nonce is known, there is no need for it twice.
+    world.send(request("GET", &server, "/b")).unwrap();
+    let once = request("PUT", &server, "/a").body_from(pieces(), Some(9));
+    assert_eq!(world.send(once).unwrap().attempts().len(), 1);
+}
+
+#[test]
+fn a_sum_of_the_body_is_made_where_it_is_asked_for() {
+    let world = World::new();
+    let field = "www-authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth-int\"\r\n";
+    let server = Scripted::answering(move |request| match parameter(request, "qop") {
+        Some(_) => answer(200, "", ""),
+        None => answer(401, field, ""),
+    });
+    let response = world
+        .send(request("PUT", &server, "/").body("whole"))
+        .unwrap();
+    assert_eq!(endings(response.attempts()), [DEMANDED, WELCOME]);
+    let pieces = Pieces::new(&["in pieces"]).again();
+    let response = world.send(request("PUT", &server, "/").body_from(pieces, None));
+    assert_eq!(endings(response.unwrap().attempts()), [DEMANDED]);
+}
+
+#[test]
+fn both_attempts_count_for_one_deadline() {
+    let (world, silent) = (
+        World::new(),
+        std::net::TcpListener::bind("127.0.0.1:0").unwrap(),
+    );
+    let url = format!("http://{}/", silent.local_addr().unwrap());
+    let server = Scripted::answering(move |_| {
+        // The connection is closed, and the next one goes to a redirect that nobody answers.
+        let redirect = format!("location: {url}\r\n");
+        answer(307, &redirect, "")
+    });
+    let asked = request("GET", &server, "/").timeout(Duration::from_millis(300));
+    let error = world.send(asked.redirects(1)).unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (Kind::Timeout, Phase::Total));
+    let slow = Scripted::answering(|request| {
+        if parameter(request, "nonce").is_some() {
+            std::thread::sleep(Duration::from_secs(3));
+        }
+        demand(", nonce=\"n\"")
+    });
+    let asked = request("GET", &slow, "/").timeout(Duration::from_millis(300));
+    let error = world.send(asked).unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (Kind::Timeout, Phase::Total));
+    assert_eq!(endings(error.attempts()), [DEMANDED, Ending::Unfinished]);
+}
+
+#[test]
+fn a_redirect_to_another_origin_is_not_told_who_asks() {
+    let world = World::new();
+    let other = strict();
+    let there = other.url.clone();
+    let server = Scripted::answering(move |request| {
+        match (
+            parameter(request, "nonce"),
+            request.starts_with("GET /away"),
+        ) {
+            (None, _) => demand(", nonce=\"n\""),
+            (_, true) => answer(302, &format!("location: {there}/b\r\n"), ""),
+            (_, false) => answer(302, "location: /away\r\n", ""),
+        }
+    });
+    let response = world
+        .send(request("GET", &server, "/here").redirects(5))
+        .unwrap();
+    assert_eq!((response.status(), response.attempts().len()), (401, 4));
+    assert_eq!(server.asked(), ["GET /here", "GET /here", "GET /away"]);
+    assert_eq!(other.asked(), ["GET /b"]);
+    assert_eq!(numbers(&other), [None]);
+}
+
+#[test]
+fn the_server_may_name_the_next_nonce() {
+    let world = World::new();
+    let server = Scripted::answering(|request| match parameter(request, "nonce").as_deref() {
+        None => demand(", nonce=\"0\""),
+        Some("0") => answer(
+            200,
+            "authentication-info: nextnonce=\"1\", qop=auth\r\n",
+            "",
+        ),
+        Some(_) => answer(200, "", ""),
+    });
+    for _ in 0..3 {
+        world.send(request("GET", &server, "/")).unwrap();
+    }
+    let nonces: Vec<_> = server
+        .arrived()
+        .iter()
+        .map(|request| parameter(request, "nonce"))
+        .collect();
+    let expected = [None, Some("0"), Some("1"), Some("1")];
+    assert_eq!(nonces, expected.map(|nonce| nonce.map(String::from)));
+}
+
+#[test]
+fn retries_and_streams_have_numbers_of_their_own() {
+    let world = World::with(|config| {
+        config.retry = Some(hecaton::Retry {
+            statuses: vec![503],
+            interval: Duration::from_millis(1),
+            ..Default::default()
+        });
+    });
+    let busy = Arc::new(AtomicUsize::new(1));
+    let server = Scripted::answering(move |request| match parameter(request, "nonce") {
+        None => demand(", nonce=\"n\""),
+        Some(_) if busy.fetch_sub(1, Ordering::Relaxed) == 1 => answer(503, "", "busy"),
+        Some(_) => answer(200, "", "body"),
+    });
+    let body = world.run(async {
+        let mut stream = world
+            .client
+            .open(request("GET", &server, "/"))
+            .await
+            .unwrap();
+        assert_eq!(
+            endings(stream.attempts()),
+            [DEMANDED, Ending::Status(503), WELCOME]
+        );
+        stream.chunk().await.unwrap().unwrap()
+    });
+    assert_eq!(body, "body");
+    let some = |number: &str| Some(number.to_owned());
+    assert_eq!(numbers(&server), [None, some("00000001"), some("00000002")]);
+}
+
+#[test]
+fn a_clients_login_goes_where_its_headers_go() {
+    let (world, server, other) = (World::new(), strict(), strict());
+    let template = |defaults| Arc::new(Template::new(&defaults).unwrap());
+    let based = template(Defaults {
+        base_url: Some(format!(
+            "{}/v1/",
+            server.url.replace("http://", "http://u:p@")
+        )),
+        digest_auth: Some(login()),
+        ..Defaults::default()
+    });
+    let get = |template: &Arc<Template>, url: String| world.send(template.get(url.into()).unwrap());
+    assert_eq!(get(&based, "users".into()).unwrap().status(), 200);
+    assert_eq!(
+        get(&based, format!("{}/x", other.url)).unwrap().status(),
+        401
+    );
+    assert_eq!(server.asked(), ["GET /v1/users"; 2]);
+    assert!(
+        !server.arrived()[0].contains("authorization"),
+        "neither as a header"
+    );
+    let everywhere = template(Defaults {
+        digest_auth: Some(login()),
+        ..Defaults::default()
+    });
+    assert_eq!(
+        get(&everywhere, format!("{}/x", other.url))
+            .unwrap()
+            .status(),
+        200
+    );
+    let own = everywhere.get(format!("{}/x", other.url).into()).unwrap();
+    let own = own.header("Authorization", b"Bearer x").unwrap();
+    assert_eq!(world.send(own).unwrap().attempts().len(), 1);
+    let none = everywhere.get(format!("{}/x", other.url).into()).unwrap();
+    let none = none.without("authorization").unwrap();
+    assert_eq!(world.send(none).unwrap().status(), 401);
+    let with_user = format!("{}/x", other.url.replace("http://", "http://u:p@"));
+    let response = get(&everywhere, with_user).unwrap();
+    assert_eq!((response.status(), response.attempts().len()), (401, 1));
+    assert!(
+        other
+            .arrived()
+            .last()
+            .unwrap()
+            .contains("authorization: Basic dTpw\r\n")
+    );
+}
+
+#[test]
+fn it_is_said_over_http2_too() {
+    let peer = Peer::start(10);
+    let (client, reactor) = http2::client(|_| {});
+    let asked = || {
+        Request::get(&format!("{}/digest/1", peer.url))
+            .unwrap()
+            .digest_auth(login())
+    };
+    let response = reactor.block_on(client.send(asked())).unwrap();
+    assert_eq!(endings(response.attempts()), [DEMANDED, WELCOME]);
+    let response = reactor.block_on(client.send(asked())).unwrap();
+    assert_eq!(endings(response.attempts()), [WELCOME]);
+    assert_eq!(peer.seen(|seen| seen.connections), 1);
+}
+
+#[test]
+fn many_at_once_are_all_welcome_and_no_number_comes_twice() {
+    let (world, server) = (World::new(), strict());
+    let mut batch = hecaton::Batch::new(world.client.clone(), 20);
+    for number in 0..200 {
+        batch.push(number, request("GET", &server, "/"));
+    }
+    let mut outcomes = Vec::new();
+    world.run(async {
+        while !batch.is_empty() {
+            batch.wait(&mut outcomes).await;
+        }
+    });
+    let welcome = outcomes
+        .iter()
+        .filter(|(_, outcome)| outcome.as_ref().unwrap().status() == 200);
+    assert_eq!(welcome.count(), 200);
+    // The nonce is the same in each demand, but each demand begins a session with a part of the client's.
+    let arrived = server.arrived();
+    let mut seen: Vec<_> = arrived
+        .iter()
+        .filter_map(|request| Some((parameter(request, "cnonce")?, parameter(request, "nc")?)))
+        .collect();
+    let count = seen.len();
+    seen.sort();
+    seen.dedup();
+    assert_eq!((count, seen.len()), (200, 200));
+}
+
+#[test]
+fn who_asks_is_not_shown() {
+    let request = Request::get("http://host/").unwrap().digest_auth(login());
+    let mut config = Config::new(Duration::from_secs(1));
+    config.proxy = Proxy::Off;
+    drop(Client::new(config));
+    let shown = format!("{request:?} {:?}", login());
+    assert!(
+        !shown.contains("password\"") && !shown.contains("\"user\""),
+        "{shown}"
+    );
+}

@@ -1,0 +1,225 @@
+//! Retries of a request's own, and those that the program judges: asked of each outcome that can be followed by a try, and of no other.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use hecaton::{Batch, Ending, Judge, Kind, Outcome, Request, Retry};
+
+use crate::World;
+use crate::scripted::{Scripted, answer};
+use crate::uploads::Pieces;
+
+/// Wants everything again, or the first so many outcomes, and notes what it was asked.
+struct Notes {
+    asked: Mutex<Vec<(usize, String)>>,
+    most: usize,
+}
+
+impl Notes {
+    fn new(most: usize) -> Arc<Notes> {
+        let asked = Mutex::default();
+        Arc::new(Notes { asked, most })
+    }
+
+    fn asked(&self) -> Vec<(usize, String)> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl Judge for Notes {
+    fn again(&self, number: usize, outcome: Outcome) -> Pin<Box<dyn Future<Output = bool> + Send>> {
+        let said = match outcome {
+            Ok(response) => {
+                let body = String::from_utf8_lossy(response.body()).into_owned();
+                format!("{} {body} {}", response.status(), response.attempts().len())
+            }
+            Err(error) => format!("{:?} {}", error.kind(), error.attempts().len()),
+        };
+        let mut asked = self.asked.lock().unwrap();
+        asked.push((number, said));
+        let again = asked.len() <= self.most;
+        Box::pin(async move { again })
+    }
+}
+
+fn quick(max: u32) -> Option<Retry> {
+    Some(Retry {
+        max,
+        interval: Duration::from_millis(1),
+        ..Retry::default()
+    })
+}
+
+fn busy() -> Scripted {
+    Scripted::answering(|_| answer(503, "", "busy"))
+}
+
+fn endings(outcome: &Outcome) -> Vec<Ending> {
+    let attempts = match outcome {
+        Ok(response) => response.attempts(),
+        Err(error) => error.attempts(),
+    };
+    attempts
+        .iter()
+        .map(|attempt| attempt.ending.clone())
+        .collect()
+}
+
+#[test]
+fn a_request_may_say_itself_when_it_is_sent_again() {
+    let server = busy();
+    let statuses = |max| {
+        quick(max).map(|retry| Retry {
+            statuses: vec![503],
+            ..retry
+        })
+    };
+    let asked = || Request::get(&server.url).unwrap();
+    let tries = |world: &World, request| endings(&world.send(request)).len();
+    let world = World::new();
+    assert_eq!(tries(&world, asked()), 1);
+    assert_eq!(tries(&world, asked().retry(statuses(3))), 4);
+    let world = World::with(|config| config.retry = statuses(1));
+    assert_eq!(tries(&world, asked()), 2);
+    assert_eq!(tries(&world, asked().retry(None)), 1);
+    assert_eq!(
+        tries(&world, asked().retry(quick(5))),
+        1,
+        "it names no status"
+    );
+    assert_eq!(server.arrived().len(), 9);
+}
+
+#[test]
+fn a_judge_is_asked_of_each_outcome_that_a_try_can_follow() {
+    let (world, server) = (World::new(), busy());
+    let judge = Notes::new(usize::MAX);
+    let client = world.client.judged_by(judge.clone());
+    let asked = |method: &str| Request::new(method, &server.url).unwrap().retry(quick(2));
+    let outcome = world.run(client.send(asked("POST").body("x").judged(7)));
+    assert_eq!(endings(&outcome), [const { Ending::Status(503) }; 3]);
+    let expected = [(7, "503 busy 1".to_owned()), (7, "503 busy 2".to_owned())];
+    assert_eq!(judge.asked(), expected);
+    assert_eq!(client.stats().retries, 2);
+    world.run(client.send(asked("GET"))).unwrap();
+    world
+        .run(client.send(asked("GET").retry(None).judged(8)))
+        .unwrap();
+    assert_eq!(judge.asked(), expected, "of others it is not asked");
+}
+
+#[test]
+fn a_judge_that_has_enough_ends_it() {
+    let (world, server) = (World::with(|config| config.retry = quick(9)), busy());
+    let client = world.client.judged_by(Notes::new(1));
+    let outcome = world.run(client.send(Request::get(&server.url).unwrap().judged(0)));
+    assert_eq!(endings(&outcome).len(), 2);
+    assert_eq!(outcome.unwrap().body(), "busy");
+}
+
+#[test]
+fn errors_are_judged_but_the_deadline_is_not() {
+    let world = World::with(|config| config.reconnect = false);
+    let judge = Notes::new(usize::MAX);
+    let client = world.client.judged_by(judge.clone());
+    let send = |path, timeout| {
+        let request = world.request(path).retry(quick(1)).judged(1);
+        world.run(client.send(request.timeout(timeout)))
+    };
+    let outcome = send("/fault/truncate", Duration::from_secs(10));
+    assert_eq!(endings(&outcome), [Ending::Failed, Ending::Failed]);
+    assert_eq!(judge.asked().len(), 1);
+    let error = send("/delay/60000", Duration::from_millis(50)).unwrap_err();
+    assert_eq!(error.kind(), Kind::Timeout);
+    assert_eq!(judge.asked().len(), 1);
+}
+
+#[test]
+fn no_wait_goes_past_the_deadline_and_no_body_that_is_gone_is_sent_again() {
+    let world = World::new();
+    let server = Scripted::answering(|_| answer(503, "retry-after: 3600\r\n", "later"));
+    let judge = Notes::new(usize::MAX);
+    let client = world.client.judged_by(judge.clone());
+    let asked = Request::get(&server.url).unwrap().retry(quick(5)).judged(0);
+    assert_eq!(world.run(client.send(asked)).unwrap().attempts().len(), 1);
+    assert!(judge.asked().is_empty());
+    let server = busy();
+    let asked = || {
+        Request::new("PUT", &server.url)
+            .unwrap()
+            .retry(quick(1))
+            .judged(0)
+    };
+    let once = asked().body_from(Pieces::new(&["a"]), Some(1));
+    assert_eq!(world.run(client.send(once)).unwrap().attempts().len(), 1);
+    let again = asked().body_from(Pieces::new(&["a"]).again(), Some(1));
+    assert_eq!(world.run(client.send(again)).unwrap().attempts().len(), 2);
+}
+
+#[test]
+fn the_whole_way_is_gone_again() {
+    let world = World::with(|config| config.redirects = 3);
+    let server = Scripted::answering(|request| match request.starts_with("GET /first") {
+        true => answer(302, "location: /second\r\n", ""),
+        false => answer(500, "", ""),
+    });
+    let client = world.client.judged_by(Notes::new(1));
+    let url = format!("{}/first", server.url);
+    let asked = Request::get(&url).unwrap().retry(quick(4)).judged(0);
+    let response = world.run(client.send(asked)).unwrap();
+    assert_eq!(server.asked(), ["GET /first", "GET /second"].repeat(2));
+    assert_eq!(
+        (response.redirects().len(), response.attempts().len()),
+        (1, 4)
+    );
+}
+
+#[test]
+fn in_a_batch_each_is_known_by_its_number_and_ends_once() {
+    let (world, server) = (World::new(), busy());
+    let judge = Notes::new(usize::MAX);
+    let mut batch = Batch::new(world.client.clone(), 4);
+    batch.judged_by(judge.clone());
+    for number in 0..10 {
+        let request = Request::get(&server.url).unwrap();
+        batch.push(
+            number,
+            match number % 2 {
+                0 => request.retry(quick(1)).judged(number),
+                _ => request,
+            },
+        );
+    }
+    let mut outcomes = Vec::new();
+    world.run(async {
+        while !batch.is_empty() {
+            batch.wait(&mut outcomes).await;
+        }
+    });
+    assert_eq!(outcomes.len(), 10);
+    for (number, outcome) in &outcomes {
+        assert_eq!(endings(outcome).len(), 2 - number % 2, "{number}");
+    }
+    let mut asked: Vec<_> = judge
+        .asked()
+        .into_iter()
+        .map(|(number, _)| number)
+        .collect();
+    asked.sort_unstable();
+    assert_eq!(asked, [0, 2, 4, 6, 8]);
+}
+
+#[test]
+fn a_stream_is_judged_by_its_head() {
+    let (world, server) = (World::new(), busy());
+    let judge = Notes::new(1);
+    let client = world.client.judged_by(judge.clone());
+    let asked = Request::get(&server.url).unwrap().retry(quick(3)).judged(0);
+    world.run(async {
+        let mut stream = client.open(asked).await.unwrap();
+        assert_eq!(stream.attempts().len(), 2);
+        assert_eq!(stream.chunk().await.unwrap().unwrap(), "busy");
+    });
+    assert_eq!(judge.asked()[0].1, "503  1");
+}
