@@ -1,7 +1,8 @@
 # A server that answers each path with what a test says, and keeps what arrived.
 require "socket"
 
-# answers: {"/path?query" => whole response, as made by Scripted.answer}; others get a 404. Connections are kept.
+# answers: {"/path?query" => whole response, as made by Scripted.answer, or a Proc that makes it of the request}; others get a
+# 404. Connections are kept.
 class Scripted
   attr_reader :url, :arrived
 
@@ -40,8 +41,10 @@ class Scripted
 
   def serve(connection)
     while (head = connection.gets("\r\n\r\n"))
-      @arrived << (head + connection.read(head[/^content-length: (\d+)/i, 1].to_i))
-      connection.write(@answers.fetch(head.split(" ", 3)[1]) { Scripted.answer(404) })
+      request = head + connection.read(head[/^content-length: (\d+)/i, 1].to_i)
+      @arrived << request
+      answer = @answers.fetch(head.split(" ", 3)[1]) { Scripted.answer(404) }
+      connection.write(answer.is_a?(Proc) ? answer.call(request) : answer)
     end
   rescue SystemCallError, IOError
     nil # The client is gone.

@@ -3,9 +3,7 @@
 //! The attempt that met a demand is listed like every other, and so is the one before, which ended in 401. Both count for the one
 //! deadline. A nonce is used again by later requests of the same login to the same place, numbered, so that they are asked once.
 
-mod spaces;
-
-pub(crate) use self::spaces::Spaces;
+pub(super) mod spaces;
 
 use std::sync::Arc;
 
@@ -104,7 +102,8 @@ impl Shared {
         };
         let known = digest.session.clone();
         let known = known.or_else(|| self.digests.find(&origin, &digest.login, &target));
-        if let Some(session) = known {
+        // The one that is in use goes on to be counted.
+        if let Some(session) = known.filter(|known| known.challenge.nonce != nonce) {
             let next = Arc::new(session.next(nonce));
             self.digests
                 .keep(&origin, &digest.login, &target, next.clone());

@@ -1,19 +1,8 @@
-//! Outcomes that a program judges itself: whether the request is sent again, with the waits and the limit of `retry`.
-
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+//! Who decides whether a request is sent again, where a program does so itself.
 
 use futures_util::future::BoxFuture;
-use tokio::time::sleep;
 
-use crate::client::Outcome;
-use crate::client::answer::{Answer, Body, Reading};
-use crate::client::deadline::Deadline;
-use crate::client::shared::Shared;
-use crate::message::attempt::Trace;
 use crate::message::error::Error;
-use crate::message::failure::Failure;
-use crate::message::request::Request;
 use crate::message::response::Response;
 
 /// Decides which requests are sent again, in the place of what [`Retry`](crate::Retry) says of failures, statuses and methods.
@@ -21,93 +10,5 @@ pub trait Judge: Send + Sync {
     /// Whether the request with this number is sent again, which ended so. Asked after each outcome as long as there is a try
     /// left (`max` of the request's retries) and time. Of a [`Streaming`](crate::Streaming) response the head is known alone: its
     /// body is empty.
-    fn again(&self, number: usize, outcome: Outcome) -> BoxFuture<'static, bool>;
-}
-
-impl Shared {
-    /// Who judges this request, and by which number.
-    pub fn judge_of(&self, request: &Request) -> Option<(&Arc<dyn Judge>, usize)> {
-        let number = request.special.as_ref()?.judged_as?;
-        Some((self.judge.as_ref()?, number))
-    }
-
-    /// The request as often as its judge wants it.
-    pub async fn judged(
-        self: &Arc<Self>,
-        request: &mut Request,
-        reading: Reading,
-        deadline: &Deadline,
-        trace: &mut Trace,
-    ) -> Result<Answer, Failure> {
-        let first = request.clone();
-        let mut tries = 0;
-        loop {
-            let result = self.once(request, reading, deadline, trace).await;
-            tries += 1;
-            let fields = result.as_ref().map(|answer| &answer.fields[..]);
-            let retry = self.retry_of(request);
-            let Some(wait) = retry.and_then(|retry| retry.wait_if_judged(tries, fields.ok()))
-            else {
-                return result;
-            };
-            // A Retry-After that goes past the deadline is not worth asking about.
-            if wait >= deadline.left() {
-                return result;
-            }
-            let Some((judge, number)) = self.judge_of(request) else {
-                return result;
-            };
-            let again = judge.again(number, outcome(&result, request, deadline, trace));
-            if !again.await || wait >= deadline.left() {
-                return result;
-            }
-            if !first.body.begin_again() {
-                return result.map_err(Failure::only_once);
-            }
-            self.counts.retries.fetch_add(1, Ordering::Relaxed);
-            *request = first.clone();
-            if let Ok(Answer {
-                body: Body::Open(reader),
-                ..
-            }) = result
-            {
-                reader.skip(trace.mark).await;
-            }
-            sleep(wait).await;
-            trace.lap();
-        }
-    }
-}
-
-/// What is known of how a request ended, as far as its body has been read.
-fn outcome(
-    result: &Result<Answer, Failure>,
-    request: &Request,
-    deadline: &Deadline,
-    trace: &Trace,
-) -> Outcome {
-    let attempts = trace.attempts.clone();
-    let mut request = Box::new(request.clone());
-    request.body = Default::default();
-    match result {
-        Ok(answer) => {
-            let (body, trailers) = answer.body.so_far();
-            Ok(Response {
-                status: answer.status,
-                fields: answer.fields.clone(),
-                body,
-                trailers,
-                attempts,
-                elapsed: trace.mark - deadline.begun,
-                request,
-            })
-        }
-        Err(failure) => Err(Error::new(
-            failure.clone(),
-            request.display_url(),
-            request.redirected,
-            deadline.begun.elapsed(),
-            attempts,
-        )),
-    }
+    fn again(&self, number: usize, outcome: Result<Response, Error>) -> BoxFuture<'static, bool>;
 }

@@ -26,7 +26,7 @@
 //! - `max_body` is for whole bodies. Who streams decides about memory; the total deadline goes on and counts the reader's time too.
 //! - Digest authentication (`digest`) is two attempts of one request; the body of the first answer is passed over as one is that is
 //!   retried. Without it the loop of attempts asks one pointer whether it is null, and so it does for retries of a request's own.
-//! - A program that judges outcomes itself (`judge`) is asked between two ways of a request, each of which may have redirects. The
+//! - A program that judges outcomes itself (`judge`, `judged`) is asked between two ways of a request, each of which may have redirects. The
 //!   engine asks, waits and sends again, so that the deadline, the place in a batch and the list of attempts are those of one request.
 //! - A client with settings of its own on the connections of another (`sharing`) is these settings and pointers to all else.
 //! - Futures are boxed where most requests do not need them, so that the others stay small enough for malloc's fast path. The
@@ -40,6 +40,7 @@ mod deadline;
 mod digest;
 mod http2;
 pub(crate) mod judge;
+mod judged;
 mod moves;
 pub(crate) mod redirect_rules;
 mod redirects;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use crate::client::digest::Spaces;
+use crate::client::digest::spaces::Spaces;
 use crate::client::judge::Judge;
 use crate::config::Config;
 use crate::config::cookies::Cookies;
