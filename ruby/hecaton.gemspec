@@ -1,4 +1,4 @@
-# What the gem is made of; built from the staged folder that `rake package` lays out.
+# What the gem is made of: built by `rake package` and `rake package:native` from the folders that they lay out, and by Bundler from a checkout.
 require_relative "lib/hecaton/version"
 
 Gem::Specification.new do |spec|
@@ -10,15 +10,18 @@ Gem::Specification.new do |spec|
   spec.authors = ["The Hecaton developers"]
   spec.homepage = "https://rubygems.org/gems/hecaton"
   spec.licenses = ["MIT", "Apache-2.0"]
-  spec.required_ruby_version = ">= 3.1"
-  # The first RubyGems with a builder for Cargo.
-  spec.required_rubygems_version = ">= 3.3.11"
-  spec.requirements = ["Rust >= 1.85", "libclang"]
-  spec.files = Dir.chdir(__dir__) do
-    Dir["lib/**/*.rb", "sig/**/*.rbs", "ext/**/*.{rs,toml}", "crates/**/*.{rs,toml}",
-        "Cargo.{toml,lock}", "rustfmt.toml", "README.md", "LICENSE-*"]
+  spec.metadata = { "rubygems_mfa_required" => "true" }
+  spec.files = Dir.chdir(__dir__) { Dir["lib/**/*.rb", "sig/**/*.rbs", "examples/*.rb", "docs/**/*.md", "*.md", "LICENSE-*"] }
+  if File.exist?(File.join(__dir__, "ext"))
+    spec.required_ruby_version = ">= 3.1"
+    spec.requirements = ["Rust >= 1.87", "libclang"]
+    spec.files += Dir.chdir(__dir__) { Dir["ext/**/*.{rb,rs,toml}", "crates/**/*.{rs,toml}", "Cargo.{toml,lock}", "rustfmt.toml"] }
+    spec.extensions = ["ext/hecaton/extconf.rb"]
+  else # with the engine inside, for the platform and the Rubies that it was compiled for
+    libraries = Dir.chdir(__dir__) { Dir["lib/hecaton/*/hecaton_native.{so,bundle}"] }
+    abis = libraries.map { |library| Gem::Version.new("#{library.split("/")[-2]}.0") }.sort
+    spec.required_ruby_version = [">= #{abis.first}", "< #{abis.last.bump}.dev"]
+    spec.platform = Gem::Platform.new(ENV.fetch("HECATON_GEM_PLATFORM").split("-"))
+    spec.files += libraries
   end
-  spec.extensions = ["ext/hecaton/Cargo.toml"]
-  # RubyGems before 3.4 asks for the crate's name; later ones read Cargo's own.
-  spec.metadata = { "cargo_crate_name" => "hecaton_native", "rubygems_mfa_required" => "true" }
 end

@@ -29,6 +29,7 @@ module Hecaton
     GET = "GET".freeze
     private_constant :GET
 
+    # For Client#batch, which is the way to one.
     def initialize(native, request_builder, response_builder)
       @native = native
       @request_builder = request_builder

@@ -14,6 +14,7 @@ module Hecaton
     # For the engine.
     attr_reader :native
 
+    # For Content: of Strings, IOs, Pathnames and what yields Strings by each.
     def initialize(parts)
       @parts = parts
       @starts = parts.map { |part| part.pos if seekable?(part) }

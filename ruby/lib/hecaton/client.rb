@@ -258,6 +258,7 @@ module Hecaton
     # again begins anew. Returns nil.
     def close = @native.close
 
+    # Without settings, which may hold secrets.
     def inspect = "#<Hecaton::Client #{idle_connections} idle connections>"
 
     RETRY_OPTIONS = %i[max methods on statuses interval backoff jitter if].freeze

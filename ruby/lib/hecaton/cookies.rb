@@ -25,6 +25,7 @@ module Hecaton
     # For the clients: the engine's jar.
     attr_reader :native
 
+    # A jar without cookies.
     def initialize = @native = Native::Cookies.new
 
     # From what to_json gave. ArgumentError when it is something else.

@@ -10,6 +10,7 @@ module Hecaton
     # String: the URL without credentials and query.
     attr_reader :url
 
+    # As a test makes one: what is known of it, with times in seconds.
     def initialize(message = nil, phase: nil, sent: false, url: nil, redirects: [], attempts: [], elapsed: 0.0, cause: nil)
       super(message)
       @phase = phase
@@ -90,6 +91,7 @@ module Hecaton
     # String: the first 200 characters of the body on one line; empty if it is no text.
     attr_reader :excerpt
 
+    # Of the Response whose status it is.
     def initialize(response)
       url = response.url&.sub(/[?#].*/m, "")
       asked = [response.http_method, url].compact.join(" ")

@@ -25,6 +25,7 @@ module Hecaton
 
   # What Hecaton.subscribe returns.
   class Subscription
+    # For Hecaton.subscribe, which is the way to one.
     def initialize(pattern, receiver)
       @pattern = pattern
       @receiver = receiver

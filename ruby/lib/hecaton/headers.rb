@@ -68,11 +68,14 @@ module Hecaton
       block ? hash.to_h(&block) : hash
     end
 
+    # Equal when it has the same names and values in the same order.
     def ==(other) = other.is_a?(Headers) && other.to_a == to_a
     alias eql? ==
 
+    # Integer: the same for equal headers.
     def hash = @pairs.hash
 
+    # The names and values, whatever they hold.
     def inspect = "#<Hecaton::Headers #{to_h}>"
   end
 end

@@ -77,8 +77,10 @@ module Hecaton
     end
     alias eql? ==
 
+    # Integer: the same for equal responses.
     def hash = [status, headers, body].hash
 
+    # The status and the size of the body, never what is in it.
     def inspect = "#<Hecaton::Response #{status}, #{body.bytesize} bytes>"
 
     # For from_engine. Returns itself.

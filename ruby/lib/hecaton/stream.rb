@@ -24,6 +24,7 @@ module Hecaton
     # For doors: the engine's record of the head, for Record.
     attr_reader :head
 
+    # For Client#get and its sisters with a block, which are the way to one.
     def initialize(status, record, native)
       @status = status
       @native = native
@@ -67,6 +68,7 @@ module Hecaton
     # Seconds from the start of the request to the head of the response; to the last byte once it is read.
     def elapsed = Record.elapsed(record)
 
+    # The status alone.
     def inspect = "#<Hecaton::Stream #{status}>"
 
     # For the client: the Error that reading ended in, else what is known of the response, as a Response without body.

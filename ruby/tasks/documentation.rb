@@ -1,0 +1,76 @@
+# The documentation by rdoc: what of the public surface has none, and the pages.
+require "rdoc/rdoc"
+require "fileutils"
+require "stringio"
+require_relative "endless"
+
+class Documentation
+  # The pages of a folder with lib/, README.md and docs/, written to another.
+  def initialize(from, to)
+    [to, @copy = "#{to}.source"].each { |folder| FileUtils.rm_rf(folder) }
+    files = Dir.chdir(from) { Dir["README.md", "docs/**/*.md", "lib/**/*.rb"] }
+    files.each { |file| self.class.readable(File.join(from, file), File.join(@copy, file)) }
+    settings = %W[--quiet --visibility=public --title Hecaton --main README.md --output #{to}]
+    @warnings = complaints { Dir.chdir(@copy) { @rdoc = RDoc::RDoc.new.tap { |rdoc| rdoc.document([*settings, *files]) } } }
+  end
+
+  # A copy of the file that this rdoc understands.
+  def self.readable(file, copy)
+    FileUtils.mkdir_p(File.dirname(copy))
+    text = File.read(file)
+    File.write(copy, file.end_with?(".rb") ? Endless.rewrite(text) : text)
+  end
+
+  # What rdoc complained of, a line each.
+  attr_reader :warnings
+
+  # Each class, module, constant, attribute and public method without a comment: "file:line name".
+  def missing
+    things.reject { |thing| documented?(thing) }.map { |thing| "#{place(thing)} #{thing.full_name}" }.sort
+  end
+
+  # How many things there are to say something of.
+  def size = things.size
+
+  private
+
+  def things
+    @things ||= @rdoc.store.all_classes_and_modules.flat_map do |owner|
+      [owner, *owner.constants, *owner.attributes, *owner.method_list].select { |thing| shown?(thing) }
+    end
+  end
+
+  def shown?(thing)
+    return false if !thing.display? || (thing.respond_to?(:visibility) && thing.visibility != :public)
+
+    !(thing.is_a?(RDoc::AnyMethod) && private_function?(thing))
+  end
+
+  # After `module_function` a method is the module's own, and rdoc takes it for a public one although `private_class_method` names it.
+  def private_function?(method)
+    return false if method.singleton || !method.line
+
+    lines = File.readlines(File.join(@copy, method.file.full_name))
+    lines.first(method.line).grep(/^\s*module_function$/).any? &&
+      lines.grep(/^\s*private_class_method\b.*:#{Regexp.escape(method.name)}(?![\w?!=])/).any?
+  end
+
+  # A name that stands for another has what is said of that one.
+  def documented?(thing)
+    thing.documented? || (thing.respond_to?(:is_alias_for) && thing.is_alias_for&.documented?)
+  end
+
+  def place(thing)
+    file = thing.respond_to?(:in_files) ? thing.in_files.first : thing.file
+    [file&.relative_name, (thing.line if thing.respond_to?(:line))].compact.join(":")
+  end
+
+  # rdoc warns on stderr, whatever it is told.
+  def complaints
+    said, $stderr = $stderr, StringIO.new
+    yield
+    $stderr.string.lines.map(&:chomp).reject(&:empty?)
+  ensure
+    $stderr = said
+  end
+end

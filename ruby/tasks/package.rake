@@ -1,0 +1,55 @@
+# rake package: the gem that compiles its engine · rake package:native: the gem with the engine inside, for each Ruby at hand.
+require_relative "stage"
+
+# Gems are made in target/, each from a folder that has what is in it and no more.
+SOURCE = File.join(TARGET, "gem")
+NATIVE = File.join(TARGET, "gem-native")
+
+desc "Make the gem that compiles its engine when it is installed"
+task :package do
+  stage = Stage.new(SOURCE)
+  stage.add("ruby/ext" => "ext", "crates/hecaton" => "crates/hecaton")
+  FileUtils.rm_rf("#{SOURCE}/crates/hecaton/fuzz") # a workspace of its own
+  FileUtils.cp(Dir["#{ROOT}/{Cargo.lock,rustfmt.toml}"], SOURCE)
+  manifest = File.read("#{ROOT}/Cargo.toml")
+  # Without what it says of single packages of the command's, which are not there.
+  manifest = manifest.sub(/^members = .*$/, 'members = ["crates/*", "ext/*"]').gsub(/^\[profile\.release\.package\..*?(?=^\[|\z)/m, "")
+  File.write("#{SOURCE}/Cargo.toml", manifest)
+  # Leaves in the lock file what the gem needs, at the versions that were tested.
+  sh "cargo", "tree", "--quiet", "--edges", "normal,build", "--manifest-path", "#{SOURCE}/Cargo.toml", out: File::NULL
+  check_rust_version
+  stage.build
+end
+
+# What the gem says of Rust, in its check before it compiles, is what the newest of its crates asks for.
+def check_rust_version
+  metadata = JSON.parse(IO.popen(["cargo", "metadata", "--quiet", "--format-version", "1", "--locked", "--manifest-path", "#{SOURCE}/Cargo.toml"], &:read))
+  used = File.read("#{SOURCE}/Cargo.lock").scan(/^name = "(.*)"\nversion = "(.*)"/)
+  crates = metadata["packages"].select { |crate| crate["rust_version"] && used.include?(crate.values_at("name", "version")) }
+  newest = crates.max_by { |crate| Gem::Version.new(crate["rust_version"]) }
+  said = { "ext/hecaton/extconf.rb" => /RUST = "([\d.]+)"/, "hecaton.gemspec" => /Rust >= ([\d.]+)/ }
+  said.each do |file, version|
+    next if File.read("#{SOURCE}/#{file}")[version, 1] == newest["rust_version"]
+
+    abort "#{newest["name"]} needs Rust #{newest["rust_version"]}, and #{file} says another: correct it"
+  end
+end
+
+desc "Make the gem with the engine inside, for this Ruby and those in RUBIES (commands, separated by spaces) and the current one"
+task "package:native" => :build do
+  stage = Stage.new(NATIVE)
+  { RUBY_VERSION[/\A\d+\.\d+/] => TARGET }.merge(others).each { |abi, target| stage.engine(abi, File.join(target, "release", LIBRARY)) }
+  stage.build("HECATON_GEM_PLATFORM" => Stage.platform)
+end
+
+# The other Rubies, with the engine built for them: ABI => target folder of Cargo's.
+def others
+  roots = File.join(ROOT, "tests/roots")
+  rubies = ENV["RUBIES"].to_s.split
+  rubies << "#{roots}/ruby" if File.exist?("#{roots}/.installed/current-ruby.done")
+  rubies.to_h do |ruby|
+    abi = abi_of(ruby)
+    compile_also(ruby, abi)
+    [abi, target_of(abi)]
+  end
+end

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The gem with the engine inside, as others get it: installed where there is no compiler, no Rust and no libclang, and used there.
+# With the Ruby of this machine in a folder of packages that has nothing else, and with the current one where bin/setup current-ruby
+# has made it.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+limit=$((8 * 1024 * 1024))
+fail() { echo "$*"; exit 1; }
+
+rake --rakefile "$root/ruby/Rakefile" package:native
+gems=("$root"/target/hecaton-*-*.gem)
+[[ ${#gems[@]} == 1 ]] || fail "not one gem: ${gems[*]}"
+for library in "$root"/target/gem-native/lib/hecaton/*/hecaton_native.so; do
+  size=$(stat --format %s "$library")
+  echo "${library#"$root"/}: $size bytes, glibc $(objdump -T "$library" | grep -Eo 'GLIBC_[0-9.]+' | sort -Vu | tail -n 1) or newer"
+  [[ $size -le $limit ]] || fail "more than $limit bytes"
+  ! objdump --syms "$library" | grep -q 'F .text' || fail "not stripped"
+done
+
+# What runs in the folder: `gem install` from the file, then a program. Nothing of this may find a compiler.
+# shellcheck disable=SC2016 # it is for the shell inside
+use='
+  for tool in cargo rustc cc gcc clang make; do ! command -v "$tool" || { echo "$tool is there, so this shows nothing"; exit 1; }; done
+  GEM_HOME=$(mktemp -d) && export GEM_HOME GEM_PATH="$GEM_HOME" || exit
+  trap "rm -rf \"$GEM_HOME\"" EXIT
+  begun=$(date +%s%N)
+  gem install --local --no-document "$1" || exit
+  echo "installed in $((($(date +%s%N) - begun) / 1000000)) ms"
+  ruby "$2"
+'
+for folder in bare current-ruby; do
+  if [[ $folder == bare ]]; then
+    "$root/tests/roots/install" bare
+  elif [[ ! -e $root/tests/roots/.installed/current-ruby.done ]]; then
+    echo "current-ruby: not tried, for bin/setup current-ruby has not made it"
+    continue
+  fi
+  "$root/tests/roots/enter" "$folder" sh -c "$use" sh "${gems[0]}" "$root/tests/use_gem.rb"
+done
+
+ruby "$root/tests/packaging_test.rb"
