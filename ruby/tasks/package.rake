@@ -35,11 +35,24 @@ def check_rust_version
   end
 end
 
-desc "Make the gem with the engine inside, for this Ruby and those in RUBIES (commands, separated by spaces) and the current one"
-task "package:native" => :build do
+desc "Make the gem with the engine inside: for this Ruby, those in RUBIES (commands, separated by spaces) and the current one; " \
+     "or of what other machines have built, for what they are: ENGINES=folder (ABI/hecaton_native.so) GEM_PLATFORM=aarch64-linux-musl"
+task "package:native" do
   stage = Stage.new(NATIVE)
-  { RUBY_VERSION[/\A\d+\.\d+/] => TARGET }.merge(others).each { |abi, target| stage.engine(abi, File.join(target, "release", LIBRARY)) }
-  stage.build("HECATON_GEM_PLATFORM" => Stage.platform)
+  if ENV["ENGINES"]
+    engines = Dir["#{File.expand_path(ENV["ENGINES"], ROOT)}/*/hecaton_native.{so,bundle}"]
+    abort "ENGINES=#{ENV["ENGINES"]} has no ABI/hecaton_native.so: rake engine makes them" if engines.empty?
+    engines.each { |engine| stage.engine(File.basename(File.dirname(engine)), engine) }
+  else
+    Rake::Task[:build].invoke
+    { RUBY_VERSION[/\A\d+\.\d+/] => TARGET }.merge(others).each { |abi, target| stage.stripped(abi, "#{target}/release/#{LIBRARY}") }
+  end
+  stage.build("HECATON_GEM_PLATFORM" => ENV.fetch("GEM_PLATFORM") { Stage.platform })
+end
+
+desc "Build the engine for this Ruby as package:native takes it from other machines: target/engines/PLATFORM/ABI/hecaton_native.so"
+task engine: :build do
+  Stage.strip("#{TARGET}/release/#{LIBRARY}", "#{TARGET}/engines/#{Stage.platform}/#{RUBY_VERSION[/\A\d+\.\d+/]}/#{Stage::ENGINE}")
 end
 
 # The other Rubies, with the engine built for them: ABI => target folder of Cargo's.

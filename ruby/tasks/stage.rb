@@ -4,12 +4,21 @@ require "rubygems/package"
 require_relative "readme"
 
 class Stage
+  ENGINE = "hecaton_native.#{RbConfig::CONFIG["DLEXT"]}".freeze
+
+  # What RubyGems calls this machine, with the C library, whose kinds do not mix.
   def self.platform
     system = RbConfig::CONFIG["host_os"]
     cpu = RbConfig::CONFIG["host_cpu"]
     return "#{cpu.sub("aarch64", "arm64")}-darwin" if system.include?("darwin")
 
     "#{cpu}-linux-#{system.include?("musl") ? "musl" : "gnu"}"
+  end
+
+  def self.strip(library, to)
+    FileUtils.mkdir_p(File.dirname(to))
+    FileUtils.cp(library, to)
+    system("strip", RUBY_PLATFORM.include?("darwin") ? "-x" : "--strip-unneeded", to, exception: true)
   end
 
   def initialize(folder)
@@ -21,21 +30,17 @@ class Stage
     Readme.new(ROOT, folder).write
   end
 
-  # Files and folders of the repository, and where they are in the gem.
+  # Files and folders, named from the repository's root, and where they are in the gem.
   def add(paths)
     paths.each do |from, to|
       FileUtils.mkdir_p(File.dirname("#{@folder}/#{to}"))
-      FileUtils.cp_r("#{ROOT}/#{from}", "#{@folder}/#{to}")
+      FileUtils.cp_r(File.expand_path(from, ROOT), "#{@folder}/#{to}")
     end
   end
 
-  # The engine for one Ruby, without the symbols that nobody calls.
-  def engine(abi, library)
-    placed = "#{@folder}/lib/hecaton/#{abi}/hecaton_native.#{RbConfig::CONFIG["DLEXT"]}"
-    FileUtils.mkdir_p(File.dirname(placed))
-    FileUtils.cp(library, placed)
-    system("strip", RUBY_PLATFORM.include?("darwin") ? "-x" : "--strip-unneeded", placed, exception: true)
-  end
+  # An engine for one Ruby, as it is, and without the symbols that nobody calls.
+  def engine(abi, library) = add(library => "lib/hecaton/#{abi}/#{File.basename(library)}")
+  def stripped(abi, library) = self.class.strip(library, "#{@folder}/lib/hecaton/#{abi}/#{ENGINE}")
 
   # Its file is named after the platform as the specification says it, in target/.
   def build(environment = {})

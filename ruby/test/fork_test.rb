@@ -1,6 +1,5 @@
 # What a forked child has of its parent's connections: nothing, and the parent has them as they were.
 require "test_helper"
-require "minitest/mock"
 
 class ForkTest < OriginTest
   # A server of one connection that never answers: [its address, a queue of :asked and :ended].
@@ -70,13 +69,32 @@ class ForkTest < OriginTest
       client = client(timeout: 60)
       asking = Thread.new { client.get(address) }
       assert_equal :asked, pop(seen)
-      Hecaton::Native.stub(:forget_inherited, nil) do
+      without_forgetting do
         beside_child do
           asking.kill.join
           assert_equal :ended, pop(seen)
         end
       end
     end
+  end
+
+  # With a fork that does not tell the engine of itself.
+  def without_forgetting
+    native = Hecaton::Native.singleton_class
+    native.alias_method(:really_forget_inherited, :forget_inherited)
+    silently { native.define_method(:forget_inherited) { nil } }
+    yield
+  ensure
+    silently { native.alias_method(:forget_inherited, :really_forget_inherited) }
+    native.remove_method(:really_forget_inherited)
+  end
+
+  # Ruby warns of a method that is defined again.
+  def silently
+    told, $VERBOSE = $VERBOSE, nil
+    yield
+  ensure
+    $VERBOSE = told
   end
 
   # Each generation forks the next with a connection and a reactor open, and says what it has that the first had not.
