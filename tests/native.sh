@@ -23,9 +23,9 @@ use='
   for tool in cargo rustc cc gcc clang make; do ! command -v "$tool" || { echo "$tool is there, so this shows nothing"; exit 1; }; done
   GEM_HOME=$(mktemp -d) && export GEM_HOME GEM_PATH="$GEM_HOME" || exit
   trap "rm -rf \"$GEM_HOME\"" EXIT
-  begun=$(date +%s%N)
-  gem install --local --no-document "$1" || exit
-  echo "installed in $((($(date +%s%N) - begun) / 1000000)) ms"
+  ruby -e '"'"'begun = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    system(*%w[gem install --local --no-document], ARGV[0]) or exit 1
+    printf("installed in %.1f s, %.1f s of them on the processor\n", Process.clock_gettime(Process::CLOCK_MONOTONIC) - begun, Process.times.cutime + Process.times.cstime)'"'"' "$1" || exit
   ruby "$2"
 '
 for folder in bare current-ruby; do

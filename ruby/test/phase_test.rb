@@ -59,6 +59,8 @@ class PhaseTest < OriginTest
   C
 
   def test_resolving_ends_in_time
+    compiler = RbConfig::CONFIG["CC"].split.first
+    skip "no C compiler (#{compiler}), which makes the slow resolver" unless system(compiler, "--version", out: File::NULL)
     script = <<~RUBY
       require "hecaton"
       { resolve: { timeout: 5, resolve_timeout: #{LIMIT} }, total: { timeout: #{LIMIT} } }.each do |told, settings|
@@ -72,7 +74,7 @@ class PhaseTest < OriginTest
     RUBY
     Dir.mktmpdir do |folder|
       library = File.join(folder, "slow.so")
-      said, status = Open3.capture2e(RbConfig::CONFIG["CC"].split.first, "-shared", "-fPIC", "-x", "c", "-", "-o", library, stdin_data: SLOW)
+      said, status = Open3.capture2e(compiler, "-shared", "-fPIC", "-x", "c", "-", "-o", library, stdin_data: SLOW)
       assert_predicate status, :success?, said
       command = [RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script]
       assert_equal "true\ntrue\n", Open3.capture2e({ "LD_PRELOAD" => library }, *command).first

@@ -6,8 +6,12 @@ require "signatures"
 class SignatureTest < Minitest::Test
   def test_they_are_valid
     said = StringIO.new
-    RBS::CLI.new(stdout: said, stderr: said).run(["-I", Signatures::FOLDER, "validate"])
+    told = RBS.logger_output
+    RBS.logger_output = said # where newer releases say what they validate, on being asked
+    RBS::CLI.new(stdout: said, stderr: said).run(["--log-level", "info", "-I", Signatures::FOLDER, "validate"])
     assert_includes said.string, "`::Hecaton::Client`"
+  ensure
+    RBS.logger_output = told
   end
 
   # Doors have none.
