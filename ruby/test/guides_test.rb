@@ -1,0 +1,33 @@
+# Every program in the guides runs, and prints what is said here.
+require "test_helper"
+require "open3"
+
+class GuidesTest < OriginTest
+  DOCS = File.expand_path("../../docs", __dir__)
+  LIB = File.expand_path("../lib", __dir__)
+  PRINTED = {
+    "concurrency" => ["100\n"],
+    "timeouts" => ["200\n", "first_byte\ntrue\n", "[200, 200]\n"],
+    "rails-and-sidekiq" => ["", "true\n", "1: 133\n", "http://127.0.0.1/r/1 200\n"],
+    "measuring-your-service" => ["3\n"]
+  }.freeze
+
+  PRINTED.each do |page, printed|
+    define_method("test_the_programs_of_#{page}_print_what_they_should") do
+      origin = Origin.new
+      programs = File.read("#{DOCS}/#{page}.md").scan(/^```ruby\n(.*?)^```$/m).flatten
+      assert_equal(printed, programs.map { |program| run_program(program, origin.url) })
+    ensure
+      origin.stop
+    end
+  end
+
+  private
+
+  def run_program(program, url)
+    said, complaints, status = Open3.capture3(RbConfig.ruby, "-w", "-I#{LIB}", "-", stdin_data: program.gsub("http://127.0.0.1:8080", url))
+    assert_predicate status, :success?, complaints
+    assert_empty complaints
+    said
+  end
+end
