@@ -37,6 +37,12 @@ module Hecaton
         "#{base}?#{own}#{"&" if own}#{text(params, encoding, escape: escape)}"
       end
 
+      # Whether it begins as nearly all do. Asked for each request, so without making Strings.
+      def absolute?(url) = url.start_with?("http://".freeze, "https://".freeze)
+
+      # Whether there may be something for without_dots.
+      def dots?(url) = url.include?("/.".freeze)
+
       # The URL with what dots in its path mean carried out (RFC 3986 §5.2.4).
       def without_dots(url)
         head, path, rest = url.match(%r{\A(\w+://[^/?#]*)([^?#]*)(.*)\z}m)&.captures

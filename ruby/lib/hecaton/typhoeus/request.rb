@@ -83,14 +83,16 @@ module Hecaton
 
       # For Hydra: whether anybody wants to know of it before its end.
       def watched?
-        streaming? || some?(@on_headers) || some?(@on_progress) || some?(Typhoeus.listening_to_headers)
+        return true unless Typhoeus.listening_to_headers.empty?
+
+        (@on_body || @on_headers || @on_progress) && (streaming? || some?(@on_headers) || some?(@on_progress))
       end
 
       # For Hydra: whether it is a GET that asks for nothing else.
       def plain?
         return false unless @bare && (@options.empty? || (@options.size == 1 && @options[:method] == :get))
 
-        @base_url.is_a?(String) && @base_url.start_with?("http://", "https://") && !@base_url.include?("/.")
+        @base_url.is_a?(String) && Query.absolute?(@base_url) && !Query.dots?(@base_url)
       end
 
       # Whether it raises NoStub if it is not stubbed.

@@ -126,8 +126,8 @@ module Hecaton
 
       # libcurl takes http for granted, and takes "/../" and "/./" out of paths.
       def absolute(url)
-        url = "http://#{url}" unless url.start_with?("http://", "https://") || url.match?(%r{\A[a-zA-Z][a-zA-Z0-9+.\-]*://})
-        url.include?("/.") && !@path_as_is ? Query.without_dots(url) : url
+        url = "http://#{url}" unless Query.absolute?(url) || url.match?(%r{\A[a-zA-Z][a-zA-Z0-9+.\-]*://})
+        Query.dots?(url) && !@path_as_is ? Query.without_dots(url) : url
       end
 
       def set_path_as_is(_name, value) = @path_as_is = on?(value)
