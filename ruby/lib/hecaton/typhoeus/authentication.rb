@@ -3,10 +3,6 @@ module Hecaton
   module Typhoeus
     # Included by Plan.
     module Authentication
-      # Whether this Hecaton has Digest.
-      DIGEST = Hecaton::Client.instance_method(:request).parameters.any? { |_, name| name == :digest_auth }
-      private_constant :DIGEST
-
       private
 
       def set_userpwd(_name, value) = @userpwd = value.to_s.split(":", 2).then { |user, password| [user.to_s, password.to_s] }
@@ -24,17 +20,11 @@ module Hecaton
 
         case @httpauth
         when nil, [:basic], [1] then @basic_auth = pair
-        when [:digest], [2] then digest(pair)
+        when [:digest], [2] then @digest_auth = pair
         else
           Refusals.value(:httpauth, @httpauth.size == 1 ? @httpauth.first : @httpauth,
                          "Hecaton does not ask first which kinds a server takes: say :basic or :digest.")
         end
-      end
-
-      def digest(pair)
-        return @digest_auth = pair if DIGEST
-
-        Refusals.value(:httpauth, :digest, "This Hecaton cannot do Digest: say :basic, if the server takes it.")
       end
     end
   end

@@ -19,10 +19,23 @@ module Hecaton
           code ? Response.of(outcome, code, "".b) : Response.of(outcome)
         end
 
+        # Yields, and returns what the block does. Where WebMock's adapter for Typhoeus has seen a request, that for Hecaton is
+        # not to see it again.
+        def seen_once(&block)
+          return yield unless Hecaton::Interception.active? && seen_by_webmock?
+
+          Hecaton::Interception.bypass(:webmock, &block)
+        end
+
         private
 
+        def seen_by_webmock?
+          defined?(::WebMock::HttpLibAdapters::TyphoeusAdapter) &&
+            Typhoeus.before.include?(::WebMock::HttpLibAdapters::TyphoeusAdapter::BEFORE_CALLBACK)
+        end
+
         def whole(plan, url)
-          plan.request(plan.client, url)
+          seen_once { plan.request(plan.client, url) }
         rescue Hecaton::Error => error
           error
         end
@@ -31,10 +44,12 @@ module Hecaton
           stream = nil
           body = "".b
           code = nil
-          outcome = plan.request(plan.client, url) do |answer|
-            stream = answer
-            code = read(stream, listener, body)
-            stream.outcome
+          outcome = seen_once do
+            plan.request(plan.client, url) do |answer|
+              stream = answer
+              code = read(stream, listener, body)
+              stream.outcome
+            end
           end
           code ||= plan.unwanted(outcome)
           Response.of(outcome, code, body)

@@ -70,7 +70,7 @@ module Hecaton
       end
 
       # Whether it can be in no batch.
-      def alone? = @cookies || @digest_auth
+      def alone? = !@cookies.nil?
 
       # Whether heads are printed.
       def verbose? = @verbose
@@ -110,12 +110,8 @@ module Hecaton
       private
 
       def send_to(target, url, &block)
-        if @digest_auth
-          return target.request(@verb, url, headers: @headers, body: @body, timeout: @timeout, redirects: @redirects,
-                                            digest_auth: @digest_auth, multipart: @multipart, &block)
-        end
         target.request(@verb, url, headers: @headers, body: @body, timeout: @timeout, redirects: @redirects,
-                                   basic_auth: @basic_auth, multipart: @multipart, &block)
+                                   basic_auth: @basic_auth, digest_auth: @digest_auth, multipart: @multipart, &block)
       end
 
       def take(name, value)

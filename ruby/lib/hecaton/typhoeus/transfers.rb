@@ -93,7 +93,7 @@ module Hecaton
 
           close if @batch
           @client = client
-          @batch = client.send(:new_batch, NO_LIMIT, nil, nil)
+          @batch = Exchange.seen_once { client.send(:new_batch, NO_LIMIT, nil, nil) }
         end
 
         def work(request, plan)

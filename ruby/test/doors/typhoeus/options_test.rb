@@ -49,17 +49,17 @@ class TyphoeusOptionsTest < DropInTest
     refused { response("/r/1", nonsense: nil) }
   end
 
-  # Needs a Hecaton that can do it.
   def test_digest
-    digest = -> { response("/r/1", userpwd: "me:secret", httpauth: :digest) }
-    return refused(Ethon::Errors::InvalidValue, /cannot do Digest/, &digest) unless Hecaton::Client.instance_method(:request).parameters.include?(%i[key digest_auth])
-
     challenge = { "WWW-Authenticate" => 'Digest realm="r", nonce="n", qop="auth", algorithm=MD5' }
     Scripted.run("/d" => Scripted.answer(401, challenge)) do |server|
       assert_equal 401, Typhoeus.get("#{server.url}/d", userpwd: "me:secret", httpauth: :digest, timeout: 5).code
       heads = server.requests
       refute_match(/^authorization/i, heads.first)
       assert_match(/^authorization: digest .*username="me"/i, heads[1])
+      hydra = Typhoeus::Hydra.new
+      hydra.queue(Typhoeus::Request.new("#{server.url}/d", userpwd: "me:secret", httpauth: :digest, timeout: 5))
+      hydra.run
+      assert_match(/^authorization: digest .*username="me"/i, server.requests.last)
     end
   end
 

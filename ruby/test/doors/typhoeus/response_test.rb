@@ -75,4 +75,16 @@ class TyphoeusResponseTest < DropInTest
     end
     assert_nil Typhoeus::Response.new(return_code: :nonsense).return_message
   end
+
+  def test_events
+    seen = []
+    subscription = Hecaton.subscribe("request.hecaton") { |event| seen << event.payload.values_at("http.request.method", "http.response.status_code") }
+    hydra = Typhoeus::Hydra.new
+    hydra.queue(request("/r/1"))
+    hydra.run
+    request("/status/404", method: :post).run
+    assert_equal [["GET", 200], ["POST", 404]], seen
+  ensure
+    subscription&.unsubscribe
+  end
 end

@@ -64,6 +64,9 @@ class TyphoeusWebMockTest < DropInTest
     hydra.queue(request("/r/1"))
     hydra.run
     request("/status/404", method: :get).run
-    assert_equal [[:get, 200], [:get, 404]], told
+    pieces = request("/bytes/10")
+    pieces.on_body {}
+    pieces.run
+    assert_equal [[:get, 200], [:get, 404], [:get, 200]], told
   end
 end

@@ -1,0 +1,23 @@
+# Hecaton's own stubs answer what the drop-in asks.
+require_relative "drop_in"
+require "hecaton/testing"
+
+class TyphoeusTestingTest < DropInTest
+  def teardown
+    Hecaton::Testing.reset
+    super
+  end
+
+  def test_stubs
+    Hecaton.stub(:get, "http://x.example/") { Hecaton::Response.new(status: 201, body: "stubbed", headers: { "a" => "b" }) }
+    hydra = Typhoeus::Hydra.new
+    responses = [Typhoeus.get("http://x.example/", timeout: 5)]
+    3.times do
+      request = Typhoeus::Request.new("http://x.example/", timeout: 5)
+      request.on_complete { |response| responses << response }
+      hydra.queue(request)
+    end
+    hydra.run
+    assert_equal [[201, "stubbed", "b", true]] * 4, responses.map { |each| [each.code, each.body, each.headers["A"], each.success?] }
+  end
+end
