@@ -37,7 +37,7 @@ fn every_setting_has_a_text_and_says_its_default() {
     for (file, name) in [
         ("config/mod.rs", "Config"),
         ("message/template.rs", "Defaults"),
-        ("config/retry.rs", "Retry"),
+        ("message/retry.rs", "Retry"),
     ] {
         for field in fields(file, name) {
             let text = documentation(&field.attrs);
@@ -64,7 +64,7 @@ fn page() -> String {
     section(
         &mut page,
         "Of `retry`",
-        "config/retry.rs",
+        "message/retry.rs",
         "Retry",
         &Retry::default(),
     );

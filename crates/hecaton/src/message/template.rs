@@ -30,8 +30,9 @@ pub struct Defaults {
     /// `accept-language`, `cache-control`, `connection`, `content-encoding`, `content-language`, `content-type`, `pragma`
     /// and `user-agent`.
     pub public_headers: Vec<String>,
-    /// User and password for digest authentication (RFC 7616) of every request, in the place of a user and a password in `base_url`. Default
-    /// none. They go where `headers` do, and a request with an `Authorization` of its own goes without.
+    /// User and password, Ruby's `[user, password]`, for digest authentication (RFC 7616) of every request, in the place of a user and
+    /// a password in `base_url`. Default none. They go where `headers` do, and a request with an `Authorization` of its own goes
+    /// without.
     pub digest_auth: Option<Login>,
     /// Whether a URL that is not percent-encoded as it must be is refused, instead of encoded as browsers do. Default false.
     pub strict_urls: bool,

@@ -19,7 +19,9 @@ const MOST_PAIRS: usize = 1000;
 
 /// All of a client.
 #[derive(Default)]
-pub(crate) struct Spaces(Mutex<HashMap<(Arc<Origin>, Arc<Login>), Vec<Space>, RandomState>>);
+pub(crate) struct Spaces(Mutex<Known>);
+
+type Known = HashMap<(Arc<Origin>, Arc<Login>), Vec<Space>, RandomState>;
 
 struct Space {
     /// Beginnings of paths; one that is empty is that of all.
@@ -71,7 +73,7 @@ impl Spaces {
         });
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(Arc<Origin>, Arc<Login>), Vec<Space>, RandomState>> {
+    fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
