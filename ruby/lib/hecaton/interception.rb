@@ -27,12 +27,13 @@ module Hecaton
     @lock = Mutex.new
     @interceptors = [].freeze # Replaced, never changed, so that it is read without the lock.
     @active = false
+    @webmock = false # whether its adapter was loaded
 
     class << self
       # Whether anybody intercepts. Asked once for each single request and for each batch.
       #
       # WebMock tells nobody when it is loaded, so it is looked for: without it that costs what reading a constant does.
-      def active? = @active || (defined?(::WebMock) ? webmock? : false)
+      def active? = defined?(::WebMock) ? active_beside_webmock? : @active
 
       # Adds an interceptor behind the others, unless it is there. Returns nil.
       def add(interceptor)
@@ -77,8 +78,11 @@ module Hecaton
       end
 
       # Loads WebMock's adapter, once WebMock itself is there as a whole.
-      def webmock?
-        require_relative "webmock" if defined?(::WebMock::HttpLibAdapters::NetHttpAdapter) && ::WebMock.respond_to?(:disable!)
+      def active_beside_webmock?
+        if !@webmock && defined?(::WebMock::HttpLibAdapters::NetHttpAdapter) && ::WebMock.respond_to?(:disable!)
+          require_relative "webmock"
+          @webmock = true
+        end
         @active
       end
     end

@@ -65,21 +65,23 @@ class FrameworksTest < Minitest::Test
 
   # Both may be loaded: what WebMock does not stub, Hecaton's own stubs may, and the other way round.
   def test_beside_webmock
-    said = run_program(<<~RUBY, RbConfig.ruby)
-      require "webmock/minitest"
-      require "minitest/autorun"
-      require "hecaton/testing/minitest"
-      CLIENT = Hecaton::Client.new(timeout: 5)
+    orders = [%w[webmock/minitest hecaton/testing/minitest], %w[hecaton/testing/minitest webmock/minitest]]
+    orders.each do |order|
+      said = run_program(<<~RUBY, RbConfig.ruby)
+        #{order.map { |name| "require #{name.inspect};" }.join}
+        require "minitest/autorun"
+        CLIENT = Hecaton::Client.new(timeout: 5)
 
-      class ProgramTest < Minitest::Test
-        def test_both
-          stub_request(:get, "http://web.test/").to_return(status: 201)
-          Hecaton.stub(:get, "http://own.test/").returns(202)
-          assert_equal [201, 202], [CLIENT.get("http://web.test/").status, CLIENT.get("http://own.test/").status]
-          assert_raises(Hecaton::Testing::UnmatchedRequest, WebMock::NetConnectNotAllowedError) { CLIENT.get("http://none.test/") }
+        class ProgramTest < Minitest::Test
+          def test_both
+            stub_request(:get, "http://web.test/").to_return(status: 201)
+            Hecaton.stub(:get, "http://own.test/").returns(202)
+            assert_equal [201, 202], [CLIENT.get("http://web.test/").status, CLIENT.get("http://own.test/").status]
+            assert_raises(Hecaton::Testing::UnmatchedRequest, WebMock::NetConnectNotAllowedError) { CLIENT.get("http://none.test/") }
+          end
         end
-      end
-    RUBY
-    assert_match(/1 runs, 2 assertions, 0 failures, 0 errors/, said)
+      RUBY
+      assert_match(/1 runs, 2 assertions, 0 failures, 0 errors/, said, order.inspect)
+    end
   end
 end
