@@ -1,7 +1,7 @@
 # WebMock's adapter for Hecaton: its stubs, its record of requests and its callbacks, which VCR records and replays by.
 #
 # It is loaded by itself once WebMock is there, in whatever order the two are required; `require "hecaton/webmock"` does it at once.
-require "hecaton"
+require "hecaton" unless defined?(Hecaton::Interception) # Which loads this itself.
 require "webmock"
 require "net/http"
 require_relative "interception/engine"
