@@ -9,7 +9,7 @@ module Hecaton
         local_port proxy_from_env proxy_address proxy_port proxy_user proxy_pass proxy_use_ssl ignore_eof
         ca_file ca_path cert cert_store ciphers extra_chain_cert key ssl_timeout ssl_version min_version max_version
         verify_callback verify_depth verify_mode verify_hostname
-      ].select { |name| NetHTTP.method_defined?(:"#{name}=") || NetHTTP.private_method_defined?(:"#{name}=") }.freeze
+      ].select { |name| NetHTTP.method_defined?(:"#{name}=") }.freeze
       private_constant :SETTERS
 
       # Which of these the program said itself makes a difference to what it left alone.

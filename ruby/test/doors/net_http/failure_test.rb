@@ -62,7 +62,7 @@ class NetHTTPFailureTest < NetHTTPTest
 
   def test_open_timeout_counts_for_tls
     served(->(socket) { sleep }) do |host, port|
-      error = same_error { |klass| klass.start(host, port, use_ssl: true, open_timeout: 0.3) { |http| http.get("/") } }
+      error = same_error { |klass| klass.start(host, port, use_ssl: true, open_timeout: 1) { |http| http.get("/") } }
       assert_instance_of Net::OpenTimeout, error
       caused(error, Hecaton::TimeoutError, :tls)
     end

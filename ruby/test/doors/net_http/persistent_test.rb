@@ -20,6 +20,7 @@ class PersistentTest < NetHTTPTest
 
   def persistent(**options)
     http = Hecaton::Persistent.new(**options)
+    http.idle_timeout = 60 # Longer than a busy machine may need between two requests.
     yield http
   ensure
     http&.shutdown

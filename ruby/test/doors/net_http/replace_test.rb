@@ -81,10 +81,11 @@ class ReplaceTest < NetHTTPTest
 
   def test_one_shot_requests_share_connections
     before = origin.ledger["connections"]
-    replaced { 5.times { Net::HTTP.get(URI(url("/r/1"))) } }
-    assert_equal 1, origin.ledger["connections"] - before
+    replaced { 20.times { Net::HTTP.get(URI(url("/r/1"))) } }
+    shared = origin.ledger["connections"] - before
+    assert_operator shared, :<, 10 # One, unless the machine needs more than two seconds between two of them.
     5.times { Net::HTTP.get(URI(url("/r/1"))) }
-    assert_equal 6, origin.ledger["connections"] - before
+    assert_equal 5, origin.ledger["connections"] - before - shared
   end
 
   def test_open_uri
