@@ -81,6 +81,16 @@ class CallTest < OriginTest
     assert_equal "pokedex", JSON.parse(other.get("/echo").body)["headers"].to_h["User-Agent"]
   end
 
+  def test_gzip_is_left_to_the_middleware_only_where_the_adapter_does_not_decode
+    skip "faraday_middleware is for Faraday 1" if Faraday::VERSION.to_i >= 2
+
+    require "faraday_middleware"
+    stack = ->(adapter) { connect { |faraday| faraday.adapter(adapter) }.builder.handlers.map(&:name) }
+    refute_includes stack.call(:hecaton), "FaradayMiddleware::Gzip"
+    refute_includes stack.call(:net_http), "FaradayMiddleware::Gzip"
+    assert_equal "FaradayMiddleware::Gzip", stack.call(:test).last
+  end
+
   def test_failures_are_tried_three_times_more_and_each_try_is_told
     silent = server { "" } # Closes each connection without an answer.
     error = assert_raises(Faraday::ConnectionFailed) { connect(silent.url, retry_options: { interval: 0 }).get("/") }
