@@ -75,7 +75,7 @@ rescue Faraday::ServerError => error
   puts "#{error.class}: #{error.response[:status]}"
 end
 begin
-  conn.get("slow") { |request| request.options.timeout = 0.2 }
+  conn.get("slow") { |request| request.options.timeout = 0.5 }
 rescue Faraday::TimeoutError => error
   puts error.class
 end

@@ -53,7 +53,7 @@ class FaradayErrorsTest < FaradayTest
   def test_an_interrupt_of_rubys_leaves_the_request_and_closes_its_connection
     held = server { :hang }
     conn = connection(held.url, request: { open_timeout: 42 }) # A client of its own, to count its connections.
-    assert_raises(Timeout::Error) { Timeout.timeout(0.2) { conn.get("/") } }
+    assert_raises(Timeout::Error) { Timeout.timeout(0.5) { conn.get("/") } }
     thread = Thread.new { conn.get("/") }
     wait_until { held.requests.size == 2 }
     assert thread.kill.join(10)

@@ -144,10 +144,15 @@ class FaradayParallelTest < FaradayTest
   def test_an_interrupt_ends_all_and_closes_their_connections
     held = server { :hang }
     conn = connection(held.url, request: { open_timeout: 41 }) # A client of its own, to count its connections.
-    assert_raises(Timeout::Error) { Timeout.timeout(0.3) { conn.in_parallel { 3.times { conn.get("/") } } } }
+    ask = -> { conn.in_parallel { 3.times { conn.get("/") } } }
+    assert_raises(Timeout::Error) { Timeout.timeout(0.5) { ask.call } }
+    refute_predicate conn, :in_parallel?
+    wait_until(1) { held.requests.size == 3 }
+    held.arrived
+    thread = Thread.new(&ask)
+    wait_until { held.requests.size == 3 }
+    assert thread.kill.join(10)
     client = conn.app.build_connection(Faraday::Env.from(request: conn.options, ssl: conn.ssl))
     assert_equal [0, 0], client.stats.values_at(:in_use, :idle)
-    assert_equal 3, held.arrived.size
-    refute_predicate conn, :in_parallel?
   end
 end

@@ -46,7 +46,7 @@ class FaradayTimesTest < FaradayTest
 
   def test_open_timeout_limits_tls_and_is_a_failed_connection
     silent do |port|
-      conn = connection("https://127.0.0.1:#{port}", request: { timeout: 60, open_timeout: 0.1 })
+      conn = connection("https://127.0.0.1:#{port}", request: { timeout: 60, open_timeout: 0.3 })
       assert_equal :tls, failure(Faraday::ConnectionFailed) { conn.get("/") }
     end
   end
@@ -55,7 +55,7 @@ class FaradayTimesTest < FaradayTest
     conn = connection(server { :hang }.url, request: { timeout: 60, read_timeout: 0.1 })
     assert_equal :first_byte, failure(Faraday::TimeoutError) { conn.get("/") }
     silent_after("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc") do |url|
-      slow = connection(url, request: { timeout: 60, read_timeout: 0.1 })
+      slow = connection(url, request: { timeout: 60, read_timeout: 0.7 })
       assert_equal :read, failure(Faraday::TimeoutError) { slow.get("/") }
       pieces = []
       assert_equal :read, (failure(Faraday::TimeoutError) { slow.get("/") { |r| r.options.on_data = proc { |chunk, *| pieces << chunk } } })
