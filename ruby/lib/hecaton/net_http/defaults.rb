@@ -58,8 +58,11 @@ module Hecaton
       def total_of(phases) = total_timeout || [TOTAL_TIMEOUT, phases].max
 
       # What Hecaton tells of a Net::HTTPResponse that it brought: a Hecaton::Response (with attempts, timings, redirects),
-      # nil for one that Net::HTTP itself brought.
-      def outcome(response) = response.instance_variable_get(:@hecaton)
+      # nil for one that Net::HTTP itself brought. Of one that was read by a block, up to its head, and without its body.
+      def outcome(response)
+        told = response.instance_variable_get(:@hecaton)
+        told.is_a?(String) ? Response.from_engine(response.code.to_i, told, "") : told
+      end
 
       # Closes all connections that wait to be used again. Requests that run go on to their end. Returns nil.
       def shutdown = pool.clear

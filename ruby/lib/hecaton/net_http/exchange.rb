@@ -7,7 +7,7 @@ module Hecaton
 
       # A Net::HTTPResponse; yields it before its body is read, if there is a block. output is for Debug.
       def run(http, client, request, authority, output, &block)
-        outgoing = Outgoing.new(http, request, authority, http.total_timeout || NetHTTP.total_of(0))
+        outgoing = Outgoing.new(http, request, authority)
         Debug.sent(output, outgoing, authority)
         response = block || http.hecaton_ignore_eof ? streamed(http, client, request, outgoing, output, &block) : whole(http, client, request, outgoing, output)
         Debug.body(output, response.body)

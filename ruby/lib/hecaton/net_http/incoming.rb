@@ -29,7 +29,7 @@ module Hecaton
         response
       ensure
         socket&.close
-        told(response, Response.from_engine(stream.status, stream.head, "")) if response && stream.head
+        told(response, stream.head) if response
       end
 
       # Without headers and body.
@@ -85,7 +85,7 @@ module Hecaton
       end
       private_class_method :plain?
 
-      # For NetHTTP.outcome.
+      # For NetHTTP.outcome: a Response, or the record of one.
       def told(response, outcome)
         response.instance_variable_set(:@hecaton, outcome)
         response

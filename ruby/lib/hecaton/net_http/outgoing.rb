@@ -5,7 +5,7 @@ module Hecaton
     # Content-Type) is written there too.
     class Outgoing
       # What the engine says itself, from the body.
-      FRAMING = %w[content-length transfer-encoding].freeze
+      FRAMING = { "content-length" => true, "transfer-encoding" => true }.freeze
       # These prove who a connection belongs to, and connections here belong to nobody.
       OF_CONNECTIONS = /\A(?:NTLM|Negotiate)\b/i
       private_constant :FRAMING, :OF_CONNECTIONS
@@ -13,10 +13,10 @@ module Hecaton
       # What Client#request takes.
       attr_reader :verb, :url, :headers, :body
 
-      # authority is the host and port as in Host; patience see Upload.
-      def initialize(http, request, authority, patience)
+      # authority is the host and port as in Host.
+      def initialize(http, request, authority)
+        @http = http
         @request = request
-        @patience = patience
         request.update_uri(http.address, http.port, http.use_ssl?)
         request["host"] ||= authority
         @verb = request.method
@@ -41,8 +41,11 @@ module Hecaton
 
       def fields(authority)
         fields = []
-        @request.each_header do |name, value|
-          next if FRAMING.include?(name) || (name == "host" && value == authority)
+        @request.to_hash.each do |name, values|
+          next if FRAMING[name]
+
+          value = values.size == 1 ? values[0] : values.join(", ")
+          next if name == "host" && value == authority
 
           refuse_authorization(value) if name == "authorization"
           fields << [name, value]
@@ -79,7 +82,7 @@ module Hecaton
         raise ArgumentError, "Content-Length not given and Transfer-Encoding is not `chunked'" unless length || chunked
 
         @request.send(:supply_default_content_type)
-        Upload.of(stream, chunked ? nil : length, @patience)
+        Upload.of(stream, chunked ? nil : length, patience)
       end
 
       def encoded(form)
@@ -102,8 +105,11 @@ module Hecaton
         unframed.send(:encode_multipart_form_data, @file, form, options)
         @file.rewind
         @request.content_length = @file.size unless chunked
-        Upload.of(@file, chunked ? nil : @file.size, @patience)
+        Upload.of(@file, chunked ? nil : @file.size, patience)
       end
+
+      # See Upload.of.
+      def patience = @http.total_timeout || NetHTTP.total_of(0)
 
       # The request without its Transfer-Encoding, whose chunks the engine makes.
       def unframed
