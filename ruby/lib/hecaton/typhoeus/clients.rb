@@ -19,11 +19,12 @@ module Hecaton
         # The one without settings of its own.
         def default = @default || @lock.synchronize { @default ||= make({}) }
 
-        # The one for these settings.
-        def for(settings)
+        # The one for these settings. stamps is what else it depends on: the files that the settings name.
+        def for(settings, stamps = nil)
           kept, spare = @lock.synchronize do
-            client = @kept.delete(settings) || make(settings)
-            @kept[settings] = client
+            key = [settings, stamps]
+            client = @kept.delete(key) || make(settings)
+            @kept[key] = client
             [client, (@kept.shift.last if @kept.size > MOST)]
           end
           spare&.close

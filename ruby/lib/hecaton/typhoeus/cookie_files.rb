@@ -10,11 +10,12 @@ module Hecaton
 
       module_function
 
-      # Adds the cookies of a file to a jar. A file that is not there has none.
-      def read(path, jar)
+      # Adds the cookies of a file to a jar, with `lasting` those alone that do not end with a session. A file that is not
+      # there has none.
+      def read(path, jar, lasting: false)
         return if path.empty? || !File.file?(path)
 
-        File.foreach(path, chomp: true) { |line| take(line, jar) }
+        File.foreach(path, chomp: true) { |line| take(line, jar) unless lasting && line.split("\t")[4] == "0" }
       end
 
       # Writes all cookies of a jar; "-" is standard output.

@@ -12,8 +12,10 @@ module Hecaton
 
       # Options whose meaning is the same for each request: for equal ones the last plan is taken again.
       LASTING = %i[method headers timeout timeout_ms connecttimeout connecttimeout_ms followlocation maxredirs forbid_reuse nosignal
-                   ssl_verifypeer ssl_verifyhost cainfo accept_encoding cache_ttl].to_h { |name| [name, true] }.freeze
-      private_constant :LASTING
+                   ssl_verifypeer ssl_verifyhost accept_encoding cache_ttl].to_h { |name| [name, true] }.freeze
+      # What the settings of a client are called here.
+      OPTIONS_OF = { "ca" => :cainfo, "client_cert" => :sslcert, "client_key" => :sslkey, "pins" => :pinnedpublickey }.freeze
+      private_constant :LASTING, :OPTIONS_OF
 
       class << self
         # The plan for a request. Most programs ask with the same options again and again.
@@ -77,10 +79,13 @@ module Hecaton
 
       # What may not be asked by `protocols`: the outcome then, else nil.
       def forbidden
-        scheme = @url[/\A\w+/].to_s.downcase
-        return if @protocols.nil? || @protocols.include?(scheme.to_sym)
+        return unless @protocols
 
-        Hecaton::URLError.new("URL #{@url.inspect} has the scheme \"#{scheme}\": the option protocols does not have it", phase: :queue, url: @url)
+        scheme = @url[/\A\w+/].to_s.downcase
+        return if @protocols.include?(scheme.to_sym)
+
+        why = "URL #{@url.inspect} has the scheme \"#{scheme}\": the option protocols does not have it"
+        Hecaton::URLError.new(why, phase: :queue, url: @url)
       end
 
       # Calls `request` of a client or a batch with all of it. A URL that is none is a Hecaton::URLError.
@@ -141,8 +146,16 @@ module Hecaton
       # Cookies are those of one request: no client has them that another request asks, too.
       def choose_client
         return Clients.make((@settings || {}).merge(cookies: @cookies)) if @cookies
+        return Clients.default unless @settings
 
-        @settings ? Clients.for(@settings) : Clients.default
+        Clients.for(@settings, @ca_file || @cert || @key ? stamps : nil)
+      rescue ArgumentError => error
+        Refusals.value(OPTIONS_OF.fetch(error.message[/\A\w+/], "one of a connection"), "[hidden]", "Hecaton says: #{error.message}.")
+      end
+
+      # So that files that were replaced are read again.
+      def stamps
+        [@ca_file, @cert, @key].compact.map { |path| File.file?(path) ? File.stat(path).then { |stat| [stat.mtime, stat.size] } : nil }
       end
 
       def set_cookiefile(_name, value) = (@cookie_files ||= []) << value.to_s
@@ -152,7 +165,7 @@ module Hecaton
 
       def set_up_cookies
         @cookies = Hecaton::Cookies.new
-        @cookie_files&.each { |path| CookieFiles.read(path, @cookies) }
+        @cookie_files&.each { |path| CookieFiles.read(path, @cookies, lasting: @cookie_session) }
         @cookie_list&.each { |line| CookieFiles.take(line.to_s, @cookies, @url) }
       end
 

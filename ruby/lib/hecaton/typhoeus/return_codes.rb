@@ -140,14 +140,14 @@ module Hecaton
         case error.message
         when /\Athe body is larger/ then :filesize_exceeded
         when /\Athe body is undecodable/ then :bad_content_encoding
-        when /\Athe body can not be read/ then :recv_error
+        when /\Athe body can ?not be read/ then :recv_error
         else :partial_file
         end
       end
       private_class_method :body
 
       def redirect(message)
-        message.match?(/\Aredirect number \d+ is not followed: its Location can not/) ? :url_malformat : :too_many_redirects
+        message.match?(/\Aredirect number \d+ is not followed: its Location can ?not/) ? :url_malformat : :too_many_redirects
       end
       private_class_method :redirect
 

@@ -183,6 +183,7 @@ class TyphoeusOptionsTest < DropInTest
       sent = JSON.parse(response("/cookies", cookiefile: jar).body).to_s
       assert_match(/a.*1/, sent)
       assert_match(/b.*2/, sent)
+      refute_match(/a.*1/, JSON.parse(response("/cookies", cookiefile: jar, cookiesession: true).body).to_s)
       assert_equal ["c=3"], field("Cookie", cookielist: "Set-Cookie: c=3")
       # Kept for nobody else.
       assert_empty field("Cookie", cookiefile: "")

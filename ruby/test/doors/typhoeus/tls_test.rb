@@ -64,6 +64,19 @@ class TyphoeusTlsTest < DropInTest
     end
   end
 
+  def test_files_that_are_replaced_or_missing
+    with_tls do |address, folder|
+      other = "#{folder}/other.pem"
+      certificate = OpenSSL::X509::Certificate.new(File.read("#{folder}/ca.pem"))
+      certificate.public_key = key = OpenSSL::PKey::RSA.new(2048)
+      File.write(other, certificate.sign(key, OpenSSL::Digest.new("SHA256")).to_pem)
+      refute_equal 200, code(address, cainfo: other)
+      File.write(other, File.read("#{folder}/ca.pem"))
+      assert_equal 200, code(address, cainfo: other)
+      refused(Ethon::Errors::InvalidValue, /cainfo.*Hecaton says/m) { code(address, cainfo: "#{folder}/nothing.pem") }
+    end
+  end
+
   def test_pins
     with_tls do |address, folder|
       wrong = "sha256//#{["x" * 32].pack("m0")}"
