@@ -63,8 +63,10 @@ class DocumentationTest < PackagingTest
   SOURCE = <<~RUBY.freeze
     # A class.
     class Documented
+      def initialize(value); end
       # A method.
       def first = 1
+      alias again first
       def second = 2
       attr_reader :third
 
@@ -94,15 +96,21 @@ class DocumentationTest < PackagingTest
 
   def test_what_is_public_and_has_no_comment_is_missed
     documentation = documentation(SOURCE)
-    assert_equal ["lib/source.rb:5 Documented#second", "lib/source.rb:6 Documented#third"], documentation.missing
+    assert_equal ["lib/source.rb:7 Documented#second", "lib/source.rb:8 Documented#third"], documentation.missing
     assert_empty documentation.warnings
     assert_path_exists "#{@folder}/doc/Tools.html"
+  end
+
+  def test_a_module_of_another_library_is_that_ones_to_tell_of
+    nested = "module Other\n  # A class.\n  class HecatonInside\n  end\nend\n"
+    assert_empty documentation(nested).missing
+    assert_equal ["lib/source.rb Other", "lib/source.rb:5 Other#open"], documentation(nested.sub(/end\n\z/, "  def open; end\nend\n")).missing
   end
 
   def test_with_comments_nothing_is_missed
     documentation = documentation(SOURCE.gsub(/^  (def second|attr)/, "  # It.\n  \\1"))
     assert_empty documentation.missing
-    assert_equal 6, documentation.size
+    assert_equal 8, documentation.size
   end
 
   def test_what_rdoc_complains_of_is_a_warning

@@ -55,9 +55,13 @@ class Documentation
       lines.grep(/^\s*private_class_method\b.*:#{Regexp.escape(method.name)}(?![\w?!=])/).any?
   end
 
-  # A name that stands for another has what is said of that one.
+  # A name that stands for another has what is said of that one; a class says what it is made of, if `initialize` does not; and
+  # a module of another library's that is opened for something inside is that library's to tell of.
   def documented?(thing)
-    thing.documented? || (thing.respond_to?(:is_alias_for) && thing.is_alias_for&.documented?)
+    return true if thing.documented?
+    return thing.method_list.empty? && !thing.full_name.include?("Hecaton") if thing.is_a?(RDoc::ClassModule)
+
+    thing.is_a?(RDoc::MethodAttr) && (thing.is_alias_for&.documented? || (thing.name == "new" && thing.parent.documented?))
   end
 
   def place(thing)
