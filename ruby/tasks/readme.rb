@@ -19,8 +19,11 @@ class Readme
     @written = {}
   end
 
+  # What the gem's errors point at is in it too.
+  PAGES = %w[ruby/README.md docs/installing.md].freeze
+
   # ruby/README.md is README.md in the gem, and docs/ is where it is in the repository.
-  def write = page("ruby/README.md")
+  def write = PAGES.each { |path| page(path) if File.exist?(File.join(@repository, path)) }
 
   private
 
