@@ -17,7 +17,7 @@ module Hecaton
       end
 
       def whole(http, client, request, outgoing, output)
-        outcome = client.request(outgoing.verb, outgoing.url, headers: outgoing.headers, body: outgoing.body)
+        outcome = Seen.once(http) { client.request(outgoing.verb, outgoing.url, headers: outgoing.headers, body: outgoing.body) }
         response = Incoming.whole(http, request, outcome)
         Debug.received(output, response)
         response
@@ -30,11 +30,13 @@ module Hecaton
       # Errors that the program's own block raises are its own.
       def streamed(http, client, request, outgoing, output)
         begun = false
-        client.request(outgoing.verb, outgoing.url, headers: outgoing.headers, body: outgoing.body) do |stream|
-          begun = true
-          Incoming.streamed(http, request, stream) do |response|
-            Debug.received(output, response)
-            yield response if block_given?
+        Seen.once(http) do
+          client.request(outgoing.verb, outgoing.url, headers: outgoing.headers, body: outgoing.body) do |stream|
+            begun = true
+            Incoming.streamed(http, request, stream) do |response|
+              Debug.received(output, response)
+              yield response if block_given?
+            end
           end
         end
       rescue Hecaton::Error => error
