@@ -22,11 +22,10 @@ module Hecaton
   # SocketError, OpenSSL::SSL::SSLError, EOFError, Net::HTTPBadResponse), and their cause is the Hecaton::Error. A setting that
   # cannot be honoured is a Refused, raised by `start` or by the request.
   class NetHTTP < original
-    # A setting that cannot be honoured; the message names it.
-    class Refused < ArgumentError; end
   end
 end
 
+require_relative "net_http/refused"
 require_relative "net_http/trust"
 require_relative "net_http/tls"
 require_relative "net_http/settings"

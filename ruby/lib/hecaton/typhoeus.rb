@@ -17,11 +17,13 @@ end unless defined?(Typhoeus) || defined?(Hecaton::Typhoeus)
 
 # See lib/hecaton.rb.
 module Hecaton
+  # The same thing as the constant Typhoeus.
   Typhoeus = ::Typhoeus unless const_defined?(:Typhoeus, false)
 end
 
 require_relative "typhoeus/module"
 
+# Hecaton's drop-in under the original's name.
 Typhoeus = Hecaton::Typhoeus unless defined?(Typhoeus)
 
 # What of the original counts as loaded from here on.

@@ -8,8 +8,11 @@ module Hecaton
 
       # These are raised when nobody says what must be said.
       class MissingApp < ArgumentError; end
+      # Nobody says in which environment the program runs.
       class MissingEnv < ArgumentError; end
+      # No timeout: was given.
       class MissingTimeout < ArgumentError; end
+      # open_timeout: is nil.
       class MissingOpenTimeout < ArgumentError; end
 
       # Adapters that decode gzip themselves.

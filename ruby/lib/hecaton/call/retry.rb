@@ -18,7 +18,9 @@ module Hecaton
     # Then the last error is raised. response.env[:hecaton_tries] is an Array of Try, and so is `tries` of an error.
     # In in_parallel nothing is tried again, and nothing once on_data was called.
     class Retry < Faraday::Middleware
+      # Exceptions that are worth another try; those of retry_options are added.
       EXCEPTIONS = [Faraday::ConnectionFailed, Faraday::TimeoutError].freeze
+      # Methods that may be sent again.
       METHODS = %i[delete get head options put].freeze
       DEFAULTS = { max: 3, interval: 1, interval_randomness: 0, backoff_factor: 1, max_interval: nil, exceptions: EXCEPTIONS,
                    methods: METHODS, retry_if: nil, retry_statuses: [], retry_block: nil }.freeze

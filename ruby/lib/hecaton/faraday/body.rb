@@ -6,6 +6,7 @@ module Faraday
       module Body
         # What has a length and begins anew, but no position: the composite IO of multipart.
         class Rewound
+          # Integer: bytes in all, and bytes read so far.
           attr_reader :size, :pos
 
           def initialize(io)
@@ -14,6 +15,7 @@ module Faraday
             seek(0)
           end
 
+          # Goes back to a place that was read from before.
           def seek(position)
             return if position == @pos
             raise IOError, "a multipart body can only be read from its beginning" unless position.zero?
@@ -22,6 +24,7 @@ module Faraday
             @pos = 0
           end
 
+          # String of at most so many bytes; nil at the end.
           def read(size)
             piece = @io.read(size)
             @pos += piece.bytesize if piece

@@ -36,6 +36,7 @@ module Hecaton
       # For the engine's stand-in: what is to be sent, a String, a BodySource or nil; and the fields it was made of.
       attr_reader :content, :own
 
+      # Method and URL, short.
       def inspect = "#<Hecaton::Interception::Request #{self}>"
 
       # String: method and URL.

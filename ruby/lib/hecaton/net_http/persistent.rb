@@ -14,7 +14,8 @@ module Hecaton
   class Persistent
     # Most connections, idle ones included: a quarter of the process's limit of descriptors.
     DEFAULT_POOL_SIZE = Process.getrlimit(Process::RLIMIT_NOFILE).first / 4
-    VERSION = "4.0.8" # Of net-http-persistent, whose surface this is.
+    # String: the version of net-http-persistent whose interface this is.
+    VERSION = "4.0.8"
 
     # For http and for https, each with a proxy and without.
     MOST_CLIENTS = 4

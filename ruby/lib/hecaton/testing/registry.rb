@@ -22,15 +22,20 @@ module Hecaton
         stub
       end
 
+      # Forgets all stubs, requests and allowed hosts.
       def reset
         @lock.synchronize { @stubs, @requests, @unmatched = [], [], [] }
         nil
       end
 
+      # Array of Stub, in the order in which they were made.
       def stubs = @lock.synchronize { @stubs }
+      # Array of Interception::Request: all that were asked, in order.
       def requests = @lock.synchronize { @requests.dup }
+      # Array of Interception::Request: those that no stub answered.
       def unmatched = @lock.synchronize { @unmatched.dup }
 
+      # Hosts that may be asked for real.
       def allowed_hosts=(hosts)
         unless hosts.is_a?(Array) && hosts.all? { |host| host.is_a?(String) || host.is_a?(Regexp) }
           raise ArgumentError, "allowed_hosts is #{hosts.inspect}: give an Array of Strings such as \"127.0.0.1\", and Regexps"

@@ -44,8 +44,10 @@ module Hecaton
         Answers.of(answer, request)
       end
 
+      # What it answers, as a test names it.
       def to_s = @conditions.to_s
 
+      # The same, and how often it was asked.
       def inspect = "#<Hecaton::Testing::Stub #{self}, asked #{count} times>"
     end
   end

@@ -48,6 +48,7 @@ module Hecaton
 
           # For whoever calls them: each list if there is anything in it, else an empty one.
           def listening_to_headers = @on_headers || NONE
+          # Array of the blocks that on_progress was given.
           def listening_to_progress = @on_progress || NONE
 
           # For requests: calls those of the end with the response, in order.

@@ -3,6 +3,7 @@ module Hecaton
   module Typhoeus
     # RFC 9110 §15 and IANA's registry.
     module Reasons
+      # The standard phrase of each status.
       TEXTS = {
         200 => "OK", 201 => "Created", 202 => "Accepted", 203 => "Non-Authoritative Information", 204 => "No Content",
         205 => "Reset Content", 206 => "Partial Content", 207 => "Multi-Status", 208 => "Already Reported", 226 => "IM Used",

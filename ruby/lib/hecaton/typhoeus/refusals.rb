@@ -3,12 +3,19 @@ module Hecaton
   module Typhoeus
     # What Typhoeus can do and Hecaton cannot, by name; and what no Typhoeus has.
     module Refusals
+      # Why options of other protocols are refused.
       OTHER_PROTOCOL = "it is for another protocol than HTTP, and Hecaton speaks HTTP alone"
+      # Why callbacks in C are refused.
       C_CALLBACK = "it is a callback of libcurl's in C, and there is no libcurl here"
+      # Why options of name servers are refused.
       DNS = "names are resolved as the system does"
+      # Why options of TLS are refused.
       TLS = "Hecaton's TLS has no such setting"
+      # Why options of TLS to a proxy are refused.
       PROXY_TLS = "a proxy over TLS is trusted as servers are, by the system's authorities or cainfo"
+      # Why options of sockets are refused.
       SOCKET = "Hecaton has no such setting of sockets"
+      # Why a fixed behaviour cannot be changed.
       FIXED = "Hecaton always does it in its own way"
 
       # Reason → options.

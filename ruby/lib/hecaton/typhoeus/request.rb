@@ -13,6 +13,7 @@ module Hecaton
       # The URL without params; the Hydra it was queued in last; the options as they were given; whether this request
       # raises NoStub if it is not stubbed (nil: as Config says).
       attr_accessor :base_url, :hydra, :original_options, :block_connection
+      # The options, as they are from here on.
       attr_writer :options
 
       # base_url:: String or URI; without a scheme it is http.
@@ -113,6 +114,7 @@ module Hecaton
       # String: equal for requests of the same URL and options. Not that of Typhoeus, which could not read our responses.
       def cache_key = Digest::SHA1.hexdigest("hecaton#{self.class.name}#{base_url}#{text(options)}")
 
+      # Integer: equal for requests that ask for the same.
       def hash = Zlib.crc32(cache_key)
 
       # Equal in URL and options.
@@ -123,6 +125,7 @@ module Hecaton
 
       # For Response.
       def sent_bytes = (@plan.body.bytesize if @plan&.body.is_a?(String))
+      # DebugInfo: what verbose wrote down; nil without it.
       attr_reader :debug_info
 
       # For Hydra.
@@ -137,6 +140,7 @@ module Hecaton
         KEPT.select { |name| instance_variable_defined?(name) }.map { |name| [name, instance_variable_get(name)] }
       end
 
+      # For Marshal.load.
       def marshal_load(attributes)
         attributes.each { |name, value| instance_variable_set(name, value) }
       end

@@ -69,11 +69,13 @@ module Hecaton
         self
       end
 
+      # For Marshal.dump: plain values, without callbacks.
       def marshal_dump
         settle
         (instance_variables - LAZY).map { |name| [name, instance_variable_get(name)] }
       end
 
+      # For Marshal.load.
       def marshal_load(attributes) = attributes.each { |name, value| instance_variable_set(name, value) }
 
       private

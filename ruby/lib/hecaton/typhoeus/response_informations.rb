@@ -74,7 +74,9 @@ module Hecaton
         # Of the response's body, decoded.
         def size_download = options[:size_download]
 
+        # Float: bytes a second that were sent; nil when nothing is known.
         def speed_upload = options[:speed_upload]
+        # Float: bytes a second that were received; nil when nothing is known.
         def speed_download = options[:speed_download]
 
         # DebugInfo: heads, with `verbose`.

@@ -3,6 +3,7 @@ module Hecaton
   module Typhoeus
     # Return codes by libcurl's names, as Ethon spells them, with what curl_easy_strerror says of each.
     module ReturnCodes
+      # What libcurl says of each code.
       TEXTS = {
       ok: "No error",
       unsupported_protocol: "Unsupported protocol",

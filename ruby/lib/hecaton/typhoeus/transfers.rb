@@ -134,6 +134,7 @@ module Hecaton
 
         # Whether it has something to say, and whether that is all.
         def ready? = !@message.nil?
+        # Whether its request has ended.
         def done? = @message && %i[done failed].include?(@message.first)
 
         # Response; raises what kept it from one.
@@ -165,7 +166,9 @@ module Hecaton
 
         # For Exchange, in its own thread.
         def head(response) = ask(:head, response)
+        # Whether the body is handed over in pieces.
         def takes_body? = @request.streaming?
+        # Hands a piece over, and waits until its callbacks have run.
         def chunk(bytes, head) = ask(:chunk, bytes, head)
 
         private

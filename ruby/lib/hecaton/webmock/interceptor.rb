@@ -2,6 +2,7 @@
 require "net/http/status"
 
 module Hecaton
+  # What connects WebMock with the client.
   module WebMock
     # Known to Interception.bypass as :webmock.
     class Interceptor < Interception::Interceptor

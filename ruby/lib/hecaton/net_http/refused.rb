@@ -1,0 +1,7 @@
+# What Hecaton::NetHTTP raises for a setting that it cannot honour.
+module Hecaton
+  class NetHTTP
+    # The message names the setting and says why.
+    class Refused < ArgumentError; end
+  end
+end
