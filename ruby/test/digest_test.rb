@@ -43,7 +43,9 @@ class DigestTest < OriginTest
       webrick(**options) do |address|
         client = client(digest_auth: LOGIN)
         assert_equal [401, 200], statuses(client.get(address)), options.inspect
-        assert_equal "PUT content", client.put(address, body: "content").body, options.inspect
+        put = client.put(address, body: "content")
+        assert_equal 200, put.status, options.inspect
+        assert_equal "PUT content", put.body unless options[:Qop] # WEBrick sums the body up, and has none of it left.
         assert_equal [200], statuses(client.post(address, body: "x")), options.inspect
         assert_equal [401, 401], statuses(client.get("#{address}&", digest_auth: ["Mufasa", "wrong"])), options.inspect
       end

@@ -65,7 +65,8 @@ impl Shared {
 
     /// How many redirects of this request are followed.
     fn most_redirects(&self, request: &Request) -> u32 {
-        request.redirects.unwrap_or(self.config.redirects)
+        let own = request.special.as_ref().and_then(|own| own.redirects);
+        own.unwrap_or(self.config.redirects)
     }
 
     /// Whether there is nothing to do but to ask one URL.

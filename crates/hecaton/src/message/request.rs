@@ -41,8 +41,6 @@ pub struct Request {
     pub(crate) asks: Asks,
     pub(crate) body: Body,
     pub(crate) timeout: Option<Duration>,
-    /// Most redirects instead of the client's.
-    pub(crate) redirects: Option<u32>,
     /// The redirects that made it what it is now.
     pub(crate) redirected: Vec<Redirect>,
     pub(crate) special: Option<Box<Special>>,
@@ -85,7 +83,6 @@ impl Request {
             asks: Asks::default(),
             body: Body::default(),
             timeout: None,
-            redirects: None,
             redirected: Vec::new(),
             special: None,
         };
@@ -238,7 +235,7 @@ impl Request {
 
     /// Sets how many redirects of this request are followed, instead of the client's `redirects`.
     pub fn redirects(mut self, most: u32) -> Request {
-        self.redirects = Some(most);
+        self.special.get_or_insert_default().redirects = Some(most);
         self
     }
 

@@ -6,6 +6,8 @@ use crate::message::retry::Retry;
 /// What few requests ask for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Special {
+    /// Most redirects instead of the client's.
+    pub redirects: Option<u32>,
     /// Digest authentication, and how far it has come.
     pub digest: Option<Digest>,
     /// Retries instead of the client's; some nothing for none at all.
