@@ -23,7 +23,8 @@ class Scripted
     @arrived = Queue.new
     @server = TCPServer.new("127.0.0.1", 0)
     @url = "http://127.0.0.1:#{@server.local_address.ip_port}"
-    @accepting = Thread.new { loop { Thread.new(@server.accept) { |connection| serve(connection) } } rescue IOError }
+    @threads = []
+    @accepting = Thread.new { loop { @threads << Thread.new(@server.accept) { |connection| serve(connection) } } rescue IOError }
   end
 
   # Heads and bodies as they came, in order; empties what was kept.
@@ -35,6 +36,7 @@ class Scripted
   def stop
     @server.close
     @accepting.join
+    @threads.each(&:kill).each(&:join)
   end
 
   private
