@@ -166,7 +166,8 @@ module Hecaton
     attr_reader :instrumenter
 
     # Hands all events to ActiveSupport::Notifications, or what has its `publish_event(event)` (since Rails 7) or
-    # `publish(name, started, finished, id, payload)`. nil ends it.
+    # `publish(name, started, finished, id, payload)`. nil ends it. Before Rails 7 ActiveSupport's `publish` reaches only subscribers
+    # that take these five; those that take an event, LogSubscriber among them, need Rails 7.
     def instrumenter=(sink)
       receiver =
         if sink.respond_to?(:publish_event) then sink.method(:publish_event)
