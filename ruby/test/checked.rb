@@ -15,6 +15,9 @@ RBS::Test::Tester::MethodCallTester.prepend(RefusedCalls)
 class Hecaton::Attempt; end
 class Hecaton::Redirect; end
 class Hecaton::Cookie; end
+class Hecaton::Download; end
+class Hecaton::Link; end
+class Hecaton::ServerSentEvent; end
 class Hecaton::Event; end
 class Hecaton::Timings; end
 module Hecaton::Native; end

@@ -34,6 +34,39 @@ class ManyTest < OriginTest
     assert_equal [], client.get_all([])
   end
 
+  def test_all_sends_requests_of_mixed_methods_and_returns_their_outcomes_in_order
+    list = [[:get, url("/delay/50")], [:post, url("/echo"), { json: { a: 1 }, headers: { "x-a" => "own" } }], ["DELETE", url("/echo"), nil],
+            [:get, url("/fault/close")], [:put, "no url"]]
+    outcomes = client.all(list.each, concurrency: 2, headers: { "x-a" => "all" }, raise_for_status: true)
+    assert_equal [200, 200, 200, nil, nil], outcomes.map { |outcome| outcome.response&.status }
+    seen = outcomes[1, 2].map(&:json)
+    assert_equal [%w[POST own], %w[DELETE all]], seen.map { |echo| [echo["method"], echo["headers"].to_h["x-a"]] }
+    assert_equal '{"a":1}', seen.first["body"]
+    assert_equal [Hecaton::ProtocolError, Hecaton::URLError], outcomes.last(2).map(&:class)
+    assert_raises(Hecaton::ProtocolError) { outcomes[3].raise_for_status }
+    assert_equal [], client.all([])
+  end
+
+  def test_a_bad_entry_is_named_and_nothing_is_sent
+    before = origin.arrived
+    { [[:get, url("/r/1")], url("/r/2")] => /request 1 of the list is not \[method, url\]/, [[:get]] => /request 0/, [[url("/r/1"), {}]] => /request 0/,
+      [[:get, url("/r/1"), 5]] => /request 0/, [[:get, url("/r/1"), {}, 1]] => /request 0/, [[:get, url("/r/1"), { colour: 1 }]] => /colour/ }.each do |bad, message|
+      assert_match message, error_of(ArgumentError) { client.all(bad) }.message
+    end
+    assert_match(/request 0/, error_of(ArgumentError) { client.post_all([[url("/echo"), {}, 1]]) }.message)
+    assert_equal before, origin.arrived
+  end
+
+  def test_lists_of_one_method
+    %w[head post put patch delete].each do |verb|
+      outcomes = client.public_send("#{verb}_all", [[url("/echo"), { headers: { "x-a" => "1" } }], url("/echo")], concurrency: 1, body: ("x" unless verb == "head"))
+      assert_equal [[200, verb.upcase]] * 2, outcomes.map { |outcome| [outcome.status, outcome.http_method] }
+      next if verb == "head"
+
+      assert_equal [[verb.upcase, "x", "1"], [verb.upcase, "x", nil]], outcomes.map(&:json).map { |echo| [echo["method"], echo["body"], echo["headers"].to_h["x-a"]] }
+    end
+  end
+
   def test_each_response_yields_every_outcome_with_its_url
     urls = Array.new(40) { |id| url("/r/#{id}") } << url("/fault/close")
     seen = {}

@@ -38,6 +38,17 @@ class PreparationTest < OriginTest
     assert_match(/not absolute/, error_of(ArgumentError) { client(base_url: "/v1") }.message)
   end
 
+  def test_a_base_url_ends_in_a_slash_whether_it_is_written_or_not
+    { "http://host" => "http://host/", "http://host/v1" => "http://host/v1/", "http://host/v1/" => "http://host/v1/",
+      "http://host/v1?a=b/c#d" => "http://host/v1/?a=b/c#d", "http://host/v1/?a=b" => "http://host/v1/?a=b", "" => "" }.each do |given, base|
+      assert_equal base, Hecaton::Client.base(given)
+    end
+    based = client(base_url: url("/cookies"))
+    asked = { "set?a=1" => "/cookies/set?a=1", "/echo" => "/echo", "./set?b=1" => "/cookies/set?b=1", "../echo" => "/echo", "?c" => "/cookies/?c" }
+    asked.each { |given, path| assert_equal url(path), based.get(given).url, given }
+    assert_equal [url("/cookies/set?a=1")], based.get_all(["set?a=1"]).map(&:url)
+  end
+
   def test_default_headers_and_what_a_request_says_of_them
     client = client(headers: { "X-One" => "1", "x-two" => %w[a b] })
     sent = seen(client)["headers"].select { |name, _| name.start_with?("x-") }

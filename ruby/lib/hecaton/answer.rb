@@ -5,6 +5,45 @@ module Hecaton
     # Whether the status is 2xx.
     def success? = status.between?(200, 299)
 
+    # The same.
+    def ok? = success?
+
+    # Whether the status is 3xx, whether it says where to or not (304 does not).
+    def redirect? = status.between?(300, 399)
+
+    # Whether the status is 4xx.
+    def client_error? = status.between?(400, 499)
+
+    # Whether the status is 5xx.
+    def server_error? = status.between?(500, 599)
+
+    # Integer: the status.
+    def code = status
+
+    # String: the standard phrase of the status, "Not Found" of 404; nil for a status that is not registered. What a server itself
+    # wrote there is not kept: it means nothing (RFC 9110 §15.1), and HTTP/2 has no place for it.
+    def reason = Reasons.of(status)
+
+    # String: the media type without parameters in lower case, "text/html"; nil when the answer says none.
+    def content_type = ContentType.media_type(headers.get_all("content-type").first)
+
+    # String: the charset that Content-Type names, in lower case, "utf-8"; nil when it names none.
+    def charset = ContentType.charset(headers.get_all("content-type").first)
+
+    # Array of Cookie: those that the answer set, as a jar of its own would keep them (see Cookies): none that has ended, none for
+    # a host that may not set it. Of an answer made by hand without URL they are for the host "invalid".
+    def cookies
+      values = headers.get_all("set-cookie")
+      return [] if values.empty?
+
+      jar = Cookies.new
+      values.each { |value| keep(jar, value) }
+      jar.to_a
+    end
+
+    # Links (RFC 8288): links["next"] is a URL or nil.
+    def links = Links.new(headers["link"], url)
+
     # Itself if the status is below 400 (a redirect that was not followed is no error); else raises StatusError.
     def raise_for_status
       return self if status < 400
@@ -44,6 +83,13 @@ module Hecaton
 
       Response.new(status: status, headers: headers, url: url, redirects: redirects, attempts: attempts, elapsed: elapsed,
                    http_method: http_method)
+    end
+
+    # What is no cookie is left out, as a client's jar does.
+    def keep(jar, value)
+      jar.set(value, url || "https://invalid/")
+    rescue ArgumentError
+      nil
     end
 
     def link(relation)

@@ -21,6 +21,9 @@ module Hecaton
   ) do
     alias_method :reused?, :reused
     alias_method :sent?, :sent
+
+    # For outcomes of two requests: itself, so many seconds later.
+    def later(seconds) = dup.tap { |copy| copy.begun += seconds; copy.ended &&= ended + seconds }
   end
 
   # A redirect that was followed: the String URL that was asked, and the Integer status that it answered.

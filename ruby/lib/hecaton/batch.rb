@@ -40,6 +40,8 @@ module Hecaton
       @parts = [] # heads and pieces of bodies that were not told yet, three values each
       @get = @kind = [GET, native].freeze
       @judge = request_builder.judge
+      # The method whose requests need no more than a URL, if any; nil is none.
+      @plain = GET unless request_builder.token_source || request_builder.log
     end
 
     # Queues a request and returns a Request. Arguments as in Client#request, without a block, and
@@ -132,10 +134,15 @@ module Hecaton
       raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
 
       # Most requests are plain GETs, and their way is short.
-      if method == GET &&
+      if method == @plain &&
          !(headers || body || timeout || params || redirects || form || multipart || queue || @judge) &&
          basic_auth.nil? && bearer.nil? && json.nil? && digest_auth.nil? && again.nil?
         return @native.push_get(Request.of(@get, strict, nil), url)
+      end
+
+      if (bearer || !@plain) && (token = Token.for(@request_builder.token_source, url, headers, basic_auth, bearer, digest_auth))
+        return send_with_token(token, method, url, headers, body, timeout, params, basic_auth, redirects, strict, json, form, multipart,
+                               digest_auth, queue, again)
       end
 
       @request_builder.call(
@@ -147,6 +154,26 @@ module Hecaton
         request.judge = judge(options[:judge], strict) if options && options[:judge]
         @native.push(request, verb, target, flat, content, limit, options)
       end
+    end
+
+    # With a token that is asked for now, and perhaps once more.
+    def send_with_token(token, method, url, headers, body, timeout, params, basic_auth, redirects, strict, json, form, multipart,
+                        digest_auth, queue, again)
+      request = nil
+      push = lambda do |value, limit, place|
+        @request_builder.call(
+          method, url, headers, body, limit, params, basic_auth, value, redirects, json, form, multipart, digest_auth, again
+        ) do |verb, target, flat, content, seconds, options|
+          options = Batch.with_queue(options, place) if place
+          request ||= TokenRequest.of(kind(verb), strict, (content if content.is_a?(BodySource)))
+          request.judge = judge(options[:judge], strict) if options && options[:judge]
+          @native.push(request, verb, target, flat, content, seconds, options)
+        end
+      end
+      push.call(token.value, timeout, queue)
+      return request if request.body_source
+
+      request.renew(token, Client.seconds(timeout) || @request_builder.timeout) { |value, limit| push.call(value, limit, :front) }
     end
 
     # What requests of this method have in common.
@@ -204,9 +231,10 @@ module Hecaton
     def hand_on
       at, ended = @told, @ended # One by one: a slice would be an Array for each request.
       request = ended[at]
-      request.settle(@response_builder.outcome(ended[at + 1], ended[at + 2], ended[at + 3], request.strict))
+      outcome = @response_builder.outcome(ended[at + 1], ended[at + 2], ended[at + 3], request.strict)
+      request.finish(outcome)
       @told = at + 4 # Before the callback, which is called once at most.
-      @response_builder.announce(request.verb, request.outcome, request) if @response_builder.heard?
+      @response_builder.announce(request.verb, outcome, request) if @response_builder.heard?
       request.call_back
     end
 

@@ -5,6 +5,7 @@ module Hecaton
   class Client
     include Verbs
     include Many
+    include Downloads
 
     # Names of the settings, all in seconds unless said otherwise; nil means the engine's default.
     #
@@ -108,13 +109,16 @@ module Hecaton
     # public_headers:: Array of names of headers that may go anywhere. Default none. These always may: Accept, Accept-Charset,
     #   Accept-Encoding, Accept-Language, Cache-Control, Connection, Content-Encoding, Content-Language, Content-Type, Pragma
     #   and User-Agent. Authorization, Cookie and Proxy-Authorization never may.
-    # base_url:: what the URLs of requests are relative to (RFC 3986 §5): "users" beside "http://host/v1/" (mind the
-    #   last slash) is "http://host/v1/users". A request may still name an absolute URL. A user and a password in it are
-    #   as basic_auth. Default none.
+    # base_url:: what the URLs of requests are relative to: "users" beside "http://host/v1" is "http://host/v1/users", with a slash
+    #   at the end of the base or without. "/users" begins at the host, "http://host/users", and "" is the base with a slash; all
+    #   else is as RFC 3986 §5 says. A request may still name an absolute URL. A user and a password in it are as basic_auth.
+    #   Default none.
     # strict_urls:: whether a URL that is not percent-encoded is refused. Default false: spaces, letters beyond ASCII and
     #   the like are encoded as browsers do (WHATWG), and what is valid goes on the wire as it stands. Control
     #   characters are always refused, and beside a base_url backslashes.
     # basic_auth::, bearer::, digest_auth:: credentials for every request, as in #request. They go where headers do.
+    # logger:: a Logger, or what has its info and debug: gets a line for each request that has ended, and at level debug the
+    #   heads, without secrets: see RequestLog. Default none.
     def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, tls_timeout: nil, send_timeout: nil,
                    first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
                    max_queue: nil, max_idle: nil, max_age: nil, idle_timeout: nil, resolve: nil, allow_address: nil,
@@ -125,7 +129,7 @@ module Hecaton
                    app_name: nil, app_env: nil, headers: nil, public_headers: nil, base_url: nil,
                    strict_urls: nil, basic_auth: nil, bearer: nil, digest_auth: nil,
                    reconnect: nil, redirects: nil, redirects_to_http: nil, redirect_hosts: nil, cookies: nil,
-                   raise_for_status: nil, on_deprecation: nil)
+                   raise_for_status: nil, on_deprecation: nil, logger: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
 
       @settings = Derivation.given(binding)
@@ -135,10 +139,13 @@ module Hecaton
         read_timeout: read_timeout, queue_timeout: queue_timeout, idle_timeout: idle_timeout, max_age: max_age,
         expect_timeout: expect_timeout
       }
+      @timeout = Client.seconds(timeout)
       @cookies = Client.jar(cookies)
       again = @settings[:retry] # A keyword of Ruby's.
+      log = RequestLog.for(logger)
       @request_builder = RequestBuilder.new(headers: headers, basic_auth: basic_auth, bearer: bearer, digest_auth: digest_auth,
-                                            app_name: app_name, app_env: app_env, judge: Judge.block(again))
+                                            app_name: app_name, app_env: app_env, judge: Judge.block(again),
+                                            base: Client.base(base_url), log: log, timeout: @timeout)
       settings =
         times.to_h { |name, time| [name, Client.seconds(time, name)] }
              .merge(retry: Client.retry_options(again),
@@ -155,10 +162,11 @@ module Hecaton
                     ca: ca, client_cert: client_cert, client_key: client_key,
                     tls_min: tls_min, http: Client.http(http), pins: pins, verify: verify,
                     headers: @request_builder.headers, digest_auth: @request_builder.login, public_headers: Client.names(:public_headers, public_headers),
-                    base_url: base_url&.to_s, strict_urls: strict_urls)
+                    base_url: Client.base(base_url), strict_urls: strict_urls)
       @native = native_client(settings)
       @intercepted = Interception.settings(settings)
-      @response_builder = ResponseBuilder.new(on_deprecation: on_deprecation, raise_for_status: raise_for_status)
+      @response_builder = ResponseBuilder.new(on_deprecation: on_deprecation, raise_for_status: raise_for_status,
+                                              max_body: max_body, log: log)
     end
 
     # Makes a client with these settings, yields it, closes it when the block is left, and returns what the block does. Without a
@@ -222,7 +230,11 @@ module Hecaton
     #   repeats the name, nil leaves it out.
     # basic_auth:: [user, password] for Authorization (RFC 7617). This and bearer take the place of the URL's and the
     #   client's; false sends none; an Authorization among headers goes first.
-    # bearer:: the token for Authorization (RFC 6750).
+    # bearer:: the token for Authorization (RFC 6750). Or a Proc (or what has `call`) that returns it: it is called for each request, right
+    #   before that is sent, or queued in a batch. After a 401 it is called again, and the request is sent once more if that gives another
+    #   token (with a block, in any case), within the same timeout: attempts lists both. If it takes an argument, that is nil the
+    #   first time and then the Response that was a 401. A body is sent again only if it is a String, json or form, and nothing is
+    #   after on_headers or on_body of a batch. What it raises is raised here, or leaves the batch.
     # digest_auth:: [user, password] for digest authentication (RFC 7616; MD5, SHA-256 and SHA-512/256, also -sess; qop auth, and auth-int of
     #   bodies that are Strings): when the server demands it by a 401, the request is sent again with the answer, once, or again
     #   if the server calls only the nonce old. Later requests carry it at once. Both attempts are listed, within timeout. A body that can
@@ -325,6 +337,12 @@ module Hecaton
         rule.compact.to_h { |name, list| [name.to_s, networks(list)] }
       end
 
+      # A base URL as the engine takes it, nil for none: with a slash behind its path, so that what is relative goes below it.
+      def base(value)
+        url = value&.to_s
+        url&.valid_encoding? ? url.sub(%r{\A[^?#]*[^/?#](?=[?#]|\z)}, "\\0/") : url
+      end
+
       # A proxy as the engine takes it: its URL, empty for none, nil for the environment's.
       def proxy(value)
         return value if value.nil?
@@ -383,6 +401,15 @@ module Hecaton
 
     def send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, strict,
                      json, form, multipart, digest_auth, again, &block)
+      if (bearer || @request_builder.token_source) &&
+         (token = Token.for(@request_builder.token_source, url, headers, basic_auth, bearer, digest_auth))
+        repeatable = (body.nil? || body.is_a?(String)) && multipart.nil?
+        return token.ask(Client.seconds(timeout) || @timeout, repeatable, block) do |value, limit, reader|
+          send_request(method, url, headers, body, limit, params, basic_auth, value, redirects, strict,
+                       json, form, multipart, digest_auth, again, &reader)
+        end
+      end
+
       stream = Native::Stream.new if block
       method = RequestBuilder.verb(method)
       status, record, rest =

@@ -1,7 +1,8 @@
 # What a request fails with: one tree, each error with its facts.
 module Hecaton
   # A request that did not end in a response. Raised by Client#get and its sisters, handed to the
-  # callback in a batch. The message holds no query, header or body, but that of a StatusError the body's beginning.
+  # callback in a batch. The message holds no query, header or body, but that of a StatusError
+  # or a JSONError the body's beginning.
   class Error < StandardError
     include Outcome
 
@@ -52,6 +53,20 @@ module Hecaton
 
     # Itself: an outcome answers to response and error alike.
     def error = self
+
+    # For what asks twice in one call: itself, with the attempts of the request before it, which began so many seconds earlier.
+    def behind(earlier, seconds)
+      @attempts = earlier.attempts + attempts.map { |attempt| attempt.later(seconds) }
+      @elapsed += seconds
+      self
+    end
+
+    PATTERN = %i[error message phase sent url redirects attempts elapsed cause].freeze
+    private_constant :PATTERN
+
+    # For pattern matching: `in {error: Hecaton::TimeoutError, phase: :connect}`. The names are those of methods: error, message,
+    # phase, url, redirects, attempts, elapsed, cause; and sent, which is sent?.
+    def deconstruct_keys(names) = Patterns.keys(self, names, PATTERN)
   end
 
   # A deadline passed; phase says which.
@@ -81,7 +96,7 @@ module Hecaton
   class URLError < Error; end
 
   # A status of 400 or more, for those who asked that it be an error: by raise_for_status, of a response or of a
-  # request. It is the one error that has a response. Its message has the beginning of the body.
+  # request. It has a response, as JSONError has. Its message has the beginning of the body.
   class StatusError < Error
     EXCERPT = 200
     private_constant :EXCERPT
@@ -109,6 +124,17 @@ module Hecaton
     # String: the method that was answered; nil for a response made by hand without one.
     def http_method = response.http_method
 
+    # Those of the status.
+    def redirect? = response.redirect?
+    def client_error? = response.client_error?
+    def server_error? = response.server_error?
+
+    PATTERN = %i[status response http_method excerpt].freeze
+    private_constant :PATTERN
+
+    # As in Error, and status, response, http_method, excerpt.
+    def deconstruct_keys(names) = super.merge(Patterns.keys(self, names, PATTERN))
+
     # The beginning of a body, in UTF-8.
     def self.excerpt(body)
       text = body.byteslice(0, 10 * EXCERPT)
@@ -117,6 +143,22 @@ module Hecaton
       text.include?("\0") ? "" : text.gsub(/(?:[[:space:]]|[[:cntrl:]])+/, " ").strip[0, EXCERPT]
     rescue EncodingError, ArgumentError
       "" # Of an encoding that Ruby knows by name alone.
+    end
+  end
+
+  # A body that was to be JSON and is not, by Response#json. Like StatusError it has a response, and its message the beginning
+  # of the body; its cause says what the parser found wrong.
+  class JSONError < Error
+    # Response.
+    attr_reader :response
+
+    def initialize(response)
+      url = response.url&.sub(/[?#].*/m, "")
+      about = ["status #{response.status}", response.content_type, "#{response.body.bytesize} bytes", [response.http_method, url].compact.join(" ")]
+      excerpt = StatusError.excerpt(response.body)
+      super("the body is not JSON (#{about.compact.reject(&:empty?).join(", ")})#{": #{excerpt}" unless excerpt.empty?}",
+            phase: :read, sent: true, url: url, redirects: response.redirects, attempts: response.attempts, elapsed: response.elapsed)
+      @response = response
     end
   end
 

@@ -68,6 +68,13 @@ module Hecaton
       block ? hash.to_h(&block) : hash
     end
 
+    # For pattern matching: `in {headers: {content_type: /json/}}`. A field that is absent does not match.
+    def deconstruct_keys(names)
+      return to_h { |name, value| [name.tr("-", "_").to_sym, value] } unless names
+
+      names.to_h { |name| [name, self[name]] }.compact
+    end
+
     # Equal when it has the same names and values in the same order.
     def ==(other) = other.is_a?(Headers) && other.to_a == to_a
     alias eql? ==

@@ -36,6 +36,34 @@ module Hecaton
       requests.map(&:outcome)
     end
 
+    # Sends all these requests, of whatever methods, and returns an Array of their outcomes in the same order, as get_all does.
+    #
+    # requests:: anything with `each` that yields [method, url] or [method, url, { … }]; method is a Symbol or a String, and the Hash has
+    #   what Client#request takes.
+    #
+    # What else is given goes to each request, unless its own Hash says otherwise.
+    #
+    # Raises ArgumentError, before anything is sent, when an entry or an option is bad.
+    def all(requests, concurrency: nil, per_origin: nil, rate: nil, **options)
+      queued = []
+      batch(concurrency: concurrency, per_origin: per_origin, rate: rate) do |batch|
+        requests.each { |entry| queued << Many.queue(batch, entry, options, queued.size) }
+      end
+      queued.map(&:outcome)
+    end
+
+    # head_all, post_all, put_all, patch_all, delete_all: as all, with one method: `client.post_all([[url, { json: … }], …])`. An
+    # entry is a URL, or [url, { … }].
+    %w[head post put patch delete].each do |verb|
+      class_eval <<~RUBY, __FILE__, __LINE__ + 1
+        def #{verb}_all(requests, concurrency: nil, per_origin: nil, rate: nil, **options)
+          entries = []
+          requests.each { |entry| entries << [:#{verb}, *(entry.is_a?(Array) ? entry : [entry])] }
+          all(entries, concurrency: concurrency, per_origin: per_origin, rate: rate, **options)
+        end
+      RUBY
+    end
+
     # Gets URLs and yields the outcome of each, and the URL as it was given, as soon as it is there: in the order
     # of their ends. Returns nil; without a block, an Enumerator.
     #
@@ -53,6 +81,16 @@ module Hecaton
 
       new_batch(concurrency, per_origin, rate).each_of(urls, options, &block)
       nil
+    end
+
+    # For all: queues the entry of this number.
+    def self.queue(batch, entry, options, number)
+      method, url, own = entry
+      unless entry.is_a?(Array) && entry.size.between?(2, 3) && !url.is_a?(Hash) && (own.nil? || own.is_a?(Hash))
+        raise ArgumentError, "request #{number} of the list is not [method, url] or [method, url, { … }]"
+      end
+
+      batch.request(method, url, **options, **own.to_h)
     end
 
     private

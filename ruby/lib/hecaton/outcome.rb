@@ -1,6 +1,6 @@
 # How a request ends: in a Response or an Error, which answer to the same questions.
 module Hecaton
-  # Included by Response and Error: `response` and `error` (one of them nil), `attempts`, `elapsed`, `success?`.
+  # Included by Response and Error: `response` and `error` (one of them nil), `attempts`, `elapsed`, `success?` and the like.
   module Outcome
     # Response, or nil when the request failed.
     def response = nil
@@ -10,6 +10,18 @@ module Hecaton
 
     # Whether there is a response and its status is 2xx.
     def success? = false
+
+    # The same.
+    def ok? = success?
+
+    # Whether there is a response and its status is 3xx.
+    def redirect? = false
+
+    # Whether there is a response and its status is 4xx. A StatusError has one.
+    def client_error? = false
+
+    # Whether there is a response and its status is 5xx. A StatusError has one.
+    def server_error? = false
 
     # Returns the response if its status is below 400; else raises StatusError, or the error that there is.
     def raise_for_status = raise(self)

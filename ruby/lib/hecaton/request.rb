@@ -109,6 +109,9 @@ module Hecaton
     # For the batch: keeps the outcome. The first one counts.
     def settle(outcome) = @outcome ||= outcome
 
+    # For the batch: the same for a request that has come to its end; one with a token may go on.
+    def finish(outcome) = @outcome ||= outcome
+
     # For the batch: hands the outcome on, once.
     def call_back = @callback&.call(@outcome)
 

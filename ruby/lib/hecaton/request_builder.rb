@@ -11,6 +11,9 @@ module Hecaton
     # For the engine: the client's headers, [name, value, name, value].
     attr_reader :headers
 
+    # For clients and batches: TokenSource, if bearer is code to call; RequestLog, if there is a logger; the client's timeout.
+    attr_reader :token_source, :log, :timeout
+
     # For the engine: user and password of digest authentication, nil for none.
     attr_reader :login
 
@@ -18,8 +21,13 @@ module Hecaton
     attr_reader :judge
 
     # The client's defaults; Client.new says what each is.
-    def initialize(headers: nil, basic_auth: nil, bearer: nil, digest_auth: nil, app_name: nil, app_env: nil, judge: nil)
+    def initialize(headers: nil, basic_auth: nil, bearer: nil, digest_auth: nil, app_name: nil, app_env: nil, judge: nil,
+                   base: nil, log: nil, timeout: nil)
+      code = bearer if bearer.respond_to?(:call)
       own = fields(headers, basic_auth, bearer, digest_auth, nil).each_slice(2).to_a
+      @log = log
+      @timeout = timeout
+      @token_source = TokenSource.new(code, base) if code && !Token.named?(own)
       app = [["X-App-Name", app_name], ["X-App-Env", app_env]].select do |name, value|
         value && own.none? { |other, _| other.casecmp?(name) }
       end
@@ -42,6 +50,7 @@ module Hecaton
       unless headers.nil? && basic_auth.nil? && bearer.nil? && digest_auth.nil? && type.nil?
         flat = fields(headers, basic_auth, bearer, digest_auth, type)
       end
+      @log&.head(RequestBuilder.verb(method), url, flat, @headers)
       yield RequestBuilder.verb(method), url, flat, body, timeout.nil? ? nil : Client.seconds(timeout),
         options(redirects, digest_auth, again)
     end
@@ -158,7 +167,7 @@ module Hecaton
         raise ArgumentError, "#{given.join(" and ")} exclude each other: give one"
       end
       return basic(basic_auth) if basic_auth
-      return bearer_token(bearer) if bearer
+      return bearer_token(bearer) if bearer && !bearer.respond_to?(:call) # Code is called when a request needs it.
 
       false if !digest_auth && (basic_auth == false || bearer == false || digest_auth == false)
     end

@@ -5,6 +5,9 @@ module Hecaton
     include Outcome
     include Answer
 
+    PATTERN = %i[status code headers body content_type charset url http_method redirects attempts elapsed response].freeze
+    private_constant :PATTERN
+
     # Integer, 200 to 999.
     attr_reader :status
     # String in the encoding of its Content-Type's charset (UTF-8 for JSON), else ASCII-8BIT.
@@ -31,6 +34,21 @@ module Hecaton
 
     # For doors: the engine's record, for Record; nil for one made by hand.
     attr_reader :record
+
+    # The body: a String in the encoding of its charset, see body.
+    def to_s = body
+
+    # What the body says in JSON (RFC 8259): a Hash, an Array, a String, a number, true, false or nil. It is read anew each time.
+    #
+    # symbolize_names:: whether the names in a Hash are Symbols. Default false: Strings.
+    #
+    # Raises JSONError when the body is not JSON, whatever its Content-Type says; an empty one is none.
+    def json(symbolize_names: false)
+      require "json"
+      JSON.parse(text, symbolize_names: symbolize_names)
+    rescue JSON::ParserError, EncodingError
+      raise JSONError, self
+    end
 
     # Headers.
     def headers = @headers ||= Record.headers(@record)
@@ -80,8 +98,19 @@ module Hecaton
     # Integer: the same for equal responses.
     def hash = [status, headers, body].hash
 
-    # The status and the size of the body, never what is in it.
-    def inspect = "#<Hecaton::Response #{status}, #{body.bytesize} bytes>"
+    # Without URL, headers and body, which may be secret.
+    def inspect = "#<Hecaton::Response #{[status, reason].compact.join(" ")}, #{[content_type, "#{body.bytesize} bytes"].compact.join(", ")}>"
+
+    # For pattern matching: `in {status: 200..299, body:}`. The names are those of methods: status, code, headers, body, content_type,
+    # charset, url, http_method, redirects, attempts, elapsed, response.
+    def deconstruct_keys(names) = Patterns.keys(self, names, PATTERN)
+
+    # For what asks twice in one call: itself, with the attempts of the request before it, which began so many seconds earlier.
+    def behind(earlier, seconds)
+      @attempts = earlier.attempts + attempts.map { |attempt| attempt.later(seconds) }
+      @elapsed = elapsed + seconds
+      self
+    end
 
     # For from_engine. Returns itself.
     def load_engine(status, record, body)
@@ -89,6 +118,16 @@ module Hecaton
       @record = record
       @body = body
       self
+    end
+
+    private
+
+    # The body in UTF-8, for JSON: without the mark that some put before it (RFC 8259 §8.1).
+    def text
+      text = body.encoding == Encoding::BINARY ? body.dup.force_encoding(Encoding::UTF_8) : body.encode(Encoding::UTF_8)
+      raise EncodingError, "it is not valid #{text.encoding}" unless text.valid_encoding?
+
+      text.delete_prefix("\u{feff}")
     end
   end
 end

@@ -2,8 +2,12 @@
 module Hecaton
   # One for each client; Client#request and Batch both ask it, so that both end alike.
   class ResponseBuilder
+    # The engine's default, see docs/settings.md.
+    MAX_BODY = 64 << 20
+    private_constant :MAX_BODY
+
     # The client's settings; Client.new says what each is.
-    def initialize(on_deprecation: nil, raise_for_status: nil)
+    def initialize(on_deprecation: nil, raise_for_status: nil, max_body: nil, log: nil)
       unless on_deprecation.nil? || on_deprecation.respond_to?(:call)
         raise ArgumentError, "on_deprecation is a #{on_deprecation.class}: give a block of code, such as a Proc"
       end
@@ -14,6 +18,9 @@ module Hecaton
 
       @on_deprecation = on_deprecation
       @strict = raise_for_status
+      @most = max_body || MAX_BODY
+      @log = log
+      @heard = !(on_deprecation.nil? && log.nil?)
     end
 
     # Response or Error. strict is what the request says of raise_for_status, nil for the client's.
@@ -38,17 +45,18 @@ module Hecaton
     end
 
     # Whether anybody wants to be told of outcomes now.
-    def heard? = Events.subscribed? || !@on_deprecation.nil?
+    def heard? = Events.subscribed? || @heard
 
     # Tells of an outcome, once. request is the one of a batch, whose deprecation may have been told with its head.
     def announce(method, outcome, request = nil)
       Events.request(method, outcome) if Events.subscribed?
+      @log&.outcome(method, outcome)
       deprecated(outcome.response) if @on_deprecation && outcome.response && !request&.in_parts?
     end
 
     # Yields a Stream, and returns what the block does.
     def stream(method, status, record, native, strict)
-      stream = Stream.new(status, record, native)
+      stream = Stream.new(status, record, native, @most)
       started = Time.now - stream.elapsed if Events.subscribed?
       stream.run do
         deprecated(stream) if @on_deprecation
@@ -57,6 +65,7 @@ module Hecaton
       end
     ensure
       Events.request(method, stream.outcome, started) if started && stream.ours?
+      @log&.outcome(method, stream.outcome) if stream&.ours?
     end
 
     private

@@ -12,23 +12,28 @@ module Hecaton
   # far below 1 MiB whatever the server sends (over HTTP/2: at most 1 MiB, or up to 16 MiB on a connection whose readers took
   # much). The request's timeout goes on, the reader's own time
   # included, and so does read_timeout between two pieces; max_body does not apply. Content codings are taken off,
-  # unless decode: false.
+  # unless decode: false. It can be read as an IO too: see StreamReading.
   #
   # The connection is kept for the next request when the body has been read to its end, and closed when the
   # block is left before, in whatever way. Any thread may read, one at a time.
   class Stream
     include Answer
+    include StreamReading
+
+    PATTERN = %i[status code headers content_type charset url http_method redirects attempts elapsed].freeze
+    private_constant :PATTERN
 
     # Integer, 200 to 999.
     attr_reader :status
     # For doors: the engine's record of the head, for Record.
     attr_reader :head
 
-    # For Client#get and its sisters with a block, which are the way to one.
-    def initialize(status, record, native)
+    # For Client#get and its sisters with a block, which are the way to one. most: bytes that may be held whole.
+    def initialize(status, record, native, most)
       @status = status
       @native = native
       @head = record
+      @most = most
       @home = Process.pid
     end
 
@@ -44,7 +49,7 @@ module Hecaton
     def each_chunk
       return enum_for(:each_chunk) unless block_given?
 
-      while (chunk = next_chunk)
+      while (chunk = piece)
         yield chunk
       end
       self
@@ -63,13 +68,26 @@ module Hecaton
     def redirects = Record.redirects(record)
 
     # Array of Attempt so far, in order; the last one brought this response.
-    def attempts = Record.attempts(record)
+    def attempts
+      attempts = Record.attempts(record)
+      @earlier ? @earlier.attempts + attempts.map { |attempt| attempt.later(@spent) } : attempts
+    end
 
     # Seconds from the start of the request to the head of the response; to the last byte once it is read.
-    def elapsed = Record.elapsed(record)
+    def elapsed = Record.elapsed(record) + (@spent || 0)
 
-    # The status alone.
-    def inspect = "#<Hecaton::Stream #{status}>"
+    # For what asks twice in one call: itself, with the attempts of the request before it, which began so many seconds earlier.
+    def behind(earlier, seconds)
+      @earlier = earlier
+      @spent = seconds
+      self
+    end
+
+    # Without URL and headers, which may be secret.
+    def inspect = "#<Hecaton::Stream #{[status, reason].compact.join(" ")}>"
+
+    # For pattern matching, as in Response, but for body and response.
+    def deconstruct_keys(names) = Patterns.keys(self, names, PATTERN)
 
     # For the client: the Error that reading ended in, else what is known of the response, as a Response without body.
     def outcome

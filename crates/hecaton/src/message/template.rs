@@ -19,8 +19,8 @@ use crate::message::request::Request;
 /// What the requests of a client have in common. Plain data: change the fields you need.
 #[derive(Clone, Default, PartialEq)]
 pub struct Defaults {
-    /// What the URLs of requests are relative to (RFC 3986 §5). Default none: they are absolute. A user and a password in it
-    /// are the `Authorization` of all requests, unless `headers` have one.
+    /// What the URLs of requests are relative to (RFC 3986 §5). Ruby adds the slash at its end where it is missing. Default
+    /// none: they are absolute. A user and a password in it are the `Authorization` of all requests, unless `headers` have one.
     pub base_url: Option<String>,
     /// Headers of every request, in order; repeats are kept. Default none. A request's own take the place of those of the same name.
     /// With a `base_url` they go to its origin alone, but for those that are public. Without one they go wherever a

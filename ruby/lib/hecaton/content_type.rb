@@ -1,0 +1,34 @@
+# Reads a Content-Type: the media type, the charset, and the encoding that Ruby has for it.
+module Hecaton
+  # Never raises: what cannot be read says nothing.
+  module ContentType
+    CHARSET = /;[ \t]*charset[ \t]*=[ \t]*(?:"([^"]*)"|([^\s;"]+))/i
+    private_constant :CHARSET
+
+    module_function
+
+    # "text/html" of "Text/HTML; charset=utf-8"; nil for none.
+    def media_type(value)
+      type = value.to_s[/\A[^;]*/].strip.downcase
+      type unless type.empty?
+    end
+
+    # "utf-8" of "text/html; charset=UTF-8"; nil for none.
+    def charset(value)
+      match = CHARSET.match(value.to_s) or return
+      name = (match[1] || match[2]).strip.downcase
+      name unless name.empty?
+    end
+
+    # The Encoding of text of this type: its charset's, else UTF-8 for JSON and server-sent events, else ASCII-8BIT. The same
+    # when Ruby does not know the charset.
+    def encoding(value)
+      name = charset(value)
+      return Encoding.find(name) if name
+
+      %w[application/json text/event-stream].include?(media_type(value)) ? Encoding::UTF_8 : Encoding::BINARY
+    rescue ArgumentError
+      Encoding::BINARY
+    end
+  end
+end

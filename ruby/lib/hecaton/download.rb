@@ -1,0 +1,167 @@
+# Downloads to a file, which is there when it is whole and not before; and goes on where an earlier download stopped.
+module Hecaton
+  # What Client#download returns. path: where the file is, a String; size: its bytes; resumed: how many of them an earlier download had
+  # brought; response: the Response without body, whose attempts are all that were made.
+  Download = Struct.new(:path, :size, :resumed, :response, keyword_init: true)
+
+  # Included by Client.
+  module Downloads
+    # Gets a URL into a file, piece by piece, and returns a Download.
+    #
+    # The bytes are written to a file of another name beside it, which is renamed when all are there: whoever looks at path sees the
+    # old file, or none, or the new one whole.
+    #
+    # path:: a String or a Pathname; a file that is there is replaced.
+    # resume:: whether to go on with what an earlier call with resume left in "PATH.part", and to leave there what came if this one
+    #   fails. Default false: what came is deleted. The server is asked for the rest alone (Range), but for the whole if it has changed meanwhile
+    #   (If-Range with its strong ETag, or its Last-Modified if it has no ETag); without either nothing is left to go on with. One that
+    #   refuses the range (416) is asked for the whole once more, in the same call and within its timeout.
+    # timeout:: seconds for all of it, instead of the client's.
+    #
+    # What else is given goes to the request, see Client#request. The file gets the bytes as the server keeps them: Accept-Encoding is
+    # identity, and nothing is decoded.
+    #
+    # With a block, yields after each piece how many bytes are there, and how many there will be, nil if nobody knows.
+    #
+    # Raises StatusError for every status but 200 (and 203, and 206 where it goes on), BodyError when what came is not what was asked
+    # for, what Client#request raises, and what the file system says (SystemCallError). RuntimeError when another download with resume
+    # writes to the same file.
+    def download(url, path, resume: false, timeout: nil, **options, &progress)
+      Downloader.new(self, url, path, resume, Client.seconds(timeout) || @timeout, options, progress).run
+    end
+  end
+
+  # One call of Client#download.
+  class Downloader
+    RANGE = %r{\Abytes (\d{1,18})-(\d{1,18})/(?:(\d{1,18})|\*)\z}i
+    private_constant :RANGE
+
+    def initialize(client, url, path, resume, timeout, options, progress)
+      @client = client
+      @url = url
+      @path = path
+      @timeout = timeout
+      @progress = progress
+      @headers = Downloader.headers(options.delete(:headers))
+      @options = Downloader.options(options)
+      @part = PartFile.new(path, url.to_s, resume)
+    end
+
+    # For Client#download.
+    def run
+      @part.open do |part|
+        offset = part.validator ? part.size : 0
+        response = ask(offset, @timeout)
+        response = again(response) if response.status == 416
+        part.finish
+        resumed = response.status == 206 ? offset : 0
+        Download.new(path: File.path(@path), size: @written, resumed: resumed, response: response)
+      end
+    end
+
+    # The headers that were given, as pairs, and what a download adds.
+    def self.headers(given)
+      pairs = given.nil? ? [] : RequestBuilder.pairs(:headers, given).map { |name, value| [Headers.field(name), value] }
+      names = pairs.map { |name, _| name.downcase }
+      if (taken = names & %w[range if-range]).any?
+        raise ArgumentError, "headers has #{taken.first}, which a download sets itself: use resume"
+      end
+
+      names.include?("accept-encoding") ? pairs : [*pairs, %w[Accept-Encoding identity]]
+    end
+
+    # The other options: a download raises for a status in any case.
+    def self.options(given)
+      return given unless given.key?(:raise_for_status) && !given.delete(:raise_for_status)
+
+      raise ArgumentError, "raise_for_status is false, but a download has no other way to tell: leave it out"
+    end
+
+    # The validator that a head has (RFC 9110 §8.8); nil if there is none that is strong.
+    def self.validator(headers)
+      etag = headers["etag"]
+      return (etag if etag.match?(/\A"[^"]*"\z/)) if etag
+
+      changed, date = headers["last-modified"], headers["date"]
+      return unless changed && date
+
+      require "time"
+      changed if Time.httpdate(date) - Time.httpdate(changed) >= 1
+    rescue ArgumentError
+      nil # No dates.
+    end
+
+    private
+
+    # Behind a 416, whose attempts are told with those of what comes now.
+    def again(refused)
+      ask(0, @timeout - refused.elapsed).behind(refused, refused.elapsed)
+    rescue Error => error
+      raise error.behind(refused, refused.elapsed)
+    end
+
+    # Receives the rest from offset, or the whole if the server has it so; a Response.
+    def ask(offset, timeout)
+      headers = offset.zero? ? @headers : [*@headers, ["Range", "bytes=#{offset}-"], ["If-Range", @part.validator]]
+      @client.get(@url, **@options, headers: headers, timeout: [timeout, 0.0].max, raise_for_status: false) do |stream|
+        receive(stream, offset)
+        stream.outcome
+      end
+    end
+
+    def receive(stream, offset)
+      case stream.status
+      when 200, 203 then whole(stream)
+      when offset.positive? && 206 then rest(stream, offset)
+      when offset.positive? && 416 then nil # Asked once more.
+      else raise StatusError, stream.outcome
+      end
+    end
+
+    def whole(stream)
+      @part.begin(Downloader.validator(stream.headers))
+      write(stream, 0, stream.headers["content-length"]&.then { |text| Integer(text, 10, exception: false) })
+    end
+
+    def rest(stream, offset)
+      last, total = range(stream, offset)
+      @part.continue
+      write(stream, offset, total)
+      refuse(stream, "bytes #{offset} to #{last} were announced, and #{@written - offset} came", keep: true) if @written != last + 1
+      return if total.nil? || @written == total
+
+      refuse(stream, "the server has sent bytes #{offset} to #{last} of #{total}: ask again for the rest", keep: true)
+    end
+
+    # Where the range ends, and how long the whole is, nil if that is not said.
+    def range(stream, offset)
+      said = stream.headers["content-range"]
+      first, last, total = RANGE.match(said.to_s)&.captures&.map { |number| number&.to_i }
+      unless first == offset && last >= first && (total.nil? || total > last)
+        refuse(stream, "the bytes from #{offset} on were asked for, and Content-Range is #{said.inspect}")
+      end
+      etag = stream.headers["etag"]
+      if etag && @part.validator.start_with?('"') && etag != @part.validator
+        refuse(stream, "the server sent the rest of another version than the one that was begun")
+      end
+      [last, total]
+    end
+
+    def write(stream, offset, total)
+      @written = offset
+      stream.each_chunk do |chunk|
+        @part.write(chunk)
+        @written += chunk.bytesize
+        @progress&.call(@written, total)
+      end
+    end
+
+    # What is there is forgotten, unless it is good.
+    def refuse(stream, why, keep: false)
+      @part.begin(nil) unless keep
+      place = stream.url.sub(/[?#].*/m, "")
+      raise BodyError.new("#{why} (#{place})", phase: :read, sent: true, url: place, redirects: stream.redirects,
+                          attempts: stream.attempts, elapsed: stream.elapsed)
+    end
+  end
+end

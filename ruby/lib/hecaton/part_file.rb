@@ -1,0 +1,101 @@
+# The file that a download is written to until it is whole, and what is known of where its bytes come from.
+module Hecaton
+  # Stands beside the file that it is to become, so that becoming it is one step (rename). For one that may be continued, "PATH.part",
+  # "PATH.part.from" says of which URL it is and by which validator (RFC 9110 §13.1.5) the server knows whether it has changed.
+  class PartFile
+    # resume:: whether what an earlier one has left is continued, and whether this one is left to a later one.
+    def initialize(path, url, resume)
+      @path = File.path(path)
+      @source = url
+      @resume = resume
+      @part = resume ? "#{@path}.part" : "#{@path}.#{Random.urandom(6).unpack1("H*")}.part"
+    end
+
+    # String: what If-Range is to say of the bytes that are there; nil when they cannot be continued.
+    attr_reader :validator
+
+    # Yields itself, open. What is left then is kept if it can be continued, unless it has become the file.
+    def open
+      raise Errno::EISDIR, @path if File.directory?(@path)
+
+      @file = @resume ? shared : File.open(@part, File::RDWR | File::CREAT | File::EXCL | File::BINARY)
+      recall if @resume
+      yield self
+    ensure
+      leave if @file
+    end
+
+    # How many bytes there are.
+    def size = @file.size
+
+    # Begins anew, with a validator for those who continue; nil if there is none.
+    def begin(validator)
+      @file.truncate(0) # First, so that the bytes are never another's than the validator.
+      @file.rewind
+      remember(validator)
+    end
+
+    # Goes on behind what is there.
+    def continue = @file.seek(0, IO::SEEK_END)
+
+    def write(bytes) = @file.write(bytes)
+
+    # Becomes the file.
+    def finish
+      @file.flush
+      @file.fsync
+      File.rename(@part, @path)
+      forget
+      @finished = true
+    end
+
+    private
+
+    # The one that is there, or a new one; never one that another download writes to, or has made its file meanwhile.
+    def shared
+      loop do
+        file = File.open(@part, File::RDWR | File::CREAT | File::BINARY)
+        unless file.flock(File::LOCK_EX | File::LOCK_NB)
+          file.close
+          raise "another download writes to #{@part}: wait until it has ended"
+        end
+        return file if File.exist?(@part) && File.identical?(@part, file)
+
+        file.close
+      end
+    end
+
+    def note = "#{@part}.from"
+
+    # The whole URL as a hash, for its query may be secret.
+    def source
+      require "digest"
+      Digest::SHA256.hexdigest(@source)
+    end
+
+    def recall
+      source, validator = File.read(note).split("\n", 2) if size.positive?
+      @validator = validator&.chomp if source == self.source && !validator.to_s.empty?
+    rescue Errno::ENOENT
+      nil # Nobody knows what it is.
+    end
+
+    def remember(validator)
+      @validator = validator
+      return unless @resume
+
+      validator ? File.write(note, "#{source}\n#{validator}\n") : forget
+    end
+
+    def forget = (File.delete(note) if @resume && File.exist?(note))
+
+    def leave
+      unless @finished || (@validator && @resume && size.positive?)
+        File.delete(@part)
+        forget
+      end
+    ensure
+      @file.close # And with it goes the lock.
+    end
+  end
+end

@@ -1,0 +1,78 @@
+# Writes a line for each request to a logger, and the heads if that wants to know them; no secrets.
+module Hecaton
+  # What Client.new takes as logger. At level info one line a request, when it has ended: method, URL, status or error, milliseconds,
+  # attempts. At level debug the head of each request, as far as it was given (what the engine adds is not listed: Host,
+  # User-Agent, a jar's Cookie and the like), and of each response.
+  #
+  # URLs are without user, password, query and fragment. Of headers with auth, cookie, token, secret, key, session, password,
+  # signature or credential in their names the value is left out, and of others what is behind a question mark in a URL.
+  # No body is written.
+  class RequestLog
+    SECRET = /auth|cookie|token|secret|key|session|password|signature|credential/i
+    HIDDEN = "[hidden]".freeze
+    private_constant :SECRET, :HIDDEN
+
+    # A RequestLog for this logger; nil for none.
+    def self.for(logger)
+      return if logger.nil?
+      return new(logger) if logger.respond_to?(:info) && logger.respond_to?(:debug)
+
+      raise ArgumentError, "logger is a #{logger.class}: give one with info and debug, such as Logger.new($stdout)"
+    end
+
+    def initialize(logger) = @logger = logger
+
+    # The head of a request. flat: names and values, [name, value, name, value]; own: those of the client.
+    def head(method, url, flat, own)
+      debug do
+        given = flat.to_a.each_slice(2).to_a
+        names = given.map { |name, _| name.downcase }
+        fields = own.each_slice(2).reject { |name, _| names.include?(name.downcase) } + given.reject { |_, value| value.nil? }
+        ["> #{method} #{RequestLog.url(url)}", *lines(">", fields)].join("\n")
+      end
+    end
+
+    # How a request ended.
+    def outcome(method, outcome)
+      safely { @logger.info { RequestLog.line(method, outcome) } }
+      response = outcome.response or return
+      debug { ["< #{[response.status, response.reason].compact.join(" ")}", *lines("<", response.headers)].join("\n") }
+    end
+
+    # "GET http://host/path 200 in 12.3 ms, 1 attempt".
+    def self.line(method, outcome)
+      ended = outcome.response ? outcome.response.status : "#{outcome.class.name.delete_prefix("Hecaton::")} (#{outcome.phase})"
+      redirects = outcome.redirects
+      line = +"#{method} #{url((redirects.first || outcome).url)} #{ended} in #{format("%.1f", outcome.elapsed * 1000)} ms, #{count(outcome.attempts, "attempt")}"
+      line << ", #{count(redirects, "redirect")} to #{url(outcome.url)}" if redirects.any?
+      line << ": #{outcome.message.gsub(/[[:cntrl:]]+/, " ")}" unless outcome.response
+      line
+    end
+
+    # A URL without what may be secret.
+    def self.url(url) = url.to_s.scrub.sub(/[?#].*/m, "").sub(%r{//[^/]*@}, "//").gsub(/[[:cntrl:]]/, "")
+
+    # "1 attempt", "2 attempts".
+    def self.count(list, what) = "#{list.size} #{what}#{"s" unless list.size == 1}"
+
+    private
+
+    def debug(&text)
+      safely { @logger.debug(&text) if !@logger.respond_to?(:debug?) || @logger.debug? }
+    end
+
+    def lines(sign, fields)
+      fields.map do |name, value|
+        shown = name.match?(SECRET) ? HIDDEN : value.to_s.scrub.gsub(%r{//[^/\s]*@}, "//").gsub(/\?[^\s>,;"]*/, "?#{HIDDEN}")
+        "#{sign} #{name}: #{shown}".gsub(/[[:cntrl:]]/, " ")
+      end
+    end
+
+    # A logger that raises must not keep a request from its outcome.
+    def safely
+      yield
+    rescue StandardError => error
+      warn "hecaton: the logger raised #{error.class}: #{error.message} (#{error.backtrace&.first})"
+    end
+  end
+end

@@ -1,0 +1,152 @@
+# Tokens that a program is asked for when a request needs one, and once more when it was refused: bearer as a Proc.
+module Hecaton
+  # What a client was given as bearer, and to which requests it goes: to those that a String there would go to.
+  class TokenSource
+    ORIGIN = %r{\A[a-z]+://[^/?#]*}i
+    LOGIN = %r{\A\s*[a-z]+:[/\\]+[^/\\?#]*@}i
+    private_constant :ORIGIN, :LOGIN
+
+    # base:: the client's base_url, nil for none.
+    def initialize(code, base)
+      @code = code
+      @base = base
+      @home = origin("") if base
+    end
+
+    # The Token of a request that says nothing of Authorization itself; nil for one that none goes to.
+    def token(url, headers)
+      return if Token.named?(headers) || LOGIN.match?(url.to_s)
+
+      Token.new(@code) if @base.nil? || origin(url.to_s) == @home
+    end
+
+    private
+
+    # The scheme, host and port that a reference leads to. What is no URL is told by the engine.
+    def origin(reference)
+      Native.resolve(@base, reference)[ORIGIN]
+    rescue ArgumentError
+      :nowhere
+    end
+  end
+
+  # That of one request. The code is called with the Response (or StatusError) that refused the token before, nil the first time, if it takes an argument.
+  class Token
+    REFUSED = 401
+    private_constant :REFUSED
+
+    # The Token of a request; nil for one with no code to call. source is the client's TokenSource, the rest is what the request says.
+    def self.for(source, url, headers, basic_auth, bearer, digest_auth)
+      return source&.token(url, headers) if bearer.nil? && basic_auth.nil? && digest_auth.nil?
+
+      new(bearer, named?(headers)) if bearer.respond_to?(:call)
+    end
+
+    # Whether headers say something of Authorization, be it that there shall be none: that goes first.
+    def self.named?(headers)
+      !headers.nil? && RequestBuilder.pairs(:headers, headers).any? { |name, _| Headers.field(name).casecmp?("authorization") }
+    end
+
+    # idle: whether the code is not to be called.
+    def initialize(code, idle = false)
+      @code = code
+      @idle = idle
+      @silent = (code.respond_to?(:arity) ? code.arity : code.method(:call).arity).zero?
+    end
+
+    # For a batch: the first token; nil if none is wanted.
+    def value = @idle ? nil : @value = checked(call(nil))
+
+    # For a batch: what to ask with after this outcome; nil if that stands.
+    def renewed(outcome)
+      return if @idle || outcome.response&.status != REFUSED
+
+      value = call(outcome.response)
+      checked(value) unless value.nil? || value == @value
+    end
+
+    # For Client#request: yields a token, seconds and what reads the response as a Stream, if anything does; and a second time if
+    # the first ends in a 401 and that may be.
+    def ask(timeout, repeatable, reader, &request)
+      began = Token.now
+      value = self.value
+      left = [timeout - (Token.now - began), 0.0].max
+      return request.call(value, left, reader) if @idle || !repeatable
+
+      first = first(value, left, reader, &request)
+      return @result unless first
+
+      value = renewed(first) || (reader ? @value : (return stands(first)))
+      second(first, Token.now - began, value, timeout, reader, &request)
+    end
+
+    # Seconds of a clock that only goes forward.
+    def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+    private
+
+    def call(refused) = @silent ? @code.call : @code.call(refused)
+
+    def checked(value)
+      return value if value.is_a?(String)
+
+      raise ArgumentError, "bearer: the code returned #{value.inspect}: let it return the token, a String"
+    end
+
+    # The outcome that refused the token; nil when there is a result.
+    def first(value, timeout, reader)
+      refused = handed = nil
+      looking = reader && lambda do |stream|
+        next refused = stream.outcome if stream.status == REFUSED
+
+        handed = true
+        reader.call(stream)
+      end
+      @result = yield(value, timeout, looking)
+      refused || (@result if !reader && @result.status == REFUSED)
+    rescue StatusError => error
+      raise if handed || error.status != REFUSED
+
+      error
+    end
+
+    def second(first, spent, value, timeout, reader)
+      handed = false
+      looking = reader && lambda do |stream|
+        handed = true
+        reader.call(stream.behind(first, spent))
+      end
+      result = yield(value, [timeout - spent, 0.0].max, looking)
+      reader ? result : result.behind(first, spent)
+    rescue Error => error
+      raise handed ? error : error.behind(first, spent)
+    end
+
+    def stands(first) = first.is_a?(Error) ? raise(first) : first
+  end
+
+  # A request of a batch with such a token.
+  class TokenRequest < Request
+    # Yields a token and seconds to be queued with again.
+    def renew(token, timeout, &again)
+      @token = token
+      @timeout = timeout
+      @again = again
+      self
+    end
+
+    # For the batch: settles, unless it is queued once more. What was handed over in parts is not asked for again.
+    def finish(outcome)
+      return settle(outcome.behind(@refused, @refused.elapsed)) if @refused
+
+      value = @token.renewed(outcome) unless in_parts? || @again.nil?
+      return settle(outcome) unless value
+
+      @again.call(value, [@timeout - outcome.elapsed, 0.0].max)
+      @refused = outcome
+    end
+
+    # For the batch: not before the end.
+    def call_back = (super if outcome)
+  end
+end

@@ -1,0 +1,309 @@
+# Downloads: a file that is whole or not there, and goes on where it stopped unless the server has another one meanwhile.
+require "test_helper"
+require "pathname"
+require "tmpdir"
+
+class DownloadTest < OriginTest
+  BODY = Random.new(3).bytes(300_000).freeze
+
+  # A server of one file that knows ranges. The block is given each request's headers, and returns what is to be different:
+  # cut: (bytes after which the connection ends), body:, head: (a whole head), status:, headers:.
+  class Files
+    attr_reader :url, :asked
+
+    def initialize(fields, differing)
+      @fields = fields
+      @differing = differing
+      @asked = []
+      @server = TCPServer.new("127.0.0.1", 0)
+      @url = "http://127.0.0.1:#{@server.local_address.ip_port}/file?secret=1"
+      @threads = []
+      @serving = Thread.new { loop { @threads << Thread.new(@server.accept) { |connection| serve(connection) } } rescue IOError }
+    end
+
+    def stop
+      @server.close
+      @serving.join
+      @threads.each(&:kill).each(&:join)
+    end
+
+    private
+
+    def serve(connection)
+      while (head = connection.gets("\r\n\r\n"))
+        fields = head.lines.drop(1).filter_map { |line| line.chomp.split(": ", 2) if line.include?(":") }.to_h.transform_keys(&:downcase)
+        @asked << fields
+        return unless answer(connection, fields, @differing.call(fields))
+      end
+    rescue SystemCallError
+      nil
+    ensure
+      connection.close
+    end
+
+    # False when the connection ends here.
+    def answer(connection, asked, differing)
+      body = differing.fetch(:body, BODY)
+      mine = @fields.merge(differing.fetch(:headers, {}))
+      from = asked["range"]&.slice(/\Abytes=(\d+)-\z/, 1)&.to_i
+      from = nil unless [mine["ETag"], mine["Last-Modified"]].include?(asked["if-range"])
+      if from && from >= body.bytesize
+        status, content, range = 416, "", "bytes */#{body.bytesize}"
+      elsif from
+        status, content, range = 206, body.byteslice(from..), "bytes #{from}-#{body.bytesize - 1}/#{body.bytesize}"
+      else
+        status, content, range = 200, body, nil
+      end
+      mine = { "Content-Length" => content.bytesize, "Content-Range" => range }.merge(mine).compact
+      connection.write("HTTP/1.1 #{differing.fetch(:status, status)} X\r\n#{mine.map { |name, value| "#{name}: #{value}\r\n" }.join}\r\n")
+      connection.write(content.byteslice(0, differing.fetch(:cut, content.bytesize)))
+      !differing[:cut]
+    end
+  end
+
+  # Yields a server and a path in a folder of its own.
+  def files(fields = { "ETag" => '"1"' }, differing = ->(_) { {} })
+    server = Files.new(fields, differing)
+    Dir.mktmpdir("download") { |folder| yield server, "#{folder}/file" }
+  ensure
+    server&.stop
+  end
+
+  def left(path) = Dir.children(File.dirname(path)).sort
+
+  def test_a_file_is_there_when_it_is_whole
+    files do |server, path|
+      seen = []
+      names = []
+      download = client.download(server.url, Pathname(path)) do |received, total|
+        seen << [received, total]
+        names.concat(left(path))
+      end
+      assert_equal BODY, File.binread(path)
+      assert_equal [path, 300_000, 0, 200, ""], [download.path, download.size, download.resumed, download.response.status, download.response.body]
+      assert_equal [300_000, 300_000], seen.last
+      assert_equal seen.map(&:first), seen.map(&:first).sort
+      refute_includes names, "file"
+      assert_equal ["file"], left(path)
+      assert_equal ["identity", nil], server.asked.first.values_at("accept-encoding", "range")
+    end
+  end
+
+  def test_a_failure_leaves_the_old_file_and_nothing_else
+    files({ "ETag" => '"1"' }, ->(_) { { cut: 100_000 } }) do |server, path|
+      File.write(path, "old")
+      assert_raises(Hecaton::BodyError) { client.download(server.url, path) }
+      assert_raises(IOError) { client.download(server.url, path) { raise IOError } }
+      client.download(server.url, path) { break }
+      assert_equal ["old", ["file"]], [File.read(path), left(path)]
+    end
+    Dir.mktmpdir do |folder|
+      [404, 503, 302, 204].each do |status|
+        error = error_of(Hecaton::StatusError) { client.download(url("/status/#{status}"), "#{folder}/x", resume: status == 503) }
+        assert_equal status, error.status
+      end
+      assert_raises(Hecaton::ConnectError) { client.download("http://127.0.0.1:1/", "#{folder}/x", resume: true) }
+      assert_empty Dir.children(folder)
+    end
+  end
+
+  # Cut once, and whole from then on.
+  def cut_once(bytes = 100_000, later = {})
+    cut = false
+    ->(_) { cut ? later : (cut = true; { cut: bytes }) }
+  end
+
+  def begun(server, path)
+    error = error_of(Hecaton::BodyError) { client.download(server.url, path, resume: true) }
+    refute_path_exists path
+    error
+  end
+
+  def test_it_goes_on_where_it_stopped
+    files({ "ETag" => '"1"' }, cut_once) do |server, path|
+      begun(server, path)
+      assert_equal %w[file.part file.part.from], left(path)
+      refute_match(/secret/, File.read("#{path}.part.from"))
+      seen = []
+      download = client.download(server.url, path, resume: true) { |received, total| seen << [received, total] }
+      assert_equal BODY, File.binread(path)
+      assert_equal [300_000, 100_000, 206], [download.size, download.resumed, download.response.status]
+      assert_equal ["bytes=100000-", '"1"', "identity"], server.asked.last.values_at("range", "if-range", "accept-encoding")
+      assert_operator seen.first.first, :>, 100_000
+      assert_equal [300_000, 300_000], seen.last
+      assert_equal ["file"], left(path)
+    end
+  end
+
+  def test_it_begins_anew_when_the_server_has_another_one
+    other = "other" * 1000
+    files({}, cut_once(50_000, { body: other, headers: { "ETag" => '"2"' } }).then { |later| ->(fields) { { headers: { "ETag" => '"1"' } }.merge(later.call(fields)) } }) do |server, path|
+      begun(server, path)
+      download = client.download(server.url, path, resume: true)
+      assert_equal ["bytes=50000-", '"1"'], server.asked.last.values_at("range", "if-range")
+      assert_equal [other, 0, 200], [File.read(path), download.resumed, download.response.status]
+    end
+  end
+
+  def test_by_the_date_of_the_last_change
+    dates = { "Last-Modified" => "Sat, 01 Jan 2022 00:00:00 GMT", "Date" => "Sat, 01 Jan 2022 00:00:01 GMT" }
+    files(dates, cut_once) do |server, path|
+      begun(server, path)
+      assert_equal 100_000, client.download(server.url, path, resume: true).resumed
+      assert_equal dates["Last-Modified"], server.asked.last["if-range"]
+      assert_equal BODY, File.binread(path)
+    end
+  end
+
+  def test_what_cannot_be_told_from_another_version_is_not_kept
+    weak = { "Last-Modified" => "Sat, 01 Jan 2022 00:00:01 GMT", "Date" => "Sat, 01 Jan 2022 00:00:01 GMT" }
+    [{}, { "ETag" => 'W/"1"' }, { "ETag" => 'W/"1"', "Last-Modified" => "Sat, 01 Jan 2022 00:00:00 GMT", "Date" => weak["Date"] }, weak,
+     { "Last-Modified" => "soon", "Date" => "now" }].each do |fields|
+      files(fields, cut_once) do |server, path|
+        begun(server, path)
+        assert_empty left(path), fields
+        assert_equal 0, client.download(server.url, path, resume: true).resumed
+        assert_nil server.asked.last["range"]
+        assert_equal BODY, File.binread(path)
+      end
+    end
+  end
+
+  def test_what_another_url_left_is_not_gone_on_with
+    files({ "ETag" => '"1"' }, cut_once) do |server, path|
+      begun(server, path)
+      assert_equal 0, client.download("#{server.url}&other", path, resume: true).resumed
+      assert_nil server.asked.last["range"]
+    end
+  end
+
+  def test_what_is_there_without_a_note_is_not_trusted
+    [nil, "", "x", "x\ny"].each do |note|
+      files do |server, path|
+        File.write("#{path}.part", "odd")
+        File.write("#{path}.part.from", note) if note
+        client.download(server.url, path, resume: true)
+        assert_equal [BODY, ["file"]], [File.binread(path), left(path)]
+      end
+    end
+  end
+
+  def test_a_range_that_is_refused_is_asked_for_whole_once
+    files({ "ETag" => '"1"' }, cut_once(200_000, { body: "short" })) do |server, path|
+      begun(server, path)
+      download = client.download(server.url, path, resume: true)
+      assert_equal ["short", 0, [416, 200]], [File.read(path), download.resumed, download.response.attempts.map(&:status)]
+      assert_equal ["bytes=200000-", nil], server.asked.last(2).map { |fields| fields["range"] }
+      assert_operator download.response.attempts.last.begun, :>=, download.response.attempts.first.ended
+    end
+    files({ "ETag" => '"1"' }, cut_once(200_000, { status: 416 })) do |server, path|
+      begun(server, path)
+      error = error_of(Hecaton::StatusError) { client.download(server.url, path, resume: true) }
+      assert_equal [416, [416, 416], 3], [error.status, error.attempts.map(&:status), server.asked.size]
+    end
+  end
+
+  def test_a_range_that_was_not_asked_for_is_refused_and_forgotten
+    [{ "Content-Range" => "bytes 0-299999/300000" }, { "Content-Range" => "bytes 100000-99999/300000" }, { "Content-Range" => "bytes 100000-300000/300000" },
+     { "Content-Range" => "lines 1-2/3" }, { "Content-Range" => nil }].each do |wrong|
+      files({ "ETag" => '"1"' }, cut_once(100_000, { headers: wrong })) do |server, path|
+        begun(server, path)
+        error = error_of(Hecaton::BodyError) { client.download(server.url, path, resume: true) }
+        assert_match(/\Athe bytes from 100000 on were asked for, and Content-Range is .* \(http:[^?]*\)\z/, error.message)
+        assert_empty left(path)
+      end
+    end
+    odd = ->(fields) { fields["range"] ? { headers: { "ETag" => '"2"' }, status: 206 } : { cut: 9 } }
+    files({ "ETag" => '"1"' }, odd) do |server, path|
+      begun(server, path)
+      assert_match(/Content-Range is nil/, error_of(Hecaton::BodyError) { client.download(server.url, path, resume: true) }.message)
+    end
+  end
+
+  def test_a_part_of_the_rest_is_kept_and_told
+    part = ->(fields) { fields["range"] ? { cut: 1000, headers: { "Content-Length" => 1000, "Content-Range" => "bytes 9-1008/300000" } } : { cut: 9 } }
+    files({ "ETag" => '"1"' }, part) do |server, path|
+      begun(server, path)
+      error = error_of(Hecaton::BodyError) { client.download(server.url, path, resume: true) }
+      assert_match(/has sent bytes 9 to 1008 of 300000/, error.message)
+      assert_equal 1009, File.size("#{path}.part")
+    end
+  end
+
+  def test_every_cut_ends_in_the_same_file
+    random = Random.new(5)
+    files({ "ETag" => '"1"' }, ->(_) { random.rand < 0.8 ? { cut: random.rand(0..60_000) } : {} }) do |server, path|
+      downloads = 0
+      begin
+        downloads += 1
+        client.download(server.url, path, resume: true)
+      rescue Hecaton::BodyError
+        retry if downloads < 100
+        raise
+      end
+      assert_equal BODY, File.binread(path)
+      assert_equal downloads, server.asked.size
+    end
+  end
+
+  def test_one_at_a_time
+    files do |server, path|
+      error = nil
+      client.download(server.url, path, resume: true) do
+        error ||= error_of(RuntimeError) { client.download(server.url, path, resume: true) }
+      end
+      assert_match(/another download writes to .*file\.part/, error.message)
+      assert_equal BODY, File.binread(path)
+      client.download(server.url, path) { client.download(server.url, path) { break } }
+      assert_equal [BODY, ["file"]], [File.binread(path), left(path)]
+    end
+  end
+
+  def test_the_deadline_holds_for_all_of_it_and_what_came_is_kept
+    stalling = ->(_) { { headers: { "Content-Length" => 400_000 } } }
+    files({ "ETag" => '"1"' }, stalling) do |server, path|
+      error = error_of(Hecaton::TimeoutError) { client.download(server.url, path, resume: true, timeout: 0.5) }
+      assert_equal :total, error.phase
+      assert_equal BODY, File.binread("#{path}.part")
+    end
+  end
+
+  def test_a_killed_thread_leaves_what_came
+    files({ "ETag" => '"1"' }, ->(_) { { headers: { "Content-Length" => 400_000 } } }) do |server, path|
+      received = Queue.new
+      thread = Thread.new { client.download(server.url, path, resume: true) { |bytes, _| received << bytes } }
+      nil until received.pop == 300_000
+      thread.kill.join
+      assert_equal %w[file.part file.part.from], left(path)
+      thread = Thread.new { client.download(server.url, "#{path}2") { |bytes, _| received << bytes } }
+      nil until received.pop == 300_000
+      thread.kill.join
+      assert_equal %w[file.part file.part.from], left(path)
+    end
+  end
+
+  def test_bad_arguments_are_refused_before_anything_is_sent
+    before = origin.arrived
+    Dir.mktmpdir do |folder|
+      { { headers: { "Range" => "bytes=0-1" } } => /headers has range/, { headers: [["if_range", "x"], [:if_range, "x"]] } => /headers has if-range/,
+        { raise_for_status: false } => /raise_for_status is false/, { timeout: -1 } => /timeout/, { colour: 1 } => /colour/ }.each do |options, message|
+        assert_match message, error_of(ArgumentError) { client.download(url("/r/1"), "#{folder}/x", **options) }.message
+      end
+      assert_raises(Errno::EISDIR) { client.download(url("/r/1"), folder) }
+      assert_raises(Errno::ENOENT) { client.download(url("/r/1"), "#{folder}/none/x") }
+      assert_empty Dir.children(folder)
+    end
+    assert_equal before, origin.arrived
+  end
+
+  def test_the_bytes_are_those_of_the_server
+    Dir.mktmpdir do |folder|
+      client.download(url("/encoded/gzip/5000"), "#{folder}/x", raise_for_status: true)
+      assert_equal "\x1F\x8B".b, File.binread("#{folder}/x", 2)
+      client.download(url("/bytes/0"), "#{folder}/empty")
+      assert_equal 0, File.size("#{folder}/empty")
+      base = client(base_url: origin.url, redirects: 2)
+      assert_equal 50, base.download("/redirect/302/1?to=#{url("/bytes/50")}", "#{folder}/x", headers: { accept_encoding: "gzip" }).size
+    end
+  end
+end

@@ -1,0 +1,111 @@
+# A line for each request, heads at level debug, and no secret in either.
+require "test_helper"
+require "logger"
+require "scripted"
+require "stringio"
+
+class RequestLogTest < OriginTest
+  SECRET = "hush"
+
+  # What a logger of this level is told while the block runs with it: [level, message].
+  def logged(level = :info)
+    said = []
+    logger = Logger.new(StringIO.new, level: level, formatter: ->(severity, _, _, message) { said << [severity.downcase.to_sym, message]; "" })
+    yield logger
+    said
+  end
+
+  def lines(&block) = logged(&block).map(&:last)
+
+  def test_a_line_for_each_request
+    said = lines do |logger|
+      client = client(logger: logger, redirects: 1, retry: { statuses: [503], interval: 0.001 })
+      client.get(url("/r/1?#{SECRET}#x"))
+      client.post(url("/status/404"), body: SECRET)
+      client.get(url("/status/503"))
+      client.get(url("/redirect/302/1?to=#{url("/r/2?#{SECRET}")}"))
+      assert_raises(Hecaton::ProtocolError) { client.get(url("/fault/close?#{SECRET}")) }
+      client.get(url("/bytes/5000")) { |stream| stream.read(10) }
+    end
+    base = Regexp.escape(origin.url)
+    [%r{\AGET #{base}/r/1 200 in \d+\.\d ms, 1 attempt\z}, %r{\APOST #{base}/status/404 404 in \d+\.\d ms, 1 attempt\z},
+     %r{\AGET #{base}/status/503 503 in \d+\.\d ms, 3 attempts\z},
+     %r{\AGET #{base}/redirect/302/1 200 in \d+\.\d ms, 2 attempts, 1 redirect to #{base}/r/2\z},
+     %r{\AGET #{base}/fault/close ProtocolError \(first_byte\) in \d+\.\d ms, [34] attempts: .*\z}, %r{\AGET #{base}/bytes/5000 200 in }]
+      .each_with_index { |expected, index| assert_match expected, said[index] }
+    assert_equal 6, said.size
+    refute_match(/#{SECRET}/, said.join)
+  end
+
+  def test_in_a_batch_and_of_a_status_that_is_an_error
+    said = lines do |logger|
+      client = client(logger: logger)
+      client.get_all([url("/r/1"), "no url", url("/fault/close")])
+      client.batch { |batch| batch.get(url("/r/2")).on_body { nil } }
+      assert_raises(Hecaton::StatusError) { client.get(url("/status/500"), raise_for_status: true) }
+    end
+    assert_equal ["200", "404", "500"].values_at(0, 0, 2), said.grep(/ \d{3} in /).map { |line| line[/ (\d{3}) in /, 1] }
+    assert_equal [1, 1], [said.grep(/URLError \(queue\)/).size, said.grep(/ProtocolError/).size]
+    assert_equal 5, said.size
+  end
+
+  def test_heads_at_level_debug_without_secrets
+    answer = Scripted.answer(200, { "Set-Cookie" => "a=#{SECRET}", "Location" => "http://u:#{SECRET}@host/x?#{SECRET}", "X-Plain" => "shown", "X-Request-Key" => SECRET })
+    Scripted.run({ "/x?q=#{SECRET}" => answer }) do |server|
+      said = logged(:debug) do |logger|
+        client = client(logger: logger, headers: { "X-Own" => "client", "X-Both" => "client", "Api-Key" => SECRET }, bearer: SECRET, base_url: server.url)
+        own = { "X-Both" => "request", "Cookie" => "b=#{SECRET}", "Proxy-Authorization" => SECRET, "Referer" => "http://a/b?#{SECRET}" }
+        client.get("x?q=#{SECRET}", headers: own)
+        client.batch { |batch| batch.get("/x", params: { q: SECRET }, headers: own) }
+        client.batch { |batch| batch.get("/x?q=#{SECRET}") }
+        client.get("/x?q=#{SECRET}", headers: { "X-Own" => nil }, basic_auth: ["user", SECRET], &:read)
+      end
+      text = said.map(&:last).join("\n")
+      refute_match(/#{SECRET}|#{["user:#{SECRET}"].pack("m0")}/, text)
+      assert_equal %i[debug info debug] * 4, said.map(&:first)
+      request, line, response = said.first(3).map(&:last)
+      assert_equal ["> Api-Key: [hidden]", "> Authorization: [hidden]", "> Cookie: [hidden]", "> GET x", "> Proxy-Authorization: [hidden]",
+                    "> Referer: http://a/b?[hidden]", "> X-Both: request", "> X-Own: client"], request.lines(chomp: true).sort
+      assert_match(/\AGET http:\S+\/x 200 in/, line)
+      assert_equal ["< 200 OK", "< content-length: 0", "< location: http://host/x?[hidden]", "< set-cookie: [hidden]", "< x-plain: shown",
+                    "< x-request-key: [hidden]"], response.lines(chomp: true).sort
+      refute_match(/X-Own/, said[9].last)
+    end
+  end
+
+  def test_heads_are_not_written_out_for_a_logger_that_does_not_want_them
+    quiet = Class.new do
+      def info = yield
+      def debug = raise("asked")
+      def debug? = false
+    end
+    _, complaints = capture_io { client(logger: quiet.new).get(url("/r/1")) }
+    assert_empty complaints
+  end
+
+  def test_a_logger_that_raises_costs_no_outcome
+    broken = Class.new do
+      def info = raise(IOError, "full")
+      def debug = raise(IOError, "full")
+    end
+    _, complaints = capture_io { assert_equal 200, client(logger: broken.new).get(url("/r/1")).status }
+    assert_match(/hecaton: the logger raised IOError: full/, complaints)
+  end
+
+  def test_a_line_is_one_line
+    error = Hecaton::ConnectError.new("a\nb\e[31m", phase: :connect, url: "http://u:p@host/\n?x")
+    assert_equal "GET http://host/ ConnectError (connect) in 0.0 ms, 0 attempts: a b [31m", Hecaton::RequestLog.line("GET", error)
+  end
+
+  def test_what_is_no_logger_is_refused
+    assert_match(/logger is a IO: give one with info and debug/, error_of(ArgumentError) { client(logger: $stdout) }.message)
+  end
+
+  def test_a_token_that_is_renewed_shows_as_two_lines
+    Scripted.run({ "/" => Scripted.answer(401) }) do |server|
+      tokens = %w[a b].each
+      said = lines { |logger| client(logger: logger, bearer: -> { tokens.next }).get("#{server.url}/") }
+      assert_equal 2, said.grep(/ 401 in .*, 1 attempt\z/).size
+    end
+  end
+end

@@ -1,0 +1,239 @@
+# bearer as a Proc: asked for each request, once more after a 401, in sight and within the deadline; and the token goes nowhere else.
+require "test_helper"
+
+class TokenTest < OriginTest
+  # A server that takes these tokens, and answers others with 401. Keeps what it was asked, as [path, token, body].
+  class Guarded
+    attr_reader :url, :asked
+
+    def self.run(*good)
+      server = new(good)
+      yield server
+    ensure
+      server&.stop
+    end
+
+    def initialize(good)
+      @good = good
+      @asked = []
+      @lock = Mutex.new
+      @server = TCPServer.new("127.0.0.1", 0)
+      @url = "http://127.0.0.1:#{@server.local_address.ip_port}"
+      @threads = []
+      @serving = Thread.new { loop { @threads << Thread.new(@server.accept) { |connection| serve(connection) } } rescue IOError }
+    end
+
+    def tokens = @asked.map { |_, token| token }
+
+    def stop
+      @server.close
+      @serving.join
+      @threads.each(&:kill).each(&:join)
+    end
+
+    private
+
+    def serve(connection)
+      while (head = connection.gets("\r\n\r\n"))
+        body = connection.read(head[/^content-length: (\d+)/i, 1].to_i)
+        token = head[/^authorization: (.*?)\r$/i, 1]
+        path = head.split(" ", 3)[1]
+        @lock.synchronize { @asked << [path, token, body] }
+        sleep 0.3 if path == "/slow"
+        connection.write(path.start_with?("/to/") ? moved(path) : answer(@good.include?(token&.delete_prefix("Bearer "))))
+      end
+    rescue SystemCallError
+      nil
+    ensure
+      connection.close
+    end
+
+    def moved(path) = "HTTP/1.1 302 X\r\nLocation: #{path.delete_prefix("/to/")}\r\nContent-Length: 0\r\n\r\n"
+    def answer(good) = "HTTP/1.1 #{good ? 200 : 401} X\r\nContent-Length: 4\r\n\r\n#{good ? "good" : "none"}"
+  end
+
+  # A Proc that returns these tokens in turn, and the list of what it was called with.
+  def tokens(*list)
+    calls = []
+    [->(refused) { calls << refused; list[calls.size - 1] }, calls]
+  end
+
+  def test_it_is_called_for_each_request
+    Guarded.run("a", "b") do |server|
+      code, calls = tokens("a", "b", "a")
+      client = client(bearer: code)
+      assert_equal [200, 200], Array.new(2) { client.get("#{server.url}/").status }
+      assert_equal 200, client.get("#{server.url}/") { |stream| stream.status }
+      assert_equal [["Bearer a", "Bearer b", "Bearer a"], [nil] * 3], [server.tokens, calls]
+      assert_equal 200, client().get("#{server.url}/", bearer: -> { "a" }).status
+      assert_equal 200, client().get("#{server.url}/", bearer: Class.new { def call = "b" }.new).status
+    end
+  end
+
+  def test_after_a_401_it_is_called_again_and_the_request_is_sent_once_more
+    Guarded.run("new") do |server|
+      code, calls = tokens("old", "new")
+      response = client.post("#{server.url}/", json: [1], bearer: code)
+      assert_equal [200, "good", [401, 200]], [response.status, response.body, response.attempts.map(&:status)]
+      assert_equal [nil, 401], [calls[0], calls[1].status]
+      assert_equal [["/", "Bearer old", "[1]"], ["/", "Bearer new", "[1]"]], server.asked
+      assert_operator response.attempts[1].begun, :>=, response.attempts[0].ended
+      assert_operator response.elapsed, :>=, response.attempts[1].ended
+    end
+  end
+
+  def test_at_most_once
+    Guarded.run("right") do |server|
+      code, calls = tokens("a", "b", "right")
+      response = client(bearer: code).get("#{server.url}/")
+      assert_equal [401, [401, 401], 2], [response.status, response.attempts.map(&:status), calls.size]
+      error = error_of(Hecaton::StatusError) { client(bearer: tokens("a", "b").first, raise_for_status: true).get("#{server.url}/") }
+      assert_equal [401, [401, 401]], [error.status, error.attempts.map(&:status)]
+    end
+  end
+
+  def test_the_same_token_or_none_lets_the_401_stand
+    Guarded.run do |server|
+      [%w[a a], ["a", nil]].each do |list|
+        assert_equal [401], client.get("#{server.url}/", bearer: tokens(*list).first).attempts.map(&:status)
+        strict = error_of(Hecaton::StatusError) { client.get("#{server.url}/", bearer: tokens(*list).first, raise_for_status: true) }
+        assert_equal [401], strict.attempts.map(&:status)
+      end
+      assert_equal 4, server.asked.size
+    end
+  end
+
+  def test_what_cannot_be_read_again_is_not_sent_again
+    Guarded.run("new") do |server|
+      [{ body: StringIO.new("x") }, { body: %w[x].each }, { multipart: { a: StringIO.new("x") } }].each do |body|
+        code, calls = tokens("old", "new")
+        assert_equal [401, 1], [client.post("#{server.url}/", **body, bearer: code).status, calls.size]
+        code, calls = tokens("old", "new")
+        assert_equal([401, 1], [client.all([[:post, "#{server.url}/", body]], bearer: code).first.status, calls.size]) unless body.key?(:multipart)
+      end
+    end
+  end
+
+  def test_a_stream_is_handed_over_once
+    Guarded.run("new") do |server|
+      seen = []
+      client = client(bearer: tokens("old", "new").first)
+      value = client.get("#{server.url}/") { |stream| seen << [stream.status, stream.read, stream.attempts.map(&:status)]; :value }
+      assert_equal [:value, [[200, "good", [401, 200]]]], [value, seen]
+      again = client(bearer: -> { "old" }, raise_for_status: true)
+      assert_equal [401, 401], error_of(Hecaton::StatusError) { again.get("#{server.url}/") { flunk } }.attempts.map(&:status)
+      assert_equal 401, client(bearer: -> { "old" }).get("#{server.url}/", &:status)
+      assert_equal 5, (client(bearer: tokens("old", "new").first).get("#{server.url}/") { break 5 })
+      nested = error_of(Hecaton::StatusError) do
+        client(bearer: -> { "new" }).get("#{server.url}/") { client().get("#{server.url}/", raise_for_status: true) }
+      end
+      assert_equal 401, nested.status
+    end
+  end
+
+  def test_the_deadline_holds_for_both
+    Guarded.run("new") do |server|
+      error = error_of(Hecaton::TimeoutError) { client.get("#{server.url}/slow", bearer: tokens("old", "new").first, timeout: 0.5) }
+      assert_equal [[401, nil], 2], [error.attempts.map(&:status), server.asked.size]
+      assert_operator error.elapsed, :>=, 0.45
+      slow = -> { sleep 0.3; "new" }
+      assert_raises(Hecaton::TimeoutError) { client.get("#{server.url}/", bearer: slow, timeout: 0.1) }
+    end
+  end
+
+  def test_in_a_batch
+    Guarded.run("new") do |server|
+      current = "old"
+      calls = []
+      client = client(bearer: ->(refused) { calls << refused&.status; current = "new" if refused; current })
+      seen = []
+      client.batch(concurrency: 3) do |batch|
+        5.times { |id| batch.get("#{server.url}/#{id}").on_complete { |outcome| seen << [outcome.status, outcome.attempts.map(&:status).last] } }
+      end
+      assert_equal [[200, 200]] * 5, seen
+      assert_operator calls.count(401), :>=, 1
+      assert_equal 5 + calls.count(401), server.asked.size
+      assert_equal 5, calls.count(nil)
+    end
+  end
+
+  def test_in_a_batch_both_are_told_and_the_outcome_is_one
+    Guarded.run("new") do |server|
+      events = []
+      subscription = Hecaton.subscribe("request.hecaton") { |event| events << event.payload["http.response.status_code"] }
+      called = 0
+      request = nil
+      client.batch do |batch|
+        request = batch.post("#{server.url}/", json: 1, bearer: tokens("old", "new").first).on_complete { called += 1 }
+      end
+      subscription.unsubscribe
+      assert_equal [200, [401, 200], 1, [401, 200]], [request.outcome.status, request.outcome.attempts.map(&:status), called, events]
+      assert_equal %w[1 1], server.asked.map(&:last)
+      strict = client.all([[:get, "#{server.url}/"]], bearer: tokens("old", "bad").first, raise_for_status: true).first
+      assert_equal [Hecaton::StatusError, [401, 401]], [strict.class, strict.attempts.map(&:status)]
+      heads = []
+      client.batch { |batch| batch.get("#{server.url}/", bearer: tokens("old", "new").first).on_headers { |head| heads << head.status } }
+      assert_equal [401], heads
+    end
+  end
+
+  def test_an_exception_of_it_leaves_the_request_and_the_batch
+    Guarded.run do |server|
+      assert_raises(IOError) { client.get("#{server.url}/", bearer: -> { raise IOError }) }
+      assert_raises(IOError) { client.batch { |batch| batch.get("#{server.url}/", bearer: -> { raise IOError }) } }
+      assert_empty server.asked
+      requests = []
+      failing = ->(refused) { refused ? raise(IOError) : "a" }
+      assert_raises(IOError) { client.batch { |batch| requests << batch.get("#{server.url}/", bearer: failing) } }
+      assert_equal [401], requests.map { |request| request.outcome.status }
+      [nil, 5, "two words"].each do |bad|
+        assert_match(/bearer/, error_of(ArgumentError) { client.get("#{server.url}/", bearer: -> { bad }) }.message)
+      end
+    end
+  end
+
+  def test_what_goes_before_it
+    Guarded.run do |server|
+      never = -> { flunk }
+      client = client(bearer: never)
+      own = { headers: { "authorization" => "own" } }
+      client.get("#{server.url}/", **own)
+      client.get("#{server.url}/", headers: { authorization: nil })
+      client.get("#{server.url}/", basic_auth: %w[u p])
+      client.get("#{server.url}/", bearer: false)
+      client.get("#{server.url}/", bearer: "given")
+      client.get(server.url.sub("//", "//u:p@"))
+      client().get("#{server.url}/", **own, bearer: never)
+      client(bearer: never, **own).get("#{server.url}/")
+      client.batch { |batch| batch.get("#{server.url}/", **own); batch.get("#{server.url}/", bearer: "given") }
+      assert_equal ["own", nil, "Basic dTpw", nil, "Bearer given", "Basic dTpw", "own", "own", "own", "Bearer given"].sort_by(&:to_s), server.tokens.sort_by(&:to_s)
+      assert_raises(ArgumentError) { client(bearer: never, basic_auth: %w[u p]) }
+    end
+  end
+
+  def test_a_derived_client_has_it_too
+    Guarded.run("new") do |server|
+      code, calls = tokens("old", "new", "new")
+      derived = client(bearer: code).with(headers: { "x-a" => "1" })
+      assert_equal [200, 200], [derived.get("#{server.url}/"), *derived.get_all(["#{server.url}/"])].map(&:status)
+      assert_equal 3, calls.size
+      assert_equal 401, client(bearer: code).with(bearer: "given").get("#{server.url}/").status
+    end
+  end
+
+  # As a String there would.
+  def test_it_goes_home_alone
+    Guarded.run("t") do |home|
+      Guarded.run("t") do |other|
+        based = client(bearer: -> { "t" }, base_url: "#{home.url}/v1", redirects: 1)
+        urls = ["users", "/", "#{home.url}/x", "//#{home.url.delete_prefix("http://")}/y"]
+        assert_equal [200] * 8, urls.map { |url| based.get(url).status } + based.get_all(urls).map(&:status)
+        assert_equal [401] * 3, [based.get("#{other.url}/"), *based.get_all(["#{other.url}/"]), based.get("/to/#{other.url}/")].map(&:status)
+        assert_equal [nil], other.tokens.uniq
+        assert_equal [200, 200], [client(bearer: -> { "t" }).get("#{other.url}/"), *client(bearer: -> { "t" }).get_all([other.url])].map(&:status)
+        assert_raises(ArgumentError) { based.get("http://\0") }
+        refute_match(/"t"/, [based, based.instance_variable_get(:@request_builder)].map(&:inspect).join)
+      end
+    end
+  end
+end
