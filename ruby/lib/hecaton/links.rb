@@ -48,6 +48,7 @@ module Hecaton
     # {relation => URL}, of each relation the first; those with an anchor left out.
     def to_h = @links.flat_map(&:rel).uniq.to_h { |rel| [rel, self[rel]] }.compact
 
+    # Short: the relations that there are.
     def inspect = "#<Hecaton::Links #{to_h.keys.join(", ")}>"
 
     # For itself: nil if the target is no URL.

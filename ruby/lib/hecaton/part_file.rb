@@ -38,6 +38,7 @@ module Hecaton
     # Goes on behind what is there.
     def continue = @file.seek(0, IO::SEEK_END)
 
+    # Writes bytes behind those that are there.
     def write(bytes) = @file.write(bytes)
 
     # Becomes the file.
