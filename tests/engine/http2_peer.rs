@@ -161,7 +161,7 @@ async fn answer(
     }
     let length = match route {
         "short" => Some(10),
-        "bytes" if number % 2 == 0 => Some(number),
+        "bytes" if number.is_multiple_of(2) => Some(number),
         _ => None,
     };
     let mut head = ok().header("x-route", route);

@@ -123,7 +123,7 @@ impl BodyReader {
             }
             share.grow_to(whole.len() + self.memory())?;
             pieces = pieces.wrapping_add(1);
-            if pieces % PIECES_PER_TURN == 0 {
+            if pieces.is_multiple_of(PIECES_PER_TURN) {
                 yield_now().await;
             }
         }
@@ -156,7 +156,7 @@ impl BodyReader {
             }
             // A body may decode to nothing for long, and must not keep others from their turn.
             steps = steps.wrapping_add(1);
-            if steps % PIECES_PER_TURN == 0 {
+            if steps.is_multiple_of(PIECES_PER_TURN) {
                 yield_now().await;
             }
         }

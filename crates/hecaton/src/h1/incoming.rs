@@ -64,7 +64,7 @@ impl Incoming {
         // The steps are no part of the future, which stays small.
         while self.take_ready(connection, &mut body, config)? {
             pieces = pieces.wrapping_add(1);
-            if pieces % PIECES_PER_TURN == 0 {
+            if pieces.is_multiple_of(PIECES_PER_TURN) {
                 yield_now().await;
             }
             self.fill(connection, &mut timer).await?;

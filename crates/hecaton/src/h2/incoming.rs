@@ -74,7 +74,7 @@ impl Incoming {
             share.add(piece.len())?;
             whole.extend_from_slice(&piece);
             pieces = pieces.wrapping_add(1);
-            if pieces % PIECES_PER_TURN == 0 {
+            if pieces.is_multiple_of(PIECES_PER_TURN) {
                 yield_now().await;
             }
         }
