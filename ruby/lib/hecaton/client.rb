@@ -132,7 +132,7 @@ module Hecaton
                    raise_for_status: nil, on_deprecation: nil, logger: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
 
-      @settings = Derivation.given(binding)
+      @settings = Derivation.given(binding, SETTINGS)
       times = {
         timeout: timeout, connect_timeout: connect_timeout, resolve_timeout: resolve_timeout,
         tls_timeout: tls_timeout, send_timeout: send_timeout, first_byte_timeout: first_byte_timeout,
@@ -168,6 +168,9 @@ module Hecaton
       @response_builder = ResponseBuilder.new(on_deprecation: on_deprecation, raise_for_status: raise_for_status,
                                               max_body: max_body, log: log)
     end
+
+    SETTINGS = instance_method(:initialize).parameters.map(&:last).freeze
+    private_constant :SETTINGS
 
     # Makes a client with these settings, yields it, closes it when the block is left, and returns what the block does. Without a
     # block it returns the client.

@@ -14,9 +14,8 @@ module Hecaton
     private_constant :OF_CONNECTIONS, :CREDENTIALS
 
     class << self
-      # The settings that were given to Client.new, from the beginning of it: its other variables are nil there. (Its parameters
-      # are no help to one that is wrapped, as the checker of signatures does it.)
-      def given(inside) = inside.local_variables.to_h { |name| [name, inside.local_variable_get(name)] }.compact
+      # The settings with these names that were given to Client.new, from inside of it.
+      def given(inside, names) = names.to_h { |name| [name, inside.local_variable_get(name)] }.compact
 
       # Settings with changes.
       def merged(settings, changes)

@@ -52,7 +52,7 @@ module Hecaton
       end
       @log&.head(RequestBuilder.verb(method), url, flat, @headers)
       yield RequestBuilder.verb(method), url, flat, body, timeout.nil? ? nil : Client.seconds(timeout),
-        options(redirects, digest_auth, again)
+        redirects.nil? && digest_auth.nil? && again.nil? && @judge.nil? ? nil : options(redirects, digest_auth, again)
     end
 
     # Without the credentials, which whatever holds this would show.
@@ -135,13 +135,11 @@ module Hecaton
 
     private
 
-    # What is asked for rarely, nil for nothing.
+    # What is asked for rarely.
     def options(redirects, digest_auth, again)
-      return if redirects.nil? && !digest_auth && again.nil? && @judge.nil?
-
       options = { redirects: RequestBuilder.count(:redirects, redirects), digest_auth: RequestBuilder.login(digest_auth) }
-      options[:retry] = Client.retry_options(again) || false unless again.nil?
       options[:judge] = again.nil? ? @judge : Judge.block(again)
+      options[:retry] = Client.retry_options(again) || false unless again.nil?
       options
     end
 

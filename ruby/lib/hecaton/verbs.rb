@@ -8,19 +8,14 @@ module Hecaton
     # Defines them in a class or module, with keywords of its own beside those that all have.
     #
     # Written out, and passed on by place: `...` and `**` make objects, and Ruby matches keywords one by one. `retry` is a word
-    # of Ruby's own, so its value is asked for in another way, and only if it was given: then its default is not evaluated. No block is
-    # named, for then Ruby looks for each keyword in a slow way even where none is given.
+    # of Ruby's own, so its value is asked for in another way, and only if it was given: then its default is not evaluated.
     def self.define(owner, *own)
       keywords = KEYWORDS + own
       taken = [*keywords.map { |name| "#{name}: nil" }, "retry: (by_client = true; nil)"].join(", ")
       given = [*KEYWORDS, "(by_client ? nil : binding.local_variable_get(:retry))", *own].join(", ")
       %w[get head post put patch delete options].each do |verb|
         owner.class_eval <<~RUBY, __FILE__, __LINE__ + 1
-          def #{verb}(url, #{taken})
-            return send_request("#{verb.upcase}".freeze, url, #{given}) unless block_given?
-
-            send_request("#{verb.upcase}".freeze, url, #{given}) { |stream| yield stream }
-          end
+          def #{verb}(url, #{taken}, &block) = send_request("#{verb.upcase}".freeze, url, #{given}, &block)
         RUBY
       end
     end
