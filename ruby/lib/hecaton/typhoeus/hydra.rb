@@ -18,9 +18,9 @@ module Hecaton
       # max_total_connections:: most connections, so most requests under way, too.
       # pipelining::, maxconnects:: have no effect.
       def initialize(options = {})
-        @options = options
+        options = options.transform_keys(&:to_sym)
         @max_concurrency = Integer(options.fetch(:max_concurrency, 200))
-        options.each { |name, value| take(name.to_sym, value) }
+        options.each { |name, value| take(name, value) }
         @transfers = Transfers.new(self)
       end
 

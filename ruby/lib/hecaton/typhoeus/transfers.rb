@@ -26,7 +26,7 @@ module Hecaton
           return start_plain(request) if !apart && request.plain? && batch_for(Clients.default)
 
           request.plan = plan = Plan.of(request)
-          return @hydra.ended(request, Exchange.answer(plan, plan.forbidden)) if plan.forbidden
+          return request.finish(Exchange.answer(plan, plan.forbidden)) if plan.forbidden
           return work(request, plan) if apart || plan.alone? || !batch_for(plan.client)
 
           plan.request(@batch, plan.url_of(request)).on_complete { |outcome| @hydra.ended(request, Exchange.answer(plan, outcome)) }

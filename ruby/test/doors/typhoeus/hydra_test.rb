@@ -61,6 +61,24 @@ class TyphoeusHydraTest < DropInTest
   end
 
   # The original answers 200 of them.
+  # Whose options forbid the scheme of the URL.
+  def test_thousands_that_are_never_sent
+    hydra = Typhoeus::Hydra.new(max_concurrency: 50)
+    codes = Hash.new(0)
+    5000.times do
+      request = Typhoeus::Request.new("ftp://127.0.0.1/", protocols: [:http], timeout: 20)
+      request.on_complete { |response| codes[response.return_code] += 1 }
+      hydra.queue(request)
+    end
+    hydra.run
+    assert_equal({ unsupported_protocol: 5000 }, codes)
+  end
+
+  def test_options_of_a_hydra_by_strings
+    assert_equal 3, Typhoeus::Hydra.new("max_concurrency" => 3).max_concurrency
+    refused { Typhoeus::Hydra.new("max_concurency" => 3) }
+  end
+
   def test_thousands_of_stubs
     Typhoeus.stub(/stubbed/).and_return(Typhoeus::Response.new(code: 200))
     assert_equal 6000, answered("http://stubbed.example/")
