@@ -15,7 +15,8 @@ module Hecaton
                    ssl_verifypeer ssl_verifyhost accept_encoding cache_ttl].to_h { |name| [name, true] }.freeze
       # What the settings of a client are called here.
       OPTIONS_OF = { "ca" => :cainfo, "client_cert" => :sslcert, "client_key" => :sslkey, "pins" => :pinnedpublickey }.freeze
-      private_constant :LASTING, :OPTIONS_OF
+      REDIRECTS = [301, 302, 303, 307, 308].freeze
+      private_constant :LASTING, :OPTIONS_OF, :REDIRECTS
 
       class << self
         # The plan for a request. Most programs ask with the same options again and again.
@@ -62,10 +63,11 @@ module Hecaton
       # The URL to ask for a request of this plan.
       def url_of(request) = @lasting ? absolute(request.base_url.to_s) : @url
 
-      # The return code of a response whose status the options make a failure: failonerror, and resume_from where the server
-      # begins anew. nil for others.
+      # The return code of a response whose status the options make a failure: failonerror, maxredirs: 0, and resume_from where
+      # the server begins anew. nil for others.
       def unwanted(response)
-        return unless @fail_on_error || @resumes
+        return unless @fail_on_error || @resumes || @redirects == 0
+        return :too_many_redirects if @redirects == 0 && REDIRECTS.include?(response.status) && response.headers["location"]
 
         return :http_returned_error if @fail_on_error && response.status >= 400
         :range_error if @resumes && response.status == 200
@@ -101,7 +103,7 @@ module Hecaton
         raise if begun # A callback's own.
         raise Hecaton::URLError.new(error.message, phase: :queue, url: url) if error.message.start_with?("URL ")
 
-        Refusals.value(:headers, "[hidden]", "Hecaton cannot send it: #{error.message}.")
+        Refusals.value(error.message.start_with?("body ") ? :body : :headers, "[hidden]", "Hecaton cannot send it: #{error.message}.")
       end
 
       # Writes the cookies, and closes the client that they had for themselves.

@@ -15,7 +15,7 @@ module Hecaton
 
       def set_method(_name, value) = @method = value
 
-      def set_body(_name, value) = @given_body = value
+      def set_body(_name, value) = @given_body = (value unless value == false)
 
       def set_params(_name, value) = @params = value
 

@@ -22,6 +22,22 @@ class TyphoeusOptionsTest < DropInTest
     refute_includes REFUSED, :timeout
   end
 
+  def test_a_body_that_is_none_is_refused_by_its_name
+    refused(Ethon::Errors::InvalidValue, /for option: body\.\nHecaton cannot send it: body is Integer/) { response("/echo", method: :post, body: 5) }
+    assert_equal "", echo(method: :post, body: false)["body"]
+  end
+
+  # As libcurl has it: no redirect is one too many.
+  def test_maxredirs_0_is_too_many_at_once
+    [nil, :on_body].each do |listening|
+      request = request("/redirect/302/1", followlocation: true, maxredirs: 0)
+      request.public_send(listening) { nil } if listening
+      response = request.run
+      assert_equal [302, :too_many_redirects, 0, ""], [response.code, response.return_code, response.redirect_count, response.body]
+    end
+    assert_equal [200, :ok], response("/r/1", followlocation: true, maxredirs: 0).then { |good| [good.code, good.return_code] }
+  end
+
   def test_nothing_of_ethon_is_unknown
     known = [*REFUSED.keys, *Hecaton::Typhoeus::Plan::TAKERS.keys, *Hecaton::Typhoeus::EasyFactory::RENAMED_OPTIONS.keys]
     names, = Open3.capture2(RbConfig.ruby, "-e", "require 'ethon'; puts Ethon::Curl.easy_options(nil).keys")
