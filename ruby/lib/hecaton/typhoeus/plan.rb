@@ -23,7 +23,7 @@ module Hecaton
         def of(request)
           options = request.raw_options
           last = @last
-          return last if last && last.lasting == options
+          return last if last && last.lasting.eql?(options) # Not ==, for 1 and 1.0 are two headers.
 
           plan = new(request)
           @last = plan.last(options) if options.all? { |name, _| LASTING[name] }

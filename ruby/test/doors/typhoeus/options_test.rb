@@ -27,6 +27,11 @@ class TyphoeusOptionsTest < DropInTest
     assert_equal "", echo(method: :post, body: false)["body"]
   end
 
+  # One after the other, for the last ones are remembered.
+  def test_headers_that_are_equal_and_not_the_same
+    assert_equal [["1"], ["1.0"], ["1"]], [1, 1.0, 1].map { |value| field("X-A", headers: { "X-A" => value }) }
+  end
+
   # As libcurl has it: no redirect is one too many.
   def test_maxredirs_0_is_too_many_at_once
     [nil, :on_body].each do |listening|
