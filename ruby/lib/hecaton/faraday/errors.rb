@@ -27,6 +27,7 @@ module Faraday
             case error
             when ::Hecaton::TimeoutError then OPENING.include?(error.phase) ? Faraday::ConnectionFailed : Faraday::TimeoutError
             when ::Hecaton::TLSError then Faraday::SSLError
+            when ::Hecaton::URLError then Faraday::Error
             when ::Hecaton::RedirectError then Faraday::ClientError
             else Faraday::ConnectionFailed
             end

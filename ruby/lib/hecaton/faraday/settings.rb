@@ -42,7 +42,7 @@ module Faraday
           settings = { timeout: total(request), proxy: false }.merge!(@options)
           settings.merge!(times(request), Ssl.settings(ssl))
           proxy = request.proxy
-          settings[:proxy] = proxy_url(proxy) if proxy&.uri # Faraday 2 makes one without a URL of an empty String.
+          settings[:proxy] = proxy_url(proxy) unless proxy&.uri.to_s.empty? # As "" is by Faraday 1, and nil by Faraday 2.
           settings.freeze
         end
 

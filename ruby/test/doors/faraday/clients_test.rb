@@ -107,6 +107,10 @@ class FaradayClientsTest < FaradayTest
     ENV.replace(saved)
   end
 
+  def test_an_empty_proxy_is_none
+    ["", nil].each { |proxy| assert_equal 200, connection(proxy: proxy).get("/r/1").status }
+  end
+
   def test_a_proxy_makes_a_tunnel_for_https
     proxy = server { |request| request.verb == "CONNECT" ? [407, {}] : [200, {}] }
     error = assert_raises(Faraday::ConnectionFailed) { connection("https://nowhere.test", proxy: proxy.url).get("/") }

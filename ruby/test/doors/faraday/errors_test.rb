@@ -42,6 +42,13 @@ class FaradayErrorsTest < FaradayTest
     assert_raises(Faraday::Error) { Faraday.new { |faraday| faraday.adapter :hecaton }.get("/nowhere") }
   end
 
+  def test_a_url_that_is_none_is_the_same_error_in_parallel
+    conn = connection
+    alone = assert_raises(Faraday::Error) { conn.get("foo://nowhere.test/") }
+    together = assert_raises(Faraday::Error) { conn.in_parallel { conn.get("foo://nowhere.test/") } }
+    assert_equal [Faraday::Error, Faraday::Error], [alone.class, together.class]
+  end
+
   def test_options_that_cannot_be_honoured_are_refused_by_name
     assert_match(/bind is not supported/, assert_raises(Faraday::Error) { connection(request: { bind: { host: "127.0.0.1" } }).get("/r/1") }.message)
     { base_url: "http://x", headers: {}, bearer: "x", raise_for_status: true, cookies: true, nonsense: 1, http: "3" }.each do |name, value|
