@@ -36,6 +36,8 @@ module Hecaton
           next given.empty? if expected.nil?
           next given == expected.map(&:to_s) if expected.is_a?(Array)
 
+          next !given.empty? && looked_for?(expected, given.join(", ")) if expected.is_a?(Regexp)
+
           !given.empty? && (expected === given.join(", ") || expected.to_s == given.join(", "))
         end
       end
@@ -54,7 +56,17 @@ module Hecaton
       def text?(expected, body)
         return expected.b == body.b if expected.is_a?(String)
 
-        expected === (body.dup.force_encoding(Encoding::UTF_8).valid_encoding? ? body.dup.force_encoding(Encoding::UTF_8) : body.b)
+        text = body.dup.force_encoding(Encoding::UTF_8)
+        return expected === (text.valid_encoding? ? text : body.b) unless expected.is_a?(Regexp)
+
+        (text.valid_encoding? && looked_for?(expected, text)) || looked_for?(expected, body.b)
+      end
+
+      # A Regexp of another encoding raises where it could never match.
+      def looked_for?(regexp, text)
+        regexp.match?(text)
+      rescue Encoding::CompatibilityError
+        false
       end
 
       def json?(expected, body)

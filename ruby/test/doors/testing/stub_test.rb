@@ -123,6 +123,15 @@ class StubTest < Minitest::Test
     assert_raises(ArgumentError) { Hecaton.stub(:get, headers: "x") }
   end
 
+  def test_a_regexp_and_bytes_of_another_encoding_do_not_match
+    bytes = { request: { body: "\xFF".b } }
+    refute matches?(:post, nil, body: /é/, verb: :post, **bytes)
+    assert matches?(:post, nil, body: /\xFF/n, verb: :post, **bytes)
+    assert matches?(:post, nil, body: /\xC3\xA9/n, verb: :post, request: { body: "é" })
+    refute matches?(:get, nil, headers: { a: /é/ }, request: { headers: { "a" => "\xFF".b } })
+    assert matches?(:get, nil, headers: { a: /é/ }, request: { headers: { "a" => "é" } })
+  end
+
   def test_the_last_stub_that_matches_answers
     general = Hecaton.stub(:get).returns(200)
     special = Hecaton.stub(:get, "#{SITE}/a").returns(201)
