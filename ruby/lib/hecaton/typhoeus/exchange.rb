@@ -47,11 +47,10 @@ module Hecaton
           outcome = seen_once do
             plan.request(plan.client, url) do |answer|
               stream = answer
-              code = read(stream, listener, body)
+              code = read(plan, stream, listener, body)
               stream.outcome
             end
           end
-          code ||= plan.unwanted(outcome)
           Response.of(outcome, code, body)
         rescue Hecaton::Error => error
           raise if stream && !stream.outcome.equal?(error) # One of a callback's own.
@@ -59,10 +58,13 @@ module Hecaton
           Response.of(error, nil, body, stream&.status)
         end
 
-        # Adds the body to `body` unless the listener takes it. A return code if it was cut short, else nil.
-        def read(stream, listener, body)
+        # Adds the body to `body` unless the listener takes it. A return code if it was cut short, or is not wanted, else nil.
+        def read(plan, stream, listener, body)
           head = Response.of(stream)
           listener.head(head)
+          code = plan.unwanted(stream)
+          return code if code
+
           keep = !listener.takes_body?
           stream.each_chunk do |chunk|
             return :write_error if listener.chunk(chunk, head) == :abort

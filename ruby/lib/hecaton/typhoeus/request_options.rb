@@ -50,9 +50,9 @@ module Hecaton
         (@headers ||= []) << [name, text.empty? && !name.casecmp?("user-agent") ? nil : text]
       end
 
-      def set_cookie(_name, value) = add_header("Cookie", value.to_s)
+      def set_cookie(_name, value) = add_header_once("Cookie", value.to_s)
 
-      def set_referer(_name, value) = add_header("Referer", value.to_s)
+      def set_referer(_name, value) = add_header_once("Referer", value.to_s)
 
       def set_useragent(_name, value) = add_header_once("User-Agent", value.to_s)
 
@@ -61,7 +61,7 @@ module Hecaton
         (@later ||= []) << [name, text]
       end
 
-      def set_range(_name, value) = add_header("Range", "bytes=#{value}")
+      def set_range(_name, value) = add_header_once("Range", "bytes=#{value}")
 
       def set_resume_from(name, value)
         return unless number(name, value).positive?

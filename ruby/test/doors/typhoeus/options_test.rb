@@ -27,6 +27,27 @@ class TyphoeusOptionsTest < DropInTest
     assert_equal "", echo(method: :post, body: false)["body"]
   end
 
+  # As libcurl has it.
+  def test_headers_go_before_options_of_the_same_meaning
+    headers = { "Cookie" => "a=1", "referer" => "http://a.test/", "Range" => "bytes=0-1" }
+    sent = echo(cookie: "b=2", referer: "http://b.test/", range: "3-4", headers: headers)["headers"].to_h { |name, value| [name.downcase, value] }
+    assert_equal headers.values, sent.values_at("cookie", "referer", "range")
+    assert_equal ["b=2"], field("cookie", cookie: "b=2")
+    assert_equal 1, field("cookie", cookie: "b=2", headers: { "cookie" => "a=1" }).size
+  end
+
+  def test_on_body_hears_nothing_of_a_body_that_is_not_wanted
+    { "/status/404" => { failonerror: true }, "/redirect/302/1" => { followlocation: true, maxredirs: 0 } }.each do |path, options|
+      heard = []
+      request = request(path, **options)
+      request.on_headers { |response| heard << response.code }
+      request.on_body { |bytes| heard << bytes }
+      response = request.run
+      assert_equal [[response.code], ""], [heard, response.body]
+      assert_includes %i[http_returned_error too_many_redirects], response.return_code
+    end
+  end
+
   # One after the other, for the last ones are remembered.
   def test_headers_that_are_equal_and_not_the_same
     assert_equal [["1"], ["1.0"], ["1"]], [1, 1.0, 1].map { |value| field("X-A", headers: { "X-A" => value }) }
