@@ -177,6 +177,26 @@ class DownloadTest < OriginTest
     end
   end
 
+  def test_what_other_parameters_or_another_base_left_is_not_gone_on_with
+    cut = true
+    files({ "ETag" => '"1"' }, ->(_) { cut ? { cut: 100_000 } : {} }) do |server, path|
+      address = server.url[/\A[^?]*/]
+      asked = ->(url, base, **options) { client(base_url: base).download(url, path, resume: true, **options) }
+      calls = [-> { asked.call(address, nil, params: { v: 1 }) }, -> { asked.call(address, nil, params: { v: 2 }) },
+               -> { asked.call("x", "#{address}/a") }, -> { asked.call("x", "#{address}/b") }]
+      calls.each_slice(2) do |first, second|
+        cut = true
+        assert_raises(Hecaton::BodyError, &first)
+        cut = false
+        assert_equal 0, second.call.resumed
+        cut = true
+        assert_raises(Hecaton::BodyError, &first)
+        cut = false
+        assert_equal 100_000, first.call.resumed
+      end
+    end
+  end
+
   def test_what_is_there_without_a_note_is_not_trusted
     [nil, "", "x", "x\ny"].each do |note|
       files do |server, path|
@@ -292,6 +312,56 @@ class DownloadTest < OriginTest
       assert_raises(Errno::EISDIR) { client.download(url("/r/1"), folder) }
       assert_raises(Errno::ENOENT) { client.download(url("/r/1"), "#{folder}/none/x") }
       assert_empty Dir.children(folder)
+    end
+    assert_equal before, origin.arrived
+  end
+
+  def test_a_child_leaves_the_part_to_its_parent
+    files do |server, path|
+      child = nil
+      catch(:child) do
+        client.download(server.url, path) do
+          next if child
+
+          child = fork
+          throw :child if child.nil?
+          Process.wait(child)
+        end
+      end
+      exit!(true) if child.nil?
+      assert_equal BODY, File.binread(path)
+    end
+  end
+
+  def test_a_child_writes_nothing_once_more
+    Dir.mktmpdir do |folder|
+      child = nil
+      client.download(url("/pieces/4/100/20"), "#{folder}/x") do
+        next if child
+        next Process.wait(child) if (child = fork)
+
+        ObjectSpace.each_object(File) { |file| file.close if !file.closed? && file.path&.end_with?(".part") } # As exit does.
+        exit!(true)
+      end
+      assert_equal 400, File.size("#{folder}/x")
+    end
+  end
+
+  def test_the_working_directory_may_change_meanwhile
+    files do |server, path|
+      Dir.chdir(File.dirname(path)) do
+        seen = client.download(server.url, "there") { Dir.chdir("/") }.path
+        assert_equal ["there", ["there"]], [seen, left(path)]
+      end
+    end
+  end
+
+  def test_only_files_are_replaced
+    before = origin.arrived
+    Dir.mktmpdir do |folder|
+      File.mkfifo("#{folder}/pipe")
+      assert_match(/pipe is a fifo, not a file/, error_of(ArgumentError) { client.download(url("/r/1"), "#{folder}/pipe") }.message)
+      assert_equal [["pipe"], "fifo"], [Dir.children(folder), File.ftype("#{folder}/pipe")]
     end
     assert_equal before, origin.arrived
   end

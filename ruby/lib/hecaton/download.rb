@@ -11,7 +11,7 @@ module Hecaton
     # The bytes are written to a file of another name beside it, which is renamed when all are there: whoever looks at path sees the
     # old file, or none, or the new one whole.
     #
-    # path:: a String or a Pathname; a file that is there is replaced.
+    # path:: a String or a Pathname; a file that is there is replaced, but no device or pipe (ArgumentError).
     # resume:: whether to go on with what an earlier call with resume left in "PATH.part", and to leave there what came if this one
     #   fails. Default false: what came is deleted. The server is asked for the rest alone (Range), but for the whole if it has changed meanwhile
     #   (If-Range with its strong ETag, or its Last-Modified if it has no ETag); without either nothing is left to go on with. One that
@@ -27,7 +27,19 @@ module Hecaton
     # for, what Client#request raises, and what the file system says (SystemCallError). RuntimeError when another download with resume
     # writes to the same file.
     def download(url, path, resume: false, timeout: nil, **options, &progress)
-      Downloader.new(self, url, path, resume, Client.seconds(timeout) || @timeout, options, progress).run
+      part = PartFile.new(path, download_source(url, options[:params]), resume)
+      Downloader.new(self, url, part, Client.seconds(timeout) || @timeout, options, progress).run
+    end
+
+    private
+
+    # The whole URL that is asked for, as far as it is one: what another left is not gone on with.
+    def download_source(url, params)
+      url = params ? RequestBuilder.with_query(url.to_s, params) : url.to_s
+      base = @settings[:base_url]
+      base ? Native.resolve(Client.base(base), url) : url
+    rescue ArgumentError
+      url.to_s # The request tells what is wrong with it.
     end
   end
 
@@ -36,15 +48,14 @@ module Hecaton
     RANGE = %r{\Abytes (\d{1,18})-(\d{1,18})/(?:(\d{1,18})|\*)\z}i
     private_constant :RANGE
 
-    def initialize(client, url, path, resume, timeout, options, progress)
+    def initialize(client, url, part, timeout, options, progress)
       @client = client
       @url = url
-      @path = path
+      @part = part
       @timeout = timeout
       @progress = progress
       @headers = Downloader.headers(options.delete(:headers))
       @options = Downloader.options(options)
-      @part = PartFile.new(path, url.to_s, resume)
     end
 
     # For Client#download.
@@ -55,7 +66,7 @@ module Hecaton
         response = again(response) if response.status == 416
         part.finish
         resumed = response.status == 206 ? offset : 0
-        Download.new(path: File.path(@path), size: @written, resumed: resumed, response: response)
+        Download.new(path: @part.path, size: @written, resumed: resumed, response: response)
       end
     end
 
@@ -72,7 +83,7 @@ module Hecaton
 
     # The other options: a download raises for a status in any case.
     def self.options(given)
-      return given unless given.key?(:raise_for_status) && !given.delete(:raise_for_status)
+      return given unless given.delete(:raise_for_status) == false
 
       raise ArgumentError, "raise_for_status is false, but a download has no other way to tell: leave it out"
     end

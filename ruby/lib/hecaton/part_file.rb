@@ -6,23 +6,29 @@ module Hecaton
     # resume:: whether what an earlier one has left is continued, and whether this one is left to a later one.
     def initialize(path, url, resume)
       @path = File.path(path)
+      @target = File.absolute_path(@path) # Whatever the working directory is when all bytes are there.
       @source = url
       @resume = resume
-      @part = resume ? "#{@path}.part" : "#{@path}.#{Random.urandom(6).unpack1("H*")}.part"
+      @home = Process.pid
+      @part = resume ? "#{@target}.part" : "#{@target}.#{Random.urandom(6).unpack1("H*")}.part"
     end
+
+    # String: the path as it was given.
+    attr_reader :path
 
     # String: what If-Range is to say of the bytes that are there; nil when they cannot be continued.
     attr_reader :validator
 
     # Yields itself, open. What is left then is kept if it can be continued, unless it has become the file.
     def open
-      raise Errno::EISDIR, @path if File.directory?(@path)
+      refuse_what_is_no_file
 
       @file = @resume ? shared : File.open(@part, File::RDWR | File::CREAT | File::EXCL | File::BINARY)
+      @file.sync = true # Else a child that was forked meanwhile would write what is held here once more.
       recall if @resume
       yield self
     ensure
-      leave if @file
+      leave if @file && @home == Process.pid # A child that was forked meanwhile leaves it to its parent.
     end
 
     # How many bytes there are.
@@ -45,12 +51,20 @@ module Hecaton
     def finish
       @file.flush
       @file.fsync
-      File.rename(@part, @path)
-      forget
+      File.rename(@part, @target)
       @finished = true
+      forget
     end
 
     private
+
+    # A device or a pipe would be replaced by a file.
+    def refuse_what_is_no_file
+      return if !File.exist?(@target) || File.file?(@target)
+      raise Errno::EISDIR, @path if File.directory?(@target)
+
+      raise ArgumentError, "#{@path} is a #{File.ftype(@target)}, not a file: give a path that a file can have"
+    end
 
     # The one that is there, or a new one; never one that another download writes to, or has made its file meanwhile.
     def shared
