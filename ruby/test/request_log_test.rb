@@ -15,7 +15,7 @@ class RequestLogTest < OriginTest
     said
   end
 
-  def lines(&block) = logged(&block).map(&:last)
+  def lines(level = :info, &block) = logged(level, &block).map(&:last)
 
   def test_a_line_for_each_request
     said = lines do |logger|
@@ -70,6 +70,26 @@ class RequestLogTest < OriginTest
       assert_equal ["< 200 OK", "< content-length: 0", "< location: http://host/x?[hidden]", "< set-cookie: [hidden]", "< x-plain: shown",
                     "< x-request-key: [hidden]"], response.lines(chomp: true).sort
       refute_match(/X-Own/, said[9].last)
+    end
+  end
+
+  def test_heads_show_nothing_of_queries_fragments_and_logins_however_they_are_written
+    fields = { "Location" => "http://host/x#token=#{SECRET}", "Content-Location" => "/x?a=1,2;token=#{SECRET}", "Refresh" => "0;url=/x?a=b c,#{SECRET}",
+               "Link" => "<http://host/x?a=1,2&token=#{SECRET}>; rel=next" }
+    Scripted.run({ "/" => Scripted.answer(200, fields) }) do |server|
+      said = lines(:debug) { |logger| client(logger: logger).get("#{server.url}/") }.last
+      assert_equal ["< location: http://host/x#[hidden]", "< content-location: /x?[hidden]", "< refresh: 0;url=/x?[hidden]",
+                    "< link: <http://host/x?[hidden]>; rel=next"], said.lines(chomp: true)[1, 4]
+      urls = ["http:/u:#{SECRET}@host/", "http:\\\\u:#{SECRET}@host/", "http:u:#{SECRET}@host/", "//u:#{SECRET}@host/", "http://u:#{SECRET}#a@host/",
+              "http://u:#{SECRET}?a@host/", "http://u:a/#{SECRET}@host/", "\xFF\xFEhttp://u:#{SECRET}@host/"]
+      said = lines(:debug) do |logger|
+        client = client(logger: logger)
+        urls.each { |url| error_of(ArgumentError) { client.get(url) } }
+        client.get_all(urls)
+      end
+      assert_equal 3 * urls.size, said.size
+      refute_match(/#{SECRET}/, said.join("\n").scrub)
+      assert_equal ["http://host/@a", "@a/b"], ["http://u:p@host/@a", "@a/b"].map { |url| Hecaton::RequestLog.asked(url) }
     end
   end
 

@@ -5,12 +5,14 @@ module Hecaton
   # User-Agent, a jar's Cookie and the like), and of each response.
   #
   # URLs are without user, password, query and fragment. Of headers with auth, cookie, token, secret, key, session, password,
-  # signature or credential in their names the value is left out, and of others what is behind a question mark in a URL.
+  # signature or credential in their names the value is left out, and of others what is behind a question mark or a number sign, as
+  # in a URL. What is no URL is not written.
   # No body is written.
   class RequestLog
     SECRET = /auth|cookie|token|secret|key|session|password|signature|credential/i
     HIDDEN = "[hidden]".freeze
-    private_constant :SECRET, :HIDDEN
+    LOGIN = %r{\A(\s*(?:[a-z][a-z0-9+.-]*:[/\\]*|[/\\]{2,}))[^/\\]*@}i
+    private_constant :SECRET, :HIDDEN, :LOGIN
 
     # A RequestLog for this logger; nil for none.
     def self.for(logger)
@@ -28,7 +30,7 @@ module Hecaton
         given = flat.to_a.each_slice(2).to_a
         names = given.map { |name, _| name.downcase }
         fields = own.each_slice(2).reject { |name, _| names.include?(name.downcase) } + given.reject { |_, value| value.nil? }
-        ["> #{method} #{RequestLog.url(url)}", *lines(">", fields)].join("\n")
+        ["> #{method} #{RequestLog.asked(url)}", *lines(">", fields)].join("\n")
       end
     end
 
@@ -50,7 +52,15 @@ module Hecaton
     end
 
     # A URL without what may be secret.
-    def self.url(url) = url.to_s.scrub.sub(/[?#].*/m, "").sub(%r{//[^/]*@}, "//").gsub(/[[:cntrl:]]/, "")
+    def self.url(url) = url.to_s.scrub.sub(/[?#].*/m, "").sub(LOGIN, '\1').gsub(/[[:cntrl:]]/, "")
+
+    # The same of one that was given, which may be none: then nobody knows where in it a password ends.
+    def self.asked(url)
+      Native.resolve("http://localhost/", url.to_s)
+      url(url)
+    rescue ArgumentError
+      "(no URL)"
+    end
 
     # "1 attempt", "2 attempts".
     def self.count(list, what) = "#{list.size} #{what}#{"s" unless list.size == 1}"
@@ -63,7 +73,7 @@ module Hecaton
 
     def lines(sign, fields)
       fields.map do |name, value|
-        shown = name.match?(SECRET) ? HIDDEN : value.to_s.scrub.gsub(%r{//[^/\s]*@}, "//").gsub(/\?[^\s>,;"]*/, "?#{HIDDEN}")
+        shown = name.match?(SECRET) ? HIDDEN : value.to_s.scrub.gsub(%r{//[^/\s]*@}, "//").gsub(/([?#])[^>"]*/, "\\1#{HIDDEN}")
         "#{sign} #{name}: #{shown}".gsub(/[[:cntrl:]]/, " ")
       end
     end
