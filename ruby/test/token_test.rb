@@ -1,5 +1,7 @@
 # bearer as a Proc: asked for each request, once more after a 401, in sight and within the deadline; and the token goes nowhere else.
 require "test_helper"
+require "logger"
+require "scripted"
 
 class TokenTest < OriginTest
   # A server that takes these tokens, and answers others with 401. Keeps what it was asked, as [path, token, body].
@@ -154,6 +156,32 @@ class TokenTest < OriginTest
       assert_operator calls.count(401), :>=, 1
       assert_equal 5 + calls.count(401), server.asked.size
       assert_equal 5, calls.count(nil)
+    end
+  end
+
+  def test_each_of_both_is_told_once
+    Guarded.run("new") do |server|
+      asks = [->(client) { client.get("#{server.url}/").attempts }, ->(client) { client.get("#{server.url}/") { |stream| stream.read; stream.attempts } },
+              ->(client) { client.get_all(["#{server.url}/"]).first.attempts }]
+      asks.each do |ask|
+        said = StringIO.new
+        events = []
+        subscription = Hecaton.subscribe { |event| events << event.payload.values_at("http.response.status_code", "hecaton.attempts") }
+        attempts = ask.call(client(bearer: tokens("old", "new").first, logger: Logger.new(said, level: :info)))
+        subscription.unsubscribe
+        assert_equal [401, 200], attempts.map(&:status)
+        assert_equal [[401, nil], [401, 1], [200, nil], [200, 1]], events
+        assert_equal [["401", "1"], ["200", "1"]], said.string.scan(/ (\d{3}) in .*, (\d) attempt$/)
+      end
+    end
+  end
+
+  def test_what_breaks_behind_a_401_lists_both
+    answers = { "/" => ->(request) { request.match?(/ new\r/) ? "HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\nhalf" : Scripted.answer(401) } }
+    Scripted.run(answers) do |server|
+      client = client(bearer: tokens("old", "new").first, read_timeout: 0.1)
+      error = error_of(Hecaton::TimeoutError) { client.get("#{server.url}/") { |stream| stream.read } }
+      assert_equal [401, nil], error.attempts.map(&:status)
     end
   end
 

@@ -13,6 +13,8 @@ module Hecaton
   # "hecaton.reused", "hecaton.sent", "hecaton.phase" and "hecaton.ending" of an attempt, as in Attempt; and of a request
   # that failed :exception ([class name, message]) and :exception_object, which are ActiveSupport's.
   #
+  # One that is sent once more with another token (bearer as a Proc) is told of as two requests.
+  #
   # A request's URL is the one that was asked first, an attempt's its own. None has credentials, query or fragment.
   Event = Struct.new(:name, :started, :finished, :id, :payload) do
     alias_method :time, :started

@@ -64,8 +64,8 @@ module Hecaton
         yield stream
       end
     ensure
-      Events.request(method, stream.outcome, started) if started && stream.ours?
-      @log&.outcome(method, stream.outcome) if stream&.ours?
+      Events.request(method, stream.last_outcome, started) if started && stream.ours?
+      @log&.outcome(method, stream.last_outcome) if stream&.ours?
     end
 
     private

@@ -96,6 +96,9 @@ module Hecaton
       Response.from_engine(status, @head, "")
     end
 
+    # For the client: the same of the last request alone, for what was asked before it has been told of.
+    def last_outcome = @earlier ? dup.behind(nil, nil).outcome : outcome
+
     # For the client: whether this is the process that asked. Another can not tell how it ended.
     def ours? = @home == Process.pid
 
@@ -116,7 +119,7 @@ module Hecaton
       return chunk unless chunk.is_a?(Array)
 
       @error = Error.from_engine(*chunk)
-      ResponseBuilder.raise_error(@error)
+      ResponseBuilder.raise_error(@earlier ? @error.dup.behind(@earlier, @spent) : @error)
     end
 
     def record = @native.record

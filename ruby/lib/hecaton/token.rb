@@ -137,7 +137,7 @@ module Hecaton
 
     # For the batch: settles, unless it is queued once more. What was handed over in parts is not asked for again.
     def finish(outcome)
-      return settle(outcome.behind(@refused, @refused.elapsed)) if @refused
+      return settle(outcome.dup.behind(@refused, @refused.elapsed)) if @refused # A copy, for the rest is told of the last one alone.
 
       value = @token.renewed(outcome) unless in_parts? || @again.nil?
       return settle(outcome) unless value
