@@ -35,6 +35,15 @@ class ServerSentEventsTest < OriginTest
     assert_equal [["message", "a:b", "1", nil]], odd.map(&:to_a)
   end
 
+  def test_a_mark_may_come_in_two_pieces
+    text = "\xEF\xBB\xBF\ndata: x\n\n".b
+    1.upto(4) do |cut|
+      parser = Hecaton::ServerSentEvents.new(100)
+      [text[0, cut], text[cut..]].each { |bytes| parser.feed(bytes) }
+      assert_equal "x", parser.shift&.data, "cut at #{cut}"
+    end
+  end
+
   def test_what_is_not_utf_8_is_replaced_and_a_mark_is_dropped_once
     events = parsed("\xEF\xBB\xBFdata: \xFF\xEF\xBB\xBF\n\n".b)
     assert_equal ["\u{fffd}\u{feff}", Encoding::UTF_8], [events.first.data, events.first.data.encoding]

@@ -30,7 +30,7 @@ module Hecaton
 
     # Takes bytes, wherever they were cut.
     def feed(bytes)
-      searched = @bytes.bytesize
+      searched = @begun ? @bytes.bytesize : 0 # A mark at the beginning is not counted.
       @bytes << bytes
       @begun ||= begun?
       return unless @begun && !bytes.empty?
