@@ -16,6 +16,15 @@ class StreamReadingTest < OriginTest
     end
   end
 
+  def test_a_charset_that_ruby_has_no_encoding_for_is_bytes
+    Scripted.run({ "/" => Scripted.answer(200, { "Content-Type" => "text/plain; charset=internal" }, "a\n") }) do |server|
+      client = client()
+      assert_equal Encoding::BINARY, client.get("#{server.url}/").body.encoding
+      assert_equal ["a\n", Encoding::BINARY], client.get("#{server.url}/") { |stream| stream.read.then { |text| [text, text.encoding] } }
+      assert_equal ["a\n"], client.get("#{server.url}/") { |stream| stream.each_line.to_a }
+    end
+  end
+
   def test_read_is_that_of_an_io
     text = "one\ntwo é\n" * 3000
     [[nil], [5, 0, 100_000], [1, nil, nil, 1], [0], [40_000, 5], [33_000, 33_000, nil, 5, nil]].each do |lengths|

@@ -24,7 +24,7 @@ module Hecaton
     # when Ruby does not know the charset.
     def encoding(value)
       name = charset(value)
-      return Encoding.find(name) if name
+      return Encoding.find(name) || Encoding::BINARY if name # Ruby finds nil for "internal".
 
       %w[application/json text/event-stream].include?(media_type(value)) ? Encoding::UTF_8 : Encoding::BINARY
     rescue ArgumentError
