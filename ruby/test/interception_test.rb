@@ -41,6 +41,12 @@ class InterceptionTest < OriginTest
   FACTS = %i[status headers body url http_method].freeze
   def facts(outcome) = FACTS.map { |fact| outcome.public_send(fact) }
 
+  def test_what_does_nothing_is_there_with_hecaton_alone
+    lib = File.expand_path("../lib", __dir__)
+    program = "class Mine < Hecaton::Interception::Interceptor; end; p Mine.new(:x).name"
+    assert_equal ":x\n", IO.popen([RbConfig.ruby, "-I#{lib}", "-rhecaton", "-e", program], err: %i[child out], &:read)
+  end
+
   def test_nobody_is_there_unless_added
     refute Hecaton::Interception.active?
     one = intercept

@@ -17,6 +17,8 @@ module Hecaton
   # retries (without their waits) hold as for one of the network. Limits of connections, concurrency and rate do not, nor
   # timeouts. A batch asks for each request when its turn comes, one by one, and before those of the network are started.
   module Interception
+    autoload :Interceptor, File.expand_path("interception/interceptor", __dir__)
+
     BYPASSED = :__hecaton_bypassed
     # Settings of a client that answers of interceptors are treated by.
     SETTINGS = %i[
