@@ -159,6 +159,25 @@ class TokenTest < OriginTest
     end
   end
 
+  def test_a_401_of_another_server_says_nothing_of_the_token
+    Guarded.run("new") do |other|
+      Guarded.run("new") do |server|
+        target = "#{server.url}/to/#{other.url}/"
+        asks = [->(client) { client.post(target, body: "x") }, ->(client) { client.get(target) { |stream| stream.outcome } },
+                ->(client) { client.post_all([target], body: "x").first },
+                ->(client) { error_of(Hecaton::StatusError) { client.get(target, raise_for_status: true) } }]
+        asks.each do |ask|
+          code, calls = tokens("old", "new")
+          assert_equal [302, 401], ask.call(client(bearer: code, redirects: 2)).attempts.map(&:status)
+          assert_equal [nil], calls
+        end
+        assert_equal [nil] * 4, other.tokens
+        code, = tokens("old", "new")
+        assert_equal [302, 401, 302, 200], client(bearer: code, redirects: 2).get("#{server.url}/to//here").attempts.map(&:status)
+      end
+    end
+  end
+
   def test_each_of_both_is_told_once
     Guarded.run("new") do |server|
       asks = [->(client) { client.get("#{server.url}/").attempts }, ->(client) { client.get("#{server.url}/") { |stream| stream.read; stream.attempts } },

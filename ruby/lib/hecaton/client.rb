@@ -236,8 +236,9 @@ module Hecaton
     # bearer:: the token for Authorization (RFC 6750). Or a Proc (or what has `call`) that returns it: it is called for each request, right
     #   before that is sent, or queued in a batch. After a 401 it is called again, and the request is sent once more if that gives another
     #   token (with a block, in any case), within the same timeout: attempts lists both. If it takes an argument, that is nil the
-    #   first time and then the Response that was a 401. A body is sent again only if it is a String, json or form, and nothing is
-    #   after on_headers or on_body of a batch. What it raises is raised here, or leaves the batch.
+    #   first time and then the Response that was a 401. The 401 of another server, to which a redirect led, stands, for that got no token.
+    #   A body is sent again only if it is a String, json or form, and nothing is after on_headers or on_body of a batch. What it raises
+    #   is raised here, or leaves the batch.
     # digest_auth:: [user, password] for digest authentication (RFC 7616; MD5, SHA-256 and SHA-512/256, also -sess; qop auth, and auth-int of
     #   bodies that are Strings): when the server demands it by a 401, the request is sent again with the answer, once, or again
     #   if the server calls only the nonce old. Later requests carry it at once. Both attempts are listed, within timeout. A body that can

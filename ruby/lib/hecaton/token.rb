@@ -59,7 +59,7 @@ module Hecaton
 
     # For a batch: what to ask with after this outcome; nil if that stands.
     def renewed(outcome)
-      return if @idle || outcome.response&.status != REFUSED
+      return if @idle || !outcome.response || !refused?(outcome)
 
       value = call(outcome.response)
       checked(value) unless value.nil? || value == @value
@@ -85,6 +85,11 @@ module Hecaton
 
     private
 
+    # Whether it is the token that was refused: one does not go along with a redirect to another server.
+    def refused?(answer)
+      answer.status == REFUSED && [*answer.redirects.map(&:url), answer.url].map { |url| url.to_s[%r{\A[^/]*//[^/?#]*}] }.uniq.size == 1
+    end
+
     def call(refused) = @silent ? @code.call : @code.call(refused)
 
     def checked(value)
@@ -97,15 +102,15 @@ module Hecaton
     def first(value, timeout, reader)
       refused = handed = nil
       looking = reader && lambda do |stream|
-        next refused = stream.outcome if stream.status == REFUSED
+        next refused = stream.outcome if refused?(stream)
 
         handed = true
         reader.call(stream)
       end
       @result = yield(value, timeout, looking)
-      refused || (@result if !reader && @result.status == REFUSED)
+      refused || (@result if !reader && refused?(@result))
     rescue StatusError => error
-      raise if handed || error.status != REFUSED
+      raise if handed || !refused?(error)
 
       error
     end
