@@ -178,6 +178,20 @@ class TokenTest < OriginTest
     end
   end
 
+  def test_a_request_and_its_batch_show_no_token_and_no_body
+    Guarded.run("hush") do |server|
+      shown = []
+      client.batch do |batch|
+        request = batch.post("#{server.url}/?hush", json: "hush", bearer: -> { "hush" })
+        shown << request.inspect << batch.inspect
+        request.on_complete { shown << request.inspect << batch.inspect }
+      end
+      refute_match(/hush/, shown.join)
+      assert_equal ["#<Hecaton::Request POST>", "#<Hecaton::Batch of 1 requests>", "#<Hecaton::Request POST: #<Hecaton::Response 200 OK, 4 bytes>>"],
+                   shown.first(3)
+    end
+  end
+
   def test_each_of_both_is_told_once
     Guarded.run("new") do |server|
       asks = [->(client) { client.get("#{server.url}/").attempts }, ->(client) { client.get("#{server.url}/") { |stream| stream.read; stream.attempts } },

@@ -60,6 +60,9 @@ module Hecaton
     # Requests that are queued, or in flight, or have ended without having been told so yet.
     def size = @native.size + (@ended.size - @told) / 4
 
+    # Without what came, which may be secret.
+    def inspect = "#<Hecaton::Batch of #{size} requests>"
+
     # How many requests are kept in flight at once.
     def max_concurrency = @native.concurrency
 

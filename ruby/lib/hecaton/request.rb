@@ -39,6 +39,9 @@ module Hecaton
       self
     end
 
+    # Without token, body and callbacks, which may hold secrets.
+    def inspect = "#<Hecaton::Request #{verb}#{": #{@outcome.inspect}" if @outcome}>"
+
     # Calls the block when the request has ended, however it did. Returns self, as the next two do.
     def on_complete(&block)
       raise ArgumentError, "on_complete needs a block" unless block

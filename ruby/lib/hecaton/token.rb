@@ -80,6 +80,9 @@ module Hecaton
       second(first, Token.now - began, value, timeout, reader, &request)
     end
 
+    # Without the token.
+    def inspect = "#<Hecaton::Token>"
+
     # Seconds of a clock that only goes forward.
     def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
