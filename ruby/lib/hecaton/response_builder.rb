@@ -4,7 +4,6 @@ module Hecaton
   class ResponseBuilder
     # The engine's default, see docs/settings.md.
     MAX_BODY = 64 << 20
-    private_constant :MAX_BODY
 
     # The client's settings; Client.new says what each is.
     def initialize(on_deprecation: nil, raise_for_status: nil, max_body: nil, log: nil)

@@ -28,8 +28,8 @@ module Hecaton
     # For doors: the engine's record of the head, for Record.
     attr_reader :head
 
-    # For Client#get and its sisters with a block, which are the way to one. most: bytes that may be held whole.
-    def initialize(status, record, native, most)
+    # For Client#get and its sisters with a block, which are the way to one. most: bytes that may be held whole, by default as many as a client has.
+    def initialize(status, record, native, most = ResponseBuilder::MAX_BODY)
       @status = status
       @native = native
       @head = record

@@ -92,7 +92,7 @@ module Hecaton
         response ||= self.response(**facts)
         record = Record.write(response)
         pieces = response.respond_to?(:pieces) ? response.pieces : [response.body].reject(&:empty?)
-        Stream.new(response.status, record, Interception::Given.new(record, pieces.dup), 64 * 1024 * 1024) # As max_body is by default.
+        Stream.new(response.status, record, Interception::Given.new(record, pieces.map { |piece| piece.is_a?(String) ? piece.b : piece }))
       end
     end
   end
