@@ -280,8 +280,9 @@ impl Bench<'_> {
             findings,
         } in measured
         {
+            let subject = part.subject.as_ref().unwrap_or(&self.subject);
             text += &report::heading(&part.title, style);
-            text += &report::comparison(&recording.document, findings, &self.subject, style);
+            text += &report::comparison(&recording.document, findings, subject, style);
         }
         let sentences: Vec<&str> = goals
             .iter()

@@ -39,6 +39,8 @@ pub struct Part {
     pub name: String,
     /// What it measures, for people.
     pub title: String,
+    /// The client whose speed is compared with the others' here; none for the benchmark's.
+    pub subject: Option<String>,
     /// What is measured.
     pub load: SweepScenario,
 }

@@ -43,9 +43,9 @@ class FaradayErrorsTest < FaradayTest
   end
 
   def test_a_url_that_is_none_is_the_same_error_in_parallel
-    conn = connection
-    alone = assert_raises(Faraday::Error) { conn.get("foo://nowhere.test/") }
-    together = assert_raises(Faraday::Error) { conn.in_parallel { conn.get("foo://nowhere.test/") } }
+    conn = connection("foo://nowhere.test/")
+    alone = assert_raises(Faraday::Error) { conn.get("/") }
+    together = assert_raises(Faraday::Error) { conn.in_parallel { conn.get("/") } }
     assert_equal [Faraday::Error, Faraday::Error], [alone.class, together.class]
   end
 
