@@ -50,7 +50,7 @@ module Kit
 
   # Answers commands until told to end. `driver.new(job)` gets ready, its `go(round)` sends a round, its `close` lets go.
   def self.run(driver, **about)
-    about[:name] = ARGV.first if ARGV.any? # the same program on another library
+    about[:name] = ARGV.last.delete_prefix("--as=") if ARGV.last&.start_with?("--as=") # the same program on another library
     about[:name] = "jruby-#{about[:name]}" if RUBY_ENGINE == "jruby" # another row than the same client on Ruby
     trap("TERM") { exit!(0) } # on JRuby `exit` would wait for the next line
     out = $stdout.dup.tap { |stdout| stdout.sync = true }
