@@ -1,6 +1,7 @@
 # Downloads: a file that is whole or not there, and goes on where it stopped unless the server has another one meanwhile.
 require "test_helper"
 require "pathname"
+require "scripted"
 require "tmpdir"
 
 class DownloadTest < OriginTest
@@ -9,22 +10,15 @@ class DownloadTest < OriginTest
   # A server of one file that knows ranges. The block is given each request's headers, and returns what is to be different:
   # cut: (bytes after which the connection ends), body:, head: (a whole head), status:, headers:.
   class Files
+    include Listening
+
     attr_reader :url, :asked
 
     def initialize(fields, differing)
       @fields = fields
       @differing = differing
       @asked = []
-      @server = TCPServer.new("127.0.0.1", 0)
-      @url = "http://127.0.0.1:#{@server.local_address.ip_port}/file?secret=1"
-      @threads = []
-      @serving = Thread.new { loop { @threads << Thread.new(@server.accept) { |connection| serve(connection) } } rescue IOError }
-    end
-
-    def stop
-      @server.close
-      @serving.join
-      @threads.each(&:kill).each(&:join)
+      @url = "#{listen}/file?secret=1"
     end
 
     private

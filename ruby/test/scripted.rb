@@ -1,9 +1,30 @@
 # A server that answers each path with what a test says, and keeps what arrived.
 require "socket"
 
+# For a server of a test: `serve(connection)` has a thread for each connection, until `stop`.
+module Listening
+  def stop
+    @server.close
+    @accepting.join
+    @threads.each(&:kill).each(&:join)
+  end
+
+  private
+
+  # Begins, and returns the URL.
+  def listen
+    @server = TCPServer.new("127.0.0.1", 0)
+    @threads = []
+    @accepting = Thread.new { loop { @threads << Thread.new(@server.accept) { |connection| serve(connection) } } rescue IOError }
+    "http://127.0.0.1:#{@server.local_address.ip_port}"
+  end
+end
+
 # answers: {"/path?query" => whole response, as made by Scripted.answer, or a Proc that makes it of the request}; others get a
 # 404. Connections are kept.
 class Scripted
+  include Listening
+
   attr_reader :url, :arrived
 
   def self.answer(status, headers = {}, body = "")
@@ -21,10 +42,7 @@ class Scripted
   def initialize(answers)
     @answers = answers
     @arrived = Queue.new
-    @server = TCPServer.new("127.0.0.1", 0)
-    @url = "http://127.0.0.1:#{@server.local_address.ip_port}"
-    @threads = []
-    @accepting = Thread.new { loop { @threads << Thread.new(@server.accept) { |connection| serve(connection) } } rescue IOError }
+    @url = listen
   end
 
   # Heads and bodies as they came, in order; empties what was kept.
@@ -32,12 +50,6 @@ class Scripted
 
   # Request lines without version.
   def asked = requests.map { |request| request[/\A(.*) HTTP/, 1] }
-
-  def stop
-    @server.close
-    @accepting.join
-    @threads.each(&:kill).each(&:join)
-  end
 
   private
 

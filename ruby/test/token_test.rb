@@ -6,6 +6,8 @@ require "scripted"
 class TokenTest < OriginTest
   # A server that takes these tokens, and answers others with 401. Keeps what it was asked, as [path, token, body].
   class Guarded
+    include Listening
+
     attr_reader :url, :asked
 
     def self.run(*good)
@@ -19,19 +21,10 @@ class TokenTest < OriginTest
       @good = good
       @asked = []
       @lock = Mutex.new
-      @server = TCPServer.new("127.0.0.1", 0)
-      @url = "http://127.0.0.1:#{@server.local_address.ip_port}"
-      @threads = []
-      @serving = Thread.new { loop { @threads << Thread.new(@server.accept) { |connection| serve(connection) } } rescue IOError }
+      @url = listen
     end
 
     def tokens = @asked.map { |_, token| token }
-
-    def stop
-      @server.close
-      @serving.join
-      @threads.each(&:kill).each(&:join)
-    end
 
     private
 

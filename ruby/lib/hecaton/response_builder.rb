@@ -2,9 +2,6 @@
 module Hecaton
   # One for each client; Client#request and Batch both ask it, so that both end alike.
   class ResponseBuilder
-    # The engine's default, see docs/settings.md.
-    MAX_BODY = 64 << 20
-
     # The client's settings; Client.new says what each is.
     def initialize(on_deprecation: nil, raise_for_status: nil, max_body: nil, log: nil)
       unless on_deprecation.nil? || on_deprecation.respond_to?(:call)
@@ -17,7 +14,7 @@ module Hecaton
 
       @on_deprecation = on_deprecation
       @strict = raise_for_status
-      @most = max_body || MAX_BODY
+      @most = max_body || Native::MAX_BODY
       @log = log
       @heard = !(on_deprecation.nil? && log.nil?)
     end

@@ -29,7 +29,7 @@ module Hecaton
     attr_reader :head
 
     # For Client#get and its sisters with a block, which are the way to one. most: bytes that may be held whole, by default as many as a client has.
-    def initialize(status, record, native, most = ResponseBuilder::MAX_BODY)
+    def initialize(status, record, native, most = Native::MAX_BODY)
       @status = status
       @native = native
       @head = record

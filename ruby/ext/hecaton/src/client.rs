@@ -306,10 +306,11 @@ fn start(ruby: &Ruby, config: &Config, cookies: Option<&Home>) -> Result<Engine,
     })
 }
 
-/// Defines the class and the list of phase names, in the order of their numbers in a record.
+/// Defines the class, the list of phase names, in the order of their numbers in a record, and the default that Ruby's streams need.
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let names = Phase::ALL.iter().map(|phase| ruby.to_symbol(phase.name()));
     native.const_set("PHASES", ruby.ary_from_iter(names))?;
+    native.const_set("MAX_BODY", Config::new(std::time::Duration::ZERO).max_body)?;
     let class = crate::define::<Client>(ruby, native, "Client")?;
     class.define_singleton_method("new", function!(Client::new, 1))?;
     class.define_method("with", method!(Client::with, 1))?;

@@ -6,23 +6,7 @@ module Faraday
       module Answer
         # What the engine decodes. Then Content-Encoding and Content-Length say nothing true of the body, and go.
         CODINGS = /\A[\s,]*(?:(?:gzip|x-gzip|deflate|br|zstd|identity)[\s,]*)+\z/i
-        # The names that RFC 9110 and others give to statuses.
-        REASONS = {
-          200 => "OK", 201 => "Created", 202 => "Accepted", 203 => "Non-Authoritative Information", 204 => "No Content",
-          205 => "Reset Content", 206 => "Partial Content", 207 => "Multi-Status", 300 => "Multiple Choices",
-          301 => "Moved Permanently", 302 => "Found", 303 => "See Other", 304 => "Not Modified", 307 => "Temporary Redirect",
-          308 => "Permanent Redirect", 400 => "Bad Request", 401 => "Unauthorized", 402 => "Payment Required",
-          403 => "Forbidden", 404 => "Not Found", 405 => "Method Not Allowed", 406 => "Not Acceptable",
-          407 => "Proxy Authentication Required", 408 => "Request Timeout", 409 => "Conflict", 410 => "Gone",
-          411 => "Length Required", 412 => "Precondition Failed", 413 => "Payload Too Large", 414 => "URI Too Long",
-          415 => "Unsupported Media Type", 416 => "Range Not Satisfiable", 417 => "Expectation Failed",
-          421 => "Misdirected Request", 422 => "Unprocessable Entity", 423 => "Locked", 424 => "Failed Dependency",
-          425 => "Too Early", 426 => "Upgrade Required", 428 => "Precondition Required", 429 => "Too Many Requests",
-          431 => "Request Header Fields Too Large", 451 => "Unavailable For Legal Reasons", 500 => "Internal Server Error",
-          501 => "Not Implemented", 502 => "Bad Gateway", 503 => "Service Unavailable", 504 => "Gateway Timeout",
-          505 => "HTTP Version Not Supported", 507 => "Insufficient Storage", 511 => "Network Authentication Required"
-        }.freeze
-        private_constant :CODINGS, :REASONS
+        private_constant :CODINGS
 
         class << self
           # Status, reason and headers.
@@ -30,7 +14,7 @@ module Faraday
             headers = headers(response)
             undo_coding(env, headers) if settings.decode? && headers.key?("content-encoding")
             env.status = response.status
-            env.reason_phrase = reason(response)
+            env.reason_phrase = response.reason
             env.response_headers = headers
             env.url = URI(response.url) if settings.redirects? && !response.redirects.empty?
           end
@@ -68,12 +52,6 @@ module Faraday
             response.to_enum(:each_field).with_object(Utils::Headers.new) do |(name, value), headers|
               headers[name] = headers.key?(name) ? "#{headers[name]}, #{value}" : value
             end
-          end
-
-          def reason(response)
-            return response.reason if response.respond_to?(:reason)
-
-            REASONS[response.status] || ""
           end
 
           def undo_coding(env, headers)

@@ -45,7 +45,7 @@ module Hecaton
 
       # The reason is that of the standard: the engine does not keep the server's. HTTP/2 has none.
       def status_line(version, status)
-        "HTTP/#{version} #{status} #{version == "2" ? "" : Reasons::TEXTS[status]}\r\n"
+        "HTTP/#{version} #{status} #{version == "2" ? "" : Reasons.of(status)}\r\n"
       end
       private_class_method :status_line
 

@@ -3,31 +3,13 @@ require_relative "support"
 require "httparty"
 require "tempfile"
 
-class HTTPartyTest < NetHTTPTest
+class HTTPartyTest < ReplacedNetHTTPTest
   # As its README begins.
   class Service
     include HTTParty
     format :json
     headers "X-Service" => "yes"
     query_string_normalizer HTTParty::Request::NON_RAILS_QUERY_STRING_NORMALIZER
-  end
-
-  def same
-    real = yield
-    before = Hecaton::NetHTTP.pool.size
-    Hecaton::NetHTTP.replace!
-    door = yield
-    assert_operator Hecaton::NetHTTP.pool.size, :>, before, "the request did not go through Hecaton"
-    assert_equal real, door
-    door
-  ensure
-    Hecaton::NetHTTP.restore!
-    Hecaton::NetHTTP.shutdown
-  end
-
-  def told(response)
-    told = JSON.parse(response.body)
-    [response.code, told["method"], told["path"], told["body"], told["headers"].map { |name, value| [name.downcase, value] }.reject { |name, _| name == "connection" }.sort]
   end
 
   def failure

@@ -60,3 +60,25 @@ class NetHTTPTest < OriginTest
     server&.close
   end
 end
+
+# For libraries that call Net::HTTP inside.
+class ReplacedNetHTTPTest < NetHTTPTest
+  # What the block makes of it must be the same before and after.
+  def same
+    real = yield
+    before = Hecaton::NetHTTP.pool.size
+    Hecaton::NetHTTP.replace!
+    door = yield
+    assert_operator Hecaton::NetHTTP.pool.size, :>, before, "the request did not go through Hecaton"
+    assert_equal real, door
+    door
+  ensure
+    Hecaton::NetHTTP.restore!
+    Hecaton::NetHTTP.shutdown
+  end
+
+  def told(response)
+    told = JSON.parse(response.body)
+    [response.code, told["method"], told["path"], told["body"], told["headers"].map { |name, value| [name.downcase, value] }.reject { |name, _| name == "connection" }.sort]
+  end
+end
