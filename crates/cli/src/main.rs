@@ -8,7 +8,7 @@ mod stop;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Measures HTTP clients of any language by what the server saw.
 #[derive(Parser)]
@@ -50,6 +50,7 @@ enum Verb {
     Compare(cmd::compare::Arguments),
     Report(cmd::report::Arguments),
     Doctor(cmd::doctor::Arguments),
+    Completions(cmd::completions::Arguments),
     /// The lab's own loader, speaking the driver protocol.
     #[command(hide = true)]
     Raw,
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         Verb::Compare(arguments) => cmd::compare::run(&arguments, line.drivers.as_deref()),
         Verb::Report(arguments) => cmd::report::run(&arguments),
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments, line.drivers.as_deref()),
+        Verb::Completions(arguments) => cmd::completions::run(&arguments, Line::command()),
         Verb::Raw => cmd::raw::run(),
     };
     ending::of(result)

@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod compare;
+pub mod completions;
 pub mod doctor;
 pub mod drivers;
 pub mod raw;

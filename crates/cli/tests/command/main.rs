@@ -4,6 +4,7 @@ mod again;
 mod bad_input;
 mod broken;
 mod cheats;
+mod completions;
 mod foreign;
 mod serve;
 mod signals;

@@ -1,0 +1,73 @@
+//! `hecaton completions`: what a shell needs to complete this command's words, or its manual page.
+
+use std::io::{self, Write as _};
+
+use anyhow::Result;
+use clap::{Args, Command, ValueEnum};
+use clap_complete::{Shell, generate};
+
+/// Prints a shell's completions, or the manual page.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The shell to write for, or `man` for the manual page.
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    Bash,
+    Elvish,
+    Fish,
+    Man,
+    #[value(name = "powershell")]
+    PowerShell,
+    Zsh,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  source <(hecaton completions bash)
+  hecaton completions zsh > ~/.zfunc/_hecaton
+  hecaton completions fish > ~/.config/fish/completions/hecaton.fish
+  hecaton completions man > ~/.local/share/man/man1/hecaton.1";
+
+/// Writes to standard output what was asked for; `command` is the whole command line.
+pub fn run(arguments: &Arguments, mut command: Command) -> Result<()> {
+    let mut text = Vec::new();
+    match shell(arguments.kind) {
+        Some(shell) => generate(shell, &mut command, "hecaton", &mut text),
+        None => manual(command, &mut text)?,
+    }
+    Ok(io::stdout().write_all(&text)?)
+}
+
+fn shell(kind: Kind) -> Option<Shell> {
+    match kind {
+        Kind::Bash => Some(Shell::Bash),
+        Kind::Elvish => Some(Shell::Elvish),
+        Kind::Fish => Some(Shell::Fish),
+        Kind::PowerShell => Some(Shell::PowerShell),
+        Kind::Zsh => Some(Shell::Zsh),
+        Kind::Man => None,
+    }
+}
+
+/// The page of the command, then one section a verb, so that one file holds all.
+fn manual(command: Command, page: &mut Vec<u8>) -> io::Result<()> {
+    let mut command = command.disable_help_subcommand(true);
+    command.build();
+    clap_mangen::Man::new(command.clone()).render(page)?;
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        let man = clap_mangen::Man::new(verb.clone());
+        let name = verb
+            .get_display_name()
+            .unwrap_or(verb.get_name())
+            .replace('-', " ");
+        writeln!(page, ".SH \"{}\"", name.to_uppercase())?;
+        man.render_description_section(page)?;
+        man.render_options_section(page)?;
+        man.render_extra_section(page)?;
+    }
+    Ok(())
+}

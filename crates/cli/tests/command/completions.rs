@@ -1,0 +1,51 @@
+//! Completions that their shell can read, and a manual page that tells of every verb.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use crate::support::hecaton;
+
+fn printed(kind: &str) -> String {
+    let output = hecaton("cheats")
+        .args(["completions", kind])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn bash_completes_verbs_and_options_with_what_is_printed() {
+    let mut shell = Command::new("bash")
+        .args(["--norc", "-s"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let ask = "\nCOMP_WORDS=(hecaton sweep --conc) COMP_CWORD=2\n\
+               _hecaton hecaton --conc sweep\necho \"${COMPREPLY[@]}\"\n";
+    let mut stdin = shell.stdin.take().unwrap();
+    stdin.write_all(printed("bash").as_bytes()).unwrap();
+    stdin.write_all(ask.as_bytes()).unwrap();
+    drop(stdin);
+    let told = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(told.trim(), "--concurrency");
+}
+
+#[test]
+fn each_shell_has_its_own_and_the_manual_has_a_section_for_each_verb() {
+    for (kind, mark) in [
+        ("zsh", "#compdef hecaton"),
+        ("fish", "complete -c hecaton"),
+        ("elvish", "edit:completion"),
+        ("powershell", "Register-ArgumentCompleter"),
+    ] {
+        assert!(printed(kind).contains(mark), "{kind}");
+    }
+    let manual = printed("man");
+    for verb in ["SWEEP", "SHOOTOUT", "COMPARE", "REPORT", "SERVE", "DOCTOR"] {
+        let section = format!(".SH \"HECATON {verb}\"");
+        assert!(manual.contains(&section), "{section}");
+    }
+    assert!(!manual.contains("HECATON RAW"));
+}
