@@ -29,7 +29,7 @@ class EnumeratorTest < OriginTest
     own = Origin.new
     urls = ["#{own.url}/r/1"] + Array.new(3) { "#{own.url}/fault/stall-head" }
     client = client()
-    # On a stack that is gone then, and can not be mistaken for a reference.
+    # On a stack that is gone then, and cannot be mistaken for a reference.
     Thread.new { Array.new(5) { client.each_response(urls).next }.size }.join
     assert_operator own.ledger["connections_open"], :>=, 2
     wait_until { GC.start; own.ledger["connections_open"] <= 2 }

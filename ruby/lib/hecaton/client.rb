@@ -251,7 +251,7 @@ module Hecaton
     # piece by piece, and returns what the block does.
     #
     # Raises Error (TimeoutError, ConnectError, …) when there is no response, StatusError when that was asked for,
-    # and ArgumentError, before anything is sent, when the request can not be put on the wire as it stands.
+    # and ArgumentError, before anything is sent, when the request cannot be put on the wire as it stands.
     def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
                 redirects: nil, raise_for_status: nil, json: nil, form: nil, multipart: nil, digest_auth: nil, retry: (by_client = true; nil), &block)
       send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, raise_for_status,

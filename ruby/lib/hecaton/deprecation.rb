@@ -1,6 +1,6 @@
 # Reads what a server says of the end of a resource: Sunset (RFC 8594), Deprecation (RFC 9745), Link (RFC 8288).
 module Hecaton
-  # Never raises: a field that can not be read says nothing.
+  # Never raises: a field that cannot be read says nothing.
   module Deprecation
     # RFC 9651 §3.3.7: a date is @ and seconds since 1970; parameters may follow.
     DATE = /\A@(-?\d{1,15})(?:[ \t]*;.*)?\z/m
@@ -36,7 +36,7 @@ module Hecaton
       found = []
       while scanner.skip(/[\s,]*/) && scanner.scan(/<([^<>]*)>/)
         found << [scanner[1], parameters(scanner)]
-        break unless scanner.skip(/[ \t]*(?:,|\z)/) # What follows can not be told apart.
+        break unless scanner.skip(/[ \t]*(?:,|\z)/) # What follows cannot be told apart.
       end
       found
     end

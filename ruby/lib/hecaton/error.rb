@@ -88,7 +88,7 @@ module Hecaton
   # The body was cut short, is larger than allowed, or is not what its Content-Encoding says.
   class BodyError < Error; end
 
-  # A redirect that can not or must not be followed. Only with redirects asked for; else it is a response.
+  # A redirect that cannot or must not be followed. Only with redirects asked for; else it is a response.
   class RedirectError < Error; end
 
   # In a batch, in get_all and in each_response: a URL that cannot be asked, so nothing was sent. Client#get and its sisters

@@ -175,7 +175,7 @@ module Hecaton
       raise ArgumentError, "basic_auth is not [user, password]" unless pair.is_a?(Array) && pair.size == 2
 
       user, password = pair.map { |part| part.to_s.encode(Encoding::UTF_8) }
-      raise ArgumentError, "basic_auth: a user name can not contain a colon (RFC 7617 §2)" if user.include?(":")
+      raise ArgumentError, "basic_auth: a user name cannot contain a colon (RFC 7617 §2)" if user.include?(":")
       raise ArgumentError, "basic_auth contains a control character" if "#{user}#{password}".match?(/[[:cntrl:]]/)
 
       "Basic #{["#{user}:#{password}"].pack("m0")}"

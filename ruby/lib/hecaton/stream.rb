@@ -99,7 +99,7 @@ module Hecaton
     # For the client: the same of the last request alone, for what was asked before it has been told of.
     def last_outcome = @earlier ? dup.behind(nil, nil).outcome : outcome
 
-    # For the client: whether this is the process that asked. Another can not tell how it ended.
+    # For the client: whether this is the process that asked. Another cannot tell how it ended.
     def ours? = @home == Process.pid
 
     # For the client: yields the stream, and closes it when the block is left. Returns what the block does.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::message::attempt::Attempt;
 use crate::message::failure::{Failure, Kind, Phase};
 
-/// Stands for deadlines that the clock can not express: thirty years from now.
+/// Stands for deadlines that the clock cannot express: thirty years from now.
 const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
 /// When a request began, and when it must have ended.

@@ -77,12 +77,12 @@ impl Client {
     /// A client with these settings; opens nothing.
     ///
     /// # Panics
-    /// When a setting can not be used; see [`Client::try_new`].
+    /// When a setting cannot be used; see [`Client::try_new`].
     pub fn new(config: Config) -> Client {
         Client::try_new(config).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// A client with these settings, or the reason why they can not be used.
+    /// A client with these settings, or the reason why they cannot be used.
     pub fn try_new(mut config: Config) -> Result<Client, InvalidRequest> {
         check(&mut config)?;
         Ok(Client(Arc::new(Shared::new(config)?)))

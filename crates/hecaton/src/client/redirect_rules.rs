@@ -121,7 +121,7 @@ impl<'a> Trail<'a> {
     }
 
     fn unreadable(&self, why: impl std::fmt::Display) -> Failure {
-        self.failure(format!("its Location can not be used: {why}"))
+        self.failure(format!("its Location cannot be used: {why}"))
     }
 
     fn failure(&self, why: impl std::fmt::Display) -> Failure {
@@ -299,7 +299,7 @@ mod tests {
         assert!(refused("ftp://host/?secret").contains("scheme"));
         assert!(refused("javascript:alert(secret)").contains("scheme \"javascript\""));
         assert!(refused("http://user:secret@host/").contains("credentials"));
-        assert!(refused("http://").contains("Location can not be used"));
+        assert!(refused("http://").contains("Location cannot be used"));
         assert!(refused("/a/b?c=d").contains("back to http://host/a/b, in a circle"));
         assert!(refused("/x\r\nlocation: /y").contains("disagree"));
         for location in [

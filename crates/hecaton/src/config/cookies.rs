@@ -22,7 +22,7 @@ use crate::message::request::Request;
 const LONGEST: usize = 4096;
 /// Most cookies that one response sets; what comes behind is ignored.
 const MOST_OF_A_RESPONSE: usize = 50;
-/// When a cookie ends whose time can not be expressed.
+/// When a cookie ends whose time cannot be expressed.
 const FAR_AWAY: Duration = Duration::from_secs(400 * 24 * 3600);
 
 /// A cookie as it is kept.

@@ -46,7 +46,7 @@ impl Pem {
     /// Reads the file, if there is one that has not been read.
     pub(crate) fn read(&mut self) -> Result<(), String> {
         if let (Some(path), None) = (&self.path, &self.text) {
-            let text = fs::read(path).map_err(|error| format!("can not read {path:?}: {error}"))?;
+            let text = fs::read(path).map_err(|error| format!("cannot read {path:?}: {error}"))?;
             self.text = Some(String::from_utf8_lossy(&text).into_owned());
         }
         Ok(())
@@ -65,7 +65,7 @@ impl Pem {
 
     /// The first private key in it.
     pub(crate) fn key(&self) -> Result<PrivateKeyDer<'static>, String> {
-        let why = "no private key in PEM (one with a passphrase can not be read: decrypt it first)";
+        let why = "no private key in PEM (one with a passphrase cannot be read: decrypt it first)";
         PrivateKeyDer::from_pem_slice(self.bytes()).map_err(|_| self.has(why))
     }
 

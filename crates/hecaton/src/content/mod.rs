@@ -58,7 +58,7 @@ pub(crate) enum Step<'a> {
     Wanting,
 }
 
-/// Why a body can not be decoded.
+/// Why a body cannot be decoded.
 pub(crate) type Undecodable = &'static str;
 
 impl Decoder {

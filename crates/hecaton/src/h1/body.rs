@@ -55,7 +55,7 @@ pub(crate) enum Ready {
     End,
 }
 
-/// Why a body can not be read.
+/// Why a body cannot be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BodyError {
     /// It has more than the allowed bytes.
@@ -74,7 +74,7 @@ impl BodyError {
             BodyError::CutShort => {
                 "the body was cut short: the connection ended before it did".into()
             }
-            BodyError::Malformed(what) => format!("the body can not be read: {what}"),
+            BodyError::Malformed(what) => format!("the body cannot be read: {what}"),
         };
         let failure = Failure::new(Kind::Body, Phase::Read, detail);
         match self {

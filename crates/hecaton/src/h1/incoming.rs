@@ -152,7 +152,7 @@ impl Incoming {
         self.reader.take_trailers()
     }
 
-    /// Makes the connection ready for another request; false if it can not carry one.
+    /// Makes the connection ready for another request; false if it cannot carry one.
     pub fn finish(&mut self, connection: &mut Connection) -> bool {
         self.outgoing.give_back(connection);
         connection.kept_for = self.kept_for.map(|s| Duration::from_secs(s.into()));

@@ -33,7 +33,7 @@ enum Rest {
     Source(Arc<Sourced>),
 }
 
-/// Why a request can not be written to its end.
+/// Why a request cannot be written to its end.
 pub(crate) enum Stopped {
     Socket(io::Error),
     /// Its body has no more to give, or too much.

@@ -72,7 +72,7 @@ impl Exchange {
         config: &Config,
     ) -> Result<Exchange, Broken> {
         let head = request_head(request, config)
-            .map_err(|why| protocol(Phase::Send, format!("the request can not be sent: {why}")))?;
+            .map_err(|why| protocol(Phase::Send, format!("the request cannot be sent: {why}")))?;
         let sent = permit.send(head, request.body.is_empty());
         let (response, stream) = sent.map_err(|error| permit.broken(&error, false, Phase::Send))?;
         Ok(Exchange {

@@ -25,7 +25,7 @@ const OF_A_CONNECTION: [HeaderName; 5] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
-/// The head of `request` as `h2` takes it, or why it can not be put into HTTP/2.
+/// The head of `request` as `h2` takes it, or why it cannot be put into HTTP/2.
 pub(super) fn request_head(
     request: &Request,
     config: &Config,

@@ -103,7 +103,7 @@ impl Incoming {
     ) -> Result<Option<Bytes>, Failure> {
         if let Some(body) = &mut self.body {
             let taken = std::mem::take(&mut self.taken);
-            // It can not fail: no more is given back than was taken.
+            // It cannot fail: no more is given back than was taken.
             let _ = body.flow_control().release_capacity(taken);
             self.permit.link.note_taken(&mut self.since, taken);
         }
@@ -180,7 +180,7 @@ fn too_much(why: &BadHead) -> Failure {
         BadHead::TooManyFields(_) => "fields than max_header_fields",
         _ => "bytes than max_header_bytes",
     };
-    let detail = format!("the body can not be read: its trailers have more {most} allows");
+    let detail = format!("the body cannot be read: its trailers have more {most} allows");
     Failure::new(Kind::Body, Phase::Read, detail).for_good()
 }
 

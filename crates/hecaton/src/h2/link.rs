@@ -110,7 +110,7 @@ impl Link {
             .map_err(|error| match observed.refusal() {
                 Some(why) => Failure::new(Kind::Tls, Phase::Tls, why),
                 None => {
-                    let detail = format!("can not begin HTTP/2: {error}");
+                    let detail = format!("cannot begin HTTP/2: {error}");
                     Failure::new(Kind::Connect, Phase::Connect, detail)
                 }
             })?;

@@ -18,7 +18,7 @@ pub trait Source: Send {
     /// is closed. When it returns pending, it wakes the task once it has something.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>>;
 
-    /// Begins again from its start, so that the request can be sent again; false if it can not, which
+    /// Begins again from its start, so that the request can be sent again; false if it cannot, which
     /// rules out retries and redirects that repeat the body once a piece has been taken.
     fn rewind(&mut self) -> bool {
         false
@@ -120,7 +120,7 @@ impl Sourced {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(None) => return Poll::Ready(self.ended(state.given).map(Err)),
                 Poll::Ready(Some(Err(error))) => {
-                    let why = format!("the request's body can not be read: {error}");
+                    let why = format!("the request's body cannot be read: {error}");
                     return Poll::Ready(Some(Err(failure(why).because(&error))));
                 }
                 Poll::Ready(Some(Ok(piece))) if piece.is_empty() => continue,

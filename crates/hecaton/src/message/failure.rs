@@ -81,7 +81,7 @@ pub enum Kind {
     Protocol,
     /// The body was cut short, is larger than allowed, or is not what its `Content-Encoding` says.
     Body,
-    /// A redirect that can not or must not be followed.
+    /// A redirect that cannot or must not be followed.
     Redirect,
     /// The request was given up by its owner before it ended.
     Cancelled,
@@ -131,7 +131,7 @@ impl Failure {
     }
 }
 
-/// A request that can not be sent as it stands; nothing was sent.
+/// A request that cannot be sent as it stands; nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidRequest(pub(crate) String);

@@ -20,7 +20,7 @@ pub(crate) struct HeadRules<'a> {
     pub most_bytes: usize,
 }
 
-/// Why a head can not be used.
+/// Why a head cannot be used.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BadHead {
     Malformed(String),

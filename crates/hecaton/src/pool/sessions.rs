@@ -206,7 +206,7 @@ impl Sessions {
     }
 
     fn lock(&self) -> MutexGuard<'_, All> {
-        // A panic can not leave the map half-changed, so a poisoned lock is still good.
+        // A panic cannot leave the map half-changed, so a poisoned lock is still good.
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

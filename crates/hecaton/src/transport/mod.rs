@@ -257,7 +257,7 @@ fn allowed(
         return Ok(addresses);
     }
     let Origin { host, port, .. } = origin;
-    let detail = format!("can not connect to {host} port {port}: allow_address forbids {first}");
+    let detail = format!("cannot connect to {host} port {port}: allow_address forbids {first}");
     Err(Failure::new(Kind::Connect, Phase::Connect, detail).for_good())
 }
 
@@ -270,7 +270,7 @@ async fn open_unix(path: &Path, dial: &mut Dial<'_>) -> Result<Noted<UnixStream>
     let opening = async {
         let opened = open(|| UnixStream::connect(path), dial.close_idle).await;
         opened.map_err(|error| {
-            let detail = format!("can not connect to the Unix socket {path:?}: {error}");
+            let detail = format!("cannot connect to the Unix socket {path:?}: {error}");
             Failure::new(Kind::Connect, Phase::Connect, detail)
         })
     };

@@ -1,6 +1,6 @@
 //! Names → addresses: those that the settings fix, else the system's resolver's, asked once at a time.
 //!
-//! The system's resolver blocks a thread for as long as it likes, and can not be stopped. So a name is
+//! The system's resolver blocks a thread for as long as it likes, and cannot be stopped. So a name is
 //! never looked up twice at the same time: who asks meanwhile joins, and a lookup that was given up is
 //! joined by the next. Only as many different names as tokio has threads for this, 512, could hold up others.
 //!
@@ -75,7 +75,7 @@ impl Resolver {
         }
         let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
         let failed = |why: &str| {
-            let detail = format!("can not resolve {host}: {why}");
+            let detail = format!("cannot resolve {host}: {why}");
             Failure::new(Kind::Resolve, Phase::Resolve, detail)
         };
         match self.look_up(host).await {

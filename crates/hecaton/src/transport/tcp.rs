@@ -99,7 +99,7 @@ fn out_of_descriptors(error: &io::Error) -> bool {
 }
 
 fn refused(place: &Place<'_>, why: &str) -> Failure {
-    let detail = format!("can not connect to {place}: {why}");
+    let detail = format!("cannot connect to {place}: {why}");
     Failure::new(Kind::Connect, Phase::Connect, detail)
 }
 

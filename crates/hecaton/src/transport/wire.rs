@@ -81,7 +81,7 @@ impl Wire {
     }
 
     /// Whether nothing has come that a request could be answered with: neither data nor the end.
-    /// Otherwise the connection can not be used, with the reason if it is one of TLS.
+    /// Otherwise the connection cannot be used, with the reason if it is one of TLS.
     pub fn is_quiet(&mut self, look: Look) -> Result<(), Option<String>> {
         match self {
             Wire::Plain(socket) => socket.is_quiet(look),
@@ -169,7 +169,7 @@ pub(crate) fn poll_read_tls(
     cx: &mut Context<'_>,
     buf: &mut ReadBuf<'_>,
 ) -> Poll<io::Result<()>> {
-    // What was accepted for writing may still be here, and nobody else sees to it. If it can not be
+    // What was accepted for writing may still be here, and nobody else sees to it. If it cannot be
     // written, what can be read says why.
     if tls.get_ref().1.wants_write() {
         let _ = Pin::new(&mut *tls).poll_flush(cx);

@@ -1,6 +1,6 @@
 //! `Hecaton::Native::BodySource`: hands the pieces of a request's body from Ruby to the engine, one when one is wanted.
 //!
-//! The engine asks while the GVL is away, so it can not call Ruby: it says that it wants a piece, which ends the
+//! The engine asks while the GVL is away, so it cannot call Ruby: it says that it wants a piece, which ends the
 //! wait, and Ruby's thread reads one and waits again.
 
 use std::future::poll_fn;

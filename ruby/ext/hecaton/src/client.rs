@@ -296,7 +296,7 @@ fn start(ruby: &Ruby, config: &Config, cookies: Option<&Home>) -> Result<Engine,
     let client = hecaton::Client::try_new(config)
         .map_err(|error| request::invalid(ruby, error.to_string()))?;
     let reactor = Reactor::new().map_err(|error| {
-        let message = format!("can not start the reactor: {error}");
+        let message = format!("cannot start the reactor: {error}");
         Error::new(ruby.exception_runtime_error(), message)
     })?;
     Ok(Engine {

@@ -52,10 +52,10 @@ module Hecaton
         refuse(request, "its Locations disagree") if locations.uniq.size > 1
         url = Native.resolve(request.url, locations.first).sub(/#.*\z/m, "")
         refuse(request, "it leads to the scheme #{url[/\A[^:]*/].inspect}: only http and https are followed") unless url.match?(/\Ahttps?:/)
-        refuse(request, "its Location can not be used: it has credentials in it") if url.match?(%r{\A[a-z]+://[^/?#]*@})
+        refuse(request, "its Location cannot be used: it has credentials in it") if url.match?(%r{\A[a-z]+://[^/?#]*@})
         url
       rescue ArgumentError => error
-        refuse(request, "its Location can not be used: #{error.message}")
+        refuse(request, "its Location cannot be used: #{error.message}")
       end
 
       def allow(request, method, url)

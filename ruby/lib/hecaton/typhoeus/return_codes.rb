@@ -59,7 +59,7 @@ module Hecaton
       obsolete51: "Unknown error",
       got_nothing: "Server returned nothing (no headers, no data)",
       ssl_engine_notfound: "SSL crypto engine not found",
-      ssl_engine_setfailed: "Can not set SSL crypto engine as default",
+      ssl_engine_setfailed: "Cannot set SSL crypto engine as default",
       send_error: "Failed sending data to the peer",
       recv_error: "Failure when receiving data from the peer",
       obsolete57: "Unknown error",

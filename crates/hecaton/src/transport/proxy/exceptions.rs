@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use crate::config::network::Network;
 
-/// The list, taken apart. What can not be understood is taken for a name, and matches none.
+/// The list, taken apart. What cannot be understood is taken for a name, and matches none.
 #[derive(Debug, Default)]
 pub(super) struct Exceptions(Vec<Exception>);
 

@@ -58,7 +58,7 @@ impl Server {
         let host = url.host_str().filter(|host| !host.is_empty());
         let host = host.ok_or("its URL has no host")?;
         if !matches!(url.path(), "" | "/") || url.query().is_some() {
-            return Err("its URL has a path, which a proxy can not have".into());
+            return Err("its URL has a path, which a proxy cannot have".into());
         }
         let default_port = match url.scheme() {
             "http" => 80,

@@ -139,7 +139,7 @@ fn certificate(error: &CertificateError) -> String {
         C::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
             "has a key of a kind, or on a curve, that is not supported".into()
         }
-        C::BadEncoding => "can not be read".into(),
+        C::BadEncoding => "cannot be read".into(),
         C::InvalidPurpose | C::InvalidPurposeContext { .. } => "is not one for servers".into(),
         C::Other(OtherError(reason)) => match reason.downcast_ref::<Refusal>() {
             Some(Refusal::SelfSigned) => "is self-signed, and nobody vouches for it".into(),
@@ -148,9 +148,9 @@ fn certificate(error: &CertificateError) -> String {
                 "is that of an authority: a server needs one of its own, signed by it, or give exactly this one as `ca`"
                     .into()
             }
-            None => format!("can not be accepted: {reason}"),
+            None => format!("cannot be accepted: {reason}"),
         },
-        _ => format!("can not be accepted: {error}"),
+        _ => format!("cannot be accepted: {error}"),
     }
 }
 

@@ -146,7 +146,7 @@ fn roots(config: &Config) -> Result<Option<Trusted>, InvalidRequest> {
     let certificates = ca.certificates().map_err(invalid)?;
     for certificate in &certificates {
         let added = roots.add(certificate.clone());
-        added.map_err(|error| invalid(format!("a certificate can not be read: {error}")))?;
+        added.map_err(|error| invalid(format!("a certificate cannot be read: {error}")))?;
     }
     Ok(Some(Trusted::new(roots, &certificates)))
 }
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn settings_that_can_not_be_used_are_refused_with_their_name_and_without_secrets() {
         let message = refusal(|config| config.ca = Some("/no/such/file".into()));
-        assert!(message.starts_with("ca: can not read"), "{message}");
+        assert!(message.starts_with("ca: cannot read"), "{message}");
         let message = refusal(|config| config.ca = Some("-----BEGIN NOTHING-----".into()));
         assert!(message.starts_with("ca: the text has"), "{message}");
         let message = refusal(|config| config.client_key = Some("-----BEGIN SECRET".into()));
