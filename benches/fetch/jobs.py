@@ -1,0 +1,124 @@
+"""One job of one peer: the origin on core 1, the peer on core 0; what it took, and what the origin's ledger says."""
+import ctypes
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import time
+
+import peers
+
+HOSTS = [f"h{number}.fetch.test" for number in range(20)]
+CLONE_NEWNS = 0x20000
+# No job takes longer: a peer that hangs is stopped, and its row says so.
+LIMIT = 600
+
+
+def enter_namespace():
+    """Gives this process and its children an /etc/hosts of their own, in which the names are loopback."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if os.geteuid() != 0 or libc.unshare(CLONE_NEWNS) != 0:
+        raise SystemExit("fetch bench: run it as root: it gives itself a mount namespace with names of its own")
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    path = f"/tmp/hosts.{os.getpid()}"
+    with open(path, "w") as file:
+        file.write("127.0.0.1 localhost\n" + "".join(f"127.0.0.1 {name}\n" for name in HOSTS))
+    subprocess.run(["mount", "--bind", path, "/etc/hosts"], check=True)
+    os.unlink(path)
+
+
+class Origin:
+    """The lab's server, alone on core 1; its summary is the ledger."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(["taskset", "-c", "1", peers.HECATON, "serve", "--body", "133"], stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        self.port = self.process.stdout.readline().strip().rsplit(":", 1)[1]
+
+    def end(self):
+        self.process.terminate()
+        return json.loads(self.process.stdout.read())
+
+
+def listed(origin, hosts, count, place):
+    """A list of that many URLs, over that many hosts in turn."""
+    path = os.path.join(place, "urls.txt")
+    with open(path, "w") as file:
+        for number in range(count):
+            file.write(f"http://{HOSTS[number % hosts]}:{origin.port}/r/{number + 1}\n")
+    return path
+
+
+def started(name, urls, out):
+    command = peers.ALL[name][0](urls, out)
+    return subprocess.Popen(["taskset", "-c", "0", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                            stdin=subprocess.DEVNULL, start_new_session=True)
+
+
+def waited(process, limit):
+    """Seconds of CPU and the peak of memory of a process and its children, and its exit status; None when it had to be stopped."""
+    deadline = time.monotonic() + limit
+    ended = True
+    while True:
+        pid, status, used = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, process.returncode if ended else None
+        if time.monotonic() > deadline and ended:
+            ended = False
+            os.killpg(process.pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def once(name, hosts, urls, place):
+    _, left, share = peers.ALL[name]
+    count = max(int(urls * share), 1)
+    out = os.path.join(place, "out")
+    shutil.rmtree(out, ignore_errors=True)
+    origin = Origin()
+    listing = listed(origin, hosts, count, place)
+    begun = time.monotonic()
+    cpu, memory, status = waited(started(name, listing, out), LIMIT)
+    seconds = time.monotonic() - begun
+    ledger = origin.end()
+    return {"peer": name, "hosts": hosts, "urls": count, "seconds": round(seconds, 3), "per_second": round(count / seconds),
+            "cpu_us_per_url": round(cpu * 1e6 / count, 1), "peak_mb": round(memory, 1), "exit": status, "recorded": left(out),
+            "requests": ledger["requests"], "distinct": ledger["distinct"]}
+
+
+def killed_at_half(name, urls, whole, place):
+    """Kills the peer half way, counts what it has to show, then runs the same command again and counts what is asked twice."""
+    _, left, share = peers.ALL[name]
+    count = max(int(urls * share), 1)
+    out = os.path.join(place, "out")
+    shutil.rmtree(out, ignore_errors=True)
+    origin = Origin()
+    listing = listed(origin, 1, count, place)
+    process = started(name, listing, out)
+    time.sleep(whole / 2)
+    os.killpg(process.pid, signal.SIGKILL)
+    waited(process, LIMIT)
+    kept = left(out)
+    again = started(name, listing, out)
+    _, _, status = waited(again, LIMIT)
+    ledger = origin.end()
+    return {"peer": name, "urls": count, "left_after_kill": kept, "recorded_in_the_end": left(out), "exit": status,
+            "distinct": ledger["distinct"], "asked_again": ledger["requests"] - ledger["distinct"]}
+
+
+def line(row):
+    return (f"{row['peer']:22} {row['hosts']:3} hosts {row['per_second']:8}/s {row['cpu_us_per_url']:9} us of CPU a URL "
+            f"{row['peak_mb']:8} MB, {row['recorded']} of {row['urls']} recorded, exit {row['exit']}")
+
+
+def table(rows):
+    """Medians over the rounds, as Markdown."""
+    lines = ["| | hosts | URLs/s | µs of CPU a URL | MB | recorded |", "| --- | --- | --- | --- | --- | --- |"]
+    for name, hosts in sorted({(row["peer"], row["hosts"]) for row in rows}, key=lambda key: (key[1], list(peers.ALL).index(key[0]))):
+        mine = [row for row in rows if (row["peer"], row["hosts"]) == (name, hosts)]
+        middle = {key: statistics.median(row[key] for row in mine) for key in ("per_second", "cpu_us_per_url", "peak_mb", "recorded")}
+        lines.append(f"| {name} | {hosts} | {middle['per_second']:,.0f} | {middle['cpu_us_per_url']:,.0f} | {middle['peak_mb']:,.0f} "
+                     f"| {middle['recorded']:,.0f} of {mine[0]['urls']:,} |")
+    return "\n".join(lines)
