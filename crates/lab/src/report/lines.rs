@@ -116,11 +116,12 @@ fn draw_series(svg: &mut Svg, series: &Series, across: Spread, up: Linear) {
             &series.points.iter().map(at).collect::<Vec<_>>(),
         );
     }
-    for point in series
-        .points
-        .iter()
-        .filter(|_| series.stroke != Stroke::Bound)
-    {
+    let (hinted, plain): (Vec<&Point>, Vec<&Point>) =
+        series.points.iter().partition(|it| !it.hint.is_empty());
+    if series.stroke != Stroke::Bound {
+        svg.dots(&plain.into_iter().map(at).collect::<Vec<_>>());
+    }
+    for point in hinted {
         let x = across.at(point.x);
         svg.interval("bar", (x, up.at(point.range.0)), (x, up.at(point.range.1)));
         svg.marker(series.colour, at(point), &point.hint);

@@ -90,6 +90,17 @@ impl Svg {
         }
     }
 
+    /// A round dot on each point, all in one element.
+    pub(super) fn dots(&mut self, points: &[(f64, f64)]) {
+        let data: String = points
+            .iter()
+            .map(|(x, y)| format!("M{} {}h0", n(*x), n(*y)))
+            .collect();
+        if !data.is_empty() {
+            self.add("path", &[("class", "dots"), ("d", &data)], "");
+        }
+    }
+
     pub(super) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         self.path(class, &[from, to]);
     }

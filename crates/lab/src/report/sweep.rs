@@ -390,7 +390,10 @@ fn panel(group: &Group) -> Lines {
     let series = |stroke, value: fn(&Row) -> Option<f64>| {
         let point = |row: &Row| {
             let y = value(row)?;
-            let hint = format!("concurrency {}: {}", row.concurrency, figure(y));
+            let hint = match stroke {
+                Stroke::Marks => format!("concurrency {}: CPU {} %", row.concurrency, figure(y)),
+                _ => String::new(),
+            };
             Some(Point {
                 x: row.concurrency as f64,
                 y,
