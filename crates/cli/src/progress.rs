@@ -45,7 +45,8 @@ impl Progress {
             };
         }
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} rounds{left}  {msg}")
+        if let Ok(style) =
+            ProgressStyle::with_template("{bar:16} {pos}/{len} rounds{left}  {wide_msg}")
         {
             bar.set_style(style.with_key("left", write_time_left));
         }

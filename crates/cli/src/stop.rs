@@ -1,18 +1,24 @@
 //! Ctrl-C and SIGTERM: the first asks the run to end in order, the second ends the command at once.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::Result;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+
+/// The one flag of this process: a signal between two parts of a run ends the next too.
+static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// A flag that becomes true when someone wants the run to end.
 ///
 /// # Errors
 /// When the system refuses to tell about signals.
 pub fn on_request() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
+    if let Some(stop) = STOP.get() {
+        return Ok(stop.clone());
+    }
+    let stop = STOP.get_or_init(Default::default).clone();
     for signal in [SIGINT, SIGTERM] {
         // In this order: the first signal finds the flag down and raises it, the second finds it raised.
         flag::register_conditional_shutdown(signal, 130, stop.clone())?;

@@ -1,27 +1,22 @@
 //! `hecaton bench`: the gem beside its peers, part by part, and the goals that it is held against.
 
-use std::io::{Write, stderr, stdout};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use anyhow::{Context, Error, Result};
 use clap::Args;
-use console::Term;
 use hecaton_lab::findings::{Findings, judge, judge_goal};
-use hecaton_lab::ledger::{Environment, Folder, SCHEMA};
+use hecaton_lab::ledger::{Folder, SCHEMA};
 use hecaton_lab::plan::{estimate, visits};
-use hecaton_lab::report::{self, BenchDocument, JudgedGoal, PartDocument, Style};
-use hecaton_lab::run::{self, DriverError, Stage};
+use hecaton_lab::report::{self, BenchDocument, JudgedGoal, PartDocument};
+use hecaton_lab::run::{self, DriverError};
 use hecaton_lab::spec::{
-    BenchScenario, Catalogue, Goal, Part, Sweep, SweepRequest, Usage, parse_duration, project_root,
+    BenchScenario, Catalogue, Experiment, Goal, Kind, Part, Sweep, SweepRequest, Usage,
+    project_root,
 };
 
 use super::recording::{Recording, command_line};
-use super::style;
+use super::session::Common;
 use crate::progress::{Progress, words};
-use crate::stop;
 
 /// Measures the gem beside other Ruby clients, and says which of its goals it meets.
 ///
@@ -36,27 +31,14 @@ pub struct Arguments {
     /// A part to measure; repeat it for several [default: all].
     #[arg(long, value_name = "NAME")]
     part: Vec<String>,
-    /// Seed of the order and of the delays; a random one, kept in the documents, when absent.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Print the document on stdout, and everything else on stderr.
-    #[arg(long)]
-    json: bool,
-    /// Folder for bench.json, and a folder for each part [default: hecaton-report/<time>-bench].
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Print nothing but the result.
-    #[arg(long)]
-    quiet: bool,
-    /// How long a driver may be late beyond three times what is expected.
-    #[arg(long, hide = true, value_parser = parse_duration, default_value = "10s")]
-    patience: Duration,
+    #[command(flatten)]
+    common: Common,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   hecaton bench                                  all parts, in less than a quarter of an hour
-  hecaton bench --quick                          the same in two minutes, without meaning
+  hecaton bench --quick                          a two-minute smoke test; do not quote its numbers
   hecaton bench --part many --part memory --out /tmp/bench
   hecaton bench --json --quiet > bench.json";
 
@@ -76,7 +58,6 @@ struct Bench<'a> {
     subject: String,
     /// The same in every part, once one was drawn.
     seed: Option<u64>,
-    stop: Arc<AtomicBool>,
     progress: Progress,
     left_out: Vec<String>,
 }
@@ -91,18 +72,17 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
     let parts = chosen(&scenario, &arguments.part)?;
     let mut bench = Bench {
         arguments,
-        out: Folder::place(arguments.out.as_deref(), "bench"),
+        out: arguments.common.folder("bench")?,
         root,
         catalogue: super::catalogue(drivers)?,
         subject: scenario.subject.clone(),
-        seed: arguments.seed,
-        stop: stop::on_request()?,
+        seed: arguments.common.seed,
         progress: Progress::new(0, true),
         left_out: Vec::new(),
     };
     let sweeps = bench.sweeps(&parts)?;
     let planned = sweeps.iter().map(|(_, sweep)| visits(sweep).len() as u64);
-    bench.progress = Progress::new(planned.sum(), arguments.quiet);
+    bench.progress = Progress::new(planned.sum(), arguments.common.quiet);
     bench.progress.say(&format!(
         "about {}, seed {}",
         words(sweeps.iter().map(|(_, sweep)| estimate(sweep)).sum()),
@@ -173,15 +153,9 @@ impl Bench<'_> {
             };
             self.progress.say(&part.title);
             let folder = Folder::create(Some(&self.out.join(&part.name)), "bench")?;
-            let mut recording = Recording::begin((&sweep).into(), folder, &self.root, descriptors)?;
-            let stage = Stage {
-                program: std::env::current_exe()?,
-                logs: std::path::absolute(recording.folder.drivers())?,
-                pinning: recording.document.environment.pinning,
-                patience: self.arguments.patience,
-                tolerant: false,
-                stop: self.stop.clone(),
-            };
+            let experiment = Experiment::new(sweep.clone(), Kind::Bench);
+            let mut recording = Recording::begin(&experiment, folder, &self.root, descriptors)?;
+            let stage = self.arguments.common.stage(&recording, false)?;
             let result = recording.measure(&sweep, &stage, &mut self.progress);
             let Err(error) = result else {
                 let document = &recording.document;
@@ -241,74 +215,48 @@ impl Bench<'_> {
         let document = BenchDocument {
             schema: SCHEMA,
             command: &command,
-            parts: measured.iter().map(part_document).collect(),
+            parts: measured.iter().map(|own| self.part_document(own)).collect(),
             goals: &goals,
             left_out: &self.left_out,
         };
+        let sentences: Vec<String> = goals
+            .iter()
+            .map(|goal| goal.judgement.sentence.clone())
+            .collect();
+        let parts: Vec<report::Part> = measured.iter().map(|own| self.part(own)).collect();
+        let view = report::bench(&parts, &sentences, &self.left_out);
+        // Printed first: a disk that is full does not take the result away.
+        let printed = self
+            .arguments
+            .common
+            .print(&view, || serde_json::to_string(&document), None);
         let path = self.out.join("bench.json");
         std::fs::create_dir_all(&self.out)
             .and_then(|()| std::fs::write(&path, serde_json::to_vec(&document)?))
+            .and_then(|()| std::fs::write(self.out.join("report.html"), view.html()))
             .with_context(|| format!("cannot write {}", path.display()))?;
-        if self.arguments.json {
-            let mut out = stdout().lock();
-            serde_json::to_writer(&mut out, &document)?;
-            writeln!(out)?;
-        } else {
-            let text = self.text(measured, &goals, &style(&Term::stdout()));
-            stdout().lock().write_all(text.as_bytes())?;
-        }
-        if !self.arguments.quiet {
-            if self.arguments.json {
-                let text = self.text(measured, &goals, &style(&Term::stderr()));
-                stderr().lock().write_all(text.as_bytes())?;
-            }
+        if !self.arguments.common.quiet {
             eprintln!("document: {}", path.display());
         }
-        Ok(())
+        printed
     }
 
-    /// The tables of all parts, what was left out, and the judgements.
-    fn text(&self, measured: &[Measured<'_>], goals: &[JudgedGoal], style: &Style) -> String {
-        let environment = measured
-            .first()
-            .map(|first| &first.recording.document.environment);
-        let mut text =
-            environment.map_or_else(String::new, |environment| machine(environment, style));
-        for Measured {
-            part,
-            recording,
-            findings,
-        } in measured
-        {
-            let subject = part.subject.as_ref().unwrap_or(&self.subject);
-            text += &report::heading(&part.title, style);
-            text += &report::comparison(&recording.document, findings, subject, style);
+    fn part<'m>(&'m self, measured: &'m Measured<'_>) -> report::Part<'m> {
+        report::Part {
+            title: &measured.part.title,
+            subject: measured.part.subject.as_ref().unwrap_or(&self.subject),
+            run: &measured.recording.document,
         }
-        let sentences: Vec<&str> = goals
-            .iter()
-            .map(|goal| goal.judgement.sentence.as_str())
-            .collect();
-        text += &report::list("Goals", &sentences, style);
-        let left_out: Vec<&str> = self.left_out.iter().map(String::as_str).collect();
-        text + &report::list("Left out", &left_out, style)
     }
-}
 
-/// Where it was measured, in two lines: figures of a busy machine mean little.
-fn machine(environment: &Environment, style: &Style) -> String {
-    let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
-    let load = environment.load_average.map_or_else(String::new, |load| {
-        format!(", load average {load} before the run")
-    });
-    let lines = [
-        format!(
-            "{}, kernel {}",
-            known(&environment.processor),
-            known(&environment.kernel)
-        ),
-        format!("{} cores{load}, {}", environment.cores, environment.date),
-    ];
-    report::list("Measured on", &lines.each_ref().map(String::as_str), style)
+    fn part_document<'m>(&'m self, measured: &'m Measured<'_>) -> PartDocument<'m> {
+        PartDocument {
+            name: &measured.part.name,
+            title: &measured.part.title,
+            subject: measured.part.subject.as_ref().unwrap_or(&self.subject),
+            run: report::document(&measured.recording.document, &measured.findings),
+        }
+    }
 }
 
 /// Of all goals of the parts that were to be measured: what came of them, or that nothing did.
@@ -333,12 +281,4 @@ fn judgements(
         }));
     }
     judged
-}
-
-fn part_document<'a>(measured: &'a Measured<'_>) -> PartDocument<'a> {
-    PartDocument {
-        name: &measured.part.name,
-        title: &measured.part.title,
-        run: report::document(&measured.recording.document, &measured.findings),
-    }
 }

@@ -1,26 +1,16 @@
 //! `hecaton compare`: any two clients or settings, kept connections against fresh ones, batches one by one or at once.
 
-use std::io::{Write, stderr, stdout};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::{Args, Subcommand};
-use console::Term;
-use hecaton_lab::findings::judge;
-use hecaton_lab::ledger::{Document, Folder, PlanRecord};
-use hecaton_lab::plan::{estimate, visits};
-use hecaton_lab::report;
-use hecaton_lab::run::{self, Stage};
 use hecaton_lab::spec::{
-    Catalogue, CompareScenario, Comparison, PairRequest, Setting, Sweep, SyncAsyncRequest, Target,
-    Usage, parse_duration, project_root,
+    Catalogue, CompareScenario, Comparison, Experiment, Kind, PairRequest, Setting, Sweep,
+    SyncAsyncRequest, Target, project_root,
 };
 use hecaton_origin::Delay;
 
-use super::recording::Recording;
-use crate::progress::{Progress, words};
-use crate::stop;
+use super::session::{self, Common};
 
 /// Compares any two clients or settings, in paired rounds.
 #[derive(Args)]
@@ -110,26 +100,6 @@ struct SyncAsyncArguments {
     common: Common,
 }
 
-/// What every comparison takes.
-#[derive(Args)]
-struct Common {
-    /// Seed of the order and of the delays; a random one, kept in the document, when absent.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Print the document on stdout, and everything else on stderr.
-    #[arg(long)]
-    json: bool,
-    /// Folder for run.json and report.html [default: hecaton-report/<time>-compare].
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Print nothing but the result.
-    #[arg(long)]
-    quiet: bool,
-    /// How long a driver may be late beyond three times what is expected.
-    #[arg(long, hide = true, value_parser = parse_duration, default_value = "20s")]
-    patience: Duration,
-}
-
 const EXAMPLES: &str = "\
 Examples:
   hecaton compare hecaton-ruby typhoeus --concurrency 50
@@ -140,8 +110,7 @@ Examples:
 
 /// Measures, writes the files, prints the result.
 pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
-    let root = project_root()?;
-    let scenario = CompareScenario::load(&root)?;
+    let scenario = CompareScenario::load(&project_root()?)?;
     let catalogue = super::catalogue(drivers)?;
     let (asked, common, csv) = match &arguments.preset {
         None => {
@@ -160,21 +129,11 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
         }
     };
     let (sweep, comparison) = asked;
-    let descriptors = run::allow_descriptors(run::descriptors_needed(&sweep))?;
-    for manifest in &sweep.clients {
-        run::receipt(manifest)?;
-    }
-    run::reach(&sweep.target)?;
-    let folder = Folder::create(common.out.as_deref(), "compare")?;
-    let plan = PlanRecord {
-        comparison: Some(comparison),
-        ..PlanRecord::from(&sweep)
-    };
-    let mut recording = Recording::begin(plan, folder, &root, descriptors)?;
-    match measure(&sweep, common, &mut recording) {
-        Ok(()) => finish(&recording.folder, &recording.document, common, csv),
-        Err(error) => Err(recording.keep(error)),
-    }
+    session::measure(
+        &Experiment::new(sweep, Kind::Compare(comparison)),
+        common,
+        csv,
+    )
 }
 
 fn pair(given: &PairArguments) -> PairRequest {
@@ -209,60 +168,6 @@ fn sync_async(
         seed: given.common.seed,
     };
     Ok(scenario.sync_async(request, catalogue)?)
-}
-
-fn measure(sweep: &Sweep, common: &Common, recording: &mut Recording) -> Result<()> {
-    let stage = Stage {
-        program: std::env::current_exe()?,
-        logs: std::path::absolute(recording.folder.drivers())?,
-        pinning: recording.document.environment.pinning,
-        patience: common.patience,
-        tolerant: false,
-        stop: stop::on_request()?,
-    };
-    let planned = visits(sweep).len() as u64;
-    let mut progress = Progress::new(planned, common.quiet);
-    progress.say(&format!(
-        "{planned} rounds, about {}, seed {}",
-        words(estimate(sweep)),
-        sweep.seed
-    ));
-    let result = recording.measure(sweep, &stage, &mut progress);
-    progress.end();
-    result
-}
-
-fn finish(folder: &Folder, document: &Document, common: &Common, csv: bool) -> Result<()> {
-    let findings = judge(&document.rounds, &document.plan.delay);
-    let full = report::document(document, &findings);
-    let page = folder.write("report.html", report::html(document, &findings).as_bytes())?;
-    let averages = full.comparison.as_ref().and_then(report::batches_csv);
-    if let Some(averages) = &averages {
-        folder.write("sync-async.csv", averages.as_bytes())?;
-    }
-    folder.finish(&full)?;
-    let text = |term: &Term| report::shown(document, &super::style(term));
-    let mut out = stdout().lock();
-    if common.json {
-        serde_json::to_writer(&mut out, &full)?;
-        writeln!(out)?;
-    } else if csv {
-        let Some(averages) = &averages else {
-            bail!(Usage("only batches have averages to print".into()));
-        };
-        out.write_all(averages.as_bytes())?;
-    } else {
-        out.write_all(text(&Term::stdout()).as_bytes())?;
-    }
-    if !common.quiet {
-        if common.json || csv {
-            stderr()
-                .lock()
-                .write_all(text(&Term::stderr()).as_bytes())?;
-        }
-        eprintln!("report: {}", page.display());
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod raw;
 mod recording;
 pub mod report;
 pub mod serve;
+mod session;
 pub mod shootout;
 pub mod sweep;
 

@@ -5,10 +5,12 @@ use std::path::Path;
 use anyhow::{Error, Result};
 use hecaton_lab::findings::judge;
 use hecaton_lab::ledger::{ClientRecord, Document, Environment, Folder, PlanRecord, SCHEMA};
+use hecaton_lab::plan::visits;
 use hecaton_lab::report;
 use hecaton_lab::run::{self, Event, Stage};
-use hecaton_lab::spec::{Manifest, Sweep};
+use hecaton_lab::spec::{Experiment, Manifest, Sweep};
 
+use super::session::plural;
 use crate::progress::Progress;
 
 /// A sweep's folder and document.
@@ -26,7 +28,7 @@ impl Recording {
     /// # Errors
     /// When the folder cannot be written.
     pub fn begin(
-        plan: PlanRecord,
+        experiment: &Experiment,
         folder: Folder,
         root: &Path,
         descriptors: u64,
@@ -35,10 +37,11 @@ impl Recording {
             schema: SCHEMA,
             command: command_line(),
             environment: Environment::collect(root, descriptors, run::choose_cores()),
-            plan,
+            plan: PlanRecord::from(experiment),
+            unfinished: Some(visits(&experiment.sweep).len() as u64),
             rounds: Vec::new(),
             starts: Vec::new(),
-            left_out: Vec::new(),
+            left_out: experiment.left_out.clone(),
         };
         folder.begin(&document)?;
         Ok(Recording { folder, document })
@@ -70,7 +73,9 @@ impl Recording {
                 }
             }
             Ok(())
-        })
+        })?;
+        self.document.unfinished = None;
+        Ok(())
     }
 
     /// After a failure: what was measured until then stays on disk, and the sentence says where.
@@ -81,14 +86,20 @@ impl Recording {
             return error;
         }
         let findings = judge(&document.rounds, &document.plan.delay);
+        let (kept, planned) = (
+            plural(folder.kept(), "round"),
+            document.unfinished.unwrap_or_default(),
+        );
+        let stamp = format!(
+            "INCOMPLETE {}/{planned}: the run ended early",
+            folder.kept()
+        );
+        let is = if folder.kept() == 1 { "is" } else { "are" };
         let note = match folder.finish(&report::document(document, &findings)) {
-            Ok(path) => format!(
-                "the run ended early, its {} rounds are in {}",
-                folder.kept(),
-                path.display()
-            ),
+            Ok(path) => format!("{stamp}, its {kept} {is} in {}", path.display()),
             Err(problem) => format!(
-                "the run ended early, and its rounds could not be written whole ({problem:#})"
+                "{stamp}, its {kept} {is} in {}, beside which no run.json could be written ({problem:#})",
+                folder.path().join("rounds.jsonl").display()
             ),
         };
         error.context(note)

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use console::Term;
-use hecaton_lab::findings::{Findings, judge};
-use hecaton_lab::ledger::{Document, is_unfinished, read};
-use hecaton_lab::report::changed::{self, Beside, beside};
-use hecaton_lab::report::{self, Style};
+use hecaton_lab::findings::judge;
+use hecaton_lab::ledger::{self, Bench, Document, read, runs_below};
+use hecaton_lab::report::{self, Beside, View, beside};
 use hecaton_lab::spec::Usage;
 
 use crate::ending::Worse;
@@ -21,8 +20,9 @@ use crate::ending::Worse;
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The run.json of a run, or its folder; several are shown side by side, the first as the one before.
-    #[arg(required = true)]
+    /// The run.json of a run, or its folder, or that of a benchmark; several are shown side by side, the first as the one
+    /// before.
+    #[arg(required_unless_present = "index")]
     runs: Vec<PathBuf>,
     /// Print Markdown instead of the report for the terminal.
     #[arg(long, conflicts_with_all = ["csv", "json"])]
@@ -39,6 +39,9 @@ pub struct Arguments {
     /// Write the page to this file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Write index.html into this folder: a page that names every run below it.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["runs", "md", "csv", "json", "svg", "html", "fail_if_worse"])]
+    index: Option<PathBuf>,
     /// End with status 3 when a client of the last run is slower than in the first by more than this, as in 5%, or can no
     /// longer be ranked.
     #[arg(long, value_name = "PERCENT", value_parser = share)]
@@ -51,124 +54,119 @@ Examples:
   hecaton report run.json --md > table.md
   hecaton report run.json --html report.html --svg charts
   hecaton report before/run.json after/run.json --html changes.html
-  hecaton report before/run.json after/run.json --fail-if-worse 5%";
-
-/// What is shown: one run, or several side by side.
-enum Shown<'a> {
-    One(&'a Document, Findings),
-    Several(Vec<Beside<'a>>),
-}
+  hecaton report before/run.json after/run.json --fail-if-worse 5%
+  hecaton report --index docs/results";
 
 /// Reads, shows, compares.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(folder) = &arguments.index {
+        return index(folder);
+    }
+    if let [folder] = arguments.runs.as_slice()
+        && let Some(bench) = ledger::bench(folder)?
+    {
+        if arguments.fail_if_worse.is_some() {
+            bail!(Usage(ONE.into()));
+        }
+        return write(
+            &of_bench(&bench),
+            || Ok(serde_json::to_string(&bench.document)?),
+            arguments,
+        );
+    }
     let runs: Vec<(String, Document)> = arguments
         .runs
         .iter()
         .map(|path| Ok((path.display().to_string(), opened(path)?)))
         .collect::<Result<_>>()?;
-    let shown = match runs.as_slice() {
-        [(_, run)] => Shown::One(run, judge(&run.rounds, &run.plan.delay)),
-        runs => Shown::Several(beside(runs)),
-    };
-    let last = match (&shown, arguments.fail_if_worse) {
-        (Shown::One(..), Some(_)) => bail!(Usage(
-            "--fail-if-worse compares two runs; give the one before and the one after".into()
-        )),
-        (Shown::Several(pairs), Some(share)) => pairs.last().map(|pair| (pair, share)),
-        (_, None) => None,
-    };
-    shown.write(arguments)?;
-    last.map_or(Ok(()), |(pair, share)| gate(pair, share))
+    if let [(_, run)] = runs.as_slice() {
+        if arguments.fail_if_worse.is_some() {
+            bail!(Usage(ONE.into()));
+        }
+        let findings = judge(&run.rounds, &run.plan.delay);
+        let document = report::document(run, &findings);
+        return write(
+            &report::view(run, &findings),
+            || Ok(serde_json::to_string(&document)?),
+            arguments,
+        );
+    }
+    let pairs = beside(&runs);
+    let view = report::changed(&pairs);
+    write(&view, || Ok(view.json().to_string()), arguments)?;
+    match (pairs.last(), arguments.fail_if_worse) {
+        (Some(pair), Some(share)) => gate(pair, share),
+        _ => Ok(()),
+    }
 }
+
+const ONE: &str = "--fail-if-worse compares two runs; give the one before and the one after";
 
 /// The document of a run; says so of one that has not ended.
 fn opened(path: &Path) -> Result<Document> {
     let run = read(path)?;
-    if is_unfinished(path) {
-        let rounds = run.rounds.len();
+    if let Some(planned) = run.unfinished {
         eprintln!(
-            "{}: this run did not end; these are its {rounds} rounds until then",
-            path.display()
+            "{}: INCOMPLETE {}/{planned}: this run did not end",
+            path.display(),
+            run.rounds.len()
         );
     }
     Ok(run)
 }
 
-impl Shown<'_> {
-    /// Writes the files that were asked for, and prints what was asked for; without either, the report.
-    fn write(&self, arguments: &Arguments) -> Result<()> {
-        if let Some(path) = &arguments.html {
-            write(path, self.html())?;
-        }
-        if let Some(folder) = &arguments.svg {
-            self.write_drawings(folder)?;
-        }
-        let files = arguments.html.is_some() || arguments.svg.is_some();
-        if arguments.md {
-            print(&self.markdown())
-        } else if arguments.csv {
-            print(&self.csv())
-        } else if arguments.json {
-            print(&(self.json()? + "\n"))
-        } else if !files {
-            print(&self.text(&super::style(&Term::stdout())))
-        } else {
-            Ok(())
-        }
-    }
+fn of_bench(bench: &Bench) -> View {
+    let parts: Vec<report::Part> = bench
+        .parts
+        .iter()
+        .map(|part| report::Part {
+            title: &part.title,
+            subject: &part.subject,
+            run: &part.run,
+        })
+        .collect();
+    report::bench(&parts, &bench.goals, &bench.left_out)
+}
 
-    fn write_drawings(&self, folder: &Path) -> Result<()> {
-        std::fs::create_dir_all(folder).with_context(|| {
+/// Writes the page that names every run below a folder.
+fn index(folder: &Path) -> Result<()> {
+    let runs = runs_below(folder)?;
+    if runs.is_empty() {
+        bail!(
+            "{} holds no run: no run.json is in it or in a folder of it",
+            folder.display()
+        );
+    }
+    let path = folder.join("index.html");
+    save(&path, report::index(&runs))?;
+    eprintln!("index: {}", path.display());
+    Ok(())
+}
+
+/// Writes the files that were asked for, and prints what was asked for; without either, the report.
+fn write(view: &View, json: impl FnOnce() -> Result<String>, arguments: &Arguments) -> Result<()> {
+    if let Some(path) = &arguments.html {
+        save(path, view.html())?;
+    }
+    if let Some(folder) = &arguments.svg {
+        let problem = || {
             format!(
                 "cannot make the folder {}; choose another with --svg",
                 folder.display()
             )
-        })?;
-        self.drawings()
-            .into_iter()
-            .try_for_each(|(name, drawing)| write(&folder.join(name), drawing))
-    }
-
-    fn text(&self, style: &Style) -> String {
-        match self {
-            Shown::One(run, _) => report::shown(run, style),
-            Shown::Several(pairs) => changed::terminal(pairs, style),
+        };
+        std::fs::create_dir_all(folder).with_context(problem)?;
+        for (name, drawing) in view.drawings() {
+            save(&folder.join(name), drawing)?;
         }
     }
-
-    fn markdown(&self) -> String {
-        match self {
-            Shown::One(run, findings) => report::markdown(run, findings),
-            Shown::Several(pairs) => changed::markdown(pairs),
-        }
-    }
-
-    fn csv(&self) -> String {
-        match self {
-            Shown::One(run, findings) => report::csv(run, findings),
-            Shown::Several(pairs) => changed::csv(pairs),
-        }
-    }
-
-    fn json(&self) -> Result<String> {
-        Ok(match self {
-            Shown::One(run, findings) => serde_json::to_string(&report::document(run, findings))?,
-            Shown::Several(pairs) => changed::json(pairs).to_string(),
-        })
-    }
-
-    fn html(&self) -> String {
-        match self {
-            Shown::One(run, findings) => report::html(run, findings),
-            Shown::Several(pairs) => changed::html(pairs),
-        }
-    }
-
-    fn drawings(&self) -> Vec<(String, String)> {
-        match self {
-            Shown::One(run, findings) => report::drawings(run, findings),
-            Shown::Several(pairs) => changed::drawings(pairs),
-        }
+    let files = arguments.html.is_some() || arguments.svg.is_some();
+    match (arguments.md, arguments.csv, arguments.json) {
+        (true, ..) => print(&view.markdown()),
+        (_, true, _) => print(&view.csv()),
+        (.., true) => print(&(json()? + "\n")),
+        _ if files => Ok(()),
+        _ => print(&view.terminal(&super::style(&Term::stdout()))),
     }
 }
 
@@ -183,10 +181,7 @@ fn gate(pair: &Beside, share: f64) -> Result<()> {
         return Err(Worse(named.join(", ")).into());
     }
     match pair.doubt() {
-        Some(why) => bail!(
-            "--fail-if-worse can not tell: {}",
-            why.trim_end_matches('.')
-        ),
+        Some(why) => bail!("--fail-if-worse cannot tell: {}", why.trim_end_matches('.')),
         None => Ok(()),
     }
 }
@@ -200,7 +195,7 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-fn write(path: &Path, content: String) -> Result<()> {
+fn save(path: &Path, content: String) -> Result<()> {
     std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
 }
 

@@ -1,26 +1,17 @@
 //! `hecaton shootout`: every client at one verified job, ranked.
 
 use std::collections::BTreeSet;
-use std::io::{Write, stderr, stdout};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use console::Term;
-use hecaton_lab::findings::judge;
-use hecaton_lab::ledger::{Document, Folder, PlanRecord};
-use hecaton_lab::plan::{estimate, visits};
-use hecaton_lab::report;
-use hecaton_lab::run::{self, Stage};
+use hecaton_lab::run;
 use hecaton_lab::spec::{
-    Catalogue, RAW, ShootoutRequest, ShootoutScenario, Sweep, Usage, parse_duration, project_root,
+    Catalogue, Experiment, Kind, RAW, ShootoutRequest, ShootoutScenario, Usage, project_root,
 };
 use hecaton_origin::Delay;
 
-use super::recording::Recording;
-use crate::progress::{Progress, words};
-use crate::stop;
+use super::session::{self, Common};
 
 /// Measures many clients at one job, and ranks them.
 ///
@@ -55,21 +46,8 @@ pub struct Arguments {
     /// Rounds of each client; fewer than six allow no statement with 95 % confidence [default: 12].
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
-    /// Seed of the order; a random one, kept in the document, when absent.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Print the document on stdout, and everything else on stderr.
-    #[arg(long)]
-    json: bool,
-    /// Folder for run.json and report.html [default: hecaton-report/<time>-shootout].
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Print nothing but the result.
-    #[arg(long)]
-    quiet: bool,
-    /// How long a driver may be late beyond three times what is expected.
-    #[arg(long, hide = true, value_parser = parse_duration, default_value = "20s")]
-    patience: Duration,
+    #[command(flatten)]
+    common: Common,
 }
 
 /// The only job.
@@ -96,18 +74,13 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
     let (clients, missing) = present(arguments, &catalogue)?;
     let baseline = baseline(arguments, &scenario, &clients, &catalogue)?;
     let sweep = scenario.sweep(request(arguments, &scenario, clients)?, &catalogue)?;
-    let descriptors = run::allow_descriptors(run::descriptors_needed(&sweep))?;
-    let folder = Folder::create(arguments.out.as_deref(), "shootout")?;
-    let plan = PlanRecord {
-        baseline: Some(baseline),
-        ..PlanRecord::from(&sweep)
+    let experiment = Experiment {
+        left_out: missing,
+        // One that is named must work; of all that happen to be there, one may break.
+        tolerant: arguments.clients.is_empty(),
+        ..Experiment::new(sweep, Kind::Shootout { baseline })
     };
-    let mut recording = Recording::begin(plan, folder, &root, descriptors)?;
-    recording.document.left_out = missing;
-    match measure(&sweep, arguments, &mut recording) {
-        Ok(()) => finish(&recording.folder, &recording.document, arguments),
-        Err(error) => Err(recording.keep(error)),
-    }
+    session::measure(&experiment, &arguments.common, false)
 }
 
 /// Who takes part, and sentences about who can not.
@@ -205,7 +178,7 @@ fn request(
         requests: arguments.requests.or(of_threads),
         delay: arguments.delay,
         rounds: arguments.rounds,
-        seed: arguments.seed,
+        seed: arguments.common.seed,
     })
 }
 
@@ -220,58 +193,6 @@ fn per_thread() -> Result<Option<u64>> {
             ))),
         },
     }
-}
-
-fn measure(sweep: &Sweep, arguments: &Arguments, recording: &mut Recording) -> Result<()> {
-    let stage = Stage {
-        program: std::env::current_exe()?,
-        logs: std::path::absolute(recording.folder.drivers())?,
-        pinning: recording.document.environment.pinning,
-        patience: arguments.patience,
-        // One that is named must work; of all that happen to be there, one may break.
-        tolerant: arguments.clients.is_empty(),
-        stop: stop::on_request()?,
-    };
-    let planned = visits(sweep).len() as u64;
-    let mut progress = Progress::new(planned, arguments.quiet);
-    for why in &recording.document.left_out {
-        progress.say(&format!("left out: {why}"));
-    }
-    progress.say(&format!(
-        "{} clients, {planned} rounds, about {}, seed {}",
-        sweep.clients.len(),
-        words(estimate(sweep)),
-        sweep.seed
-    ));
-    let result = recording.measure(sweep, &stage, &mut progress);
-    progress.end();
-    result
-}
-
-fn finish(folder: &Folder, document: &Document, arguments: &Arguments) -> Result<()> {
-    let findings = judge(&document.rounds, &document.plan.delay);
-    let full = report::document(document, &findings);
-    let page = folder.write("report.html", report::html(document, &findings).as_bytes())?;
-    folder.finish(&full)?;
-    let text = |term: &Term| report::shown(document, &super::style(term));
-    if arguments.json {
-        let mut out = stdout().lock();
-        serde_json::to_writer(&mut out, &full)?;
-        writeln!(out)?;
-    } else {
-        stdout()
-            .lock()
-            .write_all(text(&Term::stdout()).as_bytes())?;
-    }
-    if !arguments.quiet {
-        if arguments.json {
-            stderr()
-                .lock()
-                .write_all(text(&Term::stderr()).as_bytes())?;
-        }
-        eprintln!("report: {}", page.display());
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,23 +1,16 @@
 //! `hecaton sweep`: measures clients over a range of concurrencies and recommends one.
 
-use std::io::{Write, stderr, stdout};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use console::Term;
-use hecaton_lab::findings::judge;
-use hecaton_lab::ledger::{Document, Folder};
-use hecaton_lab::plan::{estimate, visits};
-use hecaton_lab::report;
-use hecaton_lab::run::{self, Stage};
-use hecaton_lab::spec::{Sweep, SweepRequest, SweepScenario, Target, parse_duration, project_root};
+use hecaton_lab::spec::{
+    Experiment, Kind, Sweep, SweepRequest, SweepScenario, Target, parse_duration, project_root,
+};
 use hecaton_origin::Delay;
 
-use super::recording::Recording;
-use crate::progress::{Progress, words};
-use crate::stop;
+use super::session::{self, Common};
 
 /// Measures clients over a range of concurrencies and recommends one.
 ///
@@ -57,24 +50,11 @@ pub struct Arguments {
     /// How long a round lasts, as in 500ms or 1s; the number of requests follows from it [default: 200ms].
     #[arg(long, value_parser = parse_duration)]
     time: Option<Duration>,
-    /// Seed of the order and of the delays; a random one, kept in the document, when absent.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Print the document on stdout, and everything else on stderr.
-    #[arg(long)]
-    json: bool,
-    /// Folder for run.json and report.html [default: hecaton-report/<time>-sweep].
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Print nothing but the result.
-    #[arg(long)]
-    quiet: bool,
+    #[command(flatten)]
+    common: Common,
     /// Allow a URL on another machine: a sweep sends as many requests as it can.
     #[arg(long)]
     i_own_this_host: bool,
-    /// How long a driver may be late beyond three times what is expected.
-    #[arg(long, hide = true, value_parser = parse_duration, default_value = "10s")]
-    patience: Duration,
 }
 
 const EXAMPLES: &str = "\
@@ -93,17 +73,11 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
         &SweepScenario::load(&root)?,
         &super::catalogue(drivers)?,
     )?;
-    let descriptors = run::allow_descriptors(run::descriptors_needed(&sweep))?;
-    for manifest in &sweep.clients {
-        run::receipt(manifest)?;
-    }
-    run::reach(&sweep.target)?;
-    let folder = Folder::create(arguments.out.as_deref(), "sweep")?;
-    let mut recording = Recording::begin((&sweep).into(), folder, &root, descriptors)?;
-    match measure(&sweep, arguments, &mut recording) {
-        Ok(()) => finish(&recording.folder, &recording.document, arguments),
-        Err(error) => Err(recording.keep(error)),
-    }
+    session::measure(
+        &Experiment::new(sweep, Kind::Sweep),
+        &arguments.common,
+        false,
+    )
 }
 
 fn request(arguments: &Arguments) -> Result<SweepRequest> {
@@ -124,55 +98,9 @@ fn request(arguments: &Arguments) -> Result<SweepRequest> {
         delay: arguments.delay,
         rounds,
         round_time: arguments.time,
-        seed: arguments.seed,
+        seed: arguments.common.seed,
         foreign,
     })
-}
-
-fn measure(sweep: &Sweep, arguments: &Arguments, recording: &mut Recording) -> Result<()> {
-    let stage = Stage {
-        program: std::env::current_exe()?,
-        logs: recording.folder.drivers(),
-        pinning: recording.document.environment.pinning,
-        patience: arguments.patience,
-        tolerant: false,
-        stop: stop::on_request()?,
-    };
-    let planned = visits(sweep).len() as u64;
-    let mut progress = Progress::new(planned, arguments.quiet);
-    progress.say(&format!(
-        "{planned} rounds, about {}, seed {}",
-        words(estimate(sweep)),
-        sweep.seed
-    ));
-    let result = recording.measure(sweep, &stage, &mut progress);
-    progress.end();
-    result
-}
-
-fn finish(folder: &Folder, document: &Document, arguments: &Arguments) -> Result<()> {
-    let findings = judge(&document.rounds, &document.plan.delay);
-    let full = report::document(document, &findings);
-    let page = folder.write("report.html", report::html(document, &findings).as_bytes())?;
-    folder.finish(&full)?;
-    if arguments.json {
-        let mut out = stdout().lock();
-        serde_json::to_writer(&mut out, &full)?;
-        writeln!(out)?;
-    } else {
-        stdout().lock().write_all(
-            report::terminal(document, &findings, &super::style(&Term::stdout())).as_bytes(),
-        )?;
-    }
-    if !arguments.quiet {
-        if arguments.json {
-            stderr().lock().write_all(
-                report::terminal(document, &findings, &super::style(&Term::stderr())).as_bytes(),
-            )?;
-        }
-        eprintln!("report: {}", page.display());
-    }
-    Ok(())
 }
 
 #[cfg(test)]

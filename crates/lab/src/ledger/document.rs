@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Environment;
 use crate::plan::Cell;
 use crate::run::{Round, Start};
-use crate::spec::{Comparison, Job, Sweep, Target};
+use crate::spec::{Comparison, Experiment, Job, Kind, Sweep, Target};
 
 /// Version of the document's keys; a reader refuses another one.
 pub const SCHEMA: u32 = 1;
@@ -22,6 +22,9 @@ pub struct Document {
     pub environment: Environment,
     /// What was asked.
     pub plan: PlanRecord,
+    /// How many rounds were planned, where the run did not come to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<u64>,
     /// Every round, in the order in which they were made.
     pub rounds: Vec<Round>,
     /// Every process of every client, in the order in which they were started.
@@ -80,6 +83,18 @@ impl PlanRecord {
             && self.clients.contains(&cell.client)
             && self.concurrency.contains(&cell.concurrency)
             && self.body_bytes.contains(&cell.body_bytes)
+    }
+}
+
+impl From<&Experiment> for PlanRecord {
+    fn from(experiment: &Experiment) -> PlanRecord {
+        let mut plan = PlanRecord::from(&experiment.sweep);
+        match &experiment.kind {
+            Kind::Sweep | Kind::Bench => {}
+            Kind::Shootout { baseline } => plan.baseline = Some(baseline.clone()),
+            Kind::Compare(comparison) => plan.comparison = Some(comparison.clone()),
+        }
+        plan
     }
 }
 

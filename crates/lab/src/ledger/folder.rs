@@ -19,6 +19,17 @@ pub(super) const HEAD: &str = "unfinished.json";
 /// Folder of all runs, below the current directory.
 const REPORTS: &str = "hecaton-report";
 
+/// Whether a run is in this folder, whole or not, or the runs of a benchmark.
+pub fn holds_run(folder: &Path) -> bool {
+    let here = |folder: &Path| {
+        ["run.json", ROUNDS, HEAD]
+            .iter()
+            .any(|name| folder.join(name).exists())
+    };
+    let parts = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    here(folder) || parts.into_iter().any(|part| here(&part.path()))
+}
+
 /// A run's folder, open for writing.
 #[derive(Debug)]
 pub struct Folder {

@@ -1,12 +1,14 @@
 //! What was measured, kept on disk: one folder a run, written while it is made.
 
+mod bench;
 mod document;
 mod environment;
 mod folder;
 mod read;
 mod stamp;
 
+pub use bench::{Bench, BenchPart, bench};
 pub use document::{Document, PlanRecord, SCHEMA};
 pub use environment::{ClientRecord, Environment};
-pub use folder::Folder;
-pub use read::{is_unfinished, read};
+pub use folder::{Folder, holds_run};
+pub use read::{read, runs_below};

@@ -17,14 +17,60 @@ pub fn read(path: &Path) -> Result<Document> {
     if is_unfinished(path) {
         let mut document = document(&path.join(HEAD))?;
         document.rounds = rounds(&path.join(ROUNDS))?;
+        // One of before did not note how many there were to be: each cell that was begun, in every block.
+        let mut cells: Vec<_> = document.rounds.iter().map(|round| &round.cell).collect();
+        cells.sort();
+        cells.dedup();
+        let planned = cells.len() as u64 * u64::from(document.plan.rounds);
+        document.unfinished.get_or_insert(planned);
         return Ok(document);
     }
     document(&file(path))
 }
 
 /// Whether this is the folder of a run that was killed, or is still going on.
-pub fn is_unfinished(path: &Path) -> bool {
+fn is_unfinished(path: &Path) -> bool {
     path.join(HEAD).exists() && !path.join("run.json").exists()
+}
+
+/// Every run in a folder or in folders of it, with its place below that folder, in the order of their names.
+///
+/// # Errors
+/// When the folder or a run in it cannot be read.
+pub fn runs_below(folder: &Path) -> Result<Vec<(String, Document)>> {
+    let mut runs = Vec::new();
+    for place in folders(folder)? {
+        let parts = if place.join("run.json").exists() {
+            vec![place]
+        } else {
+            folders(&place)?
+        };
+        for part in parts
+            .into_iter()
+            .filter(|part| part.join("run.json").exists())
+        {
+            let name = part
+                .strip_prefix(folder)
+                .unwrap_or(&part)
+                .display()
+                .to_string();
+            runs.push((name, read(&part)?));
+        }
+    }
+    Ok(runs)
+}
+
+/// The folders in a folder, by name.
+pub(super) fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
+    let all =
+        std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut found: Vec<PathBuf> = all
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect();
+    found.sort();
+    Ok(found)
 }
 
 fn file(path: &Path) -> PathBuf {
@@ -50,7 +96,7 @@ fn document(file: &Path) -> Result<Document> {
     }
     if value["parts"].is_array() {
         bail!(
-            "{shown} is a whole benchmark; give the folder of one of its parts, which are beside it"
+            "{shown} is a whole benchmark; give its folder, or one of its parts, which are beside it"
         );
     }
     serde_json::from_value(value).with_context(|| format!("{shown} is not a run's document"))

@@ -1,185 +1,282 @@
-//! The chart of a shootout: a bar for each client, the fastest first, with the figure and the interval on it.
+//! Draws bars, and marks on a scale of ratios, as SVG: names beside them, or above them on a telephone.
 
-use super::entries::{is_tuned, ratio};
+use super::form::{Bar, Bars, Colour, Group};
+use super::scale::Linear;
 use super::svg::Svg;
-use crate::findings::words::{figure, interval, times};
-use crate::findings::{Entry, Ranking};
-use crate::ledger::Document;
+use super::terminal::shortened;
+
+/// Ratios that may stand on an axis.
+const TICKS: [f64; 17] = [
+    0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.5, 2.0, 5.0, 10.0, 50.0,
+];
+
+/// Room that the figure of a tick takes.
+const TICK: f64 = 34.0;
+
+/// About how much of a line one character takes.
+const CHARACTER: f64 = 7.2;
 
 /// Sizes of a chart in its own units; on the screen it is about as large.
 struct Layout {
     width: f64,
-    /// Height of a client's share.
+    /// Height of a bar's share.
     step: f64,
     /// Where bars begin and end, from the left.
-    bars: (f64, f64),
+    plot: (f64, f64),
     /// How far below the top of its share a bar begins, and how thick it is.
     bar: (f64, f64),
-    /// Room above the first.
-    top: f64,
-    /// Where brackets stand, from the left.
-    brackets: f64,
+    wide: bool,
 }
 
-const WIDE: Layout = Layout {
-    width: 940.0,
-    step: 24.0,
-    bars: (214.0, 640.0),
-    bar: (4.0, 15.0),
-    top: 26.0,
-    brackets: 890.0,
-};
+impl Layout {
+    /// Names and labels get the room that they need, and bars the rest.
+    fn new(chart: &Bars, wide: bool) -> Layout {
+        if !wide {
+            return Layout {
+                width: 410.0,
+                step: 40.0,
+                plot: (2.0, 396.0),
+                bar: (20.0, 11.0),
+                wide,
+            };
+        }
+        let longest = |text: fn(&Bar) -> usize| {
+            chart
+                .groups
+                .iter()
+                .flat_map(|group| &group.bars)
+                .map(text)
+                .max()
+        };
+        let room = |text: fn(&Bar) -> usize| longest(text).unwrap_or(0) as f64 * CHARACTER + 16.0;
+        let names = room(|bar| bar.name.chars().count()).min(360.0);
+        let labels =
+            room(|bar| bar.label.chars().count()).max(chart.unit.len() as f64 * CHARACTER + 16.0);
+        Layout {
+            width: 940.0,
+            step: 24.0,
+            plot: (names, 936.0 - labels),
+            bar: (4.0, 15.0),
+            wide,
+        }
+    }
+}
 
-/// On a telephone the names stand above the bars.
-const NARROW: Layout = Layout {
-    width: 410.0,
-    step: 40.0,
-    bars: (0.0, 386.0),
-    bar: (20.0, 11.0),
-    top: 4.0,
-    brackets: 406.0,
-};
+/// From a value to its place across.
+enum Scale {
+    Linear(Linear),
+    /// A doubling is as far as a halving.
+    Ratios {
+        low: f64,
+        high: f64,
+        plot: (f64, f64),
+    },
+}
 
-/// The speeds of all that are ranked; with `wide` the names stand beside the bars.
-pub(super) fn bars(run: &Document, ranking: &Ranking, wide: bool) -> String {
-    let layout = if wide { WIDE } else { NARROW };
-    let entries = &ranking.ranked;
-    let most = entries
-        .iter()
-        .map(|entry| range(entry).1)
-        .fold(0.0, f64::max);
-    let scale = (layout.bars.1 - layout.bars.0) / most.max(f64::MIN_POSITIVE);
-    let mut svg = Svg::new();
+impl Scale {
+    fn new(chart: &Bars, group: &Group, plot: (f64, f64)) -> Scale {
+        let ends = group
+            .bars
+            .iter()
+            .flat_map(|bar| [bar.range.0, bar.range.1, bar.predicted.unwrap_or(bar.value)]);
+        match chart.same {
+            Some(_) => Scale::Ratios {
+                low: ends.clone().fold(0.9, f64::min) * 0.97,
+                high: ends.fold(1.1, f64::max) * 1.03,
+                plot,
+            },
+            None => Scale::Linear(Linear {
+                most: ends.fold(f64::MIN_POSITIVE, f64::max),
+                from: plot.0,
+                to: plot.1,
+            }),
+        }
+    }
+
+    fn at(&self, value: f64) -> f64 {
+        match self {
+            Scale::Linear(scale) => scale.at(value),
+            Scale::Ratios { low, high, plot } => {
+                let share = (value.clamp(*low, *high) / low).ln() / (high / low).ln();
+                plot.0 + (plot.1 - plot.0) * share
+            }
+        }
+    }
+}
+
+/// The chart; with `wide` the names stand beside the bars.
+pub(super) fn bars(chart: &Bars, wide: bool, id: &str) -> String {
+    let layout = Layout::new(chart, wide);
+    let mut svg = Svg::default();
+    let mut y = legend(&mut svg, chart, &layout) + 24.0;
     if wide {
-        heads(&mut svg, run);
+        svg.text("axis", (layout.plot.1 + 10.0, y - 8.0), &chart.unit);
     }
-    for (place, entry) in entries.iter().enumerate() {
-        let y = layout.top + layout.step * place as f64;
-        let at = |speed: f64| layout.bars.0 + speed * scale;
-        let tuned = is_tuned(run, entry);
-        let class = if tuned { "beam hollow" } else { "beam" };
-        let speed = entry.row.requests_per_second;
-        let (down, thick) = layout.bar;
-        svg.rect(
-            class,
-            (layout.bars.0, y + down),
-            (at(speed) - layout.bars.0, thick),
-        );
-        whisker(&mut svg, range(entry), at, y + down + thick / 2.0);
-        let name = shortened(&entry.row.client, if tuned { " *" } else { "" });
-        match wide {
-            true => beside(&mut svg, entry, &name, y + 16.0),
-            false => above(&mut svg, entry, &name, y + 15.0),
+    for group in &chart.groups {
+        if !group.heading.is_empty() {
+            y += 22.0;
+            svg.text("name", (2.0, y - 4.0), &group.heading);
         }
-        if let Some(end) = end_of_group(entries, place) {
-            let bottom = layout.top + layout.step * (end + 1) as f64 - 3.0;
-            bracket(&mut svg, layout.brackets, y + 3.0, bottom);
+        let scale = Scale::new(chart, group, layout.plot);
+        let bottom = y + layout.step * group.bars.len() as f64;
+        axis(&mut svg, &scale, (y - 4.0, if wide { bottom } else { y }));
+        for bar in &group.bars {
+            let names = [bar.colour.class(), "row".into()].join(" ");
+            let place = format!("translate(0 {})", super::svg::n(y));
+            let language = bar.language.as_deref().unwrap_or_default();
+            let attributes = [
+                ("class", names.as_str()),
+                ("transform", &place),
+                ("data-language", language),
+                ("data-name", &bar.name),
+            ];
+            svg.group(&attributes, |svg| draw(svg, bar, chart, &scale, &layout));
+            y += layout.step;
+        }
+        if let Some((value, words)) = &chart.line {
+            let x = scale.at(*value);
+            svg.line(
+                "mean",
+                (x, y - layout.step * group.bars.len() as f64),
+                (x, y + 2.0),
+            );
+            svg.text(
+                "tick middle",
+                (x.clamp(60.0, layout.width - 60.0), y + 15.0),
+                words,
+            );
+            y += 18.0;
         }
     }
-    let size = (
-        layout.width,
-        layout.top + layout.step * entries.len() as f64 + 4.0,
-    );
-    let (id, class) = if wide {
-        ("bw", "wide")
-    } else {
-        ("bn", "narrow")
-    };
+    let all = chart
+        .groups
+        .iter()
+        .flat_map(|group| group.bars.iter().map(move |bar| (group, bar)));
+    let said = all.map(|(group, bar)| match group.heading.as_str() {
+        "" => format!("{}: {}", bar.name, bar.label),
+        heading => format!("{heading}, {}: {}", bar.name, bar.label),
+    });
+    let words = said.collect::<Vec<_>>().join("; ") + ".";
     svg.finish(
-        size,
+        (layout.width, y + 4.0),
         id,
-        class,
-        "Requests per second of each client",
-        &words(ranking),
+        if wide { "wide" } else { "narrow" },
+        &chart.title,
+        &words,
     )
 }
 
-fn heads(svg: &mut Svg, run: &Document) {
-    let baseline = run.plan.baseline.as_deref().unwrap_or_default();
-    svg.text("axis end", (712.0, 14.0), "requests/s");
-    svg.text(
-        "axis",
-        (728.0, 14.0),
-        &shortened(&format!("÷ {baseline}"), ""),
-    );
-}
-
-fn beside(svg: &mut Svg, entry: &Entry, name: &str, y: f64) {
-    svg.text("name end", (WIDE.bars.0 - 8.0, y), name);
-    svg.text(
-        "axis end",
-        (712.0, y),
-        &figure(entry.row.requests_per_second),
-    );
-    svg.text("tick", (728.0, y), &ratio(entry));
-}
-
-fn above(svg: &mut Svg, entry: &Entry, name: &str, y: f64) {
-    svg.text("name", (0.0, y), name);
-    let ratio = entry.ratio.map(|ratio| format!(", {}", times(ratio.value)));
-    let speed = figure(entry.row.requests_per_second);
-    svg.text(
-        "axis end",
-        (NARROW.bars.1, y),
-        &format!("{speed}{}", ratio.unwrap_or_default()),
-    );
-}
-
-/// The interval of a speed, never excluding the figure that is printed for it.
-fn range(entry: &Entry) -> (f64, f64) {
-    let speed = entry.row.requests_per_second;
-    entry.row.speed.map_or((speed, speed), |own| {
-        (own.low.min(speed), own.high.max(speed))
-    })
-}
-
-/// The interval as a line across the bar's end, with feet; left out where it is narrower than its own lines.
-fn whisker(svg: &mut Svg, (low, high): (f64, f64), at: impl Fn(f64) -> f64, y: f64) {
-    let (left, right) = (at(low), at(high));
-    if right - left < 1.5 {
-        return;
+/// What colours mean; returns the height that it takes.
+fn legend(svg: &mut Svg, chart: &Bars, layout: &Layout) -> f64 {
+    if chart.legend.is_empty() {
+        return 0.0;
     }
-    svg.line("line whisker", (left, y), (right, y));
-    for x in [left, right] {
-        svg.line("line whisker", (x, y - 3.5), (x, y + 3.5));
-    }
-}
-
-/// The last of a group that begins here and has more than one.
-fn end_of_group(entries: &[Entry], place: usize) -> Option<usize> {
-    let group = entries[place].group;
-    if place > 0 && entries[place - 1].group == group {
-        return None;
-    }
-    let end = entries.iter().rposition(|entry| entry.group == group)?;
-    (end > place).then_some(end)
-}
-
-fn bracket(svg: &mut Svg, x: f64, top: f64, bottom: f64) {
-    let left = x - 6.0;
-    svg.path(
-        "binds",
-        &[(left, top), (x, top), (x, bottom), (left, bottom)],
-    );
-}
-
-fn shortened(name: &str, mark: &str) -> String {
-    const ROOM: usize = 26;
-    if name.chars().count() <= ROOM {
-        return format!("{name}{mark}");
-    }
-    let start: String = name.chars().take(ROOM - 1).collect();
-    format!("{start}…{mark}")
-}
-
-/// What the chart says, for those who do not see it.
-fn words(ranking: &Ranking) -> String {
-    let one = |entry: &Entry| {
-        let speed = figure(entry.row.requests_per_second);
-        let ratio = entry.ratio.map_or_else(String::new, |ratio| {
-            format!(", {} the baseline {}", times(ratio.value), interval(&ratio))
+    let (mut x, mut y) = (2.0, 14.0);
+    for (place, name) in chart.legend.iter().enumerate() {
+        let needed = 20.0 + CHARACTER * name.chars().count() as f64;
+        if x + needed > layout.width {
+            (x, y) = (2.0, y + 18.0);
+        }
+        svg.group(&[("class", &Colour::Of(place).class())], |svg| {
+            svg.rect(beam(place), (x + 1.0, y - 9.0), (10.0, 10.0));
         });
-        format!("{}: {speed}{ratio}.", entry.row.client)
+        svg.text("axis", (x + 16.0, y), name);
+        x += needed + 8.0;
+    }
+    y + 4.0
+}
+
+/// Colours begin again after six: those after them are drawn lighter.
+fn beam(place: usize) -> &'static str {
+    if place >= Colour::ALL {
+        "beam light"
+    } else {
+        "beam"
+    }
+}
+
+fn draw(svg: &mut Svg, bar: &Bar, chart: &Bars, scale: &Scale, layout: &Layout) {
+    let (down, thick) = layout.bar;
+    let middle = down + thick / 2.0;
+    let end = scale.at(bar.value);
+    match chart.same {
+        None => {
+            let class = if bar.hollow {
+                "beam hollow"
+            } else {
+                beam(bar.colour.place())
+            };
+            svg.rect(class, (layout.plot.0, down), (end - layout.plot.0, thick));
+        }
+        Some(same) => {
+            let (low, high) = (scale.at(1.0 - same), scale.at(1.0 + same));
+            svg.rect("band", (low, middle - 8.0), (high - low, 16.0));
+            svg.line(
+                "base",
+                (scale.at(1.0), middle - 8.0),
+                (scale.at(1.0), middle + 8.0),
+            );
+            svg.line(
+                "line",
+                (scale.at(bar.range.0), middle),
+                (scale.at(bar.range.1), middle),
+            );
+            svg.marker(bar.colour, (end, middle), "");
+        }
+    }
+    if chart.same.is_none() {
+        svg.interval(
+            "line whisker",
+            (scale.at(bar.range.0), middle),
+            (scale.at(bar.range.1), middle),
+        );
+    }
+    if let Some(predicted) = bar.predicted {
+        let x = scale.at(predicted);
+        svg.line("mark", (x, down - 3.0), (x, down + thick + 3.0));
+    }
+    let name = if bar.ours { "name" } else { "axis" };
+    let room = ((layout.plot.0 - 16.0) / CHARACTER) as usize;
+    match layout.wide {
+        true => {
+            svg.text(
+                &format!("{name} end"),
+                (layout.plot.0 - 8.0, 16.0),
+                &shortened(&bar.name, room.max(4)),
+            );
+            svg.text("tick", (layout.plot.1 + 10.0, 16.0), &bar.label);
+        }
+        false => {
+            let left = (layout.width / 6.4) as usize - bar.label.chars().count();
+            svg.text(name, (2.0, 15.0), &shortened(&bar.name, left.max(10)));
+            svg.text("tick end", (layout.width - 4.0, 15.0), &bar.label);
+        }
+    }
+}
+
+/// Ratios at the top, with lines from there down; bars that begin at 0 say their figures themselves.
+fn axis(svg: &mut Svg, scale: &Scale, (top, bottom): (f64, f64)) {
+    let Scale::Ratios { low, high, plot } = scale else {
+        return;
     };
-    ranking.ranked.iter().map(one).collect::<Vec<_>>().join(" ")
+    let mut free_from = f64::MIN;
+    // 1 has its place; the others stand where room is left.
+    let one = scale.at(1.0);
+    for tick in TICKS
+        .into_iter()
+        .filter(|tick| (*low..=*high).contains(tick))
+    {
+        let x = scale.at(tick);
+        if tick != 1.0 && (x < free_from || (x - one).abs() < TICK) {
+            continue;
+        }
+        svg.line(
+            if tick == 1.0 { "base" } else { "grid" },
+            (x, top),
+            (x, bottom),
+        );
+        let middle = x.clamp(plot.0 + 10.0, plot.1 - 10.0);
+        svg.text("tick middle", (middle, top - 4.0), &format!("{tick}×"));
+        free_from = x + TICK;
+    }
 }

@@ -1,77 +1,28 @@
-//! The rows as comma-separated values (RFC 4180), for spreadsheets; the keys of `run.json` are the names of columns.
+//! Comma-separated values (RFC 4180), for spreadsheets; the keys of records are the names of columns.
 
 use serde_json::Value;
 
-use super::compared::{batches_csv, judged};
-use super::json::standing;
-use super::ranked;
-use crate::findings::{Entry, Findings, Ranking, Row};
-use crate::ledger::Document;
-
-/// A line of names, then one for each row; empty where there is no value. A shootout's rows stand in its order and have
-/// its figures too. Of batches there are only their averages, as [`batches_csv`] writes them.
-pub fn csv(run: &Document, findings: &Findings) -> String {
-    if let Some(averages) = judged(run, findings).and_then(|found| batches_csv(&found)) {
-        return averages;
-    }
-    let rows: Vec<Value> = match ranked(run, findings) {
-        Some(ranking) => standings(&ranking),
-        None => findings.rows.iter().map(record).collect(),
-    };
-    lines(&rows)
-}
-
-/// A line of all keys, then one for each record.
-pub(super) fn lines(rows: &[Value]) -> String {
+/// A line of all keys, then one for each record; empty where there is no value.
+pub(super) fn csv(records: &[Value]) -> String {
     let mut names: Vec<&String> = Vec::new();
-    for key in rows
+    for key in records
         .iter()
         .filter_map(Value::as_object)
-        .flat_map(|row| row.keys())
+        .flat_map(|record| record.keys())
     {
         if !names.contains(&key) {
             names.push(key);
         }
     }
-    let head = names
-        .iter()
-        .map(|name| name.as_str())
-        .collect::<Vec<_>>()
-        .join(",");
-    let lines = rows.iter().map(|row| {
+    let head: Vec<String> = names.iter().map(|name| name.to_string()).collect();
+    let line = |record: &Value| {
         names
             .iter()
-            .map(|name| field(&row[name.as_str()]))
-            .collect::<Vec<_>>()
-            .join(",")
-    });
-    std::iter::once(head)
-        .chain(lines)
-        .map(|line| line + "\r\n")
-        .collect()
-}
-
-/// The entries of a shootout: the ranked in their order, then the ceiling, then the rejected.
-fn standings(ranking: &Ranking) -> Vec<Value> {
-    let all = ranking
-        .ranked
-        .iter()
-        .chain(&ranking.outside)
-        .chain(&ranking.rejected);
-    let one = |entry: &Entry| {
-        let mut fields = record(&entry.row);
-        if let (Some(fields), Value::Object(own)) =
-            (fields.as_object_mut(), standing(entry, ranking))
-        {
-            fields.extend(own.into_iter().filter(|(key, _)| key != "client"));
-        }
-        fields
+            .map(|name| field(&record[name.as_str()]))
+            .collect()
     };
-    all.map(one).collect()
-}
-
-fn record(row: &Row) -> Value {
-    serde_json::to_value(row).expect("a row is plain data")
+    let lines = std::iter::once(head).chain(records.iter().map(line));
+    lines.map(|cells| cells.join(",") + "\r\n").collect()
 }
 
 fn field(value: &Value) -> String {
@@ -96,6 +47,5 @@ mod tests {
         assert_eq!(field(&json!("a,b \"c\"")), "\"a,b \"\"c\"\"\"");
         assert_eq!(field(&json!(null)), "");
         assert_eq!(field(&json!(12.5)), "12.5");
-        assert_eq!(field(&json!("plain")), "plain");
     }
 }

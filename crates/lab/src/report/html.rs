@@ -1,231 +1,210 @@
-//! One HTML page that needs nothing else: no script to read it, nothing loaded from elsewhere.
+//! A view as one HTML page that needs nothing else: no script to read it, nothing loaded from elsewhere.
 
-use super::figures::overview;
-use super::page::{capital, cell, facts, head, table, whole};
-use super::panel::panel;
-use super::svg::{escape, legend_marker};
-use super::truths::{Witnessed, truths};
-use super::view::{Body, COLUMNS, Column, Series, bodies, rejections};
-use super::{compared_page, judged, ranked, shootout_page};
-use crate::findings::words::count;
-use crate::findings::{ENOUGH, Findings, Row, SAME_ISH, body_words, trust};
-use crate::ledger::Document;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde_json::Value;
 
-/// The whole page: a sweep's by concurrency, a shootout's by rank.
-pub fn html(run: &Document, findings: &Findings) -> String {
-    if let Some(found) = judged(run, findings) {
-        return compared_page::html(run, findings, &found);
-    }
-    if let Some(ranking) = ranked(run, findings) {
-        return shootout_page::html(run, findings, &ranking);
-    }
-    let bodies = bodies(run, findings);
-    let mut page = head(
-        run,
-        "sweep",
-        "Which concurrency, and which client?",
-        &job(run),
-    );
-    page += &summary(run, findings, &bodies);
-    for (place, body) in bodies.iter().enumerate() {
-        page += &body_section(body, run, place);
-    }
-    page += &seen(run, &bodies);
-    page += &rejected(findings);
-    page += &how_to_read(run, findings);
-    whole(page, run, findings)
-}
+use super::bars::bars;
+use super::form::{
+    Block, Chart, Column, Fact, Line, Look, Media, Section, Table, Tone, Verdict, View,
+};
+use super::lines::lines;
 
-fn summary(run: &Document, findings: &Findings, bodies: &[Body]) -> String {
-    let verdicts: String = findings
-        .verdicts
+const STYLE: &str = include_str!("page.css");
+
+/// The only script that runs: it sorts and filters.
+const SCRIPT: &str = include_str!("page.js");
+
+/// SHA-256 of [`SCRIPT`], so that the page runs nothing else (CSP 3, §6.7.2.3); tests/report/check.py compares them.
+const SCRIPT_HASH: &str = "9kt606M/ToW59vzGP7ON/YGr/yWzWrozfU0N32xtIDE=";
+
+/// The page stays below this many bytes; what data does not fit is left to `run.json`.
+const LARGEST: usize = 200_000;
+
+/// The whole page.
+pub(super) fn html(view: &View) -> String {
+    let policy =
+        format!("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{SCRIPT_HASH}'");
+    let shown = view
+        .sections
         .iter()
-        .map(|verdict| verdict_item(verdict, bodies))
-        .collect();
-    format!(
-        "<ul class=\"verdicts\">{verdicts}</ul>{}",
-        facts(run, &trust(run, findings))
-    )
-}
-
-/// What was measured, in one sentence.
-fn job(run: &Document) -> String {
-    let target = serde_json::to_value(&run.plan.target).unwrap_or_default();
-    match (target["method"].as_str(), target["url"].as_str()) {
-        (Some(method), Some(url)) => {
-            format!("{method} {url}, closed loop, {}", run.environment.date)
+        .filter(|section| section.media.has(Media::PAGE));
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                title { "hecaton " (view.kind) ", " (view.date) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header { h1 { (view.question) } p.soft { (view.job) @if !view.date.is_empty() { ", " (view.date) } } }
+                main {
+                    (facts(view.facts.iter().filter(|fact| fact.tone == Tone::Warning)))
+                    @for (place, section) in shown.enumerate() { (part(section, place)) }
+                    @if !view.facts.is_empty() {
+                        section { details { summary { "How far to trust this run" } (facts(view.facts.iter())) } }
+                    }
+                    "\0"
+                }
+                script { (PreEscaped(SCRIPT)) }
+            }
         }
-        _ => format!(
-            "GET from the lab's own origin (delay {}), closed loop, every answer verified, {}",
-            run.plan.delay, run.environment.date
-        ),
-    }
-}
-
-fn verdict_item(verdict: &str, bodies: &[Body]) -> String {
-    let clients = || bodies.iter().flat_map(|body| &body.clients);
-    let of = clients().find(|series| {
-        verdict
-            .strip_prefix(series.client)
-            .is_some_and(|rest| rest.starts_with(", "))
-    });
-    match of {
-        Some(series) => format!(
-            "<li class=\"c{}\"><strong>{}</strong>{}</li>",
-            series.place % 6,
-            escape(series.client),
-            escape(&verdict[series.client.len()..])
-        ),
-        None => format!("<li>{}</li>", escape(verdict)),
-    }
-}
-
-fn body_section(body: &Body, run: &Document, place: usize) -> String {
-    let legend: String = body.clients.iter().map(legend_item).collect();
-    let delay = if run.plan.target.is_origin() {
-        format!(", delay {}", run.plan.delay)
-    } else {
-        String::new()
     };
-    let mut section = format!(
-        "<section><h2>{}{}</h2><figure><ul class=\"legend\">{legend}</ul>{}{}\
-         <figcaption>Requests per second over concurrency, median and interval over rounds.</figcaption></figure>\
-         <div class=\"panels\">",
-        escape(&capital(&body_words(body.bytes))),
-        escape(&delay),
-        overview(body, true, &format!("w{place}")),
-        overview(body, false, &format!("n{place}")),
-    );
-    for (index, series) in body.clients.iter().enumerate() {
-        section += &format!(
-            "<figure><h3>{}</h3>{}</figure>",
-            escape(&series.name()),
-            panel(series, body, &format!("p{place}x{index}"))
-        );
-    }
-    section += "</div>";
-    section += &body
-        .clients
-        .iter()
-        .map(|series| figures(series, body))
-        .collect::<String>();
-    section + "</section>"
-}
-
-fn legend_item(series: &Series) -> String {
-    format!(
-        "<li>{}{}</li>",
-        legend_marker(series.place, series.is_ceiling()),
-        escape(&series.name())
-    )
-}
-
-/// The figures behind a client's chart, with what the ledger saw.
-fn figures(series: &Series, body: &Body) -> String {
-    let name = format!("{}, {}: all figures", series.name(), body_words(body.bytes));
-    let mut head: String = COLUMNS.iter().map(column_head).collect();
-    head += &cell("th", "", "errors");
-    head += &cell("th", "", "duplicates");
-    head += &cell("th", "word", "ledger");
-    let rows: String = series
-        .rows
-        .iter()
-        .map(|row| {
-            let mut cells: String = COLUMNS
-                .iter()
-                .map(|column| cell("td", "", &(column.value)(row)))
-                .collect();
-            cells += &cell("td", "", &count(row.errors));
-            cells += &cell("td", "", &row.duplicates.map_or_else(|| "–".into(), count));
-            cells += &cell("td", "word", ledger_words(row));
-            format!("<tr class=\"{}\">{cells}</tr>", row_class(series, row))
+    let page = page.into_string();
+    let (start, end) = page.rsplit_once('\0').unwrap_or((&page, ""));
+    let start: String = start
+        .chars()
+        .map(|c| {
+            if c.is_control() && c != '\n' {
+                '\u{fffd}'
+            } else {
+                c
+            }
         })
         .collect();
-    format!(
-        "<details><summary>{}</summary>{}</details>",
-        escape(&name),
-        table(&name, &head, &rows)
-    )
+    let data = data(view, LARGEST.saturating_sub(start.len() + end.len()));
+    format!("{start}{data}{end}\n")
 }
 
-/// A name of two words stands in two lines.
-fn column_head(column: &Column) -> String {
-    let lines = column.title().split('\n').map(escape).collect::<Vec<_>>();
-    format!("<th scope=\"col\">{}</th>", lines.join("<br>"))
-}
-
-fn ledger_words(row: &Row) -> &'static str {
-    match (&row.rejected, row.verified) {
-        (Some(_), _) => "rejected",
-        (None, true) => "agrees",
-        (None, false) => "unverified",
-    }
-}
-
-fn row_class(series: &Series, row: &Row) -> &'static str {
-    match row.rejected {
-        Some(_) => "no",
-        None if series.recommends(row) => "use",
-        None => "",
-    }
-}
-
-/// What the origin's ledger saw of every client at every body, all concurrencies together.
-fn seen(run: &Document, bodies: &[Body]) -> String {
-    let lines: Vec<Witnessed> = bodies
-        .iter()
-        .flat_map(|body| body.clients.iter().map(move |series| (body, series)))
-        .map(|(body, series)| {
-            let name = format!("{}, {}", series.name(), body_words(body.bytes));
-            Witnessed::of(name, run, series.rows.iter().copied())
-        })
-        .collect();
-    truths("client and body", &lines)
-}
-
-fn rejected(findings: &Findings) -> String {
-    let items: String = rejections(findings)
-        .iter()
-        .map(|(row, reason)| {
-            let place = format!(
-                "{}, {}, concurrency {}",
-                row.client,
-                body_words(row.body_bytes),
-                row.concurrency
-            );
-            format!("<li><b>{}</b>: {}</li>", escape(&place), escape(reason))
-        })
-        .collect();
-    if items.is_empty() {
-        return String::new();
-    }
-    format!(
-        "<section><h2>Rejected rows</h2><p>Shown, never ranked.</p><ul class=\"rejected\">{items}</ul></section>"
-    )
-}
-
-fn how_to_read(run: &Document, findings: &Findings) -> String {
-    let short = findings
-        .rows
-        .iter()
-        .any(|row| row.speed.is_some_and(|speed| speed.confidence.is_none()));
-    let interval = if short {
-        "With fewer than 6 rounds no 95 % interval exists: the bars and brackets of such rows are the full range seen."
-    } else {
-        "Bars and brackets are intervals of at least 95 %."
+/// The richest data for which there is room.
+fn data(view: &View, room: usize) -> String {
+    let embedded = |(value, words): &(Value, &str)| {
+        let text = shortened(value).to_string().replace('<', "\\u003c"); // JSON that cannot end its element
+        let words = html! {
+            section {
+                h2 { "Raw data" }
+                p { "The data of this page is part of it, as JSON in the element with the id " code { "run" } ". " (words) }
+            }
+            script type="application/json" id="run" { (PreEscaped(text)) }
+        };
+        words.into_string()
     };
-    format!(
-        "<section><h2>How to read this</h2><p>Rounds of all clients are interleaved in random order; ratios compare \
-         rounds of the same block (Hodges–Lehmann on log-ratios, Wilcoxon signed-rank interval). {interval} \
-         The recommended concurrency is the smallest whose ratio to the fastest has a lower bound of at least {ENOUGH}. \
-         Differences within {:.0} % are called same-ish. Latencies are of a closed loop: a request waits for nobody \
-         before it is sent. The ceiling is the lab's raw loader, which does no more than it must. \
-         A row is rejected when the client's claim and the origin's ledger disagree. {}</p></section>",
-        SAME_ISH * 100.0,
-        if run.plan.target.is_origin() {
-            ""
-        } else {
-            "This server kept no ledger, so nothing was checked."
+    let mut all: Vec<String> = view.data.iter().map(embedded).collect();
+    let last = all.pop().unwrap_or_default();
+    all.into_iter()
+        .find(|text| text.len() <= room)
+        .unwrap_or(last)
+}
+
+/// Six digits are more than is known.
+fn shortened(data: &Value) -> Value {
+    match data {
+        Value::Array(items) => items.iter().map(shortened).collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| (key.clone(), shortened(value)))
+            .collect(),
+        Value::Number(number) if number.is_f64() => number
+            .as_f64()
+            .and_then(|n| format!("{n:.5e}").parse::<f64>().ok())
+            .into(),
+        other => other.clone(),
+    }
+}
+
+fn facts<'a>(facts: impl Iterator<Item = &'a Fact>) -> Markup {
+    let facts: Vec<&Fact> = facts.collect();
+    let class = |fact: &Fact| match fact.tone {
+        Tone::Good => "good",
+        Tone::Plain => "",
+        Tone::Warning => "warn",
+    };
+    html! { @if !facts.is_empty() { ul.facts { @for fact in facts { li class=(class(fact)) { (fact.words) } } } } }
+}
+
+fn part(section: &Section, place: usize) -> Markup {
+    let blocks = html! { @for (n, block) in section.blocks.iter().enumerate() { (drawn(block, &format!("{place}x{n}"))) } };
+    html! {
+        section {
+            @if section.folded {
+                details { summary { (section.title) } (blocks) }
+            } @else {
+                @if !section.title.is_empty() { h2 { (section.title) } }
+                (blocks)
+            }
         }
-    )
+    }
+}
+
+fn drawn(block: &Block, id: &str) -> Markup {
+    match block {
+        Block::Verdicts(verdicts) => {
+            html! { ul.verdicts { @for verdict in verdicts { (sentence(verdict)) } } }
+        }
+        Block::Table(all) => table(&all.shown_on(Media::PAGE)),
+        Block::Charts(charts) => {
+            html! { div.panels { @for (n, chart) in charts.iter().enumerate() { (figure(chart, &format!("{id}c{n}"))) } } }
+        }
+        Block::List(items) => html! {
+            ul.rejected { @for [about, words] in items { li { @if !about.is_empty() { b { (about) } ": " } (words) } } }
+        },
+        Block::Note(words) => html! { p { (words) } },
+        Block::Code(words) => html! { pre { code { (words) } } },
+    }
+}
+
+fn sentence(verdict: &Verdict) -> Markup {
+    html! {
+        li class=(verdict.colour.class()) { @if !verdict.subject.is_empty() { strong { (verdict.subject) } } (verdict.words) }
+    }
+}
+
+fn figure(chart: &Chart, id: &str) -> Markup {
+    match chart {
+        Chart::Lines(chart) => html! {
+            figure { @if !chart.heading.is_empty() { h3 { (chart.heading) } } (PreEscaped(lines(chart, id))) }
+        },
+        Chart::Bars(chart) => html! {
+            figure.whole {
+                @if !chart.heading.is_empty() { h3 { (chart.heading) } }
+                (PreEscaped(bars(chart, true, &format!("{id}w")))) (PreEscaped(bars(chart, false, &format!("{id}n"))))
+                @if !chart.caption.is_empty() { figcaption { (chart.caption) } }
+            }
+        },
+    }
+}
+
+/// A table that can be sorted, in a box that scrolls when it is too wide.
+fn table(table: &Table) -> Markup {
+    let headed = table.columns.iter().any(|column| !column.title.is_empty());
+    let kind = if headed { "sort" } else { "pairs" };
+    let lines = |title: &str| title.split('\n').map(str::to_owned).collect::<Vec<_>>();
+    html! {
+        div.scroll role="region" tabindex="0" aria-label=(table.name) {
+            table class=(kind) {
+                @if headed {
+                    thead { tr {
+                        @for column in &table.columns {
+                            th class=[word(column)] scope="col" {
+                                @for (n, line) in lines(&column.title("\n")).iter().enumerate() { @if n > 0 { br; } (line) }
+                            }
+                        }
+                    } }
+                }
+                tbody { @for line in &table.lines { (row(line, table)) } }
+                @if !table.foot.is_empty() { tfoot { @for cells in &table.foot { tr { (cells_of(cells, table)) } } } }
+            }
+        }
+        @for note in table.explained() { p.soft { (note) } }
+    }
+}
+
+fn row(line: &Line, table: &Table) -> Markup {
+    let look = match line.look {
+        Look::Plain => None,
+        Look::Recommended => Some("use"),
+        Look::Rejected => Some("no"),
+    };
+    html! { tr class=[look] data-language=[&line.language] { (cells_of(&line.cells, table)) } }
+}
+
+fn word(column: &Column) -> Option<&'static str> {
+    column.words.then_some("word")
+}
+
+fn cells_of(cells: &[String], table: &Table) -> Markup {
+    html! { @for (cell, column) in cells.iter().zip(&table.columns) { td class=[word(column)] { (cell) } } }
 }

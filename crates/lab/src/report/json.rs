@@ -3,8 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::compared::judged;
-use super::ranked;
+use super::{judged, ranked};
 use crate::findings::{Compared, Entry, Findings, Judgement, Ranking, Recommendation, Row};
 use crate::ledger::{Document, Environment, PlanRecord};
 use crate::run::{Round, Start};
@@ -20,6 +19,9 @@ pub struct FullDocument<'a> {
     pub environment: &'a Environment,
     /// What was asked.
     pub plan: &'a PlanRecord,
+    /// How many rounds were planned; absent where all were made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<u64>,
     /// Every round, raw.
     pub rounds: &'a [Round],
     /// Every process of every client; absent where none was noted.
@@ -47,28 +49,31 @@ pub fn document<'a>(run: &'a Document, findings: &'a Findings) -> FullDocument<'
         command: &run.command,
         environment: &run.environment,
         plan: &run.plan,
+        unfinished: run.unfinished,
         rounds: &run.rounds,
         starts: &run.starts,
         left_out: &run.left_out,
         rows: &findings.rows,
-        recommendations: match run.plan.comparison {
-            None => &findings.recommendations,
-            Some(_) => &[], // its cells are no range of concurrencies
+        // A comparison's cells are no range of concurrencies, and of half a run nothing is recommended.
+        recommendations: match run.plan.comparison.is_none() && run.unfinished.is_none() {
+            true => &findings.recommendations,
+            false => &[],
         },
         comparison: judged(run, findings),
-        ranking: ranked(run, findings).map(|ranking| standings(&ranking)),
+        ranking: ranked(run, findings).map(|ranking| standings(&ranking, run.unfinished)),
     }
 }
 
 /// The verdict, the share of noisy rounds, then every client: the ranked in their order, the others without a place.
-fn standings(ranking: &Ranking) -> Value {
+fn standings(ranking: &Ranking, unfinished: Option<u64>) -> Value {
     let all = ranking
         .ranked
         .iter()
         .chain(&ranking.outside)
         .chain(&ranking.rejected);
     let clients: Vec<Value> = all.map(|entry| standing(entry, ranking)).collect();
-    json!({ "verdict": ranking.verdict, "noisy_rounds": ranking.noisy, "clients": clients })
+    let verdict = unfinished.is_none().then_some(&ranking.verdict);
+    json!({ "verdict": verdict, "noisy_rounds": ranking.noisy, "clients": clients })
 }
 
 /// What a shootout adds to a client's row. Clients with the same `group` can not be told apart from its fastest.
@@ -114,6 +119,8 @@ pub struct PartDocument<'a> {
     pub name: &'a str,
     /// What it measures.
     pub title: &'a str,
+    /// The client that it is about.
+    pub subject: &'a str,
     /// The run.
     #[serde(flatten)]
     pub run: FullDocument<'a>,

@@ -1,152 +1,89 @@
-//! The findings as Markdown: verdicts, then a table for every body size; to paste into an issue or a post.
+//! A view as Markdown, to paste into an issue or a post.
 
-use super::compared::{figures, job, judged};
-use super::view::{Body, COLUMNS, bodies, rejections};
-use super::{entries, ranked};
-use crate::findings::{Compared, Findings, Ranking, body_words};
-use crate::ledger::Document;
+use super::form::{Block, Media, Table, Tone, View};
 
-/// Everything found, with the command that repeats it: a sweep's by body size, a shootout's by rank.
-pub fn markdown(run: &Document, findings: &Findings) -> String {
-    if let Some(ranking) = ranked(run, findings) {
-        return shootout(run, &ranking);
+/// The command, what was done, then every section.
+pub(super) fn markdown(view: &View) -> String {
+    let mut text = String::new();
+    if let Some(command) = &view.command {
+        text += &format!("`{command}`, {}\n\n", view.date);
     }
-    if let Some(found) = judged(run, findings) {
-        return comparison(run, findings, &found);
-    }
-    let mut text = format!("`{}`, {}\n", run.command, run.environment.date);
-    for verdict in &findings.verdicts {
-        text += &format!("\n- {}", escaped(verdict));
-    }
-    text += "\n";
-    for body in bodies(run, findings) {
-        text += &format!(
-            "\n**{}, delay {}**\n\n",
-            body_words(body.bytes),
-            run.plan.delay
-        );
-        text += &table(&body);
-    }
-    for (row, reason) in rejections(findings) {
-        text += &format!(
-            "\n- rejected: {} at concurrency {}: {}\n",
-            row.client,
-            row.concurrency,
-            escaped(reason)
-        );
-    }
-    text
-}
-
-fn table(body: &Body) -> String {
-    let titles = COLUMNS
+    text += &escaped(&view.job);
+    let shown = view
+        .sections
         .iter()
-        .map(|column| column.title().replace('\n', " "));
-    let titles: Vec<String> = std::iter::once("client".to_owned()).chain(titles).collect();
-    let mut text = format!(
-        "| {} |\n| --- |{}\n",
-        titles.join(" | "),
-        " ---: |".repeat(COLUMNS.len())
-    );
-    for series in &body.clients {
-        for row in &series.rows {
-            let mark = match &row.rejected {
-                Some(_) => " ✗",
-                None if series.recommends(row) => " ◀",
-                None => "",
-            };
-            let cells: Vec<String> = COLUMNS.iter().map(|column| (column.value)(row)).collect();
-            text += &format!(
-                "| {}{mark} | {} |\n",
-                escaped(&series.name()),
-                cells.join(" | ")
-            );
+        .filter(|section| section.media.has(Media::MARKDOWN));
+    for section in shown {
+        if !section.title.is_empty() {
+            text += &format!("\n\n**{}**", escaped(&section.title));
+        }
+        for block in &section.blocks {
+            text += &written(block, view);
         }
     }
-    text
+    text.trim_start().to_owned() + "\n"
 }
 
-/// A shootout: its verdict, all that are ranked, who is not and why.
-fn shootout(run: &Document, ranking: &Ranking) -> String {
-    let mut text = format!(
-        "`{}`, {}\n\n{}\n",
-        run.command,
-        run.environment.date,
-        entries::job(run)
-    );
-    for sentence in entries::verdict(run, ranking) {
-        text += &format!("\n- {}", escaped(&sentence));
+fn written(block: &Block, view: &View) -> String {
+    let items = |items: Vec<String>| format!("\n\n{}", items.join("\n"));
+    match block {
+        Block::Verdicts(verdicts) => {
+            let warnings = view.facts.iter().filter(|fact| fact.tone == Tone::Warning);
+            let warnings = warnings.map(|fact| format!("- **{}**", escaped(&fact.words)));
+            let sentences = verdicts
+                .iter()
+                .map(|it| format!("- {}{}", escaped(&it.subject), escaped(&it.words)));
+            items(warnings.chain(sentences).collect())
+        }
+        Block::Table(table) => of(&table.shown_on(Media::MARKDOWN)),
+        Block::List(list) => {
+            let item = |[about, words]: &[String; 2]| match about.is_empty() {
+                true => format!("- {}", escaped(words)),
+                false => format!("- {}: {}", escaped(about), escaped(words)),
+            };
+            items(list.iter().map(item).collect())
+        }
+        Block::Note(words) => format!("\n\n{}", escaped(words)),
+        Block::Code(words) => format!("\n\n    {words}"),
+        Block::Charts(_) => String::new(),
     }
-    let titles = entries::COLUMNS
-        .iter()
-        .map(|column| column.title().replace('\n', " "));
-    let titles: Vec<String> = titles.collect();
-    text += &format!(
-        "\n\n| client | {} |\n| --- |{}\n",
-        titles.join(" | "),
-        " ---: |".repeat(titles.len())
-    );
-    for entry in ranking.ranked.iter().chain(&ranking.outside) {
-        let cells: Vec<String> = entries::COLUMNS
-            .iter()
-            .map(|column| (column.value)(entry))
-            .collect();
-        let name = escaped(&entries::name(run, entry)).replace('*', "\\*");
-        text += &format!("| {name} | {} |\n", cells.join(" | "));
-    }
-    if ranking
-        .ranked
-        .iter()
-        .any(|entry| entries::is_tuned(run, entry))
-    {
-        text += &format!("\n\\{}\n", entries::TUNED_WORDS);
-    }
-    if let Some(words) = entries::reference_words(ranking) {
-        text += &format!("\n{}\n", escaped(&words));
-    }
-    for entry in &ranking.rejected {
-        text += &format!(
-            "\n- rejected: {}: {}\n",
-            escaped(&entry.row.client),
-            escaped(&entries::reason(run, entry))
-        );
-    }
-    for why in &run.left_out {
-        text += &format!("\n- left out: {}\n", escaped(why));
-    }
-    text
 }
 
-/// A comparison: what was found, and its figures.
-fn comparison(run: &Document, findings: &Findings, found: &Compared) -> String {
-    let mut text = format!(
-        "`{}`, {}\n\n{}\n",
-        run.command,
-        run.environment.date,
-        job(run)
-    );
-    for sentence in &found.verdict {
-        text += &format!("\n- {}", escaped(sentence));
-    }
-    let figures = figures(run, &findings.rows, found);
+fn of(table: &Table) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let titles = figures.titles.iter().map(|title| match title {
-        [first, second] if first.ends_with('-') => first.trim_end_matches('-').to_owned() + second,
-        parts => parts.join(" ").trim().to_owned(),
-    });
-    text += "\n\n";
-    text += &line(titles.collect());
-    text += &format!("| --- |{}\n", " ---: |".repeat(figures.titles.len() - 1));
-    for row in figures.rows.iter().chain(&figures.foot) {
-        text += &line(row.iter().map(|cell| escaped(cell)).collect());
+    let side = |words: bool| if words { "---" } else { "---:" }.to_owned();
+    let mut text = String::from("\n\n");
+    text += &line(
+        table
+            .columns
+            .iter()
+            .map(|column| escaped(&column.title(" ")))
+            .collect(),
+    );
+    text += &line(
+        table
+            .columns
+            .iter()
+            .map(|column| side(column.words))
+            .collect(),
+    );
+    for cells in table
+        .lines
+        .iter()
+        .map(|line| &line.cells)
+        .chain(&table.foot)
+    {
+        text += &line(cells.iter().map(|cell| escaped(cell)).collect());
     }
-    for note in figures.notes {
-        text += &format!("\n{note}\n");
+    for note in table.explained() {
+        text += &format!("\n{}\n", escaped(&note));
     }
-    text
+    text.trim_end().to_owned()
 }
 
-/// A bar would end the cell of a table.
-pub(super) fn escaped(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
+/// What would end a cell, begin a list or become markup does not.
+fn escaped(text: &str) -> String {
+    text.replace('|', "\\|")
+        .replace('*', "\\*")
+        .replace(['\n', '\r'], " ")
 }

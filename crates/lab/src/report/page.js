@@ -22,3 +22,31 @@ for (const table of document.querySelectorAll("table.sort")) {
     });
   });
 }
+// Shows one language alone, in tables and among bars, and orders bars; without scripts all are there.
+const languages = [...new Set([...document.querySelectorAll("[data-language]")].map((e) => e.dataset.language))].sort();
+if (languages.length > 1) {
+  const choice = (label, names) => {
+    const box = document.createElement("label"), select = document.createElement("select");
+    box.append(label + " ", select);
+    select.append(...names.map((name) => new Option(name)));
+    select.addEventListener("change", apply);
+    tools.append(box);
+    return select;
+  };
+  const tools = document.createElement("p");
+  tools.className = "tools";
+  const language = choice("Language:", ["all", ...languages]), order = choice("Bars by:", ["speed", "language", "name"]);
+  const groups = [...document.querySelectorAll("svg")].map((svg) => [...svg.querySelectorAll("g.row")]);
+  const places = groups.map((rows) => rows.map((row) => row.getAttribute("transform")));
+  const key = (row) => order.value === "speed" ? "" : order.value === "name" ? row.dataset.name : row.dataset.language || "";
+  function apply() {
+    const wanted = (element) => language.value === "all" || element.dataset.language === language.value;
+    for (const row of document.querySelectorAll("tr[data-language]")) row.hidden = !wanted(row);
+    groups.forEach((rows, chart) => {
+      const shown = rows.filter((row) => (row.style.display = wanted(row) ? "" : "none", wanted(row)));
+      shown.sort((a, b) => key(a).localeCompare(key(b)) || rows.indexOf(a) - rows.indexOf(b));
+      shown.forEach((row, place) => row.setAttribute("transform", places[chart][place]));
+    });
+  }
+  document.querySelector("main").prepend(tools);
+}

@@ -1,5 +1,7 @@
 //! Axes: round numbers that span the data, and values turned into positions.
 
+use super::form::Across;
+
 /// Round numbers from 0 to at least `most`: of the steps 1, 2, 2.5 and 5 times a power of ten that need `fewest` to
 /// `fewest` + 3 of them, the one that leaves little room above the data.
 pub(super) fn ticks(most: f64, fewest: usize) -> Vec<f64> {
@@ -53,21 +55,41 @@ impl Linear {
     }
 }
 
-/// Maps the n-th of `count` categories to the middle of its share of a stretch.
+/// Maps what was measured to a stretch across: by its logarithm, or in proportion.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Categories {
-    pub(super) count: usize,
-    pub(super) from: f64,
-    pub(super) to: f64,
+pub(super) struct Spread {
+    low: f64,
+    high: f64,
+    log: bool,
+    from: f64,
+    to: f64,
 }
 
-impl Categories {
-    pub(super) fn at(&self, index: usize) -> f64 {
-        self.from + self.width() * (index as f64 + 0.5)
+impl Spread {
+    pub(super) fn new(across: &Across, from: f64, to: f64) -> Spread {
+        let high = across
+            .grid
+            .iter()
+            .copied()
+            .fold(f64::MIN_POSITIVE, f64::max);
+        let low = across.grid.iter().copied().fold(high, f64::min);
+        let log = across.log && low > 0.0;
+        Spread {
+            low: if log { low } else { 0.0 },
+            high,
+            log,
+            from,
+            to,
+        }
     }
 
-    pub(super) fn width(&self) -> f64 {
-        (self.to - self.from) / self.count.max(1) as f64
+    pub(super) fn at(&self, value: f64) -> f64 {
+        let share = match self.log {
+            true if self.low == self.high => 0.5,
+            true => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
+            false => value / self.high,
+        };
+        self.from + (self.to - self.from) * share.clamp(0.0, 1.0)
     }
 }
 
@@ -87,6 +109,20 @@ mod tests {
         assert_eq!(tick_label(20_000_000.0, 2e7), "20M");
         assert_eq!(tick_label(1_500.0, 2_000.0), "1500");
         assert_eq!(tick_label(0.0, 15_000.0), "0");
+    }
+
+    #[test]
+    fn a_doubling_is_always_as_far() {
+        let across = Across {
+            title: "concurrency",
+            grid: vec![1.0, 10.0, 100.0],
+            log: true,
+        };
+        let spread = Spread::new(&across, 0.0, 200.0);
+        assert_eq!(
+            [1.0, 10.0, 100.0].map(|x| spread.at(x).round()),
+            [0.0, 100.0, 200.0]
+        );
     }
 
     proptest! {

@@ -1,167 +1,408 @@
-//! A shootout in a terminal: all clients sorted, groups that can not be told apart bracketed, the rejected below.
+//! A shootout as a view: every client at one job, ranked.
 
-use super::entries::{
-    COLUMNS, Column, TUNED_WORDS, any_group, is_tuned, job, name, ratio_words, reason,
-    reference_words, verdict,
+use serde_json::Value;
+
+use super::common::{
+    INTERVAL, RANGE, Witnessed, data, ending, facts, figures, language, left_out, name, optional,
+    ratio, rejected, seen, small, speed_range, verdicts,
 };
-use super::style::Style;
-use super::terminal::{lines_of, plain_table, wrapped};
-use crate::findings::words::figure;
-use crate::findings::{Entry, Ranking};
+use super::form::{
+    Bar, Bars, Block, Chart, Colour, Fact, Group, Line, Look, Media, NONE, Section, Shown, Table,
+    Tone, Verdict, View, col,
+};
+use super::json::standing;
+use crate::findings::words::{figure, percent, plural, times};
+use crate::findings::{Entry, Findings, Ranking, SAME_ISH, trust};
 use crate::ledger::Document;
+use crate::spec::Approach;
 
-/// Everything found, as text with a line break at the end.
-pub fn shootout(run: &Document, ranking: &Ranking, style: &Style) -> String {
-    let mut lines = vec![String::new()];
-    let job = wrapped(&job(run), "", style);
-    lines.extend(job.iter().map(|line| style.bold(line.trim_start())));
-    lines.push(String::new());
-    lines.extend(table(run, ranking, style));
-    lines.push(String::new());
-    lines.push(style.bold("Verdict"));
-    for sentence in verdict(run, ranking) {
-        lines.extend(wrapped(&sentence, "- ", style));
-    }
-    lines.extend(rejected(run, ranking, style));
-    lines.extend(left_out(run, style));
-    style.plain(lines.join("\n") + "\n")
-}
+/// Stands behind the name of a client that is set up for speed, and what that means.
+const TUNED: (&str, &str) = (
+    "*",
+    "set up for speed; all others as their own documentation shows them",
+);
 
-fn table(run: &Document, ranking: &Ranking, style: &Style) -> Vec<String> {
-    let names = |entries: &[Entry]| -> Vec<String> {
-        entries.iter().map(|entry| name(run, entry)).collect()
-    };
-    let (ranked, outside) = (names(&ranking.ranked), names(&ranking.outside));
-    let lengths = ranked
-        .iter()
-        .chain(&outside)
-        .map(|name| name.chars().count());
-    let columns = columns_that_fit(ranking, lengths.max().unwrap_or(6).max(6) + 6, style.width);
-    let mut table = plain_table(style);
-    let titles = columns.iter().map(|column| column.title.join("\n"));
-    table.set_header(
-        std::iter::once("client".to_owned())
-            .chain(titles)
-            .chain([String::new()]),
-    );
-    let mut add = |name: &String, entry: &Entry, mark: String| {
-        let cells = columns.iter().map(|column| (column.value)(entry));
-        table.add_row(std::iter::once(name.clone()).chain(cells).chain([mark]));
-    };
-    for (place, (name, entry)) in ranked.iter().zip(&ranking.ranked).enumerate() {
-        add(name, entry, bracket(&ranking.ranked, place, style));
-    }
-    for (name, entry) in outside.iter().zip(&ranking.outside) {
-        add(name, entry, String::new());
-    }
-    let mut lines = lines_of(table, columns.len() + 1);
-    lines.extend(notes(run, ranking, style));
-    lines
-}
+/// How the names of this project's own clients begin.
+const OURS: &str = "hecaton";
 
-/// What the marks mean, and what no column has to say when it is the same for all.
-fn notes(run: &Document, ranking: &Ranking, style: &Style) -> Vec<String> {
-    let mut notes = Vec::new();
-    if any_group(ranking) {
-        let hook = if style.unicode { "┐│┘" } else { "\\|/" };
-        notes.push(format!(
-            "{hook} not clearly different from the fastest of them"
+/// The whole view.
+pub(super) fn view(run: &Document, findings: &Findings, ranking: &Ranking) -> View {
+    let all: Vec<&Entry> = ranking.ranked.iter().chain(&ranking.outside).collect();
+    let sentences = || verdicts(run, || Verdict::list(&sentences(ranking)));
+    let table = |entries: &[&Entry]| Block::Table(table(run, ranking, entries));
+    let everyone: Vec<&Entry> = all.iter().copied().chain(&ranking.rejected).collect();
+    let mut sections = vec![Section::new("", Media::PAPER, vec![sentences()])];
+    if !ranking.ranked.is_empty() {
+        let chart = Block::Charts(vec![Chart::Bars(bars(run, ranking))]);
+        sections.push(Section::new(
+            "Requests per second",
+            Media::PAGE,
+            vec![chart],
         ));
     }
-    let baseline = run.plan.baseline.as_deref().unwrap_or_default();
-    notes.push(
-        match ranking
+    sections.push(Section::new("", Media::TEXT, vec![table(&all)]));
+    sections.push(Section::new("Verdict", Media::TERMINAL, vec![sentences()]));
+    let lines: Vec<Witnessed> = everyone
+        .iter()
+        .map(|entry| Witnessed::of(named(run, entry), run, [&entry.row]))
+        .collect();
+    sections.extend(seen("client", &lines));
+    let items = ranking.rejected.iter().map(|entry| {
+        let speed = figure(entry.row.requests_per_second);
+        [
+            entry.row.client.clone(),
+            format!("{speed} requests/s: {}", reason(run, entry)),
+        ]
+    });
+    sections.extend(rejected("Rejected: shown, not ranked", items.collect()));
+    let seconds = "Seconds are of all rounds together: of the processor in the client and in the kernel, and of the clock. First \
+                   and boot are of a new process, the median of its launches.";
+    let figures = vec![Block::Note(seconds.into()), table(&everyone)];
+    sections.push(Section::new("All figures", Media::PAGE, figures).folded());
+    sections.extend(left_out(run));
+    sections.extend(ending(run, how_to_read(run)));
+    let mut trust = trust(run, findings);
+    // One that broke on the way has rows that agree, and is not ranked.
+    trust.rejected = ranking.rejected.len();
+    let mut facts = facts(run, &trust);
+    facts.push(Fact::new(Tone::Plain, numbers(ranking)));
+    View {
+        kind: "shootout",
+        question: "Which client is the fastest?",
+        job: job(run),
+        command: Some(run.command.clone()),
+        date: run.environment.date.clone(),
+        facts,
+        sections,
+        records: records(ranking),
+        csv: None,
+        data: data(run, findings),
+    }
+}
+
+/// How many there are of each kind, so that every number of clients can be found again.
+fn numbers(ranking: &Ranking) -> String {
+    let generators = ranking
+        .outside
+        .iter()
+        .filter(|entry| entry.reference)
+        .count();
+    let clients = plural(
+        (ranking.ranked.len() + ranking.rejected.len()) as u64,
+        "client",
+    );
+    let mut words = format!(
+        "{clients}: {} ranked, {} rejected",
+        ranking.ranked.len(),
+        ranking.rejected.len()
+    );
+    if ranking.outside.iter().any(|entry| entry.row.is_ceiling()) {
+        words += "; beside them the ceiling";
+    }
+    if generators > 0 {
+        words += &format!(
+            "; {} for reference",
+            plural(generators as u64, "load generator")
+        );
+    }
+    words
+}
+
+/// What was done, in a line.
+fn job(run: &Document) -> String {
+    let plan = &run.plan;
+    let body = match plan.job.is_plain() {
+        true => "the body read to its end, its token verified",
+        false => "16 KB of JSON parsed, one value verified",
+    };
+    let requests = plan.requests.unwrap_or(0) * u64::from(plan.rounds);
+    let concurrency = plan.concurrency.first().copied().unwrap_or(1);
+    format!(
+        "{} requests of each client, {concurrency} at a time; {body}",
+        crate::findings::words::count(requests)
+    )
+}
+
+/// The winner, and what the ceiling says.
+fn sentences(ranking: &Ranking) -> Vec<String> {
+    let mut sentences = vec![ranking.verdict.clone()];
+    let ceiling = ranking.outside.iter().find(|entry| entry.row.is_ceiling());
+    if let (Some(first), Some(ceiling)) = (ranking.ranked.first(), ceiling) {
+        sentences.push(format!(
+            "The ceiling, a raw loader that parses nothing, does {} requests/s; {} reaches {} of it.",
+            figure(ceiling.row.requests_per_second),
+            first.row.client,
+            percent(first.row.requests_per_second / ceiling.row.requests_per_second)
+        ));
+    }
+    sentences
+}
+
+fn is_tuned(run: &Document, entry: &Entry) -> bool {
+    let record = run.environment.clients.get(&entry.row.client);
+    record.is_some_and(|record| record.approach == Some(Approach::Tuned)) && !entry.row.is_ceiling()
+}
+
+/// A client's name, with a mark when it is tuned or no client at all.
+fn named(run: &Document, entry: &Entry) -> String {
+    let client = name(&entry.row.client);
+    match (
+        entry.reference && !entry.row.is_ceiling(),
+        is_tuned(run, entry),
+    ) {
+        (true, _) => format!("{client} (reference)"),
+        (false, true) => format!("{client} {}", TUNED.0),
+        (false, false) => client,
+    }
+}
+
+/// Why a client is not ranked; and, where its manifest knows, why that is true of the client and not of its driver.
+fn reason(run: &Document, entry: &Entry) -> String {
+    let record = run.environment.clients.get(&entry.row.client);
+    let pitfall = record.and_then(|record| record.pitfall.as_deref());
+    let reason = entry.row.rejected.as_deref().unwrap_or_default();
+    let known = pitfall.map(|why| {
+        format!(
+            " This is the client's own doing: {}.",
+            why.trim_end_matches('.')
+        )
+    });
+    format!("{reason}.{}", known.unwrap_or_default())
+}
+
+/// A letter for each ranked client that ties with another; those that share one are not clearly different.
+fn ties(ranking: &Ranking) -> Vec<String> {
+    let of = |group: usize| {
+        ranking
             .ranked
             .iter()
-            .any(|entry| entry.row.client == baseline)
-        {
-            true => format!("the baseline is {baseline}"),
-            false => {
-                format!("the baseline, {baseline}, was rejected, so there are no ratios to it")
-            }
-        },
-    );
-    notes.extend(ratio_words(ranking));
-    if ranking.ranked.iter().any(|entry| is_tuned(run, entry)) {
-        notes.push(TUNED_WORDS.to_owned());
-    }
-    notes.extend(reference_words(ranking));
-    if !ranking.ranked.is_empty() {
-        notes.push(
-            "by the ledger, all of them: no error, no duplicate, as many in flight as asked".into(),
-        );
-    }
-    notes
-        .iter()
-        .flat_map(|note| wrapped(note, "", style))
-        .collect()
+            .filter(move |entry| entry.group == group)
+            .count()
+    };
+    let shared = |group: usize| (0..group).filter(|before| of(*before) > 1).count();
+    let letter = |entry: &Entry| match of(entry.group) {
+        1 => String::new(),
+        _ => letters(shared(entry.group)),
+    };
+    ranking.ranked.iter().map(letter).collect()
 }
 
-/// Binds the members of a group together, at the right of the table.
-fn bracket(ranked: &[Entry], place: usize, style: &Style) -> String {
-    let same =
-        |other: Option<&Entry>| other.is_some_and(|other| other.group == ranked[place].group);
-    let before = same(place.checked_sub(1).and_then(|before| ranked.get(before)));
-    let after = same(ranked.get(place + 1));
-    let [top, middle, bottom] = if style.unicode {
-        ["┐", "│", "┘"]
-    } else {
-        ["\\", "|", "/"]
-    };
-    match (before, after) {
-        (false, true) => top.into(),
-        (true, true) => middle.into(),
-        (true, false) => bottom.into(),
-        (false, false) => String::new(),
+/// a, b, … z, aa, ab, …
+fn letters(number: usize) -> String {
+    let last = char::from(b'a' + (number % 26) as u8);
+    match number / 26 {
+        0 => last.into(),
+        more => letters(more - 1) + &last.to_string(),
     }
 }
 
-/// Leaves out the least important columns, the last of them first, until the rest fit.
-fn columns_that_fit(ranking: &Ranking, used: usize, width: usize) -> Vec<&'static Column> {
-    let entries = || ranking.ranked.iter().chain(&ranking.outside);
-    let widest = |column: &Column| {
-        let titles = column.title.iter().map(|line| line.chars().count());
-        let values = entries().map(|entry| (column.value)(entry).chars().count());
-        titles.chain(values).max().unwrap_or(0) + 2
-    };
-    let mut columns: Vec<&Column> = COLUMNS.iter().collect();
-    while used + columns.iter().map(|column| widest(column)).sum::<usize>() > width {
-        let least = columns.iter().map(|column| column.rank).max();
-        let last = columns
+fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
+    let ties = ties(ranking);
+    let tie = |it: &&Entry| {
+        let place = ranking
+            .ranked
             .iter()
-            .rposition(|column| column.rank > 0 && Some(column.rank) == least);
-        match last {
-            Some(place) => columns.remove(place),
-            None => break,
+            .position(|entry| entry.row.client == it.row.client);
+        place.map(|place| ties[place].clone()).unwrap_or_default()
+    };
+    let baseline = run.plan.baseline.as_deref().unwrap_or_default();
+    let mut own = figures(|it: &&Entry| &it.row).into_iter().map(less_wanted);
+    let mut columns = vec![col("client", 0, |it: &&Entry| named(run, it)).words()];
+    columns.extend(own.next());
+    columns.extend([
+        col("÷ the\nbaseline", 0, |it: &&Entry| {
+            optional(it.ratio, |found| ratio(&found))
+        })
+        .intervals(1),
+        col("ties", 1, tie).words(),
+        col("user\ns", 5, |it: &&Entry| small(it.user)),
+        col("system\ns", 5, |it: &&Entry| small(it.system)),
+        col("total\ns", 5, |it: &&Entry| small(it.user + it.system)),
+        col("real\ns", 4, |it: &&Entry| small(it.real)),
+        col("MB\nper s", 6, |it: &&Entry| {
+            figure(it.megabytes_per_second)
+        }),
+        col("first\nms", 5, |it: &&Entry| optional(it.first_ms, small)),
+        col("boot\nms", 7, |it: &&Entry| optional(it.boot_ms, small)),
+    ]);
+    columns.extend(own);
+    let line = |line: &mut Line, it: &&Entry| {
+        line.language = language(run, &it.row.client);
+        line.look = if it.row.rejected.is_some() && !it.reference {
+            Look::Rejected
+        } else {
+            Look::Plain
         };
-    }
-    columns
-}
-
-fn rejected(run: &Document, ranking: &Ranking, style: &Style) -> Vec<String> {
-    if ranking.rejected.is_empty() {
-        return Vec::new();
-    }
-    let mut lines = vec![String::new(), style.warn("Rejected: shown, not ranked")];
-    for entry in &ranking.rejected {
-        let speed = figure(entry.row.requests_per_second);
-        let text = format!(
-            "{}, {speed} requests/s: {}",
-            entry.row.client,
-            reason(run, entry)
+    };
+    let mut table = Table::of("All figures", entries, columns).each(entries, line);
+    let tied = ties.iter().any(|letter| !letter.is_empty());
+    if tied {
+        table = table.note(
+            "ties: clients that share a letter are not clearly different from the fastest of them",
         );
-        lines.extend(wrapped(&text, "- ", style));
     }
-    lines
+    let measured = ranking
+        .ranked
+        .iter()
+        .any(|entry| entry.row.client == baseline);
+    table = table.note(match measured {
+        true => format!("the baseline is {baseline}"),
+        false => format!("the baseline, {baseline}, was rejected, so there are no ratios to it"),
+    });
+    let range = ranking
+        .ranked
+        .iter()
+        .filter_map(|entry| entry.ratio)
+        .find(|ratio| ratio.confidence.is_none());
+    if let Some(ratio) = range {
+        let rounds = plural(ratio.samples as u64, "round");
+        table = table.note(format!(
+            "( ) is the range of {rounds}, too few for a statement"
+        ));
+    }
+    table = table.marks(INTERVAL.0, INTERVAL.1).marks(TUNED.0, TUNED.1);
+    let generators: Vec<&str> = entries
+        .iter()
+        .filter(|it| it.reference)
+        .map(|it| it.row.client.as_str())
+        .collect();
+    if !generators.is_empty() {
+        table = table.note(format!(
+            "(reference) {}: load generators, not clients: they parse nothing, look at no body and send no ids, so nothing of \
+             them can be verified",
+            generators.join(", ")
+        ));
+    }
+    match ranking.ranked.is_empty() {
+        true => table,
+        false => table.note("by the ledger, all that are ranked: no error, no duplicate, as many in flight as asked"),
+    }
 }
 
-fn left_out(run: &Document, style: &Style) -> Vec<String> {
-    if run.left_out.is_empty() {
-        return Vec::new();
+/// What a shootout can do without before all else.
+fn less_wanted<T>(column: Shown<T>) -> Shown<T> {
+    match column.title() {
+        "CPU\n%" | "of the\nceiling" => column.rank(9),
+        "TCP\nconns" => column.rank(4),
+        _ => column,
     }
-    let mut lines = vec![String::new(), style.bold("Left out")];
-    for why in &run.left_out {
-        lines.extend(wrapped(why, "- ", style));
+}
+
+/// The speeds of all that are ranked, in the colours of their languages.
+fn bars(run: &Document, ranking: &Ranking) -> Bars {
+    let baseline = run.plan.baseline.as_deref().unwrap_or_default();
+    let mut languages: Vec<String> = Vec::new();
+    for name in ranking
+        .ranked
+        .iter()
+        .filter_map(|entry| language(run, &entry.row.client))
+    {
+        if !languages.contains(&name) {
+            languages.push(name);
+        }
     }
-    lines
+    languages.sort();
+    let ties = ties(ranking);
+    let bar = |(entry, tie): (&Entry, &String)| {
+        let language = language(run, &entry.row.client);
+        let place = language
+            .as_ref()
+            .and_then(|name| languages.iter().position(|other| other == name));
+        let own = if entry.row.client == baseline {
+            " (baseline)"
+        } else {
+            ""
+        };
+        let ratio = entry
+            .ratio
+            .map_or_else(String::new, |ratio| format!("  {}", times(ratio.value)));
+        let tie = if tie.is_empty() {
+            String::new()
+        } else {
+            format!("  {tie}")
+        };
+        Bar {
+            name: format!("{}{own}", named(run, entry)),
+            value: entry.row.requests_per_second,
+            range: speed_range(&entry.row),
+            label: format!("{}{ratio}{tie}", figure(entry.row.requests_per_second)),
+            colour: Colour::Of(place.unwrap_or(0)),
+            hollow: is_tuned(run, entry),
+            ours: entry.row.client.starts_with(OURS),
+            predicted: None,
+            language,
+        }
+    };
+    let mut notes =
+        vec!["Median of the rounds; the line at a bar's end is its interval.".to_owned()];
+    if ranking.ranked.iter().any(|entry| is_tuned(run, entry)) {
+        notes.push(format!("Hollow bars, {}: {}.", TUNED.0, TUNED.1));
+    }
+    notes.push(
+        "× is requests/s ÷ the baseline’s; names in bold are this project’s own clients.".into(),
+    );
+    if ties.iter().any(|tie| !tie.is_empty()) {
+        notes.push(
+            "Clients that share a letter are not clearly different from the fastest of them."
+                .into(),
+        );
+    }
+    let base = ranking
+        .ranked
+        .iter()
+        .find(|entry| entry.row.client == baseline);
+    Bars {
+        name: "shootout".into(),
+        heading: String::new(),
+        title: "Requests per second of each client".into(),
+        unit: "requests/s  × baseline".into(),
+        same: None,
+        groups: vec![Group {
+            heading: String::new(),
+            bars: ranking.ranked.iter().zip(&ties).map(bar).collect(),
+        }],
+        legend: languages,
+        line: base.map(|entry| {
+            (
+                entry.row.requests_per_second,
+                format!("baseline {baseline}"),
+            )
+        }),
+        caption: notes.join(" "),
+    }
+}
+
+/// A row of every client with what a shootout adds to it: the ranked in their order, then the ceiling, then the rejected.
+fn records(ranking: &Ranking) -> Vec<Value> {
+    let all = ranking
+        .ranked
+        .iter()
+        .chain(&ranking.outside)
+        .chain(&ranking.rejected);
+    let one = |entry: &Entry| {
+        let mut fields = serde_json::json!(entry.row);
+        if let (Some(fields), Value::Object(own)) =
+            (fields.as_object_mut(), standing(entry, ranking))
+        {
+            fields.extend(own.into_iter().filter(|(key, _)| key != "client"));
+        }
+        fields
+    };
+    all.map(one).collect()
+}
+
+fn how_to_read(run: &Document) -> String {
+    format!(
+        "Every client does the same job, on one core, against the same server on another. Rounds of all clients are \
+         interleaved in random order; ratios are to {} and compare rounds of the same block (Hodges–Lehmann on log-ratios, \
+         Wilcoxon signed-rank interval of at least 95 % from 6 rounds on). {} is {}. Differences within {:.0} % are not \
+         called. The winner is one only if all comparisons with it hold together (Holm). Latencies are of a closed loop: a \
+         request waits for nobody before it is sent. The ceiling is the lab's raw loader, which parses nothing. Parsing JSON \
+         is part of the job and done by the usual parser of each language, so across languages it is compared too. A row is \
+         rejected when the client's claim and the origin's ledger disagree.",
+        run.plan.baseline.as_deref().unwrap_or(NONE),
+        RANGE.0,
+        RANGE.1,
+        SAME_ISH * 100.0
+    )
 }

@@ -1,170 +1,193 @@
 //! Writes SVG: text that stays text, lines, markers. Colours come from the page's style sheet.
 
-use std::fmt::Write;
+use super::form::Colour;
+
+const STYLE: &str = include_str!("page.css");
 
 /// A drawing of fixed inner size that scales with the page.
+#[derive(Default)]
 pub(super) struct Svg {
     inner: String,
 }
 
 /// Makes text safe between tags and inside quoted attributes.
 pub(super) fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            // Control characters have no place in HTML, and no shape.
-            c if c.is_control() && c != '\n' && c != '\t' => safe.push('\u{fffd}'),
-            c => safe.push(c),
-        }
+    let safe = |c: char| match c {
+        '&' => "&amp;".into(),
+        '<' => "&lt;".into(),
+        '>' => "&gt;".into(),
+        '"' => "&quot;".into(),
+        '\'' => "&#39;".into(),
+        // Control characters have no place in HTML, and no shape.
+        c if c.is_control() && c != '\n' && c != '\t' => '\u{fffd}'.to_string(),
+        c => c.to_string(),
+    };
+    text.chars().map(safe).collect()
+}
+
+/// An element with these attributes, which are left out where they are empty.
+pub(super) fn tag(name: &str, attributes: &[(&str, &str)], inner: &str) -> String {
+    let given = attributes.iter().filter(|(_, value)| !value.is_empty());
+    let given: String = given
+        .map(|(key, value)| format!(" {key}=\"{}\"", escape(value)))
+        .collect();
+    match inner {
+        "" => format!("<{name}{given}/>"),
+        inner => format!("<{name}{given}>{inner}</{name}>"),
     }
-    safe
 }
 
 /// A coordinate with one decimal, which is finer than a screen.
-fn n(value: f64) -> String {
+pub(super) fn n(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
 impl Svg {
-    pub(super) fn new() -> Svg {
-        Svg {
-            inner: String::new(),
-        }
-    }
-
-    /// The element. `id` must be unique in the page; `class` and `title` and `description` are any text.
+    /// The element; `id` must be unique in the page.
     pub(super) fn finish(
         self,
         size: (f64, f64),
         id: &str,
         class: &str,
         title: &str,
-        description: &str,
+        words: &str,
     ) -> String {
-        format!(
-            "<svg class=\"{}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}t {id}d\">\
-             <title id=\"{id}t\">{}</title><desc id=\"{id}d\">{}</desc>{}</svg>",
-            escape(class),
-            n(size.0),
-            n(size.1),
+        let inner = format!(
+            "<title id=\"{id}t\">{}</title><desc id=\"{id}d\">{}</desc>{}",
             escape(title),
-            escape(description),
+            escape(words),
             self.inner
+        );
+        let (view, named) = (
+            format!("0 0 {} {}", n(size.0), n(size.1)),
+            format!("{id}t {id}d"),
+        );
+        tag(
+            "svg",
+            &[
+                ("class", class),
+                ("viewBox", &view),
+                ("role", "img"),
+                ("aria-labelledby", &named),
+            ],
+            &inner,
         )
     }
 
-    pub(super) fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
-        let _ = write!(
-            self.inner,
-            "<path class=\"{class}\" d=\"M{} {}L{} {}\"/>",
-            n(x1),
-            n(y1),
-            n(x2),
-            n(y2)
-        );
+    fn add(&mut self, name: &str, attributes: &[(&str, &str)], inner: &str) {
+        self.inner += &tag(name, attributes, inner);
     }
 
     pub(super) fn path(&mut self, class: &str, points: &[(f64, f64)]) {
-        if points.is_empty() {
-            return;
+        let step = |(place, (x, y)): (usize, &(f64, f64))| {
+            let letter = if place == 0 { 'M' } else { 'L' };
+            format!("{letter}{} {}", n(*x), n(*y))
+        };
+        let data: String = points.iter().enumerate().map(step).collect();
+        if !data.is_empty() {
+            self.add("path", &[("class", class), ("d", &data)], "");
         }
-        let mut data = String::new();
-        for (index, (x, y)) in points.iter().enumerate() {
-            let _ = write!(
-                data,
-                "{}{} {}",
-                if index == 0 { 'M' } else { 'L' },
-                n(*x),
-                n(*y)
-            );
-        }
-        let _ = write!(self.inner, "<path class=\"{class}\" d=\"{data}\"/>");
     }
 
     /// A round dot on each point, all in one element.
-    pub(super) fn dots(&mut self, class: &str, points: &[(f64, f64)]) {
-        let dot = |(x, y): &(f64, f64)| format!("M{} {}h0", n(*x), n(*y));
-        let data: String = points.iter().map(dot).collect();
-        let _ = write!(self.inner, "<path class=\"{class}\" d=\"{data}\"/>");
+    pub(super) fn dots(&mut self, points: &[(f64, f64)]) {
+        let data: String = points
+            .iter()
+            .map(|(x, y)| format!("M{} {}h0", n(*x), n(*y)))
+            .collect();
+        if !data.is_empty() {
+            self.add("path", &[("class", "dots"), ("d", &data)], "");
+        }
     }
 
-    /// A vertical bar from a point up to `top`, with feet.
-    pub(super) fn error_bar(&mut self, (x, bottom): (f64, f64), top: f64) {
-        let (left, x, bottom, top) = (n(x - 3.0), n(x), n(bottom), n(top));
-        let _ = write!(
-            self.inner,
-            "<path class=\"bar\" d=\"M{x} {bottom}V{top}M{left} {bottom}h6M{left} {top}h6\"/>"
-        );
+    pub(super) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+        self.path(class, &[from, to]);
+    }
+
+    /// An interval as a line with feet, up or across; nothing where it is narrower than its own lines.
+    pub(super) fn interval(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+        let (x, y) = ((to.0 - from.0).abs(), (to.1 - from.1).abs());
+        if x.max(y) < 1.5 {
+            return;
+        }
+        let foot = if x > y { (0.0, 3.5) } else { (3.5, 0.0) };
+        let mut data = format!("M{} {}L{} {}", n(from.0), n(from.1), n(to.0), n(to.1));
+        for (x, y) in [from, to] {
+            data += &format!(
+                "M{} {}L{} {}",
+                n(x - foot.0),
+                n(y - foot.1),
+                n(x + foot.0),
+                n(y + foot.1)
+            );
+        }
+        self.add("path", &[("class", class), ("d", &data)], "");
     }
 
     pub(super) fn rect(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64)) {
-        let (x, y, width, height) = (n(x), n(y), n(width), n(height));
-        let _ = write!(
-            self.inner,
-            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"
-        );
+        let at = [n(x), n(y), n(width), n(height)];
+        let attributes = [
+            ("class", class),
+            ("x", &at[0]),
+            ("y", &at[1]),
+            ("width", &at[2]),
+            ("height", &at[3]),
+        ];
+        self.add("rect", &attributes, "");
     }
 
     /// `class` decides colour, weight and anchor (`end`, `middle`).
     pub(super) fn text(&mut self, class: &str, (x, y): (f64, f64), text: &str) {
-        let _ = write!(
-            self.inner,
-            "<text class=\"{class}\" x=\"{}\" y=\"{}\">{}</text>",
-            n(x),
-            n(y),
-            escape(text)
+        self.add(
+            "text",
+            &[("class", class), ("x", &n(x)), ("y", &n(y))],
+            &escape(text),
         );
     }
 
-    /// The shape of client number `place`, with a tooltip when `hint` is not empty.
-    pub(super) fn marker(&mut self, place: usize, (x, y): (f64, f64), hint: &str) {
-        let hollow = if place % 6 >= 4 { " hollow" } else { "" };
-        let _ = write!(
-            self.inner,
-            "<path class=\"m{hollow}\" d=\"M{} {}{}\"",
-            n(x),
-            n(y),
-            shape(place)
-        );
-        self.close(hint);
+    /// The shape of one of several, with a tooltip when `hint` is not empty.
+    pub(super) fn marker(&mut self, colour: Colour, (x, y): (f64, f64), hint: &str) {
+        let place = colour.place() % Colour::ALL;
+        let class = if place >= 4 || colour == Colour::Grey {
+            "m hollow"
+        } else {
+            "m"
+        };
+        self.hinted(class, &format!("M{} {}{}", n(x), n(y), shape(place)), hint);
     }
 
     /// A cross, for a row that is not ranked.
     pub(super) fn cross(&mut self, (x, y): (f64, f64), hint: &str) {
-        let _ = write!(
-            self.inner,
-            "<path class=\"cross\" d=\"M{} {}m-4-4l8 8m0-8l-8 8\"",
-            n(x),
-            n(y)
+        self.hinted(
+            "cross",
+            &format!("M{} {}m-4-4l8 8m0-8l-8 8", n(x), n(y)),
+            hint,
         );
-        self.close(hint);
     }
 
-    fn close(&mut self, hint: &str) {
-        let _ = match hint {
-            "" => write!(self.inner, "/>"),
-            hint => write!(self.inner, "><title>{}</title></path>", escape(hint)),
+    fn hinted(&mut self, class: &str, data: &str, hint: &str) {
+        let title = if hint.is_empty() {
+            String::new()
+        } else {
+            tag("title", &[], &escape(hint))
         };
+        self.add("path", &[("class", class), ("d", data)], &title);
     }
 
-    pub(super) fn open_group(&mut self, class: &str) {
-        let _ = write!(self.inner, "<g class=\"{class}\">");
-    }
-
-    pub(super) fn close_group(&mut self) {
-        self.inner.push_str("</g>");
+    /// What `draw` draws, in an element of its own.
+    pub(super) fn group(&mut self, attributes: &[(&str, &str)], draw: impl FnOnce(&mut Svg)) {
+        let mut inner = Svg::default();
+        draw(&mut inner);
+        if !inner.inner.is_empty() {
+            self.add("g", attributes, &inner.inner);
+        }
     }
 }
 
 /// Relative path of a marker: disc, square, triangle, diamond, then the hollow ones.
 fn shape(place: usize) -> &'static str {
-    match place % 6 {
+    match place {
         0 | 4 => "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0",
         1 | 5 => "m-3.2-3.2h6.4v6.4h-6.4z",
         2 => "m0-4.2l4 7.2h-8z",
@@ -172,20 +195,11 @@ fn shape(place: usize) -> &'static str {
     }
 }
 
-/// The marker alone, for a legend in HTML.
-pub(super) fn legend_marker(place: usize, ceiling: bool) -> String {
-    let mut svg = Svg::new();
-    if ceiling {
-        svg.line("line ceiling", (0.0, 7.0), (22.0, 7.0));
-    } else {
-        svg.line("line", (0.0, 7.0), (22.0, 7.0));
-        svg.marker(place, (11.0, 7.0), "");
-    }
-    format!(
-        "<svg class=\"key c{}\" viewBox=\"0 0 22 14\" aria-hidden=\"true\">{}</svg>",
-        place % 6,
-        svg.inner
-    )
+/// A chart of a page as a document of its own, with the page's colours, which follow the reader's choice there too.
+pub(super) fn standalone(chart: &str) -> String {
+    let (start, rest) = chart.split_once('>').unwrap_or(("<svg", "</svg>"));
+    let ground = "svg{background:var(--bg);font-family:system-ui,sans-serif}.wide,.narrow{display:block;max-width:none}";
+    format!("{start} xmlns=\"http://www.w3.org/2000/svg\"><style>{STYLE}{ground}</style>{rest}\n")
 }
 
 #[cfg(test)]
@@ -194,26 +208,20 @@ mod tests {
 
     #[test]
     fn text_from_outside_stays_text() {
-        assert_eq!(
-            escape("<b a=\"1\" c='2'>&\u{0}"),
-            "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;\u{fffd}"
-        );
-        let mut svg = Svg::new();
+        let safe = "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;\u{fffd}";
+        assert_eq!(escape("<b a=\"1\" c='2'>&\u{0}"), safe);
+        let mut svg = Svg::default();
         svg.text("x", (1.0, 2.25), "<script>");
-        svg.marker(0, (1.0, 1.0), "\"><script>");
+        svg.marker(Colour::Of(0), (1.0, 1.0), "\"><script>");
+        svg.group(&[("data-language", "\"><script>")], |svg| {
+            svg.rect("a", (0.0, 0.0), (1.0, 1.0))
+        });
         let text = svg.finish((10.0, 10.0), "a", "c", "</title>", "<desc>");
         assert!(
             !text.contains("<script>") && !text.contains("</title></title>"),
             "{text}"
         );
         assert!(text.contains("&lt;/title&gt;"));
-    }
-
-    #[test]
-    fn coordinates_are_short() {
-        assert_eq!(
-            (n(1.0), n(0.25), n(-0.04)),
-            ("1".into(), "0.2".into(), "-0".into())
-        );
+        assert_eq!((n(1.0), n(0.25)), ("1".into(), "0.2".into()));
     }
 }

@@ -1,227 +1,234 @@
-//! The report in a terminal: verdicts, then for every body size a table and a chart.
+//! A view in a terminal: what fits in its columns, in colours where there are some, in plain ASCII where that is all.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::{CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, TableStyle};
 
-use super::chart::chart;
+use super::braille::braille;
+use super::form::{Block, Chart, Look, Media, Table, Tone, Verdict, View};
 use super::style::Style;
-use super::view::{Body, COLUMNS, Column, Series, any_unverified, bodies, rejections, widest};
-use crate::findings::{Findings, Row, body_words};
-use crate::ledger::Document;
 
-/// Stands behind the row that is recommended.
-const RECOMMENDED: &str = "◀";
+/// Fewest characters that a name is shortened to.
+const SHORTEST: usize = 12;
 
-/// Stands behind a row that is not ranked.
-const REJECTED: &str = "✗";
-
-/// Stands behind a row that no ledger has checked.
-const UNVERIFIED: &str = "~";
-
-/// Everything found, as text with a line break at the end.
-pub fn terminal(run: &Document, findings: &Findings, style: &Style) -> String {
+/// Everything, as text with a line break at the end.
+pub(super) fn terminal(view: &View, style: &Style) -> String {
     let mut lines = Vec::new();
-    for body in bodies(run, findings) {
-        lines.push(String::new());
-        lines.push(style.bold(&heading(&body, run)));
-        lines.push(String::new());
-        lines.extend(table(&body, style));
-        lines.push(format!("  {}", meanings(&body)));
-        lines.push(String::new());
-        lines.extend(chart(&body, style));
+    for line in wrapped(&view.job, "", style) {
+        lines.push(style.bold(line.trim_start()));
     }
-    lines.push(String::new());
-    lines.push(style.bold("Verdict"));
-    for verdict in &findings.verdicts {
-        lines.extend(wrapped(verdict, "- ", style));
-    }
-    lines.extend(rejected(findings, style));
-    if any_unverified(findings) {
-        lines.push(String::new());
-        lines.push(style.warn("UNVERIFIED"));
-        let words = "The server kept no ledger: these rows are what the clients claim, and nobody has checked them.";
-        lines.extend(wrapped(words, "  ", style));
-    }
-    lines.push(String::new());
-    style.plain(lines.join("\n"))
-}
-
-fn heading(body: &Body, run: &Document) -> String {
-    let delay = match &run.plan.delay {
-        hecaton_origin::Delay::None => "no delay".to_owned(),
-        delay => format!("delay {delay}"),
-    };
-    if run.plan.target.is_origin() {
-        format!("{}, {delay}", body_words(body.bytes))
-    } else {
-        body_words(body.bytes)
-    }
-}
-
-/// One table of all clients; a client's name stands in its first row only.
-fn table(body: &Body, style: &Style) -> Vec<String> {
-    let rows: Vec<&Row> = body.clients.iter().flat_map(|s| s.rows.clone()).collect();
-    let names = body
-        .clients
+    let shown = view
+        .sections
         .iter()
-        .map(|series| series.client.chars().count());
-    let columns = columns_that_fit(&rows, 6 + names.max().unwrap_or(0).max(6), style.width);
-    let mut table = plain_table(style);
-    let names = columns.iter().map(|column| column.name.join("\n"));
-    table.set_header(
-        std::iter::once("client".into())
-            .chain(names)
-            .chain([String::new()]),
-    );
-    for (place, series) in body.clients.iter().enumerate() {
-        if place > 0 {
-            table.add_row([""]);
+        .filter(|section| section.media.has(Media::TERMINAL));
+    for section in shown {
+        if !section.title.is_empty() {
+            lines.extend([String::new(), style.bold(&clean(&section.title))]);
         }
-        for (index, row) in series.rows.iter().enumerate() {
-            let name = if index == 0 { series.client } else { "" };
-            let cells = columns.iter().map(|column| (column.value)(row));
-            let marks = [marks(series, row)];
-            table.add_row(std::iter::once(name.to_owned()).chain(cells).chain(marks));
+        for block in &section.blocks {
+            lines.extend(draw(block, view, style));
         }
     }
-    lines_of(table, columns.len() + 1)
-        .into_iter()
-        .map(|line| {
-            if line.contains(RECOMMENDED) {
-                style.bold(&line)
-            } else {
-                line
-            }
-        })
-        .collect()
+    style.plain(lines.join("\n").trim_matches('\n').to_owned() + "\n")
 }
 
-fn marks(series: &Series, row: &Row) -> String {
-    let advice = if series.recommends(row) {
-        RECOMMENDED
-    } else {
-        ""
-    };
-    let doubt = match (&row.rejected, row.verified) {
-        (Some(_), _) => REJECTED,
-        (None, true) => "",
-        (None, false) => UNVERIFIED,
-    };
-    format!("{doubt}{advice}")
-}
-
-/// What the marks of a table mean; only those that stand in it.
-fn meanings(body: &Body) -> String {
-    let all = || {
-        body.clients
+fn draw(block: &Block, view: &View, style: &Style) -> Vec<String> {
+    match block {
+        Block::Verdicts(verdicts) => said(verdicts, view, style),
+        Block::Table(table) => {
+            let table = table.shown_on(Media::TERMINAL);
+            let table = fitting(table, style);
+            let notes = table.explained();
+            let notes = notes.iter().flat_map(|note| wrapped(note, "", style));
+            let lines = drawn(&table, style).into_iter().chain(notes);
+            std::iter::once(String::new()).chain(lines).collect()
+        }
+        Block::Charts(charts) => charts
             .iter()
-            .flat_map(|series| series.rows.iter().map(move |row| marks(series, row)))
+            .flat_map(|chart| drawn_chart(chart, style))
+            .collect(),
+        Block::List(items) => {
+            let item = |[about, words]: &[String; 2]| match about.is_empty() {
+                true => wrapped(words, "- ", style),
+                false => wrapped(&format!("{about}: {words}"), "- ", style),
+            };
+            items.iter().flat_map(item).collect()
+        }
+        Block::Note(words) | Block::Code(words) => wrapped(words, "", style),
+    }
+}
+
+/// What is wrong with the run, then what was found.
+fn said(verdicts: &[Verdict], view: &View, style: &Style) -> Vec<String> {
+    let warnings = view.facts.iter().filter(|fact| fact.tone == Tone::Warning);
+    let warnings = warnings.flat_map(|fact| wrapped(&fact.words, "! ", style));
+    let warnings = warnings.map(|line| style.warn(&line));
+    let sentence = |verdict: &Verdict| {
+        wrapped(
+            &format!("{}{}", verdict.subject, verdict.words),
+            "- ",
+            style,
+        )
     };
-    let meanings = [
-        (RECOMMENDED, "recommended"),
-        (REJECTED, "rejected, see below"),
-        (UNVERIFIED, "unverified"),
-    ];
-    let used = meanings
+    warnings.chain(verdicts.iter().flat_map(sentence)).collect()
+}
+
+fn drawn_chart(chart: &Chart, style: &Style) -> Vec<String> {
+    match chart {
+        Chart::Lines(lines) => std::iter::once(String::new())
+            .chain(braille(lines, style))
+            .collect(),
+        Chart::Bars(_) => Vec::new(), // their table says as much
+    }
+}
+
+/// The table without what there is no room for: columns and intervals by rank, then the ends of names.
+fn fitting(mut table: Table, style: &Style) -> Table {
+    loop {
+        let widest = drawn(
+            &table,
+            &Style {
+                color: false,
+                ..*style
+            },
+        );
+        let widest = widest
+            .iter()
+            .map(|line| line.chars().count())
+            .max()
+            .unwrap_or(0);
+        if widest <= style.width {
+            return table;
+        }
+        let columns = table.columns.iter().enumerate();
+        let ranks = columns.flat_map(|(place, column)| {
+            [
+                (column.rank, place, true),
+                (column.interval_rank, place, false),
+            ]
+        });
+        match ranks
+            .filter(|(rank, ..)| *rank > 0)
+            .max_by_key(|(rank, place, _)| (*rank, *place))
+        {
+            Some((_, place, true)) => leave_out(&mut table, place),
+            Some((_, place, false)) => leave_out_intervals(&mut table, place),
+            None => {
+                shorten_names(&mut table, widest - style.width);
+                return table;
+            }
+        }
+    }
+}
+
+fn leave_out(table: &mut Table, place: usize) {
+    table.columns.remove(place);
+    for line in &mut table.lines {
+        line.cells.remove(place);
+    }
+    for cells in &mut table.foot {
+        cells.remove(place);
+    }
+}
+
+fn leave_out_intervals(table: &mut Table, place: usize) {
+    table.columns[place].interval_rank = 0;
+    let cells = table
+        .lines
+        .iter_mut()
+        .map(|line| &mut line.cells)
+        .chain(&mut table.foot);
+    for cell in cells.map(|cells| &mut cells[place]) {
+        if let Some(end) = cell.find(" [").or_else(|| cell.find(" (")) {
+            cell.truncate(end);
+        }
+    }
+}
+
+fn shorten_names(table: &mut Table, by: usize) {
+    let longest = table
+        .lines
         .iter()
-        .filter(|(mark, _)| all().any(|marks| marks.contains(mark)));
-    used.map(|(mark, words)| format!("{mark} {words}"))
-        .collect::<Vec<_>>()
-        .join("   ")
+        .map(|line| line.cells[0].chars().count())
+        .max();
+    let room = longest.unwrap_or(0).saturating_sub(by).max(SHORTEST);
+    for cell in table.lines.iter_mut().map(|line| &mut line.cells[0]) {
+        *cell = shortened(cell, room);
+    }
 }
 
-pub(super) fn unicode_lines() -> comfy_table::TableStyle {
-    use comfy_table::{ContentLineStyle, LineStyle};
-    comfy_table::TableStyle::new()
-        .header_lines(ContentLineStyle::none().junction(' '))
-        .header_separator(LineStyle::none().fill('─').junction('─'))
-        .content_lines(ContentLineStyle::none().junction(' '))
+/// The beginning of a name that is longer than there is room for.
+pub(super) fn shortened(name: &str, room: usize) -> String {
+    if name.chars().count() <= room {
+        return name.to_owned();
+    }
+    name.chars().take(room - 1).chain(['…']).collect()
 }
 
-pub(super) fn ascii_lines() -> comfy_table::TableStyle {
-    unicode_lines().header_separator(comfy_table::LineStyle::none().fill('-').junction('-'))
-}
-
-/// A table without frames.
-pub(super) fn plain_table(style: &Style) -> Table {
-    let mut table = Table::new();
-    table.load_style(if style.unicode {
-        unicode_lines()
-    } else {
-        ascii_lines()
-    });
-    table.set_content_arrangement(ContentArrangement::Disabled);
-    table
-}
-
-/// The lines of a table: names stand left, numbers right, and the column `last` left again.
-pub(super) fn lines_of(mut table: Table, last: usize) -> Vec<String> {
-    for (index, column) in table.column_iter_mut().enumerate() {
+/// The lines of a table without frames: words stand left, figures right.
+fn drawn(table: &Table, style: &Style) -> Vec<String> {
+    let rule = if style.unicode { '─' } else { '-' };
+    let mut drawn = comfy_table::Table::new();
+    let plain = || ContentLineStyle::none().junction(' ');
+    let look = TableStyle::new()
+        .header_lines(plain())
+        .content_lines(plain());
+    drawn.load_style(look.header_separator(LineStyle::none().fill(rule).junction(rule)));
+    drawn.set_content_arrangement(ContentArrangement::Disabled);
+    if table.columns.iter().any(|column| !column.title.is_empty()) {
+        drawn.set_header(table.columns.iter().map(|column| clean(&column.title)));
+    }
+    let mut looks = Vec::new();
+    for (place, line) in table.lines.iter().enumerate() {
+        if line.apart && place > 0 {
+            drawn.add_row([""]);
+            looks.push(Look::Plain);
+        }
+        let mut cells: Vec<String> = line.cells.iter().map(|cell| clean(cell)).collect();
+        if line.goes_on {
+            cells[0].clear();
+        }
+        drawn.add_row(cells);
+        looks.push(line.look);
+    }
+    for cells in &table.foot {
+        drawn.add_row(cells);
+        looks.push(Look::Plain);
+    }
+    for (column, form) in drawn.column_iter_mut().zip(&table.columns) {
         column.set_padding((0, 1));
-        let text = index == 0 || index == last;
-        column.set_cell_alignment(if text {
+        let side = if form.words {
             CellAlignment::Left
         } else {
             CellAlignment::Right
-        });
+        };
+        column.set_cell_alignment(side);
     }
-    let lines = table.lines();
-    lines
+    let lines: Vec<String> = drawn
+        .lines()
         .map(|line| format!("  {line}").trim_end().to_owned())
-        .collect()
-}
-
-/// Leaves out the least important columns until the rest fit beside what else takes `used` characters of a line.
-fn columns_that_fit(rows: &[&Row], used: usize, width: usize) -> Vec<&'static Column> {
-    let needed = |columns: &[&Column]| {
-        used + columns
-            .iter()
-            .map(|column| widest(column, rows))
-            .sum::<usize>()
+        .collect();
+    let heads = lines.len() - looks.len().min(lines.len());
+    let bold = |(place, line): (usize, String)| match place.checked_sub(heads).map(|row| looks[row])
+    {
+        Some(Look::Recommended) => style.bold(&line),
+        _ => line,
     };
-    let mut columns: Vec<&Column> = COLUMNS.iter().collect();
-    for rank in [3, 2, 1] {
-        if needed(&columns) <= width {
-            break;
-        }
-        columns.retain(|column| column.rank < rank);
-    }
-    columns
-}
-
-pub(super) fn rejected(findings: &Findings, style: &Style) -> Vec<String> {
-    let rejections = rejections(findings);
-    if rejections.is_empty() {
-        return Vec::new();
-    }
-    let mut lines = vec![String::new(), style.warn("Rejected: shown, not ranked")];
-    for (row, reason) in rejections {
-        let text = format!(
-            "{}, {}, concurrency {}: {reason}.",
-            row.client,
-            body_words(row.body_bytes),
-            row.concurrency
-        );
-        lines.extend(wrapped(&text, "- ", style));
-    }
-    lines
+    lines.into_iter().enumerate().map(bold).collect()
 }
 
 /// Breaks at spaces; the first line begins with `lead`, the others with as much room.
 pub(super) fn wrapped(text: &str, lead: &str, style: &Style) -> Vec<String> {
     let room = style.width - 2 - lead.len();
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is always a line");
-        let length = line.chars().count();
-        if length > 0 && length + 1 + word.chars().count() > room {
-            lines.push(word.to_owned());
-        } else {
-            line.push_str(if length > 0 { " " } else { "" });
-            line.push_str(word);
+    let mut lines: Vec<String> = Vec::new();
+    for word in clean(text).split(' ').flat_map(|word| pieces(word, room)) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                *line += &format!(" {word}")
+            }
+            _ => lines.push(word),
         }
     }
-    let lead_of = |index| {
-        if index == 0 {
+    let lead = |place: usize| {
+        if place == 0 {
             lead.to_owned()
         } else {
             " ".repeat(lead.len())
@@ -230,6 +237,28 @@ pub(super) fn wrapped(text: &str, lead: &str, style: &Style) -> Vec<String> {
     lines
         .iter()
         .enumerate()
-        .map(|(index, line)| format!("  {}{line}", lead_of(index)))
+        .map(|(place, line)| format!("  {}{line}", lead(place)))
+        .collect()
+}
+
+/// A word in parts that fit in a line.
+fn pieces(word: &str, room: usize) -> Vec<String> {
+    let characters: Vec<char> = word.chars().collect();
+    characters
+        .chunks(room)
+        .map(|piece| piece.iter().collect())
+        .collect()
+}
+
+/// Without what would steer a terminal: a document from elsewhere is text, and no more.
+fn clean(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if c.is_control() && c != '\n' {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
         .collect()
 }

@@ -55,6 +55,17 @@ pub enum Mode {
 }
 
 impl Cell {
+    /// One request at a time of the smallest load.
+    pub fn plain(client: &str) -> Cell {
+        Cell {
+            client: client.into(),
+            body_bytes: 0,
+            keepalive: true,
+            concurrency: 1,
+            own: Own::default(),
+        }
+    }
+
     /// The round trip that the origin plays; 0 when none.
     pub fn round_trip(&self) -> Duration {
         Duration::from_millis(self.own.round_trip_ms.unwrap_or(0))

@@ -3,7 +3,7 @@
 use hecaton_lab::findings::{Changes, Direction, changes};
 use hecaton_lab::ledger::Document;
 use hecaton_lab::report::Style;
-use hecaton_lab::report::changed::{self, beside};
+use hecaton_lab::report::{beside, changed};
 use hecaton_origin::Delay;
 use serde_json::{Value, json};
 
@@ -134,7 +134,7 @@ fn terminal(runs: &[Document]) -> String {
         color: false,
         unicode: true,
     };
-    let text = changed::terminal(&beside(&named(runs)), &style);
+    let text = changed(&beside(&named(runs))).terminal(&style);
     let longest = text.lines().map(|line| line.chars().count()).max();
     assert!(longest <= Some(80), "{text}");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -148,8 +148,9 @@ fn three() -> Vec<Document> {
 fn the_terminal_shows_every_run_beside_the_first() {
     let text = terminal(&three());
     for words in [
-        "before: run 0 after: run 1",
-        "before: run 0 after: run 2",
+        "before: run 0,",
+        "after: run 1,",
+        "after: run 2,",
         "Of 16 rows in both runs: 16 slower. The most: typhoeus,",
         "Of 16 rows in both runs: 16 faster.",
         "what the machine itself changed is left out",
@@ -192,9 +193,9 @@ fn runs_without_a_row_in_common_say_so() {
 fn markdown_csv_and_json_have_every_change_of_every_pair() {
     let runs = named(&three());
     let pairs = beside(&runs);
-    let text = changed::markdown(&pairs);
+    let text = changed(&pairs).markdown();
     assert_eq!(text.matches("\n| typhoeus |").count(), 32, "{text}");
-    let table = changed::csv(&pairs);
+    let table = changed(&pairs).csv();
     let lines: Vec<&str> = table.split("\r\n").collect();
     assert_eq!(lines.len(), 1 + 32 + 1);
     assert!(
@@ -207,7 +208,7 @@ fn markdown_csv_and_json_have_every_change_of_every_pair() {
         "{}",
         lines[17]
     );
-    let value = changed::json(&pairs);
+    let value = changed(&pairs).json();
     let count = |key: &str| value[key].as_array().unwrap().len();
     assert_eq!((count("runs"), count("rows")), (3, 32));
     assert_eq!(value["rows"][0]["change"], "slower");
@@ -220,7 +221,7 @@ fn a_chart_is_made_of_each_pair_that_has_something_to_draw() {
     let mut runs = three();
     runs[2].rounds.clear();
     let runs = named(&runs);
-    let files = changed::drawings(&beside(&runs));
+    let files = changed(&beside(&runs)).drawings();
     assert_eq!(files.len(), 1);
     assert_eq!(files[0].0, "change-1.svg");
     assert_eq!(files[0].1.matches("class=\"line\"").count(), 16);
@@ -231,7 +232,7 @@ fn the_page_is_whole_small_and_alone() {
     let mut runs = three();
     runs[1].environment.kernel = Some("6.2.0".into());
     let runs = named(&runs);
-    let page = changed::html(&beside(&runs));
+    let page = changed(&beside(&runs)).html();
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("changed.html");
     std::fs::write(path, &page).unwrap();
     assert!(page.len() <= 200_000, "{} bytes", page.len());
@@ -265,14 +266,14 @@ fn nothing_from_outside_becomes_markup() {
     runs[0].environment.processor = Some(EVIL.into());
     let runs: Vec<(String, Document)> = runs.into_iter().map(|run| (EVIL.into(), run)).collect();
     let pairs = beside(&runs);
-    let page = changed::html(&pairs);
+    let page = changed(&pairs).html();
     assert_eq!(
         page.matches("<script").count(),
         2,
         "the data, and the page's own"
     );
     assert!(!page.contains("<img") && !page.contains("alert(1)</script>"));
-    let text = changed::markdown(&pairs);
+    let text = changed(&pairs).markdown();
     let bars = text.lines().filter(|line| line.starts_with("| "));
     let counts: Vec<usize> = bars
         .map(|line| line.replace("\\|", "").matches('|').count())

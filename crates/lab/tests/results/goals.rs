@@ -160,15 +160,25 @@ fn memory_and_answers_are_judged_over_all_rounds() {
 #[test]
 fn the_table_has_the_fastest_first_and_the_subject_divided_by_each() {
     let run = document(rounds(), "10ms", json!({ "kind": "origin" }));
-    let findings = judge(&run.rounds, &ten_ms());
     let style = Style {
         width: 100,
         color: false,
         unicode: true,
     };
-    let text = report::comparison(&run, &findings, "ours", &style);
-    let places =
-        ["raw ", "ours ", "theirs "].map(|name| text.find(&format!("\n  {name}")).unwrap());
+    let part = report::Part {
+        title: "A part",
+        subject: "ours",
+        run: &run,
+    };
+    let view = report::bench(&[part], &["A goal is met.".into()], &[]);
+    let text = view.terminal(&style);
+    assert!(
+        text.contains("A part") && text.contains("- A goal is met."),
+        "{text}"
+    );
+    assert!(view.html().contains("A goal is met."));
+    let places = ["raw (ceiling) ", "ours ", "theirs "]
+        .map(|name| text.find(&format!("\n  {name}")).unwrap());
     assert!(places.is_sorted(), "{text}");
     assert!(text.contains("2.6") && text.contains("0.65×"), "{text}");
     assert!(

@@ -105,7 +105,7 @@ fn words(keys: &str) -> Vec<String> {
 fn the_terminal_shows_tables_charts_verdicts_and_rejections() {
     let run = whole_sweep();
     let findings = judge(&run.rounds, &ten_ms());
-    let text = report::terminal(&run, &findings, &WIDE);
+    let text = report::view(&run, &findings).terminal(&WIDE);
     keep("terminal.txt", &text);
     for words in [
         "133-byte bodies, delay 10ms",
@@ -148,15 +148,11 @@ fn every_width_and_every_style_fits() {
     let run = whole_sweep();
     let findings = judge(&run.rounds, &ten_ms());
     for width in [60, 80, 100, 120] {
-        let plain = report::terminal(
-            &run,
-            &findings,
-            &Style {
-                width,
-                color: false,
-                unicode: false,
-            },
-        );
+        let plain = report::view(&run, &findings).terminal(&Style {
+            width,
+            color: false,
+            unicode: false,
+        });
         assert!(
             plain.is_ascii(),
             "{:?}",
@@ -170,14 +166,10 @@ fn every_width_and_every_style_fits() {
             longest.len()
         );
     }
-    let coloured = report::terminal(
-        &run,
-        &findings,
-        &Style {
-            color: true,
-            ..WIDE
-        },
-    );
+    let coloured = report::view(&run, &findings).terminal(&Style {
+        color: true,
+        ..WIDE
+    });
     keep("terminal.ansi", &coloured);
     assert_eq!(
         coloured.matches("\x1b[0m").count() * 2,
@@ -186,7 +178,7 @@ fn every_width_and_every_style_fits() {
     );
     assert_eq!(
         without_colours(&coloured),
-        report::terminal(&run, &findings, &WIDE)
+        report::view(&run, &findings).terminal(&WIDE)
     );
 }
 
@@ -202,12 +194,12 @@ fn without_colours(text: &str) -> String {
 fn a_server_without_a_ledger_gets_a_stamp_everywhere() {
     let run = foreign_sweep();
     let findings = judge(&run.rounds, &hecaton_origin::Delay::None);
-    let text = report::terminal(&run, &findings, &WIDE);
+    let text = report::view(&run, &findings).terminal(&WIDE);
     assert!(
         text.contains("UNVERIFIED") && text.matches(" ~").count() >= 16,
         "{text}"
     );
-    let page = report::html(&run, &findings);
+    let page = report::view(&run, &findings).html();
     keep("foreign.html", &page);
     assert!(
         page.contains("UNVERIFIED: the server kept no ledger")
@@ -219,7 +211,7 @@ fn a_server_without_a_ledger_gets_a_stamp_everywhere() {
 fn the_page_is_whole_small_and_alone() {
     let run = whole_sweep();
     let findings = judge(&run.rounds, &ten_ms());
-    let page = report::html(&run, &findings);
+    let page = report::view(&run, &findings).html();
     keep("report.html", &page);
     assert!(page.len() <= 200_000, "{} bytes", page.len());
     for verdict in &findings.verdicts {
@@ -231,10 +223,10 @@ fn the_page_is_whole_small_and_alone() {
     }
     assert_eq!(
         page.matches("<svg class=\"panel\"").count(),
-        6,
-        "a chart per client and body"
+        6 + 2,
+        "a chart per client and body, and one of all for each body"
     );
-    assert_eq!(page.matches("<svg class=\"overview").count(), 4);
+
     for plot in [
         "requests/s",
         "CPU % of one core",
@@ -286,7 +278,7 @@ fn too_many_rounds_are_left_to_the_document() {
             round
         }));
     }
-    let page = report::html(&run, &judge(&run.rounds, &ten_ms()));
+    let page = report::view(&run, &judge(&run.rounds, &ten_ms())).html();
     assert!(page.len() <= 200_000, "{} bytes", page.len());
     assert!(embedded(&page)["rounds"].is_null() && page.contains("too many rounds"));
 }
@@ -315,7 +307,7 @@ fn nothing_from_outside_becomes_markup() {
     run.command = EVIL.into();
     run.environment.processor = Some(EVIL.into());
     run.environment.date = EVIL.into();
-    let page = report::html(&run, &judge(&run.rounds, &ten_ms()));
+    let page = report::view(&run, &judge(&run.rounds, &ten_ms())).html();
     keep("evil.html", &page);
     assert_eq!(
         page.matches("<script").count(),
@@ -331,6 +323,14 @@ fn nothing_from_outside_becomes_markup() {
 fn a_run_that_was_cut_off_at_once_still_has_a_report() {
     let run = document(Vec::new(), "0", json!({ "kind": "origin" }));
     let findings = judge(&run.rounds, &hecaton_origin::Delay::None);
-    assert!(report::terminal(&run, &findings, &WIDE).contains("No round was measured"));
-    assert!(report::html(&run, &findings).contains("No round was measured"));
+    assert!(
+        report::view(&run, &findings)
+            .terminal(&WIDE)
+            .contains("No round was measured")
+    );
+    assert!(
+        report::view(&run, &findings)
+            .html()
+            .contains("No round was measured")
+    );
 }

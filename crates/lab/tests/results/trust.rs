@@ -17,7 +17,7 @@ fn noise_and_little_headroom_are_said_on_the_page() {
             stolen_ns: 0,
         })
     });
-    let page = report::html(&run, &judge(&run.rounds, &Delay::None));
+    let page = report::view(&run, &judge(&run.rounds, &Delay::None)).html();
     assert!(page.contains("NOISY: other programs ran in 33"), "the mark");
     assert!(page.contains("the server may be the limit"), "the headroom");
 }
@@ -31,7 +31,7 @@ fn what_the_server_had_to_do_is_said_beside_the_ceiling() {
             seen.cpu_ns = (round.wall_ns as f64 * busy) as u64;
             seen.lateness_p99_us = late_us;
         }
-        report::html(&run, &judge(&run.rounds, &Delay::None))
+        report::view(&run, &judge(&run.rounds, &Delay::None)).html()
     };
     let fine = page(0.41, 250);
     for words in [
@@ -44,7 +44,7 @@ fn what_the_server_had_to_do_is_said_beside_the_ceiling() {
     assert!(tight.contains("95\u{a0}% of a core: it may be the limit"));
     assert!(tight.contains("4.00 ms late: part of the latencies is the server’s"));
     let alone = shootout(&[("net-http", 1000.0)]);
-    let page_without = report::html(&alone, &judge(&alone.rounds, &Delay::None));
+    let page_without = report::view(&alone, &judge(&alone.rounds, &Delay::None)).html();
     assert!(page_without.contains("server headroom not measured"));
     let unknown = page(0.0, 0);
     assert!(
@@ -66,7 +66,7 @@ fn the_truth_table_tells_time_outs_from_other_failures() {
         round.claim.errors = 3;
         round.claim.done -= 3;
     }
-    let page = report::html(&run, &judge(&run.rounds, &Delay::None));
+    let page = report::view(&run, &judge(&run.rounds, &Delay::None)).html();
     let (_, table) = page.split_once("What the server saw</h2>").unwrap();
     let row = table
         .split("<tr")

@@ -26,7 +26,7 @@ fn sweep(seed: u64, speed: f64, machine: f64) -> Document {
 #[test]
 fn markdown_has_a_line_for_every_row_and_the_command() {
     let run = sweep(1, 1.0, 1.0);
-    let text = report::markdown(&run, &judge(&run.rounds, &Delay::None));
+    let text = report::view(&run, &judge(&run.rounds, &Delay::None)).markdown();
     let rows = text
         .lines()
         .filter(|line| line.starts_with("| typhoeus") || line.starts_with("| raw"));
@@ -38,7 +38,7 @@ fn markdown_has_a_line_for_every_row_and_the_command() {
 #[test]
 fn csv_has_the_keys_of_the_document_and_a_line_for_every_row() {
     let run = sweep(1, 1.0, 1.0);
-    let text = report::csv(&run, &judge(&run.rounds, &Delay::None));
+    let text = report::view(&run, &judge(&run.rounds, &Delay::None)).csv();
     let lines: Vec<&str> = text.split("\r\n").collect();
     assert!(
         lines[0].starts_with("client,body_bytes,delay_ms,concurrency,requests_per_second,"),
@@ -58,7 +58,7 @@ fn csv_has_the_keys_of_the_document_and_a_line_for_every_row() {
 #[test]
 fn charts_are_whole_documents_with_their_colours() {
     let run = sweep(1, 1.0, 1.0);
-    let files = report::drawings(&run, &judge(&run.rounds, &Delay::None));
+    let files = report::view(&run, &judge(&run.rounds, &Delay::None)).drawings();
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["all-133.svg", "typhoeus-133.svg", "raw-133.svg"]);
     for (name, chart) in &files {
@@ -76,7 +76,7 @@ fn a_client_does_not_choose_where_its_chart_is_written() {
     for round in &mut run.rounds {
         round.cell.client = "../../etc/x".into();
     }
-    let files = report::drawings(&run, &judge(&run.rounds, &Delay::None));
+    let files = report::view(&run, &judge(&run.rounds, &Delay::None)).drawings();
     assert!(
         files.iter().all(|(name, _)| !name.contains('/')),
         "{files:?}"

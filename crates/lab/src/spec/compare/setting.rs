@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use hecaton_origin::Delay;
 
-use crate::spec::Cell;
+use crate::spec::{Cell, Factor};
 
 /// Which side of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,16 +17,8 @@ pub(super) enum Which {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     pub(super) of: Which,
-    what: What,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum What {
-    Keepalive(bool),
-    Concurrency(usize),
-    Body(usize),
-    Delay(Delay),
-    Tls(bool),
+    factor: String,
+    value: String,
 }
 
 impl FromStr for Setting {
@@ -38,43 +30,28 @@ impl FromStr for Setting {
             Some(("B" | "b", rest)) => (Which::B, rest),
             _ => (Which::B, text),
         };
-        let (key, value) = rest
+        let (factor, value) = rest
             .split_once('=')
             .ok_or_else(|| format!("`{text}` sets nothing; write it as in keepalive=off"))?;
-        let number = || {
-            let read: Result<usize, _> = value.parse();
-            read.map_err(|_| format!("`{value}` is not a number; write it as in {key}=20"))
+        let setting = Setting {
+            of,
+            factor: factor.into(),
+            value: value.into(),
         };
-        let switch = || match value {
-            "on" => Ok(true),
-            "off" => Ok(false),
-            _ => Err(format!("{key} is on or off, not `{value}`")),
-        };
-        let what = match key {
-            "keepalive" => What::Keepalive(switch()?),
-            "tls" => What::Tls(switch()?),
-            "concurrency" => What::Concurrency(number()?),
-            "body" => What::Body(number()?),
-            "delay" => What::Delay(value.parse().map_err(|error| format!("{error}"))?),
-            _ => {
-                return Err(format!(
-                    "`{key}` can not be set; use keepalive, concurrency, body, delay or tls"
-                ));
-            }
-        };
-        Ok(Setting { of, what })
+        setting.change(&mut Cell::plain(""))?;
+        Ok(setting)
     }
 }
 
 impl Setting {
     /// Changes a side; `common` is the delay of both sides.
     pub(super) fn apply(&self, side: &mut Cell, common: Delay) {
-        match self.what {
-            What::Keepalive(keepalive) => side.keepalive = keepalive,
-            What::Concurrency(concurrency) => side.concurrency = concurrency,
-            What::Body(bytes) => side.body_bytes = bytes,
-            What::Delay(delay) => side.own.delay = (delay != common).then_some(delay),
-            What::Tls(tls) => side.own.tls = tls.then_some(true),
-        }
+        // What is wrong with it was said when it was read.
+        let _ = self.change(side);
+        side.own.delay = side.own.delay.filter(|delay| *delay != common);
+    }
+
+    fn change(&self, cell: &mut Cell) -> Result<(), String> {
+        Factor::named(&self.factor)?.set(cell, &self.value)
     }
 }

@@ -56,7 +56,7 @@ fn what_is_no_setting_is_refused_with_a_sentence() {
         ("keepalive", "sets nothing"),
         ("keepalive=yes", "on or off"),
         ("concurrency=many", "not a number"),
-        ("colour=red", "can not be set"),
+        ("colour=red", "cannot be set"),
         ("delay=5", "not a delay"),
     ] {
         let error = text.parse::<Setting>().unwrap_err();

@@ -1,8 +1,8 @@
-//! A chart for the terminal: requests/s over concurrency, in braille dots or in plain ASCII.
+//! A chart of lines for a terminal, in braille dots or in plain ASCII.
 
-use super::scale::{Categories, Linear, tick_label, ticks};
+use super::form::{Across, Lines, Series, Stroke};
+use super::scale::{Linear, Spread, tick_label, ticks};
 use super::style::Style;
-use super::view::{Body, Series};
 
 const HEIGHT: usize = 12;
 
@@ -26,75 +26,74 @@ struct Canvas {
     spots: Vec<Spot>,
 }
 
-/// Draws all clients of a body but the ceiling, whose scale would flatten them; empty without valid rows.
-pub(super) fn chart(body: &Body, style: &Style) -> Vec<String> {
-    let series: Vec<&Series> = body
-        .clients
+/// Draws the first plot without its bounds, whose scale would flatten the others; empty without points.
+pub(super) fn braille(chart: &Lines, style: &Style) -> Vec<String> {
+    let drawn = |series: &&Series| series.stroke != Stroke::Bound && !series.points.is_empty();
+    let series: Vec<&Series> = chart
+        .plots
         .iter()
-        .filter(|s| !s.is_ceiling() && s.valid().next().is_some())
+        .take(1)
+        .flat_map(|plot| &plot.series)
+        .filter(drawn)
         .collect();
     let most = series
         .iter()
-        .flat_map(|s| s.valid())
-        .map(|row| row.requests_per_second)
+        .flat_map(|s| &s.points)
+        .map(|point| point.y)
         .fold(0.0, f64::max);
     if series.is_empty() || most <= 0.0 {
         return Vec::new();
     }
     let axis = ticks(most, 4);
-    let top = *axis.last().unwrap_or(&most);
+    let top = axis.last().copied().unwrap_or(most);
     let mut canvas = Canvas::new(style.width - MARGIN - 2);
+    let across = spread(&chart.across, canvas.width * 2);
+    let up = up(top);
+    let points = |series: &Series| -> Vec<(f64, f64)> {
+        series
+            .points
+            .iter()
+            .map(|point| (across.at(point.x), up.at(point.y)))
+            .collect()
+    };
     for series in &series {
-        canvas.line(&points(series, body, top, canvas.width), series.place);
+        canvas.line(&points(series), series.colour.place());
     }
     for series in &series {
-        canvas.markers(
-            &points(series, body, top, canvas.width),
-            series.place,
-            style.unicode,
-        );
+        canvas.markers(&points(series), series.colour.place(), style.unicode);
     }
-    let mut lines = legend(&series, style);
+    let mut lines = legend(
+        &format!("{} over {}", chart.plots[0].title, chart.across.title),
+        &series,
+        style,
+    );
     lines.extend(canvas.lines(&axis, top, style));
-    lines.extend(horizontal_axis(body, canvas.width, style));
+    lines.extend(horizontal_axis(&chart.across, canvas.width, style));
     lines
 }
 
-/// Points in braille dots: two columns and four rows to a character.
-fn points(series: &Series, body: &Body, top: f64, width: usize) -> Vec<(f64, f64)> {
-    let across = Categories {
-        count: body.grid.len(),
-        from: 0.0,
-        to: (width * 2) as f64,
-    };
-    let up = Linear {
-        most: top,
-        from: (HEIGHT * 4 - 2) as f64,
-        to: 1.0,
-    };
-    let place = |concurrency| {
-        body.grid
-            .iter()
-            .position(|c| *c == concurrency)
-            .unwrap_or(0)
-    };
-    series
-        .valid()
-        .map(|row| {
-            (
-                across.at(place(row.concurrency)),
-                up.at(row.requests_per_second),
-            )
-        })
-        .collect()
+/// Positions across so many dots, with room for a marker at both ends.
+fn spread(across: &Across, width: usize) -> Spread {
+    let edge = width as f64 / 40.0;
+    Spread::new(across, edge, width as f64 - edge)
 }
 
-/// What is drawn, and the marker of each client, in as many lines as it takes.
-fn legend(series: &[&Series], style: &Style) -> Vec<String> {
-    let mut lines = vec![format!("{:>MARGIN$}  requests/s over concurrency", "")];
+/// Positions in braille dots, of which a character has four rows.
+fn up(most: f64) -> Linear {
+    Linear {
+        most,
+        from: (HEIGHT * 4 - 2) as f64,
+        to: 1.0,
+    }
+}
+
+/// What is drawn, and the marker of each, in as many lines as it takes.
+fn legend(title: &str, series: &[&Series], style: &Style) -> Vec<String> {
+    let mut lines = vec![format!("{:>MARGIN$}  {title}", "")];
     let mut left = style.width.saturating_sub(lines[0].len());
     for series in series {
-        let entry = format!("{} {}", marker(series.place, style.unicode), series.client);
+        let place = series.colour.place();
+        let entry = format!("{} {}", marker(place, style.unicode), series.name);
         let needed = entry.chars().count() + 3;
         if needed > left {
             lines.push(format!("{:>MARGIN$}", ""));
@@ -102,7 +101,7 @@ fn legend(series: &[&Series], style: &Style) -> Vec<String> {
         }
         left = left.saturating_sub(needed);
         if let Some(line) = lines.last_mut() {
-            *line += &format!("   {}", style.client(series.place, &entry));
+            *line += &format!("   {}", style.client(place, &entry));
         }
     }
     lines
@@ -113,18 +112,12 @@ fn marker(place: usize, unicode: bool) -> char {
     markers[place % markers.len()]
 }
 
-fn horizontal_axis(body: &Body, width: usize, style: &Style) -> [String; 2] {
-    let across = Categories {
-        count: body.grid.len(),
-        from: 0.0,
-        to: width as f64,
-    };
+fn horizontal_axis(across: &Across, width: usize, style: &Style) -> [String; 2] {
+    let places = spread(across, width);
     let mut labels = String::new();
-    for (index, concurrency) in body.grid.iter().enumerate() {
-        let text = concurrency.to_string();
-        let start = (across.at(index) - text.len() as f64 / 2.0)
-            .round()
-            .max(0.0) as usize;
+    for at in &across.grid {
+        let text = at.to_string();
+        let start = (places.at(*at) - text.len() as f64 / 2.0).round().max(0.0) as usize;
         if labels.is_empty() || start > labels.len() {
             labels = format!("{labels:start$}{text}");
         }
@@ -177,25 +170,17 @@ impl Canvas {
     fn markers(&mut self, points: &[(f64, f64)], place: usize, unicode: bool) {
         for (x, y) in points {
             if let Some(spot) = self.spot(*x, *y) {
-                *spot = Spot {
-                    marker: Some(marker(place, unicode)),
-                    place: Some(place),
-                    ..*spot
-                };
+                spot.marker = Some(marker(place, unicode));
+                spot.place = Some(place);
             }
         }
     }
 
     fn lines(&self, axis: &[f64], top: f64, style: &Style) -> Vec<String> {
-        let up = Linear {
-            most: top,
-            from: (HEIGHT * 4 - 2) as f64,
-            to: 1.0,
-        };
         let label = |row: usize| {
             let tick = axis
                 .iter()
-                .find(|tick| (up.at(**tick) / 4.0) as usize == row);
+                .find(|tick| (up(top).at(**tick) / 4.0) as usize == row);
             tick.map(|tick| tick_label(*tick, top)).unwrap_or_default()
         };
         let bar = |label: &str| match (style.unicode, label.is_empty()) {
@@ -203,14 +188,15 @@ impl Canvas {
             (true, false) => '┤',
             (false, _) => '|',
         };
+        let line = |(row, spots): (usize, &[Spot])| {
+            let label = label(row);
+            let drawn: String = spots.iter().map(|spot| spot.draw(style)).collect();
+            format!("{label:>MARGIN$} {}{}", bar(&label), drawn.trim_end())
+        };
         self.spots
             .chunks(self.width)
             .enumerate()
-            .map(|(row, spots)| {
-                let label = label(row);
-                let drawn: String = spots.iter().map(|spot| spot.draw(style)).collect();
-                format!("{label:>MARGIN$} {}{}", bar(&label), drawn.trim_end())
-            })
+            .map(line)
             .collect()
     }
 }

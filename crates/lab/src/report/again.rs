@@ -1,0 +1,38 @@
+//! The command that measures something again: as it was given, without where it wrote to.
+
+/// Without `--out` and `--force`: run again, it must not write over what it repeats.
+pub(super) fn again(command: &str) -> String {
+    let mut kept = Vec::new();
+    let mut words = words(command).into_iter();
+    while let Some(word) = words.next() {
+        match word {
+            "--out" => drop(words.next()),
+            "--force" => {}
+            word if word.starts_with("--out=") => {}
+            word => kept.push(word),
+        }
+    }
+    kept.join(" ")
+}
+
+/// The words of a shell's line, as they are written: spaces between quotes do not part them.
+fn words(line: &str) -> Vec<&str> {
+    let mut quoted = false;
+    let parts = line.split(|c| {
+        quoted ^= c == '\'';
+        c == ' ' && !quoted
+    });
+    parts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::again;
+
+    #[test]
+    fn where_it_wrote_to_is_left_out() {
+        let given =
+            "hecaton sweep --out '/tmp/my runs/a' --client x --force --out=b --set 'a b --out c'";
+        assert_eq!(again(given), "hecaton sweep --client x --set 'a b --out c'");
+    }
+}

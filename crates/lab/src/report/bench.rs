@@ -1,0 +1,209 @@
+//! A benchmark as a view: one client beside its peers, part by part, and the goals that it is held against.
+
+use serde_json::{Value, json};
+
+use super::common::{
+    INTERVAL, RANGE, REJECTED, UNVERIFIED, ending, facts, figures, flat, language, load, look,
+    name, optional, ratio, rejected, standing,
+};
+use super::form::{Block, Fact, Line, Media, NONE, Section, Table, Tone, Verdict, View, col};
+use crate::findings::{Findings, Row, body_words, judge, ratio as ratio_of, trust};
+use crate::ledger::{Document, Environment};
+
+/// One part of a benchmark: a run, and the client that it is about.
+pub struct Part<'a> {
+    /// What it measures.
+    pub title: &'a str,
+    /// The client whose speed is divided by each other's.
+    pub subject: &'a str,
+    /// The run.
+    pub run: &'a Document,
+}
+
+/// All parts, then what became of the goals, in sentences, and what was left out.
+pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
+    let mut sections = Vec::new();
+    let mut records = Vec::new();
+    let mut all_facts = Vec::new();
+    if let Some(first) = parts.first() {
+        let lines = machine(&first.run.environment).map(|line| [String::new(), line]);
+        sections.push(Section::new(
+            "Measured on",
+            Media::TEXT,
+            vec![Block::List(lines.to_vec())],
+        ));
+    }
+    let said = || Verdict::list(goals);
+    if !goals.is_empty() {
+        sections.push(Section::new("Goals", Media::PAPER, vec![said()]));
+    }
+    for part in parts {
+        let findings = judge(&part.run.rounds, &part.run.plan.delay);
+        let tables = tables(part, &findings).into_iter().map(Block::Table);
+        sections.push(Section::new(part.title, Media::ALL, tables.collect()));
+        sections.extend(of_rejected(part, &findings));
+        let facts = facts(part.run, &trust(part.run, &findings))
+            .into_iter()
+            .filter(|fact| fact.tone == Tone::Warning);
+        all_facts.extend(
+            facts.map(|fact| Fact::new(fact.tone, format!("{}: {}", part.title, fact.words))),
+        );
+        records.extend(findings.rows.iter().map(|row| record(part, row)));
+    }
+    sections.push(Section::new("Goals", Media::TERMINAL, vec![said()]));
+    let items = missing
+        .iter()
+        .map(|why| [String::new(), why.clone()])
+        .collect();
+    sections.extend(rejected("Left out", items));
+    let how = "Each part is a run of its own, whose page says more. Ratios compare rounds of the same block. A goal is judged by its \
+               figure; where the interval holds the limit, that is said beside it.";
+    sections.extend(
+        parts
+            .first()
+            .map(|first| ending(first.run, how.into()))
+            .unwrap_or_default(),
+    );
+    let first = parts.first().map(|part| part.run);
+    View {
+        kind: "benchmark",
+        question: "How does it compare with its peers?",
+        job: String::new(),
+        command: first.map(|run| run.command.clone()),
+        date: first
+            .map(|run| run.environment.date.clone())
+            .unwrap_or_default(),
+        facts: all_facts,
+        sections,
+        data: vec![(
+            json!({ "rows": records, "goals": goals }),
+            "Each part's run.json has its rounds.",
+        )],
+        records,
+        csv: None,
+    }
+}
+
+/// Where it was measured, in two lines: figures of a busy machine mean little.
+fn machine(environment: &Environment) -> [String; 2] {
+    let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
+    let load = environment
+        .load_average
+        .map(|load| format!(", load average {load} before the run"));
+    let cores = crate::findings::words::plural(environment.cores as u64, "core");
+    [
+        format!(
+            "{}, kernel {}",
+            known(&environment.processor),
+            known(&environment.kernel)
+        ),
+        format!("{cores}{}, {}", load.unwrap_or_default(), environment.date),
+    ]
+}
+
+/// A table for every body, the fastest first at each concurrency.
+fn tables(part: &Part, findings: &Findings) -> Vec<Table> {
+    let mut bodies: Vec<usize> = findings.rows.iter().map(|row| row.body_bytes).collect();
+    bodies.sort_unstable();
+    bodies.dedup();
+    let of = |bytes: usize| {
+        let mut rows: Vec<&Row> = findings
+            .rows
+            .iter()
+            .filter(|row| row.body_bytes == bytes)
+            .collect();
+        rows.sort_by(|a, b| {
+            let rank = |row: &Row| (row.concurrency, row.rejected.is_some());
+            rank(a)
+                .cmp(&rank(b))
+                .then(b.requests_per_second.total_cmp(&a.requests_per_second))
+        });
+        table(part, bytes, &rows)
+    };
+    bodies.into_iter().map(of).collect()
+}
+
+fn table(part: &Part, bytes: usize, rows: &[&Row]) -> Table {
+    let Part { subject, run, .. } = part;
+    let named = |row: &&Row| match row.keepalive {
+        true => name(&row.client),
+        false => format!("{} *", name(&row.client)),
+    };
+    let mut columns = vec![
+        col(&format!("client, {}", body_words(bytes)), 0, named).words(),
+        col("concur-\nrency", 0, |row: &&Row| {
+            row.concurrency.to_string()
+        }),
+    ];
+    columns.extend(figures(|row: &&Row| row));
+    columns.push(col(&format!("{subject}\n÷ this"), 0, |row: &&Row| {
+        against(row, rows, run, subject)
+    }));
+    columns.extend(standing(|row: &&Row| row, |_| false));
+    let line = |line: &mut Line, row: &&Row| {
+        line.look = look(row, false);
+        line.language = language(run, &row.client);
+        let before = rows.iter().take_while(|other| *other != row).last();
+        line.apart = before.is_some_and(|before| before.concurrency != row.concurrency);
+    };
+    let table = Table::of(
+        &format!("{}, {}", part.title, body_words(bytes)),
+        rows,
+        columns,
+    )
+    .each(rows, line);
+    let marks = [
+        INTERVAL,
+        RANGE,
+        ("*", "a new connection for each request"),
+        REJECTED,
+        UNVERIFIED,
+    ];
+    marks
+        .into_iter()
+        .fold(table, |table, (mark, words)| table.marks(mark, words))
+}
+
+/// How many times faster the subject is than a row, in the subject's row at the same load.
+fn against(row: &Row, rows: &[&Row], run: &Document, subject: &str) -> String {
+    let own = |other: &&&Row| {
+        other.client == subject && other.concurrency == row.concurrency && other.keepalive
+    };
+    let Some(own) = rows.iter().find(own).filter(|own| own.cell() != row.cell()) else {
+        return NONE.into();
+    };
+    match [own, row].into_iter().find(|row| row.rejected.is_some()) {
+        Some(row) => format!("{} rejected", row.client),
+        None => optional(ratio_of(&run.rounds, &own.cell(), &row.cell()), |found| {
+            ratio(&found)
+        }),
+    }
+}
+
+fn of_rejected(part: &Part, findings: &Findings) -> Option<Section> {
+    let item = |row: &Row| {
+        let reason = row.rejected.as_ref()?;
+        Some([
+            format!("{}, {}", row.client, load(row, true)),
+            format!("{reason}."),
+        ])
+    };
+    let items = findings.rows.iter().filter_map(item).collect();
+    rejected(&format!("{}: rejected", part.title), items)
+}
+
+fn record(part: &Part, row: &Row) -> Value {
+    let mut record = json!({ "part": part.title });
+    if let (Some(fields), Value::Object(own)) = (record.as_object_mut(), json!(row)) {
+        fields.extend(own);
+    }
+    record
+}
+
+/// What is known of a run's machine, versions and plan, by key.
+pub(super) fn known(run: &Document) -> Vec<(String, String)> {
+    let mut pairs = flat("", &json!(run.environment));
+    pairs.extend(flat("plan", &json!(run.plan)));
+    pairs.retain(|(key, _)| key != "date");
+    pairs
+}

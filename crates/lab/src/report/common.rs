@@ -1,0 +1,583 @@
+//! What views of several kinds share: columns of rows, marks of trust, what the server saw, who took part, and where.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::form::{Block, Fact, Look, Media, NONE, Section, Shown, Table, Tone, Verdict, col};
+use crate::findings::stats::Estimate;
+use crate::findings::words::{count, figure, interval, percent, plural, times};
+use crate::findings::{Findings, NOISY_RUN, Room, Row, Server, Trust, Truth, body_words, truth};
+use crate::ledger::Document;
+use crate::run::Round;
+use crate::spec::load_words;
+
+/// What mark stands behind a row, and what it means.
+pub(super) const RECOMMENDED: (&str, &str) = ("◀", "recommended");
+pub(super) const REJECTED: (&str, &str) = ("✗", "rejected, see below");
+pub(super) const UNVERIFIED: (&str, &str) = ("~", "unverified");
+
+/// What brackets and parentheses mean.
+pub(super) const INTERVAL: (&str, &str) = ("[ ]", "95 % confidence interval");
+pub(super) const RANGE: (&str, &str) = (
+    "( )",
+    "the range of fewer than six rounds, too few for a statement",
+);
+
+/// The figures of a row, the same in every table of rows.
+pub(super) fn figures<'a, T: 'a>(row: fn(&T) -> &Row) -> Vec<Shown<'a, T>> {
+    let known = |value: fn(&Row) -> Option<f64>| move |it: &T| optional(value(row(it)), small);
+    let seen = |value: fn(&Row) -> Option<u64>| move |it: &T| optional(value(row(it)), count);
+    vec![
+        col("requests\nper s", 0, move |it| {
+            figure(row(it).requests_per_second)
+        }),
+        col("CPU\n%", 1, move |it| figure(row(it).cpu_percentage)),
+        col("CPU ms\n/ req.", 2, known(|row| row.cpu_ms_per_request)),
+        col("p50\nms", 3, known(|row| row.p50_ms)),
+        col("p99\nms", 3, known(|row| row.p99_ms)),
+        col("peak\nMB", 4, move |it| figure(row(it).peak_rss_mb)),
+        col("of the\nceiling", 2, move |it| {
+            optional(row(it).ceiling_ratio, percent)
+        }),
+        col("TCP\nconns", 6, seen(|row| row.connections)),
+        col("peak in\nflight", 6, seen(|row| row.peak_in_flight)),
+        col("errors", 7, move |it| count(row(it).errors)),
+        col("dupli-\ncates", 7, seen(|row| row.duplicates)),
+    ]
+}
+
+/// What the ledger says of a row: a mark where there is little room, words on a page.
+pub(super) fn standing<'a, T: 'a>(
+    row: fn(&T) -> &Row,
+    recommended: impl Fn(&Row) -> bool + 'a,
+) -> Vec<Shown<'a, T>> {
+    let words = move |it: &T| match (&row(it).rejected, row(it).verified) {
+        (Some(_), _) => "rejected",
+        (None, true) => "agrees",
+        (None, false) => "unverified",
+    };
+    let mark = move |it: &T| {
+        let doubt = match words(it) {
+            "rejected" => REJECTED.0,
+            "agrees" => "",
+            _ => UNVERIFIED.0,
+        };
+        let advice = if recommended(row(it)) {
+            RECOMMENDED.0
+        } else {
+            ""
+        };
+        format!("{doubt}{advice}")
+    };
+    let ledger = col("ledger", 0, move |it| words(it).to_owned());
+    vec![
+        col("", 0, mark).words().on(Media::TEXT),
+        ledger.words().on(Media::PAGE),
+    ]
+}
+
+/// How a row looks among others.
+pub(super) fn look(row: &Row, recommended: bool) -> Look {
+    match (&row.rejected, recommended) {
+        (Some(_), _) => Look::Rejected,
+        (None, true) => Look::Recommended,
+        (None, false) => Look::Plain,
+    }
+}
+
+/// Milliseconds and seconds reach down to thousandths.
+pub(super) fn small(value: f64) -> String {
+    if value < 0.1 {
+        format!("{value:.3}")
+    } else {
+        figure(value)
+    }
+}
+
+pub(super) fn optional<T>(value: Option<T>, write: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| NONE.into(), write)
+}
+
+/// A ratio with its interval in brackets, or with the range of too few rounds in parentheses.
+pub(super) fn ratio(found: &Estimate) -> String {
+    format!(
+        "{} {}",
+        times(found.value),
+        between(found, |ratio| times(ratio).trim_end_matches('×').to_owned())
+    )
+}
+
+pub(super) fn between(found: &Estimate, write: impl Fn(f64) -> String) -> String {
+    let (low, high) = (write(found.low), write(found.high));
+    match found.confidence {
+        Some(_) => format!("[{low}–{high}]"),
+        None => format!("({low}–{high})"),
+    }
+}
+
+/// The interval of a row's speed, never excluding the figure that is printed for it.
+pub(super) fn speed_range(row: &Row) -> (f64, f64) {
+    let speed = row.requests_per_second;
+    row.speed.map_or((speed, speed), |own| {
+        (own.low.min(speed), own.high.max(speed))
+    })
+}
+
+/// What a row's speed is, in words.
+pub(super) fn speed_words(row: &Row) -> String {
+    let spread = row
+        .speed
+        .map_or_else(String::new, |speed| format!(" {}", between(&speed, figure)));
+    let reason = row
+        .rejected
+        .as_ref()
+        .map_or_else(String::new, |reason| format!("; rejected: {reason}"));
+    format!(
+        "{} requests/s{spread}{reason}",
+        figure(row.requests_per_second)
+    )
+}
+
+/// The load of a row in words: what tells it from the others of its client.
+pub(super) fn load(row: &Row, with_body: bool) -> String {
+    let body = with_body.then(|| body_words(row.body_bytes));
+    let words = body.into_iter().chain([load_words(&row.cell())]);
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// The name of a client, with what it is where it is none.
+pub(super) fn name(client: &str) -> String {
+    match client == crate::findings::CEILING {
+        true => format!("{client} (ceiling)"),
+        false => client.to_owned(),
+    }
+}
+
+pub(super) fn language(run: &Document, client: &str) -> Option<String> {
+    run.environment.clients.get(client)?.language.clone()
+}
+
+pub(super) fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters
+        .next()
+        .map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + characters.as_str()
+}
+
+/// Says so of a run that did not come to its end: how many of its rounds there are.
+pub(super) fn incomplete(run: &Document) -> Option<String> {
+    run.unfinished.map(|planned| {
+        let rounds = run.rounds.len();
+        format!("INCOMPLETE {rounds}/{planned}: the run did not end, so nothing is recommended")
+    })
+}
+
+/// What was found, unless the run did not end.
+pub(super) fn verdicts(run: &Document, found: impl FnOnce() -> Block) -> Block {
+    match run.unfinished {
+        Some(_) => Block::Verdicts(vec![Verdict {
+            subject: String::new(),
+            words: "No verdict: measure it again to its end.".into(),
+            colour: super::form::Colour::None,
+        }]),
+        None => found(),
+    }
+}
+
+/// What speaks for the figures and what against, each in words of its own.
+pub(super) fn facts(run: &Document, trust: &Trust) -> Vec<Fact> {
+    let mut facts: Vec<Fact> = incomplete(run)
+        .map(|words| Fact::new(Tone::Warning, words))
+        .into_iter()
+        .collect();
+    facts.push(verified(trust));
+    if trust.rejected > 0 {
+        let rows = plural(trust.rejected as u64, "row");
+        facts.push(Fact::new(Tone::Warning, format!("{rows} rejected")));
+    }
+    let unknown = || Fact::new(Tone::Plain, "server headroom not measured");
+    facts.push(trust.room.map_or_else(unknown, headroom));
+    facts.extend(trust.server.iter().flat_map(server));
+    facts.extend(trust.noisy.map(noise));
+    let plan = &run.plan;
+    facts.push(Fact::new(
+        Tone::Plain,
+        format!("{} of every row", plural(plan.rounds.into(), "round")),
+    ));
+    let processes = if plan.launches == 1 {
+        "1 process".into()
+    } else {
+        format!("{} processes", plan.launches)
+    };
+    facts.push(Fact::new(
+        Tone::Plain,
+        format!("{processes} of every client"),
+    ));
+    facts.push(Fact::new(Tone::Plain, format!("seed {}", plan.seed)));
+    facts
+}
+
+fn verified(trust: &Trust) -> Fact {
+    if trust.unwitnessed {
+        let words = "UNVERIFIED: the server kept no ledger, these are the clients' own claims";
+        return Fact::new(Tone::Warning, words);
+    }
+    let rows = plural(trust.rows as u64, "row");
+    Fact::new(
+        Tone::Good,
+        format!(
+            "{} of {rows} verified by the origin's ledger",
+            trust.verified
+        ),
+    )
+}
+
+fn headroom(room: Room) -> Fact {
+    let (tone, words) = match room {
+        Room::Waiting => (Tone::Plain, "waiting is the limit, not the server".into()),
+        Room::Times(room) if room >= Room::ENOUGH => {
+            (Tone::Good, format!("server headroom {}", times(room)))
+        }
+        Room::Times(room) if room >= Room::LITTLE => (
+            Tone::Plain,
+            format!("some server headroom, {}", times(room)),
+        ),
+        Room::Times(room) => {
+            let words = format!(
+                "little server headroom, {}: the server may be the limit",
+                times(room)
+            );
+            (Tone::Warning, words)
+        }
+    };
+    Fact::new(tone, words)
+}
+
+/// What the origin itself had to do, beside the ceiling.
+fn server(server: &Server) -> [Fact; 2] {
+    let busy = format!("server busy {} of a core", percent(server.busy));
+    let late = format!(
+        "99\u{a0}% of answers at most {} ms late",
+        figure(server.late_ms)
+    );
+    let judged = |bad: bool, words: String, why: &str| match bad {
+        true => Fact::new(Tone::Warning, format!("{words}: {why}")),
+        false => Fact::new(Tone::Plain, words),
+    };
+    [
+        judged(server.busy >= Server::BUSY, busy, "it may be the limit"),
+        judged(
+            server.is_late(),
+            late,
+            "part of the latencies is the server’s",
+        ),
+    ]
+}
+
+fn noise(share: f64) -> Fact {
+    let rounds = percent(share);
+    match share {
+        share if share > NOISY_RUN => {
+            let words = format!(
+                "NOISY: other programs ran in {rounds} of the rounds; end them and run it again"
+            );
+            Fact::new(Tone::Warning, words)
+        }
+        share if share > 0.0 => Fact::new(
+            Tone::Plain,
+            format!("other programs ran in {rounds} of the rounds"),
+        ),
+        _ => Fact::new(Tone::Good, "no noise from other programs"),
+    }
+}
+
+/// One line of the table of what the server saw.
+pub(super) struct Witnessed {
+    name: String,
+    seen: Option<Truth>,
+    reference: bool,
+    /// What the ledger says of all its rows.
+    ledger: String,
+    wrong: bool,
+}
+
+impl Witnessed {
+    /// Everything that was seen of these rows.
+    pub(super) fn of<'a>(
+        name: String,
+        run: &Document,
+        rows: impl IntoIterator<Item = &'a Row>,
+    ) -> Witnessed {
+        let rows: Vec<&Row> = rows.into_iter().collect();
+        let mut seen = rows.iter().map(|row| truth(&run.rounds, row));
+        let first = seen.next().flatten();
+        let seen = seen.fold(first, |all, next| Some(all?.and(next?)));
+        let generator =
+            |round: &Round| round.reference && rows.iter().any(|row| row.cell() == round.cell);
+        let reference = run.rounds.iter().any(generator);
+        let rejected = rows.iter().filter(|row| row.rejected.is_some()).count();
+        let verified = rows.iter().all(|row| row.verified);
+        let ledger = match rejected {
+            _ if reference => "unverified".into(),
+            0 if verified => "agrees".into(),
+            0 => "unverified".into(),
+            rejected if rejected == rows.len() => "rejected".into(),
+            rejected => format!("{rejected} of {} rejected", rows.len()),
+        };
+        Witnessed {
+            name,
+            seen,
+            reference,
+            ledger,
+            wrong: rejected > 0 && !reference,
+        }
+    }
+}
+
+/// What the server saw: what is wrong is shown, the rest folded; nothing when no server kept a ledger.
+pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
+    if lines.iter().all(|line| line.seen.is_none()) {
+        return Vec::new();
+    }
+    let table = |lines: &[&Witnessed]| {
+        let fact = |title: &str, of_ids: bool, value: fn(&Truth) -> u64| {
+            // What a load generator sends has no ids, so none of it is known to have been asked for, or to be the same.
+            col(title, 0, move |line: &&Witnessed| {
+                let known = line.seen.as_ref().filter(|_| !line.reference || !of_ids);
+                optional(known, |seen| count(value(seen)))
+            })
+        };
+        let columns = vec![
+            col(what, 0, |line: &&Witnessed| line.name.clone()).words(),
+            fact("requests\nasked", false, |truth| truth.asked),
+            fact("arrived", true, |truth| truth.arrived),
+            fact("arrived\nagain", true, |truth| truth.again),
+            fact("not asked\nfor", true, |truth| truth.foreign),
+            fact("failed, it\nsays", false, |truth| truth.failed),
+            fact("timed out,\nit says", false, |truth| truth.timed_out),
+            fact("most con-\nnections", true, |truth| truth.connections),
+            fact("opened in\nrounds", false, |truth| truth.opened),
+            fact("in flight,\nasked", false, |truth| truth.concurrency),
+            fact("most in\nflight", false, |truth| truth.in_flight),
+            col("ledger", 0, |line: &&Witnessed| line.ledger.clone()).words(),
+        ];
+        let look = |line: &mut super::form::Line, it: &&Witnessed| {
+            line.look = if it.wrong {
+                Look::Rejected
+            } else {
+                Look::Plain
+            };
+        };
+        Block::Table(Table::of("What the server saw", lines, columns).each(lines, look))
+    };
+    let (wrong, right): (Vec<&Witnessed>, Vec<&Witnessed>) =
+        lines.iter().partition(|line| line.wrong);
+    let note = "All rounds together, by the origin’s ledger; only what failed and what timed out is the driver’s own word.";
+    let mut first = vec![Block::Note(match wrong.is_empty() {
+        true => "The origin’s ledger contradicts no row.".into(),
+        false => note.into(),
+    })];
+    if !wrong.is_empty() {
+        first.push(table(&wrong));
+    }
+    let rest = format!(
+        "What the server saw of {}",
+        if wrong.is_empty() {
+            "all"
+        } else {
+            "the others"
+        }
+    );
+    let mut sections = vec![Section::new("What the server saw", Media::PAGE, first)];
+    if !right.is_empty() {
+        let blocks = vec![Block::Note(note.into()), table(&right)];
+        sections.push(Section::new(rest, Media::PAGE, blocks).folded());
+    }
+    sections
+}
+
+/// Rows with their reasons; none when there are none.
+pub(super) fn rejected(title: &str, items: Vec<[String; 2]>) -> Option<Section> {
+    (!items.is_empty()).then(|| Section::new(title, Media::ALL, vec![Block::List(items)]))
+}
+
+/// The rejected rows of a run, each with its client and load.
+pub(super) fn rejected_rows(findings: &Findings) -> Option<Section> {
+    let item = |row: &Row| {
+        let reason = row.rejected.as_ref()?;
+        Some([
+            format!("{}, {}", row.client, load(row, true)),
+            format!("{reason}."),
+        ])
+    };
+    rejected(
+        "Rejected: shown, not ranked",
+        findings.rows.iter().filter_map(item).collect(),
+    )
+}
+
+/// Sentences that stand at the end, in every medium.
+pub(super) fn left_out(run: &Document) -> Option<Section> {
+    let items = run
+        .left_out
+        .iter()
+        .map(|why| [String::new(), why.clone()])
+        .collect();
+    rejected("Left out", items)
+}
+
+/// What every page of a run ends with: how to read it, how to measure it again, who took part, and where.
+pub(super) fn ending(run: &Document, how_to_read: String) -> Vec<Section> {
+    let mut command = super::again::again(&run.command);
+    if !command.contains("--seed") {
+        command += &format!(" --seed {}", run.plan.seed);
+    }
+    let mut sections = vec![
+        Section::new(
+            "How to read this",
+            Media::PAGE,
+            vec![Block::Note(how_to_read)],
+        )
+        .folded(),
+        Section::new("Measure it again", Media::PAGE, vec![Block::Code(command)]),
+    ];
+    if !run.environment.clients.is_empty() {
+        let table = clients(run);
+        sections.push(Section::new("Clients", Media::PAGE, vec![Block::Table(table)]).folded());
+    }
+    let mut machine = serde_json::to_value(&run.environment).unwrap_or_default();
+    machine["clients"] = Value::Null;
+    let pairs = flat("", &machine);
+    let table = Block::Table(Table::pairs("Environment", &pairs));
+    sections.push(Section::new("Environment", Media::PAGE, vec![table]).folded());
+    sections
+}
+
+/// Who took part, in which version, and how.
+fn clients(run: &Document) -> Table {
+    let all: Vec<(&String, &crate::ledger::ClientRecord)> =
+        run.environment.clients.iter().collect();
+    type Client<'a> = (&'a String, &'a crate::ledger::ClientRecord);
+    let words = |title: &str, value: fn(&Client) -> String| col(title, 0, value).words();
+    let columns = vec![
+        words("client", |it| it.0.clone()),
+        words("language", |it| {
+            optional(it.1.language.clone(), |name| name)
+        }),
+        words("used as", |it| {
+            optional(it.1.approach, |approach| approach.words().into())
+        }),
+        words("version", |it| it.1.version.clone()),
+        words("runtime", |it| it.1.runtime.clone()),
+        words("engine", |it| it.1.engine.clone()),
+        words("in flight by", |it| it.1.models.join(", ")),
+        words("retries", |it| it.1.retries.clone()),
+    ];
+    let table = Table::of("Clients", &all, columns);
+    table.each(&all, |line, (_, client)| {
+        line.language = client.language.clone()
+    })
+}
+
+/// Nested keys as `pinning › client core`; what is not known is left out.
+pub(super) fn flat(prefix: &str, value: &Value) -> Vec<(String, String)> {
+    let text = match value {
+        Value::Object(fields) => {
+            let path = |key: &str| match prefix {
+                "" => key.replace('_', " "),
+                prefix => format!("{prefix} › {}", key.replace('_', " ")),
+            };
+            return fields
+                .iter()
+                .flat_map(|(key, value)| flat(&path(key), value))
+                .collect();
+        }
+        Value::Null => String::new(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
+        other => plain(other),
+    };
+    if text.is_empty() {
+        Vec::new()
+    } else {
+        vec![(prefix.to_owned(), text)]
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What of a round is put into the page, each a path in it; latencies would not fit.
+const OF_ROUNDS: [&str; 18] = [
+    "/body_bytes",
+    "/concurrency",
+    "/launch",
+    "/block",
+    "/order",
+    "/count",
+    "/wall_ns",
+    "/cpu_user_ns",
+    "/cpu_system_ns",
+    "/peak_rss_kib",
+    "/claim/done",
+    "/seen/distinct",
+    "/seen/duplicates",
+    "/seen/foreign",
+    "/seen/connections_opened",
+    "/seen/connections_used",
+    "/seen/peak_in_flight",
+    "/proof/peak_in_flight",
+];
+
+/// What the page embeds: what `run.json` holds, with rounds as a table by client, or without them.
+pub(super) fn data(run: &Document, findings: &Findings) -> Vec<(Value, &'static str)> {
+    let mut data = json!({
+        "schema": run.schema, "command": run.command, "environment": run.environment, "plan": run.plan,
+        "rows": findings.rows, "recommendations": findings.recommendations, "rounds": rounds(&run.rounds),
+    });
+    let whole = (
+        data.clone(),
+        "The rounds are in it as a table; their latencies are in run.json beside this file.",
+    );
+    data["rounds"] = Value::Null;
+    vec![
+        whole,
+        (
+            data,
+            "There were too many rounds to put them here; they are in run.json beside this file.",
+        ),
+    ]
+}
+
+fn rounds(rounds: &[Round]) -> Value {
+    let name = |path: &str| {
+        path[1..]
+            .replace("claim/", "")
+            .replace("seen/", "")
+            .replace('/', "_")
+            .replace("_ns", "_us")
+    };
+    let columns: Vec<String> = OF_ROUNDS.into_iter().map(name).collect();
+    let mut clients: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+    for round in rounds {
+        let all = json!(round);
+        let value = |path: &str| match all.pointer(path) {
+            Some(value) if path.ends_with("_ns") => value.as_u64().map(|ns| ns / 1000).into(),
+            value => value.cloned().unwrap_or_default(),
+        };
+        let values = OF_ROUNDS.into_iter().map(value).collect();
+        clients.entry(&round.cell.client).or_default().push(values);
+    }
+    json!({ "columns": columns, "clients": clients })
+}
+
+/// How intervals of a speed-up are written beside it.
+pub(super) fn speedup(found: Option<Estimate>) -> String {
+    optional(found, |found| {
+        format!("{} {}", times(found.value), interval(&found))
+    })
+}

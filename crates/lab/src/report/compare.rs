@@ -1,0 +1,409 @@
+//! A comparison as a view: two sides, kept connections against fresh ones, or batches one after another and at once.
+
+use super::common::{
+    INTERVAL, RANGE, Witnessed, between, data, ending, facts, figures, load, look, name, optional,
+    ratio, rejected_rows, seen, small, speed_range, standing, verdicts,
+};
+use super::form::{
+    Across, Bar, Bars, Block, Chart, Colour, Group, Lines, Media, Plot, Point, Section, Series,
+    Stroke, Table, Verdict, View, col,
+};
+use crate::findings::stats::Estimate;
+use crate::findings::words::{count, figure, interval, times};
+use crate::findings::{
+    Batch, Compared, Findings, Pair, RoundTrip, Row, SAME_ISH, What, body_words, trust,
+};
+use crate::ledger::Document;
+use crate::plan::Cell;
+use crate::spec::Comparison;
+
+/// The whole view.
+pub(super) fn view(run: &Document, findings: &Findings, found: &Compared) -> View {
+    let rows = &findings.rows;
+    let (question, table, charts) = match &found.what {
+        What::Pair(pair) => (
+            "Which of the two is faster?",
+            of_pair(run, rows, pair),
+            vec![pair_bars(run, rows, pair)],
+        ),
+        What::RoundTrips(trips) => (
+            "What do kept connections save?",
+            of_round_trips(trips),
+            vec![trip_bars(trips)],
+        ),
+        What::Batches(batches) => (
+            "One after another, or all at once?",
+            of_batches(batches),
+            batch_lines(batches),
+        ),
+    };
+    let table = table
+        .marks(INTERVAL.0, INTERVAL.1)
+        .marks(RANGE.0, RANGE.1)
+        .marks("✗", "rejected, see below");
+    let sentences = || verdicts(run, || Verdict::list(&found.verdict));
+    let mut sections = vec![
+        Section::new("", Media::PAPER, vec![sentences()]),
+        Section::new("", Media::PAGE, vec![Block::Charts(charts)]),
+        Section::new("", Media::ALL, vec![Block::Table(table)]),
+        Section::new("Verdict", Media::TERMINAL, vec![sentences()]),
+    ];
+    sections.extend(seen("setting", &witnessed(run, rows)));
+    sections.extend(rejected_rows(findings));
+    sections.extend(ending(run, how_to_read()));
+    View {
+        kind: "comparison",
+        question,
+        job: job(run),
+        command: Some(run.command.clone()),
+        date: run.environment.date.clone(),
+        facts: facts(run, &trust(run, findings)),
+        sections,
+        records: rows.iter().map(|row| serde_json::json!(row)).collect(),
+        csv: averages(found),
+        data: data(run, findings),
+    }
+}
+
+/// What was compared, in a line.
+fn job(run: &Document) -> String {
+    let plan = &run.plan;
+    let bodies: Vec<String> = plan
+        .body_bytes
+        .iter()
+        .map(|bytes| body_words(*bytes))
+        .collect();
+    let bodies = bodies.join(" and ");
+    let delay = match plan.target.is_origin() {
+        true => format!(", delay {}", plan.delay),
+        false => String::new(),
+    };
+    match &plan.comparison {
+        Some(Comparison::Keepalive { client }) => {
+            format!(
+                "{client}: kept connections against a new one for each request, over TLS; {bodies}"
+            )
+        }
+        Some(Comparison::SyncAsync { client }) => {
+            format!(
+                "{client}: batches one request after another against all at once; {bodies}{delay}"
+            )
+        }
+        _ => format!("Two sides in the same blocks; {bodies}{delay}"),
+    }
+}
+
+/// Both sides with their names and rows.
+fn sides<'a>(
+    run: &'a Document,
+    rows: &'a [Row],
+    pair: &'a Pair,
+) -> Vec<(&'static str, &'a String, &'a Row)> {
+    let Some(Comparison::Pair { a, b }) = &run.plan.comparison else {
+        return Vec::new();
+    };
+    let row = |cell: &Cell| rows.iter().find(|row| row.cell() == *cell);
+    let named = [("A", &pair.names[0], row(a)), ("B", &pair.names[1], row(b))];
+    named
+        .into_iter()
+        .filter_map(|(letter, name, row)| Some((letter, name, row?)))
+        .collect()
+}
+
+fn of_pair(run: &Document, rows: &[Row], pair: &Pair) -> Table {
+    let sides = sides(run, rows, pair);
+    type Side<'a> = (&'static str, &'a String, &'a Row);
+    let mut columns = vec![col("side", 0, |it: &Side| it.0.to_owned()).words()];
+    columns.extend(figures(|it: &Side| it.2));
+    columns[1] = col("requests\nper s", 0, |it: &Side| {
+        figure(it.2.requests_per_second)
+    })
+    .intervals(3);
+    columns[3] = col("CPU ms\n/ req.", 2, |it: &Side| {
+        optional(it.2.cpu_ms_per_request, small)
+    })
+    .intervals(4);
+    columns.extend(standing(|it: &Side| it.2, |_| false));
+    let mut table = Table::of("All figures", &sides, columns)
+        .each(&sides, |line, it| line.look = look(it.2, false));
+    let mut foot = vec![String::new(); table.columns.len()];
+    foot[0] = "A ÷ B".into();
+    foot[1] = optional(pair.ratio, |found| ratio(&found));
+    foot[3] = optional(pair.cpu_ratio, |found| ratio(&found));
+    table.foot = vec![foot];
+    sides.iter().fold(table, |table, (letter, name, _)| {
+        table.note(format!("{letter} is {name}"))
+    })
+}
+
+fn of_round_trips(trips: &[RoundTrip]) -> Table {
+    let mark = |rejected: &Option<String>| if rejected.is_some() { " ✗" } else { "" };
+    let columns = vec![
+        col("round\ntrip", 0, |it: &RoundTrip| {
+            format!("{} ms{}", it.round_trip_ms, mark(&it.rejected))
+        }),
+        col("kept\nms", 0, |it: &RoundTrip| {
+            optional(it.kept_ms, |kept| small(kept.value))
+        }),
+        col("pre-\ndicted", 2, |it: &RoundTrip| {
+            optional(it.predicted_kept_ms, small)
+        }),
+        col("fresh\nms", 0, |it: &RoundTrip| {
+            optional(it.fresh_ms, |fresh| small(fresh.value))
+        }),
+        col("pre-\ndicted", 2, |it: &RoundTrip| {
+            optional(it.predicted_fresh_ms, small)
+        }),
+        col("gain\nmeasured", 0, |it: &RoundTrip| {
+            optional(it.gain, |gain| ratio(&gain))
+        })
+        .intervals(3),
+        col("pre-\ndicted", 1, |it: &RoundTrip| {
+            optional(it.predicted_gain, times)
+        }),
+    ];
+    let table = Table::of("All figures", trips, columns);
+    let table = table.note(
+        "Milliseconds of a request. Predicted: kept = R + W1, fresh = 3 R + W2, with the work W of both sides as measured \
+         where the round trip R is 0; TCP and TLS 1.3 take one R each before a request.",
+    );
+    table.note(
+        "Loopback has no round trips: the origin plays them before each answer, and those that open a connection before its \
+         first.",
+    )
+}
+
+fn of_batches(batches: &[Batch]) -> Table {
+    let mark = |rejected: &Option<String>| if rejected.is_some() { " ✗" } else { "" };
+    let milliseconds =
+        |found: Estimate| format!("{} {}", small(found.value), between(&found, small));
+    let columns = vec![
+        col("batch\nof", 0, |it: &Batch| {
+            format!("{}{}", it.size, mark(&it.rejected))
+        }),
+        col("sync\nms", 0, move |it: &Batch| {
+            optional(it.sync_ms, milliseconds)
+        })
+        .intervals(3),
+        col("async\nms", 0, move |it: &Batch| {
+            optional(it.async_ms, milliseconds)
+        })
+        .intervals(3),
+        col("speed-up", 0, |it: &Batch| {
+            optional(it.speed_up, |found| ratio(&found))
+        })
+        .intervals(2),
+        col("in\nflight", 1, |it: &Batch| optional(it.in_flight, count)),
+        col("TCP\nconns", 1, |it: &Batch| {
+            optional(it.connections, count)
+        }),
+    ];
+    let table = Table::of("All figures", batches, columns);
+    table.note("Milliseconds of a whole batch; before each, requests that are not counted open the connections.")
+}
+
+/// What the origin's ledger saw of every setting.
+fn witnessed(run: &Document, rows: &[Row]) -> Vec<Witnessed> {
+    let several = run.plan.body_bytes.len() > 1;
+    let line = |row: &Row| {
+        let words = match run.plan.clients.len() {
+            1 => load(row, several),
+            _ => format!("{}, {}", name(&row.client), load(row, several)),
+        };
+        Witnessed::of(words, run, [row])
+    };
+    rows.iter().map(line).collect()
+}
+
+fn how_to_read() -> String {
+    format!(
+        "All settings are measured in every block, in random order; ratios compare rounds of the same block (Hodges–Lehmann on \
+         log-ratios, Wilcoxon signed-rank interval). Brackets and bars are 95 % confidence intervals, or the full range where \
+         there are fewer than 6 rounds. Differences within {:.0} % are called same-ish. A row is rejected when the client's \
+         claim and the origin's ledger disagree.",
+        SAME_ISH * 100.0
+    )
+}
+
+fn chart(name: &str, title: &str, groups: Vec<Group>, caption: &str) -> Chart {
+    Chart::Bars(Bars {
+        name: name.into(),
+        heading: title.into(),
+        title: title.into(),
+        unit: String::new(),
+        same: None,
+        groups,
+        legend: Vec::new(),
+        line: None,
+        caption: caption.into(),
+    })
+}
+
+/// Requests/s of both sides, with their intervals.
+fn pair_bars(run: &Document, rows: &[Row], pair: &Pair) -> Chart {
+    let bar = |(place, (_, name, row)): (usize, &(&str, &String, &Row))| Bar {
+        name: (*name).clone(),
+        value: row.requests_per_second,
+        range: speed_range(row),
+        label: figure(row.requests_per_second),
+        colour: Colour::Of(place),
+        hollow: false,
+        ours: false,
+        predicted: None,
+        language: None,
+    };
+    let bars = sides(run, rows, pair).iter().enumerate().map(bar).collect();
+    let group = Group {
+        heading: String::new(),
+        bars,
+    };
+    chart(
+        "pair",
+        "Requests per second",
+        vec![group],
+        "Median of the rounds; the line at a bar's end is its interval.",
+    )
+}
+
+/// Milliseconds of a request on fresh and on kept connections, each round trip on a scale of its own.
+fn trip_bars(trips: &[RoundTrip]) -> Chart {
+    let group = |trip: &RoundTrip| {
+        let (kept, fresh) = (trip.kept_ms?, trip.fresh_ms?);
+        let gain = trip.gain.map_or("rejected".to_owned(), |gain| {
+            format!("{} {}", times(gain.value), interval(&gain))
+        });
+        let predicted = trip
+            .predicted_gain
+            .map(|gain| format!(", predicted {}", times(gain)));
+        let bar = |place, name: &str, time: Estimate, predicted| Bar {
+            name: name.into(),
+            value: time.value,
+            range: (time.low, time.high),
+            label: format!("{} ms", figure(time.value)),
+            colour: Colour::Of(place),
+            hollow: false,
+            ours: false,
+            predicted,
+            language: None,
+        };
+        Some(Group {
+            heading: format!(
+                "{} ms: {gain}{}",
+                trip.round_trip_ms,
+                predicted.unwrap_or_default()
+            ),
+            bars: vec![
+                bar(0, "a new connection each", fresh, trip.predicted_fresh_ms),
+                bar(1, "kept", kept, trip.predicted_kept_ms),
+            ],
+        })
+    };
+    let caption = "Each round trip has a scale of its own; the upright line is the prediction.";
+    chart(
+        "keepalive",
+        "Time of a request at each round trip",
+        trips.iter().filter_map(group).collect(),
+        caption,
+    )
+}
+
+/// A batch over its size, both ways; and how many times faster all at once is, below the line of what would be ideal.
+fn batch_lines(batches: &[Batch]) -> Vec<Chart> {
+    let series = |place, name: &str, unit: &str, value: fn(&Batch) -> Option<Estimate>| {
+        let point = |batch: &Batch| {
+            let found = value(batch)?;
+            Some(Point {
+                x: batch.size as f64,
+                y: found.value,
+                range: (found.low, found.high),
+                hint: format!("batch of {}: {} {unit}", batch.size, figure(found.value)),
+            })
+        };
+        Series {
+            name: name.into(),
+            colour: Colour::Of(place),
+            stroke: Stroke::Line,
+            points: batches.iter().filter_map(point).collect(),
+            crosses: Vec::new(),
+        }
+    };
+    let ideal = Series {
+        name: "ideal".into(),
+        colour: Colour::Grey,
+        stroke: Stroke::Bound,
+        points: [0, batches.last().map_or(0, |batch| batch.size)]
+            .map(|size| Point {
+                x: size as f64,
+                y: size as f64,
+                range: (size as f64, size as f64),
+                hint: String::new(),
+            })
+            .to_vec(),
+        crosses: Vec::new(),
+    };
+    let lines = |name: &str, heading: &str, unit: &str, series: Vec<Series>| {
+        let words: Vec<String> = series.iter().map(|series| ends(series, unit)).collect();
+        Chart::Lines(Lines {
+            name: name.into(),
+            heading: heading.into(),
+            title: format!("{heading}, over the size of a batch"),
+            width: 460.0,
+            across: Across {
+                title: "requests of a batch",
+                grid: batches.iter().map(|batch| batch.size as f64).collect(),
+                log: false,
+            },
+            plots: vec![Plot {
+                title: unit.into(),
+                height: 220.0,
+                most: 0.0,
+                ticks: 4,
+                series,
+            }],
+            band: None,
+            words: words.join("; "),
+        })
+    };
+    let sync = series(0, "one after another", "ms", |batch| batch.sync_ms);
+    let at_once = series(1, "all at once", "ms", |batch| batch.async_ms);
+    let speed_up = series(0, "measured", "times", |batch| batch.speed_up);
+    vec![
+        lines(
+            "batches",
+            "Time of a whole batch",
+            "ms",
+            vec![sync, at_once],
+        ),
+        lines(
+            "speed-up",
+            "How many times faster all at once is",
+            "times",
+            vec![speed_up, ideal],
+        ),
+    ]
+}
+
+/// The ends of a line, for those who do not see it.
+fn ends(series: &Series, unit: &str) -> String {
+    let [first, .., last] = series.points.as_slice() else {
+        return format!("{}: too few sizes for a line", series.name);
+    };
+    let end = |point: &Point| format!("{} {unit} at {}", figure(point.y), point.x);
+    format!("{}: from {} to {}", series.name, end(first), end(last))
+}
+
+/// The averages of batches as a spreadsheet reads them: `mul,loop,sync,async`, in milliseconds of a batch, where `mul`
+/// is its size and `loop` how many were averaged; none for a comparison of another kind.
+fn averages(found: &Compared) -> Option<String> {
+    let What::Batches(batches) = &found.what else {
+        return None;
+    };
+    let line = |it: &Batch| {
+        format!(
+            "{},{},{:.3},{:.3}\r\n",
+            it.size, it.loops, it.sync_average_ms, it.async_average_ms
+        )
+    };
+    let lines: String = batches.iter().map(line).collect();
+    Some(format!("mul,loop,sync,async\r\n{lines}"))
+}

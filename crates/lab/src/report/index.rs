@@ -1,0 +1,71 @@
+//! The page that names every run of a folder.
+
+use maud::html;
+
+use super::form::{Block, Media, NONE, Section, Table, Verdict, View, col};
+use super::view;
+use crate::findings::judge;
+use crate::ledger::Document;
+
+/// Runs with the folders that they are in, relative to the page.
+pub fn index(runs: &[(String, Document)]) -> String {
+    let views: Vec<(&String, &Document, View)> = runs
+        .iter()
+        .map(|(folder, run)| (folder, run, view(run, &judge(&run.rounds, &run.plan.delay))))
+        .collect();
+    type Run<'a> = (&'a String, &'a Document, View);
+    let words = |title: &str, value: fn(&Run) -> String| col(title, 0, value).words();
+    let columns = vec![
+        words("run", |it| it.0.clone()),
+        words("kind", |it| it.2.kind.into()),
+        words("date", |it| it.1.environment.date.clone()),
+        col("clients", 0, |it: &Run| {
+            it.1.plan
+                .clients
+                .iter()
+                .filter(|name| *name != crate::findings::CEILING)
+                .count()
+                .to_string()
+        }),
+        words("what was done", |it| it.2.job.clone()),
+        words("what was found", |it| first(&it.2)),
+    ];
+    let mut page = View {
+        kind: "results",
+        question: "What was measured?",
+        job: format!(
+            "{}, each with its page",
+            crate::findings::words::plural(runs.len() as u64, "run")
+        ),
+        command: None,
+        date: String::new(),
+        facts: Vec::new(),
+        sections: vec![Section::new(
+            "",
+            Media::PAGE,
+            vec![Block::Table(Table::of("Runs", &views, columns))],
+        )],
+        records: Vec::new(),
+        csv: None,
+        data: Vec::new(),
+    }
+    .html();
+    for (folder, ..) in &views {
+        let name = html! { td.word { (folder) } }.into_string();
+        let link = html! { td.word { a href=(format!("{folder}/report.html")) { (folder) } } }
+            .into_string();
+        page = page.replacen(&name, &link, 1);
+    }
+    page
+}
+
+/// What was found first.
+fn first(view: &View) -> String {
+    let blocks = view.sections.iter().flat_map(|section| &section.blocks);
+    let mut verdicts = blocks.filter_map(|block| match block {
+        Block::Verdicts(verdicts) => verdicts.first(),
+        _ => None,
+    });
+    let words = |verdict: &Verdict| format!("{}{}", verdict.subject, verdict.words);
+    verdicts.next().map_or_else(|| NONE.into(), words)
+}

@@ -1,0 +1,173 @@
+//! Draws charts of lines as SVG: plots above one another over one axis.
+
+use super::form::{Colour, Lines, Plot, Point, Series, Stroke};
+use super::scale::{Linear, Spread, tick_label, ticks};
+use super::svg::Svg;
+
+/// Where plots begin, from the left, and how far from the right they end.
+const LEFT: f64 = 46.0;
+const RIGHT: f64 = 12.0;
+
+/// From a plot's edges to its first and last marker.
+const EDGE: f64 = 12.0;
+
+/// About how much of a line one character of small text takes.
+const CHARACTER: f64 = 6.6;
+
+/// The chart; `id` must be unique in the page.
+pub(super) fn lines(chart: &Lines, id: &str) -> String {
+    let mut svg = Svg::default();
+    let right = chart.width - RIGHT;
+    let edge = if chart.across.log { EDGE } else { 0.0 };
+    let across = Spread::new(&chart.across, LEFT + edge, right - edge);
+    let mut top = 30.0 + legend(&mut svg, chart, right);
+    if chart.band.is_some() {
+        top += 16.0;
+    }
+    let gaps = 38.0 * chart.plots.len().saturating_sub(1) as f64;
+    let bottom = top + chart.plots.iter().map(|plot| plot.height).sum::<f64>() + gaps;
+    if let Some((x, words)) = &chart.band {
+        band(&mut svg, across.at(*x), (top, bottom), words, right);
+    }
+    for plot in &chart.plots {
+        draw(&mut svg, plot, across, (top, top + plot.height), right);
+        top += plot.height + 38.0;
+    }
+    ticks_across(&mut svg, chart, across, bottom + 17.0);
+    svg.text("axis end", (right, bottom + 34.0), chart.across.title);
+    svg.finish(
+        (chart.width, bottom + 42.0),
+        id,
+        "panel",
+        &chart.title,
+        &chart.words,
+    )
+}
+
+/// Names with their lines above the plots, where there is more than one; returns the height that they take.
+fn legend(svg: &mut Svg, chart: &Lines, right: f64) -> f64 {
+    let all = chart.plots.iter().take(1).flat_map(|plot| &plot.series);
+    let named: Vec<&Series> = all.filter(|series| !series.name.is_empty()).collect();
+    if named.len() < 2 {
+        return 0.0;
+    }
+    let (mut x, mut y) = (2.0, 14.0);
+    for series in named {
+        let needed = 30.0 + CHARACTER * series.name.chars().count() as f64;
+        if x > 2.0 && x + needed > right {
+            (x, y) = (2.0, y + 18.0);
+        }
+        svg.group(&[("class", &series.colour.class())], |svg| {
+            svg.line(stroke(series.stroke), (x, y - 4.0), (x + 22.0, y - 4.0));
+            if series.stroke != Stroke::Bound {
+                svg.marker(series.colour, (x + 11.0, y - 4.0), "");
+            }
+            svg.text("axis", (x + 27.0, y), &series.name);
+        });
+        x += needed + 12.0;
+    }
+    y + 6.0
+}
+
+/// What is marked across all plots, and its words.
+fn band(svg: &mut Svg, x: f64, (top, bottom): (f64, f64), words: &str, right: f64) {
+    svg.rect("band", (x - 9.0, top - 8.0), (18.0, bottom - top + 8.0));
+    let half = words.chars().count() as f64 * CHARACTER / 2.0;
+    let middle = x.clamp(LEFT + half, (right - half).max(LEFT + half));
+    svg.text("use middle", (middle, 14.0), words);
+}
+
+fn draw(svg: &mut Svg, plot: &Plot, across: Spread, (top, bottom): (f64, f64), right: f64) {
+    svg.text("axis", (2.0, top - 14.0), &plot.title);
+    let points = || plot.series.iter().flat_map(|series| &series.points);
+    let most = points()
+        .map(|point| point.range.1.max(point.y))
+        .fold(plot.most, f64::max);
+    if most <= 0.0 {
+        return;
+    }
+    let axis = ticks(most, plot.ticks);
+    let up = Linear {
+        most: axis.last().copied().unwrap_or(most),
+        from: bottom,
+        to: top,
+    };
+    for tick in &axis {
+        let (y, class) = (up.at(*tick), if *tick == 0.0 { "base" } else { "grid" });
+        svg.line(class, (LEFT, y), (right, y));
+        svg.text(
+            "tick end",
+            (LEFT - 6.0, y + 4.0),
+            &tick_label(*tick, up.most),
+        );
+    }
+    for series in &plot.series {
+        svg.group(&[("class", &series.colour.class())], |svg| {
+            draw_series(svg, series, across, up)
+        });
+    }
+}
+
+fn draw_series(svg: &mut Svg, series: &Series, across: Spread, up: Linear) {
+    let at = |point: &Point| (across.at(point.x), up.at(point.y));
+    if series.stroke != Stroke::Marks {
+        svg.path(
+            stroke(series.stroke),
+            &series.points.iter().map(at).collect::<Vec<_>>(),
+        );
+    }
+    let (hinted, plain): (Vec<&Point>, Vec<&Point>) =
+        series.points.iter().partition(|it| !it.hint.is_empty());
+    if series.stroke != Stroke::Bound {
+        svg.dots(&plain.into_iter().map(at).collect::<Vec<_>>());
+    }
+    for point in hinted {
+        let x = across.at(point.x);
+        svg.interval("bar", (x, up.at(point.range.0)), (x, up.at(point.range.1)));
+        svg.marker(series.colour, at(point), &point.hint);
+    }
+    for point in &series.crosses {
+        svg.cross((across.at(point.x), up.from - 8.0), &point.hint);
+    }
+}
+
+fn stroke(stroke: Stroke) -> &'static str {
+    match stroke {
+        Stroke::Dashed => "line dashed",
+        Stroke::Bound => "line ceiling",
+        Stroke::Line | Stroke::Marks => "line",
+    }
+}
+
+/// What was measured across, leaving out that for which there is no room.
+fn ticks_across(svg: &mut Svg, chart: &Lines, across: Spread, y: f64) {
+    let round = ticks(chart.across.grid.last().copied().unwrap_or(1.0), 4);
+    let places = if chart.across.log {
+        &chart.across.grid
+    } else {
+        &round
+    };
+    let mut free_from = f64::MIN;
+    for place in places
+        .iter()
+        .filter(|place| **place <= chart.across.grid.last().copied().unwrap_or(1.0))
+    {
+        let text = place.to_string();
+        let half = text.len() as f64 * 3.1 + 2.0;
+        if across.at(*place) - half >= free_from {
+            svg.text("tick middle", (across.at(*place), y), &text);
+            free_from = across.at(*place) + half;
+        }
+    }
+}
+
+impl Colour {
+    /// That of a series: the bound's is the same everywhere.
+    pub(super) fn of(place: usize, bound: bool) -> Colour {
+        if bound {
+            Colour::Grey
+        } else {
+            Colour::Of(place)
+        }
+    }
+}

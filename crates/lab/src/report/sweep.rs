@@ -1,0 +1,517 @@
+//! A sweep as a view: which concurrency to use, by client and size of the answer.
+
+use std::collections::BTreeSet;
+
+use super::common::{
+    INTERVAL, RANGE, RECOMMENDED, REJECTED, UNVERIFIED, Witnessed, capital, data, ending, facts,
+    figures, language, left_out, look, name, optional, rejected_rows, seen, speed_range,
+    speed_words, speedup, standing, verdicts,
+};
+use super::form::{
+    Across, Block, Chart, Colour, Line, Lines, Look, Media, NONE, Plot, Point, Section, Series,
+    Stroke, Table, Verdict, View, col,
+};
+use crate::findings::words::{count, figure, percent, times};
+use crate::findings::{
+    CEILING, ENOUGH, Findings, Recommendation, Row, SAME_ISH, body_words, trust,
+};
+use crate::ledger::Document;
+use crate::plan::Cell;
+use crate::spec::load_words;
+
+/// One client under loads that differ in concurrency alone.
+struct Group<'a> {
+    name: String,
+    client: &'a str,
+    /// Its position among all: colour and marker follow it, in every chart the same.
+    place: usize,
+    bytes: usize,
+    /// In ascending concurrency.
+    rows: Vec<&'a Row>,
+    advice: Option<&'a Recommendation>,
+}
+
+/// The whole view; a run that did not end recommends nothing.
+pub(super) fn view(run: &Document, findings: &Findings) -> View {
+    let groups = groups(run, findings);
+    let bodies: BTreeSet<usize> = groups.iter().map(|group| group.bytes).collect();
+    let of = |bytes: usize| {
+        groups
+            .iter()
+            .filter(move |group| group.bytes == bytes)
+            .collect::<Vec<_>>()
+    };
+    let sentences = || {
+        verdicts(run, || {
+            Block::Verdicts(
+                findings
+                    .verdicts
+                    .iter()
+                    .map(|it| verdict(it, &groups))
+                    .collect(),
+            )
+        })
+    };
+    let advised = || Block::Table(advised(run, &groups));
+    let charts = |bytes| overview(&of(bytes), bytes, &groups);
+    let all = bodies
+        .iter()
+        .map(|bytes| Chart::Lines(charts(*bytes)))
+        .collect();
+    let mut sections = vec![
+        Section::new("", Media::PAGE, vec![advised(), Block::Charts(all)]),
+        Section::new("", Media::PAPER, vec![sentences()]),
+    ];
+    for bytes in &bodies {
+        let chart = Block::Charts(vec![Chart::Lines(charts(*bytes))]);
+        let blocks = vec![Block::Table(table(run, &of(*bytes), *bytes)), chart];
+        sections.push(Section::new(heading(run, *bytes), Media::TEXT, blocks));
+    }
+    sections.push(Section::new(
+        "Verdict",
+        Media::TERMINAL,
+        vec![advised(), sentences()],
+    ));
+    let lines = groups.iter().map(|group| {
+        let title = format!("{}, {}", group.name, body_words(group.bytes));
+        Witnessed::of(title, run, group.rows.iter().copied())
+    });
+    sections.extend(seen("client and body", &lines.collect::<Vec<_>>()));
+    sections.extend(rejected_rows(findings));
+    let panels = groups.iter().map(|group| Chart::Lines(panel(group)));
+    let panels = vec![Block::Charts(panels.collect())];
+    sections
+        .push(Section::new("Each client: CPU, latency and memory", Media::PAGE, panels).folded());
+    for bytes in &bodies {
+        let title = format!("{}: all figures", capital(&body_words(*bytes)));
+        let table = Block::Table(table(run, &of(*bytes), *bytes));
+        sections.push(Section::new(title, Media::PAGE, vec![table]).folded());
+    }
+    sections.extend(left_out(run));
+    sections.extend(ending(run, how_to_read(run)));
+    View {
+        kind: "sweep",
+        question: "Which concurrency, and which client?",
+        job: job(run),
+        command: Some(run.command.clone()),
+        date: run.environment.date.clone(),
+        facts: facts(run, &trust(run, findings)),
+        sections,
+        records: findings
+            .rows
+            .iter()
+            .map(|row| serde_json::json!(row))
+            .collect(),
+        csv: None,
+        data: data(run, findings),
+    }
+}
+
+/// What was measured, in one sentence.
+fn job(run: &Document) -> String {
+    let target = serde_json::to_value(&run.plan.target).unwrap_or_default();
+    match (target["method"].as_str(), target["url"].as_str()) {
+        (Some(method), Some(url)) => format!("{method} {url}, closed loop"),
+        _ => format!(
+            "GET from the lab's own origin (delay {}), closed loop, every answer verified",
+            run.plan.delay
+        ),
+    }
+}
+
+fn heading(run: &Document, bytes: usize) -> String {
+    match &run.plan.delay {
+        _ if !run.plan.target.is_origin() => body_words(bytes),
+        hecaton_origin::Delay::None => format!("{}, no delay", body_words(bytes)),
+        delay => format!("{}, delay {delay}", body_words(bytes)),
+    }
+}
+
+/// By body, then in the order of the plan, the ceiling last.
+fn groups<'a>(run: &Document, findings: &'a Findings) -> Vec<Group<'a>> {
+    let order = |client: &str| {
+        let planned = run.plan.clients.iter().position(|name| name == client);
+        (client == CEILING, planned.unwrap_or(usize::MAX))
+    };
+    let mut rows: Vec<&Row> = findings.rows.iter().collect();
+    let kind = |row: &Row| Cell {
+        concurrency: 0,
+        body_bytes: 0,
+        ..row.cell()
+    };
+    rows.sort_by_key(|row| {
+        (
+            row.body_bytes,
+            order(&row.client),
+            kind(row),
+            row.concurrency,
+        )
+    });
+    let mut kinds: Vec<Cell> = rows.iter().map(|row| kind(row)).collect();
+    kinds.sort_by_key(|cell| order(&cell.client));
+    kinds.dedup();
+    let group = |own: &[&'a Row]| {
+        let (row, cell) = (own[0], kind(own[0]));
+        let alone = kinds
+            .iter()
+            .filter(|kind| kind.client == row.client)
+            .count()
+            == 1;
+        let words = load_words(&cell).replace("concurrency 0", "");
+        let words = words.trim_start_matches(", ");
+        Group {
+            name: match alone || words.is_empty() {
+                true => name(&row.client),
+                false => format!("{}, {words}", name(&row.client)),
+            },
+            client: &row.client,
+            place: kinds.iter().position(|kind| *kind == cell).unwrap_or(0),
+            bytes: row.body_bytes,
+            rows: own.to_vec(),
+            advice: findings
+                .recommendations
+                .iter()
+                .find(|it| own.iter().any(|row| it.cell() == row.cell())),
+        }
+    };
+    rows.chunk_by(|a, b| (a.body_bytes, kind(a)) == (b.body_bytes, kind(b)))
+        .map(group)
+        .collect()
+}
+
+impl Group<'_> {
+    fn is_ceiling(&self) -> bool {
+        self.client == CEILING
+    }
+
+    /// The rows that may be compared.
+    fn valid(&self) -> impl Iterator<Item = &Row> {
+        self.rows
+            .iter()
+            .copied()
+            .filter(|row| row.rejected.is_none())
+    }
+
+    fn recommends(&self, row: &Row) -> bool {
+        self.advice
+            .is_some_and(|advice| advice.concurrency == row.concurrency)
+    }
+
+    fn recommended(&self) -> Option<&Row> {
+        self.rows.iter().copied().find(|row| self.recommends(row))
+    }
+
+    fn colour(&self) -> Colour {
+        Colour::of(self.place, self.is_ceiling())
+    }
+}
+
+/// A sentence, with the colour of its client.
+fn verdict(sentence: &str, groups: &[Group]) -> Verdict {
+    let own = |group: &&Group| {
+        sentence
+            .strip_prefix(group.client)
+            .is_some_and(|rest| rest.starts_with(", "))
+    };
+    let group = groups.iter().find(own);
+    let (subject, words) = sentence.split_at(group.map_or(0, |group| group.client.len()));
+    Verdict {
+        subject: subject.into(),
+        words: words.into(),
+        colour: group.map_or(Colour::None, Group::colour),
+    }
+}
+
+/// What to use: a line for each client and size.
+fn advised(run: &Document, groups: &[Group]) -> Table {
+    let clients: Vec<&Group> = groups.iter().filter(|group| !group.is_ceiling()).collect();
+    let row = |value: fn(&Row) -> String| move |it: &&Group| optional(it.recommended(), value);
+    let answer = |it: &&Group| match it.bytes {
+        0 => "the server's own".into(),
+        bytes => format!("{} bytes", count(bytes)),
+    };
+    let columns = vec![
+        col("client", 0, |it: &&Group| it.name.clone()).words(),
+        col("answer", 0, answer),
+        col("use", 0, row(|row| row.concurrency.to_string())),
+        col(
+            "requests\nper s",
+            0,
+            row(|row| figure(row.requests_per_second)),
+        ),
+        col("× of its\nat one", 0, |it: &&Group| {
+            speedup(it.advice.and_then(|advice| advice.speedup))
+        })
+        .intervals(5),
+        col(
+            "of the\nceiling",
+            3,
+            row(|row| optional(row.ceiling_ratio, percent)),
+        ),
+        col("CPU\n%", 4, row(|row| figure(row.cpu_percentage))),
+        col(
+            "p99\nms",
+            4,
+            row(|row| optional(row.p99_ms, super::common::small)),
+        ),
+        col("rejected", 2, |it: &&Group| {
+            match it.rows.len() - it.valid().count() {
+                0 => NONE.into(),
+                some => format!("{some} of {}", it.rows.len()),
+            }
+        }),
+    ];
+    let table = Table::of("What to use", &clients, columns).each(&clients, |line, it| {
+        line.language = language(run, it.client);
+        line.look = if it.advice.is_none() && run.unfinished.is_none() {
+            Look::Rejected
+        } else {
+            Look::Plain
+        };
+    });
+    table.marks(INTERVAL.0, INTERVAL.1)
+}
+
+/// All figures of a body.
+fn table(run: &Document, groups: &[&Group], bytes: usize) -> Table {
+    let rows: Vec<(&Group, &Row)> = groups
+        .iter()
+        .flat_map(|group| group.rows.iter().map(move |row| (*group, *row)))
+        .collect();
+    let mut columns = vec![
+        col("client", 0, |it: &(&Group, &Row)| it.0.name.clone()).words(),
+        col("concur-\nrency", 0, |it: &(&Group, &Row)| {
+            it.1.concurrency.to_string()
+        }),
+    ];
+    columns.extend(figures(|it: &(&Group, &Row)| it.1));
+    let advice = |row: &Row| {
+        groups
+            .iter()
+            .any(|group| group.recommends(row) && group.rows.contains(&row))
+    };
+    columns.extend(standing(|it: &(&Group, &Row)| it.1, advice));
+    let line = |line: &mut Line, (group, row): &(&Group, &Row)| {
+        line.look = look(row, group.recommends(row));
+        line.language = language(run, group.client);
+        line.goes_on = group.rows.first().is_some_and(|first| first != row);
+        line.apart = !line.goes_on;
+    };
+    let table = Table::of(
+        &format!("{}: all figures", body_words(bytes)),
+        &rows,
+        columns,
+    )
+    .each(&rows, line);
+    let marks = [RECOMMENDED, REJECTED, UNVERIFIED];
+    marks
+        .into_iter()
+        .fold(table, |table, (mark, words)| table.marks(mark, words))
+}
+
+/// Requests/s of all clients over concurrency, on the same scale for every body.
+fn overview(groups: &[&Group], bytes: usize, all: &[Group]) -> Lines {
+    let most = all
+        .iter()
+        .flat_map(|group| group.valid())
+        .map(|row| speed_range(row).1)
+        .fold(0.0, f64::max);
+    let words: Vec<String> = groups
+        .iter()
+        .map(|group| format!("{}: {}", group.name, in_words(group)))
+        .collect();
+    Lines {
+        name: format!("all-{bytes}"),
+        heading: capital(&body_words(bytes)),
+        title: format!(
+            "Requests per second over concurrency, {}",
+            body_words(bytes)
+        ),
+        width: 560.0,
+        across: across(groups),
+        plots: vec![Plot {
+            title: "requests/s".into(),
+            height: 250.0,
+            most,
+            ticks: 5,
+            series: groups
+                .iter()
+                .map(|group| Series {
+                    crosses: Vec::new(),
+                    ..speeds(group, group.is_ceiling())
+                })
+                .collect(),
+        }],
+        band: None,
+        words: words.join(" "),
+    }
+}
+
+/// Every concurrency that anyone was measured at.
+fn across(groups: &[&Group]) -> Across {
+    let grid: BTreeSet<usize> = groups
+        .iter()
+        .flat_map(|group| &group.rows)
+        .map(|row| row.concurrency)
+        .collect();
+    Across {
+        title: "concurrency",
+        grid: grid
+            .into_iter()
+            .map(|concurrency| concurrency as f64)
+            .collect(),
+        log: true,
+    }
+}
+
+fn speeds(group: &Group, bound: bool) -> Series {
+    let point = |row: &Row| Point {
+        x: row.concurrency as f64,
+        y: row.requests_per_second,
+        range: speed_range(row),
+        hint: format!("concurrency {}: {}", row.concurrency, speed_words(row)),
+    };
+    Series {
+        name: group.name.clone(),
+        colour: group.colour(),
+        stroke: if bound { Stroke::Bound } else { Stroke::Line },
+        points: group.valid().map(point).collect(),
+        crosses: group
+            .rows
+            .iter()
+            .filter(|row| row.rejected.is_some())
+            .map(|row| point(row))
+            .collect(),
+    }
+}
+
+/// The plots of one client, below one another.
+fn panel(group: &Group) -> Lines {
+    let series = |stroke, value: fn(&Row) -> Option<f64>| {
+        let point = |row: &Row| {
+            let y = value(row)?;
+            let hint = match stroke {
+                Stroke::Marks => format!("concurrency {}: CPU {} %", row.concurrency, figure(y)),
+                _ => String::new(),
+            };
+            Some(Point {
+                x: row.concurrency as f64,
+                y,
+                range: (y, y),
+                hint,
+            })
+        };
+        Series {
+            name: String::new(),
+            colour: group.colour(),
+            stroke,
+            points: group.valid().filter_map(point).collect(),
+            crosses: Vec::new(),
+        }
+    };
+    let plot = |title: &str, height, most, series| Plot {
+        title: title.into(),
+        height,
+        most,
+        ticks: 1,
+        series,
+    };
+    let latency = match group.valid().any(|row| row.p50_ms.or(row.p99_ms).is_some()) {
+        true => "latency in ms: p50 as a line, p99 dashed",
+        false => "latency: the driver tells none",
+    };
+    let use_it = |row: &Row| {
+        (
+            row.concurrency as f64,
+            format!(
+                "use {}: {} requests/s",
+                row.concurrency,
+                figure(row.requests_per_second)
+            ),
+        )
+    };
+    Lines {
+        name: format!("{}-{}", group.name.replace(" (ceiling)", ""), group.bytes),
+        heading: format!("{}, {}", group.name, body_words(group.bytes)),
+        title: format!(
+            "{}, {}: requests per second, CPU, latency and memory",
+            group.name,
+            body_words(group.bytes)
+        ),
+        width: 410.0,
+        across: across(&[group]),
+        plots: vec![
+            Plot {
+                ticks: 4,
+                ..plot("requests/s", 170.0, 0.0, vec![speeds(group, false)])
+            },
+            plot(
+                "CPU % of one core",
+                66.0,
+                100.0,
+                vec![series(Stroke::Marks, |row| Some(row.cpu_percentage))],
+            ),
+            plot(
+                latency,
+                72.0,
+                0.0,
+                vec![
+                    series(Stroke::Dashed, |row| row.p99_ms),
+                    series(Stroke::Line, |row| row.p50_ms),
+                ],
+            ),
+            plot(
+                "peak memory in MB",
+                62.0,
+                0.0,
+                vec![series(Stroke::Line, |row| Some(row.peak_rss_mb))],
+            ),
+        ],
+        band: group.recommended().map(use_it),
+        words: in_words(group),
+    }
+}
+
+/// What a chart says, for those who do not see it.
+fn in_words(group: &Group) -> String {
+    let fastest = group
+        .valid()
+        .max_by(|a, b| a.requests_per_second.total_cmp(&b.requests_per_second));
+    let Some(fastest) = fastest else {
+        return "every row was rejected.".into();
+    };
+    let speed = figure(fastest.requests_per_second);
+    let mut words = format!(
+        "fastest at concurrency {} with {speed} requests/s",
+        fastest.concurrency
+    );
+    if let Some(advice) = group.advice {
+        words += &format!("; recommended concurrency {}", advice.concurrency);
+        let speedup = advice
+            .speedup
+            .map(|found| format!(", {} the speed at concurrency 1", times(found.value)));
+        words += &speedup.unwrap_or_default();
+    }
+    words + "."
+}
+
+fn how_to_read(run: &Document) -> String {
+    let interval = match run.rounds.iter().map(|round| round.block).max() {
+        Some(last) if last + 1 < crate::findings::stats::FEWEST_PAIRS as u32 => {
+            format!("{} {}", RANGE.0, RANGE.1)
+        }
+        _ => "Bars and brackets are 95 % confidence intervals".into(),
+    };
+    let unverified = match run.plan.target.is_origin() {
+        true => "",
+        false => " This server kept no ledger, so nothing was checked.",
+    };
+    format!(
+        "Rounds of all clients are interleaved in random order; ratios compare rounds of the same block (Hodges–Lehmann on \
+         log-ratios, Wilcoxon signed-rank interval). {interval}. The recommended concurrency is the smallest whose ratio to \
+         the fastest has a lower bound of at least {ENOUGH}. Differences within {:.0} % are called same-ish. Latencies are of \
+         a closed loop: a request waits for nobody before it is sent. The ceiling is the lab's raw loader, which does no more \
+         than it must. A row is rejected when the client's claim and the origin's ledger disagree.{unverified}",
+        SAME_ISH * 100.0
+    )
+}

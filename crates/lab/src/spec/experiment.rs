@@ -1,0 +1,57 @@
+//! An experiment: what is measured, and what is asked of it. A sweep, a shootout, a comparison and each part of a
+//! benchmark are presets of it.
+
+use super::{Comparison, Sweep};
+
+/// What is measured, checked, and what is made of it.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// Its factors with their levels, and how often and how long each is measured.
+    pub sweep: Sweep,
+    /// What is asked.
+    pub kind: Kind,
+    /// Clients that were asked for and cannot be measured, in sentences.
+    pub left_out: Vec<String>,
+    /// Whether the others go on when a client breaks; else the experiment ends.
+    pub tolerant: bool,
+}
+
+/// What is asked of an experiment.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// Which concurrency to use.
+    Sweep,
+    /// Who is the fastest at one load.
+    Shootout {
+        /// The client whose speed the others' are divided by.
+        baseline: String,
+    },
+    /// How cells differ, in pairs.
+    Compare(Comparison),
+    /// Whether a client keeps its promises: a part of a benchmark.
+    Bench,
+}
+
+impl Kind {
+    /// The verb of the command, which names the folder of its results too.
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Kind::Sweep => "sweep",
+            Kind::Shootout { .. } => "shootout",
+            Kind::Compare(_) => "compare",
+            Kind::Bench => "bench",
+        }
+    }
+}
+
+impl Experiment {
+    /// One in which all that is asked for is there, and must not break.
+    pub fn new(sweep: Sweep, kind: Kind) -> Experiment {
+        Experiment {
+            sweep,
+            kind,
+            left_out: Vec::new(),
+            tolerant: false,
+        }
+    }
+}
