@@ -47,3 +47,8 @@ class Cheat
                    max_concurrency: 100)
   end
 end
+
+# What a cheat claims instead of the latencies that were measured: the block is given them one by one.
+class Kit::Round
+  def claim = @latencies = yield(@latencies)
+end
