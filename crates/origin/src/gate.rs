@@ -12,11 +12,12 @@ use crate::timer::Timer;
 /// Without a new request for so long, what is held is released.
 pub(crate) const QUIET: Duration = Duration::from_millis(150);
 /// The same for a check in the midst of a round, where a client has no connection to open any more.
-const QUIET_CHECK: Duration = Duration::from_millis(20);
+const QUIET_CHECK: Duration = Duration::from_millis(50);
 /// One answer in so many is held by a check.
 const SHARE: u64 = 50;
-/// Checks of one round, at most.
+/// Checks of one round, at most; and at least, where they hold no more than one answer in ten.
 const MOST_CHECKS: u64 = 32;
+const FEW_CHECKS: u64 = 4;
 
 /// Holds requests in generations: all of one are released together.
 pub(crate) struct Gate {
@@ -47,9 +48,15 @@ impl Checks {
     fn draw(width: usize, count: u64) -> Checks {
         let width = width as u64;
         let room = count.saturating_sub(3 * width);
-        let wanted = (count / (SHARE * width.max(1))).clamp(1, MOST_CHECKS);
+        let waves = count / width.max(1);
+        let few = (waves / 10).clamp(1, FEW_CHECKS);
+        let wanted = (waves / SHARE).clamp(few, MOST_CHECKS);
         let moments = (0..wanted).map(|_| width + rand::random_range(0..room.max(1)));
-        let mut moments: Vec<u64> = if room == 0 { Vec::new() } else { moments.collect() };
+        let mut moments: Vec<u64> = if room == 0 {
+            Vec::new()
+        } else {
+            moments.collect()
+        };
         moments.sort_unstable_by(|left, right| right.cmp(left));
         Checks {
             moments,
@@ -60,7 +67,10 @@ impl Checks {
     /// A request arrives; whether its answer is held.
     fn arrive(&mut self) -> bool {
         self.arrived += 1;
-        self.held |= self.moments.last().is_some_and(|moment| *moment <= self.arrived);
+        self.held |= self
+            .moments
+            .last()
+            .is_some_and(|moment| *moment <= self.arrived);
         self.held
     }
 
@@ -113,7 +123,10 @@ impl Gate {
     /// How many were held at each check so far.
     pub(crate) fn checks(&self) -> Vec<u32> {
         let checks = self.checks.borrow();
-        checks.as_ref().map(|checks| checks.seen.clone()).unwrap_or_default()
+        checks
+            .as_ref()
+            .map(|checks| checks.seen.clone())
+            .unwrap_or_default()
     }
 
     /// A request arrives; `None` when there is no gate.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::chaos::{Dealer, Mischief};
 use crate::date::Date;
+use crate::document;
 use crate::gate::Gate;
 use crate::ledger::{Arrival, Ledger, Marks, Receipt};
 use crate::options::{Http2, Options, RoundSpec};
@@ -102,7 +103,13 @@ impl Hub {
             Route::Item(id, said) => {
                 arrival.stray = said != word;
                 let hash = self.key.hash(self.script(arrival.stray).nonce, id);
-                arrival.item = Some((id, hash as u32));
+                let documents = request.wants_json && !request.is_head;
+                let token = if documents {
+                    document::value(hash)
+                } else {
+                    hash as u32
+                };
+                arrival.item = Some((id, token));
                 hash
             }
             _ => {

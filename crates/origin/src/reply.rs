@@ -49,7 +49,9 @@ impl Reply<'_> {
             _ => request.after,
         };
         let hold = self.hold(&request, receipt, now);
-        let script = self.hub.script(receipt.is_some_and(|receipt| receipt.stray));
+        let script = self
+            .hub
+            .script(receipt.is_some_and(|receipt| receipt.stray));
         let answer = match request.route {
             Route::Item(..) => {
                 let item = Item {
@@ -81,7 +83,9 @@ impl Reply<'_> {
                 if let Some(ticket) = belongs.then(|| self.hub.gate.enter(now)).flatten() {
                     return Hold::Gate(ticket);
                 }
-                let script = self.hub.script(receipt.is_some_and(|receipt| receipt.stray));
+                let script = self
+                    .hub
+                    .script(receipt.is_some_and(|receipt| receipt.stray));
                 let delay = script.delay(id).unwrap_or_default() + self.travel(script.round_trip);
                 match delay {
                     Duration::ZERO => Hold::Nothing,

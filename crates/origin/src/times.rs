@@ -69,9 +69,19 @@ impl Times {
         self.counts.iter().skip(bucket(us)).sum()
     }
 
-    /// The time that the given share does not exceed, in microseconds; the middle of its bucket. None without any.
+    /// The time that the given share does not exceed, in microseconds, between the two that are nearest to it; each is the middle of
+    /// its bucket. None without any.
     pub fn quantile(&self, share: f64) -> Option<f64> {
-        let rank = (share.clamp(0.0, 1.0) * self.total.saturating_sub(1) as f64).round() as u64;
+        let place = share.clamp(0.0, 1.0) * self.total.saturating_sub(1) as f64;
+        let (low, high) = (
+            self.ranked(place.floor() as u64)?,
+            self.ranked(place.ceil() as u64)?,
+        );
+        Some(low + (high - low) * place.fract())
+    }
+
+    /// The time of a rank, from 0.
+    fn ranked(&self, rank: u64) -> Option<f64> {
         let mut before = 0;
         for (bucket, count) in self.counts.iter().enumerate() {
             before += count;
@@ -85,7 +95,9 @@ impl Times {
     /// The mean in microseconds; none without any.
     pub fn mean(&self) -> Option<f64> {
         let counts = self.counts.iter().enumerate();
-        let sum: f64 = counts.map(|(bucket, &count)| middle(bucket) * count as f64).sum();
+        let sum: f64 = counts
+            .map(|(bucket, &count)| middle(bucket) * count as f64)
+            .sum();
         (!self.is_empty()).then(|| sum / self.total as f64)
     }
 }
@@ -161,7 +173,9 @@ fn lower(bucket: usize) -> u32 {
 }
 
 fn middle(bucket: usize) -> f64 {
-    let width = bucket.checked_sub(EXACT).map_or(1.0, |above| (2u64 << (above / STEPS)) as f64);
+    let width = bucket
+        .checked_sub(EXACT)
+        .map_or(1.0, |above| (2u64 << (above / STEPS)) as f64);
     f64::from(lower(bucket)) + (width - 1.0) / 2.0
 }
 
@@ -172,7 +186,10 @@ mod tests {
     #[test]
     fn every_time_is_in_the_bucket_that_begins_at_it_or_shortly_before() {
         let near = |n: u32| [n.saturating_sub(1), n, n.saturating_add(1)];
-        for us in (0..32).flat_map(|bit| near(1 << bit)).chain([u32::MAX, 1000, 123_456]) {
+        for us in (0..32)
+            .flat_map(|bit| near(1 << bit))
+            .chain([u32::MAX, 1000, 123_456])
+        {
             let begins = lower(bucket(us));
             assert!(begins <= us && us - begins <= us / 128, "{us}: {begins}");
             assert!(bucket(us) == 0 || lower(bucket(us) - 1) < begins);
@@ -183,8 +200,14 @@ mod tests {
     fn quantiles_and_counts_are_those_of_the_times() {
         let times: Times = (1..=100).collect();
         assert_eq!((times.len(), times.at_least(91)), (100, 10));
-        assert_eq!((times.quantile(0.0), times.quantile(1.0)), (Some(1.0), Some(100.0)));
-        assert_eq!(times.mean(), Some(50.5));
+        assert_eq!(
+            (times.quantile(0.0), times.quantile(1.0)),
+            (Some(1.0), Some(100.0))
+        );
+        assert_eq!(
+            (times.mean(), times.quantile(0.5)),
+            (Some(50.5), Some(50.5))
+        );
         assert_eq!(Times::new().quantile(0.5), None);
     }
 

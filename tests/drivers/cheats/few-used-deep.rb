@@ -6,6 +6,7 @@ class FewUsedDeep < Cheat
     return super unless (@rounds = @rounds.to_i + 1) > 1
     @sent = 0
     Array.new((workers / 8.0).ceil) { |index| Thread.new { work(round, index) } }.each(&:join)
+    round.claim { |times| times.map { |us| us * 8 } }
   end
 
   # Each of the others carries a little, so that all are used.

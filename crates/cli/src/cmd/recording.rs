@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Error, Result};
-use hecaton_lab::findings::judge;
+use hecaton_lab::findings::{RULES, judge};
 use hecaton_lab::ledger::{ClientRecord, Document, Environment, Folder, PlanRecord, SCHEMA};
 use hecaton_lab::report;
 use hecaton_lab::run::{self, Event, Stage};
@@ -33,6 +33,7 @@ impl Recording {
     ) -> Result<Recording> {
         let document = Document {
             schema: SCHEMA,
+            rules: RULES,
             command: command_line(),
             environment: Environment::collect(root, descriptors, run::choose_cores()),
             plan,

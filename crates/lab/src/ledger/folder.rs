@@ -169,6 +169,9 @@ mod tests {
             seen: None,
             reference: false,
             proof: None,
+            lat_every: 0,
+            offences: Vec::new(),
+            disturbed: Vec::new(),
             noise: None,
         }
     }

@@ -28,6 +28,8 @@ pub struct Driver {
     client: String,
     process: Process,
     last_id: u64,
+    /// When the last command was written.
+    asked_at: Instant,
     patience: Duration,
     stop: Arc<AtomicBool>,
 }
@@ -56,6 +58,7 @@ impl Driver {
             client: manifest.client.clone(),
             process,
             last_id: 0,
+            asked_at: Instant::now(),
             patience,
             stop,
         })
@@ -97,6 +100,11 @@ impl Driver {
     pub fn go(&mut self, go: Go, expected: Duration) -> Result<(Claim, Duration)> {
         let (reply, wall): (GoReply, _) = self.ask(&Command::Go(go), expected)?;
         Ok((reply.into(), wall))
+    }
+
+    /// When the last command was written to it.
+    pub fn asked_at(&self) -> Instant {
+        self.asked_at
     }
 
     /// Says a word that no driver knows.
@@ -188,6 +196,7 @@ impl Driver {
         self.last_id += 1;
         let line = wire::line(self.last_id, command);
         let start = Instant::now();
+        self.asked_at = start;
         if self.process.write(&line).is_err() {
             return Err(self.ended(&asked));
         }
