@@ -42,9 +42,9 @@ class Cheat
     end
   end
 
-  def self.run(cheat, name)
+  def self.run(cheat, name, **about)
     Kit.run(cheat, name: name, version: "1", engine: "sockets", models: ["threads"], verify: %w[tail json none],
-                   max_concurrency: 100)
+                   max_concurrency: 100, **about)
   end
 end
 

@@ -4,15 +4,15 @@ require_relative "cheat"
 class OpensAhead < Cheat
   def initialize(job)
     super
-    @ahead = Array.new(job.keepalive ? 0 : 400) { TCPSocket.new(@host, @port) }
+    @ahead = Array.new(300) { TCPSocket.new(@host, @port) }
   end
 
   def fetch(url, index)
-    @sockets[index] = @job.keepalive ? @sockets[index] : @lock.synchronize { @ahead.pop } || TCPSocket.new(@host, @port)
-    super.tap { @sockets[index].close unless @job.keepalive }
+    @sockets[index] = @lock.synchronize { @ahead.pop } || TCPSocket.new(@host, @port)
+    super.tap { @sockets[index].close }
   end
 
   def close = super && @ahead.each(&:close)
 end
 
-Cheat.run(OpensAhead, "opens-ahead", keepalive: [true, false])
+Cheat.run(OpensAhead, "opens-ahead", keepalive: [false])

@@ -41,7 +41,10 @@ impl Recording {
             starts: Vec::new(),
             left_out: Vec::new(),
         };
-        folder.begin(&document)?;
+        // The seed is written at the end: who reads the folder meanwhile would know what comes.
+        let mut known = document.clone();
+        known.plan.seed = 0;
+        folder.begin(&known)?;
         Ok(Recording { folder, document })
     }
 
@@ -64,6 +67,12 @@ impl Recording {
                     self.document.left_out.push(why);
                 }
                 Event::Ready(start) => self.document.starts.push(start),
+                Event::Offended(client, launch, says) => {
+                    let rounds = self.document.rounds.iter_mut();
+                    let own = rounds
+                        .filter(|round| round.cell.client == client && round.launch == launch);
+                    own.for_each(|round| round.offences.push(says.clone()));
+                }
                 Event::Measured(round) => {
                     self.folder.append(&round)?;
                     progress.advance(&round.cell);

@@ -4,7 +4,7 @@ use hecaton_origin::{Delay, Page, Times};
 use serde::Serialize;
 
 use super::cells::{Cells, seconds, speed};
-use super::rules::{in_flight, marks, rejection};
+use super::rules::{done_elsewhere, foreign, in_flight, marks, rejection};
 use super::stats::{Estimate, centre, median};
 use crate::plan::{Cell, Own};
 use crate::run::Round;
@@ -103,6 +103,7 @@ pub(super) fn rows(cells: &Cells, delay: &Delay) -> Vec<Row> {
         .iter()
         .map(|(cell, rounds)| row(cell, rounds, delay))
         .collect();
+    suspect(&mut rows, cells);
     let ceilings: Vec<Cell> = rows
         .iter()
         .filter(|row| row.is_ceiling() && row.rejected.is_none())
@@ -120,6 +121,20 @@ pub(super) fn rows(cells: &Cells, delay: &Delay) -> Vec<Row> {
         }
     }
     rows
+}
+
+/// Rejects whose work shows only as that of other programs, compared with the rows of all other clients.
+fn suspect(rows: &mut [Row], cells: &Cells) {
+    let shares: Vec<(String, f64)> = cells
+        .iter()
+        .filter_map(|(cell, rounds)| Some((cell.client.clone(), foreign(rounds)?)))
+        .collect();
+    for row in rows.iter_mut().filter(|row| row.rejected.is_none()) {
+        let others = shares.iter().filter(|(client, _)| *client != row.client);
+        let others: Vec<f64> = others.map(|(_, share)| *share).collect();
+        row.rejected = done_elsewhere(foreign(cells.rounds(&row.cell())), &others);
+        row.verified &= row.rejected.is_none();
+    }
 }
 
 fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {

@@ -84,6 +84,12 @@ pub struct Start {
     pub boot_ns: u64,
     /// Its very first request, whatever is done only once included.
     pub first_request_ns: u64,
+    /// The user that it ran as; absent where that was the lab's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<u32>,
+    /// Whether a control group held all of its processes; absent means that they were looked for in `/proc`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
 }
 
 fn is_zero(value: &u64) -> bool {

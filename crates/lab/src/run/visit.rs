@@ -253,6 +253,8 @@ impl<'a> Bench<'a> {
         let round = self.measured_round(&visit.cell, first, count);
         self.servers.open(&visit.cell, round);
         driver.reset_peak_memory();
+        let mut offences: Vec<String> = driver.offence().into_iter().collect();
+        driver.stirred(); // whatever was before
         let (before, moment) = (driver.account(), Moment::now());
         let (claim, wall) = driver.go(
             Go {
@@ -267,7 +269,12 @@ impl<'a> Bench<'a> {
         let noise = moment.and_then(|moment| moment.noise_since((&before, &after)));
         let peak_rss_kib = driver.peak_memory_kib();
         let seen = self.servers.close(&visit.cell);
-        let offences = began_early(seen.as_ref(), driver.asked_at());
+        let stirred = driver
+            .stirred()
+            .then(|| "it was stopped or let go on by another program".to_string());
+        offences.extend(driver.offence());
+        offences.extend(began_early(seen.as_ref(), driver.asked_at()));
+        offences.extend(more_than_its_core(driver, user + system, wall));
         Ok(Round {
             cell: visit.cell.clone(),
             launch: visit.launch,
@@ -285,7 +292,7 @@ impl<'a> Bench<'a> {
             noise,
             lat_every: LAT_EVERY,
             offences,
-            disturbed: Vec::new(),
+            disturbed: stirred.into_iter().collect(),
         })
     }
 
@@ -388,7 +395,7 @@ fn draw_ids(count: u64) -> u64 {
 }
 
 /// What to say of a client whose first request was there before it was asked to send any.
-fn began_early(page: Option<&Page>, asked: Instant) -> Vec<String> {
+fn began_early(page: Option<&Page>, asked: Instant) -> Option<String> {
     let first = page.and_then(|page| page.first_read);
     let early = first.and_then(|first| asked.checked_duration_since(first));
     let early = early.filter(|early| !early.is_zero());
@@ -396,7 +403,16 @@ fn began_early(page: Option<&Page>, asked: Instant) -> Vec<String> {
         let ms = early.as_secs_f64() * 1e3;
         format!("its first request came {ms:.2} ms before it was asked to send any")
     };
-    early.map(words).into_iter().collect()
+    early.map(words)
+}
+
+/// What to say of a driver that used more time than its one core has. The clocks are read a moment apart.
+fn more_than_its_core(driver: &Driver, used: Duration, wall: Duration) -> Option<String> {
+    let most = wall.mul_f64(1.05) + Duration::from_millis(20);
+    (driver.is_pinned() && used > most).then(|| {
+        let cores = used.as_secs_f64() / wall.as_secs_f64();
+        format!("the driver's processes used {cores:.1} cores, though all share one")
+    })
 }
 
 /// Fewest requests of a round.
