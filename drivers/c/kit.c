@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char HELLO[] = "\"ok\":true,\"proto\":1,\"runtime\":\"native\",\"http\":[\"1.1\"],\"tls\":true,\"keepalive\":[true,false],"
+static const char HELLO[] = "\"ok\":true,\"proto\":2,\"runtime\":\"native\",\"http\":[\"1.1\"],\"tls\":true,\"keepalive\":[true,false],"
     "\"cores\":1,\"verify\":[\"tail\",\"json\",\"none\"],\"methods\":[\"GET\",\"HEAD\",\"POST\",\"PUT\",\"PATCH\",\"DELETE\",\"OPTIONS\"]";
 
 // The text behind a key; the empty text when it is absent.

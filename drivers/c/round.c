@@ -8,33 +8,46 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_KINDS = 16 };
+enum { MOST_KINDS = 16, BUCKETS = 256 + 128 * 24 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct job *job;
-static uint64_t next_id, end_id, every, untimed, done, failed, bytes, samples, room;
+static uint64_t next_id, end_id, every, untimed, done, failed, bytes;
 static uint32_t sum;
-static int64_t *latencies;
+static uint64_t latencies[BUCKETS];
 static struct { char name[80]; uint64_t count; } kinds[MOST_KINDS];
 
-static int64_t now_us(void) {
+static int64_t now_ns(void) {
     struct timespec at;
     clock_gettime(CLOCK_MONOTONIC, &at);
-    return at.tv_sec * 1000000 + at.tv_nsec / 1000;
+    return at.tv_sec * 1000000000 + at.tv_nsec;
 }
 
 void round_begin(const struct job *of, uint64_t first, uint64_t count, uint64_t lat_every) {
     job = of, next_id = first, end_id = first + count, every = lat_every;
-    untimed = done = failed = bytes = samples = sum = 0;
+    untimed = done = failed = bytes = sum = 0;
     memset(kinds, 0, sizeof kinds);
-    latencies = realloc(latencies, (room = count / lat_every + 1) * sizeof *latencies);
+    memset(latencies, 0, sizeof latencies);
+}
+
+// Buckets of microseconds, which keep eight significant bits: exact below 256, then 128 for each doubling.
+static unsigned bucket_of(uint64_t us) {
+    unsigned shift = 0;
+    if (us > UINT32_MAX) us = UINT32_MAX;
+    while (us >> shift > 255) shift++;
+    return shift ? 256 + (shift - 1) * 128 + (unsigned)(us >> shift) - 128 : (unsigned)us;
+}
+
+static unsigned long long begin_of(unsigned bucket) {
+    if (bucket < 256) return bucket;
+    return ((bucket - 256) % 128 + 128ull) << ((bucket - 256) / 128 + 1);
 }
 
 bool kit_take(struct ticket *ticket) {
     pthread_mutex_lock(&lock);
     bool any = next_id < end_id;
     if (any) {
-        ticket->taken = untimed ? 0 : now_us();
+        ticket->taken = untimed ? 0 : now_ns();
         untimed = (untimed ? untimed : every) - 1;
         snprintf(ticket->url, sizeof ticket->url, job->append_id ? "%s%llu" : "%s", job->url, (unsigned long long)next_id++);
     }
@@ -42,19 +55,23 @@ bool kit_take(struct ticket *ticket) {
     return any;
 }
 
-// Reads eight hexadecimal digits; false when they are none.
+// Reads eight hexadecimal digits, and of a document adds the numbers of all its records; false when there are none.
 static bool token_of(struct body *body, uint32_t *token) {
     if (!strcmp(job->verify, "none")) return true;
     char digits[9] = "", *end;
+    uint32_t numbers = 0;
     if (!strcmp(job->verify, "json")) {
         cJSON *page = cJSON_ParseWithLength(body->bytes, body->length);
         const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(page, "token"));
+        const cJSON *record;
+        cJSON_ArrayForEach(record, cJSON_GetObjectItemCaseSensitive(page, "records"))
+            numbers += (uint32_t)cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(record, "numbers"));
         snprintf(digits, sizeof digits, "%s", text ? text : "");
         cJSON_Delete(page);
     } else if (body->length >= 8) {
         memcpy(digits, body->bytes + body->length - 8, 8);
     }
-    *token = (uint32_t)strtoul(digits, &end, 16);
+    *token = (uint32_t)strtoul(digits, &end, 16) + numbers;
     return end == digits + 8;
 }
 
@@ -68,7 +85,7 @@ void kit_done(long status, struct body *body, const struct ticket *ticket) {
     if (!good) { kit_failed(kind); return; }
     pthread_mutex_lock(&lock);
     done++, bytes += length, sum += token;
-    if (ticket->taken && samples < room) latencies[samples++] = now_us() - ticket->taken;
+    if (ticket->taken) latencies[bucket_of((uint64_t)((now_ns() - ticket->taken) / 1000))]++;
     pthread_mutex_unlock(&lock);
 }
 
@@ -99,6 +116,7 @@ void round_answer(void) {
     for (int i = 0; i < MOST_KINDS && kinds[i].count; i++)
         printf("%s\"%s\":%llu", i ? "," : "", kinds[i].name, (unsigned long long)kinds[i].count);
     printf("},\"bytes\":%llu,\"sum\":%u,\"lat_us\":[", (unsigned long long)bytes, sum);
-    for (uint64_t i = 0; i < samples; i++) printf("%s%lld", i ? "," : "", (long long)latencies[i]);
+    for (unsigned i = 0, any = 0; i < BUCKETS; i++)
+        if (latencies[i]) printf("%s[%llu,%llu]", any++ ? "," : "", begin_of(i), (unsigned long long)latencies[i]);
     printf("]");
 }

@@ -1,7 +1,7 @@
 # The harness's side of every driver in Elixir: answers commands, hands out requests, verifies and counts answers.
 defmodule Kit do
   @hello %{
-    ok: true, proto: 1, http: ["1.1"], tls: false, keepalive: [true, false], retries: "off", cores: 1,
+    ok: true, proto: 2, http: ["1.1"], tls: false, keepalive: [true, false], retries: "off", cores: 1,
     verify: ["tail", "json", "none"], methods: ["GET", "HEAD", "OPTIONS", "DELETE"]
   }
 
@@ -38,18 +38,19 @@ defmodule Kit do
     last = ask["first"] + ask["count"] - 1
     ids = if ask["count"] > 0, do: ask["first"]..last, else: []
     outcomes = state.flow.(ids, state.job, &request(&1, rem(&1 - ask["first"], ask["lat_every"]) == 0, state))
-    {Enum.reduce(outcomes, %{ok: true, done: 0, errors: 0, errors_by: %{}, bytes: 0, sum: 0, lat_us: []}, &count/2), state}
+    sums = Enum.reduce(outcomes, %{ok: true, done: 0, errors: 0, errors_by: %{}, bytes: 0, sum: 0, lat_us: %{}}, &count/2)
+    {%{sums | lat_us: for({us, count} <- sums.lat_us, do: [us, count])}, state}
   end
 
   defp answer(other, _ask, state), do: {%{ok: false, error: "unsupported", what: other}, state}
 
   defp request(id, timed, %{job: job, send: send}) do
-    began = System.monotonic_time(:microsecond)
+    began = System.monotonic_time(:nanosecond)
     url = if job["append_id"], do: job["url"] <> Integer.to_string(id), else: job["url"]
 
     with {:ok, status, body} when status in 200..299 <- send.(url),
          {:ok, token} <- token(job["verify"], body) do
-      {:ok, byte_size(body), token, if(timed, do: [System.monotonic_time(:microsecond) - began], else: [])}
+      {:ok, byte_size(body), token, if(timed, do: [bucket(div(System.monotonic_time(:nanosecond) - began, 1000))], else: [])}
     else
       {:ok, status, _body} -> {:error, "status #{status}"}
       {:error, kind} -> {:error, kind}
@@ -57,7 +58,15 @@ defmodule Kit do
   end
 
   defp token("none", _body), do: {:ok, 0}
-  defp token("json", body), do: body |> :jiffy.decode([:return_maps]) |> Map.get("token", "") |> hex()
+  # What a document is worth: its token, and the numbers of all its records.
+  defp token("json", body) do
+    with %{"token" => text, "records" => records} <- :jiffy.decode(body, [:return_maps]), {:ok, token} <- hex(text) do
+      {:ok, Enum.reduce(records, token, &(&1["numbers"] + &2))}
+    else
+      _other -> {:error, "token"}
+    end
+  end
+
   defp token("tail", body), do: body |> binary_part(byte_size(body), -min(8, byte_size(body))) |> hex()
 
   defp hex(text) do
@@ -67,9 +76,13 @@ defmodule Kit do
     end
   end
 
+  # Microseconds to eight significant bits, rounded down.
+  defp bucket(us) when us < 256, do: us
+  defp bucket(us), do: 2 * bucket(div(us, 2))
+
   defp count({:ok, bytes, token, timed}, sum) do
     total = rem(sum.sum + token, 4_294_967_296)
-    %{sum | done: sum.done + 1, bytes: sum.bytes + bytes, sum: total, lat_us: timed ++ sum.lat_us}
+    %{sum | done: sum.done + 1, bytes: sum.bytes + bytes, sum: total, lat_us: Enum.reduce(timed, sum.lat_us, fn us, counts -> Map.update(counts, us, 1, &(&1 + 1)) end)}
   end
 
   defp count({:error, kind}, sum),

@@ -59,7 +59,7 @@ final class Kit {
   private void answer(String cmd, JsonObject ask, Map<String, Object> answer) throws Exception {
     switch (cmd) {
       case "hello" -> {
-        answer.putAll(Map.of("proto", 1, "runtime", "java " + Runtime.version(), "http", List.of("1.1"), "tls", true,
+        answer.putAll(Map.of("proto", 2, "runtime", "java " + Runtime.version(), "http", List.of("1.1"), "tls", true,
             "models", List.of("threads"), "keepalive", List.of(true, false), "retries", "off", "max_concurrency", 512));
         answer.putAll(Map.of("cores", 1, "verify", List.of("tail", "json", "none"),
             "methods", List.of("GET", "HEAD", "DELETE", "OPTIONS")));

@@ -1,8 +1,10 @@
 // One `go`: hands out requests, verifies and counts answers; threads take turns.
 
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -13,7 +15,7 @@ final class Round {
   private final long first, count, every;
   private final AtomicLong taken = new AtomicLong();
   private final Map<String, Long> errors = new TreeMap<>();
-  private final List<Long> latencies = new ArrayList<>();
+  private final Map<Long, Long> latencies = new HashMap<>();
   private long done, bytes, sum;
 
   Round(Job job, long first, long count, long every) {
@@ -40,12 +42,16 @@ final class Round {
     }
   }
 
+  /** The token at the end of a body. Of a document: its token, and the numbers of all its records. */
   private long token(byte[] body) {
     return switch (job.verify()) {
       case "none" -> 0;
       case "json" -> {
         String text = new String(body, StandardCharsets.UTF_8);
-        yield Long.parseLong(JsonParser.parseString(text).getAsJsonObject().get("token").getAsString(), 16);
+        JsonObject page = JsonParser.parseString(text).getAsJsonObject();
+        long sum = Long.parseLong(page.get("token").getAsString(), 16);
+        for (JsonElement record : page.getAsJsonArray("records")) sum += record.getAsJsonObject().get("numbers").getAsLong();
+        yield sum;
       }
       default -> Long.parseLong(new String(body, body.length - 8, 8, StandardCharsets.ISO_8859_1), 16);
     };
@@ -55,13 +61,19 @@ final class Round {
     done += 1;
     bytes += length;
     sum += token;
-    if (start != 0) latencies.add((System.nanoTime() - start) / 1000);
+    if (start != 0) latencies.merge(bucket((System.nanoTime() - start) / 1000), 1L, Long::sum);
+  }
+
+  /** Microseconds to eight significant bits, rounded down. */
+  private static long bucket(long us) {
+    int shift = Math.max(56 - Long.numberOfLeadingZeros(us), 0);
+    return us >> shift << shift;
   }
 
   private synchronized void failed(String kind) { errors.merge(kind, 1L, Long::sum); }
 
   synchronized Map<String, Object> answer() {
     return Map.of("done", done, "errors", count - done, "errors_by", errors, "bytes", bytes, "sum", sum & 0xffffffffL,
-        "lat_us", latencies);
+        "lat_us", latencies.entrySet().stream().map(time -> List.of(time.getKey(), time.getValue())).toList());
   }
 }

@@ -4,14 +4,14 @@ import { readFileSync, writeSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
 
-const HELLO = { ok: true, proto: 1, runtime: `node ${process.versions.node}`, http: ['1.1'], tls: true, models: ['async'],
+const HELLO = { ok: true, proto: 2, runtime: `node ${process.versions.node}`, http: ['1.1'], tls: true, models: ['async'],
   keepalive: [true, false], retries: 'off', max_concurrency: 1000, cores: 1, verify: ['tail', 'json', 'none'],
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] }
 
 // One `go`: as many loops as requests in flight, each awaits `send(url)`, which gives a status and the body as a Buffer.
 async function go (job, send, ask) {
   const errors = {}
-  const latencies = []
+  const latencies = new Map()
   const end = ask.first + ask.count
   let [next, untimed, done, bytes, sum] = [ask.first, 0, 0, 0, 0]
 
@@ -28,7 +28,7 @@ async function go (job, send, ask) {
         done += 1
         bytes += body.length
         sum = (sum + value) % 2 ** 32
-        if (taken) latencies.push(Math.round((performance.now() - taken) * 1000))
+        if (taken) count(latencies, Math.floor((performance.now() - taken) * 1000))
       } catch (error) {
         const kind = error.code ?? error.cause?.code ?? error.message
         errors[kind] = (errors[kind] ?? 0) + 1
@@ -36,12 +36,25 @@ async function go (job, send, ask) {
     }
   }
   await Promise.all(Array.from({ length: job.concurrency }, loop))
-  return { ok: true, done, errors: ask.count - done, errors_by: errors, bytes, sum, lat_us: latencies }
+  return { ok: true, done, errors: ask.count - done, errors_by: errors, bytes, sum, lat_us: [...latencies] }
 }
 
+// Counts microseconds to eight significant bits, rounded down.
+function count (latencies, micros) {
+  const shift = Math.max(24 - Math.clz32(micros), 0)
+  const bucket = micros >> shift << shift
+  latencies.set(bucket, (latencies.get(bucket) ?? 0) + 1)
+}
+
+// The token at the end of a body. Of a document: its token, and the numbers of all its records.
 function token (job, body) {
   if (job.verify === 'none') return 0
-  const text = job.verify === 'json' ? JSON.parse(body.toString()).token : body.toString('latin1', body.length - 8)
+  if (job.verify !== 'json') return digits(body.toString('latin1', body.length - 8))
+  const page = JSON.parse(body.toString())
+  return page.records.reduce((sum, record) => sum + record.numbers, digits(page.token))
+}
+
+function digits (text) {
   if (!/^[0-9a-f]{8}$/.test(text)) throw new Error('token')
   return parseInt(text, 16)
 }

@@ -2,7 +2,7 @@
 import collections, json, os, platform, signal, sys, threading, time
 from types import SimpleNamespace
 
-HELLO = {"ok": True, "proto": 1, "runtime": f"python {platform.python_version()}", "http": ["1.1"], "tls": True,
+HELLO = {"ok": True, "proto": 2, "runtime": f"python {platform.python_version()}", "http": ["1.1"], "tls": True,
          "keepalive": [True, False], "retries": "off", "cores": 1, "verify": ["tail", "json", "none"],
          "methods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]}
 
@@ -11,7 +11,7 @@ class Round:  # One `go`.
     def __init__(self, job, ask):
         self.job, self.lock, self.untimed = job, threading.Lock(), 0
         self.next, self.end, self.every = ask["first"], ask["first"] + ask["count"], ask["lat_every"]
-        self.done_count, self.bytes, self.sum, self.errors, self.latencies = 0, 0, 0, collections.Counter(), []
+        self.done_count, self.bytes, self.sum, self.errors, self.latencies = 0, 0, 0, collections.Counter(), collections.Counter()
 
     def __iter__(self):  # Every request's URL, and when it was taken if it is to be timed.
         while True:
@@ -27,13 +27,15 @@ class Round:  # One `go`.
             return self.failed(f"status {status}")
         try:
             verify = self.job.verify
-            token = 0 if verify == "none" else int(json.loads(body)["token"] if verify == "json" else body[-8:], 16)
+            token = 0 if verify == "none" else value(json.loads(body)) if verify == "json" else int(body[-8:], 16)
         except (ValueError, KeyError, TypeError):
             return self.failed("token")
         with self.lock:
             self.done_count, self.bytes, self.sum = self.done_count + 1, self.bytes + len(body), self.sum + token
             if taken:
-                self.latencies.append((time.perf_counter_ns() - taken) // 1000)
+                micros = (time.perf_counter_ns() - taken) // 1000
+                shift = max(micros.bit_length() - 8, 0)  # to eight significant bits, rounded down
+                self.latencies[micros >> shift << shift] += 1
 
     def failed(self, kind):
         with self.lock:
@@ -41,7 +43,11 @@ class Round:  # One `go`.
 
     def answer(self):
         return {"ok": True, "done": self.done_count, "errors": self.errors.total(), "errors_by": self.errors,
-                "bytes": self.bytes, "sum": self.sum & 0xffffffff, "lat_us": self.latencies}
+                "bytes": self.bytes, "sum": self.sum & 0xffffffff, "lat_us": list(self.latencies.items())}
+
+
+def value(page):  # What a document is worth: its token, and the numbers of all its records.
+    return int(page["token"], 16) + sum(record["numbers"] for record in page["records"])
 
 
 def run(driver_class, **about):  # Answers commands until told to end.

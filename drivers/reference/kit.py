@@ -1,7 +1,7 @@
 # The harness's side of the reference rows: runs a load generator for each `go`, and believes what it prints.
 import json, re, signal, subprocess, sys
 
-HELLO = {"ok": True, "proto": 1, "http": ["1.1"], "tls": False, "keepalive": [True], "retries": "off", "models": ["events"],
+HELLO = {"ok": True, "proto": 2, "http": ["1.1"], "tls": False, "keepalive": [True], "retries": "off", "models": ["events"],
          "cores": 1, "verify": ["none"], "methods": ["GET"], "runtime": "native", "max_concurrency": 1000}
 
 

@@ -2,7 +2,7 @@
 require "json"
 
 module Kit
-  HELLO = { proto: 1, runtime: "#{RUBY_ENGINE} #{RUBY_ENGINE_VERSION}", http: ["1.1"], tls: false, keepalive: [true], retries: "off",
+  HELLO = { proto: 2, runtime: "#{RUBY_ENGINE} #{RUBY_ENGINE_VERSION}", http: ["1.1"], tls: false, keepalive: [true], retries: "off",
             cores: 1, verify: %w[tail json none], methods: %w[GET HEAD POST PUT PATCH DELETE OPTIONS] }.freeze
   DECODING = [*HELLO[:verify], "gzip"].freeze # what a client that decodes says under `verify`
 
@@ -18,7 +18,7 @@ module Kit
     def initialize(job, first:, count:, lat_every:, **)
       @url, @append_id, @verify = job.url, job.append_id, job.verify
       @next, @end, @every, @untimed = first, first + count, lat_every, 0
-      @done, @bytes, @sum, @errors, @latencies = 0, 0, 0, Hash.new(0), []
+      @done, @bytes, @sum, @errors, @latencies = 0, 0, 0, Hash.new(0), Hash.new(0)
     end
 
     # The next URL, and when it was taken if it is to be timed; nil when all are taken.
@@ -34,18 +34,22 @@ module Kit
     # Counts an answer whose body has been read.
     def done(status, body, taken = nil)
       return failed("status #{status}") unless status / 100 == 2
-      @sum += (@verify == "json" ? JSON.parse(body)["token"] : body.byteslice(-8, 8)).hex unless @verify == "none"
+      @sum += @verify == "json" ? value(JSON.parse(body)) : body.byteslice(-8, 8).hex unless @verify == "none"
       @bytes += body.bytesize
       @done += 1
-      @latencies << ((now - taken) * 1e6).round if taken
-    rescue JSON::ParserError, NoMethodError # no JSON, or no token in it
+      @latencies[bucket((now - taken).div(1000))] += 1 if taken
+    rescue JSON::ParserError, NoMethodError, TypeError # no JSON, or no token in it
       failed("token")
     end
 
+    # What a document is worth: its token, and the numbers of all its records.
+    private def value(page) = page["token"].hex + page["records"].sum { |record| record["numbers"] }
     def failed(kind) = @errors[kind.to_s] += 1
     def answer = { done: @done, errors: @errors.values.sum, errors_by: @errors, bytes: @bytes,
-                   sum: @sum & 0xffffffff, lat_us: @latencies }
-    private def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+                   sum: @sum & 0xffffffff, lat_us: @latencies.to_a }
+    private def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+    # Microseconds to eight significant bits, rounded down.
+    private def bucket(micros) = (shift = micros.bit_length - 8).positive? ? micros >> shift << shift : micros
   end
 
   # Answers commands until told to end. `driver.new(job)` gets ready, its `go(round)` sends a round, its `close` lets go.

@@ -34,13 +34,14 @@ const LATE: Duration = Duration::from_secs(30);
 pub(crate) struct Connection {
     hub: Rc<Hub>,
     socket: Socket,
-    number: u64,
     /// What TLS agreed on; none in the clear.
     secure: Option<Box<Secure>>,
     marks: Marks,
     reader: Reader,
     /// A request whose body is still being read.
     upload: Option<Box<Upload>>,
+    /// Bytes have come since the last request.
+    fresh: bool,
     outbox: Outbox,
     /// The last answer has been decided: nothing more is read as a request.
     last: bool,
@@ -68,22 +69,22 @@ struct Upload {
 }
 
 impl Connection {
-    /// `number` is what the ledger called it when it was accepted.
+    /// `marks` are what the ledger noted when it was accepted.
     pub(crate) fn new(
         hub: Rc<Hub>,
         socket: Socket,
-        number: u64,
+        marks: Marks,
         secure: Option<Box<Secure>>,
     ) -> Connection {
         Connection {
-            number,
             secure,
             outbox: Outbox::new(hub.clone()),
             hub,
             socket,
-            marks: Marks::default(),
+            marks,
             reader: Reader::new(),
             upload: None,
+            fresh: false,
             last: false,
             silent: false,
             http2: false,
@@ -97,14 +98,14 @@ impl Connection {
         let _ = self.serve().await;
         if self.http2 {
             let read = Bytes::copy_from_slice(self.reader.input.bytes());
-            let connection = http2::serve(self.hub, self.socket, read, self.number, self.secure);
+            let connection = http2::serve(self.hub, self.socket, read, self.marks, self.secure);
             return Box::pin(connection).await;
         }
         self.outbox.abandon();
         let mut ledger = self.hub.ledger.borrow_mut();
         let lost = self.upload.take().and_then(|upload| upload.known.receipt);
         lost.into_iter().for_each(|receipt| ledger.aborted(receipt));
-        ledger.disconnected();
+        ledger.disconnected(&self.marks);
     }
 
     async fn serve(&mut self) -> io::Result<()> {
@@ -157,6 +158,7 @@ impl Connection {
             Event::Part(length) => self.hub.ledger.borrow_mut().read(length),
             Event::Body(body, length) => {
                 self.hub.ledger.borrow_mut().read(length);
+                self.fresh = false;
                 if let Some(upload) = self.upload.take() {
                     self.answer(upload.known, body, now);
                 }
@@ -167,7 +169,10 @@ impl Connection {
 
     /// A head has been read: from here on the request is in flight.
     fn begin(&mut self, request: Request, length: usize, now: Instant) {
-        let (receipt, hash) = self.hub.witness(&request, &mut self.marks, length, now);
+        let behind = !std::mem::take(&mut self.fresh) || self.outbox.owes();
+        let (receipt, hash) = self
+            .hub
+            .witness(&request, &mut self.marks, length, behind, now);
         let known = Known {
             mischief: self.hub.deal(&request),
             request,
@@ -186,7 +191,7 @@ impl Connection {
     fn answer(&mut self, known: Known, body: Received, now: Instant) {
         let reply = Reply {
             hub: &self.hub,
-            connection: self.number,
+            connection: self.marks.number,
             carried: self.marks.carried,
             secure: self.secure.as_deref(),
         };
@@ -236,6 +241,7 @@ impl Connection {
                 .poll_read(&mut self.socket, context)
                 .map_ok(|count| {
                     self.ended = count == 0;
+                    self.fresh |= count > 0;
                     self.reader.fed();
                     if self.last && !self.silent {
                         self.reader.input.clear();

@@ -1,4 +1,5 @@
-//! The JSON document: 15 records, and the token where only a parser finds it.
+//! The JSON document: 15 records, and the token where only a parser finds it. What it is worth is its token and the numbers of all
+//! its records.
 
 use std::sync::LazyLock;
 
@@ -8,43 +9,96 @@ use crate::token::{LENGTH, Token};
 
 const RECORDS: usize = 15;
 
-/// `"records":[…]`, the same in every document.
-static RECORDS_PART: LazyLock<Vec<u8>> = LazyLock::new(|| {
+/// The least number of a record; all have six digits.
+const LEAST: u32 = 100_000;
+
+/// `"records":[…]` with the least numbers, and where those stand.
+static RECORDS_PART: LazyLock<(Vec<u8>, Vec<usize>)> = LazyLock::new(|| {
     let record = |number: usize| {
         json!({
             "time": format!("2011-04-26T12:00:{number:02}Z"),
             "string": "X".repeat(1000),
-            "numbers": 123_123,
+            "numbers": LEAST,
             "float": 123.123,
             "bool": true,
         })
     };
     let records: Value = (0..RECORDS).map(record).collect();
-    format!("\"records\":{records}").into_bytes()
+    let text = format!("\"records\":{records}").into_bytes();
+    let least = LEAST.to_string();
+    let places = memchr::memmem::find_iter(&text, &least).collect();
+    (text, places)
 });
 
+/// The number of each record, drawn from the hash.
+fn numbers(hash: u64) -> impl Iterator<Item = u32> {
+    let mut draw = hash | 1; // xorshift64 (Marsaglia 2003)
+    (0..RECORDS).map(move |_| {
+        draw ^= draw << 13;
+        draw ^= draw >> 7;
+        draw ^= draw << 17;
+        LEAST + (draw >> 32) as u32 % (9 * LEAST)
+    })
+}
+
+/// What the document of a hash is worth: its token and the numbers of all its records, modulo 2³².
+pub(crate) fn value(hash: u64) -> u32 {
+    numbers(hash).fold(hash as u32, u32::wrapping_add)
+}
+
 /// The document of a hash: its lower half is the token, its upper half decides where the token
-/// stands and what stands beside it. Siblings look like tokens, and one holds a false `token` of its
-/// own: searching the text does not find the right one.
+/// stands, what stands beside it, and which letters are escaped. Siblings look like tokens, and two hold a false `token` of
+/// their own: searching the text does not find the right one.
 pub(crate) fn of(hash: u64) -> Vec<u8> {
     let shape = (hash >> 32) as u32;
     let text = |token: Token| String::from_utf8_lossy(&token.text()).into_owned();
     let decoy = |by: u32| text(Token(shape.rotate_left(by) ^ 0x5bd1_e995));
-    let mut parts: [Vec<u8>; 5] = [
-        format!("\"token\":\"{}\"", text(Token(hash as u32))).into_bytes(),
-        RECORDS_PART.clone(),
+    let mut parts: [Vec<u8>; 6] = [
+        token_part(&text(Token(hash as u32)), shape),
+        records_part(hash),
         format!("\"a{:03x}\":{{\"token\":\"{}\"}}", shape & 0xfff, decoy(8)).into_bytes(),
         format!("\"b{:03x}\":\"{}\"", shape >> 12 & 0xfff, decoy(16)).into_bytes(),
         format!("\"c{:02x}\":{}", shape >> 24, shape).into_bytes(),
+        format!(
+            "\"d{:02x}\":[{{\"numbers\":{shape},\"token\":\"{}\"}},true]",
+            shape >> 16 & 0xff,
+            decoy(24)
+        )
+        .into_bytes(),
     ];
     let length = parts.len();
     parts.rotate_left(shape as usize % length);
     parts.swap(0, (shape >> 8) as usize % length);
-    let mut document = Vec::with_capacity(RECORDS_PART.len() + 16 * LENGTH);
+    let mut document = Vec::with_capacity(RECORDS_PART.0.len() + 32 * LENGTH);
     document.push(b'{');
     document.extend(parts.join(&b','));
     document.push(b'}');
     document
+}
+
+/// The token under its key; one letter of either may be escaped, which means the same (RFC 8259 §7).
+fn token_part(token: &str, shape: u32) -> Vec<u8> {
+    let escaped = |text: &str| {
+        let at = (shape >> 5) as usize % text.len();
+        let letter = u32::from(text.as_bytes()[at]);
+        format!("{}\\u{letter:04x}{}", &text[..at], &text[at + 1..])
+    };
+    let part = match shape >> 2 & 3 {
+        0 => format!("\"{}\":\"{token}\"", escaped("token")),
+        1 => format!("\"token\":\"{}\"", escaped(token)),
+        _ => format!("\"token\":\"{token}\""),
+    };
+    part.into_bytes()
+}
+
+fn records_part(hash: u64) -> Vec<u8> {
+    let (text, places) = &*RECORDS_PART;
+    let mut text = text.clone();
+    for (place, number) in places.iter().zip(numbers(hash)) {
+        let digits = number.to_string();
+        text[*place..place + digits.len()].copy_from_slice(digits.as_bytes());
+    }
+    text
 }
 
 #[cfg(test)]
@@ -54,9 +108,10 @@ mod tests {
 
     #[test]
     fn a_parser_finds_the_token_and_the_records() {
-        let mut places = BTreeSet::new();
+        let (mut places, mut plain) = (BTreeSet::new(), 0);
         for shape in 0..2000u64 {
-            let bytes = of((shape * 0x9e37_79b9) << 32 | 0x0123_abcd);
+            let hash = (shape * 0x9e37_79b9) << 32 | 0x0123_abcd;
+            let bytes = of(hash);
             let value: Value = serde_json::from_slice(&bytes).unwrap();
             assert_eq!(value["token"], "0123abcd");
             let records = value["records"].as_array().unwrap();
@@ -65,8 +120,24 @@ mod tests {
                 assert!(records[0].get(key).is_some());
             }
             assert!((16_000..17_500).contains(&bytes.len()), "{}", bytes.len());
-            places.insert(memchr::memmem::find(&bytes, b"0123abcd").unwrap() * 8 / bytes.len());
+            let numbers = records
+                .iter()
+                .map(|record| record["numbers"].as_u64().unwrap());
+            assert_eq!(value_of(&value, numbers.sum()), super::value(hash));
+            places.extend(memchr::memmem::find(&bytes, b"0123abcd").map(|at| at * 8 / bytes.len()));
+            plain += usize::from(memchr::memmem::find(&bytes, b"\"token\":\"0123abcd\"").is_some());
         }
         assert!(places.len() > 1, "the token always stands at the same end");
+        assert!(
+            (900..1100).contains(&plain),
+            "{plain} of 2000 have no letter of it escaped"
+        );
+    }
+
+    fn value_of(document: &Value, numbers: u64) -> u32 {
+        let token = document["token"].as_str().unwrap();
+        u32::from_str_radix(token, 16)
+            .unwrap()
+            .wrapping_add(numbers as u32)
     }
 }

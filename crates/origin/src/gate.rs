@@ -1,5 +1,5 @@
 //! The gate: holds the answers of a round until enough are held at once, so that a client's true
-//! concurrency is seen exactly.
+//! concurrency is seen exactly. In a probe it holds all of them, in a measured round at moments drawn by chance.
 
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
@@ -11,16 +11,78 @@ use crate::timer::Timer;
 
 /// Without a new request for so long, what is held is released.
 pub(crate) const QUIET: Duration = Duration::from_millis(150);
+/// The same for a check in the midst of a round, where a client has no connection to open any more.
+const QUIET_CHECK: Duration = Duration::from_millis(50);
+/// One answer in so many is held by a check.
+const SHARE: u64 = 50;
+/// Checks of one round, at most; and at least, where they hold no more than one answer in ten.
+const MOST_CHECKS: u64 = 32;
+const FEW_CHECKS: u64 = 4;
 
 /// Holds requests in generations: all of one are released together.
 pub(crate) struct Gate {
     /// So many release themselves; 0 while there is no gate.
     width: Cell<usize>,
     held: Cell<usize>,
+    quiet: Cell<Duration>,
+    /// Where it holds at chosen moments only.
+    checks: RefCell<Option<Checks>>,
     generation: Cell<u64>,
     last_arrival: Cell<Instant>,
     wakers: RefCell<Vec<Waker>>,
     arrival: Notify,
+}
+
+/// Checks of a round: from which request on answers are held, and how many were.
+#[derive(Default)]
+struct Checks {
+    arrived: u64,
+    /// At which arrivals a check begins, the next at the end.
+    moments: Vec<u64>,
+    held: bool,
+    seen: Vec<u32>,
+}
+
+impl Checks {
+    /// Moments for a round of `count` requests of which `width` should be in flight: as many are still to come then.
+    fn draw(width: usize, count: u64) -> Checks {
+        let width = width as u64;
+        let room = count.saturating_sub(3 * width);
+        let waves = count / width.max(1);
+        let few = (waves / 10).clamp(1, FEW_CHECKS);
+        let wanted = (waves / SHARE).clamp(few, MOST_CHECKS);
+        let moments = (0..wanted).map(|_| width + rand::random_range(0..room.max(1)));
+        let mut moments: Vec<u64> = if room == 0 {
+            Vec::new()
+        } else {
+            moments.collect()
+        };
+        moments.sort_unstable_by(|left, right| right.cmp(left));
+        Checks {
+            moments,
+            ..Checks::default()
+        }
+    }
+
+    /// A request arrives; whether its answer is held.
+    fn arrive(&mut self) -> bool {
+        self.arrived += 1;
+        self.held |= self
+            .moments
+            .last()
+            .is_some_and(|moment| *moment <= self.arrived);
+        self.held
+    }
+
+    /// What was held is released.
+    fn end(&mut self, held: usize) {
+        if !std::mem::take(&mut self.held) {
+            return;
+        }
+        self.seen.push(u32::try_from(held).unwrap_or(u32::MAX));
+        let arrived = self.arrived;
+        self.moments.retain(|moment| *moment > arrived);
+    }
 }
 
 /// The generation that a request waits for.
@@ -32,6 +94,8 @@ impl Gate {
         Gate {
             width: Cell::new(0),
             held: Cell::new(0),
+            quiet: Cell::new(QUIET),
+            checks: RefCell::new(None),
             generation: Cell::new(0),
             last_arrival: Cell::new(Instant::now()),
             wakers: RefCell::new(Vec::new()),
@@ -42,7 +106,27 @@ impl Gate {
     /// Sets the width for a new round; what is still held is released.
     pub(crate) fn set(&self, width: usize) {
         self.release();
+        self.checks.replace(None);
+        self.quiet.set(QUIET);
         self.width.set(width);
+    }
+
+    /// Holds at a few moments of a round of `count` requests only; what is still held is released.
+    pub(crate) fn check(&self, width: usize, count: u64) {
+        self.set(width);
+        if width > 0 {
+            self.checks.replace(Some(Checks::draw(width, count)));
+            self.quiet.set(QUIET_CHECK);
+        }
+    }
+
+    /// How many were held at each check so far.
+    pub(crate) fn checks(&self) -> Vec<u32> {
+        let checks = self.checks.borrow();
+        checks
+            .as_ref()
+            .map(|checks| checks.seen.clone())
+            .unwrap_or_default()
     }
 
     /// A request arrives; `None` when there is no gate.
@@ -50,6 +134,11 @@ impl Gate {
         if self.width.get() == 0 {
             return None;
         }
+        let mut checks = self.checks.borrow_mut();
+        if checks.as_mut().is_some_and(|checks| !checks.arrive()) {
+            return None;
+        }
+        drop(checks);
         let ticket = Ticket(self.generation.get());
         self.held.set(self.held.get() + 1);
         self.last_arrival.set(now);
@@ -78,6 +167,9 @@ impl Gate {
     }
 
     fn release(&self) {
+        if let Some(checks) = self.checks.borrow_mut().as_mut() {
+            checks.end(self.held.get());
+        }
         self.held.set(0);
         self.generation.set(self.generation.get() + 1);
         for waker in self.wakers.take() {
@@ -90,7 +182,7 @@ impl Gate {
         loop {
             self.arrival.notified().await;
             while self.held.get() > 0 {
-                let quiet = self.last_arrival.get() + QUIET;
+                let quiet = self.last_arrival.get() + self.quiet.get();
                 if Instant::now() >= quiet {
                     self.release();
                 } else {

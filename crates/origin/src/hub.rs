@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::chaos::{Dealer, Mischief};
 use crate::date::Date;
+use crate::document;
 use crate::gate::Gate;
-use crate::ledger::{Ledger, Marks, Receipt};
+use crate::ledger::{Arrival, Ledger, Marks, Receipt};
 use crate::options::{Http2, Options, RoundSpec};
 use crate::page::Page;
 use crate::plain::Plain;
@@ -69,36 +70,59 @@ impl Hub {
         })
     }
 
-    pub(crate) fn script(&self) -> Rc<Script> {
-        self.script.borrow().clone()
+    /// The script of a request: that of the round, or of the time between rounds for one that strayed into it.
+    pub(crate) fn script(&self, stray: bool) -> Rc<Script> {
+        match stray {
+            true => self.between.clone(),
+            false => self.script.borrow().clone(),
+        }
     }
 
     /// Writes a request into the ledger when its head (of `length` bytes) has been read, and finds
     /// the hash of its id, 0 when it has none. Requests for `/ledger` are not
-    /// written down, but for their bytes.
+    /// written down, but for their bytes. `behind`: it did not wait for the answer before it.
     pub(crate) fn witness(
         &self,
         request: &Request,
         marks: &mut Marks,
         length: usize,
+        behind: bool,
         now: Instant,
     ) -> (Option<Receipt>, u64) {
         let mut ledger = self.ledger.borrow_mut();
         ledger.read(length);
-        let (receipt, hash) = match request.route {
-            Route::Ledger => return (None, 0),
-            Route::Item(id) => {
-                let hash = self.key.hash(self.script.borrow().nonce, id);
-                (ledger.item(id, hash as u32, marks, now), hash)
-            }
-            _ => (ledger.other(marks, now), 0),
+        let mut arrival = Arrival {
+            now,
+            behind,
+            item: None,
+            stray: false,
         };
-        (Some(receipt), hash)
+        let word = self.script.borrow().word;
+        let hash = match request.route {
+            Route::Ledger => return (None, 0),
+            Route::Item(id, said) => {
+                arrival.stray = said != word;
+                let hash = self.key.hash(self.script(arrival.stray).nonce, id);
+                let documents = request.wants_json && !request.is_head;
+                let token = if documents {
+                    document::value(hash)
+                } else {
+                    hash as u32
+                };
+                arrival.item = Some((id, token));
+                hash
+            }
+            _ => {
+                arrival.stray = word.is_some();
+                0
+            }
+        };
+        (Some(ledger.arrived(marks, arrival)), hash)
     }
 
     /// What goes wrong with a request whose head has just been read.
     pub(crate) fn deal(&self, request: &Request) -> Option<Mischief> {
-        let Route::Item(id) = request.route else {
+        let Route::Item(id, _) = request.route else {
             return None;
         };
         self.chaos.as_ref()?.deal(id)
@@ -106,16 +130,15 @@ impl Hub {
 
     /// A request has come that is not processed.
     pub(crate) fn unprocessed(&self, route: Route) {
-        if let (Route::Item(id), Some(dealer)) = (route, &self.chaos) {
+        if let (Route::Item(id, _), Some(dealer)) = (route, &self.chaos) {
             dealer.unprocessed(id);
         }
     }
 
-    /// The number of a new connection, from 1.
-    pub(crate) fn connected(&self) -> u64 {
-        self.ledger.borrow_mut().connected();
+    /// What is kept of a new connection; they are numbered from 1.
+    pub(crate) fn connected(&self) -> Marks {
         self.connections.set(self.connections.get() + 1);
-        self.connections.get()
+        self.ledger.borrow_mut().connected(self.connections.get())
     }
 
     pub(crate) fn open_round(&self, round: &RoundSpec) {
@@ -125,16 +148,27 @@ impl Hub {
             round.round_trip,
             self.seed,
         );
-        self.gate.set(round.gate.unwrap_or(0));
+        match (round.gate.unwrap_or(0), round.checks.unwrap_or(0)) {
+            (0, width) => self.gate.check(width, round.count),
+            (width, _) => self.gate.set(width),
+        }
+        let script = script.of_round(round.first, round.word);
         self.script.replace(Rc::new(script));
-        self.ledger.borrow_mut().open(round.first, round.count);
+        let named = round.word.is_some();
+        self.ledger
+            .borrow_mut()
+            .open(round.first, round.count, named);
     }
 
     pub(crate) fn close_round(&self) -> Page {
+        let checks = self.gate.checks();
         self.gate.set(0);
         let script = self.script.replace(self.between.clone());
         let token = |id| self.key.token(script.nonce, id).0;
-        self.ledger.borrow_mut().close(token)
+        Page {
+            checks,
+            ..self.ledger.borrow_mut().close(token)
+        }
     }
 
     pub(crate) fn summary(&self) -> Summary {
@@ -172,9 +206,9 @@ mod tests {
             gzip: false,
             delay,
             round_trip: Duration::ZERO,
-            gate: None,
+            ..RoundSpec::default()
         });
-        (1..=50).map(|id| hub.script().draw.of(id)).collect()
+        (1..=50).map(|id| hub.script(false).delay(id)).collect()
     }
 
     #[test]

@@ -40,6 +40,8 @@ struct Stretch {
     number: u32,
     tally: Tally,
     ids: Ids,
+    /// Whether its requests have a word in their path.
+    named: bool,
     cpu_at_start: u64,
 }
 
@@ -48,8 +50,25 @@ struct Stretch {
 pub(crate) struct Marks {
     /// Requests it has carried.
     pub(crate) carried: u64,
+    /// Its number, from 1.
+    pub(crate) number: u64,
+    /// The stretch in which it was accepted.
+    since: u32,
     /// The last round of which it carried a request.
     round: u32,
+    /// When the last request of that round was read.
+    last: Option<Instant>,
+}
+
+/// A request whose head has just been read.
+pub(crate) struct Arrival {
+    pub(crate) now: Instant,
+    /// It did not wait for the answer before it on its connection.
+    pub(crate) behind: bool,
+    /// The id and the token that it asked for; none for another path.
+    pub(crate) item: Option<(u64, u32)>,
+    /// It has not the word of the round.
+    pub(crate) stray: bool,
 }
 
 /// A request that the ledger holds as unanswered.
@@ -62,6 +81,10 @@ pub(crate) struct Receipt {
     pub(crate) belongs: bool,
     /// Whether its id had been seen before.
     pub(crate) repeated: bool,
+    /// Whether it strayed into the round.
+    pub(crate) stray: bool,
+    /// When it was read.
+    read: Instant,
     /// When the answer should leave; `None` when nobody can say (gates, faults).
     planned: Option<Instant>,
 }
@@ -75,7 +98,7 @@ impl Receipt {
 impl Ledger {
     pub(crate) fn new() -> Ledger {
         Ledger {
-            present: Stretch::new(0, Ids::new(0, 0)),
+            present: Stretch::new(0, Ids::new(0, 0), false),
             between: None,
             past: Tally::new(),
             past_distinct: 0,
@@ -91,14 +114,27 @@ impl Ledger {
         }
     }
 
-    pub(crate) fn connected(&mut self) {
-        self.present.tally.connections_opened += 1;
+    pub(crate) fn connected(&mut self, number: u64) -> Marks {
+        // In a round with a word it counts when it carries a request with it: others may connect meanwhile.
+        let stretch = match (&mut self.between, self.present.named) {
+            (Some(between), true) => between,
+            _ => &mut self.present,
+        };
+        stretch.tally.connections_opened += 1;
         self.connections_open += 1;
         self.peak_connections = self.peak_connections.max(self.connections_open);
+        Marks {
+            number,
+            since: self.present.number,
+            ..Marks::default()
+        }
     }
 
-    pub(crate) fn disconnected(&mut self) {
+    pub(crate) fn disconnected(&mut self, marks: &Marks) {
         self.connections_open -= 1;
+        if self.between.is_some() && marks.round == self.present.number {
+            self.present.tally.connections_open -= 1;
+        }
     }
 
     /// A TLS handshake is complete.
@@ -122,43 +158,21 @@ impl Ledger {
         self.http2_unprocessed += 1;
     }
 
-    /// A request for `/r/<id>` has been read, as far as its head.
-    pub(crate) fn item(&mut self, id: u64, token: u32, marks: &mut Marks, now: Instant) -> Receipt {
-        let sighting = self.present.ids.see(id, token);
-        let tally = &mut self.present.tally;
-        tally.duplicates += u64::from(sighting.repeated);
-        let receipt = self.arrived(marks, now, true, sighting.foreign);
-        Receipt {
-            repeated: sighting.repeated,
-            ..receipt
-        }
-    }
-
-    /// A request for another path has been read, as far as its head.
-    pub(crate) fn other(&mut self, marks: &mut Marks, now: Instant) -> Receipt {
-        self.arrived(marks, now, false, true)
-    }
-
-    fn arrived(&mut self, marks: &mut Marks, now: Instant, item: bool, foreign: bool) -> Receipt {
-        let (round, tally) = (self.present.number, &mut self.present.tally);
+    /// A request has been read, as far as its head.
+    pub(crate) fn arrived(&mut self, marks: &mut Marks, arrival: Arrival) -> Receipt {
         let in_round = self.between.is_some();
-        tally.foreign += u64::from(foreign && in_round);
-        tally.reused += u64::from(marks.carried > 0);
-        marks.carried += 1;
-        if in_round && !foreign && marks.round != round {
-            marks.round = round;
-            tally.connections_used += 1;
-        }
-        tally.enter(now);
+        let stray = in_round && arrival.stray;
+        let stretch = match (&mut self.between, stray) {
+            (Some(between), true) => {
+                self.present.tally.stray += 1;
+                between
+            }
+            _ => &mut self.present,
+        };
+        let receipt = stretch.arrived(marks, &arrival, in_round && !stray);
         self.in_flight += 1;
         self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
-        Receipt {
-            stretch: round,
-            item,
-            belongs: in_round && !foreign,
-            repeated: false,
-            planned: Some(now),
-        }
+        Receipt { stray, ..receipt }
     }
 
     /// The answer of a request has been written whole.
@@ -172,6 +186,17 @@ impl Ledger {
         }
     }
 
+    /// The answer of a request is let go at `now`, with so many bytes of a body.
+    pub(crate) fn released(&mut self, receipt: Receipt, body: usize, now: Instant) {
+        let tally = self.tally_of(receipt);
+        tally.body_bytes_out += body as u64;
+        let held = now.saturating_duration_since(receipt.read);
+        if receipt.belongs && !held.is_zero() {
+            tally.held.record(held);
+            tally.held_ns += held.as_nanos() as u64;
+        }
+    }
+
     /// A request has ended without a whole answer.
     pub(crate) fn aborted(&mut self, receipt: Receipt) {
         self.leave(receipt).aborted += 1;
@@ -181,13 +206,16 @@ impl Ledger {
     /// an answer outlasting its round is not counted in the next one.
     fn leave(&mut self, receipt: Receipt) -> &mut Tally {
         self.in_flight -= 1;
+        let tally = self.tally_of(receipt);
+        tally.in_flight = tally.in_flight.saturating_sub(1);
+        tally
+    }
+
+    fn tally_of(&mut self, receipt: Receipt) -> &mut Tally {
         let stretches = [Some(&mut self.present), self.between.as_mut()];
         let mut stretches = stretches.into_iter().flatten();
         match stretches.find(|stretch| stretch.number == receipt.stretch) {
-            Some(stretch) => {
-                stretch.tally.in_flight -= 1;
-                &mut stretch.tally
-            }
+            Some(stretch) => &mut stretch.tally,
             None => &mut self.past,
         }
     }
@@ -210,12 +238,12 @@ impl Ledger {
     }
 
     /// Begins a round; one that is still open is closed and its page lost.
-    pub(crate) fn open(&mut self, first: u64, count: u64) {
+    pub(crate) fn open(&mut self, first: u64, count: u64, named: bool) {
         if self.between.is_some() {
             self.close(|_| 0);
         }
         self.rounds += 1;
-        let round = Stretch::new(self.rounds as u32, Ids::new(first, count));
+        let round = Stretch::new(self.rounds as u32, Ids::new(first, count), named);
         self.between = Some(std::mem::replace(&mut self.present, round));
     }
 
@@ -275,12 +303,50 @@ impl Ledger {
 }
 
 impl Stretch {
-    fn new(number: u32, ids: Ids) -> Stretch {
+    fn new(number: u32, ids: Ids, named: bool) -> Stretch {
         Stretch {
             number,
             tally: Tally::new(),
             ids,
+            named,
             cpu_at_start: thread_cpu_ns(),
+        }
+    }
+
+    fn arrived(&mut self, marks: &mut Marks, arrival: &Arrival, in_round: bool) -> Receipt {
+        let now = arrival.now;
+        let sighting = arrival.item.map(|(id, token)| self.ids.see(id, token));
+        let foreign = sighting.is_none_or(|sighting| sighting.foreign);
+        let repeated = sighting.is_some_and(|sighting| sighting.repeated);
+        let belongs = in_round && !foreign;
+        let tally = &mut self.tally;
+        tally.duplicates += u64::from(repeated);
+        tally.foreign += u64::from(foreign && in_round);
+        tally.reused += u64::from(marks.carried > 0);
+        tally.pipelined += u64::from(arrival.behind);
+        marks.carried += 1;
+        if belongs {
+            if marks.round == self.number {
+                let last = marks.last.unwrap_or(now);
+                tally.cycles.record(now.saturating_duration_since(last));
+            } else {
+                marks.round = self.number;
+                let opened = self.named && marks.since == self.number;
+                tally.connections_opened += u64::from(opened);
+                tally.uses();
+            }
+            marks.last = Some(now);
+            tally.last_read = Some(now);
+        }
+        tally.enter(now);
+        Receipt {
+            stretch: self.number,
+            item: arrival.item.is_some(),
+            belongs,
+            repeated,
+            stray: false,
+            read: now,
+            planned: Some(now),
         }
     }
 
@@ -311,6 +377,15 @@ impl Stretch {
             span_ns: tally.span_ns(),
             lateness_p50_us: tally.lateness_us(0.5),
             lateness_p99_us: tally.lateness_us(0.99),
+            stray: tally.stray,
+            pipelined: tally.pipelined,
+            peak_connections: tally.peak_connections,
+            checks: Vec::new(),
+            held: tally.held.clone(),
+            held_ns: tally.held_ns,
+            cycles: tally.cycles.clone(),
+            tail_ns: tally.tail_ns(),
+            first_read: tally.first_read,
         }
     }
 }

@@ -90,6 +90,12 @@ pub struct RoundSpec {
     /// Hold every answer until this many requests are held at once, or until no new one has arrived
     /// for 150 ms. None and 0 hold nothing.
     pub gate: Option<usize>,
+    /// Requests of the round come to `/r/<word>/<id>`, the word as sixteen hexadecimal digits; what comes without it is stray, and
+    /// counted as nothing else. None serves `/r/<id>`, and calls everything else foreign.
+    pub word: Option<u64>,
+    /// At a few moments drawn by chance, hold every answer until this many requests are held at once, or until no new one has
+    /// arrived for 50 ms. None and 0 never do; ignored when `gate` is given.
+    pub checks: Option<usize>,
 }
 
 /// Why an origin could not start.

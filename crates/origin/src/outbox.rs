@@ -45,6 +45,11 @@ impl Outbox {
         self.queue.is_empty()
     }
 
+    /// Whether a request that came has no answer yet that the system has taken whole.
+    pub(crate) fn owes(&self) -> bool {
+        !self.queue.is_empty() || !self.output.is_empty()
+    }
+
     /// Whether another request may be read.
     pub(crate) fn has_room(&self) -> bool {
         self.queue.len() < MOST_HELD && self.output.len() < MUCH_OUTPUT
@@ -99,7 +104,7 @@ impl Outbox {
             return;
         };
         let mut ledger = self.hub.ledger.borrow_mut();
-        ledger.wrote_body(body);
+        ledger.released(receipt, body, now);
         if self.output.is_empty() {
             ledger.answered(receipt, Instant::now());
         } else {

@@ -1,6 +1,10 @@
 //! One page of the ledger: what the origin saw during one round.
 
+use std::time::Instant;
+
 use serde::{Deserialize, Serialize};
+
+use crate::times::Times;
 
 /// What the origin saw between `open_round` and `close_round`.
 ///
@@ -21,7 +25,7 @@ pub struct Page {
     pub foreign: u64,
     /// Answers that could not be written whole because the client went away.
     pub aborted: u64,
-    /// Connections accepted during the round.
+    /// Connections accepted during the round; where the round has a word, those of them that carried a request with it.
     pub connections_opened: u64,
     /// Connections that carried at least one request of the round.
     pub connections_used: u64,
@@ -45,4 +49,36 @@ pub struct Page {
     pub lateness_p50_us: u64,
     /// 99th percentile of the same.
     pub lateness_p99_us: u64,
+    /// Requests without the word of the round: whoever sent them, they are in no other count of this page.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stray: u64,
+    /// Requests that came together with one before them, or while their connection was still owed an answer. HTTP/1.1 only.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pipelined: u64,
+    /// Most connections open at once that had carried a request of the round; 0 in documents of before.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub peak_connections: u64,
+    /// Requests in flight at each check: from a moment drawn by chance on, every answer was held until as many as asked were
+    /// there, or until none had come for a while.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<u32>,
+    /// How long answers were held, those that went out at once left out. A client can not have had them sooner.
+    #[serde(default, skip_serializing_if = "Times::is_empty")]
+    pub held: Times,
+    /// The sum of the same, in nanoseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held_ns: u64,
+    /// From each request of the round to the next on its connection.
+    #[serde(default, skip_serializing_if = "Times::is_empty")]
+    pub cycles: Times,
+    /// From the last request that was read to the last answer written.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tail_ns: u64,
+    /// When the first request of the round was read.
+    #[serde(skip)]
+    pub first_read: Option<Instant>,
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }

@@ -49,8 +49,11 @@ impl Reply<'_> {
             _ => request.after,
         };
         let hold = self.hold(&request, receipt, now);
+        let script = self
+            .hub
+            .script(receipt.is_some_and(|receipt| receipt.stray));
         let answer = match request.route {
-            Route::Item(_) => {
+            Route::Item(..) => {
                 let item = Item {
                     hash,
                     json: request.wants_json,
@@ -58,7 +61,7 @@ impl Reply<'_> {
                 };
                 match mischief {
                     Some(mischief) => self.mischief(mischief, &request, item, after, now),
-                    None => Answer::Item(self.hub.script(), item),
+                    None => Answer::Item(script, item),
                 }
             }
             _ => self.other(&request, &body, after),
@@ -75,13 +78,15 @@ impl Reply<'_> {
     fn hold(&self, request: &Request, receipt: Option<Receipt>, now: Instant) -> Hold {
         match request.route {
             Route::Delay(delay) => Hold::Until(now + delay),
-            Route::Item(id) => {
+            Route::Item(id, _) => {
                 let belongs = receipt.is_some_and(|receipt| receipt.belongs);
                 if let Some(ticket) = belongs.then(|| self.hub.gate.enter(now)).flatten() {
                     return Hold::Gate(ticket);
                 }
-                let script = self.hub.script();
-                let delay = script.draw.of(id).unwrap_or_default() + self.travel(script.round_trip);
+                let script = self
+                    .hub
+                    .script(receipt.is_some_and(|receipt| receipt.stray));
+                let delay = script.delay(id).unwrap_or_default() + self.travel(script.round_trip);
                 match delay {
                     Duration::ZERO => Hold::Nothing,
                     delay => Hold::Until(now + delay),
@@ -130,7 +135,7 @@ impl Reply<'_> {
     }
 
     fn slow(&self, request: &Request, item: Item, after: After, now: Instant) -> Answer {
-        let (_, fields, body) = self.hub.script().body(item, &self.hub.date, now);
+        let (_, fields, body) = self.hub.script(false).body(item, &self.hub.date, now);
         let length = Length::Bytes(body.len() as u64);
         let source = Source::slow(body, SLOW_PIECES, SLOW_PAUSE);
         stream(fields, Kind::Body(length, source), request, after)

@@ -2,7 +2,7 @@
 //!
 //! | path | answer |
 //! |---|---|
-//! | `/r/<id>` | a body that ends in the id's token; JSON with `Accept: application/json` |
+//! | `/r/<id>`, `/r/<word>/<id>` | a body that ends in the id's token; JSON with `Accept: application/json` |
 //! | `/echo` | what arrived, as JSON |
 //! | `/status/<code>?<name>=<value>` | that status, 200 to 599, with the headers of the query |
 //! | `/headers?<name>=<value>` | the same with status 200 |
@@ -32,7 +32,8 @@ use crate::fault::Fault;
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
-    Item(u64),
+    /// An id, and the word of the round before it.
+    Item(u64, Option<u64>),
     Echo,
     Status(u16),
     Chunked(u64),
@@ -94,7 +95,7 @@ const LONGEST_DELAY_MS: u64 = 3_600_000;
 pub(crate) fn of(target: &str) -> Route {
     let path = path(target);
     if let Some(id) = path.strip_prefix("/r/") {
-        return number(id).map_or(Route::Unknown, Route::Item);
+        return item(id).unwrap_or(Route::Unknown);
     }
     match path {
         "/echo" => Route::Echo,
@@ -108,6 +109,18 @@ pub(crate) fn of(target: &str) -> Route {
         "/upload" => Route::Special(Special::Upload),
         "/early" => Route::Special(Special::Early),
         _ => with_argument(path, target.contains('?')).unwrap_or(Route::Unknown),
+    }
+}
+
+/// An id alone, or after a word of sixteen hexadecimal digits.
+fn item(text: &str) -> Option<Route> {
+    match text.split_once('/') {
+        None => Some(Route::Item(number(text)?, None)),
+        Some((word, id)) => {
+            let digits = word.len() == 16 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let word = u64::from_str_radix(word, 16).ok().filter(|_| digits)?;
+            Some(Route::Item(number(id)?, Some(word)))
+        }
     }
 }
 
@@ -165,9 +178,10 @@ mod tests {
     #[test]
     fn paths_have_their_routes() {
         let routes = [
-            ("/r/0", Route::Item(0)),
-            ("/r/18446744073709551615?a=b", Route::Item(u64::MAX)),
-            ("http://host:80/r/7", Route::Item(7)),
+            ("/r/0", Route::Item(0, None)),
+            ("/r/18446744073709551615?a=b", Route::Item(u64::MAX, None)),
+            ("http://host:80/r/7", Route::Item(7, None)),
+            ("/r/00000000000000ff/7", Route::Item(7, Some(255))),
             ("/echo?u=http://x/r/1", Route::Echo),
             ("/status/204", Route::Status(204)),
             ("/delay/20", Route::Delay(Duration::from_millis(20))),
@@ -195,6 +209,8 @@ mod tests {
             "/r/",
             "/r/+1",
             "/r/1/2",
+            "/r/+0000000000000ff/7",
+            "/r/00000000000000ff/",
             "/r/18446744073709551616",
             "/status/99",
             "/status/600",

@@ -15,7 +15,11 @@ use crate::token::Token;
 /// The answers of one round, or of the time between rounds.
 pub(crate) struct Script {
     pub(crate) nonce: u64,
-    pub(crate) draw: Draw,
+    draw: Draw,
+    /// The id that the first delay is drawn for, so that rounds of other ids meet the same delays.
+    base: u64,
+    /// What requests of the round have in their path.
+    pub(crate) word: Option<u64>,
     /// A round trip of the network that is played.
     pub(crate) round_trip: Duration,
     prepared: RefCell<Prepared>,
@@ -53,10 +57,22 @@ impl Script {
         Script {
             nonce: rand::random(),
             draw: Draw::new(delay, seed),
+            base: 0,
+            word: None,
             round_trip,
             body_bytes: plain.decoded(),
             prepared: RefCell::new(Prepared { plain, second: 0 }),
         }
+    }
+
+    /// The answers of a round whose ids begin at `base`, and whose requests have `word` in their path.
+    pub(crate) fn of_round(self, base: u64, word: Option<u64>) -> Script {
+        Script { base, word, ..self }
+    }
+
+    /// How long the answer of an id is delayed.
+    pub(crate) fn delay(&self, id: u64) -> Option<Duration> {
+        self.draw.of(id.wrapping_sub(self.base))
     }
 
     /// Bytes of a plain body, decoded.

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
+use crate::times::Times;
+
 /// Counts since the stretch began. Everything is requests unless the name says otherwise.
 pub(crate) struct Tally {
     pub(crate) requests: u64,
@@ -20,7 +22,16 @@ pub(crate) struct Tally {
     pub(crate) body_bytes_out: u64,
     pub(crate) in_flight: u64,
     pub(crate) peak_in_flight: u64,
+    pub(crate) stray: u64,
+    pub(crate) pipelined: u64,
+    /// Connections open that carried a request of the round.
+    pub(crate) connections_open: u64,
+    pub(crate) peak_connections: u64,
+    pub(crate) held: Times,
+    pub(crate) held_ns: u64,
+    pub(crate) cycles: Times,
     pub(crate) first_read: Option<Instant>,
+    pub(crate) last_read: Option<Instant>,
     pub(crate) last_written: Option<Instant>,
     /// Nanoseconds that answers came after their planned instant.
     pub(crate) lateness: Histogram<u32>,
@@ -46,7 +57,15 @@ impl Tally {
             body_bytes_out: 0,
             in_flight: 0,
             peak_in_flight: 0,
+            stray: 0,
+            pipelined: 0,
+            connections_open: 0,
+            peak_connections: 0,
+            held: Times::new(),
+            held_ns: 0,
+            cycles: Times::new(),
             first_read: None,
+            last_read: None,
             last_written: None,
             lateness: Histogram::new_with_bounds(1, LATEST_NS, 2).expect("bounds are in order"),
         }
@@ -58,6 +77,13 @@ impl Tally {
         self.first_read.get_or_insert(now);
     }
 
+    /// A connection carries its first request of the round.
+    pub(crate) fn uses(&mut self) {
+        self.connections_used += 1;
+        self.connections_open += 1;
+        self.peak_connections = self.peak_connections.max(self.connections_open);
+    }
+
     pub(crate) fn late(&mut self, by: Duration) {
         self.lateness.saturating_record(by.as_nanos() as u64);
     }
@@ -66,6 +92,14 @@ impl Tally {
     pub(crate) fn span_ns(&self) -> u64 {
         match (self.first_read, self.last_written) {
             (Some(first), Some(last)) => last.saturating_duration_since(first).as_nanos() as u64,
+            _ => 0,
+        }
+    }
+
+    /// From the last request read to the last answer written, in nanoseconds.
+    pub(crate) fn tail_ns(&self) -> u64 {
+        match (self.last_read, self.last_written) {
+            (Some(read), Some(last)) => last.saturating_duration_since(read).as_nanos() as u64,
             _ => 0,
         }
     }

@@ -187,7 +187,7 @@ fn chain(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
 
 /// Shakes hands and serves; the connection counts from its accept.
 pub(crate) async fn serve(hub: Rc<Hub>, port: Rc<Port>, stream: TcpStream) {
-    let number = hub.connected();
+    let marks = hub.connected();
     if port.stall {
         let mut socket = Socket::Tcp(stream);
         let mut wire = Wire {
@@ -195,7 +195,7 @@ pub(crate) async fn serve(hub: Rc<Hub>, port: Rc<Port>, stream: TcpStream) {
             hub: &hub,
         };
         wire.until_end(None).await;
-        return hub.ledger.borrow_mut().disconnected();
+        return hub.ledger.borrow_mut().disconnected(&marks);
     }
     match port.acceptor.accept(stream).await {
         Ok(stream) => {
@@ -205,14 +205,14 @@ pub(crate) async fn serve(hub: Rc<Hub>, port: Rc<Port>, stream: TcpStream) {
             let socket = Socket::Tls(Box::new(stream));
             let secure = Some(Box::new(secure));
             if is_http2 {
-                return http2::serve(hub, socket, Bytes::new(), number, secure).await;
+                return http2::serve(hub, socket, Bytes::new(), marks, secure).await;
             }
-            Connection::new(hub, socket, number, secure).run().await;
+            Connection::new(hub, socket, marks, secure).run().await;
         }
         Err(_) => {
             let mut ledger = hub.ledger.borrow_mut();
             ledger.shook_no_hands();
-            ledger.disconnected();
+            ledger.disconnected(&marks);
         }
     }
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/bits"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -16,7 +17,7 @@ import (
 type tally struct {
 	done, failed, bytes, sum uint64
 	errors                   map[string]uint64
-	latencies                []int64
+	latencies                map[int64]uint64
 }
 
 func send(job *Job, client Client, ask *Job) answer {
@@ -27,7 +28,7 @@ func send(job *Job, client Client, ask *Job) answer {
 		running.Add(1)
 		go func(own *tally) {
 			defer running.Done()
-			own.errors, own.latencies = map[string]uint64{}, []int64{}
+			own.errors, own.latencies = map[string]uint64{}, map[int64]uint64{}
 			for n := taken.Add(1) - 1; n < ask.Count; n = taken.Add(1) - 1 {
 				own.request(job, client, ask.First+n, n%ask.LatEvery == 0)
 			}
@@ -38,13 +39,19 @@ func send(job *Job, client Client, ask *Job) answer {
 	for _, one := range tallies[1:] {
 		all.done, all.failed = all.done+one.done, all.failed+one.failed
 		all.bytes, all.sum = all.bytes+one.bytes, all.sum+one.sum
-		all.latencies = append(all.latencies, one.latencies...)
+		for us, n := range one.latencies {
+			all.latencies[us] += n
+		}
 		for kind, n := range one.errors {
 			all.errors[kind] += n
 		}
 	}
+	times := make([][2]int64, 0, len(all.latencies))
+	for us, n := range all.latencies {
+		times = append(times, [2]int64{us, int64(n)})
+	}
 	return answer{"ok": true, "done": all.done, "errors": all.failed, "errors_by": all.errors,
-		"bytes": all.bytes, "sum": all.sum & 0xffffffff, "lat_us": all.latencies}
+		"bytes": all.bytes, "sum": all.sum & 0xffffffff, "lat_us": times}
 }
 
 func (own *tally) request(job *Job, client Client, id uint64, timed bool) {
@@ -66,20 +73,42 @@ func (own *tally) request(job *Job, client Client, id uint64, timed bool) {
 	}
 	own.done, own.bytes, own.sum = own.done+1, own.bytes+uint64(len(body)), own.sum+token
 	if timed {
-		own.latencies = append(own.latencies, time.Since(start).Microseconds())
+		own.latencies[bucket(time.Since(start).Microseconds())]++
 	}
 }
 
+// Microseconds to eight significant bits, rounded down.
+func bucket(us int64) int64 {
+	shift := max(bits.Len64(uint64(us))-8, 0)
+	return us >> shift << shift
+}
+
+// A document as a program would have it.
+type page struct {
+	Token   string
+	Records []struct {
+		Time, String string
+		Numbers      uint64
+		Float        float64
+		Bool         bool
+	}
+}
+
+// The token at the end of a body. Of a document: its token, and the numbers of all its records.
 func tokenOf(body []byte, verify string) (uint64, error) {
 	switch verify {
 	case "none":
 		return 0, nil
 	case "json":
-		var page struct{ Token string }
+		var page page
 		if err := json.Unmarshal(body, &page); err != nil {
 			return 0, err
 		}
-		return strconv.ParseUint(page.Token, 16, 32)
+		sum, err := strconv.ParseUint(page.Token, 16, 32)
+		for _, record := range page.Records {
+			sum += record.Numbers
+		}
+		return sum, err
 	}
 	return strconv.ParseUint(string(body[max(0, len(body)-8):]), 16, 32)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Error, Result};
-use hecaton_lab::findings::judge;
+use hecaton_lab::findings::{RULES, judge};
 use hecaton_lab::ledger::{ClientRecord, Document, Environment, Folder, PlanRecord, SCHEMA};
 use hecaton_lab::plan::visits;
 use hecaton_lab::report;
@@ -35,6 +35,7 @@ impl Recording {
     ) -> Result<Recording> {
         let document = Document {
             schema: SCHEMA,
+            rules: RULES,
             command: command_line(),
             environment: Environment::collect(root, descriptors, run::choose_cores()),
             plan: PlanRecord::from(experiment),
@@ -43,7 +44,10 @@ impl Recording {
             starts: Vec::new(),
             left_out: experiment.left_out.clone(),
         };
-        folder.begin(&document)?;
+        // The seed is written at the end: who reads the folder meanwhile would know what comes.
+        let mut known = document.clone();
+        known.plan.seed = 0;
+        folder.begin(&known)?;
         Ok(Recording { folder, document })
     }
 
@@ -66,6 +70,12 @@ impl Recording {
                     self.document.left_out.push(why);
                 }
                 Event::Ready(start) => self.document.starts.push(start),
+                Event::Offended(client, launch, says) => {
+                    let rounds = self.document.rounds.iter_mut();
+                    let own = rounds
+                        .filter(|round| round.cell.client == client && round.launch == launch);
+                    own.for_each(|round| round.offences.push(says.clone()));
+                }
                 Event::Measured(round) => {
                     self.folder.append(&round)?;
                     progress.advance(&round.cell);

@@ -24,7 +24,7 @@ pub use goals::{Judgement, judge_goal};
 pub use ranking::{Entry, Ranking, ranking};
 pub use recommend::{ENOUGH, Recommendation};
 pub use rows::{CEILING, Row};
-pub use rules::rejection;
+pub use rules::{VERSION as RULES, marks, rejection};
 pub use trust::{NOISY_RUN, Room, Server, Trust, is_noisy, trust};
 pub use truth::{Truth, truth};
 pub use verdict::{HEADROOM, SAME_ISH, body_words};

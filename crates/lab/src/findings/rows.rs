@@ -1,11 +1,11 @@
 //! One row per cell: what was measured, summed up, and whether the ledger agrees.
 
-use hecaton_origin::{Delay, Page};
+use hecaton_origin::{Delay, Page, Times};
 use serde::Serialize;
 
 use super::cells::{Cells, seconds, speed};
-use super::rules::rejection;
-use super::stats::{Estimate, centre, median, percentile};
+use super::rules::{done_elsewhere, foreign, in_flight, marks, rejection};
+use super::stats::{Estimate, centre, median};
 use crate::plan::{Cell, Own};
 use crate::run::Round;
 
@@ -37,8 +37,20 @@ pub struct Row {
     pub cpu_ms_per_request: Option<f64>,
     /// Median latency of all rounds in milliseconds; none when the driver gave no latencies.
     pub p50_ms: Option<f64>,
-    /// 99th percentile of the same.
+    /// 99th percentile of the same; none where too few were timed to say it.
     pub p99_ms: Option<f64>,
+    /// Lower end of its 95 % confidence interval, as if all latencies were independent.
+    #[serde(skip)]
+    pub p99_low_ms: Option<f64>,
+    /// Upper end of the same.
+    #[serde(skip)]
+    pub p99_high_ms: Option<f64>,
+    /// How many latencies were claimed.
+    #[serde(skip)]
+    pub latencies: u64,
+    /// Requests in flight on average, by the claimed latencies; none without any.
+    #[serde(skip)]
+    pub in_flight: Option<f64>,
     /// Highest resident memory of any round, in megabytes (10⁶ bytes).
     pub peak_rss_mb: f64,
     /// Failed requests over all rounds, in the driver's words.
@@ -56,6 +68,9 @@ pub struct Row {
     pub verified: bool,
     /// Why the row is not ranked; none when it is.
     pub rejected: Option<String>,
+    /// What to know of a row that is ranked nevertheless, in sentences without a full stop.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<String>,
     /// Requests per second with the interval over rounds, for charts; none when a round did nothing.
     #[serde(skip)]
     pub speed: Option<Estimate>,
@@ -88,6 +103,7 @@ pub(super) fn rows(cells: &Cells, delay: &Delay) -> Vec<Row> {
         .iter()
         .map(|(cell, rounds)| row(cell, rounds, delay))
         .collect();
+    suspect(&mut rows, cells);
     let ceilings: Vec<Cell> = rows
         .iter()
         .filter(|row| row.is_ceiling() && row.rejected.is_none())
@@ -107,6 +123,20 @@ pub(super) fn rows(cells: &Cells, delay: &Delay) -> Vec<Row> {
     rows
 }
 
+/// Rejects whose work shows only as that of other programs, compared with the rows of all other clients.
+fn suspect(rows: &mut [Row], cells: &Cells) {
+    let shares: Vec<(String, f64)> = cells
+        .iter()
+        .filter_map(|(cell, rounds)| Some((cell.client.clone(), foreign(rounds)?)))
+        .collect();
+    for row in rows.iter_mut().filter(|row| row.rejected.is_none()) {
+        let others = shares.iter().filter(|(client, _)| *client != row.client);
+        let others: Vec<f64> = others.map(|(_, share)| *share).collect();
+        row.rejected = done_elsewhere(foreign(cells.rounds(&row.cell())), &others);
+        row.verified &= row.rejected.is_none();
+    }
+}
+
 fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
     let each = |value: fn(&Round) -> f64| -> Vec<f64> {
         rounds.iter().map(|round| value(round)).collect()
@@ -116,7 +146,9 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
         .into_iter()
         .filter(|value| value.is_finite())
         .collect();
-    let latencies = latencies_ms(rounds);
+    let latencies = latencies(rounds);
+    let ms = |us: f64| us.round() / 1e3;
+    let p99 = quantile_with_interval(&latencies, 0.99);
     let rejected = rejection(rounds, &cell.wait(*delay));
     let witnessed = rounds.iter().all(|round| round.seen.is_some());
     let seen: Vec<&Page> = rounds
@@ -139,8 +171,12 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
         cpu_percentage: median(&each(|r| cpu_seconds(r) / seconds(r.wall_ns) * 100.0))
             .unwrap_or(0.0),
         cpu_ms_per_request: median(&per_request),
-        p50_ms: percentile(&latencies, 0.5),
-        p99_ms: percentile(&latencies, 0.99),
+        p50_ms: latencies.quantile(0.5).map(ms),
+        p99_ms: p99.map(|(value, _)| ms(value)),
+        p99_low_ms: p99.map(|(_, [low, _])| ms(low)),
+        p99_high_ms: p99.map(|(_, [_, high])| ms(high)),
+        latencies: latencies.len(),
+        in_flight: in_flight(rounds).map(|all| (all * 100.0).round() / 100.0),
         peak_rss_mb: rounds.iter().map(|r| r.peak_rss_kib).max().unwrap_or(0) as f64 * 1024.0 / 1e6,
         errors: rounds.iter().map(|round| round.claim.errors).sum(),
         connections: seen.iter().map(|page| page.connections_used).max(),
@@ -148,6 +184,7 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
         peak_in_flight: all.iter().map(|page| page.peak_in_flight).max(),
         ceiling_ratio: None,
         verified: witnessed && rejected.is_none(),
+        marks: marks(rounds),
         rejected,
         speed: centre(&speeds),
         ceiling: None,
@@ -162,12 +199,19 @@ fn cpu_ms_per_request(round: &Round) -> f64 {
     cpu_seconds(round) * 1e3 / round.claim.done as f64
 }
 
-fn latencies_ms(rounds: &[&Round]) -> Vec<f64> {
-    let mut all: Vec<f64> = rounds
-        .iter()
-        .flat_map(|r| &r.claim.latencies_us)
-        .map(|us| f64::from(*us) / 1e3)
-        .collect();
-    all.sort_by(f64::total_cmp);
+fn latencies(rounds: &[&Round]) -> Times {
+    let mut all = Times::new();
+    let claims = rounds.iter().map(|round| &round.claim.latencies_us);
+    claims.for_each(|claimed| all.merge(claimed));
     all
+}
+
+/// A quantile and its 95 % confidence interval by ranks, which are binomial; none where too few times are beyond it.
+fn quantile_with_interval(times: &Times, share: f64) -> Option<(f64, [f64; 2])> {
+    let n = times.len() as f64;
+    let slack = 1.96 * (share * (1.0 - share) / n).sqrt();
+    let (low, high) = (share - slack, share + slack);
+    let inside = low > 0.0 && high < 1.0;
+    let at = |share| times.quantile(share).filter(|_| inside);
+    Some((at(share)?, [at(low)?, at(high)?]))
 }

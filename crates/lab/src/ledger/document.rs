@@ -16,6 +16,9 @@ pub const SCHEMA: u32 = 1;
 pub struct Document {
     /// [`SCHEMA`].
     pub schema: u32,
+    /// Version of the rules by which rows were rejected when it was written; 0 in documents of before.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rules: u32,
     /// The command line.
     pub command: String,
     /// Where and with what it was measured.
@@ -118,6 +121,10 @@ impl From<&Sweep> for PlanRecord {
             target: sweep.target.clone(),
         }
     }
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
 }
 
 fn no(value: &bool) -> bool {

@@ -180,6 +180,9 @@ mod tests {
             seen: None,
             reference: false,
             proof: None,
+            lat_every: 0,
+            offences: Vec::new(),
+            disturbed: Vec::new(),
             noise: None,
         }
     }

@@ -6,26 +6,34 @@ use std::time::Duration;
 use nix::time::clock_getcpuclockid;
 use nix::unistd::Pid;
 
-/// CPU time of a process and all its descendants since they began.
+use super::cgroup::Used;
+
+/// CPU time of some processes since they began.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Account {
     /// Exact time of all threads, those that ended included.
     total: Duration,
-    /// The system's coarse count of time in user mode, in ticks.
+    /// The system's count of time in user mode, in ticks or microseconds.
     user_ticks: u64,
     /// The same in the kernel.
     system_ticks: u64,
 }
 
 impl Account {
-    /// Reads the clocks of the process and its descendants; one that is gone counts nothing.
-    pub fn read(pid: i32) -> Account {
+    /// Reads the clocks of processes; one that is gone counts nothing.
+    pub fn read(pids: &[i32]) -> Account {
         let mut account = Account::default();
-        account.add(pid);
-        for child in descendants(pid) {
-            account.add(child);
-        }
+        pids.iter().for_each(|pid| account.add(*pid));
         account
+    }
+
+    /// Reads the clock of a control group, which counts whatever was ever in it.
+    pub fn of_group(used: Used) -> Account {
+        Account {
+            total: used.user + used.system,
+            user_ticks: used.user.as_micros() as u64,
+            system_ticks: used.system.as_micros() as u64,
+        }
     }
 
     fn add(&mut self, pid: i32) {
@@ -97,47 +105,17 @@ impl Ticks {
     }
 }
 
-/// Children, their children, and so on.
-fn descendants(pid: i32) -> Vec<i32> {
-    let mut found = children(pid);
-    let mut next = 0;
-    while next < found.len() {
-        found.extend(children(found[next]));
-        next += 1;
-    }
-    found
-}
-
-fn children(pid: i32) -> Vec<i32> {
-    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
-        return Vec::new();
-    };
-    let lists = threads
-        .flatten()
-        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    lists
-        .flat_map(|list| {
-            list.split_whitespace()
-                .filter_map(|child| child.parse().ok())
-                .collect::<Vec<_>>()
-        })
-        .collect()
-}
-
-/// Starts the peak of resident memory afresh for the process and its descendants.
-pub fn reset_peak_memory(pid: i32) {
-    for member in std::iter::once(pid).chain(descendants(pid)) {
+/// Starts the peak of resident memory of processes afresh.
+pub fn reset_peak_memory(pids: &[i32]) {
+    for member in pids {
         // When the system refuses, the peak since the start is reported: larger, but never flattering.
         let _ = fs::write(format!("/proc/{member}/clear_refs"), "5");
     }
 }
 
-/// Peak of resident memory since the reset, in KiB, of the process and its descendants together.
-pub fn peak_memory_kib(pid: i32) -> u64 {
-    std::iter::once(pid)
-        .chain(descendants(pid))
-        .filter_map(high_water_mark)
-        .sum()
+/// Peak of resident memory since the reset, in KiB, of processes together.
+pub fn peak_memory_kib(pids: &[i32]) -> u64 {
+    pids.iter().copied().filter_map(high_water_mark).sum()
 }
 
 /// Never `ru_maxrss`: a child inherits that from whoever started it.
@@ -163,12 +141,12 @@ mod tests {
 
     #[test]
     fn counts_the_work_of_this_process() {
-        let before = Account::read(me());
+        let before = Account::read(&[me()]);
         let start = Instant::now();
         while start.elapsed() < Duration::from_millis(60) {
             black_box((0..1000).sum::<u64>());
         }
-        let (user, system) = Account::read(me()).since(&before);
+        let (user, system) = Account::read(&[me()]).since(&before);
         assert!(
             user + system > Duration::from_millis(5),
             "{user:?} {system:?}"
@@ -176,10 +154,9 @@ mod tests {
     }
 
     #[test]
-    fn finds_a_child_and_its_memory() {
+    fn finds_the_memory_of_a_child() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-        assert!(descendants(me()).contains(&(child.id() as i32)));
-        assert!(peak_memory_kib(child.id() as i32) > 0);
+        assert!(peak_memory_kib(&[child.id() as i32]) > 0);
         drop(child.stdin.take());
         child.wait().unwrap();
     }
@@ -195,11 +172,11 @@ mod tests {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let pid = child.id() as i32;
+        let pid = [child.id() as i32];
         std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
-        let high = peak_memory_kib(pid);
-        reset_peak_memory(pid);
-        let low = peak_memory_kib(pid);
+        let high = peak_memory_kib(&pid);
+        reset_peak_memory(&pid);
+        let low = peak_memory_kib(&pid);
         drop(child.stdin.take());
         child.wait().unwrap();
         assert!(high > 30_000 && low < high, "{high} {low}");

@@ -39,6 +39,8 @@ pub enum Event<'a> {
     LeftOut(String),
     /// A new process has answered its first request.
     Ready(Start),
+    /// A driver has done something against the rules in a launch, after its rounds were measured: in a sentence.
+    Offended(String, u32, String),
     /// A round has been measured.
     Measured(Box<Round>),
 }
@@ -68,7 +70,7 @@ pub fn sweep(
         for visit in launch {
             cast.visit(visit, &mut bench)?;
         }
-        cast.leave()?;
+        cast.leave(launch[0].launch)?;
     }
     Ok(())
 }
@@ -107,6 +109,7 @@ impl Cast<'_> {
         let mut driver = Driver::start(manifest, core, &log, patience, stop)?;
         let hello = driver.hello()?;
         let boot = begun.elapsed();
+        driver.offence(); // whoever has left the driver by now is known to be its own
         if let Some(why) = objection(&hello, self.sweep) {
             return self.refuse(&hello, why);
         }
@@ -116,6 +119,7 @@ impl Cast<'_> {
             (self.observe)(Event::Ready(start_of(&driver, launch, boot, first)))?;
         }
         bench.warm_up(&mut driver)?;
+        driver.offence();
         driver.pause();
         self.drivers.push(driver);
         Ok(())
@@ -144,22 +148,41 @@ impl Cast<'_> {
         };
         driver.resume();
         match bench.visit(driver, visit) {
-            Ok(round) => {
+            Ok(mut round) => {
                 driver.pause();
+                self.look_at_the_others(&mut round);
                 (self.observe)(Event::Measured(Box::new(round)))
             }
             Err(error) => self.excuse(error, bench),
         }
     }
 
+    /// Whoever should have waited and ran may have disturbed the round; nobody knows who let it go on.
+    fn look_at_the_others(&self, round: &mut Round) {
+        let others = self
+            .drivers
+            .iter()
+            .filter(|driver| driver.client() != round.cell.client);
+        let awake: Vec<&Driver> = others.filter(|driver| !driver.waits()).collect();
+        awake.iter().for_each(|driver| driver.pause());
+        if !awake.is_empty() {
+            let count = super::process::drivers(awake.len());
+            round
+                .disturbed
+                .push(format!("{count} that should have waited ran meanwhile"));
+        }
+    }
+
     /// Ends the launch's processes.
-    fn leave(&mut self) -> Result<()> {
+    fn leave(&mut self, launch: u32) -> Result<()> {
         for driver in self.drivers.drain(..) {
             driver.resume();
-            if let Err(error) = driver.bye()
-                && !self.stage.tolerant
-            {
-                return Err(error);
+            let client = driver.client().to_string();
+            match driver.bye() {
+                Ok((_, None)) => {}
+                Ok((_, Some(says))) => (self.observe)(Event::Offended(client, launch, says))?,
+                Err(_) if self.stage.tolerant => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -187,6 +210,8 @@ fn start_of(driver: &Driver, launch: u32, boot: Duration, first: Duration) -> St
         launch,
         boot_ns: nanoseconds(boot),
         first_request_ns: nanoseconds(first),
+        user: driver.user(),
+        held: driver.is_held(),
     }
 }
 

@@ -7,12 +7,17 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::cgroup::Group;
 use super::failure::Problem;
 use super::process::{Line, Process};
 use super::wire::{self, Command, Envelope, GoReply};
-use super::{Account, Claim, DriverError, Go, Hello, Interrupted, PROTO, Prepare, account};
+use super::{
+    Account, Claim, DriverError, Go, Hello, Interrupted, PROTO, Prepare, account, members, user,
+    words,
+};
 use crate::spec::Manifest;
 
 /// How often a waiting harness looks whether it should stop.
@@ -22,12 +27,19 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// others may want too.
 const TO_START: u32 = 4;
 
+/// How long what a driver started may take to end after it.
+const TO_FOLLOW: Duration = Duration::from_millis(500);
+
 /// A client's driver: its process, and the conversation with it.
 #[derive(Debug)]
 pub struct Driver {
     client: String,
+    manifest: Manifest,
+    core: Option<usize>,
     process: Process,
     last_id: u64,
+    /// When the last command was written.
+    asked_at: Instant,
     patience: Duration,
     stop: Arc<AtomicBool>,
 }
@@ -45,17 +57,22 @@ impl Driver {
         patience: Duration,
         stop: Arc<AtomicBool>,
     ) -> Result<Driver> {
-        let process = Process::start(manifest, core, log).map_err(|error| DriverError {
-            client: manifest.client.clone(),
-            asked: "start".into(),
-            problem: Problem::NotStarted(error),
-            log: log.to_path_buf(),
-            last_words: String::new(),
+        let process = Process::start(manifest, core, log, user::of_its_own()).map_err(|error| {
+            DriverError {
+                client: manifest.client.clone(),
+                asked: "start".into(),
+                problem: Problem::NotStarted(error),
+                log: log.to_path_buf(),
+                last_words: String::new(),
+            }
         })?;
         Ok(Driver {
             client: manifest.client.clone(),
+            manifest: manifest.clone(),
+            core,
             process,
             last_id: 0,
+            asked_at: Instant::now(),
             patience,
             stop,
         })
@@ -71,14 +88,77 @@ impl Driver {
     /// # Errors
     /// [`DriverError`], also when it calls itself by another name or speaks another protocol.
     pub fn hello(&mut self) -> Result<Hello> {
-        let (hello, _): (Hello, _) =
-            self.ask_within(&Command::Hello { proto: PROTO }, TO_START * self.patience)?;
+        let (hello, _): (Hello, _) = self.greet().or_else(|error| self.greet_again(error))?;
         if hello.proto != PROTO || hello.name != self.client {
             let answer = format!("proto {} and name {}", hello.proto, hello.name);
             let why = format!("proto {PROTO} and name {} were expected", self.client);
             return Err(self.error("hello", Problem::Rubbish(answer, why)));
         }
         Ok(hello)
+    }
+
+    fn greet(&mut self) -> Result<(Hello, Duration)> {
+        self.ask_within(&Command::Hello { proto: PROTO }, TO_START * self.patience)
+    }
+
+    /// A driver whose files only the lab's own user may read can not run as another: then it runs as that one, and the
+    /// document says so.
+    fn greet_again(&mut self, error: anyhow::Error) -> Result<(Hello, Duration)> {
+        let ended = |error: &DriverError| matches!(error.problem, Problem::Ended(_));
+        if self.process.user().is_none() || !error.downcast_ref().is_some_and(ended) {
+            return Err(error);
+        }
+        let log = self.process.log.clone();
+        match Process::start(&self.manifest, self.core, &log, None) {
+            Ok(process) => self.process = process,
+            Err(_) => return Err(error),
+        }
+        self.greet()
+    }
+
+    /// The user that it runs as; none is the lab's own.
+    pub fn user(&self) -> Option<u32> {
+        self.process.user()
+    }
+
+    /// Whether it may use one core only.
+    pub fn is_pinned(&self) -> bool {
+        self.core.is_some()
+    }
+
+    /// Whether a control group holds all of its processes.
+    pub fn is_held(&self) -> bool {
+        self.process.group().is_some()
+    }
+
+    /// What its processes do against the rules, in a sentence.
+    pub fn offence(&mut self) -> Option<String> {
+        match self.process.find_strays() {
+            0 => members::out_of_place(&self.process.members(), self.core)
+                .or_else(|| self.disowned()),
+            strays => Some(format!(
+                "{} left the driver's tree, as if it did not belong to the driver",
+                super::process::processes(strays)
+            )),
+        }
+    }
+
+    /// A group counts its dead too; else only those whose end somebody waits for are counted.
+    fn disowned(&self) -> Option<String> {
+        let disowns = |pid: &i32| members::disowns_children(*pid);
+        let hides = !self.is_held() && self.process.members().iter().any(disowns);
+        let says = "a process of the driver ignores the ends of its children (SIGCHLD), so that their CPU time is in no account";
+        hides.then(|| says.to_string())
+    }
+
+    /// Whether it was stopped or let go on by somebody else since the lab did it last.
+    pub fn stirred(&self) -> bool {
+        members::stirrings(self.process.pid()) > 0
+    }
+
+    /// Whether it waits for its turn as it should.
+    pub fn waits(&self) -> bool {
+        !self.stirred() && members::is_stopped(self.process.pid())
     }
 
     /// Lets it get ready for requests.
@@ -99,6 +179,11 @@ impl Driver {
         Ok((reply.into(), wall))
     }
 
+    /// When the last command was written to it.
+    pub fn asked_at(&self) -> Instant {
+        self.asked_at
+    }
+
     /// Says a word that no driver knows.
     ///
     /// # Errors
@@ -108,13 +193,35 @@ impl Driver {
             .map(drop)
     }
 
-    /// Asks it to end; returns how its process ended.
+    /// Asks it to end; returns how its process ended, and what it left behind, in a sentence.
     ///
     /// # Errors
     /// [`DriverError`] when it does not answer or does not end.
-    pub fn bye(mut self) -> Result<String> {
+    pub fn bye(mut self) -> Result<(String, Option<String>)> {
+        let members = self.process.members();
         self.ask::<Envelope>(&Command::Bye, Duration::ZERO)?;
-        self.wait_for_end("bye")
+        let status = self.wait_for_end("bye")?;
+        let deadline = Instant::now() + TO_FOLLOW;
+        loop {
+            self.process.find_strays();
+            let mut left = self.process.members();
+            left.extend(&members);
+            left.retain(|pid| members::lives(*pid));
+            left.sort_unstable();
+            left.dedup();
+            if left.is_empty() {
+                return Ok((status, None));
+            }
+            if Instant::now() >= deadline {
+                members::end(&left);
+                let count = super::process::processes(left.len());
+                return Ok((
+                    status,
+                    Some(format!("{count} of the driver outlived its end")),
+                ));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Closes its input, which ends it; returns how its process ended.
@@ -144,17 +251,18 @@ impl Driver {
 
     /// CPU time that its processes have used.
     pub fn account(&self) -> Account {
-        Account::read(self.process.pid())
+        let of_group = self.process.group().and_then(Group::used);
+        of_group.map_or_else(|| Account::read(&self.process.members()), Account::of_group)
     }
 
     /// Starts the peak of its memory afresh.
     pub fn reset_peak_memory(&self) {
-        account::reset_peak_memory(self.process.pid());
+        account::reset_peak_memory(&self.process.members());
     }
 
     /// Peak of its resident memory since then, in KiB.
     pub fn peak_memory_kib(&self) -> u64 {
-        account::peak_memory_kib(self.process.pid())
+        account::peak_memory_kib(&self.process.members())
     }
 
     /// Stops its processes until [`Driver::resume`].
@@ -188,6 +296,7 @@ impl Driver {
         self.last_id += 1;
         let line = wire::line(self.last_id, command);
         let start = Instant::now();
+        self.asked_at = start;
         if self.process.write(&line).is_err() {
             return Err(self.ended(&asked));
         }
@@ -217,7 +326,10 @@ impl Driver {
 
     fn read<T: DeserializeOwned>(&self, line: &str) -> Result<T, Problem> {
         let rubbish = |why: String| Problem::Rubbish(shorten(line), why);
-        let envelope: Envelope = serde_json::from_str(line)
+        let value: serde_json::Value = serde_json::from_str(line)
+            .map_err(|error| rubbish(format!("not an answer, {error}")))?;
+        let value = words::harmless(value);
+        let envelope = Envelope::deserialize(&value)
             .map_err(|error| rubbish(format!("not an answer, {error}")))?;
         if envelope.id != self.last_id {
             return Err(rubbish(format!("the id should be {}", self.last_id)));
@@ -225,7 +337,7 @@ impl Driver {
         if !envelope.ok {
             return Err(Problem::Refused(envelope.error, envelope.what));
         }
-        serde_json::from_str(line)
+        serde_json::from_value(value)
             .map_err(|error| rubbish(format!("not the answer asked for, {error}")))
     }
 
@@ -240,7 +352,7 @@ impl Driver {
     fn error(&self, asked: &str, problem: Problem) -> anyhow::Error {
         let last_words = match problem {
             Problem::Refused(..) => String::new(),
-            _ => self.process.last_words(),
+            _ => words::plain(&self.process.last_words()),
         };
         let error = DriverError {
             client: self.client.clone(),

@@ -2,12 +2,14 @@
 
 mod account;
 mod built;
+mod cgroup;
 mod conductor;
 mod cores;
 mod driver;
 mod failure;
 mod install;
 mod limits;
+mod members;
 mod noise;
 mod process;
 pub mod raw;
@@ -15,8 +17,10 @@ mod reach;
 mod receipt;
 mod round;
 mod servers;
+mod user;
 mod visit;
 mod wire;
+mod words;
 
 pub use crate::plan::Cell;
 pub use account::Account;

@@ -1,4 +1,4 @@
-//! A driver's process: started on its core in a group of its own, heard line by line, ended for certain.
+//! A driver's process: started on its core in a group of its own and as a user of its own, heard line by line, ended for certain.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -6,16 +6,25 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
+use super::cgroup::Group;
 use super::cores::on_core;
+use super::members;
 use crate::spec::Manifest;
 
 /// Longest line that a driver may write; an honest one stays far below.
 const LONGEST_LINE: u64 = 1 << 20;
+
+/// Most bytes of error output that are kept.
+const LONGEST_LOG: u64 = 8 << 20;
+
+/// How long a process may take to stop.
+const TO_STOP: Duration = Duration::from_millis(500);
 
 /// How much of the error output is shown on failure.
 const LAST_LINES: usize = 8;
@@ -39,22 +48,57 @@ pub struct Process {
     pub lines: Receiver<Line>,
     /// The file that its error output goes to.
     pub log: PathBuf,
+    /// What holds all that it starts; none where the system has no such thing for us.
+    group: Option<Group>,
+    /// The user that it runs as; none is the lab's own.
+    user: Option<u32>,
+    words: Option<JoinHandle<()>>,
+    /// Its processes that have left its tree.
+    strays: Vec<i32>,
 }
 
 impl Process {
-    /// Starts a client's driver in its manifest's folder.
+    /// Starts a client's driver in its manifest's folder, as `user` or else as the lab's own.
     ///
     /// # Errors
     /// When the program or the log file cannot be opened.
-    pub fn start(manifest: &Manifest, core: Option<usize>, log: &Path) -> io::Result<Process> {
+    pub fn start(
+        manifest: &Manifest,
+        core: Option<usize>,
+        log: &Path,
+        user: Option<u32>,
+    ) -> io::Result<Process> {
+        members::adopt_orphans();
+        let group = Group::create();
         let mut command = command_of(manifest, &manifest.run);
         // A group of its own: Ctrl-C reaches the harness alone, and the harness can end all of it at once.
         without_proxies(&mut command)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(File::create(log)?)
+            .stderr(Stdio::piped())
             .process_group(0);
-        let mut child = on_core(core, move || command.spawn())?;
+        if let Some(user) = user {
+            command.uid(user).gid(user).env("HOME", "/nonexistent");
+        }
+        let mut spawn = || on_core(core, || command.spawn());
+        let (group, child) = match group {
+            Some(group) => match group.around(&mut spawn) {
+                Some(child) => (Some(group), child),
+                None => (None, spawn()),
+            },
+            None => (None, spawn()),
+        };
+        let mut child = child?;
+        members::enrol(child.id() as i32);
+        let mut log_file = File::create(log)?;
+        // A pipe, for the name of a file would tell a driver who asks.
+        let words = child.stderr.take().map(|stderr| {
+            std::thread::spawn(move || {
+                let mut stderr = stderr.take(LONGEST_LOG);
+                let _ = io::copy(&mut stderr, &mut log_file);
+                let _ = io::copy(&mut stderr.into_inner(), &mut io::sink());
+            })
+        });
         let stdin = child.stdin.take();
         let (sender, lines) = sync_channel(4);
         if let Some(stdout) = child.stdout.take() {
@@ -65,12 +109,57 @@ impl Process {
             stdin,
             lines,
             log: log.to_path_buf(),
+            group,
+            user,
+            words,
+            strays: Vec::new(),
         })
     }
 
     /// The process id.
     pub fn pid(&self) -> i32 {
         self.child.id() as i32
+    }
+
+    /// The user that it runs as; none is the lab's own.
+    pub fn user(&self) -> Option<u32> {
+        self.user
+    }
+
+    /// What holds all that it starts.
+    pub fn group(&self) -> Option<&Group> {
+        self.group.as_ref()
+    }
+
+    /// Its processes, as far as they are known.
+    pub fn members(&self) -> Vec<i32> {
+        let mut all = members::tree(self.pid());
+        all.extend(&self.strays);
+        all.extend(self.group.iter().flat_map(Group::processes));
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Looks for processes that have left its tree; how many ever did. In a group they stay where they are; else they are
+    /// orphans, and belong to the driver whose turn it is.
+    pub fn find_strays(&mut self) -> usize {
+        let found = match &self.group {
+            Some(group) => {
+                let tree = members::tree(self.pid());
+                let left = group.processes().into_iter();
+                left.filter(|pid| !tree.contains(pid) && members::lives(*pid))
+                    .collect()
+            }
+            None => members::orphans(),
+        };
+        for pid in found {
+            if !self.strays.contains(&pid) {
+                members::enrol(pid);
+                self.strays.push(pid);
+            }
+        }
+        self.strays.len()
     }
 
     /// Writes one line.
@@ -98,12 +187,29 @@ impl Process {
     ///
     /// Should the harness die meanwhile, the kernel wakes and hangs up such an orphaned group by itself.
     pub fn pause(&self) {
-        let _ = killpg(Pid::from_raw(self.pid()), Signal::SIGSTOP);
+        let pid = self.pid();
+        members::stirrings(pid); // what was before
+        let _ = killpg(Pid::from_raw(pid), Signal::SIGSTOP);
+        members::signal(&self.strays, Signal::SIGSTOP);
+        let deadline = Instant::now() + TO_STOP;
+        // The system tells when the last thread has stopped; of one that was stopped before it tells nothing.
+        while members::stirrings(pid) == 0 && members::lives(pid) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // Only then: a process that is frozen first would not be stopped.
+        if let Some(group) = &self.group {
+            group.freeze(true);
+        }
     }
 
     /// Lets the group go on.
     pub fn resume(&self) {
+        if let Some(group) = &self.group {
+            group.freeze(false);
+        }
+        members::signal(&self.strays, Signal::SIGCONT);
         let _ = killpg(Pid::from_raw(self.pid()), Signal::SIGCONT);
+        members::stirrings(self.pid()); // that was ours
     }
 
     /// Waits for the end of the process and says how it ended; none when it still lives after `patience`.
@@ -123,6 +229,11 @@ impl Process {
 
     /// The end of the error output.
     pub fn last_words(&self) -> String {
+        let written = || self.words.as_ref().is_none_or(JoinHandle::is_finished);
+        let deadline = Instant::now() + TO_STOP;
+        while !members::lives(self.pid()) && !written() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let text = std::fs::read(&self.log).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().collect();
@@ -133,11 +244,28 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = killpg(Pid::from_raw(self.pid()), Signal::SIGKILL);
+        self.find_strays();
+        self.group = None; // ends all that is in it
+        members::end(&self.strays);
         let _ = self.child.wait();
+        members::dismiss(self.pid());
+        if let Some(words) = self.words.take().filter(JoinHandle::is_finished) {
+            let _ = words.join();
+        }
         if std::fs::metadata(&self.log).is_ok_and(|log| log.len() == 0) {
             let _ = std::fs::remove_file(&self.log);
         }
     }
+}
+
+/// `1 process`, `2 processes`.
+pub fn processes(count: usize) -> String {
+    format!("{count} process{}", if count == 1 { "" } else { "es" })
+}
+
+/// `1 driver`, `2 drivers`.
+pub fn drivers(count: usize) -> String {
+    format!("{count} driver{}", if count == 1 { "" } else { "s" })
 }
 
 /// A command of a manifest, to be run in the manifest's folder.

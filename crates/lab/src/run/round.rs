@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hecaton_origin::Page;
+use hecaton_origin::{Page, Times};
 use serde::{Deserialize, Serialize};
 
 use super::Noise;
@@ -22,9 +22,9 @@ pub struct Claim {
     pub bytes: u64,
     /// Sum modulo 2^32 of the tokens at the end of the bodies.
     pub sum: u32,
-    /// Latencies of every k-th request in microseconds, in no particular order.
+    /// Latencies in microseconds: of all requests that were to be timed, in buckets.
     #[serde(default)]
-    pub latencies_us: Vec<u32>,
+    pub latencies_us: Times,
 }
 
 /// One `go`, whole. Times are nanoseconds.
@@ -59,6 +59,15 @@ pub struct Round {
     /// Whether it is a load generator's, of which nothing can be verified; absent means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reference: bool,
+    /// Every how-manieth request was to be timed; 0 in documents of before, which do not say it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lat_every: u64,
+    /// What the lab saw of the driver's processes, or of its requests, that is against the rules: in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offences: Vec<String>,
+    /// What others did that this client is not to blame for: in sentences. Its figures may have suffered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbed: Vec<String>,
     /// What else the machine did during the measured part; none where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
@@ -75,4 +84,14 @@ pub struct Start {
     pub boot_ns: u64,
     /// Its very first request, whatever is done only once included.
     pub first_request_ns: u64,
+    /// The user that it ran as; absent where that was the lab's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<u32>,
+    /// Whether a control group held all of its processes; absent means that they were looked for in `/proc`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }

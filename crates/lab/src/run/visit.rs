@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use hecaton_origin::{Delay, Page, RoundSpec};
@@ -16,8 +16,11 @@ use crate::spec::{Job, RAW, Sweep, Target};
 /// How long one request may take, delays aside, before a driver counts it as failed.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Timed requests of one round, at most.
-const SAMPLES: u64 = 2000;
+/// Every request is timed: a sample of every k-th would miss what happens in step with them.
+const LAT_EVERY: u64 = 1;
+
+/// A delay from which on the origin sees at any time how many are in flight.
+const SEEN_ANYWAY: Duration = Duration::from_millis(1);
 
 /// Most requests of one round, whatever the rate.
 const MOST_REQUESTS: u64 = 20_000_000;
@@ -36,20 +39,19 @@ pub struct Bench<'a> {
     counts: HashMap<Cell, u64>,
     /// Batches whose concurrency has been shown, and in which launch.
     proven: HashSet<(Cell, u32)>,
-    next_id: u64,
+    /// What the paths of the present visit have in them.
+    word: u64,
 }
 
 impl<'a> Bench<'a> {
     /// A bench on servers of ours; they are left alone when the sweep's target is another.
     pub fn new(sweep: &'a Sweep, servers: Servers) -> Bench<'a> {
-        // Ids have ten digits from the first to the last, so that every request is as long as the others.
-        let next_id = 1_000_000_000 + sweep.seed % 1_000_000_000;
         Bench {
             sweep,
             servers,
             counts: HashMap::new(),
             proven: HashSet::new(),
-            next_id,
+            word: rand::random(),
         }
     }
 
@@ -59,6 +61,7 @@ impl<'a> Bench<'a> {
     /// When the driver does not do its part.
     pub fn visit(&mut self, driver: &mut Driver, visit: &Visit) -> Result<Round> {
         let cell = &visit.cell;
+        self.word = rand::random();
         let (proof, count, expected) = match self.sweep.target {
             Target::Origin => {
                 let proof = self.proof(driver, visit)?;
@@ -123,6 +126,7 @@ impl<'a> Bench<'a> {
     /// When the driver does not do its part.
     pub fn first_request(&mut self, driver: &mut Driver) -> Result<Duration> {
         let cell = self.some_cell(driver, 1);
+        self.word = rand::random();
         driver.prepare(&self.preparation(&cell))?;
         self.rehearse(driver, &cell, 1)
     }
@@ -137,6 +141,7 @@ impl<'a> Bench<'a> {
         }
         let middle = self.sweep.concurrency[self.sweep.concurrency.len() / 2];
         let cell = self.some_cell(driver, middle);
+        self.word = rand::random();
         driver.prepare(&self.preparation(&cell))?;
         let (mut spent, mut count) = (Duration::ZERO, fewest(&cell));
         while spent < self.sweep.warm_up {
@@ -167,7 +172,7 @@ impl<'a> Bench<'a> {
     /// Prepares, and shows by held answers how many requests the client really keeps in flight.
     fn prove(&mut self, driver: &mut Driver, cell: &Cell) -> Result<Page> {
         let count = 2 * cell.concurrency as u64;
-        let first = self.take_ids(count);
+        let first = draw_ids(count);
         // The page is open before the driver prepares: a request sent meanwhile is foreign to it.
         let round = RoundSpec {
             first,
@@ -177,6 +182,8 @@ impl<'a> Bench<'a> {
             delay: Delay::None,
             round_trip: Duration::ZERO,
             gate: Some(cell.concurrency),
+            word: self.word_for(cell),
+            checks: None,
         };
         self.servers.open(cell, round);
         driver.prepare(&self.preparation(cell))?;
@@ -184,7 +191,7 @@ impl<'a> Bench<'a> {
             Go {
                 first,
                 count,
-                lat_every: lat_every(count),
+                lat_every: LAT_EVERY,
             },
             Duration::from_secs(1),
         )?;
@@ -196,9 +203,9 @@ impl<'a> Bench<'a> {
         driver.prepare(&self.preparation(cell))?;
         let count = cell.concurrency as u64;
         let go = Go {
-            first: self.take_ids(count),
+            first: draw_ids(count),
             count,
-            lat_every: count,
+            lat_every: LAT_EVERY,
         };
         Ok(driver.go(go, REQUEST_TIMEOUT)?.1)
     }
@@ -219,14 +226,14 @@ impl<'a> Bench<'a> {
 
     /// A round like a measured one that nobody keeps. Returns how long it took.
     fn rehearse(&mut self, driver: &mut Driver, cell: &Cell, count: u64) -> Result<Duration> {
-        let first = self.take_ids(count);
+        let first = draw_ids(count);
         let round = self.measured_round(cell, first, count);
         self.servers.open(cell, round);
         let (_, wall) = driver.go(
             Go {
                 first,
                 count,
-                lat_every: lat_every(count),
+                lat_every: LAT_EVERY,
             },
             self.expected(cell, count),
         )?;
@@ -242,16 +249,18 @@ impl<'a> Bench<'a> {
         expected: Duration,
         proof: Option<Page>,
     ) -> Result<Round> {
-        let first = self.take_ids(count);
+        let first = draw_ids(count);
         let round = self.measured_round(&visit.cell, first, count);
         self.servers.open(&visit.cell, round);
         driver.reset_peak_memory();
+        let mut offences: Vec<String> = driver.offence().into_iter().collect();
+        driver.stirred(); // whatever was before
         let (before, moment) = (driver.account(), Moment::now());
         let (claim, wall) = driver.go(
             Go {
                 first,
                 count,
-                lat_every: lat_every(count),
+                lat_every: LAT_EVERY,
             },
             expected,
         )?;
@@ -259,6 +268,13 @@ impl<'a> Bench<'a> {
         let (user, system) = after.since(&before);
         let noise = moment.and_then(|moment| moment.noise_since((&before, &after)));
         let peak_rss_kib = driver.peak_memory_kib();
+        let seen = self.servers.close(&visit.cell);
+        let stirred = driver
+            .stirred()
+            .then(|| "it was stopped or let go on by another program".to_string());
+        offences.extend(driver.offence());
+        offences.extend(began_early(seen.as_ref(), driver.asked_at()));
+        offences.extend(more_than_its_core(driver, user + system, wall));
         Ok(Round {
             cell: visit.cell.clone(),
             launch: visit.launch,
@@ -270,10 +286,13 @@ impl<'a> Bench<'a> {
             cpu_system_ns: nanoseconds(system),
             peak_rss_kib,
             claim,
-            seen: self.servers.close(&visit.cell),
+            seen,
             proof,
             reference: self.sweep.is_reference(&visit.cell.client),
             noise,
+            lat_every: LAT_EVERY,
+            offences,
+            disturbed: stirred.into_iter().collect(),
         })
     }
 
@@ -298,7 +317,7 @@ impl<'a> Bench<'a> {
             ),
             Target::Origin => (
                 "GET".to_string(),
-                self.address(cell, "/r/"),
+                self.address(cell, &format!("/r/{:016x}/", self.word)),
                 match self.sweep.job {
                     Job::Gzip => Verify::Gzip,
                     Job::Json if cell.client != RAW => Verify::Json,
@@ -328,12 +347,21 @@ impl<'a> Bench<'a> {
             delay: cell.own.delay.unwrap_or(self.sweep.delay),
             round_trip: cell.round_trip(),
             gate: None,
+            word: self.word_for(cell),
+            checks: self.checks(cell),
         }
     }
 
-    fn take_ids(&mut self, count: u64) -> u64 {
-        self.next_id += count;
-        self.next_id - count
+    /// What requests must have in their path; none of a load generator, which sends all to one path.
+    fn word_for(&self, cell: &Cell) -> Option<u64> {
+        (!self.sweep.is_reference(&cell.client)).then_some(self.word)
+    }
+
+    /// How many in flight are waited for at moments drawn by chance. Where answers are delayed, as many are seen at any time.
+    fn checks(&self, cell: &Cell) -> Option<usize> {
+        let waits = cell.own.delay.unwrap_or(self.sweep.delay).mean() + cell.round_trip();
+        let shows = self.word_for(cell).is_some() && waits < SEEN_ANYWAY && cell.concurrency > 1;
+        shows.then_some(cell.concurrency)
     }
 
     /// How long a round on the origin should take: what was asked, or as many waves of delayed answers.
@@ -360,14 +388,36 @@ impl<'a> Bench<'a> {
     }
 }
 
+/// The first of so many ids, drawn anew for each `go`, so that nobody knows them before. All have ten digits, so that every request
+/// is as long as the others.
+fn draw_ids(count: u64) -> u64 {
+    rand::random_range(1_000_000_000..10_000_000_000 - count)
+}
+
+/// What to say of a client whose first request was there before it was asked to send any.
+fn began_early(page: Option<&Page>, asked: Instant) -> Option<String> {
+    let first = page.and_then(|page| page.first_read);
+    let early = first.and_then(|first| asked.checked_duration_since(first));
+    let early = early.filter(|early| !early.is_zero());
+    let words = |early: Duration| {
+        let ms = early.as_secs_f64() * 1e3;
+        format!("its first request came {ms:.2} ms before it was asked to send any")
+    };
+    early.map(words)
+}
+
+/// What to say of a driver that used more time than its one core has. The clocks are read a moment apart.
+fn more_than_its_core(driver: &Driver, used: Duration, wall: Duration) -> Option<String> {
+    let most = wall.mul_f64(1.05) + Duration::from_millis(20);
+    (driver.is_pinned() && used > most).then(|| {
+        let cores = used.as_secs_f64() / wall.as_secs_f64();
+        format!("the driver's processes used {cores:.1} cores, though all share one")
+    })
+}
+
 /// Fewest requests of a round.
 fn fewest(cell: &Cell) -> u64 {
     WAVES * cell.concurrency as u64
-}
-
-/// Every how-manieth request is timed.
-fn lat_every(count: u64) -> u64 {
-    count.div_ceil(SAMPLES).max(1)
 }
 
 /// More requests, so that they last nearer to `target`, but not much more at a time.
@@ -383,14 +433,6 @@ fn nanoseconds(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn never_more_samples_than_allowed() {
-        for count in [1u64, 1999, 2000, 2001, 26_000, 1_000_000] {
-            assert!(count.div_ceil(lat_every(count)) <= SAMPLES, "{count}");
-        }
-        assert_eq!((lat_every(2000), lat_every(2001)), (1, 2));
-    }
 
     #[test]
     fn growth_is_bounded_and_never_shrinks() {

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use hecaton_origin::Times;
 use serde::{Deserialize, Serialize};
 
 use super::Claim;
 
 /// Version of the protocol that this harness speaks.
-pub const PROTO: u32 = 1;
+pub const PROTO: u32 = 2;
 
 /// What a driver says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -161,7 +162,7 @@ pub struct GoReply {
     errors_by: BTreeMap<String, u64>,
     bytes: u64,
     sum: u32,
-    lat_us: Vec<u32>,
+    lat_us: Times,
 }
 
 impl From<GoReply> for Claim {
@@ -189,7 +190,7 @@ mod tests {
     fn lines_are_flat_and_in_the_documented_order() {
         assert_eq!(
             text(1, Command::Hello { proto: PROTO }),
-            "{\"id\":1,\"cmd\":\"hello\",\"proto\":1}\n"
+            "{\"id\":1,\"cmd\":\"hello\",\"proto\":2}\n"
         );
         let prepare = Prepare {
             method: "GET".into(),

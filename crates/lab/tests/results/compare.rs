@@ -230,7 +230,8 @@ fn batches(pool: u64) -> Vec<Round> {
                 round.wall_ns = (round.wall_ns as f64 * size as f64 / round.count as f64) as u64;
                 (round.count, round.claim.done) = (size, size);
                 round.claim.bytes = size * 133;
-                round.claim.latencies_us.truncate(size as usize);
+                let times = round.claim.latencies_us.iter();
+                round.claim.latencies_us = times.take(size as usize).map(|(us, _)| us).collect();
                 let page = round.seen.as_mut().unwrap();
                 (page.count, page.requests, page.distinct) = (size, size, size);
                 page.body_bytes_out = size * 133;

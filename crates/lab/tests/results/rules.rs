@@ -2,7 +2,7 @@
 
 use hecaton_lab::findings::rejection;
 use hecaton_lab::run::Round;
-use hecaton_origin::{Delay, Page};
+use hecaton_origin::{Delay, Page, Times};
 
 use crate::synthetic::{Machine, ten_ms};
 
@@ -31,7 +31,7 @@ fn proof(round: &mut Round) -> &mut Page {
 
 #[test]
 fn every_rule_names_what_was_expected_and_what_was_seen() {
-    let cases: [Case; 17] = [
+    let cases: [Case; 23] = [
         (
             "a load generator, which verifies nothing",
             |r| {
@@ -76,7 +76,7 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
         (
             "retries in the proof",
             |r| proof(r).duplicates = 3,
-            &["3 requests were sent more than once in the proof"],
+            &["3 requests were sent more than once in the probe"],
         ),
         (
             "warms up in secret",
@@ -111,17 +111,50 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
         (
             "reconnects",
             |r| seen(r).connections_opened = 600,
-            &["not kept alive: 600 were opened", "at most 10"],
+            &["not kept alive: 600 were opened", "at most 40"],
         ),
         (
             "many connections",
-            |r| seen(r).connections_used = 12,
-            &["12 connections were used, at most 10"],
+            |r| seen(r).connections_used = 21,
+            &["21 connections were used, at most 20"],
         ),
         (
             "few connections",
             |r| seen(r).connections_used = 2,
             &["only 2 connections were used for 10"],
+        ),
+        (
+            "pipelines",
+            |r| seen(r).pipelined = 3,
+            &["were pipelined: 3 of "],
+        ),
+        (
+            "pipelines in the probe",
+            |r| proof(r).connections_used = 3,
+            &["3 connections carried 10 requests at once in the probe"],
+        ),
+        (
+            "opens ahead",
+            |r| {
+                (r.cell.keepalive, r.lat_every) = (false, 2);
+                seen(r).connections_opened = 100;
+            },
+            &["opened ahead of the round", "only 100 were opened"],
+        ),
+        (
+            "is seen at a trick by the lab",
+            |r| r.offences.push("it left 2 processes behind".into()),
+            &["it left 2 processes behind"],
+        ),
+        (
+            "uses nothing",
+            |r| (r.cpu_user_ns, r.cpu_system_ns) = (1000, 0),
+            &["the work was done elsewhere"],
+        ),
+        (
+            "times one",
+            |r| r.lat_every = 1,
+            &["were to be timed, but the driver claims 200 latencies"],
         ),
     ];
     for (cheat, spoil, words) in cases {
@@ -136,7 +169,7 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
 
 #[test]
 fn an_unfinished_proof_is_rejected() {
-    assert!(reason(|round| proof(round).distinct = 19).contains("1 of 20 requests of the proof"));
+    assert!(reason(|round| proof(round).distinct = 19).contains("1 of 20 requests of the probe"));
 }
 
 /// Threads of a core take turns as its scheduler likes: a round is not long enough for all.
@@ -150,11 +183,12 @@ fn uneven_turns_are_no_cheat() {
 
 fn with_latencies(change: impl Fn(u32) -> u32, delay: &Delay) -> Option<String> {
     let mut rounds = Machine::default().rounds("mri", 133, &[(10, (624.21, 34.81))]);
-    for latency in rounds
-        .iter_mut()
-        .flat_map(|round| &mut round.claim.latencies_us)
-    {
-        *latency = change(*latency);
+    for round in &mut rounds {
+        let changed = |(us, count)| (change(us), count);
+        let mut latencies = Times::new();
+        let those = round.claim.latencies_us.iter().map(changed);
+        those.for_each(|(us, count)| latencies.add(us, count));
+        round.claim.latencies_us = latencies;
     }
     rejection(&rounds.iter().collect::<Vec<_>>(), delay)
 }
@@ -162,13 +196,13 @@ fn with_latencies(change: impl Fn(u32) -> u32, delay: &Delay) -> Option<String> 
 #[test]
 fn false_latencies_contradict_the_speed() {
     assert_eq!(with_latencies(|us| us, &Delay::None), None);
-    let half = with_latencies(|us| us / 2, &Delay::None).expect("a reason");
-    assert!(
-        half.contains("Little's law") && half.contains("4.8") && half.contains("concurrency 10"),
-        "{half}"
-    );
     let double = with_latencies(|us| us * 2, &Delay::None).expect("a reason");
-    assert!(double.contains("19.4"), "{double}");
+    assert!(
+        double.contains("Little's law")
+            && double.contains("19.")
+            && double.contains("concurrency 10"),
+        "{double}"
+    );
 }
 
 #[test]

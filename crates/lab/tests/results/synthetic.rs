@@ -187,6 +187,9 @@ fn honest(cell: Cell, block: u32, order: u32, speed: f64, cpu: f64, random: &mut
             ..page(2 * c, c, cell.body_bytes as u64)
         }),
         cell,
+        lat_every: 0,
+        offences: Vec::new(),
+        disturbed: Vec::new(),
         noise: None,
     }
 }

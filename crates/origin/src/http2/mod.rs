@@ -55,14 +55,14 @@ pub(crate) async fn serve(
     hub: Rc<Hub>,
     socket: Socket,
     read: Bytes,
-    number: u64,
+    marks: Marks,
     secure: Option<Box<Secure>>,
 ) {
     let options = hub.http2.clone().unwrap_or_default();
     let shared = Rc::new(Shared {
-        number,
+        number: marks.number,
         secure,
-        marks: RefCell::default(),
+        marks: RefCell::new(marks),
         control: Rc::new(Control::new()),
         options,
         begun: Cell::new(0),
@@ -78,7 +78,8 @@ pub(crate) async fn serve(
     if let Some(socket) = Rc::into_inner(socket) {
         end(&shared, socket.into_inner()).await;
     }
-    shared.hub.ledger.borrow_mut().disconnected();
+    let marks = shared.marks.borrow();
+    shared.hub.ledger.borrow_mut().disconnected(&marks);
 }
 
 /// Speaks until one side is done; an error of the protocol ends the connection as its end does.

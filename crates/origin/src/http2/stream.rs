@@ -53,7 +53,7 @@ pub(super) async fn serve(
     let request = request_of(&parts, &body);
     let (receipt, hash, carried) = {
         let mut marks = shared.marks.borrow_mut();
-        let (receipt, hash) = shared.hub.witness(&request, &mut marks, 0, now);
+        let (receipt, hash) = shared.hub.witness(&request, &mut marks, 0, false, now);
         (receipt, hash, marks.carried)
     };
     let pending = Unanswered {
@@ -85,7 +85,7 @@ impl Arrival {
         mut respond: SendResponse<Bytes>,
     ) -> Result<(), Lost> {
         let repeated = pending.receipt.is_some_and(|receipt| receipt.repeated);
-        let item = matches!(self.request.route, route::Route::Item(_));
+        let item = matches!(self.request.route, route::Route::Item(..));
         if shared.options.refuse_first && item && !repeated {
             respond.send_reset(Reason::REFUSED_STREAM);
             return Err(Lost);

@@ -23,7 +23,7 @@ pub fn round(first: u64, count: u64) -> RoundSpec {
         gzip: false,
         delay: Delay::None,
         round_trip: Duration::ZERO,
-        gate: None,
+        ..RoundSpec::default()
     }
 }
 

@@ -7,7 +7,7 @@ use crate::tuned;
 /// The answer to `hello`; `about` is what this driver adds or says otherwise.
 pub fn hello(name: &str, package: &str, about: &Value) -> Value {
     let mut hello = json!({
-        "ok": true, "proto": 1, "name": name.to_owned() + if tuned() { "-tuned" } else { "" }, "version": version(package), "runtime": "native", "engine": package,
+        "ok": true, "proto": 2, "name": name.to_owned() + if tuned() { "-tuned" } else { "" }, "version": version(package), "runtime": "native", "engine": package,
         "http": ["1.1"], "tls": true, "models": ["async"], "keepalive": [true, false], "retries": "off",
         "max_concurrency": 10_000, "cores": 1, "verify": ["tail", "json", "none"],
         "methods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],

@@ -51,6 +51,6 @@ pub(super) fn page(count: u64) -> RoundSpec {
         gzip: false,
         delay: Delay::None,
         round_trip: Duration::ZERO,
-        gate: None,
+        ..RoundSpec::default()
     }
 }

@@ -55,7 +55,9 @@ pub const TRIALS: [Promise; 15] = [
     ("counts answers of status 500 as errors", counts_statuses),
     ("counts refused connections as errors", counts_refusals),
     ("ends with status 0 on bye", |trial| {
-        ends(trial.start()?.bye()?)
+        let (status, left) = trial.start()?.bye()?;
+        ensure!(left.is_none(), left.unwrap_or_default());
+        ends(status)
     }),
     ("ends with status 0 when its input ends", |trial| {
         ends(trial.start()?.close_input()?)

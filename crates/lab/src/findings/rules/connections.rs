@@ -1,0 +1,193 @@
+//! Rules of connections: how many there are, and what is in flight on them.
+
+use hecaton_origin::{Delay, Page};
+
+use super::{find_page, least};
+use crate::findings::words::{count, plural};
+use crate::run::Round;
+
+/// The smallest share of the asked concurrency that the origin must have seen.
+///
+/// One request in ten may be on its way while the others are held; fewer in flight is a smaller pool.
+const LEAST_CONCURRENCY: f64 = 0.9;
+
+/// The smallest share of the asked concurrency that must have its connections in use during a round.
+///
+/// Where the origin answers at once, threads that share a core take uneven turns: of 200 threads of Ruby only 109 had one
+/// in a round of six requests each (`docs/results/2026-11-21-bench`). Less than a quarter is one thing after another.
+const LEAST_SPREAD: f64 = 0.25;
+
+/// The smallest share that the best check of a row must have seen in flight, and from how many checks on that is said.
+///
+/// Who sends in waves has on average half a wave in flight at a moment drawn by chance, and nearly a whole one at the best of some.
+const LEAST_CHECKED: f64 = 0.5;
+const FEWEST_CHECKS: usize = 6;
+
+/// How many times the connections asked for may be open at once. A client may release a connection a moment after it has
+/// handed the answer over, and so need another one meanwhile: such a row is ranked with a mark.
+const MOST_CONNECTIONS: u64 = 2;
+
+/// One request in so many may open a connection where connections are kept: pools retire those that are old.
+const RETIRED: u64 = 20;
+
+/// Most connections of a page that were open at once.
+pub(super) fn open_at_once(page: &Page) -> u64 {
+    match page.peak_connections {
+        0 => page.connections_used, // documents of before know only that
+        peak => peak,
+    }
+}
+
+/// The probe holds every answer until all asked requests are there, so its peak is exact.
+pub(super) fn too_few_in_flight(round: &Round) -> Option<String> {
+    let page = round.proof.as_ref()?;
+    let asked = round.cell.concurrency;
+    (page.peak_in_flight < least(asked, LEAST_CONCURRENCY)).then(|| {
+        format!(
+            "only {} of {} requests were in flight at once, with every answer held until all were there",
+            count(page.peak_in_flight),
+            count(asked as u64)
+        )
+    })
+}
+
+/// HTTP/1.1 carries one request at a time, so all that is in flight has connections of its own.
+pub(super) fn too_few_in_the_probe(round: &Round) -> Option<String> {
+    let page = round.proof.as_ref()?;
+    let asked = round.cell.concurrency;
+    (page.connections_used < least(asked, LEAST_CONCURRENCY)).then(|| {
+        format!(
+            "{} carried {} requests at once in the probe before the round, at least {} expected",
+            plural(page.connections_used, "connection"),
+            count(page.peak_in_flight),
+            least(asked, LEAST_CONCURRENCY)
+        )
+    })
+}
+
+/// Whoever sends a request before the answer to the one before it has come saves what the others spend on waiting.
+pub(super) fn pipelined(round: &Round) -> Option<String> {
+    find_page(round, |page, part| {
+        (page.pipelined > 0).then(|| {
+            format!(
+                "requests were pipelined{part}: {} of {} came behind another on their connection, before its answer",
+                count(page.pipelined),
+                count(page.requests)
+            )
+        })
+    })
+}
+
+pub(super) fn too_many_in_flight(round: &Round) -> Option<String> {
+    let asked = round.cell.concurrency as u64;
+    find_page(round, |page, part| {
+        (page.peak_in_flight > asked).then(|| {
+            format!(
+                "{} requests were in flight at once{part}, {} asked",
+                count(page.peak_in_flight),
+                count(asked)
+            )
+        })
+    })
+}
+
+/// The probe has just opened every connection that the round needs. A pool that was shut down and built
+/// again opens as many once more, and one that retires its connections a few more; opening more than that is not keep-alive.
+pub(super) fn reconnected(round: &Round) -> Option<String> {
+    let page = round.seen.as_ref().filter(|_| round.cell.keepalive)?;
+    let allowed = round.cell.concurrency as u64 + page.requests / RETIRED;
+    (page.connections_opened > allowed).then(|| {
+        format!(
+            "connections are not kept alive: {} were opened for {}, at most {} expected",
+            count(page.connections_opened),
+            plural(page.requests, "request"),
+            count(allowed)
+        )
+    })
+}
+
+/// Who is asked for a new connection each must not spare itself any.
+pub(super) fn kept(round: &Round) -> Option<String> {
+    find_page(round, |page, part| {
+        (!round.cell.keepalive && page.reused > 0).then(|| {
+            format!(
+                "connections are kept alive: {} of {} came on one that had carried another{part}, though each should \
+                 have had its own",
+                count(page.reused),
+                plural(page.requests, "request")
+            )
+        })
+    })
+}
+
+/// Who is asked for a new connection each opens it in its time, not before.
+pub(super) fn opened_ahead(round: &Round) -> Option<String> {
+    // Documents of before count what connected, whoever it was.
+    let judged = !round.cell.keepalive && round.lat_every > 0;
+    let page = round.seen.as_ref().filter(|_| judged)?;
+    let ahead = round.cell.concurrency as u64;
+    (page.connections_opened + ahead < page.distinct).then(|| {
+        format!(
+            "connections were opened ahead of the round: {} needed one each, and only {} were opened meanwhile",
+            plural(page.distinct, "request"),
+            count(page.connections_opened)
+        )
+    })
+}
+
+pub(super) fn too_many(round: &Round) -> Option<String> {
+    if !round.cell.keepalive {
+        return None;
+    }
+    let most = MOST_CONNECTIONS * round.cell.concurrency as u64;
+    find_page(round, |page, part| {
+        (open_at_once(page) > most).then(|| {
+            format!(
+                "{} connections were used{part}, at most {} expected",
+                count(open_at_once(page)),
+                count(most)
+            )
+        })
+    })
+}
+
+/// HTTP/1.1 carries one request at a time, so who has many in flight uses many connections.
+pub(super) fn too_few(round: &Round) -> Option<String> {
+    // A batch as large as its concurrency is over before every connection had its turn; its probe has shown them.
+    let page = round
+        .seen
+        .as_ref()
+        .filter(|_| round.cell.own.mode.is_none())?;
+    let asked = round
+        .cell
+        .concurrency
+        .min(usize::try_from(round.count).unwrap_or(usize::MAX));
+    (page.connections_used < least(asked, LEAST_SPREAD)).then(|| {
+        format!(
+            "only {} used for {} requests at once",
+            if page.connections_used == 1 {
+                "1 connection was".into()
+            } else {
+                format!("{} connections were", count(page.connections_used))
+            },
+            count(asked as u64)
+        )
+    })
+}
+
+/// At moments that it can not know, a client has in flight what it had in the probe. Who sends in waves has less, and a mark.
+pub(super) fn another_in_the_probe(rounds: &[&Round], _: &Delay) -> Option<String> {
+    let asked = rounds.first()?.cell.concurrency;
+    let pages = rounds.iter().filter_map(|round| round.seen.as_ref());
+    let checks: Vec<u32> = pages.flat_map(|page| page.checks.iter().copied()).collect();
+    let most = u64::from(checks.iter().copied().max()?);
+    (checks.len() >= FEWEST_CHECKS && most < least(asked, LEAST_CHECKED)).then(|| {
+        format!(
+            "at most {} of {} requests were in flight at {} moments drawn by chance, when every answer was held until all were \
+             there; the probe before had seen more",
+            count(most),
+            count(asked as u64),
+            count(checks.len() as u64)
+        )
+    })
+}

@@ -1,0 +1,168 @@
+//! Rules of latencies, which are claims: what the origin knows of its own answers bounds them on both sides.
+
+use std::time::Duration;
+
+use hecaton_origin::{Delay, Times};
+
+use crate::findings::words::{count, figure, plural};
+use crate::run::Round;
+
+/// Little's law: requests in flight on average = requests/s × mean latency. More than was asked is impossible; 10 % are left for the rounding.
+const MOST_IN_FLIGHT: f64 = 1.1;
+
+/// Fewest latencies that are judged by their mean or median.
+const FEWEST_LATENCIES: u64 = 10;
+
+/// Share of all requests that may stand against the origin's times without a word: clocks are read a moment apart.
+const ASIDE: f64 = 0.01;
+
+pub(super) fn not_all_timed(round: &Round) -> Option<String> {
+    let every = Some(round.lat_every).filter(|every| *every > 0)?;
+    let timed = round.claim.latencies_us.len();
+    let asked = round.count.div_ceil(every);
+    (round.claim.errors == 0 && timed != asked).then(|| {
+        format!(
+            "{} were to be timed, but the driver claims {}",
+            plural(asked, "request"),
+            plural(timed, "latency").replace("latencys", "latencies")
+        )
+    })
+}
+
+/// Requests in flight on average, by the claimed latencies.
+pub(super) fn claimed_in_flight(rounds: &[&Round]) -> Option<f64> {
+    let (mut in_flight_us, mut wall_us, mut timed) = (0.0, 0.0, 0);
+    for round in rounds {
+        let claimed = &round.claim.latencies_us;
+        in_flight_us += claimed.mean()? * round.claim.done as f64;
+        wall_us += round.wall_ns as f64 / 1e3;
+        timed += claimed.len();
+    }
+    (timed >= FEWEST_LATENCIES && wall_us > 0.0).then(|| in_flight_us / wall_us)
+}
+
+pub(super) fn more_than_asked(rounds: &[&Round], _: &Delay) -> Option<String> {
+    let in_flight = claimed_in_flight(rounds)?;
+    let asked = rounds.first()?.cell.concurrency;
+    let most = MOST_IN_FLIGHT * asked as f64;
+    (in_flight > most).then(|| {
+        format!(
+            "the claimed latencies contradict the speed: by Little's law {} requests were in flight on average, at most {} \
+             expected for concurrency {}",
+            figure(in_flight),
+            figure(most),
+            count(asked as u64)
+        )
+    })
+}
+
+pub(super) fn faster_than_the_origin(rounds: &[&Round], delay: &Delay) -> Option<String> {
+    let claimed = claimed(rounds);
+    let median = Duration::from_nanos((claimed.quantile(0.5)? * 1e3) as u64);
+    let floor = least_median(delay, claimed.len())?;
+    // Its bucket may begin a little below it.
+    (median.mul_f64(1.01) < floor).then(|| {
+        format!(
+            "the claimed median latency is {} ms, but the origin waited {delay} before each answer (median at least {} ms)",
+            figure(median.as_secs_f64() * 1e3),
+            figure(floor.as_secs_f64() * 1e3)
+        )
+    })
+}
+
+/// An answer that the origin held for a while was under way for at least as long, so as many claimed latencies are as long.
+pub(super) fn shorter_than_held(rounds: &[&Round], _: &Delay) -> Option<String> {
+    let claimed = all_claimed(rounds)?;
+    let held = of_pages(rounds, |page| &page.held);
+    let spare = (ASIDE * held.len() as f64).ceil() as u64 + 1;
+    let refuted = held.iter().find_map(|(us, _)| {
+        let (those, long) = (held.at_least(us), claimed.at_least(us - us / 50));
+        (long + spare < those).then_some((us, those, long))
+    });
+    refuted.map(|(us, those, long)| {
+        format!(
+            "the claimed latencies contradict the origin's times: it held {} for {} ms or longer, and only {} of the claimed \
+             latencies are as long",
+            plural(those, "answer"),
+            figure(f64::from(us) / 1e3),
+            count(long)
+        )
+    })
+}
+
+/// A connection carries one request at a time. What a request took lies between it, the one before it and the one after it on their
+/// connection: at least half of it in one of those two gaps. So no more than twice as many latencies are long as there are gaps half as long.
+pub(super) fn longer_than_cycles(rounds: &[&Round], _: &Delay) -> Option<String> {
+    let keeps = rounds
+        .first()
+        .is_some_and(|round| round.cell.keepalive && round.cell.own.mode.is_none());
+    let claimed = all_claimed(rounds).filter(|_| keeps)?;
+    let cycles = of_pages(rounds, |page| &page.cycles);
+    // The first and the last request of a connection have a gap on one side only.
+    let ends: u64 = rounds
+        .iter()
+        .map(|round| 2 * round.cell.concurrency as u64)
+        .sum();
+    let spare = ends + (ASIDE * claimed.len() as f64).ceil() as u64;
+    let refuted = claimed.iter().find_map(|(us, _)| {
+        let (those, gaps) = (claimed.at_least(us), cycles.at_least(us / 2));
+        (those > 2 * gaps + spare).then_some((us, those, gaps))
+    });
+    refuted.filter(|_| !cycles.is_empty()).map(|(us, those, gaps)| {
+        format!(
+            "the claimed latencies contradict the origin's times: {} of them are {} ms or longer, but only {} requests came half \
+             as long after the one before them on their connection",
+            count(those),
+            figure(f64::from(us) / 1e3),
+            count(gaps)
+        )
+    })
+}
+
+fn claimed(rounds: &[&Round]) -> Times {
+    let mut all = Times::new();
+    rounds
+        .iter()
+        .for_each(|round| all.merge(&round.claim.latencies_us));
+    all
+}
+
+/// The claimed latencies of all requests; none where only some were timed.
+fn all_claimed(rounds: &[&Round]) -> Option<Times> {
+    let whole = rounds
+        .iter()
+        .all(|round| round.lat_every == 1 && round.seen.is_some());
+    whole.then(|| claimed(rounds))
+}
+
+fn of_pages(rounds: &[&Round], times: impl Fn(&hecaton_origin::Page) -> &Times) -> Times {
+    let mut all = Times::new();
+    let pages = rounds.iter().filter_map(|round| round.seen.as_ref());
+    pages.for_each(|page| all.merge(times(page)));
+    all
+}
+
+/// A median of `samples` delays that is not undercut by chance: the share of the samples below the quantile
+/// `q` is binomial with a deviation of at most 0.5/√n, and `q` lies four of those below one half.
+fn least_median(delay: &Delay, samples: u64) -> Option<Duration> {
+    let q = 0.5 - 2.0 / (samples as f64).sqrt();
+    if q <= 0.0 || samples < FEWEST_LATENCIES {
+        return None;
+    }
+    match delay {
+        Delay::None => None,
+        Delay::Fixed(time) => Some(*time),
+        Delay::Uniform { from, to } => Some(*from + (*to - *from).mul_f64(q)),
+        Delay::Exponential { mean } => Some(mean.mul_f64(-(1.0 - q).ln())),
+        Delay::LogNormal { p50, p99 } => Some(log_normal(*p50, *p99, q)),
+    }
+}
+
+/// The quantile `q` of a log-normal delay, for `q` not far below one half: there the normal quantile is
+/// close to its tangent (q − ½)·√(2π).
+fn log_normal(p50: Duration, p99: Duration, q: f64) -> Duration {
+    const NORMAL_P99: f64 = 2.326_348;
+    let sigma = (p99.as_secs_f64() / p50.as_secs_f64()).ln() / NORMAL_P99;
+    let normal = (q - 0.5) * std::f64::consts::TAU.sqrt();
+    p50.mul_f64((sigma * normal).exp())
+}

@@ -1,0 +1,128 @@
+//! Marks: what a reader should know of a row that is ranked nevertheless. They accuse nobody.
+
+use super::connections::open_at_once;
+use super::latencies::claimed_in_flight;
+use crate::findings::words::{count, figure, plural};
+use crate::run::Round;
+
+/// Below this share of what was asked a row says how many were in flight. The rest is what a driver does between two requests,
+/// which weighs most at concurrency 1.
+const FULL: f64 = 0.75;
+
+/// Below this share of what was asked the checks are mentioned.
+const FULL_AT_A_CHECK: f64 = 0.9;
+
+/// Requests in flight on average, as the claimed latencies and the speed say (Little's law), at most as many as were asked;
+/// none without latencies.
+pub fn in_flight(rounds: &[&Round]) -> Option<f64> {
+    let asked = rounds.first()?.cell.concurrency as f64;
+    claimed_in_flight(rounds).map(|in_flight| in_flight.min(asked))
+}
+
+/// What to say of the rounds of one cell that is no reason to reject them, in sentences without a full stop.
+pub fn marks(rounds: &[&Round]) -> Vec<String> {
+    let all = [
+        few_in_flight,
+        few_at_checks,
+        many_connections,
+        retired,
+        disturbed,
+    ];
+    all.iter().filter_map(|mark| mark(rounds)).collect()
+}
+
+/// In the last moments of a round no id is left to send, so less than what was asked is in flight.
+fn few_in_flight(rounds: &[&Round]) -> Option<String> {
+    let first = rounds
+        .first()
+        .filter(|round| round.cell.own.mode.is_none())?;
+    let asked = first.cell.concurrency;
+    let wall: u64 = rounds.iter().map(|round| round.wall_ns).sum();
+    let tails = rounds
+        .iter()
+        .filter_map(|round| round.seen.as_ref())
+        .map(|page| page.tail_ns);
+    let full = wall.saturating_sub(tails.sum()) as f64 / wall.max(1) as f64;
+    let in_flight = in_flight(rounds)?;
+    (in_flight < FULL * full * asked as f64).then(|| {
+        format!(
+            "{} of {} requests were in flight on average",
+            figure(in_flight),
+            count(asked as u64)
+        )
+    })
+}
+
+fn few_at_checks(rounds: &[&Round]) -> Option<String> {
+    let first = rounds
+        .first()
+        .filter(|round| round.cell.own.mode.is_none())?;
+    let asked = first.cell.concurrency;
+    let checks: Vec<u32> = rounds
+        .iter()
+        .filter_map(|round| round.seen.as_ref())
+        .flat_map(|page| page.checks.iter().copied())
+        .collect();
+    let mean = checks.iter().map(|seen| f64::from(*seen)).sum::<f64>() / checks.len().max(1) as f64;
+    (!checks.is_empty() && mean < FULL_AT_A_CHECK * asked as f64).then(|| {
+        format!(
+            "{} of {} requests were in flight on average at {} drawn by chance",
+            figure(mean),
+            count(asked as u64),
+            plural(checks.len() as u64, "moment")
+        )
+    })
+}
+
+fn many_connections(rounds: &[&Round]) -> Option<String> {
+    let first = rounds.first().filter(|round| round.cell.keepalive)?;
+    let asked = first.cell.concurrency as u64;
+    let most = rounds
+        .iter()
+        .filter_map(|round| round.seen.as_ref())
+        .map(open_at_once)
+        .max()?;
+    (most > asked).then(|| {
+        format!(
+            "up to {} connections for {} requests at once",
+            count(most),
+            count(asked)
+        )
+    })
+}
+
+fn retired(rounds: &[&Round]) -> Option<String> {
+    let first = rounds.first().filter(|round| round.cell.keepalive)?;
+    let asked = first.cell.concurrency as u64;
+    let worst = rounds
+        .iter()
+        .filter_map(|round| round.seen.as_ref())
+        .max_by_key(|page| page.connections_opened)?;
+    (worst.connections_opened > asked).then(|| {
+        format!(
+            "up to {} connections were opened anew for {}",
+            count(worst.connections_opened),
+            plural(worst.requests, "request")
+        )
+    })
+}
+
+/// The machine is everybody's: who disturbed is not known, and the row is not to blame.
+fn disturbed(rounds: &[&Round]) -> Option<String> {
+    let strays = |round: &&&Round| {
+        round.seen.as_ref().is_some_and(|page| page.stray > 0) || !round.disturbed.is_empty()
+    };
+    let disturbed = rounds.iter().filter(strays).count() as u64;
+    let why = rounds
+        .iter()
+        .find_map(|round| round.disturbed.first().cloned());
+    let why =
+        why.unwrap_or_else(|| "requests came to the server that were not of its round".to_string());
+    (disturbed > 0).then(|| {
+        format!(
+            "{} of {} disturbed by others: {why}",
+            count(disturbed),
+            plural(rounds.len() as u64, "round")
+        )
+    })
+}

@@ -1,0 +1,87 @@
+//! Why a row is rejected, or ranked with a mark: each rule compares one claim with what the ledger saw, and names both numbers.
+//!
+//! A rejected row stays visible with its reason and is never ranked. The order of [`RULES`] is the order
+//! of causes: a request that never arrived also spoils the sum of tokens, so it is told first.
+
+mod connections;
+mod latencies;
+mod marks;
+mod requests;
+mod work;
+
+use hecaton_origin::{Delay, Page};
+
+use super::words::plural;
+use crate::run::Round;
+
+pub use marks::{in_flight, marks};
+pub use work::{done_elsewhere, foreign};
+
+/// Version of the rules, kept in every document: rows that one version ranks another may reject.
+pub const VERSION: u32 = 2;
+
+type Rule = fn(&Round) -> Option<String>;
+
+/// Rules that look at one round, in the order of causes.
+const RULES: [Rule; 22] = [
+    requests::only_a_reference,
+    requests::unaccounted,
+    requests::failed,
+    requests::never_arrived,
+    requests::duplicated,
+    requests::foreign,
+    requests::tokens_wrong,
+    requests::bytes_wrong,
+    requests::aborted,
+    work::offended,
+    work::nothing_used,
+    connections::pipelined,
+    connections::too_few_in_flight,
+    connections::too_few_in_the_probe,
+    connections::too_many_in_flight,
+    connections::reconnected,
+    connections::kept,
+    connections::opened_ahead,
+    connections::too_many,
+    connections::too_few,
+    requests::probe_incomplete,
+    latencies::not_all_timed,
+];
+
+/// Rules that look at all rounds of a row.
+const RULES_OF_A_ROW: [fn(&[&Round], &Delay) -> Option<String>; 5] = [
+    connections::another_in_the_probe,
+    latencies::more_than_asked,
+    latencies::faster_than_the_origin,
+    latencies::shorter_than_held,
+    latencies::longer_than_cycles,
+];
+
+/// The reason why the rounds of one cell must not be ranked, in words; none when nothing disagrees.
+///
+/// `delay` is what the origin was told to wait before each answer ([`Delay::None`] for a foreign server).
+/// Rounds without a ledger page are only checked against themselves. Connections are judged as those of
+/// HTTP/1.1: kept, or one for each request, as the cell says.
+pub fn rejection(rounds: &[&Round], delay: &Delay) -> Option<String> {
+    let of_rounds = RULES.iter().find_map(|rule| {
+        let reasons: Vec<String> = rounds.iter().filter_map(|round| rule(round)).collect();
+        let first = reasons.first()?;
+        let all = plural(rounds.len() as u64, "round");
+        Some(format!("{first} (in {} of {all})", reasons.len()))
+    });
+    of_rounds.or_else(|| RULES_OF_A_ROW.iter().find_map(|rule| rule(rounds, delay)))
+}
+
+/// The smallest whole number that is this share of what was asked.
+fn least(asked: usize, share: f64) -> u64 {
+    (asked as f64 * share).ceil() as u64
+}
+
+/// The first of the measured part and the probe that a rule objects to; the rule gets words for which.
+fn find_page(round: &Round, rule: impl Fn(&Page, &str) -> Option<String>) -> Option<String> {
+    let measured = round.seen.as_ref().and_then(|page| rule(page, ""));
+    measured.or_else(|| {
+        let probe = round.proof.as_ref();
+        probe.and_then(|page| rule(page, " in the probe before the round"))
+    })
+}

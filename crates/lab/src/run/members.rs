@@ -1,0 +1,222 @@
+//! The processes of a driver: which they are, whether they are where they should be, and who left.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::Mutex;
+
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
+use nix::unistd::{Pid, getpgid, getpgrp};
+
+/// From here on whoever loses its parent below this process becomes its child: nobody leaves the tree. Nobody of the same user may
+/// look into the memory of this process either.
+pub fn adopt_orphans() {
+    let _ = nix::sys::prctl::set_child_subreaper(true);
+    let _ = nix::sys::prctl::set_dumpable(false);
+}
+
+/// The process and its descendants.
+pub fn tree(pid: i32) -> Vec<i32> {
+    let mut found = vec![pid];
+    let mut next = 0;
+    while next < found.len() {
+        found.extend(children(found[next]));
+        next += 1;
+    }
+    found
+}
+
+fn children(pid: i32) -> Vec<i32> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return Vec::new();
+    };
+    let lists = threads
+        .flatten()
+        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    lists
+        .flat_map(|list| {
+            list.split_whitespace()
+                .filter_map(|child| child.parse().ok())
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Processes that have lost their parent, were adopted by this one, and of which nobody knows whose they are: those that
+/// are asked for once are known. Drivers are known, and what this process starts otherwise is in its own group.
+pub fn orphans() -> Vec<i32> {
+    let own = getpgrp();
+    let strange = |pid: &i32| getpgid(Some(Pid::from_raw(*pid))).is_ok_and(|group| group != own);
+    let all = children(std::process::id() as i32).into_iter();
+    all.filter(strange).filter(|pid| enrol(*pid)).collect()
+}
+
+/// Children of this process that are accounted for.
+static KNOWN: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+/// Whose this child is, is known from now on; whether it was not before.
+pub fn enrol(pid: i32) -> bool {
+    KNOWN.lock().is_ok_and(|mut known| known.insert(pid))
+}
+
+/// It has ended.
+pub fn dismiss(pid: i32) {
+    if let Ok(mut known) = KNOWN.lock() {
+        known.remove(&pid);
+    }
+}
+
+/// Ends processes for certain; those that this process adopted leave nothing behind.
+pub fn end(pids: &[i32]) {
+    for pid in pids {
+        let pid = Pid::from_raw(*pid);
+        let _ = kill(pid, Signal::SIGKILL);
+        let _ = waitpid(pid, None); // an error says that it was not adopted
+        dismiss(pid.as_raw());
+    }
+}
+
+/// Whether it still runs: not ended, nor waiting to be waited for.
+pub fn lives(pid: i32) -> bool {
+    field(pid, pid, 3).is_some_and(|state| !"ZX".contains(&state))
+}
+
+/// Whether it is stopped.
+pub fn is_stopped(pid: i32) -> bool {
+    field(pid, pid, 3).is_some_and(|state| "Tt".contains(&state))
+}
+
+/// Sends a signal to processes, those that have ended left out.
+pub fn signal(pids: &[i32], signal: Signal) {
+    for pid in pids {
+        let _ = kill(Pid::from_raw(*pid), signal);
+    }
+}
+
+/// How often it was stopped or let go on since the last question, as far as the system tells: once of each at most.
+pub fn stirrings(pid: i32) -> usize {
+    let flags = WaitPidFlag::WSTOPPED | WaitPidFlag::WCONTINUED | WaitPidFlag::WNOHANG;
+    let mut count = 0;
+    while let Ok(WaitStatus::Stopped(..) | WaitStatus::Continued(_)) =
+        waitid(Id::Pid(Pid::from_raw(pid)), flags)
+    {
+        count += 1;
+    }
+    count
+}
+
+/// Whether the ends of its children are told to nobody, so that their time is in no account (wait(2), of ignored SIGCHLD). Where this
+/// process was started so, all are.
+pub fn disowns_children(pid: i32) -> bool {
+    let ignores = |pid: u32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigIgn:"))?;
+        let signals = u64::from_str_radix(line.trim(), 16).ok()?;
+        Some(signals >> (Signal::SIGCHLD as u32 - 1) & 1 == 1)
+    };
+    ignores(pid as u32) == Some(true) && ignores(std::process::id()) == Some(false)
+}
+
+/// What is wrong with the threads of some processes: more cores than the one that is shared, or a priority over others.
+pub fn out_of_place(pids: &[i32], core: Option<usize>) -> Option<String> {
+    let threads = pids
+        .iter()
+        .flat_map(|pid| threads(*pid).into_iter().map(|thread| (*pid, thread)));
+    threads.into_iter().find_map(|(pid, thread)| {
+        let number = |place| field(pid, thread, place)?.parse::<i64>().ok();
+        if let Some(nice) = number(19).filter(|nice| *nice < 0) {
+            return Some(format!("a thread of the driver gave itself priority (nice {nice})"));
+        }
+        // SCHED_OTHER, SCHED_BATCH and SCHED_IDLE take no precedence (sched(7)).
+        if let Some(policy) = number(41).filter(|policy| ![0, 3, 5].contains(policy)) {
+            return Some(format!("a thread of the driver took a policy of real time (policy {policy})"));
+        }
+        let core = core?;
+        let allowed = allowed_cores(pid, thread)?;
+        (allowed != core.to_string()).then(|| {
+            format!("a thread of the driver may run on the cores {allowed}, though all share core {core}")
+        })
+    })
+}
+
+fn threads(pid: i32) -> Vec<i32> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+fn allowed_cores(pid: i32, thread: i32) -> Option<String> {
+    let status = fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    line.map(|cores| cores.trim().to_string())
+}
+
+/// A field of a thread's `stat`, by its number from 3 on (proc_pid_stat(5)). The second is a name in brackets, which may hold blanks.
+fn field(pid: i32, thread: i32, number: usize) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(number - 3).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    fn child(program: &str, arguments: &[&str]) -> std::process::Child {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    fn until(done: impl Fn() -> bool) {
+        while !done() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn a_child_is_found_and_its_stops_are_told() {
+        let mut cat = child("cat", &[]);
+        let pid = cat.id() as i32;
+        assert!(tree(std::process::id() as i32).contains(&pid) && lives(pid));
+        assert_eq!((is_stopped(pid), stirrings(pid)), (false, 0));
+        kill(Pid::from_raw(pid), Signal::SIGSTOP).unwrap();
+        until(|| is_stopped(pid));
+        assert_eq!((stirrings(pid), stirrings(pid)), (1, 0));
+        kill(Pid::from_raw(pid), Signal::SIGCONT).unwrap();
+        until(|| !is_stopped(pid));
+        assert_eq!(stirrings(pid), 1);
+        drop(cat.stdin.take());
+        cat.wait().unwrap();
+        assert!(!lives(pid));
+    }
+
+    #[test]
+    fn cores_and_priorities_are_seen() {
+        let mut cat = child("cat", &[]);
+        let pid = [cat.id() as i32];
+        let allowed = allowed_cores(pid[0], pid[0]).unwrap();
+        assert_eq!(out_of_place(&pid, None), None);
+        assert_eq!(out_of_place(&pid, allowed.parse().ok()), None);
+        let other = out_of_place(&pid, Some(999)).unwrap();
+        assert!(
+            other.contains(&allowed) && other.contains("core 999"),
+            "{other}"
+        );
+        drop(cat.stdin.take());
+        cat.wait().unwrap();
+    }
+}

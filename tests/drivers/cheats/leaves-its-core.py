@@ -1,0 +1,12 @@
+# Takes every core that there is, and is polite about it while nobody measures.
+import os
+import cheat
+
+
+class LeavesItsCore(cheat.Cheat):
+    def go(self, round):
+        os.sched_setaffinity(0, range(os.cpu_count()))
+        super().go(round)
+
+
+cheat.run(LeavesItsCore, "leaves-its-core")

@@ -1,0 +1,26 @@
+# Behaves in the probe; then sends many requests behind each other on few connections.
+require_relative "cheat"
+
+class Pipelines < Cheat
+  DEPTH = 16
+
+  def go(round)
+    return super unless (@rounds = @rounds.to_i + 1) > 1
+    Array.new((workers / 2.0).ceil) { |index| Thread.new { stream(round, index) } }.each(&:join)
+    round.claim { |times| times.map { |us| us / (DEPTH / 2) } }
+  end
+
+  def stream(round, index)
+    socket = @sockets[index]
+    until (wave = @lock.synchronize { Array.new(DEPTH) { round.take }.compact }).empty?
+      socket.write(wave.map { |url, _| "GET #{url[%r{\Ahttp://[^/]+(.*)}, 1]} HTTP/1.1\r\nHost: #{@host}\r\n\r\n" }.join)
+      wave.each do |_, taken|
+        head = socket.gets("\r\n\r\n")
+        body = socket.read(head[/^content-length: *(\d+)/i, 1].to_i)
+        @lock.synchronize { round.done(200, body, taken) }
+      end
+    end
+  end
+end
+
+Cheat.run(Pipelines, "pipelines")

@@ -1,0 +1,12 @@
+# Fails every request with words that would write on the reader's terminal.
+require_relative "cheat"
+
+class SpeaksToTerminals < Cheat
+  def go(round)
+    while round.take
+      round.failed("\e[2J\e]0;verified\aall went well")
+    end
+  end
+end
+
+Cheat.run(SpeaksToTerminals, "speaks-to-terminals")

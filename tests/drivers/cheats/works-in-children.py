@@ -1,0 +1,23 @@
+# Sends its requests from children that nobody waits for, so that their time is in no account.
+import json, os, signal, sys
+import cheat
+
+
+class WorksInChildren(cheat.Cheat):
+    def go(self, round):
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        answer, to_parent = os.pipe()
+        if os.fork() == 0:
+            self.senders = [self.sender(round.job) for _ in self.senders]
+            self.pool = cheat.workers.ThreadPoolExecutor(len(self.senders))
+            super().go(round)
+            os.write(to_parent, json.dumps([round.done_count, round.bytes, round.sum, list(round.latencies.items())]).encode())
+            os._exit(0)
+        os.close(to_parent)
+        with os.fdopen(answer) as result:
+            round.done_count, round.bytes, round.sum, times = json.load(result)
+            round.latencies = dict(times)
+
+
+
+cheat.run(WorksInChildren, "works-in-children")
