@@ -4,6 +4,7 @@ mod batches;
 mod cells;
 mod change;
 mod compare;
+mod family;
 mod goals;
 mod keepalive;
 mod pair;

@@ -17,8 +17,6 @@ struct Layout {
     bar: (f64, f64),
     /// Room above the first.
     top: f64,
-    /// Where brackets stand, from the left.
-    brackets: f64,
 }
 
 const WIDE: Layout = Layout {
@@ -27,7 +25,6 @@ const WIDE: Layout = Layout {
     bars: (214.0, 640.0),
     bar: (4.0, 15.0),
     top: 26.0,
-    brackets: 890.0,
 };
 
 /// On a telephone the names stand above the bars.
@@ -37,7 +34,6 @@ const NARROW: Layout = Layout {
     bars: (0.0, 386.0),
     bar: (20.0, 11.0),
     top: 4.0,
-    brackets: 406.0,
 };
 
 /// The speeds of all that are ranked; with `wide` the names stand beside the bars.
@@ -70,10 +66,6 @@ pub(super) fn bars(run: &Document, ranking: &Ranking, wide: bool) -> String {
         match wide {
             true => beside(&mut svg, entry, &name, y + 16.0),
             false => above(&mut svg, entry, &name, y + 15.0),
-        }
-        if let Some(end) = end_of_group(entries, place) {
-            let bottom = layout.top + layout.step * (end + 1) as f64 - 3.0;
-            bracket(&mut svg, layout.brackets, y + 3.0, bottom);
         }
     }
     let size = (
@@ -112,6 +104,7 @@ fn beside(svg: &mut Svg, entry: &Entry, name: &str, y: f64) {
         &figure(entry.row.requests_per_second),
     );
     svg.text("tick", (728.0, y), &ratio(entry));
+    svg.text("tick", (880.0, y), &entry.letters);
 }
 
 fn above(svg: &mut Svg, entry: &Entry, name: &str, y: f64) {
@@ -121,7 +114,7 @@ fn above(svg: &mut Svg, entry: &Entry, name: &str, y: f64) {
     svg.text(
         "axis end",
         (NARROW.bars.1, y),
-        &format!("{speed}{}", ratio.unwrap_or_default()),
+        &format!("{speed}{} {}", ratio.unwrap_or_default(), entry.letters),
     );
 }
 
@@ -143,24 +136,6 @@ fn whisker(svg: &mut Svg, (low, high): (f64, f64), at: impl Fn(f64) -> f64, y: f
     for x in [left, right] {
         svg.line("line whisker", (x, y - 3.5), (x, y + 3.5));
     }
-}
-
-/// The last of a group that begins here and has more than one.
-fn end_of_group(entries: &[Entry], place: usize) -> Option<usize> {
-    let group = entries[place].group;
-    if place > 0 && entries[place - 1].group == group {
-        return None;
-    }
-    let end = entries.iter().rposition(|entry| entry.group == group)?;
-    (end > place).then_some(end)
-}
-
-fn bracket(svg: &mut Svg, x: f64, top: f64, bottom: f64) {
-    let left = x - 6.0;
-    svg.path(
-        "binds",
-        &[(left, top), (x, top), (x, bottom), (left, bottom)],
-    );
 }
 
 fn shortened(name: &str, mark: &str) -> String {

@@ -167,10 +167,9 @@ pub(super) fn reason(run: &Document, entry: &Entry) -> String {
     format!("{reason}.{known}")
 }
 
-/// Whether some neighbours can not be told apart.
-pub(super) fn any_group(ranking: &Ranking) -> bool {
-    let mut pairs = ranking.ranked.windows(2);
-    pairs.any(|pair| pair[0].group == pair[1].group)
+/// Whether the run could tell clients apart at all.
+pub(super) fn any_letters(ranking: &Ranking) -> bool {
+    ranking.ranked.iter().any(|entry| !entry.letters.is_empty())
 }
 
 /// What was done, in a line.

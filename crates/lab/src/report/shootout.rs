@@ -1,7 +1,7 @@
-//! A shootout in a terminal: all clients sorted, groups that can not be told apart bracketed, the rejected below.
+//! A shootout in a terminal: all clients sorted, letters for who cannot be told apart, the rejected below.
 
 use super::entries::{
-    COLUMNS, Column, TUNED_WORDS, any_group, is_tuned, job, name, ratio_words, reason,
+    COLUMNS, Column, TUNED_WORDS, any_letters, is_tuned, job, name, ratio_words, reason,
     reference_words, verdict,
 };
 use super::style::Style;
@@ -48,8 +48,8 @@ fn table(run: &Document, ranking: &Ranking, style: &Style) -> Vec<String> {
         let cells = columns.iter().map(|column| (column.value)(entry));
         table.add_row(std::iter::once(name.clone()).chain(cells).chain([mark]));
     };
-    for (place, (name, entry)) in ranked.iter().zip(&ranking.ranked).enumerate() {
-        add(name, entry, bracket(&ranking.ranked, place, style));
+    for (name, entry) in ranked.iter().zip(&ranking.ranked) {
+        add(name, entry, entry.letters.clone());
     }
     for (name, entry) in outside.iter().zip(&ranking.outside) {
         add(name, entry, String::new());
@@ -62,11 +62,8 @@ fn table(run: &Document, ranking: &Ranking, style: &Style) -> Vec<String> {
 /// What the marks mean, and what no column has to say when it is the same for all.
 fn notes(run: &Document, ranking: &Ranking, style: &Style) -> Vec<String> {
     let mut notes = Vec::new();
-    if any_group(ranking) {
-        let hook = if style.unicode { "┐│┘" } else { "\\|/" };
-        notes.push(format!(
-            "{hook} not clearly different from the fastest of them"
-        ));
+    if any_letters(ranking) {
+        notes.push("clients that share a letter cannot be told apart".to_owned());
     }
     let baseline = run.plan.baseline.as_deref().unwrap_or_default();
     notes.push(
@@ -95,25 +92,6 @@ fn notes(run: &Document, ranking: &Ranking, style: &Style) -> Vec<String> {
         .iter()
         .flat_map(|note| wrapped(note, "", style))
         .collect()
-}
-
-/// Binds the members of a group together, at the right of the table.
-fn bracket(ranked: &[Entry], place: usize, style: &Style) -> String {
-    let same =
-        |other: Option<&Entry>| other.is_some_and(|other| other.group == ranked[place].group);
-    let before = same(place.checked_sub(1).and_then(|before| ranked.get(before)));
-    let after = same(ranked.get(place + 1));
-    let [top, middle, bottom] = if style.unicode {
-        ["┐", "│", "┘"]
-    } else {
-        ["\\", "|", "/"]
-    };
-    match (before, after) {
-        (false, true) => top.into(),
-        (true, true) => middle.into(),
-        (true, false) => bottom.into(),
-        (false, false) => String::new(),
-    }
 }
 
 /// Leaves out the least important columns, the last of them first, until the rest fit.

@@ -2,7 +2,7 @@
 
 use super::bars::bars;
 use super::entries::{
-    COLUMNS, Column, LEDGERS, TUNED_WORDS, any_group, is_tuned, job, name, ratio_words, reason,
+    COLUMNS, Column, LEDGERS, TUNED_WORDS, any_letters, is_tuned, job, name, ratio_words, reason,
     reference_words, verdict,
 };
 use super::page::{cell, facts, head, table, whole};
@@ -45,11 +45,8 @@ fn chart(run: &Document, ranking: &Ranking) -> String {
     let mut notes =
         vec!["Median of the rounds; the line at a bar's end is its interval.".to_owned()];
     notes.extend(ratio_words(ranking).map(|words| words + "."));
-    if any_group(ranking) {
-        notes.push(
-            "A bracket binds clients that are not clearly different from the fastest of them."
-                .into(),
-        );
+    if any_letters(ranking) {
+        notes.push("Clients that share a letter cannot be told apart.".into());
     }
     if ranking.ranked.iter().any(|entry| is_tuned(run, entry)) {
         notes.push(format!(

@@ -4,6 +4,7 @@ mod changed;
 mod compare;
 mod findings;
 mod goals;
+mod letters;
 mod ranking;
 mod report;
 mod rules;
