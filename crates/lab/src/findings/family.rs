@@ -10,8 +10,7 @@
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::stats::{CONFIDENCE, FEWEST_PAIRS, median, percentile};
-use super::verdict::SAME_ISH;
+use super::stats::{CONFIDENCE, FEWEST_PAIRS, SAME_ISH, median, percentile};
 
 /// Experiments without a difference that are simulated to learn how far chance goes.
 const SIMULATED: usize = 500;

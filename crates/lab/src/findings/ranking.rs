@@ -1,10 +1,13 @@
 //! Many clients at one job: who is faster than whom; those who cannot be told apart share a letter.
 
+use hecaton_origin::Delay;
+
 use super::cells::{Cells, seconds};
+use super::controls::controls;
 use super::family::Family;
+use super::noise::noisy;
 use super::rows::Row;
 use super::stats::{Estimate, FEWEST_PAIRS};
-use super::trust::noisy;
 use super::words::{interval, listed, plural, times};
 use crate::plan::Cell;
 use crate::run::{Round, Start};
@@ -46,7 +49,7 @@ pub struct Ranking {
     pub outside: Vec<Entry>,
     /// Share of all rounds during which others took more of the machine than they should; none where that is not known.
     pub noisy: Option<f64>,
-    /// Who won, in a sentence.
+    /// Who won, and what the run can resolve, in sentences.
     pub verdict: String,
 }
 
@@ -86,6 +89,9 @@ pub fn ranking(
         entry.letters = letters;
     }
     ranking.verdict = verdict(&ranking.ranked, &cells, &family);
+    for sentence in controls(&cells, &rows, &Delay::None, None).sentences() {
+        ranking.verdict += &format!(" {sentence}");
+    }
     ranking
 }
 

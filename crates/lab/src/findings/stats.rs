@@ -14,6 +14,9 @@ pub const CONFIDENCE: f64 = 0.95;
 /// only 1 − 2/2⁵ = 93.75 %.
 pub const FEWEST_PAIRS: usize = 6;
 
+/// Two speeds that surely differ by no more than this are called the same.
+pub const SAME_ISH: f64 = 0.02;
+
 /// Above this many differences the distribution of the rank sum is taken as normal.
 const EXACT_UP_TO: usize = 100;
 
@@ -41,6 +44,35 @@ impl Estimate {
             low: growing(self.low),
             high: growing(self.high),
             ..self
+        }
+    }
+}
+
+/// What can be said of a ratio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statement {
+    /// The whole interval is above what is called the same.
+    More,
+    /// The whole interval is below it.
+    Less,
+    /// The whole interval is within it.
+    Same,
+    /// The interval leaves more than one of these open.
+    Unclear,
+    /// There are too few rounds for an interval.
+    TooFew,
+}
+
+impl Estimate {
+    /// What it says about a ratio, as compared with `than` (1 for two of a kind).
+    pub fn against(&self, than: f64) -> Statement {
+        let (low, high) = (self.low / than, self.high / than);
+        match self.confidence {
+            None => Statement::TooFew,
+            Some(_) if low > 1.0 + SAME_ISH => Statement::More,
+            Some(_) if high < 1.0 - SAME_ISH => Statement::Less,
+            Some(_) if low >= 1.0 - SAME_ISH && high <= 1.0 + SAME_ISH => Statement::Same,
+            Some(_) => Statement::Unclear,
         }
     }
 }
@@ -232,6 +264,27 @@ mod tests {
         assert_eq!(ratio.confidence, None);
         assert!((ratio.value - 4.0).abs() < 1e-9);
         assert!((ratio.low - 2.0).abs() < 1e-9 && (ratio.high - 8.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_same_is_said_only_where_the_whole_interval_is_within_two_percent() {
+        let of = |low: f64, high: f64| {
+            let estimate = Estimate {
+                value: 1.0,
+                low,
+                high,
+                samples: 12,
+                confidence: Some(0.95),
+            };
+            estimate.against(1.0)
+        };
+        assert_eq!(of(0.985, 1.015), Statement::Same);
+        assert_eq!(of(0.73, 1.36), Statement::Unclear);
+        assert_eq!(of(1.001, 1.05), Statement::Unclear);
+        assert_eq!(of(1.03, 1.05), Statement::More);
+        assert_eq!(of(0.90, 0.97), Statement::Less);
+        let few = paired_ratio(&[(1.0, 1.0); 5]).unwrap();
+        assert_eq!(few.against(1.0), Statement::TooFew);
     }
 
     #[test]

@@ -168,8 +168,8 @@ fn how_to_read() -> String {
     format!(
         "<section><h2>How to read this</h2><p>All settings are measured in every block, in random order; ratios \
          compare rounds of the same block (Hodges–Lehmann on log-ratios, Wilcoxon signed-rank interval). Brackets and \
-         bars are intervals of at least 95 %, or the full range where there are fewer than 6 rounds. Differences \
-         within {:.0} % are called same-ish. A row is rejected when the client's claim and the origin's ledger \
+         bars are intervals of at least 95 %, or the full range where there are fewer than 6 rounds. Same-ish means \
+         that the whole interval lies within ±{:.0} %. A row is rejected when the client's claim and the origin's ledger \
          disagree.</p></section>",
         SAME_ISH * 100.0
     )

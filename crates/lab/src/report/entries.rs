@@ -1,7 +1,7 @@
 //! What every view of a shootout shows of a client, and says of the run.
 
 use crate::findings::words::{figure, percent, plural, times};
-use crate::findings::{Entry, NOISY_RUN, Ranking};
+use crate::findings::{Entry, NOISY_RUN, Ranking, noise_words};
 use crate::ledger::Document;
 use crate::spec::Approach;
 
@@ -204,12 +204,14 @@ pub(super) fn verdict(run: &Document, ranking: &Ranking) -> Vec<String> {
         ));
     }
     match ranking.noisy {
-        Some(share) if share > NOISY_RUN => sentences.push(format!(
-            "NOISY: in {} of the rounds other programs took more than 5 % of the machine; end them and run it again.",
-            percent(share)
-        )),
+        Some(share) if share > NOISY_RUN => {
+            sentences.extend(noise_words(&run.rounds, run.environment.cores));
+        }
         Some(share) if share > 0.0 => {
-            sentences.push(format!("Other programs were in the way in {} of the rounds.", percent(share)));
+            sentences.push(format!(
+                "Other programs were in the way in {} of the rounds.",
+                percent(share)
+            ));
         }
         _ => {}
     }

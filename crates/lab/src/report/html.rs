@@ -218,7 +218,7 @@ fn how_to_read(run: &Document, findings: &Findings) -> String {
         "<section><h2>How to read this</h2><p>Rounds of all clients are interleaved in random order; ratios compare \
          rounds of the same block (Hodges–Lehmann on log-ratios, Wilcoxon signed-rank interval). {interval} \
          The recommended concurrency is the smallest whose ratio to the fastest has a lower bound of at least {ENOUGH}. \
-         Differences within {:.0} % are called same-ish. Latencies are of a closed loop: a request waits for nobody \
+         Same-ish means that the whole interval lies within ±{:.0} %. Latencies are of a closed loop: a request waits for nobody \
          before it is sent. The ceiling is the lab's raw loader, which does no more than it must. \
          A row is rejected when the client's claim and the origin's ledger disagree. {}</p></section>",
         SAME_ISH * 100.0,

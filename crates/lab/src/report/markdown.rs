@@ -3,7 +3,7 @@
 use super::compared::{figures, job, judged};
 use super::view::{Body, COLUMNS, bodies, rejections};
 use super::{entries, ranked};
-use crate::findings::{Compared, Findings, Ranking, body_words};
+use crate::findings::{Compared, Findings, Ranking, body_words, noise_words};
 use crate::ledger::Document;
 
 /// Everything found, with the command that repeats it: a sweep's by body size, a shootout's by rank.
@@ -15,7 +15,11 @@ pub fn markdown(run: &Document, findings: &Findings) -> String {
         return comparison(run, findings, &found);
     }
     let mut text = format!("`{}`, {}\n", run.command, run.environment.date);
-    for verdict in &findings.verdicts {
+    for verdict in findings
+        .verdicts
+        .iter()
+        .chain(&noise_words(&run.rounds, run.environment.cores))
+    {
         text += &format!("\n- {}", escaped(verdict));
     }
     text += "\n";

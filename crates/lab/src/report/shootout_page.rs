@@ -144,7 +144,7 @@ fn how_to_read(run: &Document) -> String {
         "<section><h2>How to read this</h2><p>Every client does the same job, on one core, against the same server on another. \
          Rounds of all clients are interleaved in random order; ratios are to {} and compare rounds of the same block \
          (Hodges–Lehmann on log-ratios, Wilcoxon signed-rank interval of at least 95 % from 6 rounds on). Differences within \
-         {:.0} % are not called. The winner is one only if all comparisons with it hold together (Holm). Latencies are of a \
+         {:.0} % are not called. Clients that share a letter cannot be told apart; all that letters say errs in at most 5 % of runs. Latencies are of a \
          closed loop: a request waits for nobody before it is sent. The ceiling is the lab's raw loader, which parses nothing. \
          Parsing JSON is part of the job and done by the usual parser of each language, so across languages it is compared too. \
          A row is rejected when the client's claim and the origin's ledger disagree.</p></section>",

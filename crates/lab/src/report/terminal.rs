@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 use super::chart::chart;
 use super::style::Style;
 use super::view::{Body, COLUMNS, Column, Series, any_unverified, bodies, rejections, widest};
-use crate::findings::{Findings, Row, body_words};
+use crate::findings::{Findings, Row, body_words, noise_words};
 use crate::ledger::Document;
 
 /// Stands behind the row that is recommended.
@@ -31,7 +31,11 @@ pub fn terminal(run: &Document, findings: &Findings, style: &Style) -> String {
     }
     lines.push(String::new());
     lines.push(style.bold("Verdict"));
-    for verdict in &findings.verdicts {
+    for verdict in findings
+        .verdicts
+        .iter()
+        .chain(&noise_words(&run.rounds, run.environment.cores))
+    {
         lines.extend(wrapped(verdict, "- ", style));
     }
     lines.extend(rejected(findings, style));

@@ -3,6 +3,7 @@
 mod bench;
 mod cell;
 mod compare;
+mod controls;
 mod duration;
 mod manifest;
 mod pitfall;
@@ -14,7 +15,7 @@ mod target;
 mod usage;
 
 pub use bench::{BenchScenario, Goal, Part, Promise};
-pub use cell::{Cell, Mode, Own};
+pub use cell::{Cell, Control, Mode, Own};
 pub use compare::{CompareScenario, Comparison, PairRequest, Setting, SyncAsyncRequest};
 pub use duration::parse_duration;
 pub use manifest::{Ability, Approach, Catalogue, Install, Manifest, Need};

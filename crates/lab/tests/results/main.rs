@@ -2,6 +2,7 @@
 
 mod changed;
 mod compare;
+mod controls;
 mod findings;
 mod goals;
 mod letters;
