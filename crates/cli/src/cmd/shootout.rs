@@ -14,7 +14,8 @@ use hecaton_lab::plan::{estimate, visits};
 use hecaton_lab::report;
 use hecaton_lab::run::{self, Stage};
 use hecaton_lab::spec::{
-    Catalogue, RAW, ShootoutRequest, ShootoutScenario, Sweep, Usage, parse_duration, project_root,
+    Catalogue, RAW, ShootoutRequest, ShootoutScenario, Sweep, Usage, parse_delay, parse_duration,
+    project_root,
 };
 use hecaton_origin::Delay;
 
@@ -49,8 +50,8 @@ pub struct Arguments {
     /// The client whose speed the others' are divided by [default: net-http, or the first where that is not measured].
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
-    /// Wait before each answer, as in 15ms or lognormal:p50=5ms,p99=40ms [default: 0].
-    #[arg(long)]
+    /// Wait before each answer, as in 15ms, fixed:15ms or lognormal:p50=5ms,p99=40ms [default: 0].
+    #[arg(long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Rounds of each client; fewer than six allow no statement with 95 % confidence [default: 12].
     #[arg(long, value_name = "N")]

@@ -12,7 +12,9 @@ use hecaton_lab::ledger::{Document, Folder};
 use hecaton_lab::plan::{estimate, visits};
 use hecaton_lab::report;
 use hecaton_lab::run::{self, Stage};
-use hecaton_lab::spec::{Sweep, SweepRequest, SweepScenario, Target, parse_duration, project_root};
+use hecaton_lab::spec::{
+    Sweep, SweepRequest, SweepScenario, Target, parse_delay, parse_duration, project_root,
+};
 use hecaton_origin::Delay;
 
 use super::recording::Recording;
@@ -47,9 +49,9 @@ pub struct Arguments {
     /// Bytes of the body of an answer; repeat it for several [default: 133 and 13801].
     #[arg(long, value_name = "BYTES")]
     body: Vec<usize>,
-    /// Wait before each answer: 15ms, uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms; 0 is none
-    /// [default: 10ms].
-    #[arg(long)]
+    /// Wait before each answer: 15ms is the median of a log-normal distribution whose p99 is twice as long; fixed:15ms,
+    /// uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms; 0 is none [default: lognormal:p50=10ms,p99=20ms].
+    #[arg(long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Rounds of each row; fewer than six allow no statement with 95 % confidence [default: 6].
     #[arg(long, value_name = "N")]

@@ -17,7 +17,7 @@ mod usage;
 pub use bench::{BenchScenario, Goal, Part, Promise};
 pub use cell::{Cell, Control, Mode, Own};
 pub use compare::{CompareScenario, Comparison, PairRequest, Setting, SyncAsyncRequest};
-pub use duration::parse_duration;
+pub use duration::{parse_delay, parse_duration};
 pub use manifest::{Ability, Approach, Catalogue, Install, Manifest, Need};
 pub use pitfall::Pitfall;
 pub use root::project_root;

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use hecaton_origin::Delay;
 
-use crate::spec::Cell;
+use crate::spec::{Cell, parse_delay};
 
 /// Which side of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,10 +55,10 @@ impl FromStr for Setting {
             "tls" => What::Tls(switch()?),
             "concurrency" => What::Concurrency(number()?),
             "body" => What::Body(number()?),
-            "delay" => What::Delay(value.parse().map_err(|error| format!("{error}"))?),
+            "delay" => What::Delay(parse_delay(value)?),
             _ => {
                 return Err(format!(
-                    "`{key}` can not be set; use keepalive, concurrency, body, delay or tls"
+                    "`{key}` cannot be set; use keepalive, concurrency, body, delay or tls"
                 ));
             }
         };
