@@ -3,6 +3,7 @@
 mod cmd;
 mod ending;
 mod progress;
+mod reading;
 mod stop;
 
 use std::path::PathBuf;
@@ -57,7 +58,7 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    let line = Line::parse();
+    let line: Line = reading::line();
     let result = match line.verb {
         Verb::Sweep(arguments) => cmd::sweep::run(&arguments, line.drivers.as_deref()),
         Verb::Bench(arguments) => cmd::bench::run(&arguments, line.drivers.as_deref()),

@@ -14,8 +14,8 @@ const LONGEST: Duration = Duration::from_secs(3600);
 
 /// How long the origin waits between reading a request and answering it.
 ///
-/// Written as text: `0`, `15ms`, `1.5s`, `uniform:5ms..20ms`, `exponential:10ms`,
-/// `lognormal:p50=5ms,p99=40ms`. Units are `ns`, `us`, `ms` and `s`.
+/// Written as text: `0`, `15ms` or `fixed:15ms`, `1.5s`, `uniform:5ms..20ms`, `exponential:10ms`,
+/// `lognormal:p50=5ms,p99=40ms`. Units are `ns`, `us`, `ms` and `s`; a number without one is milliseconds.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -50,7 +50,7 @@ pub enum Delay {
 /// Why a text is no delay.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{text:?} is not a delay: {reason}; write 0, 15ms, uniform:5ms..20ms, exponential:10ms or lognormal:p50=5ms,p99=40ms"
+    "{text:?} is not a delay: {reason}; write 0, 15ms, fixed:15ms, uniform:5ms..20ms, exponential:10ms or lognormal:p50=5ms,p99=40ms"
 )]
 pub struct DelayError {
     text: String,
@@ -76,6 +76,7 @@ impl Delay {
     fn read(text: &str) -> Result<Delay, &'static str> {
         match text.split_once(':') {
             None => Ok(fixed(duration(text)?)),
+            Some(("fixed", delay)) => Ok(fixed(duration(delay)?)),
             Some(("uniform", range)) => uniform(range),
             Some(("exponential", mean)) => Ok(Delay::Exponential {
                 mean: positive(mean)?,
@@ -171,14 +172,12 @@ fn duration(text: &str) -> Result<Duration, &'static str> {
     if text == "0" {
         return Ok(Duration::ZERO);
     }
-    let at = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .ok_or("a duration needs a unit (ns, us, ms, s)")?;
-    let (number, unit) = text.split_at(at);
-    let nanoseconds = match unit {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let nanoseconds = match unit.trim_start() {
         "ns" => 1.0,
         "us" | "µs" => 1e3,
-        "ms" => 1e6,
+        "ms" | "" => 1e6,
         "s" => 1e9,
         _ => return Err("the unit is unknown (ns, us, ms, s)"),
     };
@@ -230,11 +229,25 @@ mod tests {
     }
 
     #[test]
+    fn a_number_alone_is_milliseconds_and_a_fixed_delay_may_be_called_so() {
+        for text in ["15", "15ms", "15 ms", "fixed:15ms", "fixed:15"] {
+            assert_eq!(
+                read(text),
+                Delay::Fixed(Duration::from_millis(15)),
+                "{text}"
+            );
+        }
+        assert_eq!(read("fixed:0"), Delay::None);
+        assert_eq!(read("uniform:5..20"), read("uniform:5ms..20ms"));
+    }
+
+    #[test]
     fn what_is_no_delay_is_refused_with_its_text() {
         let texts = [
             "",
-            "15",
             "ms",
+            "fixed:",
+            "15 minutes",
             "-1ms",
             "1m",
             "1..2ms",

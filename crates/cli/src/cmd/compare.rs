@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use hecaton_lab::spec::{
     Catalogue, CompareScenario, Comparison, Experiment, Kind, PairRequest, Setting, Sweep,
-    SyncAsyncRequest, Target, project_root,
+    SyncAsyncRequest, Target, parse_delay, project_root,
 };
 use hecaton_origin::Delay;
 
@@ -53,8 +53,8 @@ struct PairArguments {
     /// Bytes of the body of an answer, for both [default: 133].
     #[arg(long, value_name = "BYTES")]
     body: Option<usize>,
-    /// Wait before each answer, for both, as in 15ms [default: 0].
-    #[arg(long)]
+    /// Wait before each answer, for both, as in 15ms or fixed:15ms [default: 0].
+    #[arg(long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Rounds of each side; fewer than six allow no statement with 95 % confidence [default: 12].
     #[arg(long, value_name = "N")]
@@ -87,8 +87,8 @@ struct SyncAsyncArguments {
     /// Batches of each size, each way [default: 50].
     #[arg(short, long = "loop", visible_alias = "rounds", value_name = "N")]
     loops: Option<u32>,
-    /// Wait before each answer, as in 15ms [default: 10ms].
-    #[arg(long)]
+    /// Wait before each answer, as in 15ms or fixed:15ms [default: lognormal:p50=10ms,p99=20ms].
+    #[arg(long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Print the averages as comma-separated values: mul,loop,sync,async, in milliseconds of a batch.
     #[arg(long, conflicts_with = "json")]

@@ -7,7 +7,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 use hecaton_lab::run;
 use hecaton_lab::spec::{
-    Catalogue, Experiment, Kind, RAW, ShootoutRequest, ShootoutScenario, Usage, project_root,
+    Catalogue, Experiment, Kind, RAW, ShootoutRequest, ShootoutScenario, Usage, parse_delay,
+    project_root,
 };
 use hecaton_origin::Delay;
 
@@ -40,8 +41,8 @@ pub struct Arguments {
     /// The client whose speed the others' are divided by [default: net-http, or the first where that is not measured].
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
-    /// Wait before each answer, as in 15ms or lognormal:p50=5ms,p99=40ms [default: 0].
-    #[arg(long)]
+    /// Wait before each answer, as in 15ms, fixed:15ms or lognormal:p50=5ms,p99=40ms [default: 0].
+    #[arg(long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Rounds of each client; fewer than six allow no statement with 95 % confidence [default: 12].
     #[arg(long, value_name = "N")]

@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use hecaton_lab::spec::{
-    Experiment, Kind, Sweep, SweepRequest, SweepScenario, Target, parse_duration, project_root,
+    Experiment, Kind, Sweep, SweepRequest, SweepScenario, Target, parse_delay, parse_duration,
+    project_root,
 };
 use hecaton_origin::Delay;
 
@@ -40,9 +41,9 @@ pub struct Arguments {
     /// Bytes of the body of an answer; repeat it for several [default: 133 and 13801].
     #[arg(long, value_name = "BYTES")]
     body: Vec<usize>,
-    /// Wait before each answer: 15ms, uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms; 0 is none
-    /// [default: 10ms].
-    #[arg(long)]
+    /// Wait before each answer: 15ms is the median of a log-normal distribution whose p99 is twice as long; fixed:15ms,
+    /// uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms; 0 is none [default: lognormal:p50=10ms,p99=20ms].
+    #[arg(long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Rounds of each row; fewer than six allow no statement with 95 % confidence [default: 6].
     #[arg(long, value_name = "N")]

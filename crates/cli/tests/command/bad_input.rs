@@ -32,7 +32,7 @@ fn questions_that_cannot_be_asked() {
     );
     refused(
         &["sweep", "--concurrency", "many"],
-        &["'many'", "--concurrency"],
+        &["'many'", "--concurrency", "not a whole number"],
     );
     refused(&["sweep", "--body", "4"], &["no room for the token"]);
     refused(&["sweep", "--delay", "soon"], &["soon", "lognormal:"]);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::family::Family;
 use super::stats::{Estimate, paired_ratio};
 use crate::plan::Cell;
 use crate::run::Round;
@@ -46,10 +47,24 @@ impl<'a> Cells<'a> {
         paired_ratio(&self.pairs(cell, than, value))
     }
 
-    /// The logarithms of the ratios of both, one for each block that holds both.
-    pub(super) fn log_ratios(&self, cell: &Cell, than: &Cell) -> Vec<f64> {
-        let pairs = self.pairs(cell, than, speed);
-        pairs.iter().map(|(a, b)| (a / b).ln()).collect()
+    /// All of these compared with each other, over the blocks that hold every one of them.
+    pub(super) fn family<'c>(&self, cells: impl Iterator<Item = &'c Cell>) -> Family {
+        let of_block = |cell: &Cell| -> BTreeMap<u32, (f64, u32)> {
+            let rounds = self.rounds(cell).iter();
+            rounds
+                .map(|round| (round.block, (speed(round).ln(), round.launch)))
+                .collect()
+        };
+        let rows: Vec<BTreeMap<u32, (f64, u32)>> = cells.map(of_block).collect();
+        let Some(first) = rows.first() else {
+            return Family::default();
+        };
+        let in_all = |block: &&u32| rows.iter().all(|row| row.contains_key(*block));
+        let blocks: Vec<&u32> = first.keys().filter(in_all).collect();
+        let logs =
+            |row: &BTreeMap<u32, (f64, u32)>| blocks.iter().map(|block| row[*block].0).collect();
+        let launches: Vec<u32> = blocks.iter().map(|block| first[*block].1).collect();
+        Family::new(&rows.iter().map(logs).collect::<Vec<_>>(), &launches)
     }
 
     fn pairs(&self, cell: &Cell, than: &Cell, value: fn(&Round) -> f64) -> Vec<(f64, f64)> {

@@ -3,9 +3,8 @@
 use super::cells::{Cells, speed};
 use super::ranking::whole;
 use super::rows::{CEILING, Row};
-use super::stats::Estimate;
+use super::stats::{Estimate, Statement};
 use super::unpaired::unpaired_ratio;
-use super::verdict::SAME_ISH;
 use crate::ledger::{Document, PlanRecord};
 use crate::plan::Cell;
 use crate::run::Round;
@@ -65,11 +64,11 @@ pub enum Direction {
     Rejected,
     /// The whole interval is above what is called the same.
     Faster,
-    /// The figure is outside of what is called the same, but its interval is not.
+    /// The interval is neither inside nor outside of what is called the same.
     Unclear,
     /// There are too few rounds for an interval.
     TooFew,
-    /// The figure is within what is called the same, and its interval not clearly outside.
+    /// The whole interval is within what is called the same.
     Same,
 }
 
@@ -97,13 +96,13 @@ impl Change {
 
     /// Which way it went.
     pub fn direction(&self) -> Direction {
-        match self.ratio {
+        match self.ratio.map(|ratio| ratio.against(1.0)) {
             None => Direction::Rejected,
-            Some(ratio) if ratio.confidence.is_none() => Direction::TooFew,
-            Some(ratio) if ratio.low > 1.0 + SAME_ISH => Direction::Faster,
-            Some(ratio) if ratio.high < 1.0 - SAME_ISH => Direction::Slower,
-            Some(ratio) if (ratio.value - 1.0).abs() <= SAME_ISH => Direction::Same,
-            Some(_) => Direction::Unclear,
+            Some(Statement::TooFew) => Direction::TooFew,
+            Some(Statement::More) => Direction::Faster,
+            Some(Statement::Less) => Direction::Slower,
+            Some(Statement::Same) => Direction::Same,
+            Some(Statement::Unclear) => Direction::Unclear,
         }
     }
 }

@@ -1,10 +1,12 @@
 //! What a comparison found: a pair, kept connections against fresh ones, or batches one after another and at once.
 
+use hecaton_origin::Delay;
 use serde::Serialize;
 
 use super::cells::Cells;
+use super::controls::controls;
+use super::noise::noise_words;
 use super::rows::Row;
-use super::trust::noise_words;
 use super::{batches, keepalive, pair};
 use crate::plan::Cell;
 use crate::run::Round;
@@ -42,7 +44,11 @@ pub fn compared(comparison: &Comparison, rounds: &[Round], rows: &[Row], cores: 
     let (mut verdict, what) = match comparison {
         Comparison::Pair { a, b } => {
             let pair = pair::pair(a, b, rows, &cells);
-            (pair::verdict(&pair, a, b, rows), What::Pair(pair))
+            let mut verdict = pair::verdict(&pair, a, b, rows);
+            let sides = [(**a).clone(), (**b).clone()];
+            let controls = controls(&cells, rows, &Delay::None, Some(&sides));
+            verdict.extend(controls.sentences());
+            (verdict, What::Pair(pair))
         }
         Comparison::Keepalive { client } => {
             let trips = keepalive::round_trips(rows, &cells);

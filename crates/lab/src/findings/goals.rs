@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::cells::Cells;
 use super::rows::Row;
-use super::stats::Estimate;
+use super::stats::{Estimate, Statement};
 use super::words::{count, figure, interval, plural, times};
 use crate::plan::Cell;
 use crate::run::Round;
@@ -101,14 +101,18 @@ fn ratio(what: String, row: &Row, than: &Row, asked: f64, rounds: &[Round]) -> J
 
 fn judge_ratio(what: String, found: &Estimate, asked: f64) -> Judgement {
     let met = found.value >= asked;
-    let open = found.low < asked && asked <= found.high;
+    let doubt = match found.against(asked) {
+        Statement::More | Statement::Less => "",
+        Statement::Same => ", same-ish as asked",
+        Statement::Unclear => ", but not clear",
+        Statement::TooFew => ", by too few rounds",
+    };
     let sentence = format!(
-        "{what}: {} {}, asked {}: {}{}",
+        "{what}: {} {}, asked {}: {}{doubt}",
         times(found.value),
         interval(found),
         times(asked),
         verdict(met),
-        if open { ", but not beyond chance" } else { "" },
     );
     Judgement {
         what,

@@ -4,8 +4,11 @@ mod batches;
 mod cells;
 mod change;
 mod compare;
+mod controls;
+mod family;
 mod goals;
 mod keepalive;
+mod noise;
 mod pair;
 mod ranking;
 mod recommend;
@@ -20,14 +23,17 @@ pub mod words;
 
 pub use change::{Change, Changes, Direction, changes};
 pub use compare::{Batch, Compared, Pair, RoundTrip, What, compared};
+pub use controls::{Again, Controls};
 pub use goals::{Judgement, judge_goal};
+pub use noise::{NOISY_RUN, is_noisy, noise_words, noisy_row};
 pub use ranking::{Entry, Ranking, ranking};
 pub use recommend::{ENOUGH, Recommendation};
 pub use rows::{CEILING, Row};
 pub use rules::{VERSION as RULES, marks, rejection};
-pub use trust::{NOISY_RUN, Room, Server, Trust, is_noisy, trust};
+pub use stats::SAME_ISH;
+pub use trust::{Room, Server, Trust, trust};
 pub use truth::{Truth, truth};
-pub use verdict::{HEADROOM, SAME_ISH, body_words};
+pub use verdict::{HEADROOM, body_words};
 
 use hecaton_origin::Delay;
 
@@ -42,8 +48,10 @@ pub struct Findings {
     pub rows: Vec<Row>,
     /// One per client and body that has a valid row; never for the ceiling.
     pub recommendations: Vec<Recommendation>,
-    /// One sentence, with its remarks, per client and body.
+    /// One sentence, with its remarks, per client and body; then what the run can resolve.
     pub verdicts: Vec<String>,
+    /// What the run can resolve.
+    pub controls: Controls,
 }
 
 /// How many times faster `cell` is than `than`, paired over the blocks that hold both; none when no block does.
@@ -57,8 +65,11 @@ pub fn judge(rounds: &[Round], delay: &Delay) -> Findings {
     let cells = cells::Cells::new(rounds);
     let rows = rows::rows(&cells, delay);
     let recommendations = recommend::recommendations(&cells, &rows);
-    let verdicts = verdict::verdicts(&cells, &rows, &recommendations, delay);
+    let controls = controls::controls(&cells, &rows, delay, None);
+    let mut verdicts = verdict::verdicts(&cells, &rows, &recommendations, delay);
+    verdicts.extend(controls.sentences());
     Findings {
+        controls,
         rows,
         recommendations,
         verdicts,

@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::cells::{Cells, seconds};
 use super::compare::row_of;
 use super::rows::Row;
-use super::stats::Estimate;
-use super::verdict::{HEADROOM, SAME_ISH};
+use super::stats::{Estimate, Statement};
+use super::verdict::HEADROOM;
 use super::words::{interval, times};
 use crate::plan::Cell;
 use crate::run::Round;
@@ -92,17 +92,13 @@ pub(super) fn verdict(pair: &Pair, a: &Cell, b: &Cell, rows: &[Row]) -> Vec<Stri
 
 fn sentence(first: &str, second: &str, ratio: &Estimate) -> String {
     let figures = format!("{} {}", times(ratio.value), interval(ratio));
-    let clear = ratio.low > 1.0 + SAME_ISH || ratio.high < 1.0 - SAME_ISH;
-    let same = ratio.low >= 1.0 - SAME_ISH && ratio.high <= 1.0 + SAME_ISH;
-    match (ratio.confidence.is_some(), clear, same) {
-        (true, true, _) => format!("{first} is {figures} as fast as {second}."),
-        (true, _, true) => format!("{first} and {second} are same-ish: {figures}."),
-        (true, ..) => {
-            format!(
-                "{first} and {second} are not clearly different: {figures}; more --rounds would tell."
-            )
-        }
-        (false, ..) => format!(
+    match ratio.against(1.0) {
+        Statement::More | Statement::Less => format!("{first} is {figures} as fast as {second}."),
+        Statement::Same => format!("{first} and {second} are same-ish: {figures}."),
+        Statement::Unclear => format!(
+            "{first} and {second} are not clearly different: {figures}; more --rounds would tell."
+        ),
+        Statement::TooFew => format!(
             "{first} was {figures} as fast as {second}; six rounds or more would say so with 95 % confidence."
         ),
     }

@@ -1,11 +1,15 @@
-//! Many clients at one job: who is faster than whom, in groups that can not be told apart.
+//! Many clients at one job: who is faster than whom; those who cannot be told apart share a letter.
+
+use hecaton_origin::Delay;
 
 use super::cells::{Cells, seconds};
+use super::controls::controls;
+use super::family::Family;
+use super::noise::noisy;
 use super::rows::Row;
-use super::stats::{Estimate, FEWEST_PAIRS, signed_rank_p};
-use super::trust::noisy;
-use super::verdict::SAME_ISH;
-use super::words::{interval, plural, times};
+use super::stats::{Estimate, FEWEST_PAIRS};
+use super::words::{interval, listed, plural, times};
+use crate::plan::Cell;
 use crate::run::{Round, Start};
 
 /// One client in a shootout.
@@ -29,9 +33,9 @@ pub struct Entry {
     pub ratio: Option<Estimate>,
     /// Whether it is a load generator, which does less than a client and is shown for reference alone.
     pub reference: bool,
-    /// Number of its group, from 0: clients of one group are not clearly slower than its fastest. With too few
-    /// rounds for a statement each is its own.
-    pub group: usize,
+    /// Clients that share a letter cannot be told apart, all comparisons of the run taken together. None of those that
+    /// are not ranked has one, and with too few rounds for a statement nobody has.
+    pub letters: String,
 }
 
 /// All clients of a shootout.
@@ -45,7 +49,7 @@ pub struct Ranking {
     pub outside: Vec<Entry>,
     /// Share of all rounds during which others took more of the machine than they should; none where that is not known.
     pub noisy: Option<f64>,
-    /// Who won, in a sentence.
+    /// Who won, and what the run can resolve, in sentences.
     pub verdict: String,
 }
 
@@ -75,8 +79,19 @@ pub fn ranking(
     for entries in [&mut ranking.ranked, &mut ranking.outside] {
         entries.sort_by(|a, b| speed(b).total_cmp(&speed(a)));
     }
-    group(&mut ranking.ranked, &cells);
-    ranking.verdict = verdict(&ranking.ranked, &cells);
+    let order: Vec<Cell> = ranking
+        .ranked
+        .iter()
+        .map(|entry| entry.row.cell())
+        .collect();
+    let family = cells.family(order.iter());
+    for (entry, letters) in ranking.ranked.iter_mut().zip(family.letters()) {
+        entry.letters = letters;
+    }
+    ranking.verdict = verdict(&ranking.ranked, &cells, &family);
+    for sentence in controls(&cells, &rows, &Delay::None, None).sentences() {
+        ranking.verdict += &format!(" {sentence}");
+    }
     ranking
 }
 
@@ -129,80 +144,48 @@ fn entry(row: &Row, rows: &[Row], cells: &Cells, starts: &[Start], baseline: &st
         boot_ms: median_ms(|start| start.boot_ns),
         ratio: comparable.and_then(|base| cells.ratio(&row.cell(), &base.cell())),
         reference: rounds.iter().any(|round| round.reference),
-        group: 0,
+        letters: String::new(),
     }
 }
 
-/// Whoever is clearly slower than the fastest of a group begins the next.
-fn group(ranked: &mut [Entry], cells: &Cells) {
-    let (mut leader, mut number) = (0, 0);
-    for place in 1..ranked.len() {
-        let lead = cells.ratio(&ranked[leader].row.cell(), &ranked[place].row.cell());
-        // With too few rounds nothing is said of any two, neither that they differ nor that they do not.
-        if lead.is_none_or(|lead| lead.confidence.is_none() || lead.low > 1.0 + SAME_ISH) {
-            (leader, number) = (place, number + 1);
-        }
-        ranked[place].group = number;
-    }
-}
-
-fn verdict(ranked: &[Entry], cells: &Cells) -> String {
+fn verdict(ranked: &[Entry], cells: &Cells, family: &Family) -> String {
     let [first, rest @ ..] = ranked else {
         return "No client could be ranked.".into();
     };
     let Some(second) = rest.first() else {
         return format!("{} is the only one that could be ranked.", first.row.client);
     };
+    let clients = plural(ranked.len() as u64, "client");
+    if family.apart(0, 1).is_none() {
+        return format!(
+            "{} was the fastest of {clients}, but there were too few rounds to say more; {FEWEST_PAIRS} or more allow it.",
+            first.row.client
+        );
+    }
     let together: Vec<&str> = ranked
         .iter()
-        .filter(|entry| entry.group == 0)
-        .map(|entry| entry.row.client.as_str())
+        .enumerate()
+        .filter(|(place, _)| *place == 0 || family.apart(0, *place) == Some(false))
+        .map(|(_, entry)| entry.row.client.as_str())
         .collect();
     if together.len() > 1 {
         return format!(
-            "{} are the fastest of {}, and can not be told apart.",
-            together.join(", "),
-            plural(ranked.len() as u64, "client")
+            "{} are the fastest of {clients}, and cannot be told apart.",
+            listed(&together)
         );
     }
     let lead = cells.ratio(&first.row.cell(), &second.row.cell());
-    if lead.is_none_or(|lead| lead.confidence.is_none()) {
-        return format!(
-            "{} was the fastest of {}, but there were too few rounds to say more; {FEWEST_PAIRS} or more allow it.",
-            first.row.client,
-            plural(ranked.len() as u64, "client")
-        );
-    }
     let lead = lead.map(|lead| {
         format!(
-            "{} {} {}, the next",
+            ": {} {} {}, the next",
             times(lead.value),
             second.row.client,
             interval(&lead)
         )
     });
-    let sure = match all_slower(first, rest, cells) {
-        true => "; with 95 % confidence it is faster than each of the others (Holm)",
-        false => "; too few rounds to say so of all the others together",
-    };
     format!(
-        "{} is the fastest of {}: {}{sure}.",
+        "{} is the fastest of {clients}{}; with 95 % confidence it is faster than each of the others.",
         first.row.client,
-        plural(ranked.len() as u64, "client"),
         lead.unwrap_or_default()
     )
-}
-
-/// Whether the first differs from every other when all comparisons are made at once (Holm 1979: the smallest p times
-/// the number of comparisons, the next times one less, …, all below 5 %).
-fn all_slower(first: &Entry, rest: &[Entry], cells: &Cells) -> bool {
-    let mut p: Vec<f64> = rest
-        .iter()
-        .map(|other| signed_rank_p(&cells.log_ratios(&first.row.cell(), &other.row.cell())))
-        .collect();
-    p.sort_by(f64::total_cmp);
-    let comparisons = p.len();
-    p.iter()
-        .enumerate()
-        .all(|(place, p)| p * ((comparisons - place) as f64) < 0.05)
 }

@@ -97,10 +97,11 @@ impl Row {
     }
 }
 
-/// A row per cell, ordered by client, body and concurrency.
+/// A row per cell, ordered by client, body and concurrency; none for what only tells something of the run.
 pub(super) fn rows(cells: &Cells, delay: &Delay) -> Vec<Row> {
     let mut rows: Vec<Row> = cells
         .iter()
+        .filter(|(cell, _)| cell.own.control.is_none())
         .map(|(cell, rounds)| row(cell, rounds, delay))
         .collect();
     suspect(&mut rows, cells);

@@ -2,19 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use super::noise::noisy;
 use super::stats::median;
 use super::verdict::{HEADROOM, waits};
-use super::words::percent;
 use super::{Findings, Row};
 use crate::ledger::Document;
 use crate::plan::Cell;
 use crate::run::Round;
-
-/// Share of a round's time on all cores that others may take before it is marked.
-const NOISY_ROUND: f64 = 0.05;
-
-/// Share of marked rounds above which the whole run is called noisy.
-pub const NOISY_RUN: f64 = 0.2;
 
 /// What speaks for a run and what against.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,15 +66,6 @@ impl Room {
     pub const LITTLE: f64 = HEADROOM;
     /// From this on it was not.
     pub const ENOUGH: f64 = 2.0;
-}
-
-/// What to say of a run in which other programs were in the way; none when they were not.
-pub(super) fn noise_words(rounds: &[Round], cores: usize) -> Option<String> {
-    let share = noisy(rounds, cores).filter(|share| *share > NOISY_RUN)?;
-    Some(format!(
-        "NOISY: in {} of the rounds other programs took more than 5 % of the machine; end them and run it again.",
-        percent(share)
-    ))
 }
 
 /// Looks at the rows that the verdicts speak of: the recommended ones of a sweep, the ranked ones of a shootout.
@@ -158,23 +143,4 @@ fn room(run: &Document, findings: &Findings) -> Option<Room> {
     } else {
         Room::Waiting
     })
-}
-
-/// Share of rounds in which others took too much of all cores' time.
-pub(super) fn noisy(rounds: &[Round], cores: usize) -> Option<f64> {
-    let marked: Vec<bool> = rounds
-        .iter()
-        .filter_map(|round| is_noisy(round, cores))
-        .collect();
-    (!marked.is_empty())
-        .then(|| marked.iter().filter(|marked| **marked).count() as f64 / marked.len() as f64)
-}
-
-/// Whether others took too much of the machine during a round; none when that is not known.
-pub fn is_noisy(round: &Round, cores: usize) -> Option<bool> {
-    let noise = round.noise?;
-    let others = (noise.foreign_ns + noise.stolen_ns) as f64;
-    // The kernel counts in ticks of 10 ms: one on each core may belong to the moment before.
-    let known = (others - 10e6 * cores as f64).max(0.0);
-    Some(known > NOISY_ROUND * round.wall_ns as f64 * cores as f64)
 }

@@ -5,11 +5,8 @@ use hecaton_origin::Delay;
 use super::cells::Cells;
 use super::recommend::Recommendation;
 use super::rows::Row;
-use super::stats::Estimate;
+use super::stats::{Estimate, Statement};
 use super::words::{figure, interval, percent, times};
-
-/// Two speeds that differ by no more than this are called the same.
-pub const SAME_ISH: f64 = 0.02;
 
 /// When the ceiling is less than this many times faster than a client, the server may have been the limit.
 pub const HEADROOM: f64 = 1.3;
@@ -95,11 +92,12 @@ fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>, delay: &D
 }
 
 fn comparison(other: &str, ratio: &Estimate) -> String {
-    let clear = ratio.low > 1.0 + SAME_ISH || ratio.high < 1.0 - SAME_ISH;
-    let words = match (ratio.value - 1.0).abs() <= SAME_ISH {
-        _ if clear => return format!("{} {other} {}", times(ratio.value), interval(ratio)),
-        true => "same-ish as",
-        false => "not clearly different from",
+    let words = match ratio.against(1.0) {
+        Statement::Same => "same-ish as",
+        Statement::Unclear => "not clearly different from",
+        Statement::More | Statement::Less | Statement::TooFew => {
+            return format!("{} {other} {}", times(ratio.value), interval(ratio));
+        }
     };
     format!(
         "{words} {other} ({} {})",
@@ -118,7 +116,10 @@ fn remarks(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
             figure(row.concurrency as f64 / mean),
             advice.concurrency
         );
-    } else if row.ceiling.is_some_and(|ratio| ratio.low > 1.0 + SAME_ISH) {
+    } else if row
+        .ceiling
+        .is_some_and(|ratio| ratio.against(1.0) == Statement::More)
+    {
         remarks += " The raw loader was slower, so it is no ceiling here; longer rounds (--time) would tell.";
     } else if row
         .ceiling_ratio

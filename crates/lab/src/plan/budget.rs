@@ -25,7 +25,7 @@ const FOREIGN_RATE: f64 = 500.0;
 
 /// A guess of the whole run's length; it tends to be too long rather than too short.
 pub fn estimate(sweep: &Sweep) -> Duration {
-    let clients = sweep.client_names().len() as f64;
+    let clients = (sweep.client_names().len() + usize::from(sweep.again().is_some())) as f64;
     let bodies = sweep.body_bytes.len() as f64;
     let series: f64 = sweep
         .client_names()
@@ -45,7 +45,9 @@ pub fn estimate(sweep: &Sweep) -> Duration {
         Target::Origin if sweep.requests.is_none() => CALIBRATION * block,
         _ => 0.0,
     };
-    Duration::from_secs_f64(launches + series * (block * f64::from(sweep.rounds) + calibration))
+    let controls = controls(sweep) * f64::from(sweep.rounds);
+    let measured = series * (block * f64::from(sweep.rounds) + calibration);
+    Duration::from_secs_f64(launches + measured + controls)
 }
 
 /// The same where the cells are no grid.
@@ -57,7 +59,16 @@ fn of_cells(sweep: &Sweep, clients: f64) -> Duration {
         .iter()
         .map(|cell| of_cell(sweep, cell, foreign))
         .sum();
-    Duration::from_secs_f64(launches + block * f64::from(sweep.rounds))
+    Duration::from_secs_f64(launches + (block + controls(sweep)) * f64::from(sweep.rounds))
+}
+
+/// The controls of one block.
+fn controls(sweep: &Sweep) -> f64 {
+    let each = sweep
+        .controls
+        .iter()
+        .map(|cell| visit(sweep, cell.concurrency));
+    each.sum()
 }
 
 fn of_cell(sweep: &Sweep, cell: &Cell, foreign: bool) -> f64 {
@@ -106,6 +117,7 @@ mod tests {
             concurrency: vec![1],
             body_bytes: vec![133],
             cells: Vec::new(),
+            controls: Vec::new(),
             keepalive: vec![true],
             job: crate::spec::Job::Plain,
             requests: None,

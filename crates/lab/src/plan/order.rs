@@ -27,6 +27,7 @@ pub struct Visit {
 pub fn visits(sweep: &Sweep) -> Vec<Visit> {
     let mut random = StdRng::seed_from_u64(sweep.seed);
     let mut cells = cells(sweep);
+    cells.extend(sweep.controls.iter().cloned());
     let mut visits = Vec::with_capacity(cells.len() * sweep.rounds as usize);
     for block in 0..sweep.rounds {
         cells.shuffle(&mut random);
@@ -85,6 +86,7 @@ mod tests {
             concurrency: vec![1, 2, 10],
             body_bytes: vec![133, 13801],
             cells: Vec::new(),
+            controls: Vec::new(),
             keepalive: vec![true],
             job: crate::spec::Job::Plain,
             requests: None,

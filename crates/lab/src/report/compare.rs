@@ -219,7 +219,7 @@ fn how_to_read() -> String {
     format!(
         "All settings are measured in every block, in random order; ratios compare rounds of the same block (Hodges–Lehmann on \
          log-ratios, Wilcoxon signed-rank interval). Brackets and bars are 95 % confidence intervals, or the full range where \
-         there are fewer than 6 rounds. Differences within {:.0} % are called same-ish. A row is rejected when the client's \
+         there are fewer than 6 rounds. Same-ish means that the whole interval lies within ±{:.0} %. A row is rejected when the client's \
          claim and the origin's ledger disagree.",
         SAME_ISH * 100.0
     )

@@ -76,14 +76,14 @@ fn standings(ranking: &Ranking, unfinished: Option<u64>) -> Value {
     json!({ "verdict": verdict, "noisy_rounds": ranking.noisy, "clients": clients })
 }
 
-/// What a shootout adds to a client's row. Clients with the same `group` can not be told apart from its fastest.
+/// What a shootout adds to a client's row. Clients that share a letter cannot be told apart.
 pub(super) fn standing(entry: &Entry, ranking: &Ranking) -> Value {
     let place = ranking.ranked.iter().position(|other| other == entry);
     let ratio = entry.ratio;
     json!({
         "client": entry.row.client,
         "place": place.map(|place| place + 1),
-        "group": place.map(|_| entry.group + 1),
+        "letters": entry.letters,
         "ratio_to_baseline": ratio.map(|ratio| ratio.value),
         "ratio_low": ratio.map(|ratio| ratio.low),
         "ratio_high": ratio.map(|ratio| ratio.high),

@@ -170,41 +170,12 @@ fn reason(run: &Document, entry: &Entry) -> String {
     format!("{reason}.{}", known.unwrap_or_default())
 }
 
-/// A letter for each ranked client that ties with another; those that share one are not clearly different.
-fn ties(ranking: &Ranking) -> Vec<String> {
-    let of = |group: usize| {
-        ranking
-            .ranked
-            .iter()
-            .filter(move |entry| entry.group == group)
-            .count()
-    };
-    let shared = |group: usize| (0..group).filter(|before| of(*before) > 1).count();
-    let letter = |entry: &Entry| match of(entry.group) {
-        1 => String::new(),
-        _ => letters(shared(entry.group)),
-    };
-    ranking.ranked.iter().map(letter).collect()
-}
-
-/// a, b, … z, aa, ab, …
-fn letters(number: usize) -> String {
-    let last = char::from(b'a' + (number % 26) as u8);
-    match number / 26 {
-        0 => last.into(),
-        more => letters(more - 1) + &last.to_string(),
-    }
+/// Whether letters say anything at all.
+fn tied(ranking: &Ranking) -> bool {
+    ranking.ranked.iter().any(|entry| !entry.letters.is_empty())
 }
 
 fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
-    let ties = ties(ranking);
-    let tie = |it: &&Entry| {
-        let place = ranking
-            .ranked
-            .iter()
-            .position(|entry| entry.row.client == it.row.client);
-        place.map(|place| ties[place].clone()).unwrap_or_default()
-    };
     let baseline = run.plan.baseline.as_deref().unwrap_or_default();
     let mut own = figures(|it: &&Entry| &it.row).into_iter().map(less_wanted);
     let mut columns = vec![col("client", 0, |it: &&Entry| named(run, it)).words()];
@@ -214,7 +185,7 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
             optional(it.ratio, |found| ratio(&found))
         })
         .intervals(1),
-        col("ties", 1, tie).words(),
+        col("ties", 1, |it: &&Entry| it.letters.clone()).words(),
         col("user\ns", 5, |it: &&Entry| small(it.user)),
         col("system\ns", 5, |it: &&Entry| small(it.system)),
         col("total\ns", 5, |it: &&Entry| small(it.user + it.system)),
@@ -235,11 +206,8 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
         };
     };
     let mut table = Table::of("All figures", entries, columns).each(entries, line);
-    let tied = ties.iter().any(|letter| !letter.is_empty());
-    if tied {
-        table = table.note(
-            "ties: clients that share a letter are not clearly different from the fastest of them",
-        );
+    if tied(ranking) {
+        table = table.note("ties: clients that share a letter cannot be told apart");
     }
     let measured = ranking
         .ranked
@@ -302,8 +270,7 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
         }
     }
     languages.sort();
-    let ties = ties(ranking);
-    let bar = |(entry, tie): (&Entry, &String)| {
+    let bar = |entry: &Entry| {
         let language = language(run, &entry.row.client);
         let place = language
             .as_ref()
@@ -316,10 +283,9 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
         let ratio = entry
             .ratio
             .map_or_else(String::new, |ratio| format!("  {}", times(ratio.value)));
-        let tie = if tie.is_empty() {
-            String::new()
-        } else {
-            format!("  {tie}")
+        let tie = match entry.letters.as_str() {
+            "" => String::new(),
+            letters => format!("  {letters}"),
         };
         Bar {
             name: format!("{}{own}", named(run, entry)),
@@ -341,11 +307,8 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
     notes.push(
         "× is requests/s ÷ the baseline’s; names in bold are this project’s own clients.".into(),
     );
-    if ties.iter().any(|tie| !tie.is_empty()) {
-        notes.push(
-            "Clients that share a letter are not clearly different from the fastest of them."
-                .into(),
-        );
+    if tied(ranking) {
+        notes.push("Clients that share a letter cannot be told apart.".into());
     }
     let base = ranking
         .ranked
@@ -359,7 +322,7 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
         same: None,
         groups: vec![Group {
             heading: String::new(),
-            bars: ranking.ranked.iter().zip(&ties).map(bar).collect(),
+            bars: ranking.ranked.iter().map(bar).collect(),
         }],
         legend: languages,
         line: base.map(|entry| {

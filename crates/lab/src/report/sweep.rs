@@ -509,7 +509,7 @@ fn how_to_read(run: &Document) -> String {
     format!(
         "Rounds of all clients are interleaved in random order; ratios compare rounds of the same block (Hodges–Lehmann on \
          log-ratios, Wilcoxon signed-rank interval). {interval}. The recommended concurrency is the smallest whose ratio to \
-         the fastest has a lower bound of at least {ENOUGH}. Differences within {:.0} % are called same-ish. Latencies are of \
+         the fastest has a lower bound of at least {ENOUGH}. Same-ish means that the whole interval lies within ±{:.0} %. Latencies are of \
          a closed loop: a request waits for nobody before it is sent. The ceiling is the lab's raw loader, which does no more \
          than it must. A row is rejected when the client's claim and the origin's ledger disagree.{unverified}",
         SAME_ISH * 100.0

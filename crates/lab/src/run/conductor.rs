@@ -94,15 +94,33 @@ impl Cast<'_> {
             if self.gone.contains(&manifest.client) {
                 continue;
             }
-            if let Err(error) = self.start(manifest, launch, bench) {
+            if let Err(error) = self.start(manifest, &manifest.client, launch, bench) {
                 self.excuse(error, bench)?;
             }
+        }
+        // The client that takes part twice, where its first process does.
+        if let Some((manifest, name)) = self.sweep.again()
+            && !self.gone.iter().any(|gone| gone == name)
+            && self
+                .drivers
+                .iter()
+                .any(|driver| driver.client() == manifest.client)
+            && let Err(error) = self.start(manifest, name, launch, bench)
+        {
+            self.excuse(error, bench)?;
         }
         Ok(())
     }
 
-    fn start(&mut self, manifest: &Manifest, launch: u32, bench: &mut Bench<'_>) -> Result<()> {
-        let log = log_of(&self.stage.logs, &manifest.client, launch);
+    /// Starts a client's process, which is called `name` here, and gets it going.
+    fn start(
+        &mut self,
+        manifest: &Manifest,
+        name: &str,
+        launch: u32,
+        bench: &mut Bench<'_>,
+    ) -> Result<()> {
+        let log = log_of(&self.stage.logs, name, launch);
         let core = self.stage.pinning.map(|pinning| pinning.client_core);
         let begun = Instant::now();
         let (patience, stop) = (self.stage.patience, self.stage.stop.clone());
@@ -113,6 +131,7 @@ impl Cast<'_> {
         if let Some(why) = objection(&hello, self.sweep) {
             return self.refuse(&hello, why);
         }
+        driver.rename(name);
         (self.observe)(Event::Started(&hello))?;
         if self.sweep.target.is_origin() {
             let first = bench.first_request(&mut driver)?;
@@ -277,6 +296,7 @@ mod tests {
             concurrency: vec![1, concurrency],
             body_bytes: vec![0],
             cells: Vec::new(),
+            controls: Vec::new(),
             keepalive: vec![true],
             job: crate::spec::Job::Plain,
             requests: None,

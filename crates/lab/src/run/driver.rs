@@ -83,6 +83,11 @@ impl Driver {
         &self.client
     }
 
+    /// Calls it by another name from now on, once it has said its own.
+    pub fn rename(&mut self, name: &str) {
+        self.client = name.to_owned();
+    }
+
     /// Asks who it is.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ const OTHERS: u64 = 128;
 /// only once; on our own origin the connections of all clients meet in one process.
 pub fn descriptors_needed(sweep: &Sweep) -> u64 {
     let pools = if sweep.target.is_origin() {
-        sweep.client_names().len() as u64
+        (sweep.client_names().len() + sweep.controls.len()) as u64
     } else {
         1
     };

@@ -42,6 +42,19 @@ pub struct Own {
     /// Requests of a round; those of such a batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
+    /// What the cell is measured for, when it is not for itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Control>,
+}
+
+/// A cell that tells something of the run, and nothing of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Control {
+    /// A client of the run once more, in a process of its own: what differs from the first is chance.
+    Again,
+    /// The raw loader, with as much work in every round: what differs from round to round is the machine.
+    Canary,
 }
 
 /// How the requests of a batch follow each other.

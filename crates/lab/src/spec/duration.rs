@@ -1,6 +1,12 @@
-//! Durations as people write them: `200ms`, `1.5s`, `2`.
+//! Durations and delays as people write them: `200ms`, `1.5s`, `2`, `fixed:10ms`.
 
 use std::time::Duration;
+
+use hecaton_origin::Delay;
+
+/// A delay of which only a length is given is drawn from a log-normal distribution: half of the answers wait that long
+/// or less, and one in a hundred this many times as long or more.
+const TAIL: u32 = 2;
 
 /// Reads a duration; a number without a unit is seconds, and zero is refused.
 ///
@@ -18,9 +24,27 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     match seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
         Some(duration) if !duration.is_zero() => Ok(duration),
         _ => Err(format!(
-            "`{text}` is not a duration above zero; write 200ms or 1.5s"
+            "`{text}` is not a duration above zero; write 200ms or 1.5s (a number alone is seconds)"
         )),
     }
+}
+
+/// Reads the delay of answers; a number without a unit is milliseconds.
+///
+/// A length alone is the median of a log-normal distribution, for under a fixed delay clients march in step: all
+/// requests of a wave are answered at once. `fixed:10ms` is always the same.
+///
+/// # Errors
+/// A sentence that names the text and shows the accepted forms.
+pub fn parse_delay(text: &str) -> Result<Delay, String> {
+    let delay: Delay = text.parse().map_err(|error| format!("{error}"))?;
+    Ok(match delay {
+        Delay::Fixed(p50) if !text.contains(':') => Delay::LogNormal {
+            p50,
+            p99: TAIL * p50,
+        },
+        delay => delay,
+    })
 }
 
 #[cfg(test)]
@@ -40,5 +64,24 @@ mod tests {
         for text in ["", "fast", "0", "0s", "-1s", "1h", "nan", "inf"] {
             assert!(parse_duration(text).unwrap_err().contains(text), "{text}");
         }
+    }
+
+    #[test]
+    fn a_length_alone_is_drawn_and_a_fixed_delay_says_so() {
+        let ms = Duration::from_millis;
+        let drawn = Delay::LogNormal {
+            p50: ms(10),
+            p99: ms(20),
+        };
+        for text in ["10", "10ms", "lognormal:p50=10ms,p99=20ms"] {
+            assert_eq!(parse_delay(text), Ok(drawn), "{text}");
+        }
+        assert_eq!(parse_delay("fixed:10"), Ok(Delay::Fixed(ms(10))));
+        assert_eq!(parse_delay("0"), Ok(Delay::None));
+        let error = parse_delay("soon").unwrap_err();
+        assert!(
+            error.contains("soon") && error.contains("fixed:15ms"),
+            "{error}"
+        );
     }
 }

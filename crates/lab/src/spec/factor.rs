@@ -1,7 +1,7 @@
 //! The factors of an experiment: in what one cell may differ from another. A new one is a line in [`FACTORS`], and what
 //! keeps it in [`Cell`]; command lines set it and reports tell of it from there.
 
-use super::{Cell, Mode};
+use super::{Cell, Mode, parse_delay};
 
 /// One factor beside the client and the body, which have columns of their own.
 pub struct Factor {
@@ -77,9 +77,7 @@ fn batch(size: u64, mode: Option<Mode>) -> String {
 }
 
 fn delay(cell: &mut Cell, text: &str) -> Result<(), String> {
-    let delay = text
-        .parse()
-        .map_err(|why| format!("cannot be `{text}`: {why}"))?;
+    let delay = parse_delay(text).map_err(|why| format!("cannot be `{text}`: {why}"))?;
     cell.own.delay = Some(delay);
     Ok(())
 }

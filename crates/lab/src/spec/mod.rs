@@ -3,6 +3,7 @@
 mod bench;
 mod cell;
 mod compare;
+mod controls;
 mod duration;
 mod experiment;
 mod factor;
@@ -16,9 +17,9 @@ mod target;
 mod usage;
 
 pub use bench::{BenchScenario, Goal, Part, Promise};
-pub use cell::{Cell, Mode, Own};
+pub use cell::{Cell, Control, Mode, Own};
 pub use compare::{CompareScenario, Comparison, PairRequest, Setting, SyncAsyncRequest};
-pub use duration::parse_duration;
+pub use duration::{parse_delay, parse_duration};
 pub use experiment::{Experiment, Kind};
 pub use factor::{FACTORS, Factor, load_words};
 pub use manifest::{Ability, Approach, Catalogue, Install, Manifest, Need};

@@ -85,11 +85,12 @@ impl ShootoutScenario {
                 )));
             }
         }
-        Ok(Sweep {
+        let sweep = Sweep {
             clients: find_clients(&request.clients, catalogue)?,
             concurrency: vec![concurrency],
             body_bytes: vec![self.body_bytes],
             cells: Vec::new(),
+            controls: Vec::new(),
             keepalive: vec![true],
             job: self.job,
             requests: Some(requests.div_ceil(u64::from(rounds))),
@@ -102,7 +103,9 @@ impl ShootoutScenario {
             warm_up: Duration::from_secs_f64(self.warm_up_seconds),
             seed: request.seed.unwrap_or_else(rand::random),
             target: Target::Origin,
-        })
+        };
+        let twice = sweep.cell_for_twice(Some(&self.baseline));
+        Ok(sweep.with_controls(twice))
     }
 }
 

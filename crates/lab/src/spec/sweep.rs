@@ -5,7 +5,7 @@ use std::time::Duration;
 use hecaton_origin::Delay;
 use serde::{Deserialize, Serialize};
 
-use super::{Ability, Approach, Catalogue, Cell, Manifest, SweepScenario, Target, Usage};
+use super::{Ability, Approach, Catalogue, Cell, Control, Manifest, SweepScenario, Target, Usage};
 
 /// Name of the lab's own loader, which takes part in every run as the ceiling.
 pub const RAW: &str = "raw";
@@ -66,6 +66,8 @@ pub struct Sweep {
     pub concurrency: Vec<usize>,
     /// Exactly what is measured, where that is no grid; empty for every concurrency with every body.
     pub cells: Vec<Cell>,
+    /// Cells that tell something of the run itself, measured besides the others.
+    pub controls: Vec<Cell>,
     /// Sizes of bodies, ascending, each once; a single 0 when the server is not ours.
     pub body_bytes: Vec<usize>,
     /// Whether connections are kept: both ways when both are here. A client that can not keep them is measured with
@@ -123,11 +125,12 @@ impl Sweep {
             ),
             Target::Foreign { .. } => (vec![0], Delay::None),
         };
-        Ok(Sweep {
+        let sweep = Sweep {
             clients: find_clients(&names, catalogue)?,
             concurrency,
             body_bytes,
             cells: Vec::new(),
+            controls: Vec::new(),
             keepalive: scenario.keepalive.clone(),
             job: scenario.job,
             requests: None,
@@ -142,7 +145,9 @@ impl Sweep {
             warm_up: Duration::from_secs_f64(scenario.warm_up_seconds),
             seed: request.seed.unwrap_or_else(rand::random),
             target,
-        })
+        };
+        let twice = sweep.cell_for_twice(None);
+        Ok(sweep.with_controls(twice))
     }
 
     /// Names of all that are measured, the raw loader included when it takes part.
@@ -179,9 +184,11 @@ impl Sweep {
             .any(|known| known.client == client && reference(known))
     }
 
-    /// The cells of one client, where the sweep is no grid.
+    /// The cells of one client, where the sweep is no grid, or the client takes part a second time.
     pub fn cells_of(&self, client: &str) -> impl Iterator<Item = &Cell> {
-        self.cells.iter().filter(move |cell| cell.client == client)
+        let again = |cell: &&Cell| cell.own.control == Some(Control::Again);
+        let cells = self.cells.iter().chain(self.controls.iter().filter(again));
+        cells.filter(move |cell| cell.client == client)
     }
 
     /// Whether the origin speaks TLS to a client in any of its cells.

@@ -135,7 +135,7 @@ fn clients_are_compared_in_pairs_and_with_the_ceiling() {
             .iter()
             .all(|advice| advice.client != "raw")
     );
-    let [fast, slow] = findings.verdicts.as_slice() else {
+    let [fast, slow, _resolution] = findings.verdicts.as_slice() else {
         panic!("{:?}", findings.verdicts)
     };
     assert!(
@@ -161,7 +161,7 @@ fn close_clients_are_same_ish_and_the_server_may_be_the_limit() {
     let verdicts = judge(&rounds, &Delay::None).verdicts;
     assert!(verdicts[0].contains("same-ish as one (1.0"), "{verdicts:?}");
     assert!(
-        verdicts
+        verdicts[..2]
             .iter()
             .all(|v| v.contains("raw loader is less than 1.3 times faster")),
         "{verdicts:?}"

@@ -83,7 +83,7 @@ fn a_limit_inside_the_interval_is_told() {
     assert!(low < high);
     let open = judged(&faster("theirs", high), &rounds());
     assert_eq!(open.met, Some(false));
-    assert!(open.sentence.ends_with("missed, but not beyond chance"));
+    assert!(open.sentence.ends_with("missed, same-ish as asked"));
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 mod changed;
 mod compare;
+mod controls;
 mod findings;
 mod goals;
+mod letters;
 mod ranking;
 mod report;
 mod rules;

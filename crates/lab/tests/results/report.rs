@@ -215,7 +215,10 @@ fn the_page_is_whole_small_and_alone() {
     keep("report.html", &page);
     assert!(page.len() <= 200_000, "{} bytes", page.len());
     for verdict in &findings.verdicts {
-        let (client, rest) = verdict.split_once(',').unwrap();
+        let Some((client, rest)) = verdict.split_once(',') else {
+            assert!(page.contains(verdict.as_str()), "{verdict}");
+            continue;
+        };
         assert!(
             page.contains(&format!("<strong>{client}</strong>,{rest}")),
             "{verdict}"

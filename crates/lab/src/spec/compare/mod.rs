@@ -208,6 +208,7 @@ impl CompareScenario {
             ..scenario.timing
         };
         let sweep = sweep(cells, delay, timing, request.seed, catalogue)?;
+        let sweep = sweep.with_controls(Some((*a).clone()));
         Ok((sweep, Comparison::Pair { a, b }))
     }
 
@@ -348,6 +349,7 @@ fn sweep(
         body_bytes,
         ceiling: names.iter().any(|name| name == RAW),
         cells,
+        controls: Vec::new(),
         keepalive: vec![true],
         job: Job::Plain,
         requests: None,

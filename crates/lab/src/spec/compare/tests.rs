@@ -24,7 +24,7 @@ fn settings_are_of_b_unless_they_say_otherwise() {
     let settings = [
         "keepalive=off",
         "A:concurrency=20",
-        "b:delay=5ms",
+        "b:delay=fixed:5ms",
         "body=2000",
     ];
     let (sweep, comparison) = pair("net-http", "net-http", &settings).unwrap();
@@ -57,7 +57,7 @@ fn what_is_no_setting_is_refused_with_a_sentence() {
         ("keepalive=yes", "on or off"),
         ("concurrency=many", "not a number"),
         ("colour=red", "cannot be set"),
-        ("delay=5", "not a delay"),
+        ("delay=soon", "not a delay"),
     ] {
         let error = text.parse::<Setting>().unwrap_err();
         assert!(error.contains(words), "{error}");

@@ -44,6 +44,7 @@ fn reason_to_reject(trial: &Trial<'_>, concurrency: usize, tls: bool) -> Result<
         clients: vec![trial.manifest.clone()],
         concurrency: vec![concurrency],
         body_bytes: vec![133, 13801],
+        controls: Vec::new(),
         cells: Vec::new(),
         keepalive: vec![true],
         job: Job::Plain,

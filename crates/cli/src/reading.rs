@@ -1,0 +1,77 @@
+//! Reads the command line; what cannot be read is told in plain words.
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+/// What Rust says of a text that is no number or address, and what to say instead.
+const WORDS: [(&str, &str); 7] = [
+    (
+        "invalid digit found in string",
+        "it is not a whole number; write one as in 40",
+    ),
+    (
+        "cannot parse integer from empty string",
+        "it is empty; write a whole number, as in 40",
+    ),
+    (
+        "number too large to fit in target type",
+        "the number is too large",
+    ),
+    (
+        "number too small to fit in target type",
+        "the number is below zero; write one as in 40",
+    ),
+    (
+        "invalid float literal",
+        "it is not a number; write one as in 2.5",
+    ),
+    (
+        "invalid socket address syntax",
+        "it is not an address; write one as in 127.0.0.1:8080",
+    ),
+    (
+        "invalid IP address syntax",
+        "it is not an address; write one as in 127.0.0.1",
+    ),
+];
+
+/// The command line; ends the process with status 2, or 0 after help.
+pub fn line<T: Parser>() -> T {
+    T::try_parse().unwrap_or_else(|error| {
+        if error.kind() != ErrorKind::ValueValidation {
+            error.exit();
+        }
+        eprint!("{}", plain(&error.render().to_string()));
+        std::process::exit(2)
+    })
+}
+
+fn plain(text: &str) -> String {
+    let replaced = |text: String, (from, to): &(&str, &str)| text.replace(from, to);
+    WORDS.iter().fold(text.to_owned(), replaced)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, SocketAddr};
+
+    use super::*;
+
+    /// What the standard library says, so that a newer one that says it otherwise is noticed.
+    #[test]
+    fn the_words_of_the_library_become_ordinary_ones() {
+        let said = [
+            "many".parse::<u32>().unwrap_err().to_string(),
+            "".parse::<u32>().unwrap_err().to_string(),
+            "99999999999".parse::<u32>().unwrap_err().to_string(),
+            "-999".parse::<i8>().unwrap_err().to_string(),
+            "many".parse::<f64>().unwrap_err().to_string(),
+            "here".parse::<SocketAddr>().unwrap_err().to_string(),
+            "here".parse::<IpAddr>().unwrap_err().to_string(),
+        ];
+        for (said, (from, to)) in said.iter().zip(WORDS) {
+            assert_eq!(said, from);
+            assert_eq!(plain(&format!("error: '{said}'")), format!("error: '{to}'"));
+        }
+    }
+}

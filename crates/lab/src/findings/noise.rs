@@ -1,0 +1,51 @@
+//! Which rounds others disturbed, and how many of a run or row.
+
+use super::words::percent;
+use crate::plan::Cell;
+use crate::run::Round;
+
+/// Share of all cores' time that other programs may take in a round before it is marked.
+const FOREIGN: f64 = 0.025;
+
+/// Share of one core's time that the machine's host may take.
+const STOLEN: f64 = 0.02;
+
+/// The kernel counts in ticks of 10 ms: one may belong to the moment before.
+const TICK: f64 = 10e6;
+
+/// Share of marked rounds above which the whole run is called noisy.
+pub const NOISY_RUN: f64 = 0.2;
+
+/// Whether others took too much of the machine during a round; none when that is not known.
+pub fn is_noisy(round: &Round, cores: usize) -> Option<bool> {
+    let noise = round.noise?;
+    let (wall, all) = (round.wall_ns as f64, round.wall_ns as f64 * cores as f64);
+    let foreign = noise.foreign_ns as f64 - TICK > FOREIGN * all;
+    let stolen = noise.stolen_ns as f64 > TICK.max(STOLEN * wall);
+    Some(foreign || stolen)
+}
+
+/// Share of rounds in which others took too much; none where that is not known.
+pub fn noisy<'a>(rounds: impl IntoIterator<Item = &'a Round>, cores: usize) -> Option<f64> {
+    let marked = rounds
+        .into_iter()
+        .filter_map(|round| is_noisy(round, cores));
+    let marked: Vec<bool> = marked.collect();
+    let count = marked.iter().filter(|marked| **marked).count();
+    (!marked.is_empty()).then(|| count as f64 / marked.len() as f64)
+}
+
+/// The same of one row's rounds.
+pub fn noisy_row(rounds: &[Round], cell: &Cell, cores: usize) -> Option<f64> {
+    noisy(rounds.iter().filter(|round| round.cell == *cell), cores)
+}
+
+/// What to say of a run in which others were in the way; none when they were not.
+pub fn noise_words(rounds: &[Round], cores: usize) -> Option<String> {
+    let share = noisy(rounds, cores).filter(|share| *share > NOISY_RUN)?;
+    Some(format!(
+        "NOISY: in {} of the rounds other programs or the machine's host took more than they may (2.5 % of all cores, 2 % of \
+         one); end them and run it again.",
+        percent(share)
+    ))
+}

@@ -1,0 +1,80 @@
+//! The controls of a run: one client twice, and the raw loader at fixed work.
+
+use hecaton_origin::Delay;
+
+use super::{Approach, Cell, Control, Manifest, Own, RAW, Sweep};
+
+/// Stands behind the name of the client that takes part twice.
+const AGAIN: &str = "-again";
+
+/// The canary's requests in every round, and how many at once: a tenth of a second or less.
+const WORK: (u64, usize) = (2000, 10);
+
+impl Sweep {
+    /// Adds the controls: `twice` once more, and the canary where the raw loader takes part on a server of ours.
+    pub(super) fn with_controls(mut self, twice: Option<Cell>) -> Sweep {
+        let again = twice.filter(|cell| cell.client != RAW).map(|cell| Cell {
+            client: format!("{}{AGAIN}", cell.client),
+            own: Own {
+                control: Some(Control::Again),
+                ..cell.own
+            },
+            ..cell
+        });
+        let canary = (again.is_some() && self.ceiling && self.target.is_origin()).then(|| Cell {
+            client: RAW.into(),
+            body_bytes: self.body_bytes[0],
+            keepalive: true,
+            concurrency: WORK.1,
+            own: Own {
+                delay: Some(Delay::None),
+                requests: Some(WORK.0),
+                control: Some(Control::Canary),
+                ..Own::default()
+            },
+        });
+        self.controls = again.into_iter().chain(canary).collect();
+        self
+    }
+
+    /// The cell that is measured twice in a grid of more than one client: of the one that is preferred, or of the first.
+    pub(super) fn cell_for_twice(&self, preferred: Option<&str>) -> Option<Cell> {
+        let own = |manifest: &&Manifest| manifest.approach != Approach::Reference;
+        let clients: Vec<&str> = self
+            .clients
+            .iter()
+            .filter(own)
+            .map(|one| &*one.client)
+            .collect();
+        let first = clients.first().filter(|_| clients.len() > 1)?;
+        let client = preferred
+            .filter(|name| clients.contains(name))
+            .unwrap_or(first);
+        Some(Cell {
+            client: client.to_string(),
+            body_bytes: self.body_bytes[0],
+            keepalive: self.ways_to_connect(client)[0],
+            concurrency: self.concurrency[self.concurrency.len() / 2],
+            own: Own::default(),
+        })
+    }
+
+    /// The manifest of the client that takes part twice, and its second name.
+    pub fn again(&self) -> Option<(&Manifest, &str)> {
+        let twin = |cell: &&Cell| cell.own.control == Some(Control::Again);
+        let name = &*self.controls.iter().find(twin)?.client;
+        let first = name.strip_suffix(AGAIN)?;
+        let mut clients = self.clients.iter();
+        Some((clients.find(|known| known.client == first)?, name))
+    }
+}
+
+impl Cell {
+    /// The name of the client, without what tells its second process from the first.
+    pub fn first_name(&self) -> &str {
+        match self.own.control {
+            Some(Control::Again) => self.client.strip_suffix(AGAIN).unwrap_or(&self.client),
+            _ => &self.client,
+        }
+    }
+}
