@@ -5,7 +5,7 @@ use std::path::Path;
 use hecaton_lab::findings::{Ranking, judge, ranking};
 use hecaton_lab::ledger::Document;
 use hecaton_lab::run::Round;
-use hecaton_origin::Delay;
+use hecaton_origin::{Delay, Times};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -51,7 +51,7 @@ impl Noisy {
                 let round = &mut clients[client][block as usize];
                 round.launch = launch;
                 round.wall_ns = (round.wall_ns as f64 * slowness.exp()) as u64;
-                round.claim.latencies_us.clear();
+                round.claim.latencies_us = Times::new();
             }
         }
         clients.into_iter().flatten().collect()
