@@ -4,6 +4,7 @@ pub mod bench;
 pub mod compare;
 pub mod doctor;
 pub mod drivers;
+pub mod fetch;
 pub mod raw;
 mod recording;
 pub mod report;

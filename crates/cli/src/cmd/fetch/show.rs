@@ -1,0 +1,39 @@
+//! `hecaton fetch show`: records of a job, a line each.
+
+use std::io::{BufWriter, Write, stdout};
+
+use anyhow::Result;
+use clap::Args;
+use hecaton_fetch::plan::Folder;
+use hecaton_fetch::show::each_line;
+
+use super::Home;
+
+/// Prints records, a line of JSON each: those of parts that are done, and what is known of the others.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    home: Home,
+    /// Most records.
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+}
+
+/// Prints them.
+///
+/// # Errors
+/// When the folder holds no job, or nobody reads.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let mut out = BufWriter::new(stdout().lock());
+    let mut left = arguments.limit.unwrap_or(u64::MAX);
+    each_line(&Folder::at(&arguments.home.folder), &mut |line| {
+        if left == 0 {
+            return Ok(false);
+        }
+        left -= 1;
+        out.write_all(line)?;
+        Ok(true)
+    })?;
+    out.flush()?;
+    Ok(())
+}

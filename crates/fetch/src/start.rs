@@ -1,0 +1,172 @@
+//! A job into a folder: planned if it is new, gone on with if it is the same, refused if it is another.
+
+use std::fs::{self, File};
+use std::sync::atomic::AtomicBool;
+
+use nix::fcntl::{Flock, FlockArg};
+use uuid::Uuid;
+
+use crate::error::{Error, Result, at};
+use crate::host;
+use crate::input::Inputs;
+use crate::job::Job;
+use crate::plan::{self, Folder, Placed, Plan, Rules, write_whole};
+use crate::request::Maker;
+use crate::run::{self, Observer, Options, Summary};
+
+/// A job's folder, ready to be worked on.
+pub struct Started {
+    /// The folder.
+    pub folder: Folder,
+    /// The job, as it is done now.
+    pub job: Job,
+    /// Its plan.
+    pub plan: Plan,
+    /// Whether the plan was there before.
+    pub is_resumed: bool,
+}
+
+/// Plans a job in a folder, or finds that it is planned there.
+///
+/// # Errors
+/// When the folder holds another job, the input has changed, or nothing can be planned.
+pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
+    job.check()?;
+    // Both say now what would be said of each request.
+    let maker = Maker::new(&job.request, Uuid::nil())?;
+    run::check(&job)?;
+    if let Some(plan) = Plan::load(&folder)? {
+        refuse_another(&folder, &job, &plan)?;
+        return Ok(Started {
+            folder,
+            job,
+            plan,
+            is_resumed: true,
+        });
+    }
+    refuse_foreign(&folder)?;
+    fs::create_dir_all(folder.path()).map_err(at("create", folder.path()))?;
+    let inputs = Inputs::open(&job.input.files).map_err(|error| Error::usage(error.to_string()))?;
+    write_whole(&folder.job(), job.to_toml()?.as_bytes())?;
+    let [own, foreign] = job.pace.most();
+    let rules = Rules {
+        most_lanes: own.min(foreign),
+        any_rate: job.pace.any_rate(),
+    };
+    let plan = plan::make(
+        &folder,
+        &job.input.files,
+        inputs,
+        &rules,
+        &mut |columns, placed| {
+            let rendered = maker.render_columns(columns)?;
+            let place = host::of(&rendered.url)?;
+            placed(Placed {
+                host: &place.host,
+                foreign: place.foreign,
+                request: rendered.digest() as u64,
+            });
+            Ok(())
+        },
+    )?;
+    Ok(Started {
+        folder,
+        job,
+        plan,
+        is_resumed: false,
+    })
+}
+
+/// The job of a folder, to be worked on as it was asked.
+///
+/// # Errors
+/// When there is none.
+pub fn load(folder: Folder) -> Result<Started> {
+    let Some(plan) = Plan::load(&folder)? else {
+        return Err(Error::usage(format!(
+            "{} holds no planned job: `hecaton fetch LIST -o {}` makes one",
+            folder.path().display(),
+            folder.path().display()
+        )));
+    };
+    let job = Job::read(&folder.job())?;
+    Ok(Started {
+        folder,
+        job,
+        plan,
+        is_resumed: true,
+    })
+}
+
+impl Started {
+    /// Does all parts; no other run may do so at the same time.
+    ///
+    /// # Errors
+    /// When it cannot be done, or someone ended it.
+    pub fn run(
+        &self,
+        options: &Options,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<Summary> {
+        let _lock = match options.parts.is_empty() {
+            true => Some(lock(&self.folder)?),
+            false => None,
+        };
+        run::run(
+            &self.folder,
+            (&self.job, &self.plan),
+            options,
+            stop,
+            observer,
+        )
+    }
+}
+
+/// Held until it is dropped, or the process ends however it does.
+fn lock(folder: &Folder) -> Result<Flock<File>> {
+    let path = folder.lock();
+    let file = File::create(&path).map_err(at("create", &path))?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| {
+        Error::failed(format!(
+            "another process works on {} already: `hecaton fetch status {}` tells how far it is",
+            folder.path().display(),
+            folder.path().display()
+        ))
+    })
+}
+
+fn refuse_another(folder: &Folder, job: &Job, plan: &Plan) -> Result<()> {
+    let path = folder.path().display();
+    let differences = Job::read(&folder.job())?.differences(job)?;
+    if !differences.is_empty() {
+        let differences = differences.join("; ");
+        return Err(Error::usage(format!(
+            "{path} holds another job: {differences}; use another folder"
+        )));
+    }
+    match plan::changed(&plan.sources)? {
+        Some(change) => Err(Error::usage(format!(
+            "the input has changed since {path} was planned: {change}; use another folder for the new list"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// A folder with something in it that is no job is left alone.
+fn refuse_foreign(folder: &Folder) -> Result<()> {
+    let Ok(entries) = fs::read_dir(folder.path()) else {
+        return Ok(());
+    };
+    let ours = ["plan", "job.toml", "job.draft", "plan.draft", "lock"];
+    let names = entries.flatten().map(|entry| entry.file_name());
+    let mut foreign = names.filter(|name| !ours.iter().any(|our| name == our));
+    match foreign.next() {
+        None => Ok(()),
+        Some(name) => Err(Error::usage(format!(
+            "{} holds {} and no job: use an empty folder, or one that is not there yet",
+            folder.path().display(),
+            name.display()
+        ))),
+    }
+}
