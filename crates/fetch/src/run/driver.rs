@@ -207,6 +207,8 @@ impl<'a> Driver<'a> {
         let mut outcomes = Vec::new();
         loop {
             let is_stopping = stop.load(Ordering::Relaxed);
+            // First of all: whoever was asleep may have lost its parts meanwhile.
+            self.look_around();
             self.hear()?;
             let next = if is_stopping { None } else { self.start()? };
             self.write_due(is_stopping && self.in_flight == 0);
@@ -219,7 +221,6 @@ impl<'a> Driver<'a> {
             for (slot, outcome) in outcomes.drain(..) {
                 self.ended(slot, outcome);
             }
-            self.look_around()?;
         }
     }
 
@@ -522,10 +523,10 @@ impl<'a> Driver<'a> {
     }
 
     /// Now and then: tells how far it is, and asks whether parts were taken over.
-    fn look_around(&mut self) -> Result<()> {
+    fn look_around(&mut self) {
         let now = Instant::now();
         if now - self.clock.told < TELL {
-            return Ok(());
+            return;
         }
         self.clock.told = now;
         let snapshot = self.snapshot(now);
@@ -537,12 +538,11 @@ impl<'a> Driver<'a> {
                 note(self.folder, &snapshot);
             }
         }
-        Ok(())
     }
 
     fn drop_taken_over(&mut self) {
         let folder = self.folder;
-        let is_taken = |part: &OpenPart| folder.attempt(part.number, part.attempt + 1).exists();
+        let is_taken = |part: &OpenPart| is_taken_over(folder, part.number, part.attempt);
         while let Some(place) = self.open.iter().position(is_taken) {
             let part = self.open.remove(place);
             self.writer.close(part.number);
@@ -639,6 +639,11 @@ fn record(
     }
 }
 
+/// Whether another worker has begun a part after this attempt, or done it: then no later attempt may be left to see.
+fn is_taken_over(folder: &Folder, part: u32, attempt: u32) -> bool {
+    folder.attempt(part, attempt + 1).exists() || folder.commit(part).exists()
+}
+
 /// Seals a part and commits it; false if another worker was first.
 fn finish(
     folder: &Folder,
@@ -647,8 +652,7 @@ fn finish(
     inputs: u64,
 ) -> Result<bool> {
     let sealed = Commit::sealed(folder, part, attempt);
-    let is_taken = folder.attempt(part, attempt + 1).exists() || folder.commit(part).exists();
-    if is_taken {
+    if is_taken_over(folder, part, attempt) {
         return Ok(false);
     }
     let tally = seal(folder, part, &counts, inputs, &sealed).inspect_err(|_| {

@@ -86,7 +86,6 @@ pub struct Hosts<T> {
     delayed: BTreeMap<(Instant, u64), (u32, T)>,
     given_up: Vec<u32>,
     order: u64,
-    waiting: usize,
 }
 
 struct Host<T> {
@@ -144,7 +143,6 @@ impl<T> Hosts<T> {
             delayed: BTreeMap::new(),
             given_up: Vec::new(),
             order: 0,
-            waiting: 0,
         }
     }
 
@@ -173,27 +171,15 @@ impl<T> Hosts<T> {
         &self.hosts[number as usize].name
     }
 
-    /// Whether a host is someone else's.
-    pub fn is_foreign(&self, number: u32) -> bool {
-        self.hosts[number as usize].is_foreign
-    }
-
     /// Queues one behind the others of its host.
     pub fn push(&mut self, number: u32, item: T) {
-        self.waiting += 1;
         self.hosts[number as usize].waiting.push_back(item);
         self.review(number);
-    }
-
-    /// How many wait.
-    pub fn waiting(&self) -> usize {
-        self.waiting
     }
 
     /// Queues one again, before the others of its host, from then on.
     pub fn again(&mut self, number: u32, item: T, at: Instant) {
         self.order += 1;
-        self.waiting += 1;
         self.hosts[number as usize].delayed += 1;
         self.hosts[number as usize].retried += 1;
         self.delayed.insert((at, self.order), (number, item));
@@ -213,7 +199,6 @@ impl<T> Hosts<T> {
         while let Some(number) = self.given_up.last().copied() {
             match self.hosts[number as usize].waiting.pop_front() {
                 Some(item) => {
-                    self.waiting -= 1;
                     return Next::Skip(item);
                 }
                 None => self.given_up.pop(),
@@ -229,7 +214,6 @@ impl<T> Hosts<T> {
             let Some(item) = host.waiting.pop_front() else {
                 continue;
             };
-            self.waiting -= 1;
             host.in_flight += 1;
             host.started += 1;
             self.space(number, now);

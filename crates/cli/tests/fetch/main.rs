@@ -1,0 +1,8 @@
+//! `hecaton fetch` as its users meet it: real processes against the real origin, whose ledger says what arrived.
+
+mod crashes;
+mod disk;
+mod pace;
+mod resume;
+mod support;
+mod workers;
