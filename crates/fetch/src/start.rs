@@ -1,14 +1,16 @@
 //! A job into a folder: planned if it is new, gone on with if it is the same, refused if it is another.
 
 use std::fs::{self, File};
+use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use nix::fcntl::{Flock, FlockArg};
 use uuid::Uuid;
 
 use crate::error::{Error, Result, at};
-use crate::host;
-use crate::input::Inputs;
+use crate::host::{Host, Whose};
+use crate::input::{Form, InputError, Inputs, Source};
 use crate::job::Job;
 use crate::plan::{self, Folder, Placed, Plan, Rules, write_whole};
 use crate::request::Maker;
@@ -32,11 +34,10 @@ pub struct Started {
 /// When the folder holds another job, the input has changed, or nothing can be planned.
 pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
     job.check()?;
-    // Both say now what would be said of each request.
-    let maker = Maker::new(&job.request, Uuid::nil())?;
     run::check(&job)?;
     if let Some(plan) = Plan::load(&folder)? {
         refuse_another(&folder, &job, &plan)?;
+        Maker::new(&job.request, &plan.columns, plan.job)?;
         return Ok(Started {
             folder,
             job,
@@ -45,8 +46,10 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         });
     }
     refuse_foreign(&folder)?;
+    let inputs = open(&job)?;
+    // Says now what would be said of each request.
+    let maker = Maker::new(&job.request, inputs.columns(), Uuid::nil())?;
     fs::create_dir_all(folder.path()).map_err(at("create", folder.path()))?;
-    let inputs = Inputs::open(&job.input.files).map_err(|error| Error::usage(error.to_string()))?;
     write_whole(&folder.job(), job.to_toml()?.as_bytes())?;
     let [own, foreign] = job.pace.most();
     let rules = Rules {
@@ -60,10 +63,10 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         &rules,
         &mut |columns, placed| {
             let rendered = maker.render_columns(columns)?;
-            let place = host::of(&rendered.url)?;
+            let host = Host::of(&rendered.url).map_err(|error| error.to_string())?;
             placed(Placed {
-                host: &place.host,
-                foreign: place.foreign,
+                host: host.as_str(),
+                foreign: host.whose() == Whose::Foreign,
                 request: rendered.digest() as u64,
             });
             Ok(())
@@ -75,6 +78,22 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         plan,
         is_resumed: false,
     })
+}
+
+fn open(job: &Job) -> Result<Inputs> {
+    let refused = |error: InputError| Error::usage(error.to_string());
+    let form = job
+        .input
+        .format
+        .as_deref()
+        .map(Form::named)
+        .transpose()
+        .map_err(refused)?;
+    let source = |path: &PathBuf| match plan::is_standard_input(path) {
+        true => Source::named("-"),
+        false => Source::Path(path.clone()),
+    };
+    Inputs::open(job.input.files.iter().map(source).collect(), form).map_err(refused)
 }
 
 /// The job of a folder, to be worked on as it was asked.
@@ -145,7 +164,18 @@ fn refuse_another(folder: &Folder, job: &Job, plan: &Plan) -> Result<()> {
             "{path} holds another job: {differences}; use another folder"
         )));
     }
-    match plan::changed(&plan.sources)? {
+    let reads_stream = job
+        .input
+        .files
+        .iter()
+        .any(|path| plan::is_standard_input(path));
+    let change = match plan::changed(&plan.sources)? {
+        None if reads_stream && !std::io::stdin().is_terminal() => {
+            plan::changed_stream(&plan.sources, open(job)?)?
+        }
+        change => change,
+    };
+    match change {
         Some(change) => Err(Error::usage(format!(
             "the input has changed since {path} was planned: {change}; use another folder for the new list"
         ))),

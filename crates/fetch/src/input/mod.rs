@@ -1,10 +1,27 @@
-//! Lines of URLs, for now.
+//! Lists of any length → inputs with their numbers and lines, one by one in flat memory.
+//!
+//! What is no input is an [`Invalid`], never an end: `source` opens and decompresses, `lines`, `plain`, `objects`, `table` and
+//! `parquet` read one form each, `sitemap` reads what a site lists of itself.
+
 use std::fmt;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
-use std::path::PathBuf;
+use std::io;
 
 use crate::record::{Columns, Input, Invalid};
+
+mod lines;
+mod objects;
+mod plain;
+pub mod sitemap;
+mod source;
+mod table;
+
+pub use source::{Form, Source};
+
+/// Longest line or row, in bytes.
+pub const LONGEST: usize = 1 << 20;
+
+/// Longest beginning of a bad line that is kept, in bytes.
+const EXCERPT: usize = 200;
 
 /// What a list holds at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,36 +42,123 @@ impl fmt::Display for InputError {
     }
 }
 
-/// The inputs of lists, in order.
-pub struct Inputs {
-    lines: Vec<Box<dyn BufRead>>,
-    number: u64,
+impl std::error::Error for InputError {}
+
+/// A line of a list, or a row of a table.
+struct Row {
     line: u64,
+    held: Result<Columns, Bad>,
+}
+
+/// What a bad line begins with, and what is wrong with it.
+struct Bad {
+    text: String,
+    reason: String,
+}
+
+impl Bad {
+    fn new(text: &[u8], reason: impl Into<String>) -> Bad {
+        let text = &text[..text.len().min(EXCERPT)];
+        Bad {
+            text: String::from_utf8_lossy(text).into_owned(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// One form of list.
+trait Rows: Send {
+    /// The columns, as far as they are known before the first row.
+    fn columns(&self) -> &[String];
+
+    /// Whether no row has this column.
+    fn lacks(&self, column: &String) -> bool {
+        !self.columns().contains(column)
+    }
+
+    /// The next row.
+    fn next(&mut self) -> io::Result<Option<Row>>;
+}
+
+/// The inputs of one or more lists, in order.
+pub struct Inputs {
+    waiting: std::vec::IntoIter<Source>,
+    form: Option<Form>,
+    name: String,
+    rows: Box<dyn Rows>,
+    columns: Vec<String>,
+    number: u64,
+    over: bool,
 }
 
 impl Inputs {
-    /// Opens lists.
-    pub fn open(files: &[PathBuf]) -> Result<Inputs, InputError> {
-        let mut lines: Vec<Box<dyn BufRead>> = Vec::new();
-        for file in files.iter().rev() {
-            if file.as_os_str() == "-" {
-                lines.push(Box::new(BufReader::new(io::stdin())));
-            } else {
-                let open = File::open(file)
-                    .map_err(|e| InputError(format!("cannot read {}: {e}", file.display())))?;
-                lines.push(Box::new(BufReader::with_capacity(1 << 18, open)));
-            }
-        }
+    /// Opens lists, all of this form, or each of the form that its name and its first bytes tell.
+    pub fn open(sources: Vec<Source>, form: Option<Form>) -> Result<Inputs, InputError> {
+        let mut waiting = sources.into_iter();
+        let first = waiting.next().ok_or_else(|| {
+            InputError("no list of URLs is given: name a file, or - for standard input".to_owned())
+        })?;
+        let (name, rows) = first.rows(form)?;
         Ok(Inputs {
-            lines,
+            waiting,
+            form,
+            name,
+            columns: rows.columns().to_vec(),
+            rows,
             number: 0,
-            line: 0,
+            over: false,
         })
     }
 
     /// The columns that templates may name.
     pub fn columns(&self) -> &[String] {
-        &[]
+        &self.columns
+    }
+
+    fn following(&mut self) -> Result<Option<Entry>, InputError> {
+        loop {
+            let next = self.rows.next();
+            let next = next.map_err(|error| InputError(format!("{}: {error}", self.name)))?;
+            if let Some(row) = next {
+                return Ok(Some(self.numbered(row)));
+            }
+            let Some(source) = self.waiting.next() else {
+                return Ok(None);
+            };
+            self.change_to(source)?;
+        }
+    }
+
+    fn change_to(&mut self, source: Source) -> Result<(), InputError> {
+        let (name, rows) = source.rows(self.form)?;
+        let missing = self.columns.iter().find(|column| rows.lacks(column));
+        if let Some(missing) = missing {
+            let first = &self.name;
+            let why = format!(
+                "{name}: has no column {missing:?}, which {first} has: give lists of the same columns"
+            );
+            return Err(InputError(why));
+        }
+        (self.name, self.rows) = (name, rows);
+        Ok(())
+    }
+
+    fn numbered(&mut self, row: Row) -> Entry {
+        let (number, line) = (self.number, row.line);
+        self.number += 1;
+        match row.held {
+            Ok(columns) => Entry::Input(Input {
+                number,
+                line,
+                columns,
+            }),
+            Err(Bad { text, reason }) => Entry::Invalid(Invalid {
+                number,
+                line,
+                text,
+                reason,
+            }),
+        }
     }
 }
 
@@ -62,40 +166,14 @@ impl Iterator for Inputs {
     type Item = Result<Entry, InputError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let mut text = Vec::new();
-            let read = self.lines.last_mut()?.read_until(b'\n', &mut text);
-            match read {
-                Err(e) => return Some(Err(InputError(e.to_string()))),
-                Ok(0) => {
-                    self.lines.pop();
-                    self.line = 0;
-                    continue;
-                }
-                Ok(_) => {}
-            }
-            self.line += 1;
-            let text = text.trim_ascii();
-            if text.is_empty() {
-                continue;
-            }
-            let (number, line) = (self.number, self.line);
-            self.number += 1;
-            let Ok(text) = std::str::from_utf8(text) else {
-                return Some(Ok(Entry::Invalid(Invalid {
-                    number,
-                    line,
-                    text: String::from_utf8_lossy(text).into(),
-                    reason: "is not UTF-8".into(),
-                })));
-            };
-            let mut columns = Columns::with_capacity(1);
-            columns.insert("url".into(), text.into());
-            return Some(Ok(Entry::Input(Input {
-                number,
-                line,
-                columns,
-            })));
+        if self.over {
+            return None;
         }
+        let next = self.following();
+        self.over = !matches!(next, Ok(Some(_)));
+        next.transpose()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,7 @@ use super::sources::{Identity, is_standard_input};
 use super::spool::{Extent, GROUPS, LANES, Spool, Spooled, bucket};
 use super::{Index, Plan, VERSION};
 use crate::error::{Error, Result, at};
-use crate::input::{Entry, InputError};
+use crate::input::{Entry, InputError, Inputs};
 use crate::record::Columns;
 
 /// Most hosts whose inputs are counted: memory stays flat whatever the input.
@@ -51,7 +51,7 @@ pub struct Rules {
 pub fn make(
     folder: &Folder,
     files: &[PathBuf],
-    inputs: impl Iterator<Item = std::result::Result<Entry, InputError>>,
+    mut inputs: Inputs,
     rules: &Rules,
     place: &mut dyn FnMut(&Columns, &mut dyn FnMut(Placed<'_>)) -> std::result::Result<(), String>,
 ) -> Result<Plan> {
@@ -65,9 +65,10 @@ pub fn make(
         .cloned()
         .collect();
     let identities = thread::spawn(move || named.iter().map(|path| Identity::of(path)).collect());
-    let mut sorter = Sorter::new(folder)?;
-    for entry in inputs {
-        let entry = entry.map_err(|error| Error::usage(error.to_string()))?;
+    let is_stream = files.iter().any(|path| is_standard_input(path));
+    let mut sorter = Sorter::new(folder, is_stream)?;
+    for entry in inputs.by_ref() {
+        let entry = entry.map_err(|error: InputError| Error::usage(error.to_string()))?;
         sorter.take(entry, place)?;
     }
     if let (Some(host), false) = (&sorter.hosts.busy, rules.any_rate) {
@@ -79,15 +80,20 @@ pub fn make(
     let sources: Result<Vec<Identity>> = identities
         .join()
         .map_err(|_| Error::failed("reading the input failed"))?;
-    let (inputs, heaviest) = (sorter.inputs, sorter.hosts.heaviest);
+    let mut sources = sources?;
+    if let Some(hasher) = &sorter.stream {
+        sources.push(Identity::of_stream(sorter.inputs, hasher));
+    }
+    let (count, heaviest) = (sorter.inputs, sorter.hosts.heaviest);
     let path = folder.inputs();
     let spooled = sorter.spool.finish().map_err(at("write", &path))?;
     let parts = write_indexes(folder, &spooled, &heaviest, rules.most_lanes)?;
     let plan = Plan {
         version: VERSION,
         job: Uuid::new_v4(),
-        inputs,
-        sources: sources?,
+        inputs: count,
+        columns: inputs.columns().to_vec(),
+        sources,
         parts,
     };
     seal(folder, &plan)?;
@@ -136,16 +142,19 @@ struct Sorter {
     path: PathBuf,
     hosts: Hosts,
     inputs: u64,
+    /// What came from standard input, which cannot be read again to see whether it has changed.
+    stream: Option<blake3::Hasher>,
 }
 
 impl Sorter {
-    fn new(folder: &Folder) -> Result<Sorter> {
+    fn new(folder: &Folder, is_stream: bool) -> Result<Sorter> {
         let path = folder.inputs();
         Ok(Sorter {
             spool: Spool::create(&path)?,
             path,
             hosts: Hosts::default(),
             inputs: 0,
+            stream: is_stream.then(blake3::Hasher::new),
         })
     }
 
@@ -158,6 +167,9 @@ impl Sorter {
         ) -> std::result::Result<(), String>,
     ) -> Result<()> {
         self.inputs += 1;
+        if let Some(hasher) = &mut self.stream {
+            note_entry(&entry, hasher);
+        }
         let (number, line, held, bucket) = match entry {
             Entry::Input(input) => {
                 let mut bucket = 0;
@@ -187,6 +199,21 @@ impl Sorter {
             .spool
             .add(bucket, |out| write_entry(number, line, &held, out));
         add.map_err(at("write", &self.path))
+    }
+}
+
+/// Adds an entry to the digest of a stream.
+pub fn note_entry(entry: &Entry, hasher: &mut blake3::Hasher) {
+    let mut note = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    match entry {
+        Entry::Input(input) => input.columns.iter().for_each(|(name, value)| {
+            note(name);
+            note(value);
+        }),
+        Entry::Invalid(invalid) => note(&invalid.text),
     }
 }
 
@@ -230,7 +257,7 @@ impl Hosts {
 }
 
 /// A digest that is the same everywhere.
-pub fn digest(bytes: &[u8]) -> u64 {
+fn digest(bytes: &[u8]) -> u64 {
     let mut hasher = SipHasher13::new();
     hasher.write(bytes);
     hasher.finish()

@@ -17,9 +17,9 @@ use uuid::Uuid;
 
 pub use self::entry::{Held, Planned, read_entry, write_entry};
 pub use self::folder::{Folder, sync_folder_of, write_whole};
-pub use self::make::{Placed, Rules, digest, make};
+pub use self::make::{Placed, Rules, make};
 pub use self::parts::{Lane, Part};
-pub use self::sources::{Identity, changed};
+pub use self::sources::{Identity, changed, changed_stream, is_standard_input};
 pub use self::spool::{Extent, Spool};
 
 use crate::error::{Error, Result, at};
@@ -36,6 +36,8 @@ pub struct Plan {
     pub job: Uuid,
     /// How many inputs there are, invalid ones included.
     pub inputs: u64,
+    /// The columns of the inputs.
+    pub columns: Vec<String>,
     /// What the inputs came from.
     pub sources: Vec<Identity>,
     /// The parts, by their numbers.

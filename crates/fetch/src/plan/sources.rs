@@ -6,14 +6,16 @@ use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Result, at};
+use super::make::note_entry;
+use crate::error::{Error, Result, at};
+use crate::input::Inputs;
 
 /// A file as it was when it was planned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Its path as it was given; `-` is standard input.
     pub path: PathBuf,
-    /// Its length.
+    /// Its length; of a stream, how many inputs came.
     pub bytes: u64,
     /// When it was changed last, in nanoseconds since 1970.
     pub modified: u128,
@@ -40,6 +42,16 @@ impl Identity {
             hash: digest(path)?,
         })
     }
+
+    /// A stream of so many inputs, with the digest of what they held.
+    pub fn of_stream(inputs: u64, hasher: &blake3::Hasher) -> Identity {
+        Identity {
+            path: "-".into(),
+            bytes: inputs,
+            modified: 0,
+            hash: format!("blake3:{}", hasher.finalize().to_hex()),
+        }
+    }
 }
 
 fn stamp(path: &Path) -> Result<(u64, u128)> {
@@ -56,6 +68,31 @@ fn digest(path: &Path) -> Result<String> {
     let file = File::open(path).map_err(at("read", path))?;
     hasher.update_reader(file).map_err(at("read", path))?;
     Ok(format!("blake3:{}", hasher.finalize().to_hex()))
+}
+
+/// In what a stream differs from what was planned; none if it does not, or nothing comes.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn changed_stream(planned: &[Identity], inputs: Inputs) -> Result<Option<String>> {
+    let Some(was) = planned.iter().find(|was| is_standard_input(&was.path)) else {
+        return Ok(None);
+    };
+    let (mut hasher, mut count) = (blake3::Hasher::new(), 0);
+    for entry in inputs {
+        let entry = entry.map_err(|error| Error::usage(error.to_string()))?;
+        note_entry(&entry, &mut hasher);
+        count += 1;
+    }
+    let is = Identity::of_stream(count, &hasher);
+    Ok(match (count, is == *was) {
+        (0, _) | (_, true) => None,
+        _ if count != was.bytes => Some(format!(
+            "standard input had {} inputs, and has {count}",
+            was.bytes
+        )),
+        _ => Some("standard input holds other lines than it did, as many".into()),
+    })
 }
 
 /// In what these files differ from what was planned; none if they do not. One that has its length and its time is not read.

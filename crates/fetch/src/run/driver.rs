@@ -141,7 +141,7 @@ impl<'a> Driver<'a> {
             reactor,
             batch: Batch::new(client, job.pace.concurrency),
             writer: Writer::start()?,
-            maker: Maker::new(&job.request, plan.job)?,
+            maker: Maker::new(&job.request, &plan.columns, plan.job)?,
             lines: Lines::default(),
             file: InputFile::open(folder)?,
             headers: job

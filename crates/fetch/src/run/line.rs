@@ -286,6 +286,7 @@ mod tests {
         let rendered = Rendered {
             method: Cow::Borrowed("GET"),
             url: Cow::Borrowed("http://h/?q=\"\\"),
+            headers: Vec::new(),
             body: None,
         };
         let mut out = Vec::new();

@@ -9,7 +9,7 @@ use super::cursor::{Cursor, InputFile};
 use super::hosts::{Hosts, Limits, Next};
 use super::line::Lines;
 use crate::error::Result;
-use crate::host;
+use crate::host::{Host, Whose};
 use crate::plan::{Folder, Part, Plan, Planned};
 use crate::record::Outcome;
 use crate::request::Maker;
@@ -242,24 +242,18 @@ impl OpenPart {
             self.unsent(reading.writer, (&planned, rendered), outcome, why);
             return;
         }
-        let place = rendered
-            .as_ref()
-            .map_err(String::clone)
-            .and_then(|rendered| host::of(&rendered.url));
-        let place = match place {
-            Ok(place) => place,
-            Err(reason) => {
-                let rendered = rendered.as_ref().ok();
-                return self.unsent(
-                    reading.writer,
-                    (&planned, rendered),
-                    Outcome::Invalid,
-                    &reason,
-                );
+        let host = rendered.and_then(|rendered| {
+            let host = Host::of(&rendered.url).map_err(|error| error.to_string())?;
+            Ok(self
+                .hosts
+                .number(host.as_str(), host.whose() == Whose::Foreign))
+        });
+        let host = match host {
+            Ok(host) => host,
+            Err(why) => {
+                return self.unsent(reading.writer, (&planned, None), Outcome::Invalid, &why);
             }
         };
-        drop(rendered);
-        let host = self.hosts.number(&place.host, place.foreign);
         self.waiting[usize::from(cursor)] += 1;
         let pending = Pending {
             planned,
