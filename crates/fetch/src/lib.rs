@@ -11,5 +11,6 @@ pub mod expression;
 pub mod host;
 pub mod input;
 pub mod record;
+pub mod sink;
 pub mod take;
 pub mod template;
