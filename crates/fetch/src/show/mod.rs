@@ -1,0 +1,3 @@
+//! A folder of results → what others read: tables (`export`) and a page (`page`).
+
+pub mod export;
