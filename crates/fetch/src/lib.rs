@@ -20,6 +20,8 @@ pub mod take;
 
 pub mod host;
 
+pub mod sink;
+
 pub mod plan;
 
 pub mod request;

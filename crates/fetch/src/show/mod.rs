@@ -1,5 +1,6 @@
-//! What a folder holds, for people: how far the job is, and its records.
+//! What a folder holds, for people: how far the job is (`status`), its records (`lines`), and tables of them (`export`).
 
+pub mod export;
 mod lines;
 mod status;
 
