@@ -12,7 +12,7 @@ mod parse;
 mod scan;
 mod value;
 
-pub use field::Field;
+pub use field::{Field, Timed};
 pub use value::Value;
 
 use value::{Comparison, Literal, Pattern};

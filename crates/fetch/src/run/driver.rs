@@ -8,14 +8,15 @@ use hecaton::{Batch, Client, Reactor};
 
 use super::cursor::InputFile;
 use super::hosts::{Change, Next};
-use super::line::{Kept, Lines, Tried};
+use super::keep::Keeper;
+use super::line::{Lines, Tried};
 use super::part::{OpenPart, Pending, Reading};
 use super::verdict::{judge, wait};
 use super::view::{Observer, Snapshot};
 use super::{line, settings};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, at};
 use crate::job::Job;
-use crate::plan::{Folder, Plan, write_whole};
+use crate::plan::{Folder, Plan, Planned, write_whole};
 use crate::record::Outcome;
 use crate::request::{Maker, Rendered};
 use crate::seal::seal;
@@ -93,7 +94,7 @@ struct Driver<'a> {
     maker: Maker,
     lines: Lines,
     file: InputFile,
-    headers: Vec<String>,
+    keeper: Keeper,
     /// Parts that nobody works on yet.
     to_open: VecDeque<u32>,
     /// Parts that are worked on, in the order they were opened.
@@ -144,12 +145,7 @@ impl<'a> Driver<'a> {
             maker: Maker::new(&job.request, &plan.columns, plan.job)?,
             lines: Lines::default(),
             file: InputFile::open(folder)?,
-            headers: job
-                .results
-                .headers
-                .iter()
-                .map(|name| name.to_ascii_lowercase())
-                .collect(),
+            keeper: Keeper::new(&job.results, job.network.decode)?,
             to_open: VecDeque::new(),
             open: Vec::new(),
             finishing: HashMap::new(),
@@ -211,15 +207,15 @@ impl<'a> Driver<'a> {
             self.look_around();
             self.hear()?;
             let next = if is_stopping { None } else { self.start()? };
-            self.write_due(is_stopping && self.in_flight == 0);
-            self.close_done();
+            self.write_due(is_stopping && self.in_flight == 0)?;
+            self.close_done()?;
             let idle = self.open.is_empty() && self.to_open.is_empty() && self.finishing.is_empty();
             if idle || is_stopping && self.in_flight == 0 && self.finishing.is_empty() {
                 return Ok(());
             }
             self.wait(next, &mut outcomes);
             for (slot, outcome) in outcomes.drain(..) {
-                self.ended(slot, outcome);
+                self.ended(slot, outcome)?;
             }
         }
     }
@@ -327,7 +323,7 @@ impl<'a> Driver<'a> {
             return Ok(true);
         };
         let limits = settings::limits(&self.job.pace, part.lane);
-        let open = OpenPart::open(self.folder, part, &claim, limits)?;
+        let open = OpenPart::open(self.folder, (part, &claim), limits, &self.keeper)?;
         self.summary.written = self.summary.written.wrapping_sub(open.tally.records);
         let path = self.folder.attempt(number, claim.attempt);
         self.writer.open(claim, path);
@@ -418,7 +414,7 @@ impl<'a> Driver<'a> {
         Some((flight, place))
     }
 
-    fn ended(&mut self, slot: u32, outcome: hecaton::Outcome) {
+    fn ended(&mut self, slot: u32, outcome: hecaton::Outcome) -> Result<()> {
         let now = Instant::now();
         let verdict = judge(&outcome, &self.job.pace, SystemTime::now());
         let took = match &outcome {
@@ -426,14 +422,14 @@ impl<'a> Driver<'a> {
             Err(error) => error.elapsed(),
         };
         let Some((flight, Some(place))) = self.land(slot) else {
-            return;
+            return Ok(());
         };
         let part = &mut self.open[place];
         let change = part.hosts.ended(flight.host, verdict.ended, took, now);
         let sentence =
             change.and_then(|change| sentence(part.hosts.name(flight.host), &change, &outcome));
         let Ok(rendered) = self.maker.render(&flight.pending.planned.held) else {
-            return;
+            return Ok(());
         };
         let repeatable = self.maker.may_repeat(&rendered.method)
             || matches!(&outcome, Err(error) if !error.sent());
@@ -450,47 +446,39 @@ impl<'a> Driver<'a> {
                 attempts: flight.pending.attempts,
                 begun: flight.begun,
             };
-            let kept = Keeping {
-                headers: &self.headers,
-                hash: self.job.results.hash,
-            };
-            record(
-                part,
-                &mut self.lines,
-                (&flight.pending, &rendered),
-                &tried,
-                &outcome,
-                &kept,
-            );
+            let about = (&flight.pending.planned, &rendered);
+            let kept = record(part, &mut self.lines, about, &tried, &outcome, &self.keeper);
+            kept.map_err(at("write bodies below", self.folder.path()))?;
             self.summary.written = self.summary.written.wrapping_add(1);
         }
         if let Some(sentence) = sentence {
             self.observer.say(&sentence);
         }
+        Ok(())
     }
 
     /// Hands lines over that have waited for long enough.
-    fn write_due(&mut self, all: bool) {
+    fn write_due(&mut self, all: bool) -> Result<()> {
         let now = Instant::now();
         for part in &mut self.open {
-            let lines = match all || part.is_done() {
-                true if !part.lines.is_empty() => Some(part.take_all_lines()),
-                _ => part.take_lines(now),
-            };
+            let lines = part.take_lines(now, all || part.is_done());
+            let lines = lines.map_err(at("write bodies below", self.folder.path()))?;
             if let Some(lines) = lines {
                 self.writer.lines(part.number, lines);
             }
         }
+        Ok(())
     }
 
     /// Has the parts sealed that are done.
-    fn close_done(&mut self) {
+    fn close_done(&mut self) -> Result<()> {
         while let Some(place) = self
             .open
             .iter()
             .position(|part| part.is_done() && part.lines.is_empty())
         {
             let part = self.open.remove(place);
+            part.sink.finish().map_err(at("write bodies below", self.folder.path()))?;
             self.finishing.insert(part.number, part.tally.clone());
             let (folder, inputs) = (self.folder.clone(), part.inputs);
             let (number, attempt, mut counts) = (part.number, part.attempt, part.counts);
@@ -500,6 +488,7 @@ impl<'a> Driver<'a> {
             };
             self.writer.finish(number, Box::new(finish));
         }
+        Ok(())
     }
 
     /// Until something ended, or there is something to do.
@@ -608,35 +597,26 @@ impl<'a> Driver<'a> {
     }
 }
 
-struct Keeping<'a> {
-    headers: &'a [String],
-    hash: bool,
-}
-
 fn record(
     part: &mut OpenPart,
     lines: &mut Lines,
-    (pending, rendered): (&Pending, &Rendered<'_>),
+    about: (&Planned, &Rendered<'_>),
     tried: &Tried,
     outcome: &hecaton::Outcome,
-    keeping: &Keeping<'_>,
-) {
+    keeper: &Keeper,
+) -> std::io::Result<()> {
     match outcome {
         Ok(response) => {
-            let kept = Kept {
-                ok: response.status() < 400,
-                headers: keeping.headers,
-                hash: keeping.hash,
-                ..Kept::default()
-            };
+            let kept = keeper.keep(&mut part.sink, about, tried, response)?;
             let out = part.record(Outcome::Response, kept.ok);
-            lines.response(out, (&pending.planned, rendered), tried, response, kept);
+            lines.response(out, about, tried, response, kept);
         }
         Err(error) => {
             let out = part.record(Outcome::Error, false);
-            lines.error(out, (&pending.planned, rendered), tried, error);
+            lines.error(out, about, tried, error);
         }
     }
+    Ok(())
 }
 
 /// Whether another worker has begun a part after this attempt, or done it: then no later attempt may be left to see.

@@ -154,6 +154,9 @@ fn begin(
     } else if let Held::Invalid(what) = &planned.held {
         field(out, "url");
         text(out, &what.0);
+    } else if let Held::Url(url) = &planned.held {
+        field(out, "url");
+        text(out, url);
     }
 }
 

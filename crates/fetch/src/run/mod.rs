@@ -10,6 +10,7 @@
 mod cursor;
 mod driver;
 mod hosts;
+mod keep;
 mod line;
 mod part;
 mod settings;

@@ -7,12 +7,14 @@ use roaring::RoaringTreemap;
 
 use super::cursor::{Cursor, InputFile};
 use super::hosts::{Hosts, Limits, Next};
+use super::keep::Keeper;
 use super::line::Lines;
 use crate::error::Result;
 use crate::host::{Host, Whose};
 use crate::plan::{Folder, Part, Plan, Planned};
 use crate::record::Outcome;
 use crate::request::Maker;
+use crate::sink::Sink;
 use crate::segment::{Attempt, Claim, Counted, Piece, Tally, head_of, visit};
 
 /// Inputs that are read from a group at once.
@@ -25,7 +27,10 @@ const MOST_WAITING: usize = 8192;
 const FRAME: usize = 256 << 10;
 
 /// A frame is written after so long.
-pub const FRAME_TIME: Duration = Duration::from_millis(20);
+const FRAME_TIME: Duration = Duration::from_millis(20);
+
+/// The same where bodies go into files.
+const SLOW_FRAME_TIME: Duration = Duration::from_secs(1);
 
 /// An input whose request waits for its turn.
 pub struct Pending {
@@ -58,6 +63,10 @@ pub struct OpenPart {
     /// Lines that are still to be written.
     pub lines: Vec<u8>,
     lines_since: Option<Instant>,
+    /// Where bodies go.
+    pub sink: Sink,
+    /// Lines are written after so long.
+    frame_time: Duration,
     cursors: Vec<Cursor>,
     /// How many of each group wait.
     waiting: Vec<usize>,
@@ -88,7 +97,17 @@ impl OpenPart {
     ///
     /// # Errors
     /// When the folder cannot be read.
-    pub fn open(folder: &Folder, part: &Part, claim: &Claim, limits: Limits) -> Result<OpenPart> {
+    pub fn open(
+        folder: &Folder,
+        (part, claim): (&Part, &Claim),
+        limits: Limits,
+        keeper: &Keeper,
+    ) -> Result<OpenPart> {
+        for counted in &claim.counts {
+            keeper.mend(folder, part.number, counted.attempt)?;
+        }
+        // What is in files must be on the disk before its record is written, and that is not done fifty times a second.
+        let frame_time = if keeper.has_files() { SLOW_FRAME_TIME } else { FRAME_TIME };
         let cursors = Cursor::all(Plan::index(folder, part.number)?);
         let mut open = OpenPart {
             number: part.number,
@@ -100,6 +119,8 @@ impl OpenPart {
             tally: Tally::default(),
             lines: Vec::new(),
             lines_since: None,
+            sink: keeper.sink(folder, part.number, claim.attempt)?,
+            frame_time,
             waiting: vec![0; cursors.len()],
             full: vec![false; cursors.len()],
             open: (0..cursors.len() as u16).collect(),
@@ -285,19 +306,21 @@ impl OpenPart {
 
     /// When the lines are to be written; none if there are none.
     pub fn due(&self) -> Option<Instant> {
-        self.lines_since.map(|since| since + FRAME_TIME)
+        self.lines_since.map(|since| since + self.frame_time)
     }
 
-    /// The lines, if it is time to write them.
-    pub fn take_lines(&mut self, now: Instant) -> Option<Vec<u8>> {
+    /// The lines, if it is time to write them; the bodies are on the disk then.
+    ///
+    /// # Errors
+    /// When the bodies cannot be written.
+    pub fn take_lines(&mut self, now: Instant, all: bool) -> std::io::Result<Option<Vec<u8>>> {
         let is_time = self.lines.len() >= FRAME || self.due().is_some_and(|due| due <= now);
-        is_time.then(|| self.take_all_lines())
-    }
-
-    /// The lines.
-    pub fn take_all_lines(&mut self) -> Vec<u8> {
+        if self.lines.is_empty() || !(all || is_time) {
+            return Ok(None);
+        }
+        self.sink.sync()?;
         self.lines_since = None;
         let capacity = self.lines.len() + self.lines.len() / 4;
-        std::mem::replace(&mut self.lines, Vec::with_capacity(capacity))
+        Ok(Some(std::mem::replace(&mut self.lines, Vec::with_capacity(capacity))))
     }
 }

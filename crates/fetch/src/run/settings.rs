@@ -5,6 +5,7 @@ use std::time::Duration;
 use hecaton::{Addresses, Client, Config, Cookies, Protocol, Proxy};
 
 use super::hosts::Limits;
+use super::keep::Keeper;
 use crate::error::{Error, Result};
 use crate::job::{Job, Network, Pace, reveal};
 use crate::plan::Lane;
@@ -130,5 +131,6 @@ pub fn limits(pace: &Pace, lane: Option<Lane>) -> Limits {
 /// # Errors
 /// Which, and why.
 pub fn check(job: &Job) -> Result<()> {
+    Keeper::new(&job.results, true)?;
     client(job).map(drop)
 }

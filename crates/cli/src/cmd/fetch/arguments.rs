@@ -16,16 +16,22 @@ pub struct Asked {
     /// Lists of URLs, or - for standard input; or one job file (.toml).
     #[arg(value_name = "INPUT", required = true)]
     pub input: Vec<PathBuf>,
+    /// What the lists hold: lines, csv, tsv, jsonl or parquet; by their names and first bytes when absent.
+    #[arg(long, value_name = "FORM")]
+    format: Option<String>,
+    /// The URL, with columns of the input in braces; the column url when absent.
+    #[arg(short = 't', long, value_name = "URL")]
+    template: Option<String>,
     /// Keep requests that were there before, instead of skipping them as duplicates.
     #[arg(long)]
     keep_duplicates: bool,
-    /// The method of all requests.
+    /// The method; here as in headers and bodies a column of the input may stand in braces.
     #[arg(short = 'X', long, value_name = "METHOD")]
     method: Option<String>,
-    /// A header of all requests; a value of env:NAME is read from the environment. May be repeated.
+    /// A header; a value of env:NAME is read from the environment. May be repeated.
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
-    /// The body of all requests.
+    /// The body.
     #[arg(long, value_name = "TEXT")]
     body: Option<String>,
     /// User and password for Basic authentication, as env:NAME.
@@ -49,6 +55,12 @@ pub struct Asked {
     /// Do not keep a digest of each body.
     #[arg(long)]
     no_hash: bool,
+    /// What a good answer is, as in 'status == 200 and json:/stock > 0'; default a status under 400.
+    #[arg(long, value_name = "EXPRESSION")]
+    check: Option<String>,
+    /// What to take of each body: NAME=/json/pointer, NAME=css:SELECTOR or NAME=re:PATTERN. May be repeated.
+    #[arg(long, value_name = "NAME=WHERE")]
+    take: Vec<String>,
     #[command(flatten)]
     tuning: Tuning,
 }
@@ -112,7 +124,9 @@ impl Asked {
 
     fn change(&self, job: &mut Job) {
         job.input.keep_duplicates |= self.keep_duplicates;
+        set_some(&mut job.input.format, &self.format);
         let request = &mut job.request;
+        set_some(&mut request.url, &self.template);
         set(&mut request.method, &self.method);
         request.headers.extend(self.headers.iter().cloned());
         set_some(&mut request.body, &self.body);
@@ -124,6 +138,8 @@ impl Asked {
         set(&mut results.body, &self.keep_body);
         set(&mut results.inline_most, &self.inline_most);
         results.hash &= !self.no_hash;
+        set_some(&mut results.check, &self.check);
+        results.take.extend(self.take.iter().cloned());
     }
 }
 
