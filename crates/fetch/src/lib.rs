@@ -4,7 +4,8 @@
 //! `template` (an input → a request in words) → `expression` (what counts as good, what is shown) → `take` (what is wanted of a body) →
 //! `host` (whom a request concerns) → `plan` (inputs → parts, sealed) → `request` (an input → the engine's request) → `segment` (what a
 //! part has come to, and the `COMMIT` that counts) → `seal` (a part → its results) → `run` (parts are worked on) → `show` (a folder, for
-//! people) → `start` (a job into a folder). `frame` and `record` are what files are made of, `error` is how things fail.
+//! people) → `start` (a job
+//! into a folder) → `again` (some of it once more). `frame` and `record` are what files are made of, `error` is how things fail.
 
 #![forbid(unsafe_code)]
 
@@ -35,6 +36,8 @@ pub mod run;
 pub mod show;
 
 pub mod start;
+
+pub mod again;
 
 pub mod error;
 pub mod frame;

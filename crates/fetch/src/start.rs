@@ -143,7 +143,10 @@ impl Started {
 }
 
 /// Held until it is dropped, or the process ends however it does.
-fn lock(folder: &Folder) -> Result<Flock<File>> {
+///
+/// # Errors
+/// When another process holds it.
+pub fn lock(folder: &Folder) -> Result<Flock<File>> {
     let path = folder.lock();
     let file = File::create(&path).map_err(at("create", &path))?;
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| {

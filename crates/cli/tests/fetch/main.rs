@@ -1,5 +1,7 @@
 //! `hecaton fetch` as its users meet it: real processes against the real origin, whose ledger says what arrived.
 
+mod again;
+mod columns;
 mod crashes;
 mod disk;
 mod pace;

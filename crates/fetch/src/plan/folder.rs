@@ -76,6 +76,11 @@ impl Folder {
         self.0.join("progress.json")
     }
 
+    /// The round that asks again for some of the inputs, while it is not done.
+    pub fn again(&self) -> Folder {
+        Folder(self.0.join("again"))
+    }
+
     /// Held by the one run that works on all parts.
     pub fn lock(&self) -> PathBuf {
         self.0.join("lock")

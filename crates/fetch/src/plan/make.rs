@@ -91,6 +91,7 @@ pub fn make(
     let plan = Plan {
         version: VERSION,
         job: Uuid::new_v4(),
+        round: None,
         inputs: count,
         columns: inputs.columns().to_vec(),
         sources,

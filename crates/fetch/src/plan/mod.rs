@@ -7,6 +7,7 @@
 
 mod entry;
 mod folder;
+mod inputs;
 mod make;
 mod parts;
 mod sources;
@@ -17,10 +18,11 @@ use uuid::Uuid;
 
 pub use self::entry::{Held, Planned, read_entry, write_entry};
 pub use self::folder::{Folder, sync_folder_of, write_whole};
+pub use self::inputs::InputFile;
 pub use self::make::{Placed, Rules, make};
 pub use self::parts::{Lane, Part};
 pub use self::sources::{Identity, changed, changed_stream, is_standard_input};
-pub use self::spool::{Extent, Spool};
+pub use self::spool::{Extent, LANES, Spool, bucket};
 
 use crate::error::{Error, Result, at};
 
@@ -34,6 +36,9 @@ pub struct Plan {
     pub version: u32,
     /// The job's own name: idempotency keys are made of it.
     pub job: Uuid,
+    /// What tells this round of the job from others, if it is not the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<String>,
     /// How many inputs there are, invalid ones included.
     pub inputs: u64,
     /// The columns of the inputs.

@@ -104,19 +104,29 @@ impl Spool {
         Ok(())
     }
 
+    /// Writes the rest; what was written since the last time this was asked.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn take(&mut self) -> std::io::Result<Spooled> {
+        for bucket in 0..self.buckets.len() {
+            self.flush(bucket)?;
+        }
+        let none = vec![0; self.counts.len()];
+        Ok(Spooled {
+            counts: std::mem::replace(&mut self.counts, none),
+            extents: std::mem::take(&mut self.extents),
+        })
+    }
+
     /// Writes the rest, to the disk.
     ///
     /// # Errors
     /// When the file cannot be written.
     pub fn finish(mut self) -> std::io::Result<Spooled> {
-        for bucket in 0..self.buckets.len() {
-            self.flush(bucket)?;
-        }
+        let spooled = self.take()?;
         self.file.flush()?;
         self.file.get_ref().sync_all()?;
-        Ok(Spooled {
-            counts: self.counts,
-            extents: self.extents,
-        })
+        Ok(spooled)
     }
 }

@@ -1,14 +1,11 @@
 //! The inputs of a part, read group by group in turns, frame by frame; duplicates are told.
 
 use std::collections::{HashSet, VecDeque};
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 use foldhash::fast::FixedState;
 
-use crate::error::{Error, Result, at};
-use crate::frame::Unpacker;
-use crate::plan::{Extent, Folder, Index, Planned, read_entry};
+use crate::error::Result;
+use crate::plan::{Extent, Index, InputFile, Planned, read_entry};
 
 /// The inputs of one group of hosts.
 pub struct Cursor {
@@ -17,41 +14,6 @@ pub struct Cursor {
     frame: Vec<u8>,
     at: usize,
     seen: HashSet<u128, FixedState>,
-}
-
-/// The file with all inputs.
-pub struct InputFile {
-    file: File,
-    path: std::path::PathBuf,
-    unpacker: Unpacker,
-    packed: Vec<u8>,
-}
-
-impl InputFile {
-    /// That of a folder.
-    ///
-    /// # Errors
-    /// When it cannot be opened.
-    pub fn open(folder: &Folder) -> Result<InputFile> {
-        let path = folder.inputs();
-        Ok(InputFile {
-            file: File::open(&path).map_err(at("read", &path))?,
-            path,
-            unpacker: Unpacker::default(),
-            packed: Vec::new(),
-        })
-    }
-
-    fn read(&mut self, extent: Extent, out: &mut Vec<u8>) -> Result<()> {
-        self.packed.resize(extent.1 as usize, 0);
-        let read = self.file.read_exact_at(&mut self.packed, extent.0);
-        let read = read.and_then(|()| self.unpacker.unpack(&self.packed, out));
-        read.map_err(at("read", &self.path))
-    }
-
-    fn damaged(&self) -> Error {
-        Error::failed(format!("{} is damaged", self.path.display()))
-    }
 }
 
 impl Cursor {

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hecaton::{Batch, Client, Reactor};
 
-use super::cursor::InputFile;
 use super::hosts::{Change, Next};
 use super::keep::Keeper;
 use super::line::{Lines, Tried};
@@ -16,7 +15,7 @@ use super::view::{Observer, Snapshot};
 use super::{line, settings};
 use crate::error::{Error, Result, at};
 use crate::job::Job;
-use crate::plan::{Folder, Plan, Planned, write_whole};
+use crate::plan::{Folder, InputFile, Plan, Planned, write_whole};
 use crate::record::Outcome;
 use crate::request::{Maker, Rendered};
 use crate::seal::seal;
@@ -145,7 +144,7 @@ impl<'a> Driver<'a> {
             maker: Maker::new(&job.request, &plan.columns, plan.job)?,
             lines: Lines::default(),
             file: InputFile::open(folder)?,
-            keeper: Keeper::new(&job.results, job.network.decode)?,
+            keeper: Keeper::new(&job.results, job.network.decode, (folder, plan.round.as_deref()))?,
             to_open: VecDeque::new(),
             open: Vec::new(),
             finishing: HashMap::new(),
@@ -188,6 +187,8 @@ impl<'a> Driver<'a> {
                 )));
             }
             match load(self.folder, number)? {
+                // A round may ask for nothing of a part.
+                None if part.inputs == 0 => self.parts_done += 1,
                 Some(commit) => {
                     settle(self.folder, &commit)?;
                     self.summary.tally.add(&commit.tally);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use hecaton::{Attempt, Response};
@@ -30,6 +31,9 @@ pub struct Keeper {
     place: BodyPlace,
     inline_most: usize,
     decode: bool,
+    /// The folder that bodies are below, and what the names of their files begin with.
+    home: PathBuf,
+    prefix: String,
 }
 
 impl Keeper {
@@ -37,7 +41,7 @@ impl Keeper {
     ///
     /// # Errors
     /// When a check or a take cannot be read.
-    pub fn new(asked: &Asked, decode: bool) -> Result<Keeper> {
+    pub fn new(asked: &Asked, decode: bool, (folder, round): (&Folder, Option<&str>)) -> Result<Keeper> {
         let check = asked.check.as_deref().map(Expression::parse).transpose();
         let takes = asked.take.iter().map(|take| Take::parse(take)).collect::<std::result::Result<_, _>>();
         Ok(Keeper {
@@ -48,6 +52,12 @@ impl Keeper {
             place: asked.body,
             inline_most: asked.inline_most,
             decode,
+            // A round is in a folder below the job's, and ends there.
+            home: match round {
+                Some(_) => folder.path().parent().unwrap_or(folder.path()).to_owned(),
+                None => folder.path().to_owned(),
+            },
+            prefix: round.map(|round| format!("again-{round}-")).unwrap_or_default(),
         })
     }
 
@@ -56,13 +66,17 @@ impl Keeper {
         matches!(self.place, BodyPlace::Files | BodyPlace::Warc | BodyPlace::Tar)
     }
 
+    fn prefix(&self, part: u32, attempt: u32) -> String {
+        format!("{}part-{part:06}-{attempt}", self.prefix)
+    }
+
     /// Where the bodies of an attempt at a part go: under a name that no other attempt uses, for whoever is late must spoil nothing.
     ///
     /// # Errors
     /// When it cannot be created.
-    pub fn sink(&self, folder: &Folder, part: u32, attempt: u32) -> Result<Sink> {
-        let root = folder.path();
-        let prefix = prefix(part, attempt);
+    pub fn sink(&self, part: u32, attempt: u32) -> Result<Sink> {
+        let root = self.home.as_path();
+        let prefix = self.prefix(part, attempt);
         let sink = match self.place {
             BodyPlace::None => Ok(Sink::Nowhere),
             BodyPlace::Inline => Ok(Sink::Inline(self.inline_most)),
@@ -77,12 +91,12 @@ impl Keeper {
     ///
     /// # Errors
     /// When one cannot be read or cut.
-    pub fn mend(&self, folder: &Folder, part: u32, attempt: u32) -> Result<()> {
+    pub fn mend(&self, part: u32, attempt: u32) -> Result<()> {
         if !matches!(self.place, BodyPlace::Warc | BodyPlace::Tar) {
             return Ok(());
         }
-        let home = folder.path().join(BODIES);
-        let prefix = prefix(part, attempt);
+        let home = self.home.join(BODIES);
+        let prefix = self.prefix(part, attempt);
         for entry in std::fs::read_dir(&home).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let rest = name.to_str().and_then(|name| name.strip_prefix(&prefix));
@@ -141,10 +155,6 @@ impl Keeper {
         body: response.body(),
     })
 }
-}
-
-fn prefix(part: u32, attempt: u32) -> String {
-    format!("part-{part:06}-{attempt}")
 }
 
 fn content_type(response: &Response) -> Option<&str> {

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use roaring::RoaringTreemap;
 
-use super::cursor::{Cursor, InputFile};
+use super::cursor::Cursor;
 use super::hosts::{Hosts, Limits, Next};
 use super::keep::Keeper;
 use super::line::Lines;
 use crate::error::Result;
 use crate::host::{Host, Whose};
-use crate::plan::{Folder, Part, Plan, Planned};
+use crate::plan::{Folder, InputFile, Part, Plan, Planned};
 use crate::record::Outcome;
 use crate::request::Maker;
 use crate::sink::Sink;
@@ -104,7 +104,7 @@ impl OpenPart {
         keeper: &Keeper,
     ) -> Result<OpenPart> {
         for counted in &claim.counts {
-            keeper.mend(folder, part.number, counted.attempt)?;
+            keeper.mend(part.number, counted.attempt)?;
         }
         // What is in files must be on the disk before its record is written, and that is not done fifty times a second.
         let frame_time = if keeper.has_files() { SLOW_FRAME_TIME } else { FRAME_TIME };
@@ -119,7 +119,7 @@ impl OpenPart {
             tally: Tally::default(),
             lines: Vec::new(),
             lines_since: None,
-            sink: keeper.sink(folder, part.number, claim.attempt)?,
+            sink: keeper.sink(part.number, claim.attempt)?,
             frame_time,
             waiting: vec![0; cursors.len()],
             full: vec![false; cursors.len()],

@@ -8,7 +8,7 @@ use super::hosts::Limits;
 use super::keep::Keeper;
 use crate::error::{Error, Result};
 use crate::job::{Job, Network, Pace, reveal};
-use crate::plan::Lane;
+use crate::plan::{Folder, Lane};
 
 /// Most in flight to a host of others, unless the job says so.
 const FOREIGN: usize = 8;
@@ -131,6 +131,6 @@ pub fn limits(pace: &Pace, lane: Option<Lane>) -> Limits {
 /// # Errors
 /// Which, and why.
 pub fn check(job: &Job) -> Result<()> {
-    Keeper::new(&job.results, true)?;
+    Keeper::new(&job.results, true, (&Folder::at(""), None))?;
     client(job).map(drop)
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result, at};
 use crate::plan::{Folder, Plan};
+use crate::record::Record;
 use crate::segment::{Piece, counted, scan, visit};
 
 /// Visits each line of the results until the visitor says false.
@@ -37,6 +38,14 @@ pub fn each_line(
         }
     }
     Ok(())
+}
+
+/// Visits each record until the visitor says false.
+///
+/// # Errors
+/// As [`each_line`].
+pub fn each_record(folder: &Folder, visitor: &mut dyn FnMut(Record) -> io::Result<bool>) -> Result<()> {
+    each_line(folder, &mut |line| visitor(serde_json::from_slice(line)?))
 }
 
 struct Visit<'a> {

@@ -4,5 +4,5 @@ pub mod export;
 mod lines;
 mod status;
 
-pub use self::lines::each_line;
+pub use self::lines::{each_line, each_record};
 pub use self::status::{Status, status};

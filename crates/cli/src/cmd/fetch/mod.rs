@@ -1,6 +1,8 @@
 //! `hecaton fetch`: a list of URLs, each fetched and recorded exactly once, whatever happens on the way.
 
+mod again;
 mod arguments;
+mod export;
 mod live;
 mod part;
 mod plan;
@@ -31,17 +33,22 @@ Examples:
   hecaton fetch urls.txt -o out/                 every URL of a list; the same command again goes on
   zcat urls.gz | hecaton fetch - -o out/         from standard input
   hecaton fetch urls.txt -o out/ --rate 20       at most 20 requests a second to each host
+  hecaton fetch skus.csv -o out/ --template 'https://api.example.com/p/{sku}' --rate 20 --check 'status == 200' --take price=/data/price
   hecaton fetch job.toml -o out/                 what a job file says; --print-job writes one
   hecaton fetch status out/                      how far it is, from another terminal
-  hecaton fetch show out/ --limit 20             records, a line each
+  hecaton fetch again out/                       what failed, once more
+  hecaton fetch show out/ --where 'status == 404' --limit 20
+  hecaton fetch export out/ --csv prices.csv     one table of all records
   zstdcat out/results/*.zst | jq .status         the same with other tools";
 
 #[derive(Subcommand)]
 enum Verb {
+    Again(again::Arguments),
     Status(status::Arguments),
     Show(show::Arguments),
     Plan(plan::Arguments),
     Part(part::Arguments),
+    Export(export::Arguments),
 }
 
 /// The folder of a job.
@@ -58,6 +65,8 @@ struct Home {
 /// When it cannot be done.
 pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.verb {
+        Some(Verb::Again(arguments)) => again::run(arguments),
+        Some(Verb::Export(arguments)) => export::run(arguments),
         Some(Verb::Status(arguments)) => status::run(arguments),
         Some(Verb::Show(arguments)) => show::run(arguments),
         Some(Verb::Plan(arguments)) => plan::run(arguments),

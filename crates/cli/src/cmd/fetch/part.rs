@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return Err(Error::failed(what).into());
     }
     if !arguments.quiet {
-        eprintln!("part {}: {}", arguments.part, sentence(&started, &summary));
+        eprintln!("part {}: {}", arguments.part, sentence(&started.folder.results(), &summary));
     }
     Ok(())
 }

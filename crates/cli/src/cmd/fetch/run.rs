@@ -1,12 +1,12 @@
 //! `hecaton fetch LIST -o DIR`: plans a job if it is new, and does what is left of it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::run::{Options, Summary};
-use hecaton_fetch::start::{Started, prepare};
+use hecaton_fetch::start::prepare;
 
 use super::arguments::Asked;
 use super::live::Live;
@@ -61,13 +61,13 @@ pub fn run(arguments: &Run) -> Result<()> {
     live.end();
     let summary = summary?;
     if !arguments.quiet {
-        eprintln!("{}", sentence(&started, &summary));
+        eprintln!("{}", sentence(&started.folder.results(), &summary));
     }
     Ok(())
 }
 
 /// How it ended.
-pub fn sentence(started: &Started, summary: &Summary) -> String {
+pub fn sentence(results: &Path, summary: &Summary) -> String {
     let tally = &summary.tally;
     let mut ends = vec![format!("{} good answers", tally.ok)];
     for (count, what) in [
@@ -87,6 +87,6 @@ pub fn sentence(started: &Started, summary: &Summary) -> String {
         tally.records,
         ends.join(", "),
         summary.took.as_secs_f64(),
-        started.folder.results().display()
+        results.display()
     )
 }
