@@ -11,6 +11,7 @@ pub mod expression;
 pub mod host;
 pub mod input;
 pub mod record;
+pub mod robots;
 pub mod show;
 pub mod sink;
 pub mod take;
