@@ -55,7 +55,7 @@ pub(super) fn timeline(tally: &Tally) -> String {
         to.shown()
     );
     let seconds = tally.timeline.seconds();
-    format!("<figure>{}{svg}<figcaption>Requests a second, by when they began; each bar is {seconds} s.</figcaption></figure>", legend(tally))
+    format!("<figure>{}<div class=scroll tabindex=0>{svg}</div><figcaption>Requests a second, by when they began; each bar is {seconds} s.</figcaption></figure>", legend(tally))
 }
 
 fn legend(tally: &Tally) -> String {
@@ -111,7 +111,7 @@ pub(super) fn phases(tally: &Tally) -> String {
     }
     svg += "</svg>";
     format!(
-        "<figure>{svg}<figcaption>From the 5th to the 95th percentile; the line is the median, the dot the longest. Requests on a connection \
+        "<figure><div class=scroll tabindex=0>{svg}</div><figcaption>From the 5th to the 95th percentile; the line is the median, the dot the longest. Requests on a connection \
          that was open already have no time to resolve and connect.</figcaption></figure>\
          <div class=scroll tabindex=0><table><thead><tr><th class=word>phase<th>requests<th>median<th>90 %<th>99 %<th>longest</tr></thead><tbody>{rows}</tbody></table></div>"
     )
@@ -121,10 +121,10 @@ fn open(height: f64, title: &str) -> String {
     format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=img aria-label=\"{title}\">")
 }
 
-/// The next figure of one digit, or of 1.5 or 2.5.
+/// The next figure whose quarters are round.
 fn round_up(value: f64) -> f64 {
     let unit = 10_f64.powf(value.max(0.1).log10().floor());
-    let steps = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
+    let steps = [1.0, 1.2, 1.6, 2.0, 2.4, 3.2, 4.0, 6.0, 8.0, 10.0];
     let step = steps.into_iter().find(|step| step * unit >= value);
     step.unwrap_or(10.0) * unit
 }

@@ -65,10 +65,10 @@ fn row(rows: &mut String, name: &str, of: &OfHost) {
     );
 }
 
-/// Each sort of failure with examples, most frequent first.
+/// Each sort of failure with examples: most frequent first, what was not sent last.
 pub(super) fn failures(tally: &Tally) -> String {
     let mut all: Vec<_> = tally.failures.iter().collect();
-    all.sort_by_key(|(_, failures)| std::cmp::Reverse(failures.count));
+    all.sort_by_key(|(_, failures)| (failures.not_sent, std::cmp::Reverse(failures.count)));
     let mut html = String::new();
     for (index, (sort, failures)) in all.into_iter().enumerate() {
         let open = if index < 3 { " open" } else { "" };

@@ -101,6 +101,7 @@ impl OfHost {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Failures {
     pub count: u64,
+    pub not_sent: bool,
     pub examples: Vec<Example>,
 }
 
@@ -161,6 +162,7 @@ impl Tally {
         }
         let failures = self.failures.entry(sort).or_default();
         failures.count += 1;
+        failures.not_sent = part == Part::Other;
         if failures.examples.len() < MOST_EXAMPLES {
             let message = record.error.as_ref().map(|error| error.message.as_str());
             failures.examples.push(Example {
