@@ -1,7 +1,8 @@
-//! What a folder holds, for people: how far the job is (`status`), its records (`lines`), and tables of them (`export`).
+//! What a folder holds, for people: how far the job is (`status`), its records (`lines`), tables of them (`export`), and a page (`page`).
 
 pub mod export;
 mod lines;
+pub mod page;
 mod status;
 
 pub use self::lines::{each_line, each_record};
