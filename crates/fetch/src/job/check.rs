@@ -15,6 +15,11 @@ impl Job {
                 "there is no input: name a file of URLs, or - for standard input",
             ));
         }
+        if self.input.part_size == 0 {
+            return Err(Error::usage(
+                "part_size is 0, which makes no part: use about how many inputs a worker is to have at a time",
+            ));
+        }
         check_request(&self.request)?;
         check_pace(&self.pace)?;
         if self.network.timeout.is_zero() {

@@ -10,12 +10,13 @@ use super::hosts::{Change, Next};
 use super::keep::Keeper;
 use super::line::{Lines, Tried};
 use super::part::{OpenPart, Pending, Reading};
+use super::supply::{Listed, Standing, Supply};
 use super::verdict::{judge, wait};
-use super::view::{Observer, Snapshot};
+use super::view::{Observer, PartView, Snapshot};
 use super::{line, settings};
 use crate::error::{Error, Result, at};
 use crate::job::Job;
-use crate::plan::{Folder, InputFile, Plan, Planned, write_whole};
+use crate::plan::{Folder, InputFile, Part, Plan, Planned, replace};
 use crate::record::Outcome;
 use crate::request::{Maker, Rendered};
 use crate::seal::seal;
@@ -42,6 +43,8 @@ pub struct Options {
     pub resend_unknown: bool,
     /// Write how far it is for `status`.
     pub note_progress: bool,
+    /// Write how far this worker is, in a file of its own among those of all workers.
+    pub note_worker: bool,
 }
 
 /// What a run came to.
@@ -68,7 +71,28 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
-    let mut driver = Driver::new(folder, job, plan, options, observer)?;
+    let (mut listed, before) = Listed::find(folder, (job, plan), options)?;
+    let mut driver = Driver::new(folder, job, plan, (options, &mut listed), observer)?;
+    (driver.summary.tally, driver.parts_done) = before;
+    let ended = driver.drive(stop);
+    driver.end(ended)
+}
+
+/// Does parts of a plan as they are handed out.
+///
+/// # Errors
+/// When it cannot be done, or someone ended it.
+pub fn run_supplied(
+    folder: &Folder,
+    (job, plan): (&Job, &Plan),
+    (options, supply): (&Options, &mut dyn Supply),
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
+    for part in &plan.parts {
+        check_lanes(job, part)?;
+    }
+    let mut driver = Driver::new(folder, job, plan, (options, supply), observer)?;
     let ended = driver.drive(stop);
     driver.end(ended)
 }
@@ -76,9 +100,17 @@ pub fn run(
 /// A request that was started and has not ended.
 struct Flight {
     part: u32,
+    /// The attempt at it: a part may be left, and come again.
+    attempt: u32,
     host: u32,
     pending: Pending,
     begun: SystemTime,
+}
+
+impl Flight {
+    fn is_of(&self, part: &OpenPart) -> bool {
+        (self.part, self.attempt) == (part.number, part.attempt)
+    }
 }
 
 struct Driver<'a> {
@@ -94,8 +126,8 @@ struct Driver<'a> {
     lines: Lines,
     file: InputFile,
     keeper: Keeper,
-    /// Parts that nobody works on yet.
-    to_open: VecDeque<u32>,
+    /// Hands out parts.
+    supply: &'a mut dyn Supply,
     /// Parts that are worked on, in the order they were opened.
     open: Vec<OpenPart>,
     /// Parts that are being sealed, with what they came to.
@@ -108,6 +140,10 @@ struct Driver<'a> {
     ticket: u64,
     summary: Summary,
     parts_done: u64,
+    /// Records of parts that were there when they were opened.
+    found: u64,
+    /// What was told of last.
+    trouble: Option<String>,
     clock: Clocks,
 }
 
@@ -125,14 +161,14 @@ impl<'a> Driver<'a> {
         folder: &'a Folder,
         job: &'a Job,
         plan: &'a Plan,
-        options: &'a Options,
+        (options, supply): (&'a Options, &'a mut dyn Supply),
         observer: &'a mut dyn Observer,
     ) -> Result<Driver<'a>> {
         let client: Client = settings::client(job)?;
         let reactor =
             Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
         let now = Instant::now();
-        let mut driver = Driver {
+        Ok(Driver {
             folder,
             job,
             plan,
@@ -145,7 +181,7 @@ impl<'a> Driver<'a> {
             lines: Lines::default(),
             file: InputFile::open(folder)?,
             keeper: Keeper::new(&job.results, job.network.decode, (folder, plan.round.as_deref()))?,
-            to_open: VecDeque::new(),
+            supply,
             open: Vec::new(),
             finishing: HashMap::new(),
             flights: Vec::new(),
@@ -155,49 +191,15 @@ impl<'a> Driver<'a> {
             ticket: 0,
             summary: Summary::default(),
             parts_done: 0,
+            found: 0,
+            trouble: None,
             clock: Clocks {
                 begun: now,
                 told: now,
                 noted: now,
                 history: VecDeque::new(),
             },
-        };
-        driver.find_work()?;
-        Ok(driver)
-    }
-
-    /// Sorts the parts into those that are done and those that are not.
-    fn find_work(&mut self) -> Result<()> {
-        let all: Vec<u32> = self.plan.parts.iter().map(|part| part.number).collect();
-        let wanted = match self.options.parts.is_empty() {
-            true => all,
-            false => self.options.parts.clone(),
-        };
-        for number in wanted {
-            let part = self.plan.part(number)?;
-            let [own, foreign] = self.job.pace.most();
-            if part
-                .lane
-                .is_some_and(|lane| lane.of as usize > own.min(foreign))
-            {
-                return Err(Error::usage(format!(
-                    "part {number} is one of {} that share their hosts, and {} requests at once to a host cannot be shared by so many: use a larger per_host, or plan the job anew in another folder",
-                    part.lane.map_or(0, |lane| lane.of),
-                    own.min(foreign)
-                )));
-            }
-            match load(self.folder, number)? {
-                // A round may ask for nothing of a part.
-                None if part.inputs == 0 => self.parts_done += 1,
-                Some(commit) => {
-                    settle(self.folder, &commit)?;
-                    self.summary.tally.add(&commit.tally);
-                    self.parts_done += 1;
-                }
-                None => self.to_open.push_back(number),
-            }
-        }
-        Ok(())
+        })
     }
 
     fn drive(&mut self, stop: &AtomicBool) -> Result<()> {
@@ -205,12 +207,12 @@ impl<'a> Driver<'a> {
         loop {
             let is_stopping = stop.load(Ordering::Relaxed);
             // First of all: whoever was asleep may have lost its parts meanwhile.
-            self.look_around();
+            self.look_around()?;
             self.hear()?;
             let next = if is_stopping { None } else { self.start()? };
             self.write_due(is_stopping && self.in_flight == 0)?;
             self.close_done()?;
-            let idle = self.open.is_empty() && self.to_open.is_empty() && self.finishing.is_empty();
+            let idle = self.open.is_empty() && self.finishing.is_empty() && self.supply.is_over();
             if idle || is_stopping && self.in_flight == 0 && self.finishing.is_empty() {
                 return Ok(());
             }
@@ -245,6 +247,7 @@ impl<'a> Driver<'a> {
                     true => self.summary.tally.add(&tally),
                     false => self.gone(number),
                 }
+                self.supply.left(number);
                 self.parts_done += 1;
             }
         }
@@ -272,6 +275,10 @@ impl<'a> Driver<'a> {
             let Some(part) = self.open.get_mut(place) else {
                 continue;
             };
+            if part.is_silent {
+                place += 1;
+                continue;
+            }
             let mut reading = Reading {
                 file: &mut self.file,
                 maker: &self.maker,
@@ -313,19 +320,19 @@ impl<'a> Driver<'a> {
         if self.open.len() >= MOST_OPEN {
             return Ok(false);
         }
-        let Some(number) = self.to_open.pop_front() else {
+        let Some(number) = self.supply.next() else {
             return Ok(false);
         };
         let part = self.plan.part(number)?;
-        let worker = format!("process {}", std::process::id());
-        let Some(claim) = claim(self.folder, number, &worker)? else {
+        let Some(claim) = claim(self.folder, number, &worker_name())? else {
             self.parts_done += 1;
             self.summary.elsewhere.push(number);
+            self.supply.left(number);
             return Ok(true);
         };
         let limits = settings::limits(&self.job.pace, part.lane);
         let open = OpenPart::open(self.folder, (part, &claim), limits, &self.keeper)?;
-        self.summary.written = self.summary.written.wrapping_sub(open.tally.records);
+        self.found += open.tally.records;
         let path = self.folder.attempt(number, claim.attempt);
         self.writer.open(claim, path);
         self.open.push(open);
@@ -347,11 +354,12 @@ impl<'a> Driver<'a> {
             Err(_) => false,
         };
         pending.is_intended |= needs_intent;
-        let number = part.number;
+        let (number, attempt) = (part.number, part.attempt);
         part.in_flight += 1;
         self.in_flight += 1;
         let flight = Flight {
             part: number,
+            attempt,
             host,
             pending,
             begun: SystemTime::now(),
@@ -377,7 +385,7 @@ impl<'a> Driver<'a> {
         let Some(flight) = &mut self.flights[slot as usize] else {
             return;
         };
-        if !self.open.iter().any(|part| part.number == flight.part) {
+        if !self.open.iter().any(|part| flight.is_of(part)) {
             self.land(slot);
             return;
         }
@@ -408,7 +416,7 @@ impl<'a> Driver<'a> {
         let flight = self.flights[slot as usize].take()?;
         self.free.push(slot);
         self.in_flight -= 1;
-        let place = self.open.iter().position(|part| part.number == flight.part);
+        let place = self.open.iter().position(|part| flight.is_of(part));
         if let Some(place) = place {
             self.open[place].in_flight -= 1;
         }
@@ -513,20 +521,37 @@ impl<'a> Driver<'a> {
     }
 
     /// Now and then: tells how far it is, and asks whether parts were taken over.
-    fn look_around(&mut self) {
+    fn look_around(&mut self) -> Result<()> {
         let now = Instant::now();
         if now - self.clock.told < TELL {
-            return;
+            return Ok(());
         }
         self.clock.told = now;
+        self.leave_lost()?;
         let snapshot = self.snapshot(now);
         self.observer.progress(&snapshot);
+        if snapshot.trouble != self.trouble {
+            let sentence = snapshot.trouble.as_deref();
+            self.observer.say(sentence.unwrap_or("it goes on"));
+            self.trouble.clone_from(&snapshot.trouble);
+        }
         if now - self.clock.noted >= NOTE {
             self.clock.noted = now;
             self.drop_taken_over();
-            if self.options.note_progress {
-                note(self.folder, &snapshot);
-            }
+            self.note(&snapshot);
+        }
+        Ok(())
+    }
+
+    /// For `status`. Whoever cannot write it says nothing: the records say all of it.
+    fn note(&self, snapshot: &Snapshot) {
+        let text = serde_json::to_vec(snapshot).unwrap_or_default();
+        if self.options.note_progress {
+            let _ = replace(&self.folder.progress(), &text);
+        }
+        if self.options.note_worker {
+            let _ = std::fs::create_dir_all(self.folder.workers());
+            let _ = replace(&self.folder.worker(&worker_name()), &text);
         }
     }
 
@@ -537,8 +562,30 @@ impl<'a> Driver<'a> {
             let part = self.open.remove(place);
             self.writer.close(part.number);
             self.gone(part.number);
+            self.supply.left(part.number);
             self.parts_done += 1;
         }
+    }
+
+    /// Looks at whether the parts are still ours: those that may not be are left, with what is known of them on the disk.
+    fn leave_lost(&mut self) -> Result<()> {
+        let mut place = 0;
+        while let Some(part) = self.open.get_mut(place) {
+            let standing = self.supply.standing(part.number);
+            part.is_silent = standing != Standing::Held;
+            if standing != Standing::Lost {
+                place += 1;
+                continue;
+            }
+            let mut part = self.open.remove(place);
+            let lines = part.take_lines(Instant::now(), true);
+            if let Some(lines) = lines.map_err(at("write bodies below", self.folder.path()))? {
+                self.writer.lines(part.number, lines);
+            }
+            self.writer.close(part.number);
+            self.supply.left(part.number);
+        }
+        Ok(())
     }
 
     fn snapshot(&mut self, now: Instant) -> Snapshot {
@@ -546,17 +593,20 @@ impl<'a> Driver<'a> {
         self.finishing.values().for_each(|part| tally.add(part));
         self.open.iter().for_each(|part| tally.add(&part.tally));
         let history = &mut self.clock.history;
-        history.push_back((now, tally.records));
+        // What others recorded says nothing of how quick this run is.
+        let records = tally.records.saturating_sub(self.found);
+        history.push_back((now, records));
         while history.len() > 2 && now - history[0].0 > Duration::from_secs(5) {
             history.pop_front();
         }
-        let (since, records) = history[0];
+        let (since, before) = history[0];
         let seconds = (now - since).as_secs_f64();
         let rate = if seconds > 0.0 {
-            (tally.records - records.min(tally.records)) as f64 / seconds
+            records.saturating_sub(before) as f64 / seconds
         } else {
             0.0
         };
+        let open: Vec<PartView> = self.open.iter().map(|part| part.view(now)).collect();
         let hosts = self.open.iter().flat_map(|part| part.hosts.slowest(5, now));
         Snapshot {
             inputs: self.plan.inputs,
@@ -567,7 +617,10 @@ impl<'a> Driver<'a> {
             rate,
             seconds: (now - self.clock.begun).as_secs_f64(),
             pid: std::process::id(),
+            worker: worker_name(),
             hosts: hosts.take(20).collect(),
+            open,
+            trouble: self.supply.trouble(),
         }
     }
 
@@ -576,10 +629,12 @@ impl<'a> Driver<'a> {
         self.batch.abort();
         let snapshot = self.snapshot(Instant::now());
         self.observer.progress(&snapshot);
-        if self.options.note_progress {
-            note(self.folder, &snapshot);
+        match self.options.note_worker {
+            // Gone, and not silent.
+            true => drop(std::fs::remove_file(self.folder.worker(&worker_name()))),
+            false => self.note(&snapshot),
         }
-        let is_over = self.open.is_empty() && self.to_open.is_empty();
+        let is_over = self.open.is_empty() && self.supply.is_over();
         let reports = self.writer.end();
         ended?;
         for report in reports {
@@ -596,6 +651,58 @@ impl<'a> Driver<'a> {
         self.summary.took = self.clock.begun.elapsed();
         Ok(self.summary)
     }
+}
+
+impl Listed {
+    /// The parts that are asked for and not done; and of those that are, how they ended and how many they are.
+    fn find(
+        folder: &Folder,
+        (job, plan): (&Job, &Plan),
+        options: &Options,
+    ) -> Result<(Listed, (Tally, u64))> {
+        let (mut tally, mut done, mut to_do) = (Tally::default(), 0, VecDeque::new());
+        let all: Vec<u32> = plan.parts.iter().map(|part| part.number).collect();
+        let wanted = match options.parts.is_empty() {
+            true => all,
+            false => options.parts.clone(),
+        };
+        for number in wanted {
+            check_lanes(job, plan.part(number)?)?;
+            match load(folder, number)? {
+                // A round may ask for nothing of a part.
+                None if plan.part(number)?.inputs == 0 => done += 1,
+                Some(commit) => {
+                    settle(folder, &commit)?;
+                    tally.add(&commit.tally);
+                    done += 1;
+                }
+                None => to_do.push_back(number),
+            }
+        }
+        Ok((Listed(to_do), (tally, done)))
+    }
+}
+
+/// A host's limit must be enough for every lane to have some of it.
+fn check_lanes(job: &Job, part: &Part) -> Result<()> {
+    let [own, foreign] = job.pace.most();
+    match part.lane {
+        Some(lane) if lane.of as usize > own.min(foreign) => Err(Error::usage(format!(
+            "part {} is one of {} that share their hosts, and {} requests at once to a host cannot be shared by so many: use a larger per_host, or plan the job anew in another folder",
+            part.number,
+            lane.of,
+            own.min(foreign)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// This process among all that work on a folder: its machine and its number.
+pub fn worker_name() -> String {
+    let machine = nix::unistd::gethostname().ok();
+    let machine = machine.and_then(|name| name.into_string().ok());
+    let machine = machine.unwrap_or_else(|| "unknown".into());
+    format!("{machine}-{}", std::process::id())
 }
 
 fn record(
@@ -652,13 +759,6 @@ fn finish(
         false => drop(std::fs::remove_file(&sealed)),
     }
     Ok(is_ours)
-}
-
-/// For `status`. Whoever cannot write it says nothing: the records say all of it.
-fn note(folder: &Folder, snapshot: &Snapshot) {
-    if let Ok(text) = serde_json::to_vec(snapshot) {
-        let _ = write_whole(&folder.progress(), &text);
-    }
 }
 
 fn sentence(host: &str, change: &Change, outcome: &hecaton::Outcome) -> Option<String> {

@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use clap::Args;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::record::Record;
-use hecaton_fetch::show::export::{Csv, Layout, Table};
 use hecaton_fetch::show::each_record;
+use hecaton_fetch::show::export::{Csv, Layout, Table};
 
 use super::Home;
 
@@ -36,9 +36,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     })?;
     let out: Box<dyn Write> = match arguments.csv.as_os_str() == "-" {
         true => Box::new(stdout().lock()),
-        false => Box::new(File::create(&arguments.csv).with_context(|| {
-            format!("cannot create {}", arguments.csv.display())
-        })?),
+        false => Box::new(
+            File::create(&arguments.csv)
+                .with_context(|| format!("cannot create {}", arguments.csv.display()))?,
+        ),
     };
     let mut table: Box<dyn Table> = Box::new(Csv::new(&layout, BufWriter::new(out))?);
     each_record(&folder, &mut |record: Record| {

@@ -40,7 +40,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let options = Options {
         parts: vec![arguments.part],
         resend_unknown: arguments.resend_unknown,
-        note_progress: false,
+        note_worker: true,
+        ..Options::default()
     };
     let mut live = Live::new(arguments.quiet);
     let summary = started.run(&options, &stop, &mut live);
@@ -54,7 +55,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return Err(Error::failed(what).into());
     }
     if !arguments.quiet {
-        eprintln!("part {}: {}", arguments.part, sentence(&started.folder.results(), &summary));
+        eprintln!(
+            "part {}: {}",
+            arguments.part,
+            sentence(&started.folder.results(), &summary)
+        );
     }
     Ok(())
 }
