@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
 use anyhow::{Error, Result};
+use hecaton_fetch::error::Error as FetchError;
 use hecaton_lab::run::{DriverError, Interrupted};
 use hecaton_lab::spec::Usage;
 
@@ -40,7 +41,13 @@ pub fn of(result: Result<()>) -> ExitCode {
 }
 
 fn status(error: &Error) -> u8 {
-    if error.is::<Usage>() {
+    if let Some(error) = error.downcast_ref() {
+        match error {
+            FetchError::Usage(_) => USAGE,
+            FetchError::Failed(_) => FAILURE,
+            FetchError::Interrupted(_) => INTERRUPTED,
+        }
+    } else if error.is::<Usage>() {
         USAGE
     } else if error.is::<Worse>() {
         REGRESSION

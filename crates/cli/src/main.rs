@@ -39,13 +39,15 @@ Examples:
   hecaton compare hecaton-ruby net-http          two clients, or one with other settings
   hecaton drivers                                which clients there are, and what is missing
   hecaton doctor                                 what on this machine would disturb a measurement
-  hecaton serve --body 13801 --delay 5ms         the server alone";
+  hecaton serve --body 13801 --delay 5ms         the server alone
+  hecaton fetch urls.txt -o out/                 every URL of a list, each recorded exactly once";
 
 #[derive(Subcommand)]
 enum Verb {
     Sweep(cmd::sweep::Arguments),
     Bench(cmd::bench::Arguments),
     Serve(cmd::serve::Arguments),
+    Fetch(Box<cmd::fetch::Arguments>),
     Drivers(cmd::drivers::Arguments),
     Shootout(cmd::shootout::Arguments),
     Compare(cmd::compare::Arguments),
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Verb::Sweep(arguments) => cmd::sweep::run(&arguments, line.drivers.as_deref()),
         Verb::Bench(arguments) => cmd::bench::run(&arguments, line.drivers.as_deref()),
         Verb::Serve(arguments) => cmd::serve::run(&arguments),
+        Verb::Fetch(arguments) => cmd::fetch::run(&arguments),
         Verb::Drivers(arguments) => cmd::drivers::run(&arguments, line.drivers.as_deref()),
         Verb::Shootout(arguments) => cmd::shootout::run(&arguments, line.drivers.as_deref()),
         Verb::Compare(arguments) => cmd::compare::run(&arguments, line.drivers.as_deref()),

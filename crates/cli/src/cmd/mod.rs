@@ -5,6 +5,7 @@ pub mod compare;
 pub mod completions;
 pub mod doctor;
 pub mod drivers;
+pub mod fetch;
 pub mod raw;
 mod recording;
 pub mod report;

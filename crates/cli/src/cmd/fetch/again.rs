@@ -1,0 +1,57 @@
+//! `hecaton fetch again`: some inputs of a job that is done, once more.
+
+use anyhow::Result;
+use clap::Args;
+use hecaton_fetch::again::{self, USUAL};
+use hecaton_fetch::plan::Folder;
+use hecaton_fetch::run::Options;
+
+use super::Home;
+use super::live::Live;
+use super::run::sentence;
+use super::tuning::Tuning;
+use crate::stop;
+
+/// Asks again for the inputs whose records match; their new records take the place of the old ones.
+///
+/// The same command again goes on where it was.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    home: Home,
+    /// Which: 'error or status >= 500', "outcome == 'unknown'".
+    #[arg(long = "where", value_name = "EXPRESSION", help = format!("Which records; default {USUAL}"))]
+    matching: Option<String>,
+    #[command(flatten)]
+    tuning: Tuning,
+    /// Say nothing while it goes well.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Does it.
+///
+/// # Errors
+/// When it cannot be done.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let folder = Folder::at(&arguments.home.folder);
+    let stop = stop::on_request()?;
+    let change = |job: &mut _| arguments.tuning.change(job);
+    let Some(round) = again::prepare(&folder, arguments.matching.as_deref(), &change)? else {
+        eprintln!("no record matches: nothing to ask for again");
+        return Ok(());
+    };
+    let mut live = Live::new(arguments.quiet);
+    live.begin(&round);
+    let options = Options {
+        note_progress: true,
+        ..Options::default()
+    };
+    let summary = again::run(&folder, &round, &options, &stop, &mut live);
+    live.end();
+    let summary = summary?;
+    if !arguments.quiet {
+        eprintln!("{}", sentence(&folder.results(), &summary));
+    }
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! The command line → a job. All that is not given is the job file's, or the default.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use hecaton_fetch::error::Error;
+use hecaton_fetch::job::{BodyPlace, Job};
+
+use super::tuning::Tuning;
+
+/// What is fetched, and what is kept.
+#[derive(Args, Clone)]
+pub struct Asked {
+    /// Lists of URLs, or - for standard input; or one job file (.toml).
+    #[arg(value_name = "INPUT", required = true)]
+    pub input: Vec<PathBuf>,
+    /// What the lists hold: lines, csv, tsv, jsonl or parquet; by their names and first bytes when absent.
+    #[arg(long, value_name = "FORM")]
+    format: Option<String>,
+    /// The URL, with columns of the input in braces; the column url when absent.
+    #[arg(short = 't', long, value_name = "URL")]
+    template: Option<String>,
+    /// Keep requests that were there before, instead of skipping them as duplicates.
+    #[arg(long)]
+    keep_duplicates: bool,
+    /// About how many inputs are a part, which is what one worker has at a time. Default 100000.
+    #[arg(long, value_name = "N")]
+    part_size: Option<u64>,
+    /// The method; here as in headers and bodies a column of the input may stand in braces.
+    #[arg(short = 'X', long, value_name = "METHOD")]
+    method: Option<String>,
+    /// A header; a value of env:NAME is read from the environment. May be repeated.
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
+    headers: Vec<String>,
+    /// The body.
+    #[arg(long, value_name = "TEXT")]
+    body: Option<String>,
+    /// User and password for Basic authentication, as env:NAME.
+    #[arg(long, value_name = "env:NAME")]
+    auth: Option<String>,
+    /// A token for Authorization: Bearer, as env:NAME.
+    #[arg(long, value_name = "env:NAME")]
+    bearer: Option<String>,
+    /// Send an Idempotency-Key with each request, so that a POST may be sent again.
+    #[arg(long)]
+    idempotency_key: bool,
+    /// A header of the answers to keep. May be repeated.
+    #[arg(long = "keep-header", value_name = "NAME")]
+    keep_headers: Vec<String>,
+    /// Where bodies go: none, inline, files, warc or tar.
+    #[arg(long, value_name = "WHERE", value_parser = body_place)]
+    keep_body: Option<BodyPlace>,
+    /// Most bytes of a body that is kept inline.
+    #[arg(long, value_name = "BYTES")]
+    inline_most: Option<usize>,
+    /// Do not keep a digest of each body.
+    #[arg(long)]
+    no_hash: bool,
+    /// What a good answer is, as in 'status == 200 and json:/stock > 0'; default a status under 400.
+    #[arg(long, value_name = "EXPRESSION")]
+    check: Option<String>,
+    /// What to take of each body: NAME=/json/pointer, NAME=css:SELECTOR or NAME=re:PATTERN. May be repeated.
+    #[arg(long, value_name = "NAME=WHERE")]
+    take: Vec<String>,
+    #[command(flatten)]
+    tuning: Tuning,
+}
+
+/// A duration as a person writes it.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|error| format!("{error}: write 10s, 500ms or 2m"))
+}
+
+fn body_place(text: &str) -> Result<BodyPlace, String> {
+    Ok(match text {
+        "none" => BodyPlace::None,
+        "inline" => BodyPlace::Inline,
+        "files" => BodyPlace::Files,
+        "warc" => BodyPlace::Warc,
+        "tar" => BodyPlace::Tar,
+        _ => return Err("use none, inline, files, warc or tar".into()),
+    })
+}
+
+/// Puts what was given in its place.
+pub fn set<T: Clone>(place: &mut T, given: &Option<T>) {
+    if let Some(given) = given {
+        *place = given.clone();
+    }
+}
+
+/// The same where there may be none.
+pub fn set_some<T: Clone>(place: &mut Option<T>, given: &Option<T>) {
+    if given.is_some() {
+        place.clone_from(given);
+    }
+}
+
+impl Asked {
+    /// The job.
+    ///
+    /// # Errors
+    /// When the job file cannot be read, or more than it is named.
+    pub fn job(&self) -> Result<Job> {
+        let is_job = |path: &PathBuf| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        };
+        let mut job = match self.input.as_slice() {
+            [file] if is_job(file) => from_file(file)?,
+            files if files.iter().any(is_job) => {
+                let what = "a job file names its inputs itself: give it alone";
+                return Err(Error::usage(what).into());
+            }
+            files => {
+                let mut job = Job::default();
+                job.input.files = files.to_vec();
+                job
+            }
+        };
+        self.change(&mut job);
+        self.tuning.change(&mut job);
+        Ok(job)
+    }
+
+    fn change(&self, job: &mut Job) {
+        job.input.keep_duplicates |= self.keep_duplicates;
+        set_some(&mut job.input.format, &self.format);
+        set(&mut job.input.part_size, &self.part_size);
+        let request = &mut job.request;
+        set_some(&mut request.url, &self.template);
+        set(&mut request.method, &self.method);
+        request.headers.extend(self.headers.iter().cloned());
+        set_some(&mut request.body, &self.body);
+        set_some(&mut request.auth, &self.auth);
+        set_some(&mut request.bearer, &self.bearer);
+        request.idempotency_key |= self.idempotency_key;
+        let results = &mut job.results;
+        results.headers.extend(self.keep_headers.iter().cloned());
+        set(&mut results.body, &self.keep_body);
+        set(&mut results.inline_most, &self.inline_most);
+        results.hash &= !self.no_hash;
+        set_some(&mut results.check, &self.check);
+        results.take.extend(self.take.iter().cloned());
+    }
+}
+
+/// A job file; what it names is found from its own folder.
+fn from_file(file: &Path) -> Result<Job> {
+    let mut job = Job::read(file)?;
+    let home = file.parent().unwrap_or(Path::new(""));
+    for input in &mut job.input.files {
+        if input.as_os_str() != "-" {
+            *input = home.join(&*input);
+        }
+    }
+    Ok(job)
+}

@@ -1,0 +1,120 @@
+//! Tells on stderr how far a job is: a live view in a terminal, a line every ten seconds elsewhere.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use hecaton_fetch::run::{Observer, Snapshot};
+use hecaton_fetch::start::Started;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::progress::words;
+
+/// How often a line is written where there is no terminal.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// Most hosts in the live view.
+const HOSTS: usize = 4;
+
+/// Whoever looks at a run from here.
+pub struct Live {
+    bar: Option<ProgressBar>,
+    is_quiet: bool,
+    last: Instant,
+}
+
+impl Live {
+    /// One that says nothing while it goes well, if it is to be quiet.
+    pub fn new(is_quiet: bool) -> Live {
+        let is_bar = !is_quiet && std::io::stderr().is_terminal();
+        let bar =
+            is_bar.then(|| ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()));
+        if let (Some(bar), Ok(style)) = (&bar, ProgressStyle::with_template("{bar:30} {msg}")) {
+            bar.set_style(style);
+        }
+        Live {
+            bar,
+            is_quiet,
+            last: Instant::now(),
+        }
+    }
+
+    /// What is going to be done.
+    pub fn begin(&self, started: &Started) {
+        if !self.is_quiet {
+            let (inputs, parts) = (started.plan.inputs, started.plan.parts.len());
+            let doing = if started.is_resumed {
+                "going on with"
+            } else {
+                "planned"
+            };
+            eprintln!(
+                "{doing} {inputs} inputs in {parts} parts in {}",
+                started.folder.path().display()
+            );
+        }
+    }
+
+    /// Takes the view away.
+    pub fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Observer for Live {
+    fn progress(&mut self, snapshot: &Snapshot) {
+        if let Some(bar) = &self.bar {
+            bar.set_length(snapshot.inputs);
+            bar.set_position(snapshot.tally.records);
+            bar.set_message([line(snapshot), hosts(snapshot)].concat());
+        } else if !self.is_quiet && self.last.elapsed() >= PERIOD {
+            self.last = Instant::now();
+            eprintln!("{}", line(snapshot));
+        }
+    }
+
+    fn say(&mut self, sentence: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("{sentence}")),
+            None => eprintln!("{sentence}"),
+        }
+    }
+}
+
+/// How far it is.
+pub fn line(snapshot: &Snapshot) -> String {
+    let tally = &snapshot.tally;
+    let left = snapshot.left().filter(|_| tally.records < snapshot.inputs);
+    let left = left.map(|seconds| {
+        format!(
+            ", {} left",
+            words(Duration::from_secs_f64(seconds.min(1e9)))
+        )
+    });
+    format!(
+        "{} of {} done, {} failed, {:.0} a second, {} in flight{}",
+        tally.records,
+        snapshot.inputs,
+        tally.failed(),
+        snapshot.rate,
+        snapshot.in_flight,
+        left.unwrap_or_default()
+    )
+}
+
+/// The slowest hosts, a line each.
+pub fn hosts(snapshot: &Snapshot) -> String {
+    let lines = snapshot.hosts.iter().take(HOSTS).map(|host| {
+        let state = host
+            .state
+            .as_ref()
+            .map(|state| format!(", {state}"))
+            .unwrap_or_default();
+        format!(
+            "\n  {}: {} done, {} failed, {:.0} ms on average, {} in flight{state}",
+            host.name, host.done, host.failed, host.ms, host.in_flight
+        )
+    });
+    lines.collect()
+}

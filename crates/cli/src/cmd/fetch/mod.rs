@@ -1,0 +1,99 @@
+//! `hecaton fetch`: a list of URLs, each fetched and recorded exactly once, whatever happens on the way.
+
+mod again;
+mod arguments;
+mod export;
+mod live;
+mod offer;
+mod part;
+mod plan;
+mod run;
+mod show;
+mod status;
+mod tuning;
+mod work;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+/// Fetches every URL of a list, and records each exactly once.
+///
+/// The same command again goes on where it was: after Ctrl-C, a crash, a power cut or a full disk.
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    #[command(flatten)]
+    run: run::Run,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hecaton fetch urls.txt -o out/                 every URL of a list; the same command again goes on
+  zcat urls.gz | hecaton fetch - -o out/         from standard input
+  hecaton fetch urls.txt -o out/ --rate 20       at most 20 requests a second to each host
+  hecaton fetch skus.csv -o out/ --template 'https://api.example.com/p/{sku}' --rate 20 --check 'status == 200' --take price=/data/price
+  hecaton fetch job.toml -o out/                 what a job file says; --print-job writes one
+  hecaton fetch status out/                      how far it is, from another terminal
+  hecaton fetch again out/                       what failed, once more
+  hecaton fetch show out/ --where 'status == 404' --limit 20
+  hecaton fetch export out/ --csv prices.csv     one table of all records
+  zstdcat out/results/*.zst | jq .status         the same with other tools";
+
+#[derive(Subcommand)]
+enum Verb {
+    Again(again::Arguments),
+    Status(status::Arguments),
+    Show(show::Arguments),
+    Plan(plan::Arguments),
+    Part(part::Arguments),
+    Offer(offer::Arguments),
+    Work(work::Arguments),
+    Export(export::Arguments),
+}
+
+/// The folder of a job.
+#[derive(Args)]
+struct Home {
+    /// The job's folder.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+/// Does what was asked.
+///
+/// # Errors
+/// When it cannot be done.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    match &arguments.verb {
+        Some(Verb::Again(arguments)) => again::run(arguments),
+        Some(Verb::Export(arguments)) => export::run(arguments),
+        Some(Verb::Status(arguments)) => status::run(arguments),
+        Some(Verb::Show(arguments)) => show::run(arguments),
+        Some(Verb::Plan(arguments)) => plan::run(arguments),
+        Some(Verb::Part(arguments)) => part::run(arguments),
+        Some(Verb::Offer(arguments)) => offer::run(arguments),
+        Some(Verb::Work(arguments)) => work::run(arguments),
+        None => run::run(&arguments.run),
+    }
+}
+
+/// The NATS server that hands out parts.
+#[derive(Args)]
+struct Server {
+    /// The NATS server that hands out parts, as nats://host:4222.
+    #[arg(long = "nats", value_name = "URL", env = "NATS_URL", num_args = 0..=1, default_value = "", default_missing_value = "", hide_default_value = true, hide_env_values = true)]
+    url: String,
+}
+
+/// What the command says that was built without it.
+#[cfg(not(feature = "nats"))]
+fn without_nats(verb: &str) -> Result<()> {
+    let what = format!(
+        "this command was built without NATS, which `fetch {verb}` needs: `bin/setup fetch` builds it in (cargo's feature `nats`)"
+    );
+    Err(hecaton_fetch::error::Error::failed(what).into())
+}

@@ -1,0 +1,65 @@
+//! `hecaton fetch part`: one part of a planned job, for any engine that hands out numbers.
+
+use anyhow::Result;
+use clap::Args;
+use hecaton_fetch::error::Error;
+use hecaton_fetch::plan::Folder;
+use hecaton_fetch::run::Options;
+use hecaton_fetch::start::load;
+
+use super::Home;
+use super::live::Live;
+use super::run::sentence;
+use crate::stop;
+
+/// Does one part of a planned job, and takes it over from whoever works on it.
+///
+/// Ends with status 0 when the part is done, by whomever.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    home: Home,
+    /// The number of the part, from 0.
+    #[arg(value_name = "N")]
+    part: u32,
+    /// Send requests again of which nobody knows whether they were sent (POST and PATCH after a crash).
+    #[arg(long)]
+    resend_unknown: bool,
+    /// Say nothing while it goes well.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Does it.
+///
+/// # Errors
+/// When it cannot be done, or another worker took it over and has not done it yet.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let stop = stop::on_request()?;
+    let started = load(Folder::at(&arguments.home.folder))?;
+    let options = Options {
+        parts: vec![arguments.part],
+        resend_unknown: arguments.resend_unknown,
+        note_worker: true,
+        ..Options::default()
+    };
+    let mut live = Live::new(arguments.quiet);
+    let summary = started.run(&options, &stop, &mut live);
+    live.end();
+    let summary = summary?;
+    if !started.folder.commit(arguments.part).exists() {
+        let what = format!(
+            "part {} was taken over by another worker, which has not done it yet",
+            arguments.part
+        );
+        return Err(Error::failed(what).into());
+    }
+    if !arguments.quiet {
+        eprintln!(
+            "part {}: {}",
+            arguments.part,
+            sentence(&started.folder.results(), &summary)
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! `hecaton fetch plan`: plans a job and sends nothing, for workers that do its parts.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use hecaton_fetch::plan::Folder;
+use hecaton_fetch::start::prepare;
+
+use super::arguments::Asked;
+
+/// Plans a job and sends nothing: `hecaton fetch part DIR N` then does its part N.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    asked: Asked,
+    /// The job's folder.
+    #[arg(short = 'o', long = "into", value_name = "DIR")]
+    into: PathBuf,
+}
+
+/// Does it.
+///
+/// # Errors
+/// When it cannot be done.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let started = prepare(Folder::at(&arguments.into), arguments.asked.job()?)?;
+    println!("{}", started.plan.parts.len());
+    eprintln!(
+        "{} inputs in {} parts, 0 to {}: `hecaton fetch part {} N` does one",
+        started.plan.inputs,
+        started.plan.parts.len(),
+        started.plan.parts.len().saturating_sub(1),
+        arguments.into.display()
+    );
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! `hecaton fetch LIST -o DIR`: plans a job if it is new, and does what is left of it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clap::Args;
+use hecaton_fetch::plan::Folder;
+use hecaton_fetch::run::{Options, Summary};
+use hecaton_fetch::start::prepare;
+
+use super::arguments::Asked;
+use super::live::Live;
+use crate::stop;
+
+/// A job, and where it goes.
+#[derive(Args)]
+pub struct Run {
+    #[command(flatten)]
+    asked: Asked,
+    /// The job's folder.
+    #[arg(
+        short = 'o',
+        long = "into",
+        value_name = "DIR",
+        required_unless_present = "print_job"
+    )]
+    into: Option<PathBuf>,
+    /// Send requests again of which nobody knows whether they were sent (POST and PATCH after a crash).
+    #[arg(long)]
+    resend_unknown: bool,
+    /// Print the job as a job file, and do nothing.
+    #[arg(long)]
+    print_job: bool,
+    /// Say nothing while it goes well.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Does it.
+///
+/// # Errors
+/// When it cannot be done.
+pub fn run(arguments: &Run) -> Result<()> {
+    let job = arguments.asked.job()?;
+    if arguments.print_job {
+        job.check()?;
+        print!("{}", job.to_toml()?);
+        return Ok(());
+    }
+    let folder = Folder::at(arguments.into.clone().unwrap_or_default());
+    let stop = stop::on_request()?;
+    let started = prepare(folder, job)?;
+    let mut live = Live::new(arguments.quiet);
+    live.begin(&started);
+    let options = Options {
+        resend_unknown: arguments.resend_unknown,
+        note_progress: true,
+        ..Options::default()
+    };
+    let summary = started.run(&options, &stop, &mut live);
+    live.end();
+    let summary = summary?;
+    if !arguments.quiet {
+        eprintln!("{}", sentence(&started.folder.results(), &summary));
+    }
+    Ok(())
+}
+
+/// How it ended.
+pub fn sentence(results: &Path, summary: &Summary) -> String {
+    let tally = &summary.tally;
+    let mut ends = vec![format!("{} good answers", tally.ok)];
+    for (count, what) in [
+        (tally.responses - tally.ok, "other answers"),
+        (tally.errors, "errors"),
+        (tally.skipped, "skipped"),
+        (tally.unknown, "unknown"),
+        (tally.invalid, "invalid"),
+    ] {
+        if count > 0 {
+            ends.push(format!("{count} {what}"));
+        }
+    }
+    let rate = summary.written as f64 / summary.took.as_secs_f64().max(0.001);
+    format!(
+        "{} records: {}; {:.1} s, {rate:.0} a second; {}",
+        tally.records,
+        ends.join(", "),
+        summary.took.as_secs_f64(),
+        results.display()
+    )
+}

@@ -1,0 +1,57 @@
+//! `hecaton fetch show`: records of a job, a line each.
+
+use std::io::{BufWriter, Write, stdout};
+
+use anyhow::Result;
+use clap::Args;
+use hecaton_fetch::error::Error;
+use hecaton_fetch::expression::Expression;
+use hecaton_fetch::plan::Folder;
+use hecaton_fetch::record::Record;
+use hecaton_fetch::show::each_line;
+
+use super::Home;
+
+/// Prints records, a line of JSON each: those of parts that are done, and what is known of the others.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    home: Home,
+    /// Which: 'status == 404', 'error and ms > 1000', "host == 'example.com'".
+    #[arg(long = "where", value_name = "EXPRESSION")]
+    matching: Option<String>,
+    /// Most records.
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+}
+
+/// Prints them.
+///
+/// # Errors
+/// When the folder holds no job, or nobody reads.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let mut out = BufWriter::new(stdout().lock());
+    let mut left = arguments.limit.unwrap_or(u64::MAX);
+    let matching = arguments
+        .matching
+        .as_deref()
+        .map(Expression::parse)
+        .transpose();
+    let matching = matching.map_err(|error| Error::usage(error.to_string()))?;
+    each_line(&Folder::at(&arguments.home.folder), &mut |line| {
+        if left == 0 {
+            return Ok(false);
+        }
+        if let Some(matching) = &matching {
+            let record: Record = serde_json::from_slice(line)?;
+            if !matching.holds(&record) {
+                return Ok(true);
+            }
+        }
+        left -= 1;
+        out.write_all(line)?;
+        Ok(true)
+    })?;
+    out.flush()?;
+    Ok(())
+}

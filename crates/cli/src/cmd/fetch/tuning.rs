@@ -1,0 +1,136 @@
+//! How a job is done: how much at once, how often again, and how connections are made. All of it may change when a job goes on.
+
+use std::time::Duration;
+
+use clap::Args;
+use hecaton_fetch::job::Job;
+
+use super::arguments::{duration, set, set_some};
+
+/// How it is done.
+#[derive(Args, Clone)]
+pub struct Tuning {
+    /// Most requests in flight. Default 200.
+    #[arg(short = 'c', long, value_name = "N", help_heading = PACE)]
+    concurrency: Option<usize>,
+    /// Most requests in flight to one host. Default 8 for hosts of others.
+    #[arg(long, value_name = "N", help_heading = PACE)]
+    per_host: Option<usize>,
+    /// Most requests a second to one host.
+    #[arg(long, value_name = "N", help_heading = PACE)]
+    rate: Option<f64>,
+    /// The largest share of the requests in flight that one host may have, above 0 and at most 1.
+    #[arg(long, value_name = "SHARE", help_heading = PACE)]
+    max_host_share: Option<f64>,
+    /// The hosts are yours: as many requests a second as they take.
+    #[arg(long, help_heading = PACE)]
+    i_own_these_hosts: bool,
+    /// Most tries after the first. Default 2.
+    #[arg(long, value_name = "N", help_heading = PACE)]
+    retries: Option<u32>,
+    /// Most tries after the first as a share of a host's requests. Default 0.2.
+    #[arg(long, value_name = "SHARE", help_heading = PACE)]
+    retry_budget: Option<f64>,
+    /// Statuses that are tried again. Default 429,502,503,504.
+    #[arg(long, value_name = "STATUS,…", value_delimiter = ',', help_heading = PACE)]
+    retry_status: Option<Vec<u16>>,
+    /// Failures in a row after which a host rests; 0 for never. Default 20.
+    #[arg(long, value_name = "N", help_heading = PACE)]
+    breaker: Option<u32>,
+    /// How long a host rests first. Default 10s.
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
+    breaker_rest: Option<Duration>,
+    /// How often a host that rests is asked again before what is left for it is skipped. Default 3.
+    #[arg(long, value_name = "N", help_heading = PACE)]
+    breaker_probes: Option<u32>,
+    /// The longest pause that a host may ask for. Default 1h.
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
+    longest_pause: Option<Duration>,
+    /// The deadline of one try. Default 30s.
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
+    timeout: Option<Duration>,
+    /// The longest that opening a connection may take. Default 10s.
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
+    connect_timeout: Option<Duration>,
+    /// The longest wait for the head of an answer.
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
+    first_byte_timeout: Option<Duration>,
+    /// The longest time between two pieces of a body.
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
+    read_timeout: Option<Duration>,
+    /// Most redirects that are followed. Default 0: the redirect is the answer.
+    #[arg(long, value_name = "N", help_heading = NETWORK)]
+    redirects: Option<u32>,
+    /// Keep cookies while the command runs.
+    #[arg(long, help_heading = NETWORK)]
+    cookies: bool,
+    /// 1.1 or 2; default what the server chooses.
+    #[arg(long, value_name = "VERSION", help_heading = NETWORK)]
+    http: Option<String>,
+    /// The URL of a proxy, as env:NAME if it holds a password, or none. Default: the environment's.
+    #[arg(long, value_name = "URL", help_heading = NETWORK)]
+    proxy: Option<String>,
+    /// A PEM file with the authorities to trust.
+    #[arg(long, value_name = "FILE", help_heading = NETWORK)]
+    ca: Option<String>,
+    /// A PEM file with the certificate to show.
+    #[arg(long, value_name = "FILE", help_heading = NETWORK)]
+    client_cert: Option<String>,
+    /// A PEM file with its key.
+    #[arg(long, value_name = "FILE", help_heading = NETWORK)]
+    client_key: Option<String>,
+    /// Do not verify certificates. Dangerous: anyone on the way can read and change everything.
+    #[arg(long, help_heading = NETWORK)]
+    no_verify: bool,
+    /// Most bytes of a body. Default 64 MiB.
+    #[arg(long, value_name = "BYTES", help_heading = NETWORK)]
+    max_body: Option<usize>,
+    /// Take bodies as they come, without asking for compressed ones.
+    #[arg(long, help_heading = NETWORK)]
+    no_decode: bool,
+    /// The User-Agent.
+    #[arg(long, value_name = "TEXT", help_heading = NETWORK)]
+    user_agent: Option<String>,
+    /// An address that is known without asking. May be repeated.
+    #[arg(long, value_name = "HOST:PORT:ADDRESS", help_heading = NETWORK)]
+    resolve: Vec<String>,
+}
+
+const PACE: &str = "Pace";
+const NETWORK: &str = "Network";
+
+impl Tuning {
+    /// Puts what was given into a job.
+    pub fn change(&self, job: &mut Job) {
+        let pace = &mut job.pace;
+        set(&mut pace.concurrency, &self.concurrency);
+        set_some(&mut pace.per_host, &self.per_host);
+        set_some(&mut pace.rate, &self.rate);
+        set(&mut pace.max_host_share, &self.max_host_share);
+        pace.own_hosts |= self.i_own_these_hosts;
+        set(&mut pace.retries, &self.retries);
+        set(&mut pace.retry_budget, &self.retry_budget);
+        set(&mut pace.retry_statuses, &self.retry_status);
+        set(&mut pace.breaker, &self.breaker);
+        set(&mut pace.breaker_rest, &self.breaker_rest);
+        set(&mut pace.breaker_probes, &self.breaker_probes);
+        set(&mut pace.longest_pause, &self.longest_pause);
+        let network = &mut job.network;
+        set(&mut network.timeout, &self.timeout);
+        set(&mut network.connect_timeout, &self.connect_timeout);
+        set_some(&mut network.first_byte_timeout, &self.first_byte_timeout);
+        set_some(&mut network.read_timeout, &self.read_timeout);
+        set(&mut network.redirects, &self.redirects);
+        network.cookies |= self.cookies;
+        set_some(&mut network.http, &self.http);
+        set_some(&mut network.proxy, &self.proxy);
+        set_some(&mut network.ca, &self.ca);
+        set_some(&mut network.client_cert, &self.client_cert);
+        set_some(&mut network.client_key, &self.client_key);
+        network.verify &= !self.no_verify;
+        set(&mut network.max_body, &self.max_body);
+        network.decode &= !self.no_decode;
+        set_some(&mut network.user_agent, &self.user_agent);
+        network.resolve.extend(self.resolve.iter().cloned());
+    }
+}

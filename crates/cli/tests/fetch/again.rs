@@ -1,0 +1,77 @@
+//! Some of it again: new records in the place of old ones, and only for what was asked.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::support::{World, end_of, ending, hecaton};
+
+#[test]
+fn what_failed_is_asked_again_and_its_record_takes_the_place_of_the_old_one() {
+    let (world, other) = (World::new(), World::new());
+    let bad = (0..50).map(|n| format!("{}/status/500?{n}", world.origin.base_url()));
+    let good = (0..150).map(|n| format!("{}/r/{n}", other.origin.base_url()));
+    let list = world.write("urls.txt", bad.chain(good));
+    world.run(&list, &["--retries", "0", "--breaker", "0"]);
+    let before = world.records();
+    let again = |arguments: &[&str]| {
+        let mut command = hecaton(&["fetch", "again"]);
+        command
+            .arg(world.out())
+            .args(["--retries", "0", "--breaker", "0", "-c", "3"])
+            .args(arguments);
+        command
+    };
+    let nothing = ending(&mut again(&["--where", "status == 404"]));
+    assert_eq!(nothing.status, Some(0));
+    assert!(
+        nothing.stderr.contains("no record matches"),
+        "{}",
+        nothing.stderr
+    );
+    // Killed in the middle, another round is refused, and the same goes on.
+    let child = again(&[]).spawn().unwrap();
+    world.wait_for(60);
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
+    end_of(child);
+    if world.out().join("again/plan.json").exists() {
+        let refused = ending(&mut again(&["--where", "ok"]));
+        assert_eq!(refused.status, Some(2), "{}", refused.stderr);
+    }
+    let done = ending(&mut again(&[]));
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let after = world.records();
+    assert_eq!(after.len(), 200);
+    let changed = after
+        .iter()
+        .filter(|(number, record)| before[number]["at"] != record["at"]);
+    assert!(changed.clone().all(|(number, _)| *number < 50));
+    assert_eq!(changed.count(), 50);
+    assert_eq!(other.origin.summary().requests, 150);
+    assert!(!world.out().join("again").exists());
+    let status = ending(hecaton(&["fetch", "status"]).arg(world.out()));
+    assert!(
+        status.stdout.contains("200 responses (150 good)"),
+        "{}",
+        status.stdout
+    );
+}
+
+#[test]
+fn a_job_that_is_not_done_is_not_asked_again() {
+    let world = World::new();
+    let list = world.list(0..10);
+    let planned = ending(
+        hecaton(&["fetch", "plan"])
+            .arg(&list)
+            .arg("-o")
+            .arg(world.out()),
+    );
+    assert_eq!(planned.status, Some(0), "{}", planned.stderr);
+    let refused = ending(hecaton(&["fetch", "again"]).arg(world.out()));
+    assert_eq!(refused.status, Some(2));
+    assert!(
+        refused.stderr.contains("is not done yet"),
+        "{}",
+        refused.stderr
+    );
+}

@@ -1,0 +1,105 @@
+//! Tables in, checked and taken values out.
+
+use crate::support::{World, ending, hecaton};
+
+#[test]
+fn a_table_becomes_requests_and_what_was_taken_is_in_the_table_that_comes_out() {
+    let world = World::new();
+    let base = world.origin.base_url().to_owned();
+    let rows = (0..20).map(|n| format!("{n},\"a, b\""));
+    let list = world.write(
+        "skus.csv",
+        std::iter::once("sku,note".to_owned()).chain(rows),
+    );
+    let template = format!("{base}/echo?sku={{sku}}");
+    let arguments = [
+        "--template",
+        template.as_str(),
+        "-X",
+        "PUT",
+        "-H",
+        "X-Note: {note}",
+        "--body",
+        "{\"sku\": \"{sku}\"}",
+        "--check",
+        "status == 200 and json:/method == 'PUT'",
+        "--take",
+        "path=/path",
+        "--keep-body",
+        "inline",
+        "--keep-header",
+        "Content-Type",
+    ];
+    world.run(&list, &arguments);
+    let records = world.records();
+    assert_eq!(records.len(), 20);
+    let record = &records[&7];
+    assert_eq!(record["columns"]["note"], "a, b");
+    assert_eq!(record["ok"], true, "{record}");
+    assert_eq!(record["taken"]["path"], "/echo?sku=7", "{record}");
+    assert!(
+        record["headers"]["content-type"]
+            .as_str()
+            .unwrap()
+            .contains("json")
+    );
+    let table = ending(
+        hecaton(&["fetch", "export"])
+            .arg(world.out())
+            .args(["--csv", "-"]),
+    );
+    assert_eq!(table.status, Some(0), "{}", table.stderr);
+    assert_eq!(table.stdout.lines().count(), 21);
+    assert!(table.stdout.contains("/echo?sku=7"));
+    let shown = ending(
+        hecaton(&["fetch", "show"])
+            .arg(world.out())
+            .args(["--where", "column.sku == '7'"]),
+    );
+    assert_eq!(shown.stdout.lines().count(), 1, "{}", shown.stdout);
+}
+
+#[test]
+fn an_unknown_column_or_a_bad_expression_is_refused_and_nothing_is_sent() {
+    let world = World::new();
+    let list = world.write("skus.csv", ["sku", "1"].map(str::to_owned).into_iter());
+    for (arguments, word) in [
+        (["--template", "http://localhost/{skew}"], "skew"),
+        (["--check", "status = 200"], "column"),
+        (["--take", "price"], "price"),
+        (["--keep-header", "x"], "no column url"),
+    ] {
+        let refused = ending(&mut world.fetch(&list, &arguments));
+        assert_eq!(refused.status, Some(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains(word), "{}", refused.stderr);
+        assert!(!world.out().exists(), "nothing is left behind");
+    }
+    assert_eq!(world.origin.summary().requests, 0);
+}
+
+#[test]
+fn bodies_go_where_they_are_asked_to_go() {
+    let world = World::new();
+    let list = world.list(0..30);
+    for place in ["files", "warc", "tar"] {
+        let out = world.path(place);
+        let done = ending(
+            hecaton(&["fetch"])
+                .arg(&list)
+                .arg("-o")
+                .arg(&out)
+                .args(["--keep-body", place]),
+        );
+        assert_eq!(done.status, Some(0), "{}", done.stderr);
+        let shown = ending(hecaton(&["fetch", "show"]).arg(&out));
+        for line in shown.stdout.lines() {
+            let record: serde_json::Value = serde_json::from_str(line).unwrap();
+            let body = &record["body"];
+            let path = ["file", "warc", "tar"]
+                .iter()
+                .find_map(|kind| body[kind].as_str());
+            assert!(out.join(path.expect("a path")).is_file(), "{record}");
+        }
+        assert_eq!(shown.stdout.lines().count(), 30);
+    }
+}

@@ -1,0 +1,123 @@
+//! Killed without notice at any moment: exactly one record for each input, and no POST twice.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use hecaton_origin::{Delay, Options};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::support::{World, count, end_of, until};
+
+/// An origin that takes its time, so that there is something in flight.
+fn slow() -> World {
+    World::with(Options {
+        delay: Delay::Fixed(Duration::from_millis(5)),
+        ..Options::default()
+    })
+}
+
+#[test]
+fn ten_kills_lose_nothing_and_repeat_little() {
+    const INPUTS: u64 = 6000;
+    const IN_FLIGHT: u64 = 20;
+    let world = slow();
+    let list = world.list(0..INPUTS);
+    let concurrency = IN_FLIGHT.to_string();
+    let arguments = ["-c", concurrency.as_str()];
+    let mut draw = 7u64;
+    for kills in 1..=10 {
+        // No two runs are killed at the same place, and every test run in the same places, more or less.
+        draw = draw
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        let at = world.origin.summary().requests + draw % (INPUTS / 12);
+        let child = world.fetch(&list, &arguments).spawn().unwrap();
+        until(|| world.origin.summary().requests >= at);
+        kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
+        assert_eq!(end_of(child).status, None, "kill {kills} came too late");
+    }
+    world.run(&list, &arguments);
+    let records = world.records();
+    assert_eq!(records.len() as u64, INPUTS);
+    assert_eq!(count(&records, "response") as u64, INPUTS);
+    let seen = world.origin.summary();
+    assert_eq!(seen.distinct, INPUTS);
+    // In flight, and of one frame: 20 ms at what 20 in flight make in that time, and as long again for the disk.
+    let most = 10 * (IN_FLIGHT + 2 * IN_FLIGHT * 20 / 5);
+    assert!(seen.duplicates <= most, "{} were repeated", seen.duplicates);
+}
+
+#[test]
+fn a_post_is_never_sent_twice() {
+    const INPUTS: u64 = 600;
+    let world = slow();
+    let list = world.list(0..INPUTS);
+    let arguments = ["-c", "10", "-X", "POST", "--body", "x"];
+    for _ in 0..6 {
+        let at = world.origin.summary().requests + 40;
+        let child = world.fetch(&list, &arguments).spawn().unwrap();
+        until(|| world.origin.summary().requests >= at);
+        kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
+        end_of(child);
+    }
+    world.run(&list, &arguments);
+    let records = world.records();
+    assert_eq!(records.len() as u64, INPUTS);
+    let unknown = count(&records, "unknown");
+    assert_eq!(count(&records, "response") + unknown, INPUTS as usize);
+    assert!((1..=6 * 40).contains(&unknown), "{unknown} are unknown");
+    let seen = world.origin.summary();
+    assert_eq!(seen.duplicates, 0);
+    // Of those that are unknown some may have been sent; all others were.
+    assert!(seen.distinct >= INPUTS - unknown as u64);
+}
+
+#[test]
+fn what_is_unknown_is_sent_again_when_that_is_asked() {
+    const INPUTS: u64 = 200;
+    let world = slow();
+    let list = world.list(0..INPUTS);
+    let arguments = ["-c", "10", "-X", "POST"];
+    let child = world.fetch(&list, &arguments).spawn().unwrap();
+    world.wait_for(50);
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
+    end_of(child);
+    world.run(&list, &[&arguments[..], &["--resend-unknown"]].concat());
+    let records = world.records();
+    assert_eq!(count(&records, "response") as u64, INPUTS);
+    assert_eq!(world.origin.summary().distinct, INPUTS);
+}
+
+#[test]
+fn a_key_lets_a_post_be_sent_again_and_stays_the_same() {
+    let world = slow();
+    let base = world.origin.base_url().to_owned();
+    let list = world.write("urls.txt", (0..200).map(|n| format!("{base}/echo?{n}")));
+    let arguments = [
+        "-c",
+        "10",
+        "-X",
+        "POST",
+        "--idempotency-key",
+        "--keep-body",
+        "inline",
+    ];
+    let child = world.fetch(&list, &arguments).spawn().unwrap();
+    world.wait_for(50);
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
+    end_of(child);
+    world.run(&list, &arguments);
+    let records = world.records();
+    assert_eq!(count(&records, "response"), 200);
+    assert!(world.origin.summary().requests > 200, "none was sent again");
+    let keys: BTreeSet<&str> = records
+        .values()
+        .filter_map(|record| {
+            let echo = record["body"]["text"].as_str()?;
+            let (_, rest) = echo.split_once("idempotency-key")?;
+            rest.split('"').find(|part| part.len() == 36)
+        })
+        .collect();
+    assert_eq!(keys.len(), 200);
+}

@@ -1,0 +1,12 @@
+//! `hecaton fetch` as its users meet it: real processes against the real origin, whose ledger says what arrived.
+
+mod again;
+mod columns;
+mod crashes;
+mod disk;
+#[cfg(feature = "nats")]
+mod many;
+mod pace;
+mod resume;
+mod support;
+mod workers;

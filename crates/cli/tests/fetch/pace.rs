@@ -1,0 +1,92 @@
+//! What hosts see: never more at once than asked, pauses that hold, and a breaker that opens.
+
+use crate::support::{World, count};
+
+#[test]
+fn no_more_are_in_flight_to_a_host_than_asked() {
+    let (world, other) = (World::new(), World::new());
+    let lines = (0..100).flat_map(|n| {
+        [world.origin.base_url(), other.origin.base_url()].map(|base| format!("{base}/delay/2?{n}"))
+    });
+    let list = world.write("urls.txt", lines);
+    world.run(&list, &["--per-host", "3"]);
+    assert_eq!(world.records().len(), 200);
+    assert_eq!(world.origin.summary().peak_in_flight, 3);
+    assert_eq!(other.origin.summary().peak_in_flight, 3);
+}
+
+#[test]
+fn one_host_has_no_more_than_its_share() {
+    let world = World::new();
+    let base = world.origin.base_url().to_owned();
+    let list = world.write("urls.txt", (0..100).map(|n| format!("{base}/delay/2?{n}")));
+    world.run(&list, &["-c", "20", "--max-host-share", "0.25"]);
+    assert_eq!(world.origin.summary().peak_in_flight, 5);
+}
+
+#[test]
+fn a_host_that_asks_for_a_pause_gets_it_and_is_given_up_in_the_end() {
+    let (world, other) = (World::new(), World::new());
+    let base = world.origin.base_url().to_owned();
+    let busy = (0..200).map(|n| format!("{base}/status/429?Retry-After=1&n={n}"));
+    let good = (0..50).map(|n| format!("{}/r/{n}", other.origin.base_url()));
+    let list = world.write("urls.txt", busy.chain(good));
+    let arguments = [
+        "--per-host",
+        "1",
+        "--breaker",
+        "2",
+        "--breaker-probes",
+        "1",
+        "--breaker-rest",
+        "50ms",
+    ];
+    let ending = world.run(&list, &arguments);
+    assert!(ending.stderr.contains("given up"), "{}", ending.stderr);
+    let records = world.records();
+    assert_eq!(records.len(), 250);
+    assert_eq!(
+        count(&records, "response") + count(&records, "skipped"),
+        250
+    );
+    assert!(count(&records, "skipped") >= 190);
+    let skipped = records
+        .values()
+        .find(|record| record["outcome"] == "skipped");
+    assert_eq!(skipped.unwrap()["why"], "breaker");
+    // Two that open it, one that tries again.
+    assert_eq!(world.origin.summary().requests, 3);
+    assert_eq!(other.origin.summary().requests, 50);
+}
+
+#[test]
+fn what_may_pass_is_tried_again_and_the_tries_are_told() {
+    let world = World::new();
+    let base = world.origin.base_url().to_owned();
+    let list = world.write("urls.txt", std::iter::once(format!("{base}/status/502")));
+    world.run(&list, &["--retries", "2"]);
+    let record = &world.records()[&0];
+    assert_eq!(
+        (&record["status"], &record["attempts"]),
+        (&502.into(), &3.into())
+    );
+    assert_eq!(record["ok"], false);
+    assert_eq!(world.origin.summary().requests, 3);
+}
+
+#[test]
+fn a_host_that_nobody_serves_is_an_error_with_its_phase() {
+    let world = World::new();
+    let list = world.write(
+        "urls.txt",
+        std::iter::once("http://127.0.0.1:1/".to_owned()),
+    );
+    world.run(&list, &["--retries", "0"]);
+    let record = &world.records()[&0];
+    assert_eq!(record["outcome"], "error");
+    assert_eq!(
+        (&record["error"]["kind"], &record["error"]["phase"]),
+        (&"connect".into(), &"connect".into())
+    );
+    assert_eq!(record["sent"], false);
+}

@@ -1,0 +1,207 @@
+//! The same command again: what goes on, what is refused, and what rubbish becomes.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::support::{World, count, end_of, ending, hecaton};
+
+#[test]
+fn every_input_has_one_record_and_a_second_run_sends_nothing() {
+    let world = World::new();
+    let base = world.origin.base_url().to_owned();
+    let lines = (0..300).map(|id| format!("{base}/r/{id}"));
+    let extra = [
+        "",
+        "no url",
+        "ftp://host/x",
+        "http://",
+        &format!("{base}/r/7"),
+    ]
+    .map(str::to_owned);
+    let list = world.write("urls.txt", lines.chain(extra));
+    let ending = world.run(&list, &[]);
+    assert!(
+        ending
+            .stderr
+            .contains("300 good answers, 1 skipped, 3 invalid"),
+        "{}",
+        ending.stderr
+    );
+    let records = world.records();
+    assert_eq!(records.len(), 304);
+    assert_eq!(records[&300]["line"], 302);
+    assert_eq!(records[&300]["outcome"], "invalid");
+    assert_eq!(records[&303]["why"], "duplicate");
+    assert_eq!(records[&5]["status"], 200);
+    assert_eq!(world.origin.summary().requests, 300);
+    world.run(&list, &[]);
+    assert_eq!(world.origin.summary().requests, 300);
+    assert_eq!(world.records(), records);
+}
+
+#[test]
+fn duplicates_are_sent_when_they_are_to_be_kept() {
+    let world = World::new();
+    let list = world.list([1, 2, 1, 1].into_iter());
+    world.run(&list, &["--keep-duplicates"]);
+    assert_eq!(count(&world.records(), "response"), 4);
+    assert_eq!(world.origin.summary().requests, 4);
+}
+
+#[test]
+fn a_changed_list_is_refused_with_what_changed() {
+    let world = World::new();
+    let list = world.list(0..10);
+    world.run(&list, &[]);
+    world.list(0..11);
+    let refused = ending(&mut world.fetch(&list, &[]));
+    assert_eq!(refused.status, Some(2));
+    assert!(
+        refused.stderr.contains("the input has changed"),
+        "{}",
+        refused.stderr
+    );
+    assert!(refused.stderr.contains("bytes"), "{}", refused.stderr);
+    assert_eq!(world.origin.summary().requests, 10);
+}
+
+#[test]
+fn another_job_is_refused_and_another_pace_is_not() {
+    let world = World::new();
+    let list = world.list(0..10);
+    world.run(&list, &["-c", "5"]);
+    world.run(&list, &["-c", "6"]);
+    let refused = ending(&mut world.fetch(&list, &["-X", "PUT"]));
+    assert_eq!(refused.status, Some(2));
+    let told = "request.method was \"GET\", is \"PUT\"";
+    assert!(refused.stderr.contains(told), "{}", refused.stderr);
+}
+
+#[test]
+fn a_folder_with_something_else_in_it_is_left_alone() {
+    let world = World::new();
+    let list = world.list(0..10);
+    std::fs::create_dir(world.out()).unwrap();
+    std::fs::write(world.out().join("letter.txt"), "dear").unwrap();
+    let refused = ending(&mut world.fetch(&list, &[]));
+    assert_eq!(refused.status, Some(2));
+    assert!(refused.stderr.contains("letter.txt"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_host_of_others_needs_a_rate_and_nothing_is_sent_before() {
+    let world = World::new();
+    let list = world.write(
+        "urls.txt",
+        (0..20).map(|n| format!("http://host.example/{n}")),
+    );
+    let refused = ending(&mut world.fetch(&list, &[]));
+    assert_eq!(refused.status, Some(2));
+    for word in [
+        "host.example",
+        "--rate",
+        "--i-own-these-hosts",
+        "nothing was sent",
+    ] {
+        assert!(refused.stderr.contains(word), "{}", refused.stderr);
+    }
+    // The same folder then takes the same list with a rate: names lead to this machine.
+    let port = world
+        .origin
+        .base_url()
+        .rsplit(':')
+        .next()
+        .unwrap()
+        .to_owned();
+    let list = world.write(
+        "urls.txt",
+        (0..12).map(|n| format!("http://host.example:{port}/r/{n}")),
+    );
+    let known = format!("host.example:{port}:127.0.0.1");
+    world.run(&list, &["--rate", "1000", "--resolve", &known]);
+    assert_eq!(count(&world.records(), "response"), 12);
+}
+
+#[test]
+fn ctrl_c_ends_in_order_and_the_same_command_goes_on() {
+    let world = World::new();
+    let base = world.origin.base_url().to_owned();
+    let list = world.write("urls.txt", (0..400).map(|n| format!("{base}/delay/20?{n}")));
+    let child = world.fetch(&list, &["-c", "4"]).spawn().unwrap();
+    world.wait_for(20);
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+    let ended = end_of(child);
+    assert_eq!(ended.status, Some(130), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("the same command again goes on"),
+        "{}",
+        ended.stderr
+    );
+    let before = world.origin.summary().requests;
+    let shown = ending(hecaton(&["fetch", "show"]).arg(world.out()));
+    assert_eq!(
+        shown.stdout.lines().count() as u64,
+        before,
+        "what was in flight was recorded"
+    );
+    world.run(&list, &["-c", "4"]);
+    assert_eq!(world.records().len(), 400);
+    assert_eq!(world.origin.summary().requests, 400);
+}
+
+#[test]
+fn a_job_file_does_what_the_command_line_said_and_holds_no_secret() {
+    let world = World::new();
+    let base = world.origin.base_url().to_owned();
+    let list = world.write(
+        "urls.txt",
+        std::iter::once(format!("{base}/basic/joe/hidden")),
+    );
+    let arguments = ["--auth", "env:LOGIN", "--print-job"];
+    let mut print = hecaton(&["fetch"]);
+    let printed = ending(print.arg(&list).args(arguments).env("LOGIN", "joe:hidden"));
+    assert_eq!(printed.status, Some(0), "{}", printed.stderr);
+    let job = world.write("job.toml", printed.stdout.lines().map(str::to_owned));
+    let done = ending(world.fetch(&job, &[]).env("LOGIN", "joe:hidden"));
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert_eq!(world.records()[&0]["status"], 200);
+    for file in ["job.toml", "plan.json"] {
+        let text = std::fs::read_to_string(world.out().join(file)).unwrap();
+        assert!(!text.contains("joe:hidden"), "{text}");
+    }
+    let missing = ending(&mut world.fetch(&job, &[]));
+    assert_eq!(missing.status, Some(2));
+    assert!(
+        missing.stderr.contains("LOGIN is not set"),
+        "{}",
+        missing.stderr
+    );
+}
+
+#[test]
+fn status_tells_how_far_it_is_while_it_runs_and_after() {
+    let world = World::new();
+    let base = world.origin.base_url().to_owned();
+    let list = world.write("urls.txt", (0..100).map(|n| format!("{base}/delay/60?{n}")));
+    let status = || ending(hecaton(&["fetch", "status"]).arg(world.out())).stdout;
+    let child = world.fetch(&list, &["-c", "2"]).spawn().unwrap();
+    world.wait_for(60);
+    let during = status();
+    assert!(
+        during.contains("of 100 done") && during.contains("works on it"),
+        "{during}"
+    );
+    let second = ending(&mut world.fetch(&list, &[]));
+    assert_eq!(second.status, Some(1));
+    assert!(
+        second.stderr.contains("another process works on"),
+        "{}",
+        second.stderr
+    );
+    assert_eq!(end_of(child).status, Some(0));
+    let after = status();
+    assert!(
+        after.contains("100 of 100 done") && after.contains("1 of 1 parts done"),
+        "{after}"
+    );
+}

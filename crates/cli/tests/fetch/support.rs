@@ -1,0 +1,157 @@
+//! Runs the real command on a list in a folder of its own, and reads what it recorded.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use hecaton_origin::{Options, Origin};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// An origin and a folder for one test.
+pub struct World {
+    /// The server.
+    pub origin: Origin,
+    home: TempDir,
+}
+
+/// How the command ended.
+pub struct Ending {
+    /// Its status; none when a signal ended it.
+    pub status: Option<i32>,
+    /// What it printed.
+    pub stdout: String,
+    /// What it said besides.
+    pub stderr: String,
+}
+
+impl World {
+    /// One with an origin as `options` say.
+    pub fn with(options: Options) -> World {
+        World {
+            origin: Origin::start(options).expect("an origin starts on a free port"),
+            home: tempfile::tempdir().expect("a folder"),
+        }
+    }
+
+    /// One with an origin that answers at once.
+    pub fn new() -> World {
+        World::with(Options::default())
+    }
+
+    /// A path in the test's folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    /// The job's folder.
+    pub fn out(&self) -> PathBuf {
+        self.path("out")
+    }
+
+    /// Writes a list of `/r/<id>` for each id.
+    pub fn list(&self, ids: impl Iterator<Item = u64>) -> PathBuf {
+        let base = self.origin.base_url();
+        self.write("urls.txt", ids.map(|id| format!("{base}/r/{id}")))
+    }
+
+    /// Writes lines into a file.
+    pub fn write(&self, name: &str, lines: impl Iterator<Item = String>) -> PathBuf {
+        let path = self.path(name);
+        let text: String = lines.flat_map(|line| [line, "\n".into()]).collect();
+        std::fs::write(&path, text).expect("the list is written");
+        path
+    }
+
+    /// The command with these arguments, on the job's folder.
+    pub fn fetch(&self, list: &Path, arguments: &[&str]) -> Command {
+        let mut command = hecaton(&["fetch"]);
+        command.arg(list).arg("-o").arg(self.out()).args(arguments);
+        command
+    }
+
+    /// Runs it to its end, which must be good.
+    pub fn run(&self, list: &Path, arguments: &[&str]) -> Ending {
+        let ending = ending(&mut self.fetch(list, arguments));
+        assert_eq!(ending.status, Some(0), "{}", ending.stderr);
+        ending
+    }
+
+    /// The records of all parts that are done, by the numbers of their inputs; each must be there once.
+    pub fn records(&self) -> BTreeMap<u64, Value> {
+        let mut found = BTreeMap::new();
+        for file in files(&self.out().join("results")) {
+            for line in unpacked(&file).lines() {
+                let record: Value = serde_json::from_str(line).expect("a record is JSON");
+                let number = record["n"].as_u64().expect("a record has a number");
+                let earlier = found.insert(number, record);
+                assert!(earlier.is_none(), "two records of {number}");
+            }
+        }
+        found
+    }
+
+    /// Waits until the origin has seen so many requests.
+    pub fn wait_for(&self, requests: u64) {
+        until(|| self.origin.summary().requests >= requests);
+    }
+}
+
+/// The command.
+pub fn hecaton(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hecaton"));
+    command.args(arguments).env("no_proxy", "*");
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Runs a command to its end.
+pub fn ending(command: &mut Command) -> Ending {
+    let child = command.spawn().expect("the command starts");
+    end_of(child)
+}
+
+/// How a command that runs ends.
+pub fn end_of(child: Child) -> Ending {
+    let output = child.wait_with_output().expect("it ends");
+    Ending {
+        status: output.status.code(),
+        stdout: String::from_utf8(output.stdout).expect("text"),
+        stderr: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+/// Waits until it is so.
+pub fn until(mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "it never came");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The files of a folder.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries =
+        std::fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()));
+    entries.map(Iterator::collect).unwrap_or_default()
+}
+
+/// What a file of results holds.
+pub fn unpacked(file: &Path) -> String {
+    let packed = std::fs::read(file).expect("the file is there");
+    let text = zstd::decode_all(&packed[..]).expect("it is zstd");
+    String::from_utf8(text).expect("text")
+}
+
+/// How many records ended so.
+pub fn count(records: &BTreeMap<u64, Value>, outcome: &str) -> usize {
+    records
+        .values()
+        .filter(|record| record["outcome"] == outcome)
+        .count()
+}

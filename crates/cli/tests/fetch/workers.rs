@@ -1,0 +1,100 @@
+//! Many workers on one folder: parts by number, a takeover, and a sleeper that wakes up too late.
+
+use std::time::Duration;
+
+use hecaton_origin::{Delay, Options};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::support::{World, count, end_of, ending, hecaton, until};
+
+fn plan(world: &World, list: &std::path::Path, arguments: &[&str]) -> u32 {
+    let planned = ending(
+        hecaton(&["fetch", "plan"])
+            .arg(list)
+            .arg("-o")
+            .arg(world.out())
+            .args(arguments),
+    );
+    assert_eq!(planned.status, Some(0), "{}", planned.stderr);
+    planned.stdout.trim().parse().unwrap()
+}
+
+fn part(world: &World, number: u32) -> std::process::Command {
+    let mut command = hecaton(&["fetch", "part"]);
+    command.arg(world.out()).arg(number.to_string());
+    command
+}
+
+#[test]
+fn parts_are_done_by_number_and_once() {
+    let world = World::new();
+    let list = world.list(0..500);
+    assert_eq!(plan(&world, &list, &[]), 1);
+    assert_eq!(world.origin.summary().requests, 0);
+    for _ in 0..2 {
+        let done = ending(&mut part(&world, 0));
+        assert_eq!(done.status, Some(0), "{}", done.stderr);
+    }
+    assert_eq!(world.records().len(), 500);
+    assert_eq!(world.origin.summary().requests, 500);
+    let refused = ending(&mut part(&world, 7));
+    assert_eq!(refused.status, Some(2));
+    assert!(
+        refused.stderr.contains("there is no part 7"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn what_a_worker_does_after_its_part_was_taken_over_does_not_count() {
+    let world = World::with(Options {
+        delay: Delay::Fixed(Duration::from_millis(10)),
+        ..Options::default()
+    });
+    let list = world.list(0..300);
+    plan(&world, &list, &["-c", "5", "-X", "POST"]);
+    let sleeper = part(&world, 0).spawn().unwrap();
+    world.wait_for(50);
+    let pid = Pid::from_raw(sleeper.id() as i32);
+    kill(pid, Signal::SIGSTOP).unwrap();
+    let done = ending(&mut part(&world, 0));
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let records = world.records();
+    assert_eq!(records.len(), 300);
+    let seen = world.origin.summary().requests;
+    kill(pid, Signal::SIGCONT).unwrap();
+    let late = end_of(sleeper);
+    assert_eq!(late.status, Some(0), "the part is done: {}", late.stderr);
+    assert_eq!(world.records(), records, "what counts is settled");
+    // What it was about to write when it fell asleep, at most.
+    let sent = world.origin.summary().requests - seen;
+    assert!(sent <= 5, "the sleeper sent {sent}");
+    assert_eq!(world.origin.summary().duplicates, 0);
+    assert_eq!(
+        count(&records, "response") + count(&records, "unknown"),
+        300
+    );
+}
+
+#[test]
+fn two_workers_at_once_end_in_one_result() {
+    let world = World::new();
+    let base = world.origin.base_url().to_owned();
+    let list = world.write("urls.txt", (0..400).map(|n| format!("{base}/delay/5?{n}")));
+    plan(&world, &list, &["-c", "5"]);
+    let first = part(&world, 0).spawn().unwrap();
+    world.wait_for(30);
+    let second = part(&world, 0).spawn().unwrap();
+    let second = end_of(second);
+    assert_eq!(second.status, Some(0), "{}", second.stderr);
+    let first = end_of(first);
+    assert!(
+        first.stderr.contains("taken over") || first.status == Some(0),
+        "{}",
+        first.stderr
+    );
+    assert_eq!(world.records().len(), 400);
+    until(|| world.out().join("parts/000000/COMMIT").exists());
+}

@@ -1,0 +1,49 @@
+//! How a job can fail: what was asked cannot be, what was begun could not be done, or someone ended it.
+
+use std::io;
+use std::path::Path;
+
+/// Why a job, or a look at one, did not end well. The text is one sentence that says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// What was asked cannot be; nothing was sent.
+    #[error("{0}")]
+    Usage(String),
+    /// Something could not be done.
+    #[error("{0}")]
+    Failed(String),
+    /// Someone ended it.
+    #[error("{0}")]
+    Interrupted(String),
+}
+
+/// What most functions here return.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// What was asked cannot be.
+    pub fn usage(text: impl Into<String>) -> Error {
+        Error::Usage(text.into())
+    }
+
+    /// Something could not be done.
+    pub fn failed(text: impl Into<String>) -> Error {
+        Error::Failed(text.into())
+    }
+}
+
+/// For `map_err`: the system refused to do this with a file.
+pub fn at<'a>(doing: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
+    move |error| Error::Failed(sentence(doing, path, &error))
+}
+
+/// What the system refused, where, and what helps.
+pub fn sentence(doing: &str, path: &Path, error: &io::Error) -> String {
+    let path = path.display();
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => format!(
+            "cannot {doing} {path}: no space is left; free some, and run the same command again: it goes on where it was"
+        ),
+        _ => format!("cannot {doing} {path}: {error}"),
+    }
+}

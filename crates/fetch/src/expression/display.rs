@@ -1,0 +1,102 @@
+//! An expression as text that is read as the same again.
+
+use std::fmt::{self, Display, Formatter, Write};
+
+use super::field::{TIMED, WORDS};
+use super::value::{Comparison, Literal};
+use super::{Expression, Field, Node};
+
+impl Display for Expression {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Display for Node {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Node::Or(nodes) => joined(f, nodes, " or "),
+            Node::And(nodes) => joined(f, nodes, " and "),
+            Node::Not(node) => {
+                f.write_str("not ")?;
+                bracketed(f, node)
+            }
+            Node::Is(field) => field.fmt(f),
+            Node::Compare(field, comparison, literal) => {
+                let signs = Comparison::SIGNS.iter();
+                let sign = signs
+                    .clone()
+                    .find(|(_, it)| it == comparison)
+                    .map_or("contains", |(sign, _)| sign);
+                write!(f, "{field} {sign} ")?;
+                match literal {
+                    Literal::Number(number) => number.fmt(f),
+                    Literal::Bool(truth) => truth.fmt(f),
+                    Literal::Text(text) => quoted(f, text),
+                }
+            }
+            Node::Matches(field, pattern) => {
+                let flag = if pattern.ignores_case { "i" } else { "" };
+                write!(f, "{field} matches /{}/{flag}", pattern.source)
+            }
+        }
+    }
+}
+
+fn joined(f: &mut Formatter<'_>, nodes: &[Node], word: &str) -> fmt::Result {
+    for (index, node) in nodes.iter().enumerate() {
+        if index > 0 {
+            f.write_str(word)?;
+        }
+        bracketed(f, node)?;
+    }
+    Ok(())
+}
+
+fn bracketed(f: &mut Formatter<'_>, node: &Node) -> fmt::Result {
+    match node {
+        Node::Or(_) | Node::And(_) => write!(f, "({node})"),
+        node => node.fmt(f),
+    }
+}
+
+fn quoted(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
+    f.write_char('\'')?;
+    for character in text.chars() {
+        match character {
+            '\'' => f.write_str("\\'")?,
+            '\\' => f.write_str("\\\\")?,
+            '\n' => f.write_str("\\n")?,
+            '\r' => f.write_str("\\r")?,
+            '\t' => f.write_str("\\t")?,
+            c => f.write_char(c)?,
+        }
+    }
+    f.write_char('\'')
+}
+
+impl Display for Field {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut named = |kind: &str, name: &str| {
+            write!(f, "{kind}[")?;
+            quoted(f, name)?;
+            f.write_char(']')
+        };
+        match self {
+            Field::Header(name) => named("header", name),
+            Field::Column(name) => named("column", name),
+            Field::Taken(name) => named("taken", name),
+            Field::Json(pointer) => {
+                f.write_str("json:")?;
+                quoted(f, pointer)
+            }
+            field => match WORDS.iter().find(|(_, it)| it == field) {
+                Some((word, _)) => f.write_str(word),
+                None => {
+                    let timed = TIMED.iter().find(|(_, it)| Field::Ms(*it) == *field);
+                    write!(f, "ms.{}", timed.map_or("", |(name, _)| name))
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Small expressions about an answer or a record: `status == 200 and body contains 'in stock'`.
+//!
+//! `parse` reads them into what `holds` asks of [`Facts`]; what is not known of a record is unequal to everything. `field` names what can
+//! be asked, `value` how it is compared, `facts` what a record answers.
+
+use std::fmt;
+
+mod display;
+mod facts;
+mod field;
+mod parse;
+mod scan;
+mod value;
+
+pub use field::{Field, Timed};
+pub use value::Value;
+
+use value::{Comparison, Literal, Pattern};
+
+/// An expression that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression(Node);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
+    Or(Vec<Node>),
+    And(Vec<Node>),
+    Not(Box<Node>),
+    /// The field is there, and is not false.
+    Is(Field),
+    Compare(Field, Comparison, Literal),
+    Matches(Field, Pattern),
+}
+
+/// What answers an expression's questions.
+pub trait Facts {
+    /// What this field is, if it is known.
+    fn field(&self, field: &Field) -> Option<Value<'_>>;
+}
+
+/// Where an expression cannot be read, and what was expected there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpressionError {
+    /// The expression.
+    pub text: String,
+    /// The place, in characters from 1.
+    pub column: usize,
+    /// What was expected there.
+    pub expected: String,
+    /// What stands there.
+    pub found: String,
+}
+
+impl fmt::Display for ExpressionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ExpressionError {
+            text,
+            column,
+            expected,
+            found,
+        } = self;
+        write!(
+            f,
+            "the expression {text:?} cannot be read at column {column}: expected {expected}, found {found}"
+        )
+    }
+}
+
+impl std::error::Error for ExpressionError {}
+
+impl Expression {
+    /// Reads an expression.
+    pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
+        parse::expression(text).map(Expression)
+    }
+
+    /// Whether it holds.
+    pub fn holds(&self, facts: &dyn Facts) -> bool {
+        self.0.holds(facts)
+    }
+
+    /// The fields that it asks for.
+    pub fn fields(&self) -> Vec<&Field> {
+        let mut fields = Vec::new();
+        self.0.collect(&mut fields);
+        fields
+    }
+
+    /// Whether it asks for the body or a part of it.
+    pub fn needs_body(&self) -> bool {
+        let of_body = |field: &&Field| matches!(field, Field::Body | Field::Json(_));
+        self.fields().iter().any(of_body)
+    }
+}
+
+impl Node {
+    fn holds(&self, facts: &dyn Facts) -> bool {
+        match self {
+            Node::Or(nodes) => nodes.iter().any(|node| node.holds(facts)),
+            Node::And(nodes) => nodes.iter().all(|node| node.holds(facts)),
+            Node::Not(node) => !node.holds(facts),
+            Node::Is(field) => facts
+                .field(field)
+                .is_some_and(|value| value != Value::Bool(false)),
+            Node::Compare(field, comparison, literal) => {
+                let value = facts.field(field);
+                comparison.holds(value.as_ref(), literal, field.ignores_case())
+            }
+            Node::Matches(field, pattern) => facts
+                .field(field)
+                .is_some_and(|value| pattern.matches(&value.text())),
+        }
+    }
+
+    fn collect<'a>(&'a self, fields: &mut Vec<&'a Field>) {
+        match self {
+            Node::Or(nodes) | Node::And(nodes) => {
+                nodes.iter().for_each(|node| node.collect(fields))
+            }
+            Node::Not(node) => node.collect(fields),
+            Node::Is(field) | Node::Compare(field, ..) | Node::Matches(field, _) => {
+                fields.push(field)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! The text of an expression → its nodes. `or` binds least, then `and`, then `not`.
+
+use super::field::{TIMED, WORDS};
+use super::scan::Scanner;
+use super::value::{Comparison, Literal, Pattern};
+use super::{ExpressionError, Field, Node};
+
+/// Deepest nesting of brackets and `not`.
+const DEEPEST: usize = 64;
+
+type Parsed<T> = Result<T, ExpressionError>;
+
+struct Parser<'a> {
+    scanner: Scanner<'a>,
+    depth: usize,
+}
+
+pub(super) fn expression(text: &str) -> Parsed<Node> {
+    let scanner = Scanner { text, at: 0 };
+    let mut parser = Parser { scanner, depth: 0 };
+    let node = parser.either()?;
+    match parser.scanner.rest() {
+        "" => Ok(node),
+        rest if rest.starts_with("&&") || rest.starts_with("||") => {
+            Err(parser.expected("`and` or `or` in words"))
+        }
+        _ => Err(parser.expected("`and`, `or` or the end")),
+    }
+}
+
+impl Parser<'_> {
+    fn either(&mut self) -> Parsed<Node> {
+        let mut nodes = vec![self.both()?];
+        while self.keyword("or") {
+            nodes.push(self.both()?);
+        }
+        Ok(one_or(nodes, Node::Or))
+    }
+
+    fn both(&mut self) -> Parsed<Node> {
+        let mut nodes = vec![self.single()?];
+        while self.keyword("and") {
+            nodes.push(self.single()?);
+        }
+        Ok(one_or(nodes, Node::And))
+    }
+
+    fn single(&mut self) -> Parsed<Node> {
+        self.scanner.skip_spaces();
+        if self.depth == DEEPEST {
+            return Err(self.expected(&format!(
+                "at most {DEEPEST} brackets and `not` inside of each other"
+            )));
+        }
+        self.depth += 1;
+        let node = if self.keyword("not") {
+            Node::Not(Box::new(self.single()?))
+        } else if self.scanner.sign("(") {
+            let node = self.either()?;
+            if !self.scanner.sign(")") {
+                return Err(self.expected("`and`, `or` or a closing bracket"));
+            }
+            self.scanner.skip_spaces();
+            node
+        } else {
+            self.test()?
+        };
+        self.depth -= 1;
+        Ok(node)
+    }
+
+    fn test(&mut self) -> Parsed<Node> {
+        let field = self.field()?;
+        self.scanner.skip_spaces();
+        let begin = self.scanner.at;
+        if self.keyword("matches") || self.keyword("contains") {
+            if !field.is_text() {
+                self.scanner.at = begin;
+                return Err(self.expected("==, `and`, `or` or the end"));
+            }
+            self.scanner.skip_spaces();
+            return match self.scanner.text[begin..].starts_with('m') {
+                true => self.pattern().map(|pattern| Node::Matches(field, pattern)),
+                false => self
+                    .contained()
+                    .map(|text| Node::Compare(field, Comparison::Contains, text)),
+            };
+        }
+        let sign = Comparison::SIGNS
+            .iter()
+            .find(|(sign, _)| self.scanner.sign(sign));
+        let Some((_, comparison)) = sign else {
+            return match self.scanner.rest().starts_with('=') {
+                true => Err(self.expected("== to compare")),
+                false => Ok(Node::Is(field)),
+            };
+        };
+        let literal = self.literal(&field)?;
+        Ok(Node::Compare(field, *comparison, literal))
+    }
+
+    fn field(&mut self) -> Parsed<Field> {
+        let begin = self.scanner.at;
+        let word = self.scanner.word();
+        self.scanner.at += word.len();
+        let field = match word {
+            "header" => self
+                .name()?
+                .map(|name| Field::Header(name.to_ascii_lowercase())),
+            "column" => self.name()?.map(Field::Column),
+            "taken" => self.name()?.map(Field::Taken),
+            "ms" if self.scanner.sign(".") => {
+                let word = self.scanner.word();
+                let timed = TIMED.iter().find(|(name, _)| *name == word);
+                let Some((name, timed)) = timed else {
+                    return Err(self.expected("resolve, connect, tls, wait or read"));
+                };
+                self.scanner.at += name.len();
+                Some(Field::Ms(*timed))
+            }
+            "json" => {
+                if !self.scanner.sign(":") {
+                    return Err(self.expected("a colon and a JSON pointer, as in json:/data/price"));
+                }
+                Some(Field::Json(self.pointer()?))
+            }
+            word => WORDS
+                .iter()
+                .find(|(name, _)| *name == word)
+                .map(|(_, field)| field.clone()),
+        };
+        field.ok_or_else(|| {
+            self.scanner.at = begin;
+            let words: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
+            let words = words.join(", ");
+            self.expected(&format!(
+                "{words}, header.NAME, column.NAME, taken.NAME, json:/POINTER, `not` or a bracket"
+            ))
+        })
+    }
+
+    /// `.name` or `['name']`.
+    fn name(&mut self) -> Parsed<Option<String>> {
+        if self.scanner.sign(".") {
+            let name = self
+                .scanner
+                .run(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+            return match name {
+                "" => Err(self.expected("a name")),
+                name => Ok(Some(name.to_owned())),
+            };
+        }
+        if !self.scanner.sign("[") {
+            return Err(self.expected("a dot and a name, or a name in brackets such as ['a name']"));
+        }
+        match self.scanner.quoted()? {
+            Some(name) if self.scanner.sign("]") => Ok(Some(name)),
+            Some(_) => Err(self.expected("a closing ]")),
+            None => Err(self.expected("a name in quotes")),
+        }
+    }
+
+    /// A JSON pointer, in quotes if there are spaces or signs in it.
+    fn pointer(&mut self) -> Parsed<String> {
+        let begin = self.scanner.at;
+        let pointer = match self.scanner.quoted()? {
+            Some(pointer) => pointer,
+            None => {
+                let belongs = |c: char| !c.is_whitespace() && !"()=!<>'\"".contains(c);
+                self.scanner.run(belongs).to_owned()
+            }
+        };
+        if !pointer.is_empty() && !pointer.starts_with('/') {
+            self.scanner.at = begin;
+            return Err(self.expected("a JSON pointer, which begins with /"));
+        }
+        Ok(pointer)
+    }
+
+    fn pattern(&mut self) -> Parsed<Pattern> {
+        let begin = self.scanner.at;
+        let (source, ignores_case) = self.scanner.pattern()?;
+        let pattern = Pattern::new(source, ignores_case).map_err(|error| {
+            self.scanner.at = begin;
+            let error = error.to_string();
+            let why = error
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .trim_start_matches("error: ");
+            self.expected(&format!("a regular expression that can be read ({why})"))
+        })?;
+        self.scanner.skip_spaces();
+        Ok(pattern)
+    }
+
+    fn contained(&mut self) -> Parsed<Literal> {
+        let text = self.scanner.quoted()?;
+        let text = text.ok_or_else(|| self.expected("a text in quotes such as 'in stock'"))?;
+        self.scanner.skip_spaces();
+        Ok(Literal::Text(text))
+    }
+
+    fn literal(&mut self, field: &Field) -> Parsed<Literal> {
+        self.scanner.skip_spaces();
+        let begin = self.scanner.at;
+        let literal = if let Some(text) = self.scanner.quoted()? {
+            Literal::Text(text)
+        } else if self.keyword("true") {
+            Literal::Bool(true)
+        } else if self.keyword("false") {
+            Literal::Bool(false)
+        } else if let Some(number) = self.scanner.number() {
+            Literal::Number(number)
+        } else {
+            return Err(
+                self.expected("a number, a text in quotes such as 'timeout', true or false")
+            );
+        };
+        if let Some(instead) = field.objection(&literal) {
+            self.scanner.at = begin;
+            return Err(self.expected(&instead));
+        }
+        self.scanner.skip_spaces();
+        Ok(literal)
+    }
+
+    fn keyword(&mut self, word: &str) -> bool {
+        let is = self.scanner.keyword(word);
+        if is {
+            self.scanner.skip_spaces();
+        }
+        is
+    }
+
+    fn expected(&self, expected: &str) -> ExpressionError {
+        self.scanner.expected(expected)
+    }
+}
+
+fn one_or(mut nodes: Vec<Node>, many: impl Fn(Vec<Node>) -> Node) -> Node {
+    match nodes.len() {
+        1 => nodes.remove(0),
+        _ => many(nodes),
+    }
+}

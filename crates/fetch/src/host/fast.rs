@@ -1,0 +1,41 @@
+//! The host of a URL that is canonical as it stands, which nearly all are, without an allocation.
+
+/// Part of the URL; none where more must be known to be sure.
+pub(super) fn host(url: &str) -> Option<&str> {
+    let (rest, usual) = match url.strip_prefix("https://") {
+        Some(rest) => (rest, "443"),
+        None => (url.strip_prefix("http://")?, "80"),
+    };
+    let bytes = rest.as_bytes();
+    let plain = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
+    let length = bytes.iter().take_while(|byte| plain(byte)).count();
+    let name = &rest[..length];
+    if !is_canonical(name) {
+        return None;
+    }
+    match bytes.get(length) {
+        None | Some(b'/' | b'?' | b'#') => Some(name),
+        Some(b':') => {
+            let digits = bytes[length + 1..]
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit())
+                .count();
+            let end = length + 1 + digits;
+            let port = &rest[length + 1..end];
+            let simple = (1..=4).contains(&digits) && !port.starts_with('0') && port != usual;
+            let ends = matches!(bytes.get(end), None | Some(b'/' | b'?' | b'#'));
+            (simple && ends).then(|| &rest[..end])
+        }
+        Some(_) => None,
+    }
+}
+
+/// Whether a name in lower case is its own canonical form: no address, no punycode, no last dot.
+fn is_canonical(name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let bytes = name.as_bytes();
+    last.starts_with(|c: char| c.is_ascii_lowercase())
+        && !bytes.windows(4).any(|four| four == b"xn--")
+        && !bytes.first().is_some_and(|byte| *byte == b'.')
+        && !bytes.windows(2).any(|two| two == b"..")
+}

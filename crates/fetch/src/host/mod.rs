@@ -1,0 +1,159 @@
+//! Whose host a URL names: hosts are told apart by their canonical name, and one's own from a stranger's.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
+
+use url::Url;
+
+mod fast;
+
+/// A host as limits know it: name in lower case and punycode without a last dot, or address; with the port unless it is the usual
+/// one of the scheme.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Host<'a>(Cow<'a, str>);
+
+/// A URL that names no host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoHost(String);
+
+impl fmt::Display for NoHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoHost {}
+
+/// Whose a host is, as far as its name tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// This machine.
+    Loopback,
+    /// A network of one's own: a private address, or a name that is none on the internet.
+    Private,
+    /// Someone else's, for all that is known.
+    Foreign,
+}
+
+impl<'a> Host<'a> {
+    /// The host that this URL names.
+    pub fn of(url: &'a str) -> Result<Host<'a>, NoHost> {
+        if let Some(host) = fast::host(url) {
+            return Ok(Host(Cow::Borrowed(host)));
+        }
+        slow(url).map(|host| Host(Cow::Owned(host)))
+    }
+
+    /// `name`, `name:port`, `[address]` or `[address]:port`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Without the port, and an IPv6 address without brackets.
+    pub fn name(&self) -> &str {
+        match self.0.strip_prefix('[') {
+            Some(rest) => rest.split(']').next().unwrap_or(rest),
+            None => self.0.split(':').next().unwrap_or(&self.0),
+        }
+    }
+
+    /// The same, on its own.
+    pub fn into_owned(self) -> String {
+        self.0.into_owned()
+    }
+
+    /// Whose it is, by its name alone.
+    pub fn whose(&self) -> Whose {
+        let name = self.name();
+        match name.parse() {
+            Ok(address) => Whose::address(address),
+            Err(_) => Whose::name(name),
+        }
+    }
+}
+
+impl fmt::Display for Host<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Whose {
+    /// Whose an address is.
+    pub fn address(address: IpAddr) -> Whose {
+        match address.to_canonical() {
+            four if four.is_loopback() || four.is_unspecified() => Whose::Loopback,
+            IpAddr::V4(four) if four.is_private() || four.is_link_local() || is_shared(four) => {
+                Whose::Private
+            }
+            IpAddr::V6(six) if six.is_unique_local() || six.is_unicast_link_local() => {
+                Whose::Private
+            }
+            _ => Whose::Foreign,
+        }
+    }
+
+    /// Whose a name is, that stands for these addresses: its owner's whom most care is owed to.
+    pub fn addresses(addresses: impl IntoIterator<Item = IpAddr>) -> Whose {
+        let whose: Vec<Whose> = addresses.into_iter().map(Whose::address).collect();
+        let is = |one: Whose| !whose.is_empty() && whose.iter().all(|it| *it == one);
+        match (
+            is(Whose::Loopback),
+            whose.is_empty() || whose.contains(&Whose::Foreign),
+        ) {
+            (true, _) => Whose::Loopback,
+            (false, true) => Whose::Foreign,
+            (false, false) => Whose::Private,
+        }
+    }
+
+    fn name(name: &str) -> Whose {
+        // RFC 6761 (localhost, test), RFC 6762 (local), RFC 8375 (home.arpa), ICANN's resolution of 2024 (internal).
+        let under = |zone: &str| {
+            let rest = name.strip_suffix(zone);
+            rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        };
+        if under("localhost") {
+            return Whose::Loopback;
+        }
+        let own = ["test", "local", "internal", "home.arpa"];
+        match own.into_iter().any(under) || !name.contains('.') {
+            true => Whose::Private,
+            false => Whose::Foreign,
+        }
+    }
+}
+
+/// Shared among the customers of a provider (RFC 6598).
+fn is_shared(address: Ipv4Addr) -> bool {
+    matches!(address.octets(), [100, 64..=127, ..])
+}
+
+/// By the parser that browsers' URLs are read with: IDNA, and addresses in all their forms.
+fn slow(text: &str) -> Result<String, NoHost> {
+    let url = Url::parse(text).map_err(|error| NoHost(format!("is no URL: {error}")))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        let scheme = url.scheme();
+        return Err(NoHost(format!(
+            "has the scheme {scheme:?}: use http or https"
+        )));
+    }
+    let host = url.host_str().unwrap_or_default();
+    let host = host.strip_suffix('.').unwrap_or(host);
+    if host.is_empty() {
+        return Err(NoHost("names no host".to_owned()));
+    }
+    if host.split('.').any(str::is_empty) {
+        return Err(NoHost(format!(
+            "names the host {host:?}, in which a part is empty"
+        )));
+    }
+    Ok(match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

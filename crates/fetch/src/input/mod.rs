@@ -1,0 +1,179 @@
+//! Lists of any length → inputs with their numbers and lines, one by one in flat memory.
+//!
+//! What is no input is an [`Invalid`], never an end: `source` opens and decompresses, `lines`, `plain`, `objects`, `table` and
+//! `parquet` read one form each, `sitemap` reads what a site lists of itself.
+
+use std::fmt;
+use std::io;
+
+use crate::record::{Columns, Input, Invalid};
+
+mod lines;
+mod objects;
+mod plain;
+pub mod sitemap;
+mod source;
+mod table;
+
+pub use source::{Form, Source};
+
+/// Longest line or row, in bytes.
+pub const LONGEST: usize = 1 << 20;
+
+/// Longest beginning of a bad line that is kept, in bytes.
+const EXCERPT: usize = 200;
+
+/// What a list holds at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// An input.
+    Input(Input),
+    /// Something else.
+    Invalid(Invalid),
+}
+
+/// A list that cannot be read, in a sentence that names it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct InputError(pub(crate) String);
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for InputError {}
+
+/// A line of a list, or a row of a table.
+struct Row {
+    line: u64,
+    held: Result<Columns, Bad>,
+}
+
+/// What a bad line begins with, and what is wrong with it.
+struct Bad {
+    text: String,
+    reason: String,
+}
+
+impl Bad {
+    fn new(text: &[u8], reason: impl Into<String>) -> Bad {
+        let text = &text[..text.len().min(EXCERPT)];
+        Bad {
+            text: String::from_utf8_lossy(text).into_owned(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// One form of list.
+trait Rows: Send {
+    /// The columns, as far as they are known before the first row.
+    fn columns(&self) -> &[String];
+
+    /// Whether no row has this column.
+    fn lacks(&self, column: &String) -> bool {
+        !self.columns().contains(column)
+    }
+
+    /// The next row.
+    fn next(&mut self) -> io::Result<Option<Row>>;
+}
+
+/// The inputs of one or more lists, in order.
+pub struct Inputs {
+    waiting: std::vec::IntoIter<Source>,
+    form: Option<Form>,
+    name: String,
+    rows: Box<dyn Rows>,
+    columns: Vec<String>,
+    number: u64,
+    over: bool,
+}
+
+impl Inputs {
+    /// Opens lists, all of this form, or each of the form that its name and its first bytes tell.
+    pub fn open(sources: Vec<Source>, form: Option<Form>) -> Result<Inputs, InputError> {
+        let mut waiting = sources.into_iter();
+        let first = waiting.next().ok_or_else(|| {
+            InputError("no list of URLs is given: name a file, or - for standard input".to_owned())
+        })?;
+        let (name, rows) = first.rows(form)?;
+        Ok(Inputs {
+            waiting,
+            form,
+            name,
+            columns: rows.columns().to_vec(),
+            rows,
+            number: 0,
+            over: false,
+        })
+    }
+
+    /// The columns that templates may name.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn following(&mut self) -> Result<Option<Entry>, InputError> {
+        loop {
+            let next = self.rows.next();
+            let next = next.map_err(|error| InputError(format!("{}: {error}", self.name)))?;
+            if let Some(row) = next {
+                return Ok(Some(self.numbered(row)));
+            }
+            let Some(source) = self.waiting.next() else {
+                return Ok(None);
+            };
+            self.change_to(source)?;
+        }
+    }
+
+    fn change_to(&mut self, source: Source) -> Result<(), InputError> {
+        let (name, rows) = source.rows(self.form)?;
+        let missing = self.columns.iter().find(|column| rows.lacks(column));
+        if let Some(missing) = missing {
+            let first = &self.name;
+            let why = format!(
+                "{name}: has no column {missing:?}, which {first} has: give lists of the same columns"
+            );
+            return Err(InputError(why));
+        }
+        (self.name, self.rows) = (name, rows);
+        Ok(())
+    }
+
+    fn numbered(&mut self, row: Row) -> Entry {
+        let (number, line) = (self.number, row.line);
+        self.number += 1;
+        match row.held {
+            Ok(columns) => Entry::Input(Input {
+                number,
+                line,
+                columns,
+            }),
+            Err(Bad { text, reason }) => Entry::Invalid(Invalid {
+                number,
+                line,
+                text,
+                reason,
+            }),
+        }
+    }
+}
+
+impl Iterator for Inputs {
+    type Item = Result<Entry, InputError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.over {
+            return None;
+        }
+        let next = self.following();
+        self.over = !matches!(next, Ok(Some(_)));
+        next.transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! Lines of JSON: an object each, whose members are the columns, or a string, which is the URL.
+
+use std::io::{self, Read};
+
+use indexmap::IndexMap;
+use serde_json::value::RawValue;
+
+use super::lines::{Line, Lines};
+use super::plain::{only_url, text, too_long};
+use super::{Bad, Row, Rows};
+use crate::record::Columns;
+
+/// One input a line; empty lines are passed over.
+pub(super) struct Objects<R> {
+    lines: Lines<R>,
+    /// Of the first row that is an input.
+    columns: Vec<String>,
+    /// Rows that were read to know the columns.
+    read: std::collections::VecDeque<Row>,
+}
+
+/// Most bad lines that are passed while looking for the first good one.
+const AHEAD: usize = 100;
+
+impl<R: Read> Objects<R> {
+    pub(super) fn new(reader: R) -> io::Result<Objects<R>> {
+        let mut objects = Objects {
+            lines: Lines::new(reader),
+            columns: Vec::new(),
+            read: Default::default(),
+        };
+        while objects.read.len() < AHEAD {
+            let Some(row) = objects.row()? else {
+                break;
+            };
+            let good = row.held.is_ok();
+            if let Ok(columns) = &row.held {
+                objects.columns = columns.keys().cloned().collect();
+            }
+            objects.read.push_back(row);
+            if good {
+                break;
+            }
+        }
+        Ok(objects)
+    }
+
+    fn row(&mut self) -> io::Result<Option<Row>> {
+        while let Some((line, found)) = self.lines.next()? {
+            let held = match found {
+                Line::Whole(text) => match text.trim_ascii() {
+                    b"" => continue,
+                    text => columns(text),
+                },
+                Line::TooLong(beginning) => Err(too_long(&beginning)),
+            };
+            return Ok(Some(Row { line, held }));
+        }
+        Ok(None)
+    }
+}
+
+impl<R: Read + Send> Rows for Objects<R> {
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// Each object has members of its own.
+    fn lacks(&self, _: &String) -> bool {
+        false
+    }
+
+    fn next(&mut self) -> io::Result<Option<Row>> {
+        match self.read.pop_front() {
+            Some(row) => Ok(Some(row)),
+            None => self.row(),
+        }
+    }
+}
+
+/// The members as columns: strings as they are, other values as they are written, null as no column.
+fn columns(line: &[u8]) -> Result<Columns, Bad> {
+    let json = text(line)?;
+    let bad = |error: serde_json::Error| Bad::new(line, format!("is no JSON object: {error}"));
+    let columns = if json.starts_with('"') {
+        only_url(&serde_json::from_str::<String>(json).map_err(bad)?)
+    } else {
+        let members: IndexMap<String, &RawValue> = serde_json::from_str(json).map_err(bad)?;
+        let mut columns = Columns::with_capacity(members.len());
+        for (name, value) in members {
+            match value.get() {
+                "null" => continue,
+                raw if raw.starts_with('"') => {
+                    columns.insert(name, serde_json::from_str(raw).map_err(bad)?)
+                }
+                raw => columns.insert(name, raw.to_owned()),
+            };
+        }
+        columns
+    };
+    match columns.values().any(|value| value.contains('\0')) {
+        true => Err(Bad::new(line, "contains a NUL character")),
+        false => Ok(columns),
+    }
+}

@@ -1,0 +1,210 @@
+//! Where a list comes from: a file or a stream, decompressed, and in which form.
+
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use super::lines::read;
+use super::objects::Objects;
+use super::plain::Plain;
+use super::table::Table;
+use super::{InputError, Rows};
+
+/// How a list is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A URL a line.
+    Lines,
+    /// Rows below a line of names.
+    Csv,
+    /// The same with tabs.
+    Tsv,
+    /// A JSON object a line.
+    JsonLines,
+    /// Apache Parquet.
+    Parquet,
+}
+
+impl Form {
+    /// The form of this name: `lines`, `csv`, `tsv`, `jsonl` or `parquet`.
+    pub fn named(name: &str) -> Result<Form, InputError> {
+        match name {
+            "lines" => Ok(Form::Lines),
+            "csv" => Ok(Form::Csv),
+            "tsv" => Ok(Form::Tsv),
+            "jsonl" => Ok(Form::JsonLines),
+            "parquet" => Ok(Form::Parquet),
+            other => Err(InputError(format!(
+                "{other:?} is no form of input: use lines, csv, tsv, jsonl or parquet"
+            ))),
+        }
+    }
+
+    /// The form that the name of a file tells.
+    fn of(path: &Path) -> Option<Form> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let compressed = [".gz", ".zst", ".zstd"];
+        let name = compressed
+            .iter()
+            .find_map(|end| name.strip_suffix(end))
+            .unwrap_or(&name);
+        match name.rsplit_once('.')?.1 {
+            "csv" => Some(Form::Csv),
+            "tsv" => Some(Form::Tsv),
+            "jsonl" | "ndjson" | "json" => Some(Form::JsonLines),
+            "parquet" => Some(Form::Parquet),
+            _ => None,
+        }
+    }
+}
+
+/// Where a list comes from.
+pub enum Source {
+    /// A file.
+    Path(PathBuf),
+    /// Bytes, and what they are called in messages.
+    Stream(String, Box<dyn Read + Send>),
+}
+
+impl Source {
+    /// The file of this name, or standard input for `-`.
+    pub fn named(name: &str) -> Source {
+        match name {
+            "-" => Source::Stream("standard input".to_owned(), Box::new(io::stdin())),
+            name => Source::Path(name.into()),
+        }
+    }
+
+    /// Its name and its rows.
+    pub(super) fn rows(self, form: Option<Form>) -> Result<(String, Box<dyn Rows>), InputError> {
+        let name = match &self {
+            Source::Path(path) => path.display().to_string(),
+            Source::Stream(name, _) => name.clone(),
+        };
+        match self.opened(form) {
+            Ok(rows) => Ok((name, rows)),
+            Err(error) => Err(InputError(format!("{name}: {}", sentence(&error)))),
+        }
+    }
+
+    fn opened(self, form: Option<Form>) -> io::Result<Box<dyn Rows>> {
+        let (path, reader): (_, Box<dyn Read + Send>) = match self {
+            Source::Path(path) => {
+                let file = File::open(&path)?;
+                if file.metadata()?.is_dir() {
+                    return Err(wrong("is a folder: name the files in it"));
+                }
+                (Some(path), Box::new(file))
+            }
+            Source::Stream(_, reader) => (None, reader),
+        };
+        let (first, reader) = peek(reader, 6)?;
+        let named = path.as_deref().and_then(Form::of);
+        if first.starts_with(b"PAR1")
+            || form == Some(Form::Parquet)
+            || (form.is_none() && named == Some(Form::Parquet))
+        {
+            return columnar(path.as_deref());
+        }
+        let (first, reader) = peek(without_mark(decompressed(&first, reader)?)?, 64)?;
+        rows(form.or(named), &first, reader)
+    }
+}
+
+fn rows(
+    form: Option<Form>,
+    first: &[u8],
+    reader: Box<dyn Read + Send>,
+) -> io::Result<Box<dyn Rows>> {
+    let opening = first.trim_ascii_start().first();
+    Ok(match form {
+        Some(Form::Csv) => Box::new(Table::new(reader, None)?),
+        Some(Form::Tsv) => Box::new(Table::new(reader, Some(b'\t'))?),
+        Some(Form::JsonLines) if opening == Some(&b'[') => {
+            let why = "is one JSON array: write an object a line, as `jq -c '.[]'` does";
+            return Err(wrong(why));
+        }
+        Some(Form::JsonLines) => Box::new(Objects::new(reader)?),
+        None if opening == Some(&b'{') => Box::new(Objects::new(reader)?),
+        None | Some(Form::Lines | Form::Parquet) => Box::new(Plain::new(reader)),
+    })
+}
+
+#[cfg(feature = "parquet")]
+fn columnar(path: Option<&Path>) -> io::Result<Box<dyn Rows>> {
+    let path = path.ok_or_else(|| wrong("Parquet cannot be read from a stream: name a file"))?;
+    Ok(Box::new(super::parquet::ParquetRows::open(path)?))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn columnar(_: Option<&Path>) -> io::Result<Box<dyn Rows>> {
+    let why = "is Parquet, which this build cannot read: run `bin/setup fetch`, or build with `--features parquet`";
+    Err(wrong(why))
+}
+
+/// The first bytes, and all of them to be read.
+fn peek(
+    mut reader: Box<dyn Read + Send>,
+    count: usize,
+) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
+    let mut first = vec![0; count];
+    let mut held = 0;
+    while held < count {
+        match read(&mut reader, &mut first[held..])? {
+            0 => break,
+            more => held += more,
+        }
+    }
+    first.truncate(held);
+    Ok((first.clone(), Box::new(Cursor::new(first).chain(reader))))
+}
+
+fn decompressed(first: &[u8], reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+    let other = [
+        (&b"BZh"[..], "bzip2", "bzcat"),
+        (b"\xfd7zXZ\0", "xz", "xzcat"),
+        (b"\x04\x22\x4d\x18", "lz4", "lz4 -dc"),
+        (b"PK\x03\x04", "zip", "unzip -p"),
+    ];
+    match first {
+        [0x1f, 0x8b, ..] => {
+            let reader = BufReader::with_capacity(64 << 10, reader);
+            Ok(Box::new(flate2::bufread::MultiGzDecoder::new(reader)))
+        }
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Ok(Box::new(zstd::Decoder::new(reader)?)),
+        first => match other.iter().find(|(magic, ..)| first.starts_with(magic)) {
+            Some((_, name, command)) => Err(wrong(&format!(
+                "is compressed with {name}: use `{command} FILE | hecaton fetch -`"
+            ))),
+            None => Ok(reader),
+        },
+    }
+}
+
+/// Without the mark that some editors put before UTF-8.
+fn without_mark(reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+    let (first, mut reader) = peek(reader, 3)?;
+    match first[..] {
+        [0xef, 0xbb, 0xbf] => {
+            reader.read_exact(&mut [0; 3])?;
+            Ok(reader)
+        }
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(wrong(
+            "is in UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`",
+        )),
+        _ => Ok(reader),
+    }
+}
+
+fn wrong(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// What the system says, without its number.
+fn sentence(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "may not be read: permission denied".to_owned(),
+        _ => error.to_string(),
+    }
+}

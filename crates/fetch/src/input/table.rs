@@ -1,0 +1,223 @@
+//! CSV with a line of names: commas, semicolons or tabs between fields, quotes around them where needed.
+
+use std::io::{self, Read};
+
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use memchr::{memchr, memchr_iter};
+
+use super::lines::read;
+use super::plain::text;
+use super::{Bad, LONGEST, Row, Rows};
+use crate::record::Columns;
+
+/// One input a row; empty lines are passed over.
+pub(super) struct Table<R> {
+    reader: R,
+    parser: Reader,
+    columns: Vec<String>,
+    buffer: Vec<u8>,
+    begin: usize,
+    end: usize,
+    /// Ends of lines so far.
+    passed: u64,
+    row: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+/// What was found where a row may be.
+enum Found {
+    /// So many fields in so many bytes.
+    Fields(usize, usize),
+    TooLong,
+    End,
+}
+
+impl<R: Read> Table<R> {
+    /// Reads the names. Without a separator, the one that stands most often in the first line.
+    pub(super) fn new(reader: R, separator: Option<u8>) -> io::Result<Table<R>> {
+        let mut table = Table {
+            reader,
+            parser: Reader::new(),
+            columns: Vec::new(),
+            buffer: vec![0; 64 << 10],
+            begin: 0,
+            end: 0,
+            passed: 0,
+            row: vec![0; 4 << 10],
+            ends: vec![0; 64],
+        };
+        while table.end < table.buffer.len() && table.fill()? > 0 {}
+        let separator = separator.unwrap_or_else(|| table.guess());
+        table.parser = ReaderBuilder::new().delimiter(separator).build();
+        table.columns = table
+            .names()
+            .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
+        Ok(table)
+    }
+
+    fn guess(&self) -> u8 {
+        let held = &self.buffer[..self.end];
+        let first = &held[..memchr(b'\n', held).unwrap_or(held.len())];
+        let count = |separator: u8| memchr_iter(separator, first).count();
+        // The last of equals: a comma if there is none of any.
+        [b'\t', b';', b',']
+            .into_iter()
+            .max_by_key(|it| count(*it))
+            .unwrap_or(b',')
+    }
+
+    fn names(&mut self) -> Result<Vec<String>, String> {
+        let wrong = "its first line must name the columns";
+        self.skip_empty_lines().map_err(|error| error.to_string())?;
+        let found = self.record().map_err(|error| error.to_string())?;
+        let Found::Fields(fields, _) = found else {
+            return Err(format!("{wrong}, and there is none"));
+        };
+        let mut names: Vec<String> = Vec::with_capacity(fields);
+        for (index, field) in self.fields(fields).enumerate() {
+            let name = text(field).map_err(|bad| {
+                format!("{wrong}; the name of column {} {}", index + 1, bad.reason)
+            })?;
+            let name = match name.trim() {
+                "" => format!("column{}", index + 1),
+                name => name.to_owned(),
+            };
+            if name.starts_with("http://") || name.starts_with("https://") {
+                return Err(format!(
+                    "{wrong}; it holds the URL {name:?}: write a line such as `url` above it"
+                ));
+            }
+            if names.contains(&name) {
+                return Err(format!("{wrong}; {name:?} stands there twice"));
+            }
+            names.push(name);
+        }
+        Ok(names)
+    }
+
+    fn fields(&self, count: usize) -> impl Iterator<Item = &[u8]> {
+        (0..count).map(|index| {
+            let from = if index == 0 { 0 } else { self.ends[index - 1] };
+            &self.row[from..self.ends[index]]
+        })
+    }
+
+    /// Reads behind what is held; 0 at the end.
+    fn fill(&mut self) -> io::Result<usize> {
+        if self.begin == self.end {
+            (self.begin, self.end) = (0, 0);
+        }
+        let count = read(&mut self.reader, &mut self.buffer[self.end..])?;
+        self.end += count;
+        Ok(count)
+    }
+
+    fn consume(&mut self, count: usize) {
+        let consumed = &self.buffer[self.begin..self.begin + count];
+        self.passed += memchr_iter(b'\n', consumed).count() as u64;
+        self.begin += count;
+    }
+
+    /// So that the line of a row is the one on which it begins.
+    fn skip_empty_lines(&mut self) -> io::Result<()> {
+        loop {
+            if self.begin == self.end && self.fill()? == 0 {
+                return Ok(());
+            }
+            let held = &self.buffer[self.begin..self.end];
+            let empty = held
+                .iter()
+                .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+                .count();
+            self.consume(empty);
+            if self.begin < self.end {
+                return Ok(());
+            }
+        }
+    }
+
+    fn record(&mut self) -> io::Result<Found> {
+        let (mut written, mut ended) = (0, 0);
+        loop {
+            if self.begin == self.end {
+                self.fill()?;
+            }
+            let held = &self.buffer[self.begin..self.end];
+            let (result, consumed, bytes, ends) =
+                self.parser
+                    .read_record(held, &mut self.row[written..], &mut self.ends[ended..]);
+            self.consume(consumed);
+            (written, ended) = (written + bytes, ended + ends);
+            match result {
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::OutputFull if self.row.len() >= LONGEST => {
+                    return self.too_long();
+                }
+                ReadRecordResult::OutputFull => self.row.resize(self.row.len() * 2, 0),
+                ReadRecordResult::OutputEndsFull if self.ends.len() >= LONGEST => {
+                    return self.too_long();
+                }
+                ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
+                ReadRecordResult::Record => return Ok(Found::Fields(ended, written)),
+                ReadRecordResult::End => return Ok(Found::End),
+            }
+        }
+    }
+
+    /// Goes on at the next end of a line, as if nothing had been.
+    fn too_long(&mut self) -> io::Result<Found> {
+        self.parser.reset();
+        loop {
+            match memchr(b'\n', &self.buffer[self.begin..self.end]) {
+                Some(at) => {
+                    self.consume(at + 1);
+                    return Ok(Found::TooLong);
+                }
+                None => self.begin = self.end,
+            }
+            if self.fill()? == 0 {
+                return Ok(Found::TooLong);
+            }
+        }
+    }
+
+    fn held(&self, fields: usize, bytes: usize) -> Result<Columns, Bad> {
+        let known = self.columns.len();
+        if fields != known {
+            let reason = format!("has {fields} fields where the first line names {known} columns");
+            return Err(Bad::new(&self.row[..bytes], reason));
+        }
+        let mut columns = Columns::with_capacity(known);
+        for (name, field) in self.columns.iter().zip(self.fields(fields)) {
+            let value = text(field).map_err(|bad| {
+                let reason = format!("column {name:?} {}", bad.reason);
+                Bad::new(&self.row[..bytes], reason)
+            })?;
+            columns.insert(name.clone(), value.to_owned());
+        }
+        Ok(columns)
+    }
+}
+
+impl<R: Read + Send> Rows for Table<R> {
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn next(&mut self) -> io::Result<Option<Row>> {
+        self.skip_empty_lines()?;
+        let line = self.passed + 1;
+        let held = match self.record()? {
+            Found::End => return Ok(None),
+            Found::Fields(fields, bytes) => self.held(fields, bytes),
+            Found::TooLong => {
+                let reason = format!(
+                    "is longer than 1 MiB, maybe for a quote that is not closed; it was read on from line {}",
+                    self.passed + 1
+                );
+                Err(Bad::new(&self.row, reason))
+            }
+        };
+        Ok(Some(Row { line, held }))
+    }
+}

@@ -1,0 +1,262 @@
+//! Lists of every form, whole and spoiled.
+
+use std::io::{Cursor, Write};
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn stream(bytes: impl Into<Vec<u8>>) -> Source {
+    Source::Stream("test".to_owned(), Box::new(Cursor::new(bytes.into())))
+}
+
+/// Each entry in a few words.
+fn read(bytes: impl Into<Vec<u8>>, form: Option<Form>) -> Vec<String> {
+    all(vec![stream(bytes)], form)
+}
+
+fn all(sources: Vec<Source>, form: Option<Form>) -> Vec<String> {
+    let inputs = Inputs::open(sources, form).unwrap();
+    inputs.map(|entry| shown(&entry.unwrap())).collect()
+}
+
+fn shown(entry: &Entry) -> String {
+    match entry {
+        Entry::Input(input) => {
+            let columns = input.columns.iter();
+            let columns: Vec<String> = columns
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            format!("{}:{} {}", input.number, input.line, columns.join(" "))
+        }
+        Entry::Invalid(bad) => format!("{}:{} bad: {}", bad.number, bad.line, bad.reason),
+    }
+}
+
+fn refusal(bytes: impl Into<Vec<u8>>, form: Option<Form>) -> String {
+    Inputs::open(vec![stream(bytes)], form)
+        .err()
+        .unwrap()
+        .to_string()
+}
+
+#[test]
+fn lines_have_numbers_and_rubbish_is_no_end() {
+    let list = b"\xef\xbb\xbfhttp://a/\r\n\r\n  http://b/ \n\xff\xfe\nhttp://c\0/\nhttp://d/";
+    assert_eq!(
+        read(*list, None),
+        [
+            "0:1 url=http://a/",
+            "1:3 url=http://b/",
+            "2:4 bad: is not UTF-8 from its byte 1 on",
+            "3:5 bad: contains a NUL byte",
+            "4:6 url=http://d/",
+        ]
+    );
+    assert_eq!(read("", None), [""; 0]);
+}
+
+#[test]
+fn several_lists_are_numbered_through() {
+    let sources = vec![
+        stream("http://a/\n"),
+        stream(""),
+        stream("http://b/\nhttp://c/"),
+    ];
+    assert_eq!(
+        all(sources, None),
+        [
+            "0:1 url=http://a/",
+            "1:1 url=http://b/",
+            "2:2 url=http://c/"
+        ]
+    );
+}
+
+#[test]
+fn lists_without_a_column_of_the_first_are_refused() {
+    let sources = vec![stream("sku,name\n1,a\n"), stream("sku\n2\n")];
+    let last = Inputs::open(sources, Some(Form::Csv))
+        .unwrap()
+        .last()
+        .unwrap();
+    let why = last.unwrap_err().to_string();
+    assert!(why.contains("has no column \"name\""), "{why}");
+}
+
+#[test]
+fn compressed_lists_are_read_with_all_their_members() {
+    let member = |text: &str| {
+        let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        writer.write_all(text.as_bytes()).unwrap();
+        writer.finish().unwrap()
+    };
+    let gzip = [member("http://a/\n"), member("http://b/\n")].concat();
+    assert_eq!(
+        read(gzip.clone(), None),
+        ["0:1 url=http://a/", "1:2 url=http://b/"]
+    );
+    let frame = |text: &str| zstd::encode_all(text.as_bytes(), 1).unwrap();
+    let zstd = [frame("http://a/\n"), frame("http://b/\n")].concat();
+    assert_eq!(read(zstd, None), ["0:1 url=http://a/", "1:2 url=http://b/"]);
+    let torn = gzip[..gzip.len() - 6].to_vec();
+    let ended = Inputs::open(vec![stream(torn)], None).and_then(|inputs| inputs.last().unwrap());
+    assert!(ended.is_err());
+}
+
+#[test]
+fn tables_hold_quotes_and_line_ends() {
+    let table = "sku;name\n1;\"a \"\"b\"\"\n;c\"\n\n2;\n3\n4;d;e\n5;\u{e9}\n";
+    assert_eq!(
+        read(table, Some(Form::Csv)),
+        [
+            "0:2 sku=1 name=a \"b\"\n;c",
+            "1:5 sku=2 name=",
+            "2:6 bad: has 1 fields where the first line names 2 columns",
+            "3:7 bad: has 3 fields where the first line names 2 columns",
+            "4:8 sku=5 name=\u{e9}",
+        ]
+    );
+    assert_eq!(read("a\tb,c\n1\t2\n", Some(Form::Tsv)), ["0:2 a=1 b,c=2"]);
+    assert_eq!(
+        read(*b"a,b\n\xff,1\n2,3", Some(Form::Csv)),
+        [
+            "0:2 bad: column \"a\" is not UTF-8 from its byte 1 on",
+            "1:3 a=2 b=3"
+        ]
+    );
+}
+
+#[test]
+fn a_quote_that_is_not_closed_costs_one_record_and_no_memory() {
+    let mut table = b"a,b\n1,\"open\n".to_vec();
+    for _ in 0..300_000 {
+        table.extend(b"2,xxxxx\n");
+    }
+    let inputs = Inputs::open(vec![stream(table)], Some(Form::Csv)).unwrap();
+    let (mut good, mut bad) = (0, Vec::new());
+    for entry in inputs {
+        match entry.unwrap() {
+            Entry::Input(input) => {
+                assert_eq!(input.columns["b"], "xxxxx");
+                good += 1;
+            }
+            Entry::Invalid(invalid) => bad.push(invalid),
+        }
+    }
+    assert_eq!(bad.len(), 1);
+    assert_eq!(bad[0].line, 2);
+    assert!(
+        bad[0].reason.contains("a quote that is not closed"),
+        "{}",
+        bad[0].reason
+    );
+    assert!(bad[0].text.len() <= EXCERPT);
+    assert!(good > 100_000, "{good}");
+}
+
+#[test]
+fn a_table_needs_names() {
+    for (table, why) in [
+        ("", "and there is none"),
+        ("http://a/\nhttp://b/\n", "it holds the URL"),
+        ("a,a\n1,2\n", "stands there twice"),
+    ] {
+        let refusal = refusal(table, Some(Form::Csv));
+        assert!(refusal.contains(why), "{refusal}");
+    }
+    assert_eq!(read(",b\n1,2\n", Some(Form::Csv)), ["0:2 column1=1 b=2"]);
+}
+
+#[test]
+fn objects_keep_numbers_as_they_are_written() {
+    let lines = "{\"id\": 12345678901234567890123, \"ok\": true, \"name\": \"\\u00e9\", \"none\": null, \"tags\": [1, 2]}\n\n\"http://a/\"\n[1]\n{\"a\":\nnull\n{\"a\":\"\\u0000\"}\n{}";
+    let found = read(lines, None);
+    assert_eq!(
+        found[0],
+        "0:1 id=12345678901234567890123 ok=true name=\u{e9} tags=[1, 2]"
+    );
+    assert_eq!(found[1], "1:3 url=http://a/");
+    for (index, line) in [(2, 4), (3, 5), (4, 6)] {
+        assert!(
+            found[index].starts_with(&format!("{index}:{line} bad: is no JSON object")),
+            "{}",
+            found[index]
+        );
+    }
+    assert_eq!(found[5], "5:7 bad: contains a NUL character");
+    assert_eq!(found.len(), 7);
+    let inputs = Inputs::open(
+        vec![stream("rubbish\n{\"sku\":1,\"b\":2}\n")],
+        Some(Form::JsonLines),
+    )
+    .unwrap();
+    assert_eq!(inputs.columns(), ["sku", "b"]);
+    assert_eq!(inputs.count(), 2);
+}
+
+#[test]
+fn what_cannot_be_read_says_what_to_do() {
+    for (bytes, form, why) in [
+        (&b"[{\"a\":1}]"[..], Some(Form::JsonLines), "jq -c"),
+        (b"BZh91AY", None, "bzcat"),
+        (b"\xff\xfeh\0t\0", None, "iconv"),
+        (b"PAR1", None, "Parquet"),
+    ] {
+        let refusal = refusal(bytes, form);
+        assert!(
+            refusal.starts_with("test: ") && refusal.contains(why),
+            "{refusal}"
+        );
+    }
+    let missing = Inputs::open(vec![Source::named("/nowhere/urls.txt")], None)
+        .err()
+        .unwrap();
+    assert_eq!(
+        missing.to_string(),
+        "/nowhere/urls.txt: there is no such file"
+    );
+    assert!(Inputs::open(vec![], None).is_err());
+}
+
+#[test]
+fn the_name_of_a_file_tells_its_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("list.CSV.zst");
+    std::fs::write(&path, zstd::encode_all(&b"sku\n7\n"[..], 1).unwrap()).unwrap();
+    assert_eq!(all(vec![Source::Path(path)], None), ["0:2 sku=7"]);
+    let why = Inputs::open(vec![Source::Path(folder.path().into())], None)
+        .err()
+        .unwrap();
+    assert!(why.to_string().contains("is a folder"), "{why}");
+}
+
+proptest! {
+    #[test]
+    fn nothing_makes_a_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), form in 0..4) {
+        let form = [Form::Lines, Form::Csv, Form::Tsv, Form::JsonLines][form as usize];
+        if let Ok(inputs) = Inputs::open(vec![stream(bytes)], Some(form)) {
+            let numbers: Vec<u64> = inputs.map_while(Result::ok).map(|entry| match entry {
+                Entry::Input(input) => input.number,
+                Entry::Invalid(invalid) => invalid.number,
+            }).collect();
+            prop_assert!(numbers.iter().enumerate().all(|(index, number)| *number == index as u64));
+        }
+    }
+
+    #[test]
+    fn a_table_is_read_as_it_was_written(rows in proptest::collection::vec(("[a-z,\"\n\r\t ;\u{e9}]{0,9}", "[^\0]{0,9}"), 0..9)) {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(["a", "b"]).unwrap();
+        for (a, b) in &rows {
+            writer.write_record([a, b]).unwrap();
+        }
+        let bytes = writer.into_inner().unwrap();
+        let inputs = Inputs::open(vec![stream(bytes)], Some(Form::Csv)).unwrap();
+        let read: Vec<(String, String)> = inputs.map(|entry| match entry.unwrap() {
+            Entry::Input(input) => (input.columns["a"].clone(), input.columns["b"].clone()),
+            Entry::Invalid(bad) => panic!("{bad:?}"),
+        }).collect();
+        prop_assert_eq!(read, rows);
+    }
+}

@@ -1,0 +1,145 @@
+//! Refuses jobs that cannot be done, with one sentence each, before anything is planned or sent.
+
+use super::secret::is_bare;
+use super::{Asked, Job, Pace};
+use crate::error::{Error, Result};
+
+impl Job {
+    /// Refuses what cannot be done.
+    ///
+    /// # Errors
+    /// One sentence that names the setting.
+    pub fn check(&self) -> Result<()> {
+        if self.input.files.is_empty() && self.input.sitemap.is_none() {
+            return Err(Error::usage(
+                "there is no input: name a file of URLs, or - for standard input",
+            ));
+        }
+        if self.input.part_size == 0 {
+            return Err(Error::usage(
+                "part_size is 0, which makes no part: use about how many inputs a worker is to have at a time",
+            ));
+        }
+        check_request(&self.request)?;
+        check_pace(&self.pace)?;
+        if self.network.timeout.is_zero() {
+            return Err(Error::usage(
+                "timeout is 0, which fails every request: use a second or more",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn check_request(asked: &Asked) -> Result<()> {
+    for (name, value) in [("auth", &asked.auth), ("bearer", &asked.bearer)] {
+        if value.as_ref().is_some_and(|value| is_bare("token", value)) {
+            return Err(Error::usage(format!(
+                "{name} is a secret, and the folder keeps the job: put it into a variable and give {name} as env:NAME"
+            )));
+        }
+    }
+    if asked.auth.is_some() && asked.bearer.is_some() {
+        return Err(Error::usage(
+            "auth and bearer are two ways to say who asks: give one",
+        ));
+    }
+    for header in &asked.headers {
+        let (name, value) = split_header(header)?;
+        if is_bare(name, value) {
+            return Err(Error::usage(format!(
+                "the header {name} holds a secret, and the folder keeps the job: put it into a variable and give '{name}: env:NAME'"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Name and value of `Name: value`.
+///
+/// # Errors
+/// When there is no colon.
+pub fn split_header(header: &str) -> Result<(&str, &str)> {
+    let split = header
+        .split_once(':')
+        .filter(|(name, _)| !name.trim().is_empty());
+    let (name, value) = split.ok_or_else(|| {
+        Error::usage(format!(
+            "the header {header:?} has no name: write 'Name: value'"
+        ))
+    })?;
+    Ok((name.trim(), value.trim()))
+}
+
+fn check_pace(pace: &Pace) -> Result<()> {
+    let refused = |text: String| Err(Error::usage(text));
+    if pace.concurrency == 0 {
+        return refused("concurrency is 0: use at least 1".into());
+    }
+    if pace.per_host == Some(0) {
+        return refused("per_host is 0: use at least 1".into());
+    }
+    if let Some(rate) = pace.rate {
+        if !(rate.is_finite() && rate > 0.0) {
+            return refused(format!("rate is {rate}: use a number above 0"));
+        }
+    }
+    if !(pace.max_host_share > 0.0 && pace.max_host_share <= 1.0) {
+        let share = pace.max_host_share;
+        return refused(format!(
+            "max_host_share is {share}: use a number above 0, and 1 at most"
+        ));
+    }
+    if !(pace.retry_budget.is_finite() && pace.retry_budget >= 0.0) {
+        let budget = pace.retry_budget;
+        return refused(format!("retry_budget is {budget}: use 0 or more"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job() -> Job {
+        let mut job = Job::default();
+        job.input.files.push("urls.txt".into());
+        job
+    }
+
+    #[test]
+    fn secrets_are_named_and_never_written() {
+        let mut bare = job();
+        bare.request
+            .headers
+            .push("Authorization: Bearer abc".into());
+        assert!(bare.check().unwrap_err().to_string().contains("env:NAME"));
+        let mut named = job();
+        named
+            .request
+            .headers
+            .push("Authorization: env:TOKEN".into());
+        named.request.bearer = Some("env:TOKEN".into());
+        named.check().unwrap();
+        named.request.bearer = Some("abc".into());
+        assert!(named.check().is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused_by_name() {
+        job().check().unwrap();
+        let refused: [(&str, fn(&mut Job)); 5] = [
+            ("no input", |job| job.input.files.clear()),
+            ("concurrency", |job| job.pace.concurrency = 0),
+            ("rate", |job| job.pace.rate = Some(-1.0)),
+            ("max_host_share", |job| job.pace.max_host_share = 1.5),
+            ("header", |job| job.request.headers.push("nothing".into())),
+        ];
+        for (word, spoil) in refused {
+            let mut job = job();
+            spoil(&mut job);
+            let error = job.check().unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! What is asked: one struct for the job file and the command line, its defaults, and what of it may change when a job goes on.
+//!
+//! A job has two halves. `input`, `request` and `results` say what the records are: a folder keeps them for good, and refuses a job
+//! that differs. `pace` and `network` say how it is done: whoever goes on with a job may change them. Secrets are named
+//! (`env:TOKEN`) and read when they are used, so that none is ever written.
+
+mod check;
+
+mod secret;
+mod write;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::check::split_header;
+pub use self::secret::reveal;
+
+/// A job: what `job.toml` holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Job {
+    /// Where the inputs are.
+    pub input: Inputs,
+    /// What is sent for each.
+    pub request: Asked,
+    /// What is kept of each answer.
+    pub results: Kept,
+    /// How much at once, and how often again.
+    pub pace: Pace,
+    /// How connections are made.
+    pub network: Network,
+}
+
+/// Where the inputs are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Inputs {
+    /// Files of them; `-` is standard input.
+    pub files: Vec<PathBuf>,
+    /// `lines`, `csv`, `jsonl` or `parquet`; by the file's name when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// The URL of a sitemap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sitemap: Option<String>,
+    /// Send requests again that were there before.
+    pub keep_duplicates: bool,
+    /// About how many inputs are a part: what one worker has at a time.
+    pub part_size: u64,
+}
+
+impl Default for Inputs {
+    fn default() -> Inputs {
+        Inputs {
+            files: Vec::new(),
+            format: None,
+            sitemap: None,
+            keep_duplicates: false,
+            part_size: 100_000,
+        }
+    }
+}
+
+/// What is sent for each input. All but `auth` may name columns: `https://example.com/p/{sku}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Asked {
+    /// The URL; the column `url` when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The method.
+    pub method: String,
+    /// Headers, each `Name: value`.
+    pub headers: Vec<String>,
+    /// The body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    /// `user:password`, sent as Basic authentication; best as `env:NAME`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auth: Option<String>,
+    /// A token, sent as `Authorization: Bearer`; best as `env:NAME`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bearer: Option<String>,
+    /// Send an `Idempotency-Key`: the same for an input whenever it is sent, so that it may be sent again.
+    pub idempotency_key: bool,
+}
+
+impl Default for Asked {
+    fn default() -> Asked {
+        Asked {
+            url: None,
+            method: "GET".into(),
+            headers: Vec::new(),
+            body: None,
+            auth: None,
+            bearer: None,
+            idempotency_key: false,
+        }
+    }
+}
+
+/// What is kept of each answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Kept {
+    /// Names of headers.
+    pub headers: Vec<String>,
+    /// Where bodies go.
+    pub body: BodyPlace,
+    /// Most bytes of a body that is kept inline; a longer one is cut there.
+    pub inline_most: usize,
+    /// The digest of each body.
+    pub hash: bool,
+    /// What a good answer is; a status under 400 when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+    /// What is taken of each body: `name=/json/pointer`, `name=css:…`, `name=re:…`.
+    pub take: Vec<String>,
+}
+
+impl Default for Kept {
+    fn default() -> Kept {
+        Kept {
+            headers: Vec::new(),
+            body: BodyPlace::None,
+            inline_most: 1 << 20,
+            hash: true,
+            check: None,
+            take: Vec::new(),
+        }
+    }
+}
+
+/// Where bodies go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BodyPlace {
+    /// Nowhere.
+    #[default]
+    None,
+    /// Into the records.
+    Inline,
+    /// A file each.
+    Files,
+    /// WARC files.
+    Warc,
+    /// tar files, as WebDataset has them.
+    Tar,
+}
+
+/// How much at once, and how often again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Pace {
+    /// Most requests in flight.
+    pub concurrency: usize,
+    /// Most requests in flight to one host. Default 8 for hosts of others, no limit for those of this machine and of private
+    /// networks, and for `own_hosts`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_host: Option<usize>,
+    /// Most requests a second to one host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// The largest share of the requests in flight that one host may have.
+    pub max_host_share: f64,
+    /// The hosts are the user's own: more than 10 requests a second without a `rate`.
+    pub own_hosts: bool,
+    /// Most tries after the first.
+    pub retries: u32,
+    /// Most tries after the first, as a share of a host's requests (ten are always free).
+    pub retry_budget: f64,
+    /// Statuses that are tried again.
+    pub retry_statuses: Vec<u16>,
+    /// The longest pause of a host that a `Retry-After` brings.
+    #[serde(with = "humantime_text")]
+    pub longest_pause: Duration,
+    /// Failures in a row after which a host rests; 0 never lets it.
+    pub breaker: u32,
+    /// How long it rests, twice as long each further time.
+    #[serde(with = "humantime_text")]
+    pub breaker_rest: Duration,
+    /// How often it is asked again before its other inputs are skipped.
+    pub breaker_probes: u32,
+    /// Ask what robots.txt allows.
+    pub robots: bool,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace {
+            concurrency: 200,
+            per_host: None,
+            rate: None,
+            max_host_share: 1.0,
+            own_hosts: false,
+            retries: 2,
+            retry_budget: 0.2,
+            retry_statuses: vec![429, 502, 503, 504],
+            longest_pause: Duration::from_secs(3600),
+            breaker: 20,
+            breaker_rest: Duration::from_secs(10),
+            breaker_probes: 3,
+            robots: false,
+        }
+    }
+}
+
+/// How connections are made: settings of the engine, by their names there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Network {
+    /// The deadline of one try, from its start to the last byte of the body.
+    #[serde(with = "humantime_text")]
+    pub timeout: Duration,
+    /// The longest that opening a connection may take.
+    #[serde(with = "humantime_text")]
+    pub connect_timeout: Duration,
+    /// The longest wait for the head of the response.
+    #[serde(with = "humantime_option", skip_serializing_if = "Option::is_none")]
+    pub first_byte_timeout: Option<Duration>,
+    /// The longest time between two pieces of a body.
+    #[serde(with = "humantime_option", skip_serializing_if = "Option::is_none")]
+    pub read_timeout: Option<Duration>,
+    /// Most redirects that are followed; 0 records the redirect itself.
+    pub redirects: u32,
+    /// Keep cookies, for as long as a process runs.
+    pub cookies: bool,
+    /// `1.1` or `2`; what the server chooses when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http: Option<String>,
+    /// A proxy's URL, or `none`; those of the environment when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
+    /// A PEM file with the authorities to trust.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca: Option<String>,
+    /// A PEM file with the certificate that is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_cert: Option<String>,
+    /// A PEM file with its key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_key: Option<String>,
+    /// Whether certificates are verified. Dangerous when false.
+    pub verify: bool,
+    /// Most bytes of a body.
+    pub max_body: usize,
+    /// Whether compressed bodies are asked for, and decoded.
+    pub decode: bool,
+    /// The `User-Agent`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_agent: Option<String>,
+    /// Addresses that are known without asking, each `host:port:address` as curl has them.
+    pub resolve: Vec<String>,
+}
+
+impl Default for Network {
+    fn default() -> Network {
+        Network {
+            timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(10),
+            first_byte_timeout: None,
+            read_timeout: None,
+            redirects: 0,
+            cookies: false,
+            http: None,
+            proxy: None,
+            ca: None,
+            client_cert: None,
+            client_key: None,
+            verify: true,
+            max_body: 64 << 20,
+            decode: true,
+            user_agent: None,
+            resolve: Vec::new(),
+        }
+    }
+}
+
+/// Durations as `10s` and `1m 30s`.
+mod humantime_text {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(value: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&humantime::format_duration(*value))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        let text = String::deserialize(from)?;
+        humantime::parse_duration(&text)
+            .map_err(|error| D::Error::custom(format!("{text:?} is no duration: {error}")))
+    }
+}
+
+/// The same where there may be none.
+mod humantime_option {
+    use std::time::Duration;
+
+    use serde::{Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(value: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => super::humantime_text::serialize(value, to),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+        super::humantime_text::deserialize(from).map(Some)
+    }
+}

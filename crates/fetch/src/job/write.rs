@@ -1,0 +1,121 @@
+//! A job as TOML, there and back, and in what two jobs differ.
+
+use std::path::Path;
+
+use super::Job;
+use crate::error::{Error, Result, at};
+
+/// The halves of a job that a folder keeps for good.
+const KEPT: [&str; 3] = ["input", "request", "results"];
+
+impl Job {
+    /// The TOML of a job file, all settings and defaults in it.
+    ///
+    /// # Errors
+    /// When a path of it is no text.
+    pub fn to_toml(&self) -> Result<String> {
+        toml::to_string_pretty(self)
+            .map_err(|error| Error::failed(format!("the job cannot be written as TOML: {error}")))
+    }
+
+    /// Reads a job file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or names what there is not.
+    pub fn read(path: &Path) -> Result<Job> {
+        let text = std::fs::read_to_string(path).map_err(at("read", path))?;
+        Job::parse(&text, &path.display().to_string())
+    }
+
+    /// The job that a text of this name holds.
+    ///
+    /// # Errors
+    /// When it is none, with the line.
+    pub fn parse(text: &str, name: &str) -> Result<Job> {
+        toml::from_str(text).map_err(|error| {
+            let line = error
+                .span()
+                .map(|span| text[..span.start].matches('\n').count() + 1);
+            let line = line
+                .map(|line| format!(" line {line}:"))
+                .unwrap_or_default();
+            Error::usage(format!("{name}:{line} {}", error.message()))
+        })
+    }
+
+    /// The settings that a folder keeps for good and that differ, each with both values: `request.method was "GET", is "POST"`.
+    ///
+    /// # Errors
+    /// As [`Job::to_toml`].
+    pub fn differences(&self, now: &Job) -> Result<Vec<String>> {
+        let [was, is] =
+            [self, now].map(|job| job.to_toml().map(|text| text.parse::<toml::Table>()));
+        let (Ok(was), Ok(is)) = (was?, is?) else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        for half in KEPT {
+            let [was, is] =
+                [&was, &is].map(|table| table.get(half).and_then(toml::Value::as_table));
+            let (Some(was), Some(is)) = (was, is) else {
+                continue;
+            };
+            let mut names: Vec<&String> = was.keys().chain(is.keys()).collect();
+            names.sort();
+            names.dedup();
+            for name in names
+                .into_iter()
+                .filter(|name| was.get(*name) != is.get(*name))
+            {
+                let shown = |value: Option<&toml::Value>| {
+                    value.map_or("absent".into(), toml::Value::to_string)
+                };
+                let (was, is) = (shown(was.get(name)), shown(is.get(name)));
+                found.push(format!("{half}.{name} was {was}, is {is}"));
+            }
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_job_comes_back_from_its_toml() {
+        let mut job = Job::default();
+        job.input.files.push("urls.txt".into());
+        job.request.url = Some("https://example.com/{sku}".into());
+        job.pace.rate = Some(20.0);
+        job.network.read_timeout = Some(Duration::from_millis(1500));
+        let text = job.to_toml().unwrap();
+        assert_eq!(Job::parse(&text, "job.toml").unwrap(), job, "{text}");
+    }
+
+    #[test]
+    fn what_is_unknown_is_refused_with_its_line() {
+        let error = Job::parse("[pace]\nconcurency = 5\n", "job.toml")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("job.toml: line 2") && error.contains("concurency"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn only_what_the_records_are_may_not_change() {
+        let mut now = Job::default();
+        now.pace.concurrency = 5;
+        assert_eq!(
+            Job::default().differences(&now).unwrap(),
+            Vec::<String>::new()
+        );
+        now.request.method = "POST".into();
+        let differences = Job::default().differences(&now).unwrap();
+        assert_eq!(differences, ["request.method was \"GET\", is \"POST\""]);
+    }
+}

@@ -1,0 +1,138 @@
+//! Where everything is in a job's folder.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Result, at};
+
+/// A job's folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// The folder at this path, whether it is there or not.
+    pub fn at(path: impl Into<PathBuf>) -> Folder {
+        Folder(path.into())
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The job, as it was asked.
+    pub fn job(&self) -> PathBuf {
+        self.0.join("job.toml")
+    }
+
+    /// The sealed plan.
+    pub fn plan(&self) -> PathBuf {
+        self.0.join("plan.json")
+    }
+
+    /// What of the plan is made before it is sealed.
+    pub fn planned(&self) -> PathBuf {
+        self.0.join("plan")
+    }
+
+    /// All inputs.
+    pub fn inputs(&self) -> PathBuf {
+        self.planned().join("inputs.zst")
+    }
+
+    /// Where the inputs of a part are.
+    pub fn index(&self, part: u32) -> PathBuf {
+        self.planned().join(format!("{part:06}.json"))
+    }
+
+    /// What is made of a part before it is done, and how it ended.
+    pub fn part(&self, part: u32) -> PathBuf {
+        self.0.join("parts").join(format!("{part:06}"))
+    }
+
+    /// The file whose creation decides about a part.
+    pub fn commit(&self, part: u32) -> PathBuf {
+        self.part(part).join("COMMIT")
+    }
+
+    /// An attempt at a part.
+    pub fn attempt(&self, part: u32, attempt: u32) -> PathBuf {
+        self.part(part).join(format!("attempt-{attempt}"))
+    }
+
+    /// The results of all parts.
+    pub fn results(&self) -> PathBuf {
+        self.0.join("results")
+    }
+
+    /// The results of a part.
+    pub fn result(&self, part: u32) -> PathBuf {
+        self.results().join(format!("part-{part:06}.jsonl.zst"))
+    }
+
+    /// How far a run is, from time to time.
+    pub fn progress(&self) -> PathBuf {
+        self.0.join("progress.json")
+    }
+
+    /// The round that asks again for some of the inputs, while it is not done.
+    pub fn again(&self) -> Folder {
+        Folder(self.0.join("again"))
+    }
+
+    /// How far each worker is, a file each.
+    pub fn workers(&self) -> PathBuf {
+        self.0.join("workers")
+    }
+
+    /// How far a worker is.
+    pub fn worker(&self, name: &str) -> PathBuf {
+        self.workers().join(format!("{name}.json"))
+    }
+
+    /// Held by the one run that works on all parts.
+    pub fn lock(&self) -> PathBuf {
+        self.0.join("lock")
+    }
+}
+
+/// Writes a file that is there whole or not at all, also after a power cut.
+///
+/// # Errors
+/// When the system refuses.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
+    let draft = path.with_extension("draft");
+    let write = || -> std::io::Result<()> {
+        let mut file = File::create(&draft)?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        fs::rename(&draft, path)?;
+        sync_folder_of(path)
+    };
+    write().map_err(|error| {
+        let _ = fs::remove_file(&draft);
+        at("write", path)(error)
+    })
+}
+
+/// Writes a file that whoever reads finds whole; of a power cut it knows nothing, and so it is quick.
+///
+/// # Errors
+/// When the system refuses.
+pub fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let draft = path.with_extension("draft");
+    fs::write(&draft, content)?;
+    fs::rename(&draft, path)
+}
+
+/// Has the names in the folder of this file survive a power cut.
+///
+/// # Errors
+/// When the system refuses.
+pub fn sync_folder_of(path: &Path) -> std::io::Result<()> {
+    match path.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}

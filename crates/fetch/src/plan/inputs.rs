@@ -1,0 +1,50 @@
+//! Reads the inputs of a plan, a frame at a time.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use super::folder::Folder;
+use super::spool::Extent;
+use crate::error::{Error, Result, at};
+use crate::frame::Unpacker;
+
+/// The file with all inputs.
+pub struct InputFile {
+    file: File,
+    path: PathBuf,
+    unpacker: Unpacker,
+    packed: Vec<u8>,
+}
+
+impl InputFile {
+    /// That of a folder.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(folder: &Folder) -> Result<InputFile> {
+        let path = folder.inputs();
+        Ok(InputFile {
+            file: File::open(&path).map_err(at("read", &path))?,
+            path,
+            unpacker: Unpacker::default(),
+            packed: Vec::new(),
+        })
+    }
+
+    /// The frame that is there.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(&mut self, extent: Extent, out: &mut Vec<u8>) -> Result<()> {
+        self.packed.resize(extent.1 as usize, 0);
+        let read = self.file.read_exact_at(&mut self.packed, extent.0);
+        let read = read.and_then(|()| self.unpacker.unpack(&self.packed, out));
+        read.map_err(at("read", &self.path))
+    }
+
+    /// What is said of a frame that holds something else.
+    pub fn damaged(&self) -> Error {
+        Error::failed(format!("{} is damaged", self.path.display()))
+    }
+}

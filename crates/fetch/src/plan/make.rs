@@ -1,0 +1,267 @@
+//! Makes a plan: every input into its bucket, the buckets into parts, and the seal at the end.
+
+use std::collections::HashMap;
+use std::fs;
+use std::hash::Hasher;
+use std::path::PathBuf;
+use std::thread;
+
+use foldhash::fast::FixedState;
+use siphasher::sip::SipHasher13;
+use uuid::Uuid;
+
+use super::entry::{Held, write_entry};
+use super::folder::{Folder, write_whole};
+use super::parts::{Part, assign};
+use super::sources::{Identity, is_standard_input};
+use super::spool::{Extent, GROUPS, LANES, Spool, Spooled, bucket};
+use super::{Index, Plan, VERSION};
+use crate::error::{Error, Result, at};
+use crate::input::{Entry, InputError, Inputs};
+use crate::record::Columns;
+
+/// Most hosts whose inputs are counted: memory stays flat whatever the input.
+const MOST_COUNTED: usize = 400_000;
+
+/// Most inputs of a host of others that are sent without a rate.
+const WITHOUT_RATE: u32 = 10;
+
+/// Where an input goes.
+pub struct Placed<'a> {
+    /// The canonical host.
+    pub host: &'a str,
+    /// Whether it is someone else's.
+    pub foreign: bool,
+    /// A digest of the request: equal ones have equal ones.
+    pub request: u64,
+}
+
+/// What a plan must hold to.
+pub struct Rules {
+    /// Into how many parts a host may be taken apart: as many as may be in flight to it.
+    pub most_lanes: usize,
+    /// About how many inputs are a part.
+    pub part_size: u64,
+    /// Whether the job may send more than 10 requests a second to hosts of others.
+    pub any_rate: bool,
+}
+
+/// Makes and seals the plan of a folder. `place` tells where an input goes, or why it cannot be sent.
+///
+/// # Errors
+/// When the input cannot be read, the folder cannot be written, or the rules forbid it.
+pub fn make(
+    folder: &Folder,
+    files: &[PathBuf],
+    mut inputs: Inputs,
+    rules: &Rules,
+    place: &mut dyn FnMut(&Columns, &mut dyn FnMut(Placed<'_>)) -> std::result::Result<(), String>,
+) -> Result<Plan> {
+    let planned = folder.planned();
+    // What an earlier try left behind; nothing was sent before the seal.
+    let _ = fs::remove_dir_all(&planned);
+    fs::create_dir_all(&planned).map_err(at("create", &planned))?;
+    let named: Vec<PathBuf> = files
+        .iter()
+        .filter(|path| !is_standard_input(path))
+        .cloned()
+        .collect();
+    let identities = thread::spawn(move || named.iter().map(|path| Identity::of(path)).collect());
+    let is_stream = files.iter().any(|path| is_standard_input(path));
+    let mut sorter = Sorter::new(folder, is_stream)?;
+    for entry in inputs.by_ref() {
+        let entry = entry.map_err(|error: InputError| Error::usage(error.to_string()))?;
+        sorter.take(entry, place)?;
+    }
+    if let (Some(host), false) = (&sorter.hosts.busy, rules.any_rate) {
+        let _ = fs::remove_dir_all(&planned);
+        return Err(Error::usage(format!(
+            "more than {WITHOUT_RATE} inputs are for {host}, a host of others: say how many requests a second it may get with --rate, or that it is yours with --i-own-these-hosts; nothing was sent"
+        )));
+    }
+    let sources: Result<Vec<Identity>> = identities
+        .join()
+        .map_err(|_| Error::failed("reading the input failed"))?;
+    let mut sources = sources?;
+    if let Some(hasher) = &sorter.stream {
+        sources.push(Identity::of_stream(sorter.inputs, hasher));
+    }
+    let (count, heaviest) = (sorter.inputs, sorter.hosts.heaviest);
+    let path = folder.inputs();
+    let spooled = sorter.spool.finish().map_err(at("write", &path))?;
+    let parts = write_indexes(folder, &spooled, &heaviest, rules)?;
+    let plan = Plan {
+        version: VERSION,
+        job: Uuid::new_v4(),
+        round: None,
+        inputs: count,
+        columns: inputs.columns().to_vec(),
+        sources,
+        parts,
+    };
+    seal(folder, &plan)?;
+    Ok(plan)
+}
+
+fn seal(folder: &Folder, plan: &Plan) -> Result<()> {
+    for made in [folder.results(), folder.path().join("parts")] {
+        fs::create_dir_all(&made).map_err(at("create", &made))?;
+    }
+    let text = serde_json::to_vec_pretty(plan).expect("a plan becomes JSON");
+    write_whole(&folder.plan(), &text)
+}
+
+fn write_indexes(
+    folder: &Folder,
+    spooled: &Spooled,
+    heaviest: &[u64],
+    rules: &Rules,
+) -> Result<Vec<Part>> {
+    let mut by_bucket: Vec<Vec<Extent>> = vec![Vec::new(); GROUPS * LANES];
+    for (bucket, extent) in &spooled.extents {
+        by_bucket[usize::from(*bucket)].push(*extent);
+    }
+    let mut parts = Vec::new();
+    for (part, buckets) in assign(&spooled.counts, heaviest, rules.most_lanes, rules.part_size) {
+        let extents = |group: usize, lanes: Vec<usize>| {
+            let lanes = lanes.into_iter();
+            let lanes = lanes.map(|lane| std::mem::take(&mut by_bucket[bucket(group, lane)]));
+            lanes.filter(|extents| !extents.is_empty()).collect()
+        };
+        let mut extents = extents;
+        let groups = buckets
+            .into_iter()
+            .map(|(group, lanes)| extents(group, lanes))
+            .collect();
+        let text = serde_json::to_vec(&Index { groups }).expect("an index becomes JSON");
+        write_whole(&folder.index(part.number), &text)?;
+        parts.push(part);
+    }
+    Ok(parts)
+}
+
+struct Sorter {
+    spool: Spool,
+    path: PathBuf,
+    hosts: Hosts,
+    inputs: u64,
+    /// What came from standard input, which cannot be read again to see whether it has changed.
+    stream: Option<blake3::Hasher>,
+}
+
+impl Sorter {
+    fn new(folder: &Folder, is_stream: bool) -> Result<Sorter> {
+        let path = folder.inputs();
+        Ok(Sorter {
+            spool: Spool::create(&path)?,
+            path,
+            hosts: Hosts::default(),
+            inputs: 0,
+            stream: is_stream.then(blake3::Hasher::new),
+        })
+    }
+
+    fn take(
+        &mut self,
+        entry: Entry,
+        place: &mut dyn FnMut(
+            &Columns,
+            &mut dyn FnMut(Placed<'_>),
+        ) -> std::result::Result<(), String>,
+    ) -> Result<()> {
+        self.inputs += 1;
+        if let Some(hasher) = &mut self.stream {
+            note_entry(&entry, hasher);
+        }
+        let (number, line, held, bucket) = match entry {
+            Entry::Input(input) => {
+                let mut bucket = 0;
+                let hosts = &mut self.hosts;
+                let placed = place(&input.columns, &mut |placed| bucket = hosts.note(&placed));
+                let held = match placed {
+                    Ok(()) => Held::of(input.columns),
+                    Err(reason) => {
+                        bucket = anywhere(input.number);
+                        let text = input
+                            .columns
+                            .values()
+                            .cloned()
+                            .collect::<Vec<_>>()
+                            .join(", ");
+                        Held::Invalid(Box::new((text, reason)))
+                    }
+                };
+                (input.number, input.line, held, bucket)
+            }
+            Entry::Invalid(invalid) => {
+                let held = Held::Invalid(Box::new((invalid.text, invalid.reason)));
+                (invalid.number, invalid.line, held, anywhere(invalid.number))
+            }
+        };
+        let add = self
+            .spool
+            .add(bucket, |out| write_entry(number, line, &held, out));
+        add.map_err(at("write", &self.path))
+    }
+}
+
+/// Adds an entry to the digest of a stream.
+pub fn note_entry(entry: &Entry, hasher: &mut blake3::Hasher) {
+    let mut note = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    match entry {
+        Entry::Input(input) => input.columns.iter().for_each(|(name, value)| {
+            note(name);
+            note(value);
+        }),
+        Entry::Invalid(invalid) => note(&invalid.text),
+    }
+}
+
+/// A bucket for what is sent to nobody.
+fn anywhere(number: u64) -> usize {
+    (number % (GROUPS * LANES) as u64) as usize
+}
+
+/// How many inputs the hosts have, as far as memory goes.
+#[derive(Default)]
+struct Hosts {
+    counts: HashMap<u64, u32, FixedState>,
+    /// By group, the inputs of its largest host.
+    heaviest: Vec<u64>,
+    /// A host of others with more inputs than go without a rate.
+    busy: Option<String>,
+    last: (String, u64),
+}
+
+impl Hosts {
+    /// Counts an input; its bucket.
+    fn note(&mut self, placed: &Placed<'_>) -> usize {
+        if self.last.0 != placed.host || self.heaviest.is_empty() {
+            self.last.0.clear();
+            self.last.0.push_str(placed.host);
+            self.last.1 = digest(placed.host.as_bytes());
+            self.heaviest.resize(GROUPS, 0);
+        }
+        let host = self.last.1;
+        let (group, lane) = (host as usize % GROUPS, placed.request as usize % LANES);
+        if self.counts.len() < MOST_COUNTED || self.counts.contains_key(&host) {
+            let count = self.counts.entry(host).or_default();
+            *count = count.saturating_add(1);
+            self.heaviest[group] = self.heaviest[group].max(u64::from(*count));
+            if placed.foreign && *count > WITHOUT_RATE && self.busy.is_none() {
+                self.busy = Some(placed.host.to_owned());
+            }
+        }
+        bucket(group, lane)
+    }
+}
+
+/// A digest that is the same everywhere.
+fn digest(bytes: &[u8]) -> u64 {
+    let mut hasher = SipHasher13::new();
+    hasher.write(bytes);
+    hasher.finish()
+}

@@ -1,0 +1,115 @@
+//! What is to be done, fixed before anything is sent: inputs → parts by the hash of their host, in a sealed folder.
+//!
+//! A host's inputs are in one part, so that its limits and its duplicates are one worker's own business. `spool` writes the inputs in
+//! buckets: 256 groups by host, each in 16 lanes by request. `parts` puts small groups together, up to about 100,000 inputs, and takes a
+//! giant group apart by its lanes, each with its share of every limit; the shares add up. `sources` tells whether an input
+//! has changed. `plan.json` is written last: without it there is no plan, and nothing has been sent.
+
+mod entry;
+mod folder;
+mod inputs;
+mod make;
+mod parts;
+mod sources;
+mod spool;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+pub use self::entry::{Held, Planned, read_entry, write_entry};
+pub use self::folder::{Folder, replace, sync_folder_of, write_whole};
+pub use self::inputs::InputFile;
+pub use self::make::{Placed, Rules, make};
+pub use self::parts::{Lane, Part};
+pub use self::sources::{Identity, changed, changed_stream, is_standard_input};
+pub use self::spool::{Extent, LANES, Spool, bucket};
+
+use crate::error::{Error, Result, at};
+
+/// The version of the folder's layout.
+pub const VERSION: u32 = 1;
+
+/// A sealed plan: what `plan.json` holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The version of the folder's layout.
+    pub version: u32,
+    /// The job's own name: idempotency keys are made of it.
+    pub job: Uuid,
+    /// What tells this round of the job from others, if it is not the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<String>,
+    /// How many inputs there are, invalid ones included.
+    pub inputs: u64,
+    /// The columns of the inputs.
+    pub columns: Vec<String>,
+    /// What the inputs came from.
+    pub sources: Vec<Identity>,
+    /// The parts, by their numbers.
+    pub parts: Vec<Part>,
+}
+
+/// Where the inputs of a part are: by group, by lane, the frames of `inputs.zst`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Index {
+    /// By group and by lane.
+    pub groups: Vec<Vec<Vec<Extent>>>,
+}
+
+impl Plan {
+    /// The sealed plan of a folder; none if there is none yet.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is of another version.
+    pub fn load(folder: &Folder) -> Result<Option<Plan>> {
+        let path = folder.plan();
+        let text = match std::fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            read => read.map_err(at("read", &path))?,
+        };
+        let plan: Plan = serde_json::from_slice(&text).map_err(|error| {
+            Error::failed(format!(
+                "{} is no plan of this program: {error}",
+                path.display()
+            ))
+        })?;
+        if plan.version != VERSION {
+            return Err(Error::failed(format!(
+                "{} is of version {}, and this program knows version {VERSION}: use the program that made it",
+                path.display(),
+                plan.version
+            )));
+        }
+        Ok(Some(plan))
+    }
+
+    /// The part with this number.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn part(&self, number: u32) -> Result<&Part> {
+        self.parts.get(number as usize).ok_or_else(|| {
+            let last = self.parts.len().saturating_sub(1);
+            Error::usage(format!(
+                "there is no part {number}: the parts are 0 to {last}"
+            ))
+        })
+    }
+
+    /// The parts that are not done. A round may ask for nothing of a part: then there is nothing to do.
+    pub fn undone<'a>(&'a self, folder: &'a Folder) -> impl DoubleEndedIterator<Item = &'a Part> {
+        let parts = self.parts.iter();
+        parts.filter(|part| part.inputs > 0 && !folder.commit(part.number).exists())
+    }
+
+    /// Where the inputs of a part are.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn index(folder: &Folder, number: u32) -> Result<Index> {
+        let path = folder.index(number);
+        let text = std::fs::read(&path).map_err(at("read", &path))?;
+        serde_json::from_slice(&text)
+            .map_err(|error| Error::failed(format!("{} is damaged: {error}", path.display())))
+    }
+}

@@ -1,0 +1,311 @@
+//! An input → the request that is sent for it: where it goes, what it is told apart by, and the engine's own form of it.
+
+mod parts;
+
+use std::borrow::Cow;
+use std::hash::Hasher;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use hecaton::{Defaults, Request};
+use siphasher::sip128::{Hasher128, SipHasher13};
+use uuid::Uuid;
+
+use self::parts::Text;
+use crate::error::{Error, Result};
+use crate::job::{Asked, reveal, split_header};
+use crate::plan::Held;
+use crate::record::{Columns, URL};
+use crate::template::Place;
+
+/// The header that makes a repeated request count once, where the server implements it.
+const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+
+/// Makes the requests of a job.
+pub struct Maker {
+    /// The headers that all requests have.
+    defaults: Arc<hecaton::Template>,
+    /// None: the column `url` as it is.
+    url: Option<Text>,
+    method: Text,
+    /// The headers that differ.
+    headers: Vec<(String, Text)>,
+    body: Option<Text>,
+    keys_of: Option<Uuid>,
+}
+
+/// A request in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendered<'a> {
+    /// The method.
+    pub method: Cow<'a, str>,
+    /// The URL.
+    pub url: Cow<'a, str>,
+    /// The headers that not all requests have.
+    pub headers: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    /// The body.
+    pub body: Option<Cow<'a, str>>,
+}
+
+impl Maker {
+    /// One for what is asked of inputs with these columns; idempotency keys are made of the job's name.
+    ///
+    /// # Errors
+    /// When a template names another column, a header cannot be sent, or a secret is not there.
+    pub fn new(asked: &Asked, columns: &[String], job: Uuid) -> Result<Maker> {
+        let (constant, headers) = headers(asked, columns)?;
+        let defaults = Defaults {
+            headers: constant,
+            ..Defaults::default()
+        };
+        let refused = |error: hecaton::InvalidRequest| Error::usage(error.to_string());
+        let defaults = hecaton::Template::new(&defaults).map_err(refused)?;
+        let url = asked
+            .url
+            .as_ref()
+            .map(|url| Text::parse(url, Place::Url, columns));
+        if url.is_none() && !columns.is_empty() && !columns.iter().any(|column| column == URL) {
+            return Err(Error::usage(format!(
+                "the input has no column url, but {}: say with --template what the URL is, as in 'https://example.com/{{{}}}'",
+                columns.join(", "),
+                columns[0]
+            )));
+        }
+        let method = Text::parse(&asked.method, Place::Header, columns)?;
+        if let Text::Constant(method) = &method {
+            // Says now what would be said of each request.
+            Request::new(method, "http://localhost/").map_err(refused)?;
+        }
+        let content_type = asked
+            .headers
+            .iter()
+            .filter_map(|header| split_header(header).ok());
+        let mut content_type =
+            content_type.filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        let content_type = content_type.next().map(|(_, value)| value);
+        let body = asked.body.as_ref();
+        let body = body.map(|body| Text::parse(body, Place::of_body(content_type, body), columns));
+        Ok(Maker {
+            defaults: Arc::new(defaults),
+            url: url.transpose()?,
+            method,
+            headers,
+            body: body.transpose()?,
+            keys_of: asked.idempotency_key.then_some(job),
+        })
+    }
+
+    /// The request of an input in words.
+    ///
+    /// # Errors
+    /// What is wrong with the input.
+    pub fn render<'a>(&'a self, held: &'a Held) -> std::result::Result<Rendered<'a>, String> {
+        match held {
+            Held::Url(url) => match self.is_plain() {
+                true => Ok(Rendered {
+                    method: self.method.constant(),
+                    url: Cow::Borrowed(url),
+                    headers: Vec::new(),
+                    body: self.body.as_ref().map(Text::constant),
+                }),
+                false => {
+                    let columns = Columns::from([(URL.to_owned(), url.to_string())]);
+                    self.render_columns(&columns).map(Rendered::into_owned)
+                }
+            },
+            Held::Columns(columns) => self.render_columns(columns),
+            Held::Invalid(what) => Err(what.1.clone()),
+        }
+    }
+
+    /// Whether nothing but the URL differs, and that is the input's own.
+    fn is_plain(&self) -> bool {
+        let is_constant = |text: &Text| matches!(text, Text::Constant(_));
+        let same = is_constant(&self.method) && self.body.as_ref().is_none_or(is_constant);
+        self.url.is_none() && same && self.headers.is_empty()
+    }
+
+    /// The same of columns.
+    ///
+    /// # Errors
+    /// As [`Maker::render`].
+    pub fn render_columns<'a>(
+        &'a self,
+        columns: &'a Columns,
+    ) -> std::result::Result<Rendered<'a>, String> {
+        let url = match &self.url {
+            Some(url) => url.fill(columns)?,
+            None => Cow::Borrowed(columns.get(URL).ok_or("has no column \"url\"")?.as_str()),
+        };
+        let mut headers = Vec::with_capacity(self.headers.len());
+        for (name, value) in &self.headers {
+            headers.push((Cow::Borrowed(name.as_str()), value.fill(columns)?));
+        }
+        Ok(Rendered {
+            method: self.method.fill(columns)?,
+            url,
+            headers,
+            body: self
+                .body
+                .as_ref()
+                .map(|body| body.fill(columns))
+                .transpose()?,
+        })
+    }
+
+    /// The engine's request.
+    ///
+    /// # Errors
+    /// Why it cannot be sent.
+    pub fn request(
+        &self,
+        rendered: &Rendered<'_>,
+        number: u64,
+    ) -> std::result::Result<Request, String> {
+        let url = Bytes::copy_from_slice(rendered.url.as_bytes());
+        let mut request = self.defaults.get(url).map_err(|error| error.to_string())?;
+        let refused = |error: hecaton::InvalidRequest| error.to_string();
+        if rendered.method != "GET" {
+            request = request.method(&rendered.method).map_err(refused)?;
+        }
+        for (name, value) in &rendered.headers {
+            request = request.header(name, value.as_bytes()).map_err(refused)?;
+        }
+        if let Some(job) = self.keys_of {
+            let key = idempotency_key(job, number).to_string();
+            request = request
+                .header(IDEMPOTENCY_KEY, key.as_bytes())
+                .map_err(refused)?;
+        }
+        if let Some(body) = &rendered.body {
+            request = request.body(body.clone().into_owned());
+        }
+        Ok(request)
+    }
+
+    /// Whether a request may be sent a second time when nobody knows what became of the first (RFC 9110 §9.2.2).
+    pub fn may_repeat(&self, method: &str) -> bool {
+        const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
+        self.keys_of.is_some() || IDEMPOTENT.contains(&method)
+    }
+}
+
+/// The headers that all requests have, and those that differ.
+type Headers = (Vec<(String, Vec<u8>)>, Vec<(String, Text)>);
+
+fn headers(asked: &Asked, columns: &[String]) -> Result<Headers> {
+    let (mut constant, mut differing) = (Vec::new(), Vec::new());
+    for header in &asked.headers {
+        let (name, value) = split_header(header)?;
+        match Text::parse(value, Place::Header, columns)? {
+            Text::Constant(value) => constant.push((name.to_owned(), reveal(&value)?.into_bytes())),
+            value => differing.push((name.to_owned(), value)),
+        }
+    }
+    let mut authorize = |value: String| constant.push(("Authorization".into(), value.into_bytes()));
+    if let Some(auth) = &asked.auth {
+        authorize(format!("Basic {}", STANDARD.encode(reveal(auth)?)));
+    }
+    if let Some(bearer) = &asked.bearer {
+        authorize(format!("Bearer {}", reveal(bearer)?));
+    }
+    Ok((constant, differing))
+}
+
+/// The same for an input of a job whenever it is sent, by whomever.
+fn idempotency_key(job: Uuid, number: u64) -> Uuid {
+    Uuid::new_v5(&job, number.to_string().as_bytes())
+}
+
+impl Rendered<'_> {
+    /// The same on its own.
+    pub fn into_owned(self) -> Rendered<'static> {
+        let owned = |text: Cow<'_, str>| Cow::<'static, str>::Owned(text.into_owned());
+        let headers = self.headers.into_iter();
+        Rendered {
+            method: owned(self.method),
+            url: owned(self.url),
+            headers: headers
+                .map(|(name, value)| (owned(name), owned(value)))
+                .collect(),
+            body: self.body.map(owned),
+        }
+    }
+
+    /// What it is told apart by: equal requests have equal ones.
+    pub fn digest(&self) -> u128 {
+        let mut hasher = SipHasher13::new();
+        let mut part = |text: &str| {
+            hasher.write(text.as_bytes());
+            hasher.write_u8(0xff);
+        };
+        part(&self.method);
+        part(&self.url);
+        for (name, value) in &self.headers {
+            part(name);
+            part(value);
+        }
+        if let Some(body) = &self.body {
+            part(body);
+        }
+        hasher.finish128().as_u128()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn maker(change: impl FnOnce(&mut Asked)) -> Result<Maker> {
+        let mut asked = Asked::default();
+        change(&mut asked);
+        Maker::new(&asked, &["sku".into(), "url".into()], Uuid::nil())
+    }
+
+    #[test]
+    fn columns_are_filled_in_and_only_equal_requests_are_told_to_be_equal() {
+        let maker = maker(|asked| {
+            asked.url = Some("http://h/{sku}".into());
+            asked.headers.push("X-Sku: {sku}".into());
+            asked.body = Some("{\"a\": \"{sku}\"}".into());
+        });
+        let maker = maker.unwrap();
+        let held = |sku: &str| {
+            let columns =
+                Columns::from([("sku".into(), sku.into()), ("url".into(), String::new())]);
+            Held::Columns(Box::new(columns))
+        };
+        let (first, second) = (held("a b"), held("\""));
+        let rendered = maker.render(&first).unwrap();
+        assert_eq!(rendered.url, "http://h/a%20b");
+        assert_eq!(
+            rendered.headers,
+            [(Cow::Borrowed("X-Sku"), Cow::Borrowed("a b"))]
+        );
+        let other = maker.render(&second).unwrap();
+        assert_eq!(other.body.as_deref(), Some("{\"a\": \"\\\"\"}"));
+        assert_ne!(rendered.digest(), other.digest());
+        assert_eq!(
+            rendered.digest(),
+            maker.render(&held("a b")).unwrap().digest()
+        );
+    }
+
+    #[test]
+    fn an_unknown_column_is_refused_before_anything_is_sent() {
+        let error = maker(|asked| asked.url = Some("http://h/{skew}".into()))
+            .err()
+            .unwrap();
+        assert!(error.to_string().contains("skew"), "{error}");
+    }
+
+    #[test]
+    fn keys_differ_by_input_and_by_job_and_by_nothing_else() {
+        let (a, b) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        assert_eq!(idempotency_key(a, 7), idempotency_key(a, 7));
+        assert_ne!(idempotency_key(a, 7), idempotency_key(a, 8));
+        assert_ne!(idempotency_key(a, 7), idempotency_key(b, 7));
+    }
+}

@@ -1,0 +1,55 @@
+//! A text of a request: the same for all inputs, or made of their columns.
+
+use std::borrow::Cow;
+
+use crate::error::{Error, Result};
+use crate::record::Columns;
+use crate::template::{Place, Template};
+
+/// A text of a request.
+pub enum Text {
+    /// The same for all.
+    Constant(String),
+    /// Made of columns.
+    Made(Template),
+}
+
+impl Text {
+    /// Reads a text that may name these columns.
+    ///
+    /// # Errors
+    /// When it names another.
+    pub fn parse(text: &str, place: Place, columns: &[String]) -> Result<Text> {
+        let template = Template::parse(text, place, columns);
+        let template = template.map_err(|error| Error::usage(error.to_string()))?;
+        if template.columns().next().is_some() {
+            return Ok(Text::Made(template));
+        }
+        let constant = template.fill(&Columns::new());
+        constant
+            .map(Text::Constant)
+            .map_err(|error| Error::usage(error.to_string()))
+    }
+
+    /// The text, if it is the same for all.
+    pub fn constant(&self) -> Cow<'_, str> {
+        match self {
+            Text::Constant(text) => Cow::Borrowed(text),
+            Text::Made(_) => Cow::Borrowed(""),
+        }
+    }
+
+    /// The text for these columns.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn fill<'a>(&'a self, columns: &Columns) -> std::result::Result<Cow<'a, str>, String> {
+        match self {
+            Text::Constant(text) => Ok(Cow::Borrowed(text)),
+            Text::Made(template) => {
+                let filled = template.fill(columns).map_err(|error| error.to_string())?;
+                Ok(Cow::Owned(filled))
+            }
+        }
+    }
+}

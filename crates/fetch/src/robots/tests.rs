@@ -1,0 +1,107 @@
+//! The examples of RFC 9309, and what sites really write.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn allows(file: &str, path: &str) -> bool {
+    Robots::parse(file.as_bytes(), "hecaton/1.0").allows(path)
+}
+
+#[test]
+fn the_longest_rule_decides() {
+    let file = "User-Agent: *\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif\nDisallow: /private\nAllow: /private/open$\nDisallow: *.gif$\nDisallow: /a/*/c\nDisallow:\n";
+    for (path, expected) in [
+        ("/example/page/", true),
+        ("/example/page/disallowed.gif", false),
+        ("/other", true),
+        ("", true),
+        ("/private", false),
+        ("/privately", false),
+        ("/private/open", true),
+        ("/private/open?x", false),
+        ("/x.gif", false),
+        ("/x.gif?y", true),
+        ("/a/b/c/d", false),
+        ("/a/c", true),
+        ("/robots.txt", true),
+    ] {
+        assert_eq!(allows(file, path), expected, "{path}");
+    }
+    assert!(allows("user-agent: *\ndisallow: /a\nallow: /a", "/a"), "of two of one length, the one that allows");
+    assert!(!allows("user-agent: *\ndisallow: /", "/a"));
+}
+
+#[test]
+fn groups_are_for_those_they_name() {
+    let file = "disallow: /nobody\nUser-agent: other\nDisallow: /\n\nUser-agent: *\nDisallow: /all\n\n\
+                user-agent: x\nUSER-AGENT: Hecaton/2 # us\nDisallow: /x\nCrawl-delay: 2.5\n\nUser-agent: hecaton\nDisallow: /y\n";
+    for (path, expected) in [("/x", false), ("/y", false), ("/all", true), ("/nobody", true)] {
+        assert_eq!(allows(file, path), expected, "{path}");
+    }
+    let robots = |robot: &str| Robots::parse(file.as_bytes(), robot);
+    assert!(!robots("hecatonic").allows("/all"));
+    assert!(robots("hecatonic").allows("/x"));
+    assert!(!robots("Other").allows("/"));
+    assert_eq!(robots("hecaton").delay(), Some(Duration::from_millis(2500)));
+    assert_eq!(robots("other").delay(), None);
+    let empty = "User-agent: hecaton\n\nUser-agent: *\nDisallow: /";
+    // Both names head one group: an empty line ends none.
+    assert!(!allows(empty, "/a"));
+}
+
+#[test]
+fn paths_are_compared_by_what_they_mean() {
+    let file = "user-agent: *\ndisallow: /\u{e9}\ndisallow: /%7Ejoe/\ndisallow: /a%2fb\ndisallow: /100%";
+    for (path, expected) in [("/%C3%A9", false), ("/%c3%a9x", false), ("/\u{e9}", false), ("/~joe/", false), ("/%7ejoe/", false), ("/a%2Fb", false), ("/a/b", true), ("/100%", false)] {
+        assert_eq!(allows(file, path), expected, "{path}");
+    }
+}
+
+#[test]
+fn what_an_answer_means() {
+    let of = |status| Robots::of_answer(status, b"user-agent: *\ndisallow: /a", "hecaton");
+    for (status, a, b) in [(Some(200), false, true), (Some(404), true, true), (Some(403), true, true), (Some(503), false, false), (None, false, false)] {
+        assert_eq!((of(status).allows("/a"), of(status).allows("/b")), (a, b), "{status:?}");
+    }
+    assert!(of(None).allows(PATH));
+}
+
+#[test]
+fn sitemaps_and_delays_are_read_as_they_are() {
+    let file = b"\xef\xbb\xbfSitemap: https://a/x.xml#1\r\nuser-agent:*\rcrawl-delay: 1e300\nfoo\n\xff: x\nsitemap:\n";
+    let robots = Robots::parse(file, "hecaton");
+    assert_eq!(robots.sitemaps(), ["https://a/x.xml#1"]);
+    assert_eq!(robots.delay(), Some(LONGEST_DELAY));
+    for delay in ["-1", "NaN", "inf", "x"] {
+        let file = format!("user-agent: *\ncrawl-delay: {delay}");
+        assert_eq!(Robots::parse(file.as_bytes(), "hecaton").delay(), None);
+    }
+}
+
+#[test]
+fn stars_cost_no_more_than_they_are_long() {
+    let file = format!("user-agent: *\ndisallow: /{}$", "*a".repeat(10_000));
+    assert!(allows(&file, &format!("/{}b", "a".repeat(20_000))));
+}
+
+proptest! {
+    #[test]
+    fn no_file_makes_it_panic(file in proptest::collection::vec(any::<u8>(), 0..200), path in any::<String>()) {
+        Robots::parse(&file, "hecaton").allows(&path);
+    }
+
+    #[test]
+    fn a_pattern_matches_as_a_regular_expression_does(pattern in "/[ab*]{0,6}\\$?", path in "/[ab]{0,8}") {
+        let end = pattern.ends_with('$');
+        let inner = pattern.trim_end_matches('$').replace('*', ".*");
+        let regex = regex::Regex::new(&format!("^{inner}{}", if end { "$" } else { "" })).unwrap();
+        prop_assert_eq!(Pattern::new(&pattern).matches(&path), regex.is_match(&path), "{} {}", pattern, path);
+    }
+
+    #[test]
+    fn the_normal_form_is_its_own(path in any::<String>()) {
+        let once = normal(&path);
+        prop_assert_eq!(normal(&once), once);
+    }
+}

@@ -1,0 +1,166 @@
+use super::*;
+
+const FREELY: Limits = Limits {
+    own: 2,
+    foreign: 1,
+    own_interval: Duration::ZERO,
+    foreign_interval: Duration::ZERO,
+    breaker: 3,
+    rest: Duration::from_secs(10),
+    probes: 2,
+    retry_budget: 0.5,
+    longest_pause: Duration::from_secs(100),
+};
+
+fn filled(limits: Limits, count: u32) -> Hosts<u32> {
+    let mut hosts = Hosts::new(limits);
+    let number = hosts.number("a", false);
+    (0..count).for_each(|item| hosts.push(number, item));
+    hosts
+}
+
+/// Starts all that may start.
+fn starts(hosts: &mut Hosts<u32>, now: Instant) -> Vec<u32> {
+    let mut started = Vec::new();
+    while let Next::Start(_, item) = hosts.next(now) {
+        started.push(item);
+    }
+    started
+}
+
+fn end(hosts: &mut Hosts<u32>, ended: Ended, now: Instant) -> Option<Change> {
+    hosts.ended(0, ended, Duration::ZERO, now)
+}
+
+#[test]
+fn each_host_has_its_own_limit_and_they_take_turns() {
+    let now = Instant::now();
+    let mut hosts = filled(FREELY, 5);
+    let other = hosts.number("b", true);
+    (10..15).for_each(|item| hosts.push(other, item));
+    assert_eq!(starts(&mut hosts, now), [0, 10, 1]);
+    end(&mut hosts, Ended::Well, now);
+    assert_eq!(starts(&mut hosts, now), [2]);
+}
+
+#[test]
+fn a_rate_spaces_starts_and_saves_nothing_up() {
+    let mut now = Instant::now();
+    let limits = Limits {
+        own: 100,
+        own_interval: Duration::from_millis(100),
+        ..FREELY
+    };
+    let mut hosts = filled(limits, 100);
+    let mut started = 0;
+    for _ in 0..1000 {
+        started += starts(&mut hosts, now).len();
+        now += Duration::from_millis(1);
+    }
+    assert_eq!(started, 10);
+    now += Duration::from_secs(5);
+    assert_eq!(starts(&mut hosts, now).len(), 1);
+}
+
+#[test]
+fn a_pause_holds_for_the_host_alone() {
+    let now = Instant::now();
+    let mut hosts = filled(FREELY, 5);
+    let other = hosts.number("b", false);
+    hosts.push(other, 10);
+    assert_eq!(starts(&mut hosts, now), [0, 10, 1]);
+    let change = end(&mut hosts, Ended::Pause(Some(Duration::from_secs(7))), now);
+    assert_eq!(change, Some(Change::Paused(Duration::from_secs(7))));
+    hosts.push(other, 11);
+    assert_eq!(starts(&mut hosts, now), [11]);
+    assert_eq!(starts(&mut hosts, now + Duration::from_secs(6)), [0; 0]);
+    assert_eq!(starts(&mut hosts, now + Duration::from_secs(7)), [2]);
+}
+
+#[test]
+fn what_a_host_asks_for_has_a_limit() {
+    let now = Instant::now();
+    let mut hosts = filled(FREELY, 5);
+    starts(&mut hosts, now);
+    end(
+        &mut hosts,
+        Ended::Pause(Some(Duration::from_secs(1_000_000))),
+        now,
+    );
+    assert_eq!(starts(&mut hosts, now + Duration::from_secs(100)), [2]);
+}
+
+#[test]
+fn a_run_of_failures_opens_the_breaker_one_tries_again_and_then_the_host_is_given_up() {
+    let mut now = Instant::now();
+    let mut hosts = filled(FREELY, 10);
+    let mut changes = Vec::new();
+    for _ in 0..3 {
+        starts(&mut hosts, now);
+        changes.extend(end(&mut hosts, Ended::Badly, now));
+    }
+    assert_eq!(changes, [Change::Rests(3, Duration::from_secs(10))]);
+    // The one that was still on its way changes nothing.
+    assert_eq!(end(&mut hosts, Ended::Badly, now), None);
+    assert_eq!(starts(&mut hosts, now), [0; 0]);
+    now += Duration::from_secs(10);
+    assert_eq!(starts(&mut hosts, now), [4], "one alone");
+    let change = end(&mut hosts, Ended::Badly, now);
+    assert_eq!(change, Some(Change::Rests(5, Duration::from_secs(20))));
+    now += Duration::from_secs(20);
+    assert_eq!(starts(&mut hosts, now), [5]);
+    assert_eq!(end(&mut hosts, Ended::Badly, now), Some(Change::GivenUp));
+    let mut skipped = Vec::new();
+    while let Next::Skip(item) = hosts.next(now) {
+        skipped.push(item);
+    }
+    assert_eq!(skipped, [6, 7, 8, 9]);
+    hosts.push(0, 99);
+    assert!(matches!(hosts.next(now), Next::Skip(99)));
+}
+
+#[test]
+fn a_host_that_answers_again_gets_its_limit_back() {
+    let mut now = Instant::now();
+    let mut hosts = filled(FREELY, 10);
+    for _ in 0..3 {
+        starts(&mut hosts, now);
+        end(&mut hosts, Ended::Badly, now);
+    }
+    end(&mut hosts, Ended::Badly, now);
+    now += Duration::from_secs(10);
+    starts(&mut hosts, now);
+    end(&mut hosts, Ended::Well, now);
+    assert_eq!(starts(&mut hosts, now).len(), 2);
+}
+
+#[test]
+fn tries_again_have_a_budget_and_their_time() {
+    let now = Instant::now();
+    let mut hosts = filled(FREELY, 40);
+    let mut retried = 0;
+    for _ in 0..40 {
+        starts(&mut hosts, now);
+        if hosts.may_retry(0) {
+            retried += 1;
+            hosts.again(0, 100 + retried, now + Duration::from_secs(1));
+        }
+        end(&mut hosts, Ended::Well, now);
+    }
+    assert!((10..=25).contains(&retried), "{retried}");
+    let later = now + Duration::from_secs(1);
+    assert!(starts(&mut hosts, later).iter().all(|item| *item > 100));
+}
+
+#[test]
+fn hosts_that_nothing_is_known_of_are_forgotten() {
+    let now = Instant::now();
+    let mut hosts = Hosts::new(FREELY);
+    for host in 0..3 * MOST_REMEMBERED as u32 {
+        let number = hosts.number(&host.to_string(), false);
+        hosts.push(number, host);
+        assert_eq!(starts(&mut hosts, now), [host]);
+        hosts.ended(number, Ended::Well, Duration::ZERO, now);
+    }
+    assert!(hosts.hosts.len() <= MOST_REMEMBERED + 2);
+}

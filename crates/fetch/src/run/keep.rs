@@ -1,0 +1,222 @@
+//! What is kept of an answer: whether it is good (`--check`), what is taken of its body (`--take`), and where the body goes.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use hecaton::{Attempt, Response};
+use http::StatusCode;
+
+use super::line::{Kept, Tried};
+use crate::error::{Error, Result, at};
+use crate::expression::{Expression, Facts, Field, Timed, Value};
+use crate::host::Host;
+use crate::job::{BodyPlace, Kept as Asked};
+use crate::plan::{Folder, Held, Planned};
+use crate::record::URL;
+use crate::request::Rendered;
+use crate::sink::{Answer, Files, Shards, Sink, Warc, mend};
+use crate::take::{Take, take_all};
+
+/// Where bodies are in a job's folder.
+const BODIES: &str = "bodies";
+
+/// What is kept of answers.
+pub struct Keeper {
+    headers: Vec<String>,
+    hash: bool,
+    check: Option<Expression>,
+    takes: Vec<Take>,
+    place: BodyPlace,
+    inline_most: usize,
+    decode: bool,
+    /// The folder that bodies are below, and what the names of their files begin with.
+    home: PathBuf,
+    prefix: String,
+}
+
+impl Keeper {
+    /// What a job asks for.
+    ///
+    /// # Errors
+    /// When a check or a take cannot be read.
+    pub fn new(asked: &Asked, decode: bool, (folder, round): (&Folder, Option<&str>)) -> Result<Keeper> {
+        let check = asked.check.as_deref().map(Expression::parse).transpose();
+        let takes = asked.take.iter().map(|take| Take::parse(take)).collect::<std::result::Result<_, _>>();
+        Ok(Keeper {
+            headers: asked.headers.iter().map(|name| name.to_ascii_lowercase()).collect(),
+            hash: asked.hash,
+            check: check.map_err(|error| Error::usage(error.to_string()))?,
+            takes: takes.map_err(|error| Error::usage(error.to_string()))?,
+            place: asked.body,
+            inline_most: asked.inline_most,
+            decode,
+            // A round is in a folder below the job's, and ends there.
+            home: match round {
+                Some(_) => folder.path().parent().unwrap_or(folder.path()).to_owned(),
+                None => folder.path().to_owned(),
+            },
+            prefix: round.map(|round| format!("again-{round}-")).unwrap_or_default(),
+        })
+    }
+
+    /// Whether bodies go into files, which must be on the disk before their records.
+    pub fn has_files(&self) -> bool {
+        matches!(self.place, BodyPlace::Files | BodyPlace::Warc | BodyPlace::Tar)
+    }
+
+    fn prefix(&self, part: u32, attempt: u32) -> String {
+        format!("{}part-{part:06}-{attempt}", self.prefix)
+    }
+
+    /// Where the bodies of an attempt at a part go: under a name that no other attempt uses, for whoever is late must spoil nothing.
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    pub fn sink(&self, part: u32, attempt: u32) -> Result<Sink> {
+        let root = self.home.as_path();
+        let prefix = self.prefix(part, attempt);
+        let sink = match self.place {
+            BodyPlace::None => Ok(Sink::Nowhere),
+            BodyPlace::Inline => Ok(Sink::Inline(self.inline_most)),
+            BodyPlace::Files => Files::new(root, &format!("{BODIES}/{prefix}")).map(Sink::Files),
+            BodyPlace::Warc => Warc::new(root, BODIES, &prefix).map(|warc| Sink::Warc(Box::new(warc))),
+            BodyPlace::Tar => Shards::new(root, BODIES, &prefix).map(Sink::Shards),
+        };
+        sink.map_err(at("create", &root.join(BODIES)))
+    }
+
+    /// Makes the archives of an earlier attempt whole, which a crash may have torn.
+    ///
+    /// # Errors
+    /// When one cannot be read or cut.
+    pub fn mend(&self, part: u32, attempt: u32) -> Result<()> {
+        if !matches!(self.place, BodyPlace::Warc | BodyPlace::Tar) {
+            return Ok(());
+        }
+        let home = self.home.join(BODIES);
+        let prefix = self.prefix(part, attempt);
+        for entry in std::fs::read_dir(&home).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let rest = name.to_str().and_then(|name| name.strip_prefix(&prefix));
+            if rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())) {
+                mend(&entry.path()).map_err(at("mend", &entry.path()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is kept of an answer; its body is stored.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    pub fn keep(
+        &self,
+        sink: &mut Sink,
+        (planned, rendered): (&Planned, &Rendered<'_>),
+        tried: &Tried,
+        response: &Response,
+    ) -> io::Result<Kept<'_>> {
+        let facts = Live { planned, rendered, tried, response };
+        let ok = match &self.check {
+            Some(check) => check.holds(&facts),
+            None => response.status() < 400,
+        };
+        let taken = match self.takes.is_empty() {
+            true => serde_json::Map::new(),
+            false => take_all(&self.takes, response.body(), content_type(response)),
+        };
+        let body = match self.place {
+            BodyPlace::None => None,
+            _ => self.store(sink, planned.number, tried.begun, response)?,
+        };
+        Ok(Kept { ok, headers: &self.headers, hash: self.hash, body, taken })
+    }
+
+    fn store(
+        &self,
+    sink: &mut Sink,
+    number: u64,
+    begun: SystemTime,
+    response: &Response,
+) -> io::Result<Option<crate::record::Body>> {
+    let headers: Vec<(&str, &[u8])> = response.headers().collect();
+    let status = StatusCode::from_u16(response.status()).ok();
+    let coding = response.header("content-encoding");
+    sink.store(&Answer {
+        number,
+        url: &response.url(),
+        status: response.status(),
+        reason: status.and_then(|status| status.canonical_reason()).unwrap_or(""),
+        headers: &headers,
+        decoded: self.decode && coding.is_some_and(|coding| !coding.eq_ignore_ascii_case(b"identity")),
+        at: &humantime::format_rfc3339_millis(begun).to_string(),
+        body: response.body(),
+    })
+}
+}
+
+fn content_type(response: &Response) -> Option<&str> {
+    std::str::from_utf8(response.header("content-type")?).ok()
+}
+
+/// An answer that has just come.
+struct Live<'a> {
+    planned: &'a Planned,
+    rendered: &'a Rendered<'a>,
+    tried: &'a Tried,
+    response: &'a Response,
+}
+
+impl Facts for Live<'_> {
+    fn field(&self, field: &Field) -> Option<Value<'_>> {
+        let number = |number: u64| Some(Value::Number(number as f64));
+        let text = |text: &'_ str| Some(Value::Text(Cow::Owned(text.to_owned())));
+        match field {
+            Field::Status => number(self.response.status().into()),
+            Field::Outcome => text("response"),
+            Field::Sent => Some(Value::Bool(true)),
+            Field::Attempts => number(self.tried.attempts.into()),
+            Field::Number => number(self.planned.number),
+            Field::Line => number(self.planned.line),
+            Field::Bytes => number(self.response.body().len() as u64),
+            Field::Method => text(&self.rendered.method),
+            Field::Url => text(&self.rendered.url),
+            Field::Host => text(Host::of(&self.rendered.url).ok()?.as_str()),
+            Field::Header(name) => {
+                let value = self.response.header(name)?;
+                Some(Value::Text(String::from_utf8_lossy(value)))
+            }
+            Field::Column(name) => match &self.planned.held {
+                Held::Url(url) if name == URL => text(url),
+                Held::Columns(columns) => text(columns.get(name)?),
+                _ => None,
+            },
+            Field::Body => Some(Value::Text(String::from_utf8_lossy(self.response.body()))),
+            Field::Json(pointer) => {
+                let json: serde_json::Value = serde_json::from_slice(self.response.body()).ok()?;
+                Value::of_json(json.pointer(pointer)?).map(Value::into_owned)
+            }
+            Field::Ms(timed) => self.milliseconds(*timed),
+            Field::Error | Field::Phase | Field::Message | Field::Ok | Field::Why | Field::Taken(_) => None,
+        }
+    }
+}
+
+impl Live<'_> {
+    fn milliseconds(&self, timed: Timed) -> Option<Value<'static>> {
+        let of = |phase: fn(&Attempt) -> Option<std::time::Duration>| {
+            self.response.attempts().last().and_then(phase).unwrap_or_default()
+        };
+        let time = match timed {
+            Timed::Total => self.response.elapsed(),
+            Timed::Resolve => of(|attempt| attempt.resolve),
+            Timed::Connect => of(|attempt| attempt.connect),
+            Timed::Tls => of(|attempt| attempt.tls),
+            Timed::Wait => of(|attempt| attempt.first_byte),
+            Timed::Read => of(|attempt| attempt.read),
+        };
+        Some(Value::Number(time.as_secs_f64() * 1e3))
+    }
+}

@@ -1,0 +1,25 @@
+//! Parts are worked on: requests out, outcomes in, one record for each input.
+//!
+//! `driver` is the loop: who may start (`part`, `hosts`), what came back (`verdict`), and what is to be written (`line`). A few parts are
+//! open at once, so that one slow host at a part's end holds up nobody. Segments are written by a thread of their own; the loop
+//! waits for the network alone.
+//!
+//! Of a method that must not be repeated an intent is on the disk before the first byte leaves. Whoever goes on after a crash finds
+//! it without an outcome, and records `unknown`.
+
+mod cursor;
+mod driver;
+mod hosts;
+mod keep;
+mod line;
+mod part;
+mod settings;
+mod supply;
+mod verdict;
+mod view;
+
+pub use self::driver::{Options, Summary, run, run_supplied, worker_name};
+pub use self::hosts::HostView;
+pub use self::settings::check;
+pub use self::supply::{Standing, Supply};
+pub use self::view::{Observer, PartView, Snapshot};

@@ -1,0 +1,136 @@
+//! A job → the engine's settings and the hosts' limits.
+
+use std::time::Duration;
+
+use hecaton::{Addresses, Client, Config, Cookies, Protocol, Proxy};
+
+use super::hosts::Limits;
+use super::keep::Keeper;
+use crate::error::{Error, Result};
+use crate::job::{Job, Network, Pace, reveal};
+use crate::plan::{Folder, Lane};
+
+/// Most in flight to a host of others, unless the job says so.
+const FOREIGN: usize = 8;
+
+/// Most requests a second to a host of others, unless the job says so.
+const FOREIGN_RATE: f64 = 10.0;
+
+/// The client of a job.
+///
+/// # Errors
+/// When a setting cannot be used.
+pub fn client(job: &Job) -> Result<Client> {
+    Client::try_new(config(job)?).map_err(|error| Error::usage(error.to_string()))
+}
+
+fn config(job: &Job) -> Result<Config> {
+    let network = &job.network;
+    let mut config = Config::new(network.timeout);
+    config.connect_timeout = network.connect_timeout;
+    config.first_byte_timeout = network.first_byte_timeout;
+    config.read_timeout = network.read_timeout;
+    config.redirects = network.redirects;
+    config.cookies = network.cookies.then(Cookies::new);
+    config.http = protocol(network)?;
+    config.proxy = proxy(network)?;
+    config.ca = network.ca.clone().map(Into::into);
+    config.client_cert = network.client_cert.clone().map(Into::into);
+    config.client_key = network.client_key.clone().map(Into::into);
+    config.verify = network.verify;
+    config.max_body = network.max_body;
+    config.decode = network.decode;
+    config.resolve = addresses(network)?;
+    config.concurrency = job.pace.concurrency;
+    // What is idle is kept for as many hosts as there may be requests in flight.
+    config.max_idle = Some(job.pace.concurrency.max(64));
+    if let Some(agent) = &network.user_agent {
+        config.user_agent = agent.clone();
+    }
+    Ok(config)
+}
+
+fn protocol(network: &Network) -> Result<Protocol> {
+    match network.http.as_deref() {
+        None => Ok(Protocol::Auto),
+        Some("1.1") => Ok(Protocol::Http1),
+        Some("2") => Ok(Protocol::Http2),
+        Some(other) => Err(Error::usage(format!("http is {other:?}: use 1.1 or 2"))),
+    }
+}
+
+fn proxy(network: &Network) -> Result<Proxy> {
+    Ok(match network.proxy.as_deref() {
+        None => Proxy::Environment,
+        Some("none") => Proxy::Off,
+        Some(url) => Proxy::Url(reveal(url)?),
+    })
+}
+
+fn addresses(network: &Network) -> Result<Addresses> {
+    let mut addresses = Addresses::default();
+    for entry in &network.resolve {
+        // The address may have colons of its own.
+        let place = entry
+            .match_indices(':')
+            .nth(1)
+            .map(|(colon, _)| entry.split_at(colon));
+        let (place, address) = place.ok_or_else(|| {
+            Error::usage(format!(
+                "resolve {entry:?} is not host:port:address, as in example.com:443:192.0.2.7"
+            ))
+        })?;
+        let address = address[1..].trim_matches(['[', ']']);
+        let added = addresses.add(place, &[address]);
+        added.map_err(|error| Error::usage(error.to_string()))?;
+    }
+    Ok(addresses)
+}
+
+impl Pace {
+    /// Most in flight to one host: one of our own, and one of others.
+    pub fn most(&self) -> [usize; 2] {
+        let share = (self.concurrency as f64 * self.max_host_share).ceil() as usize;
+        let share = share.clamp(1, self.concurrency);
+        let foreign = if self.own_hosts { share } else { FOREIGN };
+        [share, foreign].map(|default| self.per_host.unwrap_or(default).min(share))
+    }
+
+    /// Whether any number of requests a second may be sent to a host of others.
+    pub fn any_rate(&self) -> bool {
+        self.own_hosts || self.rate.is_some()
+    }
+}
+
+/// What each host of a part is held to.
+pub fn limits(pace: &Pace, lane: Option<Lane>) -> Limits {
+    let of = lane.map_or(1, |lane| lane.of);
+    let share = |limit: usize| lane.map_or(limit, |lane| lane.share(limit)).max(1);
+    let interval = |rate: Option<f64>| {
+        rate.map_or(Duration::ZERO, |rate| {
+            Duration::from_secs_f64(f64::from(of) / rate)
+        })
+    };
+    let [own, foreign] = pace.most();
+    let foreign_rate = pace.rate.or((!pace.own_hosts).then_some(FOREIGN_RATE));
+    Limits {
+        own: share(own),
+        foreign: share(foreign),
+        own_interval: interval(pace.rate),
+        foreign_interval: interval(foreign_rate),
+        breaker: pace.breaker,
+        rest: pace.breaker_rest,
+        probes: pace.breaker_probes,
+        retry_budget: pace.retry_budget,
+        longest_pause: pace.longest_pause,
+    }
+}
+
+/// Refuses settings that the engine cannot use.
+///
+/// # Errors
+/// Which, and why.
+pub fn check(job: &Job) -> Result<()> {
+    Keeper::new(&job.results, true, (&Folder::at(""), None))?;
+    client(job).map(drop)
+}

@@ -1,0 +1,135 @@
+//! A part that is done → its results: the lines that count, in frames of a good size, in one file.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use roaring::RoaringTreemap;
+
+use crate::error::{Error, Result, sentence};
+use crate::frame::Packer;
+use crate::plan::Folder;
+use crate::segment::{Counted, Piece, Tally, head_of, visit};
+
+/// A frame of so many bytes, packed, is kept as it is.
+const GOOD: usize = 24 << 10;
+/// Lines of smaller ones are gathered up to this.
+const GATHERED: usize = 512 << 10;
+
+/// Writes the lines that count into one file, and looks at each: every input has exactly one. Returns how they ended.
+///
+/// # Errors
+/// When a segment cannot be read, the file cannot be written, or an input has no line or two.
+pub fn seal(
+    folder: &Folder,
+    part: u32,
+    counts: &[Counted],
+    inputs: u64,
+    path: &Path,
+) -> Result<Tally> {
+    let refused = |error: io::Error| Error::Failed(sentence("write", path, &error));
+    let mut sealing = Sealing::create(path).map_err(refused)?;
+    let (mut seen, mut tally) = (RoaringTreemap::new(), Tally::default());
+    let mut failed: Option<Error> = None;
+    let mut twice = None;
+    visit(folder, part, counts, &mut |piece, whole| {
+        let Piece::Lines(lines) = piece else {
+            return Ok(());
+        };
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            let (number, outcome, ok) = head_of(line).ok_or(io::ErrorKind::InvalidData)?;
+            tally.count(outcome, ok);
+            if !seen.insert(number) {
+                twice = Some(number);
+            }
+        }
+        sealing
+            .add(lines, whole)
+            .inspect_err(|error| failed = Some(refused_text(path, error)))
+    })
+    .map_err(|error| failed.take().unwrap_or(error))?;
+    if let Some(number) = twice {
+        return Err(Error::failed(format!(
+            "part {part} has two records of the input {number}"
+        )));
+    }
+    if seen.len() != inputs {
+        let found = seen.len();
+        return Err(Error::failed(format!(
+            "part {part} has {found} records of its {inputs} inputs"
+        )));
+    }
+    sealing.finish().map_err(refused)?;
+    Ok(tally)
+}
+
+fn refused_text(path: &Path, error: &io::Error) -> Error {
+    Error::Failed(sentence("write", path, error))
+}
+
+/// A file of results in the making.
+pub struct Sealing {
+    file: BufWriter<File>,
+    packer: Packer,
+    gathered: Vec<u8>,
+    packed: Vec<u8>,
+}
+
+impl Sealing {
+    /// A new file at this path.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn create(path: &Path) -> io::Result<Sealing> {
+        Ok(Sealing {
+            file: BufWriter::with_capacity(1 << 18, File::create(path)?),
+            packer: Packer::new(3),
+            gathered: Vec::new(),
+            packed: Vec::new(),
+        })
+    }
+
+    /// Adds lines, which `frame` holds packed.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn add(&mut self, lines: &[u8], frame: &[u8]) -> io::Result<()> {
+        if frame.len() < GOOD {
+            return self.add_lines(lines);
+        }
+        self.flush()?;
+        self.file.write_all(frame)
+    }
+
+    /// Adds lines.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn add_lines(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.gathered.extend_from_slice(lines);
+        match self.gathered.len() > GATHERED {
+            true => self.flush(),
+            false => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        self.packed.clear();
+        self.packer.pack(&self.gathered, &mut self.packed)?;
+        self.gathered.clear();
+        self.file.write_all(&self.packed)
+    }
+
+    /// Has all of it on the disk.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.flush()?;
+        self.file.flush()?;
+        self.file.get_ref().sync_all()
+    }
+}

@@ -1,0 +1,174 @@
+//! `COMMIT`: the file whose exclusive creation makes a part's result, and what it says.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+
+use serde::{Deserialize, Serialize};
+
+use super::attempt::Counted;
+use crate::error::{Error, Result, at};
+use crate::plan::{Folder, sync_folder_of};
+use crate::record::Outcome;
+
+/// How many inputs of a part ended how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    /// Records.
+    pub records: u64,
+    /// Those of good answers.
+    pub ok: u64,
+    /// Responses.
+    pub responses: u64,
+    /// Errors.
+    pub errors: u64,
+    /// Inputs of which nothing was sent.
+    pub skipped: u64,
+    /// Those of which nobody knows whether they were acted on.
+    pub unknown: u64,
+    /// Those that were none.
+    pub invalid: u64,
+}
+
+impl Tally {
+    /// Counts a record.
+    pub fn count(&mut self, outcome: Outcome, ok: bool) {
+        self.records += 1;
+        self.ok += u64::from(ok);
+        *match outcome {
+            Outcome::Response => &mut self.responses,
+            Outcome::Error => &mut self.errors,
+            Outcome::Skipped => &mut self.skipped,
+            Outcome::Unknown => &mut self.unknown,
+            Outcome::Invalid => &mut self.invalid,
+        } += 1;
+    }
+
+    /// Counts the records of another.
+    pub fn add(&mut self, other: &Tally) {
+        self.records += other.records;
+        self.ok += other.ok;
+        self.responses += other.responses;
+        self.errors += other.errors;
+        self.skipped += other.skipped;
+        self.unknown += other.unknown;
+        self.invalid += other.invalid;
+    }
+
+    /// Inputs that were tried and have no good answer.
+    pub fn failed(&self) -> u64 {
+        self.responses + self.errors - self.ok
+    }
+}
+
+/// What a part came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commit {
+    /// The part.
+    pub part: u32,
+    /// The attempt that did it.
+    pub attempt: u32,
+    /// What counts, that attempt included.
+    pub counts: Vec<Counted>,
+    /// How its inputs ended.
+    pub tally: Tally,
+}
+
+/// The commit of a part; none if it is not done.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn load(folder: &Folder, part: u32) -> Result<Option<Commit>> {
+    let path = folder.commit(part);
+    let text = match fs::read(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(at("read", &path))?,
+    };
+    let commit = serde_json::from_slice(&text);
+    commit
+        .map_err(|error| Error::failed(format!("{} is damaged: {error}", path.display())))
+        .map(Some)
+}
+
+impl Commit {
+    /// Creates the file, whole and exclusively; false if there is one.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn create(&self, folder: &Folder) -> Result<bool> {
+        let path = folder.commit(self.part);
+        let draft = folder
+            .part(self.part)
+            .join(format!("COMMIT-{}", self.attempt));
+        let text = serde_json::to_vec_pretty(self).expect("numbers become JSON");
+        let write = || {
+            let mut file = File::create(&draft)?;
+            file.write_all(&text)?;
+            file.sync_all()
+        };
+        write().map_err(at("write", &draft))?;
+        // A link is exclusive, and the file has all of its content from its first moment on.
+        let linked = fs::hard_link(&draft, &path);
+        let _ = fs::remove_file(&draft);
+        match linked {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            linked => {
+                linked.map_err(at("create", &path))?;
+                sync_folder_of(&path).map_err(at("write", &path))?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// Where the sealed results are before they are moved to their place.
+    pub fn sealed(folder: &Folder, part: u32, attempt: u32) -> std::path::PathBuf {
+        folder
+            .part(part)
+            .join(format!("sealed-{attempt}.jsonl.zst"))
+    }
+}
+
+/// Brings a committed part into its last state, if a crash came between: its results in their place, its segments gone.
+///
+/// # Errors
+/// When the system refuses, or the results are nowhere.
+pub fn settle(folder: &Folder, commit: &Commit) -> Result<()> {
+    let result = folder.result(commit.part);
+    let sealed = Commit::sealed(folder, commit.part, commit.attempt);
+    match fs::rename(&sealed, &result) {
+        Ok(()) => sync_folder_of(&result).map_err(at("write", &result))?,
+        Err(error) if error.kind() == ErrorKind::NotFound && result.exists() => {}
+        Err(error) => return Err(at("move into its place", &sealed)(error)),
+    }
+    // Segments last: while they are there, nothing is lost.
+    let home = folder.part(commit.part);
+    for entry in fs::read_dir(&home).map_err(at("read", &home))? {
+        let path = entry.map_err(at("read", &home))?.path();
+        if path != folder.commit(commit.part) {
+            let _ = fs::remove_file(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_two_commits_is_made() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::at(home.path());
+        fs::create_dir_all(folder.part(3)).unwrap();
+        let commit = |attempt| Commit {
+            part: 3,
+            attempt,
+            counts: Vec::new(),
+            tally: Tally::default(),
+        };
+        assert!(commit(2).create(&folder).unwrap());
+        assert!(!commit(1).create(&folder).unwrap());
+        assert_eq!(load(&folder, 3).unwrap(), Some(commit(2)));
+        assert_eq!(load(&folder, 4).unwrap(), None);
+    }
+}

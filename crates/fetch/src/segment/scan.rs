@@ -1,0 +1,155 @@
+//! Reads segments up to their last whole frame.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::attempt::Counted;
+use crate::error::{Error, Result, at};
+use crate::frame::{Frame, Unpacker, first};
+use crate::plan::Folder;
+use crate::record::Outcome;
+
+/// No frame of ours is longer, on disk or unpacked: one record and 256 KiB.
+const LONGEST: usize = 256 << 20;
+
+/// Bytes read at once.
+const CHUNK: usize = 1 << 20;
+
+/// What a whole frame of a segment holds.
+pub enum Piece<'a> {
+    /// Lines of the results.
+    Lines(&'a [u8]),
+    /// What is put aside: a head, or intents.
+    Aside(&'a [u8]),
+}
+
+/// Visits the whole frames at the beginning of a file, of its first `most` bytes at most; how many bytes those frames are.
+///
+/// # Errors
+/// When the file cannot be read, or the visitor fails.
+pub fn scan(
+    path: &Path,
+    most: u64,
+    visit: &mut dyn FnMut(Piece<'_>, &[u8]) -> io::Result<()>,
+) -> io::Result<u64> {
+    let mut file = File::open(path)?.take(most);
+    let (mut held, mut unpacked) = (Vec::new(), Vec::new());
+    let mut unpacker = Unpacker::default();
+    let (mut from, mut valid, mut wanted) = (0, 0, CHUNK);
+    loop {
+        while let Some(frame) = first(&held[from..]) {
+            let bytes = frame.bytes();
+            let whole = &held[from..from + bytes];
+            match frame {
+                Frame::Aside(content) => visit(Piece::Aside(content), whole)?,
+                Frame::Lines(packed) => match unpacker.unpack(packed, &mut unpacked) {
+                    Ok(()) => visit(Piece::Lines(&unpacked), whole)?,
+                    Err(_) => return Ok(valid),
+                },
+            }
+            from += bytes;
+            valid += bytes as u64;
+            wanted = CHUNK;
+        }
+        held.drain(..from);
+        from = 0;
+        if held.len() > LONGEST || (&mut file).take(wanted as u64).read_to_end(&mut held)? == 0 {
+            return Ok(valid);
+        }
+        // A frame that is longer than what was read: twice as much, lest it be looked at again and again.
+        wanted = held.len().max(CHUNK);
+    }
+}
+
+/// Visits what counts of a part's segments, in order.
+///
+/// # Errors
+/// When a file cannot be read, or has less than what counts.
+pub fn visit(
+    folder: &Folder,
+    part: u32,
+    counts: &[Counted],
+    visitor: &mut dyn FnMut(Piece<'_>, &[u8]) -> io::Result<()>,
+) -> Result<()> {
+    for counted in counts {
+        let path = folder.attempt(part, counted.attempt);
+        let valid = scan(&path, counted.bytes, visitor).map_err(at("read", &path))?;
+        if valid < counted.bytes {
+            return Err(Error::failed(format!(
+                "{} is damaged at byte {valid}, where it was whole before: {} bytes of it count",
+                path.display(),
+                counted.bytes
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// How a line of the results begins: the number of its input, how that ended, and whether it is a good answer.
+pub fn head_of(line: &[u8]) -> Option<(u64, Outcome, bool)> {
+    let rest = line.strip_prefix(b"{\"n\":")?;
+    let end = rest.iter().position(|byte| !byte.is_ascii_digit())?;
+    let number = std::str::from_utf8(&rest[..end]).ok()?.parse().ok()?;
+    let rest = rest[end..].strip_prefix(b",\"outcome\":\"")?;
+    let is_named = |outcome: &Outcome| rest.starts_with(outcome.name().as_bytes());
+    let outcome = Outcome::ALL.into_iter().find(is_named)?;
+    let rest = rest[outcome.name().len()..].strip_prefix(b"\",\"ok\":")?;
+    Some((number, outcome, rest.first() == Some(&b't')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{Packer, pack_aside};
+
+    #[test]
+    fn a_segment_cut_at_every_byte_is_read_up_to_its_last_whole_frame() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("segment");
+        let (mut bytes, mut ends) = (Vec::new(), vec![0]);
+        let mut packer = Packer::new(1);
+        pack_aside(b"{\"head\":1}", &mut bytes);
+        ends.push(bytes.len());
+        for n in 0..20u64 {
+            let lines = format!("{{\"n\":{n},\"x\":\"{}\"}}\n", n * 7919).repeat(1 + n as usize);
+            packer.pack(lines.as_bytes(), &mut bytes).unwrap();
+            ends.push(bytes.len());
+        }
+        for cut in 0..=bytes.len() {
+            std::fs::write(&path, &bytes[..cut]).unwrap();
+            let mut frames = 0;
+            let valid = scan(&path, u64::MAX, &mut |_, _| {
+                frames += 1;
+                Ok(())
+            });
+            let whole = ends.iter().rposition(|end| *end <= cut).unwrap();
+            assert_eq!(valid.unwrap(), ends[whole] as u64, "cut at {cut}");
+            assert_eq!(frames, whole, "cut at {cut}");
+        }
+        // What a file system makes of a power cut: the length is there, the bytes are not.
+        let whole = ends[10];
+        let torn = [&bytes[..whole], &vec![0; 500]].concat();
+        std::fs::write(&path, torn).unwrap();
+        assert_eq!(
+            scan(&path, u64::MAX, &mut |_, _| Ok(())).unwrap(),
+            whole as u64
+        );
+    }
+
+    #[test]
+    fn the_head_of_a_line_is_read() {
+        let line = b"{\"n\":17,\"outcome\":\"response\",\"ok\":true,\"line\":1}";
+        assert_eq!(head_of(line), Some((17, Outcome::Response, true)));
+        let line = b"{\"n\":0,\"outcome\":\"skipped\",\"ok\":false,\"line\":1}";
+        assert_eq!(head_of(line), Some((0, Outcome::Skipped, false)));
+        for bad in [
+            "",
+            "{\"line\":1}",
+            "{\"n\":17",
+            "{\"n\":17,\"outcome\":\"other\"",
+        ] {
+            assert_eq!(head_of(bad.as_bytes()), None);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The thread that writes: what is handed to it is compressed, appended, and on the disk within a second.
+//!
+//! The thread that drives the requests never waits for the disk, but for its own intents. What cannot be written is cut off again,
+//! so that a segment ends with a whole frame, and is reported; the run then ends in order.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::attempt::{Attempt, Claim};
+use crate::error::{Error, Result, sentence};
+use crate::frame::Packer;
+
+/// How often what was written goes to the disk.
+const SYNC: Duration = Duration::from_secs(1);
+
+/// Frames that wait to be written before the run waits too.
+const MOST_WAITING: usize = 32;
+
+/// What is done with a part once all of it is written.
+pub type Finishing = Box<dyn FnOnce(u64) -> Result<bool> + Send>;
+
+enum Command {
+    Open(u32, File, PathBuf, u64),
+    Lines(u32, Vec<u8>),
+    Intents(u32, Vec<u64>, u64),
+    Finish(u32, Finishing),
+    Close(u32),
+}
+
+/// What the writer tells.
+pub enum Report {
+    /// The intents with this ticket are on the disk.
+    Intents(u64),
+    /// A part is done; false if another worker had done it.
+    Finished(u32, bool),
+    /// Something could not be written, and nothing will be.
+    Failed(Error),
+}
+
+/// Writes segments on a thread of its own.
+pub struct Writer {
+    commands: Option<SyncSender<Command>>,
+    reports: Receiver<Report>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// When the system has none.
+    pub fn start() -> Result<Writer> {
+        let (commands, received) = sync_channel(MOST_WAITING);
+        let (reporting, reports) = channel();
+        let thread = std::thread::Builder::new().name("segments".into());
+        let thread = thread.spawn(move || {
+            let segments = HashMap::new();
+            let packer = Packer::new(1);
+            Thread {
+                segments,
+                packer,
+                reporting,
+                packed: Vec::new(),
+                failed: false,
+            }
+            .run(&received);
+        });
+        let thread =
+            thread.map_err(|error| Error::failed(format!("cannot start a thread: {error}")))?;
+        Ok(Writer {
+            commands: Some(commands),
+            reports,
+            thread: Some(thread),
+        })
+    }
+
+    /// Takes on the segment of an attempt.
+    pub fn open(&self, claim: Claim, path: PathBuf) {
+        self.tell(Command::Open(claim.part, claim.file, path, claim.bytes));
+    }
+
+    /// Appends lines as one frame.
+    pub fn lines(&self, part: u32, lines: Vec<u8>) {
+        self.tell(Command::Lines(part, lines));
+    }
+
+    /// Appends intents and has them on the disk; a report with the ticket says when.
+    pub fn intents(&self, part: u32, numbers: Vec<u64>, ticket: u64) {
+        self.tell(Command::Intents(part, numbers, ticket));
+    }
+
+    /// Ends a segment and does what comes then, with its length; a report says how that ended.
+    pub fn finish(&self, part: u32, then: Finishing) {
+        self.tell(Command::Finish(part, then));
+    }
+
+    /// Ends a segment.
+    pub fn close(&self, part: u32) {
+        self.tell(Command::Close(part));
+    }
+
+    /// The next report, if there is one.
+    pub fn report(&self) -> Option<Report> {
+        self.reports.try_recv().ok()
+    }
+
+    /// Has all that was handed over on the disk, and ends the thread; what it still reported.
+    pub fn end(mut self) -> Vec<Report> {
+        self.join();
+        self.reports.try_iter().collect()
+    }
+
+    fn tell(&self, command: Command) {
+        if let Some(commands) = &self.commands {
+            // Fails only when the thread has panicked, and then nothing can be told.
+            let _ = commands.send(command);
+        }
+    }
+
+    fn join(&mut self) {
+        self.commands = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+struct Segment {
+    file: File,
+    path: PathBuf,
+    bytes: u64,
+    is_dirty: bool,
+}
+
+struct Thread {
+    segments: HashMap<u32, Segment>,
+    packer: Packer,
+    packed: Vec<u8>,
+    reporting: Sender<Report>,
+    failed: bool,
+}
+
+impl Thread {
+    fn run(mut self, commands: &Receiver<Command>) {
+        let mut synced = Instant::now();
+        loop {
+            match commands.recv_timeout(SYNC.saturating_sub(synced.elapsed())) {
+                Ok(command) => self.obey(command),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if synced.elapsed() >= SYNC {
+                self.sync_all();
+                synced = Instant::now();
+            }
+        }
+        self.sync_all();
+    }
+
+    fn obey(&mut self, command: Command) {
+        let done = match command {
+            Command::Open(part, file, path, bytes) => {
+                let segment = Segment {
+                    file,
+                    path,
+                    bytes,
+                    is_dirty: false,
+                };
+                self.segments.insert(part, segment);
+                Ok(())
+            }
+            _ if self.failed => return,
+            Command::Lines(part, lines) => self.lines(part, &lines),
+            Command::Intents(part, numbers, ticket) => self.intents(part, numbers, ticket),
+            Command::Finish(part, then) => self.finish(part, then),
+            Command::Close(part) => {
+                let closed = self.sync(part);
+                self.segments.remove(&part);
+                closed
+            }
+        };
+        if let Err(error) = done {
+            self.fail(error);
+        }
+    }
+
+    fn fail(&mut self, error: Error) {
+        if !std::mem::replace(&mut self.failed, true) {
+            // Nobody hears it when the run has ended, and then it ended badly anyway.
+            let _ = self.reporting.send(Report::Failed(error));
+        }
+    }
+
+    fn lines(&mut self, part: u32, lines: &[u8]) -> Result<()> {
+        self.packed.clear();
+        let packed = self.packer.pack(lines, &mut self.packed);
+        packed.map_err(|error| Error::failed(format!("cannot compress: {error}")))?;
+        self.append(part)
+    }
+
+    fn intents(&mut self, part: u32, numbers: Vec<u64>, ticket: u64) -> Result<()> {
+        self.packed.clear();
+        Attempt::Intents(numbers).write(&mut self.packed);
+        self.append(part)?;
+        self.sync(part)?;
+        let _ = self.reporting.send(Report::Intents(ticket));
+        Ok(())
+    }
+
+    fn append(&mut self, part: u32) -> Result<()> {
+        let Some(segment) = self.segments.get_mut(&part) else {
+            return Ok(());
+        };
+        if let Err(error) = segment.file.write_all(&self.packed) {
+            // Back to the last whole frame. If that fails too, whoever reads the segment cuts it there.
+            let _ = segment.file.set_len(segment.bytes);
+            let _ = segment.file.seek(SeekFrom::Start(segment.bytes));
+            return Err(Error::Failed(sentence("write", &segment.path, &error)));
+        }
+        segment.bytes += self.packed.len() as u64;
+        segment.is_dirty = true;
+        Ok(())
+    }
+
+    fn sync(&mut self, part: u32) -> Result<()> {
+        let Some(segment) = self.segments.get_mut(&part) else {
+            return Ok(());
+        };
+        if std::mem::replace(&mut segment.is_dirty, false) {
+            let synced = segment.file.sync_data();
+            synced.map_err(|error| Error::Failed(sentence("write", &segment.path, &error)))?;
+        }
+        Ok(())
+    }
+
+    fn sync_all(&mut self) {
+        let parts: Vec<u32> = self.segments.keys().copied().collect();
+        for part in parts {
+            if let Err(error) = self.sync(part) {
+                self.fail(error);
+            }
+        }
+    }
+
+    fn finish(&mut self, part: u32, then: Finishing) -> Result<()> {
+        self.sync(part)?;
+        let Some(segment) = self.segments.remove(&part) else {
+            return Ok(());
+        };
+        let is_ours = then(segment.bytes)?;
+        let _ = self.reporting.send(Report::Finished(part, is_ours));
+        Ok(())
+    }
+}

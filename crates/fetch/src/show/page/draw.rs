@@ -1,0 +1,139 @@
+//! The charts, as SVG whose text stays text.
+
+use std::fmt::Write;
+
+use super::tally::{PHASES, Part, Tally};
+use super::text::{count, milliseconds};
+
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 72.0;
+const RIGHT: f64 = 12.0;
+
+/// Bars of what ended when.
+pub(super) fn timeline(tally: &Tally) -> String {
+    let slots = tally.timeline.slots();
+    let Some((from, to)) = tally.span() else {
+        return String::new();
+    };
+    let (top, bottom, height) = (12.0, 190.0, 216.0);
+    let most = slots.iter().map(|slot| slot.iter().sum()).max().unwrap_or(1);
+    let scale = round_up(most as f64 / tally.timeline.seconds());
+    let y = |rate: f64| bottom - (bottom - top) * rate / scale;
+    let mut svg = open(height, "Requests a second over time, by what became of them");
+    for line in 0..=4 {
+        let rate = scale * f64::from(line) / 4.0;
+        let _ = write!(
+            svg,
+            "<path class=grid d=\"M{LEFT} {at:.1}H{}\"/><text class=end x={} y={:.1}>{}</text>",
+            WIDTH - RIGHT,
+            LEFT - 8.0,
+            y(rate) + 4.0,
+            figure(rate),
+            at = y(rate)
+        );
+    }
+    let step = (WIDTH - LEFT - RIGHT) / slots.len() as f64;
+    let width = (step - if step > 4.0 { 1.0 } else { 0.0 }).clamp(0.5, 40.0);
+    for (index, slot) in slots.iter().enumerate() {
+        let x = LEFT + step * index as f64 + (step - width) / 2.0;
+        let mut below = 0.0;
+        for (part, number) in Part::ALL.into_iter().zip(slot) {
+            let rate = *number as f64 / tally.timeline.seconds();
+            if *number > 0 {
+                let high = y(below + rate);
+                let _ = write!(svg, "<rect class={} x={x:.1} y={high:.2} width={width:.1} height={:.2} />", part.class(), (y(below) - high).max(0.5));
+            }
+            below += rate;
+        }
+    }
+    let _ = write!(
+        svg,
+        "<text x={LEFT} y={0}>{1}</text><text class=end x={2} y={0}>{3}</text></svg>",
+        bottom + 20.0,
+        from.shown(),
+        WIDTH - RIGHT,
+        to.shown()
+    );
+    let seconds = tally.timeline.seconds();
+    format!("<figure>{}<div class=scroll tabindex=0>{svg}</div><figcaption>Requests a second, by when they began; each bar is {seconds} s.</figcaption></figure>", legend(tally))
+}
+
+fn legend(tally: &Tally) -> String {
+    let mut items = String::new();
+    for part in Part::ALL {
+        if tally.part(part) > 0 {
+            let _ = write!(items, "<li><span class=\"key {}\"></span>{}</li>", part.class(), part.words());
+        }
+    }
+    format!("<ul class=legend>{items}</ul>")
+}
+
+/// For each phase a bar over its middle nine tenths, with marks at the median and the longest.
+pub(super) fn phases(tally: &Tally) -> String {
+    let known: Vec<_> = PHASES.iter().zip(&tally.phases).filter(|(_, times)| times.count() > 0).collect();
+    if known.is_empty() {
+        return String::new();
+    }
+    let quantile = |index: usize, share: f64| known[index].1.quantile(share).unwrap_or_default();
+    let shortest = (0..known.len()).map(|index| quantile(index, 0.05)).fold(f64::MAX, f64::min);
+    let longest = known.iter().map(|(_, times)| times.longest()).fold(0.0, f64::max);
+    let (low, high) = (shortest.log10().floor(), longest.log10().ceil().max(shortest.log10().floor() + 1.0));
+    let x = |ms: f64| LEFT + (WIDTH - LEFT - RIGHT - 30.0) * ((ms.log10() - low) / (high - low)).clamp(0.0, 1.0);
+    let bottom = 14.0 + 34.0 * known.len() as f64;
+    let mut svg = open(bottom + 26.0, "Times of each phase, on a logarithmic scale");
+    #[expect(clippy::cast_possible_truncation, reason = "powers of ten of a time")]
+    for power in low as i32..=high as i32 {
+        let at = x(10_f64.powi(power));
+        let _ = write!(svg, "<path class=grid d=\"M{at:.1} 8V{bottom:.1}\"/><text class=middle x={at:.1} y={:.1}>{}</text>", bottom + 18.0, milliseconds(10_f64.powi(power)));
+    }
+    let mut rows = String::new();
+    for (index, ((name, _), times)) in known.iter().enumerate() {
+        let y = 14.0 + 34.0 * index as f64;
+        let (from, to) = (x(quantile(index, 0.05)), x(quantile(index, 0.95)));
+        let _ = write!(
+            svg,
+            "<text class=end x={} y={:.1}>{name}</text><rect class=range x={from:.1} y={:.1} width={:.1} height=16 rx=3 />\
+             <path class=mark d=\"M{median:.1} {:.1}v22\"/><circle class=dot cx={:.1} cy={:.1} r=3.5 />",
+            LEFT - 8.0,
+            y + 18.0,
+            y + 6.0,
+            (to - from).max(1.0),
+            y + 3.0,
+            x(times.longest()),
+            y + 14.0,
+            median = x(quantile(index, 0.5)),
+        );
+        let _ = write!(rows, "<tr><td class=word>{name}<td>{}", count(times.count()));
+        for share in [0.5, 0.9, 0.99] {
+            let _ = write!(rows, "<td>{}", milliseconds(quantile(index, share)));
+        }
+        let _ = write!(rows, "<td>{}</tr>", milliseconds(times.longest()));
+    }
+    svg += "</svg>";
+    format!(
+        "<figure><div class=scroll tabindex=0>{svg}</div><figcaption>From the 5th to the 95th percentile; the line is the median, the dot the longest. Requests on a connection \
+         that was open already have no time to resolve and connect.</figcaption></figure>\
+         <div class=scroll tabindex=0><table><thead><tr><th class=word>phase<th>requests<th>median<th>90 %<th>99 %<th>longest</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+}
+
+fn open(height: f64, title: &str) -> String {
+    format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=img aria-label=\"{title}\">")
+}
+
+/// The next figure whose quarters are round.
+fn round_up(value: f64) -> f64 {
+    let unit = 10_f64.powf(value.max(0.1).log10().floor());
+    let steps = [1.0, 1.2, 1.6, 2.0, 2.4, 3.2, 4.0, 6.0, 8.0, 10.0];
+    let step = steps.into_iter().find(|step| step * unit >= value);
+    step.unwrap_or(10.0) * unit
+}
+
+fn figure(value: f64) -> String {
+    match value {
+        value if value >= 1e6 => format!("{:.1} M", value / 1e6),
+        value if value >= 10_000.0 => format!("{:.0} k", value / 1e3),
+        value if value >= 10.0 || value == 0.0 => format!("{value:.0}"),
+        value => format!("{value:.2}"),
+    }
+}

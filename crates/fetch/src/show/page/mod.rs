@@ -1,0 +1,84 @@
+//! A folder's results on one page that needs nothing else: no script, nothing loaded from elsewhere.
+//!
+//! `tally` adds records up in flat memory, `timeline` and `histogram` are its parts; `draw` writes SVG, this file the rest.
+
+use std::fmt::Write;
+
+use crate::record::Outcome;
+
+mod draw;
+mod histogram;
+mod tally;
+mod tables;
+mod text;
+mod timeline;
+
+pub use tally::Tally;
+
+use tally::Part;
+use text::{count, escape, milliseconds, share};
+
+const STYLE: &str = include_str!("page.css");
+
+/// The page. The title is any text, such as the folder's name.
+pub fn html(tally: &Tally, title: &str) -> String {
+    let mut page = head(title);
+    let _ = write!(page, "<header><p class=soft>hecaton fetch</p><h1>{}</h1>{}</header><main>", escape(title), facts(tally));
+    section(&mut page, "Outcomes over time", &draw::timeline(tally));
+    section(&mut page, "Latencies by phase", &draw::phases(tally));
+    section(&mut page, "Hosts", &tables::hosts(tally));
+    section(&mut page, "What went wrong", &tables::failures(tally));
+    section(&mut page, "Statuses", &tables::statuses(tally));
+    page += "</main></html>\n";
+    page
+}
+
+fn head(title: &str) -> String {
+    format!(
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\
+         <meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'\">\
+         <title>{}</title><style>{STYLE}</style>",
+        escape(title)
+    )
+}
+
+fn section(page: &mut String, title: &str, inner: &str) {
+    if !inner.is_empty() {
+        let _ = write!(page, "<section><h2>{title}</h2>{inner}</section>");
+    }
+}
+
+/// What came of it, in figures.
+fn facts(tally: &Tally) -> String {
+    let all = tally.all();
+    let mut items = format!("<li><b>{}</b> inputs</li>", count(all));
+    let good = tally.part(Part::Good);
+    let _ = write!(items, "<li class=good><b>{}</b> good ({})</li>", count(good), share(good, all));
+    for (part, words) in [(Part::Bad, "answered, not good"), (Part::Error, "errors")] {
+        let number = tally.part(part);
+        if number > 0 {
+            let _ = write!(items, "<li class={}><b>{}</b> {words} ({})</li>", part.class(), count(number), share(number, all));
+        }
+    }
+    for outcome in [Outcome::Skipped, Outcome::Unknown, Outcome::Invalid] {
+        let number = tally.outcome(outcome);
+        if number > 0 {
+            let _ = write!(items, "<li class=other><b>{}</b> {}</li>", count(number), outcome.name());
+        }
+    }
+    let mut line = format!("{} of bodies", text::bytes(tally.bytes()));
+    if let Some((from, to)) = tally.span() {
+        let seconds = (to - from).as_seconds();
+        let _ = write!(line, ", from {} to {}", from.shown(), to.shown());
+        if seconds >= 1.0 {
+            let _ = write!(line, ", {:.1} requests a second", tally.requests() as f64 / seconds);
+        }
+    }
+    if let Some(median) = tally.total_time().quantile(0.5) {
+        let _ = write!(line, ", half of them within {}", milliseconds(median));
+    }
+    format!("<ul class=facts>{items}</ul><p class=soft>{line}.</p>")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! Pages of honest and of hostile records.
+
+use super::*;
+use crate::record::{Elapsed, Failure, Record};
+
+/// A job on some hosts, of which some fail.
+fn job(inputs: u64) -> Tally {
+    let mut tally = Tally::default();
+    for n in 0..inputs {
+        tally.add(&record(n));
+    }
+    tally
+}
+
+fn record(n: u64) -> Record {
+    let at = format!("2026-11-22T08:{:02}:{:02}.{:03}Z", n / 6000 % 60, n / 100 % 60, n * 7 % 1000);
+    let wait = 20.0 + (n * 37 % 90) as f64;
+    let mut record = Record {
+        n,
+        line: n + 1,
+        method: "GET".to_owned(),
+        url: format!("https://shop{}.example/p/{n}", n % 7 * (n % 3)),
+        outcome: Outcome::Response,
+        ok: true,
+        status: Some(200),
+        at,
+        ms: Elapsed {
+            resolve: if n.is_multiple_of(50) { 3.0 } else { 0.0 },
+            connect: if n.is_multiple_of(50) { 12.0 } else { 0.0 },
+            wait,
+            read: 0.4,
+            total: wait + 0.4,
+            ..Elapsed::default()
+        },
+        bytes: Some(1234),
+        ..Record::default()
+    };
+    match n % 40 {
+        3 => (record.ok, record.status) = (false, Some(404)),
+        8 if n > inputs_half() => {
+            (record.ok, record.status, record.outcome) = (false, None, Outcome::Error);
+            record.error = Some(Failure {
+                kind: "timeout".to_owned(),
+                phase: Some("connect".to_owned()),
+                message: "no connection within 5 s".to_owned(),
+            });
+        }
+        9 => (record.ok, record.status, record.outcome, record.why) = (false, None, Outcome::Skipped, Some("duplicate".to_owned())),
+        _ => {}
+    }
+    record
+}
+
+fn inputs_half() -> u64 {
+    6000
+}
+
+#[test]
+fn a_page_says_what_the_records_say() {
+    let page = html(&job(12_000), "out");
+    for part in [
+        "<b>12,000</b> inputs",
+        "<b>300</b> answered, not good (2.5 %)",
+        "<b>150</b> errors (1.2 %)",
+        "<b>300</b> skipped",
+        "from 2026-11-22 08:00:00 UTC to 2026-11-22 08:01:59 UTC",
+        "<td class=word>shop12.example",
+        "error: timeout, phase connect <span class=soft>150 (1.2 %)",
+        "no connection within 5 s",
+        "status 404, not good",
+        "skipped: duplicate",
+    ] {
+        assert!(page.contains(part), "{part} is not on the page");
+    }
+    assert!(page.len() < 100_000, "{}", page.len());
+    if let Ok(path) = std::env::var("HECATON_PAGE") {
+        std::fs::write(path, page).unwrap();
+    }
+}
+
+#[test]
+fn a_page_of_nothing_is_a_page() {
+    let page = html(&Tally::default(), "out");
+    assert!(page.contains("<b>0</b> inputs") && !page.contains("NaN") && !page.contains("<h2>"), "{page}");
+    let mut tally = Tally::default();
+    tally.add(&Record::default());
+    assert!(html(&tally, "out").contains("<b>1</b> invalid"));
+}
+
+#[test]
+fn hostile_records_stay_text_and_few() {
+    let mut tally = Tally::default();
+    for n in 0..30_000_u32 {
+        tally.add(&Record {
+            url: format!("http://h{n}.example/<script>alert(1)</script>\u{202e}"),
+            outcome: Outcome::Error,
+            error: Some(Failure {
+                kind: format!("</summary><img src=x onerror=alert({n})>"),
+                phase: None,
+                message: "<b>\0".to_owned() + &"x".repeat(10_000),
+            }),
+            at: if n % 2 == 0 { "0001-01-01T00:00:00Z".to_owned() } else { format!("{:04}-01-01T00:00:00Z", 1971 + n % 8000) },
+            ms: Elapsed { total: if n % 3 == 0 { f64::NAN } else { 1e308 }, ..Elapsed::default() },
+            bytes: Some(u64::MAX),
+            ..Record::default()
+        });
+    }
+    let page = html(&tally, "<script>");
+    assert!(!page.contains("<script") && !page.contains("<img") && !page.contains('\u{202e}') && !page.contains('\0'));
+    assert!(page.len() < 400_000, "{}", page.len());
+}

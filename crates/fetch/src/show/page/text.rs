@@ -1,0 +1,85 @@
+//! Figures and foreign text as a page shows them.
+
+/// Makes text safe between tags and inside quoted attributes.
+pub(super) fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            c if is_invisible(c) => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// Control characters, and those that turn the direction of what stands behind them.
+fn is_invisible(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The beginning of a long text.
+pub(super) fn short(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// With commas between thousands.
+pub(super) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A part of a whole in per cent; never 0 % of something, nor 100 % of less than all.
+pub(super) fn share(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "0 %".to_owned();
+    }
+    let percent = part as f64 / whole as f64 * 100.0;
+    match percent {
+        _ if part == 0 => "0 %".to_owned(),
+        _ if part == whole => "100 %".to_owned(),
+        percent if percent < 0.1 => "&lt; 0.1 %".to_owned(),
+        percent if percent > 99.9 => "&gt; 99.9 %".to_owned(),
+        percent => format!("{percent:.1} %"),
+    }
+}
+
+/// A time as it is read best.
+pub(super) fn milliseconds(ms: f64) -> String {
+    match ms {
+        ms if ms < 1.0 => format!("{:.0} µs", ms * 1000.0),
+        ms if ms < 10.0 => format!("{ms:.1} ms"),
+        ms if ms < 1000.0 => format!("{ms:.0} ms"),
+        ms if ms < 60_000.0 => format!("{:.1} s", ms / 1000.0),
+        ms => format!("{:.1} min", ms / 60_000.0),
+    }
+}
+
+/// A length as it is read best.
+pub(super) fn bytes(number: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB", "PB"];
+    let mut value = number as f64;
+    let mut unit = 0;
+    while value >= 1000.0 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{number} B"),
+        unit => format!("{value:.1} {}", units[unit]),
+    }
+}

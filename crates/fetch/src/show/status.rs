@@ -1,0 +1,76 @@
+//! How far a job is: what the folder says, and what the process noted that works on it.
+
+use std::fs::File;
+
+use nix::fcntl::{Flock, FlockArg};
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::plan::{Folder, Plan};
+use crate::run::Snapshot;
+use crate::segment::load;
+
+/// How far a job is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Status {
+    /// Whether a process works on all of it now.
+    pub is_running: bool,
+    /// How far it is.
+    #[serde(flatten)]
+    pub snapshot: Snapshot,
+}
+
+/// How far the job of a folder is.
+///
+/// # Errors
+/// When there is none.
+pub fn status(folder: &Folder) -> Result<Status> {
+    let plan = Plan::load(folder)?
+        .ok_or_else(|| Error::usage(format!("{} holds no planned job", folder.path().display())))?;
+    let is_running = is_locked(folder);
+    let noted = std::fs::read(folder.progress()).ok();
+    let noted: Option<Snapshot> = noted.and_then(|text| serde_json::from_slice(&text).ok());
+    let mut done = Snapshot {
+        inputs: plan.inputs,
+        parts: plan.parts.len() as u64,
+        ..Snapshot::default()
+    };
+    for part in &plan.parts {
+        if let Some(commit) = load(folder, part.number)? {
+            done.tally.add(&commit.tally);
+            done.parts_done += 1;
+        }
+    }
+    // What was noted is newer than the last part that is done, or a part was done since by another.
+    let snapshot = match noted {
+        Some(noted) if noted.tally.records >= done.tally.records && noted.inputs == done.inputs => {
+            let live = if is_running {
+                noted.clone()
+            } else {
+                Snapshot {
+                    rate: 0.0,
+                    in_flight: 0,
+                    hosts: Vec::new(),
+                    ..noted
+                }
+            };
+            Snapshot {
+                parts_done: done.parts_done,
+                ..live
+            }
+        }
+        _ => done,
+    };
+    Ok(Status {
+        is_running,
+        snapshot,
+    })
+}
+
+/// Whether a process holds the folder.
+fn is_locked(folder: &Folder) -> bool {
+    let Ok(file) = File::open(folder.lock()) else {
+        return false;
+    };
+    Flock::lock(file, FlockArg::LockSharedNonblock).is_err()
+}

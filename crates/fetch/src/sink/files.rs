@@ -1,0 +1,68 @@
+//! A file for each body, a thousand in a folder.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::{Answer, kind, shown};
+use crate::record::Body;
+
+/// Writes `FOLDER/012/345/012345678.html` for the input 12345678.
+pub struct Files {
+    root: PathBuf,
+    folder: String,
+    /// The folder of the last file, which is there.
+    last: String,
+    /// Written since the last sync.
+    #[cfg(not(target_os = "linux"))]
+    written: Vec<PathBuf>,
+}
+
+impl Files {
+    /// Files below `folder` of the job's folder `root`.
+    pub fn new(root: &Path, folder: &str) -> io::Result<Files> {
+        fs::create_dir_all(root.join(folder))?;
+        Ok(Files {
+            root: root.to_owned(),
+            folder: folder.to_owned(),
+            last: String::new(),
+            #[cfg(not(target_os = "linux"))]
+            written: Vec::new(),
+        })
+    }
+
+    pub(super) fn store(&mut self, answer: &Answer<'_>) -> io::Result<Body> {
+        let number = answer.number;
+        let (millions, thousands) = (number / 1_000_000, number / 1000 % 1000);
+        let inner = shown(&self.folder, &format!("{millions:03}/{thousands:03}"));
+        if inner != self.last {
+            fs::create_dir_all(self.root.join(&inner))?;
+            self.last.clone_from(&inner);
+        }
+        let ending = kind::ending(answer.header("content-type"));
+        let file = format!("{inner}/{number:09}.{ending}");
+        let path = self.root.join(&file);
+        File::create(&path)?.write_all(answer.body)?;
+        #[cfg(not(target_os = "linux"))]
+        self.written.push(path);
+        Ok(Body::File { file })
+    }
+
+    /// All files at once: one by one would take longer than writing them.
+    #[cfg(target_os = "linux")]
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        let folder = File::open(self.root.join(&self.folder))?;
+        Ok(nix::unistd::syncfs(folder)?)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        for path in self.written.drain(..) {
+            File::open(&path)?.sync_all()?;
+            if let Some(folder) = path.parent() {
+                super::sync_folder(folder)?;
+            }
+        }
+        Ok(())
+    }
+}

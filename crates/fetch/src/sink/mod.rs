@@ -1,0 +1,137 @@
+//! Where bodies go: nowhere, into the records, into files, into WARC files or into tar shards.
+//!
+//! A sink holds no more than the one body that it is given. What `store` returns may be recorded once `sync` has come back: then
+//! the body is on the disk. After a crash, `mend` makes whole archives of torn ones. An archive is never appended to: whoever goes on
+//! begins a new one under a name of its own.
+
+use std::io;
+use std::path::Path;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use crate::record::Body;
+
+mod files;
+mod gzip;
+mod kind;
+mod mend;
+mod shards;
+mod warc;
+
+pub use files::Files;
+pub use mend::mend;
+pub use shards::Shards;
+pub use warc::Warc;
+
+/// An answer whose body is to be stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// The number of the input.
+    pub number: u64,
+    /// The URL that answered.
+    pub url: &'a str,
+    /// Its status.
+    pub status: u16,
+    /// The words behind the status.
+    pub reason: &'a str,
+    /// Its headers in their order, as they came.
+    pub headers: &'a [(&'a str, &'a [u8])],
+    /// Whether the body was decoded from what `Content-Encoding` says.
+    pub decoded: bool,
+    /// When the request began, as RFC 3339 has it, in UTC.
+    pub at: &'a str,
+    /// The body.
+    pub body: &'a [u8],
+}
+
+impl Answer<'_> {
+    /// The value of a header that is text, by its name in lower case.
+    fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        let (_, value) = headers.find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+        std::str::from_utf8(value).ok()
+    }
+}
+
+/// Where bodies go.
+pub enum Sink {
+    /// Nowhere.
+    Nowhere,
+    /// Into the records, up to so many bytes; what is longer is cut there.
+    Inline(usize),
+    /// A file each.
+    Files(Files),
+    /// WARC/1.1 files.
+    Warc(Box<Warc>),
+    /// tar files, as WebDataset reads them.
+    Shards(Shards),
+}
+
+impl Sink {
+    /// Stores a body; what the record says of it.
+    pub fn store(&mut self, answer: &Answer<'_>) -> io::Result<Option<Body>> {
+        match self {
+            Sink::Nowhere => Ok(None),
+            Sink::Inline(most) => Ok(Some(inline(answer.body, *most))),
+            Sink::Files(files) => files.store(answer).map(Some),
+            Sink::Warc(warc) => warc.store(answer).map(Some),
+            Sink::Shards(shards) => shards.store(answer).map(Some),
+        }
+    }
+
+    /// Comes back when all that was stored is on the disk.
+    pub fn sync(&mut self) -> io::Result<()> {
+        match self {
+            Sink::Nowhere | Sink::Inline(_) => Ok(()),
+            Sink::Files(files) => files.sync(),
+            Sink::Warc(warc) => warc.sync(),
+            Sink::Shards(shards) => shards.sync(),
+        }
+    }
+
+    /// Ends the archives, and syncs.
+    pub fn finish(mut self) -> io::Result<()> {
+        if let Sink::Shards(shards) = &mut self {
+            shards.close()?;
+        }
+        self.sync()
+    }
+}
+
+/// The body as text if it is UTF-8, else in base64.
+fn inline(body: &[u8], most: usize) -> Body {
+    let cut = &body[..body.len().min(most)];
+    let text = match std::str::from_utf8(cut) {
+        Ok(text) => Some(text),
+        // The limit is inside of a character.
+        Err(error) if cut.len() < body.len() && error.error_len().is_none() => {
+            std::str::from_utf8(&cut[..error.valid_up_to()]).ok()
+        }
+        Err(_) => None,
+    };
+    match text {
+        Some(text) => Body::Text {
+            text: text.to_owned(),
+        },
+        None => Body::Base64 {
+            base64: BASE64_STANDARD.encode(cut),
+        },
+    }
+}
+
+/// A path as records have it: from the job's folder, with slashes.
+fn shown(folder: &str, name: &str) -> String {
+    match folder {
+        "" => name.to_owned(),
+        folder => format!("{folder}/{name}"),
+    }
+}
+
+/// Comes back when the names in this folder are on the disk.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    std::fs::File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests;

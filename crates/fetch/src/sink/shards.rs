@@ -1,0 +1,148 @@
+//! tar shards as WebDataset reads them: for each answer a file with its body and one with what is known of it.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use tar::{Builder, EntryType, Header};
+
+use super::{Answer, kind, shown, sync_folder};
+use crate::record::Body;
+
+/// How many answers a shard has before the next one is begun.
+const MOST: usize = 10_000;
+
+/// Writes `FOLDER/PREFIX-00000.tar` and so on, in which an answer is `000000012.html` and `000000012.json`.
+pub struct Shards {
+    root: PathBuf,
+    folder: String,
+    prefix: String,
+    most: usize,
+    next: u32,
+    open: Option<Open>,
+}
+
+struct Open {
+    builder: Builder<BufWriter<File>>,
+    name: String,
+    held: usize,
+}
+
+impl Shards {
+    /// Files below `folder` of the job's folder `root`, whose names begin with a prefix that nobody else uses.
+    pub fn new(root: &Path, folder: &str, prefix: &str) -> io::Result<Shards> {
+        fs::create_dir_all(root.join(folder))?;
+        Ok(Shards {
+            root: root.to_owned(),
+            folder: folder.to_owned(),
+            prefix: prefix.to_owned(),
+            most: MOST,
+            next: 0,
+            open: None,
+        })
+    }
+
+    /// Another number of answers at which the next shard is begun.
+    #[must_use]
+    pub fn most(mut self, answers: usize) -> Shards {
+        self.most = answers;
+        self
+    }
+
+    pub(super) fn store(&mut self, answer: &Answer<'_>) -> io::Result<Body> {
+        if self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.held >= self.most)
+        {
+            self.close()?;
+        }
+        let open = match &mut self.open {
+            Some(open) => open,
+            closed => {
+                let name = shown(
+                    &self.folder,
+                    &format!("{}-{:05}.tar", self.prefix, self.next),
+                );
+                self.next += 1;
+                let file = File::create_new(self.root.join(&name))?;
+                closed.insert(Open {
+                    builder: Builder::new(BufWriter::with_capacity(64 << 10, file)),
+                    name,
+                    held: 0,
+                })
+            }
+        };
+        let number = answer.number;
+        let mut ending = kind::ending(answer.header("content-type"));
+        if ending == "json" {
+            // That name is taken by what is known of the answer.
+            ending = "body.json";
+        }
+        let name = format!("{number:09}.{ending}");
+        append(
+            &mut open.builder,
+            &format!("{number:09}.json"),
+            &about(answer),
+        )?;
+        append(&mut open.builder, &name, answer.body)?;
+        open.held += 1;
+        Ok(Body::Tar {
+            tar: open.name.clone(),
+            name,
+        })
+    }
+
+    /// Ends the shard that is open.
+    pub(super) fn close(&mut self) -> io::Result<()> {
+        if let Some(open) = self.open.take() {
+            let writer = open.builder.into_inner()?;
+            let file = writer
+                .into_inner()
+                .map_err(io::IntoInnerError::into_error)?;
+            file.sync_all()?;
+            sync_folder(&self.root.join(&self.folder))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        if let Some(open) = &mut self.open {
+            let writer = open.builder.get_mut();
+            writer.flush()?;
+            writer.get_ref().sync_data()?;
+            sync_folder(&self.root.join(&self.folder))?;
+        }
+        Ok(())
+    }
+}
+
+fn append(builder: &mut Builder<BufWriter<File>>, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut header = Header::new_ustar();
+    header.set_entry_type(EntryType::Regular);
+    header.set_mode(0o644);
+    header.set_size(bytes.len() as u64);
+    builder.append_data(&mut header, name, bytes)
+}
+
+/// What is known of an answer, as JSON.
+fn about(answer: &Answer<'_>) -> Vec<u8> {
+    let mut headers: Map<String, Value> = Map::new();
+    for (name, value) in answer.headers {
+        let value = String::from_utf8_lossy(value);
+        match headers.get_mut(&name.to_ascii_lowercase()) {
+            Some(Value::String(known)) => {
+                known.push_str(", ");
+                known.push_str(&value);
+            }
+            _ => {
+                headers.insert(name.to_ascii_lowercase(), value.into());
+            }
+        }
+    }
+    let about = json!({
+        "n": answer.number, "url": answer.url, "status": answer.status, "at": answer.at, "headers": headers,
+    });
+    about.to_string().into_bytes()
+}

@@ -1,0 +1,371 @@
+//! Bodies stored and read back, by this crate's libraries and by those of Python.
+
+use std::fs;
+use std::io::Read;
+use std::process::Command;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const HEADERS: [(&str, &[u8]); 5] = [
+    ("Content-Type", b"text/html; charset=utf-8"),
+    ("Content-Encoding", b"gzip"),
+    ("content-length", b"3"),
+    ("X-Two", b"a"),
+    ("x-two", b"b"),
+];
+
+fn answer(number: u64, body: &[u8]) -> Answer<'_> {
+    Answer {
+        number,
+        url: "http://a.example/p?q=1",
+        status: 200,
+        reason: "OK",
+        headers: &HEADERS,
+        decoded: true,
+        at: "2026-11-22T08:00:00.123Z",
+        body,
+    }
+}
+
+fn bodies() -> Vec<Vec<u8>> {
+    vec![
+        b"<p>one".to_vec(),
+        Vec::new(),
+        b"HTTP/1.1 200 OK\r\n\r\nWARC/1.1\r\n\r\n\0\x1f\x8b".to_vec(),
+        (0..200_000_u32)
+            .map(|index| (index * 7919 >> 5) as u8)
+            .collect(),
+        b"last".to_vec(),
+    ]
+}
+
+#[test]
+fn bodies_in_records_are_text_or_base64_and_cut() {
+    let store = |body: &[u8], most| Sink::Inline(most).store(&answer(0, body)).unwrap().unwrap();
+    let text = |text: &str| Body::Text {
+        text: text.to_owned(),
+    };
+    let base64 = |text: &str| Body::Base64 {
+        base64: text.to_owned(),
+    };
+    assert_eq!(store("\u{e9}t\u{e9}".as_bytes(), 99), text("\u{e9}t\u{e9}"));
+    assert_eq!(store("\u{e9}t\u{e9}".as_bytes(), 4), text("\u{e9}t"));
+    assert_eq!(store(b"a\xff", 99), base64("Yf8="));
+    assert_eq!(store(b"a\xc3", 99), base64("YcM="));
+    assert_eq!(store(b"a\xffbc", 2), base64("Yf8="));
+    assert_eq!(store(b"", 0), text(""));
+    assert_eq!(Sink::Nowhere.store(&answer(0, b"a")).unwrap(), None);
+}
+
+#[test]
+fn files_are_in_folders_of_a_thousand() {
+    let root = tempfile::tempdir().unwrap();
+    let mut sink = Sink::Files(Files::new(root.path(), "bodies").unwrap());
+    for (number, expected) in [
+        (0, "bodies/000/000/000000000.html"),
+        (12_345_678, "bodies/012/345/012345678.html"),
+        (12_345_679, "bodies/012/345/012345679.html"),
+        (9_999_999_999, "bodies/9999/999/9999999999.html"),
+    ] {
+        let body = format!("body {number}");
+        let stored = sink.store(&answer(number, body.as_bytes())).unwrap();
+        let file = expected.to_owned();
+        assert_eq!(stored, Some(Body::File { file }));
+        assert_eq!(
+            fs::read_to_string(root.path().join(expected)).unwrap(),
+            body
+        );
+    }
+    sink.finish().unwrap();
+}
+
+fn warcs(root: &Path) -> Vec<(String, u64)> {
+    let mut sink = Sink::Warc(Box::new(
+        Warc::new(root, "warc", "part-00001")
+            .unwrap()
+            .longest(2_500),
+    ));
+    let stored = bodies()
+        .iter()
+        .enumerate()
+        .map(
+            |(number, body)| match sink.store(&answer(number as u64, body)).unwrap() {
+                Some(Body::Warc { warc, offset }) => (warc, offset),
+                other => panic!("{other:?}"),
+            },
+        )
+        .collect();
+    sink.finish().unwrap();
+    stored
+}
+
+#[test]
+fn a_record_of_a_warc_file_stands_where_it_was_said() {
+    let root = tempfile::tempdir().unwrap();
+    let places = warcs(root.path());
+    assert_eq!(places[0].0, "warc/part-00001-00000.warc.gz");
+    assert_eq!(places[4].0, "warc/part-00001-00001.warc.gz");
+    for ((file, offset), body) in places.iter().zip(bodies()) {
+        let bytes = fs::read(root.path().join(file)).unwrap();
+        let mut record = Vec::new();
+        let from = usize::try_from(*offset).unwrap();
+        flate2::read::GzDecoder::new(&bytes[from..])
+            .read_to_end(&mut record)
+            .unwrap();
+        let text = String::from_utf8_lossy(&record);
+        let (head, block) = text.split_once("\r\n\r\n").unwrap();
+        assert!(
+            head.starts_with("WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:"),
+            "{head}"
+        );
+        assert!(head.contains("\r\nWARC-Date: 2026-11-22T08:00:00.123Z\r\nWARC-Target-URI: http://a.example/p?q=1\r\n"), "{head}");
+        let (http, _) = block.split_once("\r\n\r\n").unwrap();
+        let expected = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nX-Archive-Orig-Content-Encoding: gzip\r\nX-Archive-Orig-content-length: 3\r\n\
+             X-Two: a\r\nx-two: b\r\nContent-Length: {}",
+            body.len()
+        );
+        assert_eq!(http, expected);
+        let ending = [&body[..], b"\r\n\r\n"].concat();
+        assert!(record.ends_with(&ending));
+        assert!(
+            head.ends_with(&format!("Content-Length: {}", http.len() + 4 + body.len())),
+            "{head}"
+        );
+    }
+}
+
+#[test]
+fn headers_cannot_break_a_record() {
+    let root = tempfile::tempdir().unwrap();
+    let mut warc = Warc::new(root.path(), "", "x").unwrap();
+    let headers: [(&str, &[u8]); 3] = [("a", b"b\r\nc: d"), ("e\n", b"f"), ("g", b"\xff")];
+    let hostile = Answer {
+        headers: &headers,
+        reason: "OK\r\nh: i",
+        url: "http://a/\r\nWARC-Type: x",
+        ..answer(0, b"")
+    };
+    assert_eq!(
+        http_of(&hostile),
+        b"HTTP/1.1 200 OK  h: i\r\ng: \xff\r\nContent-Length: 0\r\n\r\n"
+    );
+    warc.store(&hostile).unwrap();
+    let mut text = String::new();
+    let bytes = fs::read(root.path().join("x-00000.warc.gz")).unwrap();
+    let _ = flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_string(&mut text);
+    assert!(!text.contains("\r\nWARC-Type: x"), "{text}");
+}
+
+fn http_of(answer: &Answer<'_>) -> Vec<u8> {
+    super::warc::http_head(answer)
+}
+
+fn shards(root: &Path) -> Vec<Option<Body>> {
+    let mut sink = Sink::Shards(Shards::new(root, "", "part-00001").unwrap().most(3));
+    let stored = bodies()
+        .iter()
+        .enumerate()
+        .map(|(number, body)| sink.store(&answer(number as u64, body)).unwrap())
+        .collect();
+    sink.finish().unwrap();
+    stored
+}
+
+#[test]
+fn a_shard_holds_each_body_and_what_is_known_of_it() {
+    let root = tempfile::tempdir().unwrap();
+    let stored = shards(root.path());
+    assert_eq!(
+        stored[3],
+        Some(Body::Tar {
+            tar: "part-00001-00001.tar".to_owned(),
+            name: "000000003.html".to_owned()
+        })
+    );
+    let mut found = Vec::new();
+    for shard in ["part-00001-00000.tar", "part-00001-00001.tar"] {
+        let mut archive = tar::Archive::new(fs::File::open(root.path().join(shard)).unwrap());
+        for entry in archive.entries().unwrap() {
+            let mut entry = entry.unwrap();
+            let name = entry.path().unwrap().display().to_string();
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).unwrap();
+            found.push((name, bytes));
+        }
+    }
+    assert_eq!(found.len(), 10);
+    for (index, body) in bodies().into_iter().enumerate() {
+        assert_eq!(found[2 * index].0, format!("00000000{index}.json"));
+        let about: serde_json::Value = serde_json::from_slice(&found[2 * index].1).unwrap();
+        assert_eq!(about["headers"]["x-two"], "a, b");
+        assert_eq!(about["n"], index);
+        assert_eq!(
+            found[2 * index + 1],
+            (format!("00000000{index}.html"), body)
+        );
+    }
+}
+
+/// The bodies of the entries of a tar file that are whole, and whether it ends as it should.
+fn entries(bytes: &[u8]) -> usize {
+    let mut archive = tar::Archive::new(bytes);
+    archive
+        .entries()
+        .unwrap()
+        .map(|entry| io::copy(&mut entry.unwrap(), &mut io::sink()).unwrap())
+        .count()
+}
+
+#[test]
+fn an_archive_that_is_cut_anywhere_is_mended_to_its_whole_entries() {
+    let root = tempfile::tempdir().unwrap();
+    shards(root.path());
+    let whole = fs::read(root.path().join("part-00001-00001.tar")).unwrap();
+    let torn = root.path().join("torn.tar");
+    let places = (0..2000)
+        .step_by(37)
+        .chain((200_000..whole.len()).step_by(97))
+        .chain([512, 1024, whole.len()]);
+    for cut in places {
+        fs::write(&torn, &whole[..cut]).unwrap();
+        let length = mend(&torn).unwrap();
+        let mended = fs::read(&torn).unwrap();
+        assert_eq!(mended.len() as u64, length);
+        assert!(mended.ends_with(&[0; 1024]));
+        assert!(whole.starts_with(&mended[..mended.len() - 1024]));
+        let expected = match cut {
+            cut if cut >= whole.len() - 1024 => 4,
+            cut if cut >= 1024 + 512 + 200_192 => 2,
+            cut if cut >= 1024 => 1,
+            _ => 0,
+        };
+        let found = entries(&mended);
+        assert!(
+            found >= expected && (cut >= 201_728 || found == expected),
+            "{cut}: {found}"
+        );
+        assert_eq!(
+            mend(&torn).unwrap(),
+            length,
+            "mending twice changes nothing"
+        );
+    }
+    warcs(root.path());
+    let whole = fs::read(root.path().join("warc/part-00001-00000.warc.gz")).unwrap();
+    let torn = root.path().join("torn.warc.gz");
+    let mut counts = std::collections::BTreeSet::new();
+    for cut in (0..2500).step_by(13).chain([whole.len() - 1, whole.len()]) {
+        fs::write(&torn, &whole[..cut]).unwrap();
+        let length = usize::try_from(mend(&torn).unwrap()).unwrap();
+        assert!(length <= cut);
+        let mut text = Vec::new();
+        if length > 0 {
+            flate2::read::MultiGzDecoder::new(&whole[..length])
+                .read_to_end(&mut text)
+                .unwrap();
+        }
+        counts.insert(memchr::memmem::find_iter(&text, b"WARC-Record-ID").count());
+    }
+    assert_eq!(Vec::from_iter(counts), [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn no_archive_is_written_over() {
+    let root = tempfile::tempdir().unwrap();
+    shards(root.path());
+    let again =
+        Sink::Shards(Shards::new(root.path(), "", "part-00001").unwrap()).store(&answer(0, b""));
+    assert_eq!(again.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+}
+
+/// Runs Python over a folder; none if there is none, or it lacks the module.
+fn python(module: &str, program: &str, folder: &Path) -> Option<String> {
+    let python = std::env::var("HECATON_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let has = Command::new(&python)
+        .args(["-c", &format!("import {module}")])
+        .output()
+        .ok()?;
+    if !has.status.success() {
+        eprintln!("not checked: {python} has no {module}");
+        return None;
+    }
+    let output = Command::new(python)
+        .args(["-c", program])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn python_reads_the_shards() {
+    let root = tempfile::tempdir().unwrap();
+    shards(root.path());
+    let program = "import tarfile, glob\n\
+                   for shard in sorted(glob.glob('*.tar')):\n\
+                   \x20with tarfile.open(shard) as tar:\n\
+                   \x20 for member in tar: print(member.name, len(tar.extractfile(member).read()) if 'html' in member.name else '')";
+    let Some(found) = python("tarfile", program, root.path()) else {
+        return;
+    };
+    let expected: Vec<String> = bodies()
+        .iter()
+        .enumerate()
+        .flat_map(|(index, body)| {
+            [
+                format!("00000000{index}.json "),
+                format!("00000000{index}.html {}", body.len()),
+            ]
+        })
+        .collect();
+    assert_eq!(found.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn warcio_reads_the_warc_files_and_finds_no_fault() {
+    let root = tempfile::tempdir().unwrap();
+    warcs(root.path());
+    let program = "import glob, hashlib\n\
+                   from warcio.archiveiterator import ArchiveIterator\n\
+                   for path in sorted(glob.glob('warc/*.warc.gz')):\n\
+                   \x20for record in ArchiveIterator(open(path, 'rb'), check_digests='raise'):\n\
+                   \x20 if record.rec_type == 'response':\n\
+                   \x20  body = record.content_stream().read()\n\
+                   \x20  assert record.digest_checker.passed, record.digest_checker.problems\n\
+                   \x20  print(record.rec_headers['WARC-Target-URI'], record.http_headers.get_statuscode(), len(body), hashlib.sha256(body).hexdigest())";
+    let Some(found) = python("warcio", program, root.path()) else {
+        return;
+    };
+    let expected: Vec<String> = bodies()
+        .iter()
+        .map(|body| {
+            let digest = ring::digest::digest(&ring::digest::SHA256, body);
+            let digest: String = digest
+                .as_ref()
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            format!("http://a.example/p?q=1 200 {} {digest}", body.len())
+        })
+        .collect();
+    assert_eq!(found.lines().collect::<Vec<_>>(), expected);
+}
+
+proptest! {
+    #[test]
+    fn members_of_gzip_hold_what_was_given(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..2000), 0..4)) {
+        let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
+        let mut members = super::gzip::Members::new();
+        let mut bytes = Vec::new();
+        members.append(&pieces, &mut bytes).unwrap();
+        members.append(&pieces, &mut bytes).unwrap();
+        let mut read = Vec::new();
+        flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_end(&mut read).unwrap();
+        prop_assert_eq!(read, pieces.concat().repeat(2));
+    }
+}

@@ -1,0 +1,197 @@
+//! WARC/1.1 files (ISO 28500:2017), a member of gzip for each record.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use ring::digest::{Context, SHA256};
+
+use super::gzip::Members;
+use super::{Answer, shown, sync_folder};
+use crate::record::Body;
+
+/// How long a file gets, in bytes, before the next one is begun.
+const LONGEST: u64 = 1 << 30;
+
+const CONFORMS_TO: &str =
+    "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/";
+
+/// Writes `FOLDER/PREFIX-00000.warc.gz` and so on.
+pub struct Warc {
+    root: PathBuf,
+    folder: String,
+    prefix: String,
+    longest: u64,
+    next: u32,
+    open: Option<Open>,
+    members: Members,
+    member: Vec<u8>,
+}
+
+struct Open {
+    file: File,
+    name: String,
+    length: u64,
+}
+
+impl Warc {
+    /// Files below `folder` of the job's folder `root`, whose names begin with a prefix that nobody else uses.
+    pub fn new(root: &Path, folder: &str, prefix: &str) -> io::Result<Warc> {
+        fs::create_dir_all(root.join(folder))?;
+        Ok(Warc {
+            root: root.to_owned(),
+            folder: folder.to_owned(),
+            prefix: prefix.to_owned(),
+            longest: LONGEST,
+            next: 0,
+            open: None,
+            members: Members::new(),
+            member: Vec::new(),
+        })
+    }
+
+    /// Another length at which the next file is begun.
+    #[must_use]
+    pub fn longest(mut self, bytes: u64) -> Warc {
+        self.longest = bytes;
+        self
+    }
+
+    pub(super) fn store(&mut self, answer: &Answer<'_>) -> io::Result<Body> {
+        if self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.length >= self.longest)
+        {
+            self.sync()?;
+            self.open = None;
+        }
+        if self.open.is_none() {
+            self.begin(answer.at)?;
+        }
+        let http = http_head(answer);
+        let head = response_head(answer, &http);
+        let (name, offset) = self.write(&[head.as_bytes(), &http, answer.body, b"\r\n\r\n"])?;
+        Ok(Body::Warc { warc: name, offset })
+    }
+
+    /// A new file, with the record that says who wrote it.
+    fn begin(&mut self, at: &str) -> io::Result<()> {
+        let name = shown(
+            &self.folder,
+            &format!("{}-{:05}.warc.gz", self.prefix, self.next),
+        );
+        self.next += 1;
+        let file = File::create_new(self.root.join(&name))?;
+        self.open = Some(Open {
+            file,
+            name,
+            length: 0,
+        });
+        let version = env!("CARGO_PKG_VERSION");
+        let fields = format!(
+            "software: hecaton {version}\r\nformat: WARC File Format 1.1\r\nconformsTo: {CONFORMS_TO}\r\n"
+        );
+        let mut head = common("warcinfo", at);
+        head += &format!(
+            "Content-Type: application/warc-fields\r\nContent-Length: {}\r\n\r\n",
+            fields.len()
+        );
+        self.write(&[head.as_bytes(), fields.as_bytes(), b"\r\n\r\n"])?;
+        Ok(())
+    }
+
+    /// Appends a member; the name of its file and where it begins.
+    fn write(&mut self, pieces: &[&[u8]]) -> io::Result<(String, u64)> {
+        self.member.clear();
+        self.members.append(pieces, &mut self.member)?;
+        let Some(open) = &mut self.open else {
+            return Err(io::Error::other("no WARC file is open"));
+        };
+        let offset = open.length;
+        open.file.write_all(&self.member)?;
+        open.length += self.member.len() as u64;
+        Ok((open.name.clone(), offset))
+    }
+
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        if let Some(open) = &self.open {
+            open.file.sync_data()?;
+            sync_folder(&self.root.join(&self.folder))?;
+        }
+        Ok(())
+    }
+}
+
+fn common(kind: &str, at: &str) -> String {
+    let id = uuid::Uuid::new_v4();
+    format!(
+        "WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{id}>\r\nWARC-Date: {at}\r\n"
+    )
+}
+
+fn response_head(answer: &Answer<'_>, http: &[u8]) -> String {
+    let url: String = answer
+        .url
+        .chars()
+        .filter(|c| !c.is_control() && *c != ' ')
+        .collect();
+    let length = http.len() + answer.body.len();
+    let mut head = common("response", answer.at);
+    head += &format!("WARC-Target-URI: {url}\r\n");
+    head += &format!("WARC-Payload-Digest: sha256:{}\r\n", digest(&[answer.body]));
+    head += &format!(
+        "WARC-Block-Digest: sha256:{}\r\n",
+        digest(&[http, answer.body])
+    );
+    head + &format!(
+        "Content-Type: application/http;msgtype=response\r\nContent-Length: {length}\r\n\r\n"
+    )
+}
+
+fn digest(pieces: &[&[u8]]) -> String {
+    let mut context = Context::new(&SHA256);
+    pieces.iter().for_each(|piece| context.update(piece));
+    let digest = context.finish();
+    digest
+        .as_ref()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// The head of the answer. What described the body on its way, and not what is stored, has another name.
+pub(super) fn http_head(answer: &Answer<'_>) -> Vec<u8> {
+    let line = format!(
+        "HTTP/1.1 {} {}\r\n",
+        answer.status,
+        answer.reason.replace(char::is_control, " ")
+    );
+    let mut head = line.into_bytes();
+    let stored = answer.body.len().to_string();
+    let mut says_length = false;
+    for (name, value) in answer.headers {
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        let bad = |byte: &u8| matches!(byte, b'\r' | b'\n' | 0);
+        if name.bytes().any(|byte| bad(&byte) || byte == b':') || value.iter().any(|byte| bad(byte))
+        {
+            continue;
+        }
+        let right_length = is("content-length") && *value == stored.as_bytes();
+        says_length |= right_length;
+        let gone = is("transfer-encoding")
+            || (is("content-encoding") && answer.decoded)
+            || (is("content-length") && !right_length);
+        if gone {
+            head.extend_from_slice(b"X-Archive-Orig-");
+        }
+        for piece in [name.as_bytes(), b": ", value, b"\r\n"] {
+            head.extend_from_slice(piece);
+        }
+    }
+    if !says_length {
+        head.extend_from_slice(format!("Content-Length: {stored}\r\n").as_bytes());
+    }
+    head.extend_from_slice(b"\r\n");
+    head
+}

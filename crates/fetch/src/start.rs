@@ -1,0 +1,206 @@
+//! A job into a folder: planned if it is new, gone on with if it is the same, refused if it is another.
+
+use std::fs::{self, File};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use nix::fcntl::{Flock, FlockArg};
+use uuid::Uuid;
+
+use crate::error::{Error, Result, at};
+use crate::host::{Host, Whose};
+use crate::input::{Form, InputError, Inputs, Source};
+use crate::job::Job;
+use crate::plan::{self, Folder, Placed, Plan, Rules, write_whole};
+use crate::request::Maker;
+use crate::run::{self, Observer, Options, Summary};
+
+/// A job's folder, ready to be worked on.
+pub struct Started {
+    /// The folder.
+    pub folder: Folder,
+    /// The job, as it is done now.
+    pub job: Job,
+    /// Its plan.
+    pub plan: Plan,
+    /// Whether the plan was there before.
+    pub is_resumed: bool,
+}
+
+/// Plans a job in a folder, or finds that it is planned there.
+///
+/// # Errors
+/// When the folder holds another job, the input has changed, or nothing can be planned.
+pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
+    job.check()?;
+    run::check(&job)?;
+    if let Some(plan) = Plan::load(&folder)? {
+        refuse_another(&folder, &job, &plan)?;
+        Maker::new(&job.request, &plan.columns, plan.job)?;
+        return Ok(Started {
+            folder,
+            job,
+            plan,
+            is_resumed: true,
+        });
+    }
+    refuse_foreign(&folder)?;
+    let inputs = open(&job)?;
+    // Says now what would be said of each request.
+    let maker = Maker::new(&job.request, inputs.columns(), Uuid::nil())?;
+    fs::create_dir_all(folder.path()).map_err(at("create", folder.path()))?;
+    write_whole(&folder.job(), job.to_toml()?.as_bytes())?;
+    let [own, foreign] = job.pace.most();
+    let rules = Rules {
+        most_lanes: own.min(foreign),
+        part_size: job.input.part_size,
+        any_rate: job.pace.any_rate(),
+    };
+    let plan = plan::make(
+        &folder,
+        &job.input.files,
+        inputs,
+        &rules,
+        &mut |columns, placed| {
+            let rendered = maker.render_columns(columns)?;
+            let host = Host::of(&rendered.url).map_err(|error| error.to_string())?;
+            placed(Placed {
+                host: host.as_str(),
+                foreign: host.whose() == Whose::Foreign,
+                request: rendered.digest() as u64,
+            });
+            Ok(())
+        },
+    )?;
+    Ok(Started {
+        folder,
+        job,
+        plan,
+        is_resumed: false,
+    })
+}
+
+fn open(job: &Job) -> Result<Inputs> {
+    let refused = |error: InputError| Error::usage(error.to_string());
+    let form = job
+        .input
+        .format
+        .as_deref()
+        .map(Form::named)
+        .transpose()
+        .map_err(refused)?;
+    let source = |path: &PathBuf| match plan::is_standard_input(path) {
+        true => Source::named("-"),
+        false => Source::Path(path.clone()),
+    };
+    Inputs::open(job.input.files.iter().map(source).collect(), form).map_err(refused)
+}
+
+/// The job of a folder, to be worked on as it was asked.
+///
+/// # Errors
+/// When there is none.
+pub fn load(folder: Folder) -> Result<Started> {
+    let Some(plan) = Plan::load(&folder)? else {
+        return Err(Error::usage(format!(
+            "{} holds no planned job: `hecaton fetch LIST -o {}` makes one",
+            folder.path().display(),
+            folder.path().display()
+        )));
+    };
+    let job = Job::read(&folder.job())?;
+    Ok(Started {
+        folder,
+        job,
+        plan,
+        is_resumed: true,
+    })
+}
+
+impl Started {
+    /// Does all parts; no other run may do so at the same time.
+    ///
+    /// # Errors
+    /// When it cannot be done, or someone ended it.
+    pub fn run(
+        &self,
+        options: &Options,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<Summary> {
+        let _lock = match options.parts.is_empty() {
+            true => Some(lock(&self.folder)?),
+            false => None,
+        };
+        run::run(
+            &self.folder,
+            (&self.job, &self.plan),
+            options,
+            stop,
+            observer,
+        )
+    }
+}
+
+/// Held until it is dropped, or the process ends however it does.
+///
+/// # Errors
+/// When another process holds it.
+pub fn lock(folder: &Folder) -> Result<Flock<File>> {
+    let path = folder.lock();
+    let file = File::create(&path).map_err(at("create", &path))?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| {
+        Error::failed(format!(
+            "another process works on {} already: `hecaton fetch status {}` tells how far it is",
+            folder.path().display(),
+            folder.path().display()
+        ))
+    })
+}
+
+fn refuse_another(folder: &Folder, job: &Job, plan: &Plan) -> Result<()> {
+    let path = folder.path().display();
+    let differences = Job::read(&folder.job())?.differences(job)?;
+    if !differences.is_empty() {
+        let differences = differences.join("; ");
+        return Err(Error::usage(format!(
+            "{path} holds another job: {differences}; use another folder"
+        )));
+    }
+    let reads_stream = job
+        .input
+        .files
+        .iter()
+        .any(|path| plan::is_standard_input(path));
+    let change = match plan::changed(&plan.sources)? {
+        None if reads_stream && !std::io::stdin().is_terminal() => {
+            plan::changed_stream(&plan.sources, open(job)?)?
+        }
+        change => change,
+    };
+    match change {
+        Some(change) => Err(Error::usage(format!(
+            "the input has changed since {path} was planned: {change}; use another folder for the new list"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// A folder with something in it that is no job is left alone.
+fn refuse_foreign(folder: &Folder) -> Result<()> {
+    let Ok(entries) = fs::read_dir(folder.path()) else {
+        return Ok(());
+    };
+    let ours = ["plan", "job.toml", "job.draft", "plan.draft", "lock"];
+    let names = entries.flatten().map(|entry| entry.file_name());
+    let mut foreign = names.filter(|name| !ours.iter().any(|our| name == our));
+    match foreign.next() {
+        None => Ok(()),
+        Some(name) => Err(Error::usage(format!(
+            "{} holds {} and no job: use an empty folder, or one that is not there yet",
+            folder.path().display(),
+            name.display()
+        ))),
+    }
+}

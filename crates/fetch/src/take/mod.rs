@@ -1,0 +1,221 @@
+//! What is wanted of a body: `price=/data/price`, `next=css:a.next@href`, `id=re:sku-(\d+)`.
+//!
+//! A JSON pointer, a CSS selector (the text of the element, or an attribute of it) or a regular expression (its first group, or all of the
+//! match). `name[]=` takes a list of all that match. What is absent is null. `page` reads bodies as text and as HTML.
+
+use std::fmt;
+
+use regex::{Regex, RegexBuilder};
+use scraper::{Html, Selector};
+use serde_json::{Map, Value};
+
+mod page;
+
+/// Most matches of a list.
+const MOST: usize = 10_000;
+
+/// Something that is wanted of every body.
+#[derive(Clone, Debug)]
+pub struct Take {
+    name: String,
+    all: bool,
+    from: From,
+}
+
+#[derive(Clone, Debug)]
+enum From {
+    Pointer(String),
+    Css(Selector, Option<String>),
+    Pattern(Regex),
+}
+
+/// A `--take` that cannot be used, in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakeError(String);
+
+impl fmt::Display for TakeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TakeError {}
+
+impl Take {
+    /// Reads `name=/json/pointer`, `name=css:selector`, `name=css:selector@attribute` or `name=re:pattern`.
+    pub fn parse(text: &str) -> Result<Take, TakeError> {
+        let wrong = |why: &str| TakeError(format!("the take {text:?} {why}"));
+        let forms = "write NAME=/json/pointer, NAME=css:SELECTOR or NAME=re:PATTERN";
+        let (name, from) = text
+            .split_once('=')
+            .ok_or_else(|| wrong(&format!("has no name: {forms}")))?;
+        let (name, all) = match name.trim().strip_suffix("[]") {
+            Some(name) => (name, true),
+            None => (name.trim(), false),
+        };
+        if name.is_empty() {
+            return Err(wrong(&format!("has no name: {forms}")));
+        }
+        let from = if let Some(selector) = from.strip_prefix("css:") {
+            css(selector).map_err(|why| wrong(&why))?
+        } else if let Some(pattern) = from.strip_prefix("re:") {
+            let regex = RegexBuilder::new(pattern).size_limit(1 << 20).build();
+            From::Pattern(regex.map_err(|error| {
+                wrong(&format!(
+                    "has a regular expression that cannot be read: {}",
+                    last_line(&error)
+                ))
+            })?)
+        } else if from.is_empty() || from.starts_with('/') {
+            From::Pointer(from.to_owned())
+        } else {
+            return Err(wrong(&format!("does not say from where: {forms}")));
+        };
+        Ok(Take {
+            name: name.to_owned(),
+            all,
+            from,
+        })
+    }
+
+    /// What it is called in the results.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it finds in a body of this type; null if there is nothing.
+    pub fn take(&self, body: &[u8], content_type: Option<&str>) -> Value {
+        self.of(&mut Read::new(body, content_type))
+    }
+
+    fn of(&self, read: &mut Read<'_>) -> Value {
+        let found = match &self.from {
+            From::Pointer(pointer) => {
+                let found = read.json().and_then(|json| json.pointer(pointer));
+                return match (found, self.all) {
+                    (Some(Value::Array(list)), true) => Value::Array(list.clone()),
+                    (Some(one), true) => Value::Array(vec![one.clone()]),
+                    (Some(one), false) => one.clone(),
+                    (None, true) => Value::Array(Vec::new()),
+                    (None, false) => Value::Null,
+                };
+            }
+            From::Css(selector, attribute) => {
+                let texts = read
+                    .html()
+                    .select(selector)
+                    .filter_map(|element| match attribute {
+                        Some(name) => element.attr(name).map(str::to_owned),
+                        None => Some(page::text_of(element)),
+                    });
+                self.first_or_all(texts)
+            }
+            From::Pattern(pattern) => {
+                let texts = pattern.captures_iter(read.text()).filter_map(|found| {
+                    let group = if found.len() > 1 { 1 } else { 0 };
+                    found.get(group).map(|part| part.as_str().to_owned())
+                });
+                self.first_or_all(texts)
+            }
+        };
+        found
+    }
+
+    fn first_or_all(&self, mut texts: impl Iterator<Item = String>) -> Value {
+        match self.all {
+            true => texts.take(MOST).map(Value::String).collect(),
+            false => texts.next().map_or(Value::Null, Value::String),
+        }
+    }
+}
+
+/// Takes all of these from one body, which is parsed once.
+pub fn take_all(takes: &[Take], body: &[u8], content_type: Option<&str>) -> Map<String, Value> {
+    let mut read = Read::new(body, content_type);
+    let named = takes
+        .iter()
+        .map(|take| (take.name.clone(), take.of(&mut read)));
+    named.collect()
+}
+
+/// A selector, and the attribute behind the last `@`, if it is a plain name.
+fn css(text: &str) -> Result<From, String> {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.'))
+    };
+    let (selector, attribute) = match text.rsplit_once('@') {
+        Some((selector, name)) if is_name(name) => (selector, Some(name.to_ascii_lowercase())),
+        _ => (text, None),
+    };
+    if selector.trim().is_empty() {
+        return Err("has an empty CSS selector".to_owned());
+    }
+    match Selector::parse(selector) {
+        Ok(selector) => Ok(From::Css(selector, attribute)),
+        Err(error) => Err(format!(
+            "has a CSS selector that cannot be read: {}",
+            first_line(&error.to_string())
+        )),
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+fn last_line(error: &regex::Error) -> String {
+    let error = error.to_string();
+    error
+        .lines()
+        .last()
+        .unwrap_or_default()
+        .trim_start_matches("error: ")
+        .to_owned()
+}
+
+/// A body, read once in each way that is asked for.
+struct Read<'a> {
+    body: &'a [u8],
+    content_type: Option<&'a str>,
+    json: Option<Option<Value>>,
+    text: Option<std::borrow::Cow<'a, str>>,
+    html: Option<Html>,
+}
+
+impl<'a> Read<'a> {
+    fn new(body: &'a [u8], content_type: Option<&'a str>) -> Read<'a> {
+        Read {
+            body,
+            content_type,
+            json: None,
+            text: None,
+            html: None,
+        }
+    }
+
+    fn json(&mut self) -> Option<&Value> {
+        let body = self.body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(self.body);
+        self.json
+            .get_or_insert_with(|| serde_json::from_slice(body).ok())
+            .as_ref()
+    }
+
+    fn text(&mut self) -> &str {
+        self.text
+            .get_or_insert_with(|| page::text(self.body, self.content_type))
+    }
+
+    fn html(&mut self) -> &Html {
+        if self.html.is_none() {
+            self.html = Some(page::html(self.text()));
+        }
+        // Set right above.
+        self.html.get_or_insert_with(Html::new_document)
+    }
+}
+
+#[cfg(test)]
+mod tests;

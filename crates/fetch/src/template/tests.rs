@@ -1,0 +1,146 @@
+//! Templates filled, refused, and filled with what is hostile.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn columns(pairs: &[(&str, &str)]) -> Columns {
+    pairs
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+fn filled(template: &str, place: Place, pairs: &[(&str, &str)]) -> Result<String, String> {
+    let names: Vec<&str> = pairs.iter().map(|(name, _)| *name).collect();
+    let template = Template::parse(template, place, &names).map_err(|error| error.to_string())?;
+    template
+        .fill(&columns(pairs))
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn values_are_written_as_their_place_needs_it() {
+    let row = [
+        ("url", "https://a/b?c=d"),
+        ("sku", "a/b \"\u{e9}\"?"),
+        ("product id", "7"),
+    ];
+    for (place, template, expected) in [
+        (Place::Url, "{url}", "https://a/b?c=d"),
+        (
+            Place::Url,
+            "{url}&x={sku}",
+            "https://a/b?c=d&x=a%2Fb%20%22%C3%A9%22%3F",
+        ),
+        (
+            Place::Url,
+            "https://x/{+sku}/{product id}",
+            "https://x/a/b \"\u{e9}\"?/7",
+        ),
+        (Place::Url, "https://x/{{sku}}/{}", "https://x/{sku}/{}"),
+        (Place::Header, "id {sku}", "id a/b \"\u{e9}\"?"),
+        (Place::Text, "{sku}", "a/b \"\u{e9}\"?"),
+        (
+            Place::Json,
+            "{\"a\":{\"id\":\"{sku}\",\"n\":{product id}}}",
+            "{\"a\":{\"id\":\"a/b \\\"\u{e9}\\\"?\",\"n\":7}}",
+        ),
+        (
+            Place::Json,
+            "query { user { name } }{",
+            "query { user { name } }{",
+        ),
+        (
+            Place::Form,
+            "a={sku}&b={product id}",
+            "a=a%2Fb%20%22%C3%A9%22%3F&b=7",
+        ),
+        (Place::Text, "", ""),
+    ] {
+        assert_eq!(
+            filled(template, place, &row).unwrap(),
+            expected,
+            "{template}"
+        );
+    }
+}
+
+#[test]
+fn a_column_that_is_not_there_is_refused_when_the_template_is_read() {
+    let why = filled(
+        "https://x/{skew}",
+        Place::Url,
+        &[("sku", "1"), ("name", "a")],
+    )
+    .unwrap_err();
+    assert!(
+        why.contains("\"skew\"") && why.contains("sku, name") && why.contains("{{skew}}"),
+        "{why}"
+    );
+    let template = Template::parse("{a}{b}", Place::Text, &["a", "b"]).unwrap();
+    assert_eq!(template.columns().collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(
+        template
+            .fill(&columns(&[("a", "1")]))
+            .unwrap_err()
+            .to_string(),
+        "has no column \"b\""
+    );
+}
+
+#[test]
+fn a_header_takes_no_line_end() {
+    for value in ["a\r\nX: y", "a\nb", "\u{0}", "\u{7f}"] {
+        assert!(
+            filled("{a}", Place::Header, &[("a", value)]).is_err(),
+            "{value:?}"
+        );
+    }
+}
+
+#[test]
+fn the_type_of_a_body_tells_its_place() {
+    for (kind, body, expected) in [
+        (Some("application/json; charset=utf-8"), "", Place::Json),
+        (Some("application/problem+json"), "", Place::Json),
+        (Some("application/x-www-form-urlencoded"), "{", Place::Form),
+        (Some("text/plain"), "{", Place::Text),
+        (None, " {\"a\": 1}", Place::Json),
+        (None, "a", Place::Text),
+    ] {
+        assert_eq!(Place::of_body(kind, body), expected, "{kind:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_template_makes_the_parser_panic(text in "[a{}+ .\u{e9}\"]{0,20}", value in ".{0,9}") {
+        let parts = parse::parts(&text);
+        let texts = parts.windows(2).filter(|pair| matches!(pair, [Part::Text(_), Part::Text(_)])).count();
+        prop_assert_eq!(texts, 0);
+        let names = ["a", "aa", "\u{e9}"];
+        if let Ok(template) = Template::parse(&text, Place::Url, &names) {
+            let row: Columns = names.iter().map(|name| ((*name).to_owned(), value.clone())).collect();
+            prop_assert!(template.fill(&row).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_text_without_names_is_itself(text in "[a-z{} \":]{0,20}") {
+        prop_assume!(!text.contains('{') || !text.contains('}'));
+        let template = Template::parse::<&str>(&text, Place::Text, &[]).unwrap();
+        prop_assert_eq!(template.fill(&Columns::new()).unwrap(), text);
+    }
+
+    #[test]
+    fn a_value_never_leaves_its_place(value in any::<String>()) {
+        let url = filled("https://x.example/p/{a}/q?b=1", Place::Url, &[("a", &value)]).unwrap();
+        let parsed = url::Url::parse(&url).unwrap();
+        prop_assert_eq!(parsed.host_str(), Some("x.example"));
+        prop_assert_eq!(parsed.query(), Some("b=1"));
+        let json = filled("{\"a\":\"{a}\"}", Place::Json, &[("a", &value)]).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        prop_assert_eq!(json, serde_json::json!({ "a": value }));
+    }
+}
