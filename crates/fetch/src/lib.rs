@@ -16,3 +16,6 @@ pub mod show;
 pub mod sink;
 pub mod take;
 pub mod template;
+
+#[cfg(test)]
+mod python;

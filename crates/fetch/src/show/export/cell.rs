@@ -191,9 +191,10 @@ fn optional(it: Option<&String>) -> Cell<'_> {
     it.map_or(Cell::Nothing, |it| text(it))
 }
 
+/// A phase that took no time was not gone through.
 fn time(record: &Record, of: fn(&Elapsed) -> f64) -> Cell<'_> {
-    match record.ms == Elapsed::default() {
-        true => Cell::Nothing,
-        false => Cell::Number(of(&record.ms)),
+    match of(&record.ms) {
+        0.0 => Cell::Nothing,
+        ms => Cell::Number(ms),
     }
 }

@@ -214,6 +214,7 @@ mod tests {
     use super::super::tests::{layout, records};
     use super::*;
     use crate::input::{Entry, Inputs, Source};
+    use crate::python::python;
 
     #[test]
     fn a_table_is_read_back_as_a_list() {
@@ -255,6 +256,24 @@ mod tests {
         assert_eq!(rows[1].columns.get("status"), None);
         assert_eq!(rows[1].columns["error"], "timeout");
         assert_eq!((rows[2].number, rows[2].line), (2, 3));
+    }
+
+    #[test]
+    fn pyarrow_reads_it_with_its_types() {
+        let records = records();
+        let folder = tempfile::tempdir().unwrap();
+        let out = File::create(folder.path().join("t.parquet")).unwrap();
+        let mut table = Box::new(Parquet::new(&layout(&records), out).unwrap());
+        records.iter().for_each(|record| table.add(record).unwrap());
+        table.finish().unwrap();
+        let program = "import pyarrow.parquet as pq\nt = pq.read_table('t.parquet')\n\
+                       for c in ['n', 'ok', 'at', 'ms', 'price', 'tags', 'message']: print(c, t.schema.field(c).type, *t.column(c).to_pylist())";
+        let Some(found) = python("pyarrow", program, folder.path()) else {
+            return;
+        };
+        let expected = "n int64 0 1 2\nok bool True False False\nat timestamp[us, tz=UTC] 2026-11-22 08:00:00.500000+00:00 None None\n\
+            ms double 1.5 None None\nprice double 9.0 9.5 None\ntags string [\"a\"] None None\nmessage string None late None\n";
+        assert_eq!(found, expected);
     }
 
     #[test]
