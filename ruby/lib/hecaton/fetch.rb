@@ -140,7 +140,7 @@ module Hecaton
     def self.judge(status, said)
       return if status.success?
 
-      said = said.strip.delete_prefix("error: ")
+      said = said.strip.delete_prefix("hecaton: ")
       said = "hecaton fetch ended with #{status}" if said.empty?
       raise ArgumentError, said if status.exitstatus == 2
 
