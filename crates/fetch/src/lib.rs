@@ -47,3 +47,6 @@ pub mod dispatch;
 pub mod error;
 pub mod frame;
 pub mod record;
+
+#[cfg(test)]
+mod python;
