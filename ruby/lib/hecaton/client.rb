@@ -260,10 +260,12 @@ module Hecaton
     end
 
     # For doors: as request, with headers as the engine takes them: [name, value, name, value].
-    def request_flat(method, url, flat, body)
-      return request(method, url, headers: flat.each_slice(2).to_a, body: body) unless @plain && (body.nil? || body.instance_of?(String))
+    def request_flat(method, url, flat, body, timeout = nil)
+      unless @plain && (body.nil? || body.instance_of?(String))
+        return request(method, url, headers: flat.each_slice(2).to_a, body: body, timeout: timeout)
+      end
 
-      ended(method, nil, *engine.perform(method, url, flat, body, nil, nil))
+      ended(method, nil, *engine.perform(method, url, flat, body, timeout && Client.seconds(timeout), nil))
     end
 
     # Cookies: the jar that was asked for; nil without one.

@@ -17,7 +17,7 @@ module Hecaton
       def initialize(http, request, authority)
         @http = http
         @request = request
-        request.update_uri(http.address, http.port, http.use_ssl?)
+        request.update_uri(http.address, http.port, http.use_ssl?) if request.uri
         @fields = request.instance_variable_get(:@header) # As Net::HTTPHeader keeps them: { "name" => ["value"] }.
         @fields["host"] ||= [authority]
         @verb = request.method
