@@ -1,5 +1,7 @@
 # One request at a time: methods, headers, bodies, connections.
 require "test_helper"
+require "logger"
+require "stringio"
 
 class ClientTest < OriginTest
   def echo(response) = JSON.parse(response.body)
@@ -309,5 +311,31 @@ class ClientTest < OriginTest
     assert_raises(IndexError) { Hecaton::Client.open(timeout: 5) { |client| client.get(url("/echo")) && raise(IndexError) } }
     assert_operator Dir.children("/proc/self/fd").size, :<=, before
     assert_equal [0, Hecaton::Client], [kept.idle_connections, Hecaton::Client.open(timeout: 5).class]
+  end
+
+  # What is plain goes to the engine by a short way, which must be the same as the long one.
+  def test_a_request_of_a_door_is_as_any_other
+    said = []
+    logger = Logger.new(StringIO.new, formatter: ->(_, _, _, message) { said << message && "" })
+    asked = [client, client(logger: logger), client(retry: { max: 1, if: ->(_) { false } }), client(bearer: -> { "t" })].map do |each|
+      [each.request_flat("POST", url("/echo"), %w[x-a 1 x-a 2], "body"),
+       each.request("POST", url("/echo"), headers: [%w[x-a 1], %w[x-a 2]], body: "body")]
+    end
+    asked.each do |flat, plain|
+      assert_equal [200, plain.json.fetch("headers")], [flat.status, flat.json.fetch("headers")]
+    end
+    assert_equal 2, said.grep(/\APOST/).size, said.inspect # Both are told of.
+    assert_raises(Hecaton::TimeoutError) { client.request_flat("GET", url("/delay/2000"), [], nil, 0.05) }
+    assert_raises(ArgumentError) { client.request_flat("GET", url("/echo"), [], nil, -1) }
+    assert_equal 200, client.request_flat("PUT", url("/echo"), [], StringIO.new("read"), 5).status
+  end
+
+  def test_what_is_false_or_wrong_is_refused_on_the_short_way_too
+    %i[timeout redirects].each do |name|
+      assert_raises(ArgumentError) { client.get(url("/echo"), name => false) }
+      assert_raises(ArgumentError) { client.get(url("/echo"), name => -1) }
+    end
+    assert_raises(ArgumentError) { client.get(nil) }
+    assert_raises(ArgumentError) { client.get(url("/echo"), form: false) }
   end
 end

@@ -146,6 +146,7 @@ module Hecaton
       @request_builder = RequestBuilder.new(headers: headers, basic_auth: basic_auth, bearer: bearer, digest_auth: digest_auth,
                                             app_name: app_name, app_env: app_env, judge: Judge.block(again),
                                             base: Client.base(base_url), log: log, timeout: @timeout)
+      @plain = @request_builder.plain?
       settings =
         times.to_h { |name, time| [name, Client.seconds(time, name)] }
              .merge(retry: Client.retry_options(again),
@@ -256,6 +257,15 @@ module Hecaton
                 redirects: nil, raise_for_status: nil, json: nil, form: nil, multipart: nil, digest_auth: nil, retry: (by_client = true; nil), &block)
       send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, raise_for_status,
                    json, form, multipart, digest_auth, (by_client ? nil : binding.local_variable_get(:retry)), &block)
+    end
+
+    # For doors: as request, with headers as the engine takes them: [name, value, name, value].
+    def request_flat(method, url, flat, body, timeout = nil)
+      unless @plain && (body.nil? || body.instance_of?(String))
+        return request(method, url, headers: flat.each_slice(2).to_a, body: body, timeout: timeout)
+      end
+
+      ended(method, nil, *engine.perform(method, url, flat, body, timeout && Client.seconds(timeout), nil))
     end
 
     # Cookies: the jar that was asked for; nil without one.
@@ -405,6 +415,12 @@ module Hecaton
 
     def send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, strict,
                      json, form, multipart, digest_auth, again, &block)
+      # Most requests ask for no more than a URL, and their way is short.
+      if @plain && !(block || headers || params) && method.instance_of?(String) && body.nil? && timeout.nil? && redirects.nil? &&
+         json.nil? && form.nil? && multipart.nil? && basic_auth.nil? && bearer.nil? && digest_auth.nil? && again.nil?
+        return ended(method, strict, *engine.perform(method, url, nil, nil, nil, nil))
+      end
+
       if (bearer || @request_builder.token_source) &&
          (token = Token.for(@request_builder.token_source, url, headers, basic_auth, bearer, digest_auth))
         repeatable = (body.nil? || body.is_a?(String)) && multipart.nil?
@@ -427,13 +443,18 @@ module Hecaton
         end
       return @response_builder.stream(method, status, record, rest, strict, &block) if stream && status
 
+      ended(method, strict, status, record, rest)
+    ensure
+      stream&.close # An interrupt may have come before the block was called, which closes it otherwise.
+    end
+
+    # Tells of an outcome, and returns or raises it.
+    def ended(method, strict, status, record, rest)
       outcome = @response_builder.outcome(status, record, rest, strict)
       @response_builder.announce(method, outcome)
       ResponseBuilder.raise_error(outcome) if outcome.is_a?(Error)
 
       outcome
-    ensure
-      stream&.close # An interrupt may have come before the block was called, which closes it otherwise.
     end
   end
 end

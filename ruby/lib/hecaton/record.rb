@@ -39,53 +39,23 @@ module Hecaton
     end
 
     # Headers.
-    def headers(record) = fields(record, *headers_span(record))
+    def headers(record) = pairs(Native.fields(record, false))
 
     # Headers: those that came behind the body.
-    def trailers(record) = fields(record, record.bytesize - trailers_size(record), record.bytesize)
-
-    # The header fields as they stand in the record: "name: value\r\n" each, names in lower case, as bytes.
-    def header_block(record)
-      start, ending = headers_span(record)
-      record.byteslice(start, ending - start)
-    end
+    def trailers(record) = pairs(Native.fields(record, true))
 
     # Yields name and value of each header field, Strings of their own.
-    def each_field(record, &block) = each_line(record, *headers_span(record), &block)
-
-    def fields(record, start, ending)
-      fields = []
-      each_line(record, start, ending) { |name, value| fields << [name.freeze, value.freeze].freeze }
-      Headers.from_engine(fields)
-    end
-    private_class_method :fields
-
-    # Lines of "name: value\r\n", cut as bytes: a value need not be valid UTF-8.
-    def each_line(record, start, ending)
-      while start < ending
-        colon = record.index(": ", start)
-        line_end = record.index("\r\n", colon)
-        yield utf8(record, start, colon), utf8(record, colon + 2, line_end)
-        start = line_end + 2
+    def each_field(record)
+      fields = Native.fields(record, false)
+      at = 0
+      while (name = fields[at])
+        yield name, fields[at + 1]
+        at += 2
       end
     end
-    private_class_method :each_line
 
-    def utf8(record, start, ending) = record.byteslice(start, ending - start).force_encoding(Encoding::UTF_8)
-    private_class_method :utf8
-
-    # Where the headers begin, behind the redirects, and end, before the trailers.
-    def headers_span(record)
-      _, attempts, redirects, trailers = record.unpack(HEAD)
-      start = HEAD_SIZE + attempts * ATTEMPT_SIZE
-      start += 4 + record.unpack1("L<", offset: start)
-      redirects.times { start += 8 + record.unpack1("L<", offset: start + 4) }
-      [start, record.bytesize - trailers]
-    end
-    private_class_method :headers_span
-
-    def trailers_size(record) = record.unpack(HEAD)[3]
-    private_class_method :trailers_size
+    def pairs(fields) = Headers.from_engine(fields.each(&:freeze).each_slice(2).map(&:freeze))
+    private_class_method :pairs
 
     # Behind the attempts.
     def url_offset(record) = HEAD_SIZE + record.unpack(HEAD)[1] * ATTEMPT_SIZE

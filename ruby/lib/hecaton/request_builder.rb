@@ -14,6 +14,9 @@ module Hecaton
     # For clients and batches: TokenSource, if bearer is code to call; RequestLog, if there is a logger; the client's timeout.
     attr_reader :token_source, :log, :timeout
 
+    # Whether a request that asks for no more than a URL can go to the engine as it is.
+    def plain? = @token_source.nil? && @log.nil? && @judge.nil?
+
     # For the engine: user and password of digest authentication, nil for none.
     attr_reader :login
 
@@ -92,7 +95,7 @@ module Hecaton
       def flat(headers)
         flat = []
         pairs(:headers, headers).each do |name, values|
-          name = Headers.field(name)
+          name = Headers.field(name) unless name.instance_of?(String)
           next flat.push(name, values) if values.instance_of?(String) # The plain case.
 
           values = Array(values)
@@ -146,6 +149,8 @@ module Hecaton
     # The headers of a request.
     def fields(headers, basic_auth, bearer, digest_auth, type)
       flat = headers ? RequestBuilder.flat(headers) : []
+      return flat if type.nil? && basic_auth.nil? && bearer.nil? && digest_auth.nil? # The plain case.
+
       authorization = authorization(basic_auth, bearer, digest_auth)
       flat.push("Authorization", authorization || nil) unless authorization.nil? || values(flat, "authorization").any?
       if type

@@ -38,6 +38,27 @@ pub struct Batch {
     inner: Arc<Mutex<ProcessLocal<Inner>>>,
 }
 
+/// How many outcomes are handed to Ruby's list at once.
+const AT_ONCE: usize = 16;
+
+/// Outcomes on their way there, four values each: on the stack, where Ruby's garbage collector sees them.
+struct Together {
+    values: [Value; 4 * AT_ONCE],
+    filled: usize,
+}
+
+impl Together {
+    fn add(&mut self, outcome: [Value; 4]) {
+        self.values[self.filled..self.filled + 4].copy_from_slice(&outcome);
+        self.filled += 4;
+    }
+
+    fn hand_to(&mut self, ended: RArray) -> Result<(), Error> {
+        let filled = std::mem::take(&mut self.filled);
+        ended.cat(&self.values[..filled])
+    }
+}
+
 struct Inner {
     // Dropped before the engine: its connections are registered with the engine's reactor.
     batch: hecaton::Batch<usize>,
@@ -305,7 +326,24 @@ impl Batch {
         Ok(())
     }
 
+    /// Hands over what has ended, some at a time: to Ruby's list, each call is dear.
     fn hand_over(&self, ruby: &Ruby, inner: &mut Inner, ended: RArray) -> Result<(), Error> {
+        let mut some = Together {
+            values: [ruby.qnil().as_value(); 4 * AT_ONCE],
+            filled: 0,
+        };
+        let result = self.hand_each(ruby, inner, ended, &mut some);
+        some.hand_to(ended)?;
+        result
+    }
+
+    fn hand_each(
+        &self,
+        ruby: &Ruby,
+        inner: &mut Inner,
+        ended: RArray,
+        some: &mut Together,
+    ) -> Result<(), Error> {
         let requests = ruby.get_inner(self.requests);
         let refused = inner.refused.drain(..);
         let refused = refused.map(|(tag, error)| (tag, Err(error)));
@@ -317,7 +355,10 @@ impl Batch {
                 Ok(outcome) => record::values(ruby, outcome),
                 Err(error) => record::refused(ruby, &error),
             };
-            ended.cat(&[request, status, record, body])?;
+            if some.filled == some.values.len() {
+                some.hand_to(ended)?;
+            }
+            some.add([request, status, record, body]);
             requests.store(tag as isize, ruby.qnil())?;
             if let Some(tags) = &mut inner.tags {
                 tags.remove(&object_id(request)?);

@@ -230,10 +230,12 @@ impl Base {
 
     fn with_running<T>(&self, look: impl FnOnce(&mut Running) -> T) -> T {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if running.get().is_none() {
-            *running = ProcessLocal::new(Running::default());
+        // Asked once: each time is a system call.
+        if let Some(running) = running.get() {
+            return look(running);
         }
-        look(running.get().expect("it was made just now"))
+        *running = ProcessLocal::new(Running::default());
+        look(running.anywhere().expect("it was made just now"))
     }
 }
 

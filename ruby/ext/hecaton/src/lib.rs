@@ -5,7 +5,7 @@
 //!
 //! In the order in which a request passes through them: `settings`, `client` and `cookies` (what a client is made of) → `request` and
 //! `body_source` (Ruby's arguments → a request) and `judge` (Ruby decides whether it is sent again) → `batch` or `stream` (who owns it) → `fibers` and `gvl` (how it is waited for;
-//! `signal` ends a wait) → `record` (what came of it → Ruby's values). `process` keeps apart what a fork would share.
+//! `signal` ends a wait) → `record` (what came of it → Ruby's values) and `fields` (its headers, when they are asked for). `process` keeps apart what a fork would share.
 //!
 //! A lock of Rust that is held while Ruby is called is a deadlock in waiting, for Ruby may let another thread run, which waits for
 //! the lock with the GVL in hand. magnus looks the class of a type up so, at its first use: two threads that posted for the first
@@ -39,6 +39,8 @@ mod signal;
 
 mod record;
 
+mod fields;
+
 mod process;
 
 use magnus::{Error, Module, Object, RClass, RModule, RString, Ruby, TypedData, function};
@@ -52,6 +54,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     native.define_singleton_method("forget_inherited", forget)?;
     client::init(ruby, native)?;
     cookies::init(ruby, native)?;
+    fields::init(native)?;
     batch::init(ruby, native)?;
     body_source::init(ruby, native)?;
     fibers::init(ruby, native)?;

@@ -132,6 +132,27 @@ fn facts(ruby: &Ruby, error: &Failure) -> RArray {
     ])
 }
 
+/// The header fields and the trailers of a record; none if it is none.
+pub fn blocks(record: &[u8]) -> Option<(&[u8], &[u8])> {
+    let number = |at: usize| -> Option<usize> {
+        let bytes = record.get(at..at.checked_add(4)?)?;
+        usize::try_from(u32::from_le_bytes(bytes.try_into().ok()?)).ok()
+    };
+    let (attempts, redirects, trailers) = (number(8)?, number(12)?, number(16)?);
+    let mut start = attempts.checked_mul(ATTEMPT)?.checked_add(HEAD)?;
+    start = start.checked_add(number(start)?)?.checked_add(4)?;
+    for _ in 0..redirects {
+        let length = number(start.checked_add(4)?)?;
+        start = start.checked_add(length)?.checked_add(8)?;
+    }
+    let end = record.len().checked_sub(trailers)?;
+    Some((record.get(start..end)?, &record[end..]))
+}
+
+/// Bytes before the attempts, and of each attempt.
+const HEAD: usize = 20;
+const ATTEMPT: usize = 88;
+
 /// The body with the encoding that its Content-Type names; bytes when it names none.
 fn body(ruby: &Ruby, response: &Response) -> RString {
     let content_type = response
@@ -265,7 +286,7 @@ fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
         attempt.ended,
     ];
     // Put together here, for a Vec asks at each step whether there is room.
-    let mut bytes = [0; 88];
+    let mut bytes = [0; ATTEMPT];
     bytes[..8].copy_from_slice(&attempt.connection.to_le_bytes());
     bytes[8..12].copy_from_slice(&[flags, phase_number(attempt.phase), ending, version]);
     bytes[12..14].copy_from_slice(&status.to_le_bytes());

@@ -58,7 +58,7 @@ module Faraday
         end
 
         def whole
-          response = send_to(@client)
+          response = ask(@client)
           Answer.head(@env, response, @settings)
           Answer.body(@env, response, response.body)
         rescue ArgumentError => error
@@ -83,6 +83,14 @@ module Faraday
 
         def send_to(client, &block)
           client.request(VERBS[@env.method], @env.url.to_s, headers: @headers, body: @body, timeout: @timeout, &block)
+        end
+
+        # The same without a block, and by the short way for headers that are Strings, as most are.
+        def ask(client)
+          flat = @headers.flatten
+          return send_to(client) unless flat.all?(String)
+
+          client.request_flat(VERBS[@env.method], @env.url.to_s, flat, @body, @timeout)
         end
 
         # In a batch the pieces come by callbacks.

@@ -27,13 +27,16 @@ module Faraday
             Errors.refuse("adapter :hecaton: cookies: true would share one jar with all who have these settings: give a Hecaton::Cookies")
           end
           @options.freeze
+          @decode = @options[:decode] != false
+          most = @options[:redirects]
+          @redirects = most.is_a?(Integer) && most.positive?
         end
 
         # Whether bodies are decoded, unless a request says how it wants them.
-        def decode? = @options[:decode] != false
+        def decode? = @decode
 
         # Whether redirects are followed by the engine.
-        def redirects? = @options[:redirects].to_i.positive?
+        def redirects? = @redirects
 
         # Settings of the client for a request: what it says goes before the adapter's options.
         def of(request, ssl)

@@ -10,8 +10,8 @@ module Hecaton
         return unless output
 
         lines = ["#{outgoing.verb} #{outgoing.url[%r{\Ahttps?://[^/]*(.*)}m, 1]} HTTP/1.1"]
-        lines << "host: #{authority}" unless outgoing.headers.any? { |name, _| name == "host" }
-        lines.concat(outgoing.headers.map { |name, value| "#{name}: #{value}" })
+        lines << "host: #{authority}" unless outgoing.headers.each_slice(2).any? { |name, _| name == "host" }
+        lines.concat(outgoing.headers.each_slice(2).map { |name, value| "#{name}: #{value}" })
         output << "<- #{"#{lines.join("\r\n")}\r\n\r\n".dump}\n"
         output << "<- #{outgoing.body.dump}\n" if outgoing.body.is_a?(String) && !outgoing.body.empty?
       end

@@ -17,7 +17,7 @@ module Hecaton
       end
 
       def whole(http, client, request, outgoing, output)
-        outcome = Seen.once(http) { client.request(outgoing.verb, outgoing.url, headers: outgoing.headers, body: outgoing.body) }
+        outcome = Seen.once(http) { client.request_flat(outgoing.verb, outgoing.url, outgoing.headers, outgoing.body) }
         response = Incoming.whole(http, request, outcome)
         Debug.received(output, response)
         response
@@ -31,7 +31,7 @@ module Hecaton
       def streamed(http, client, request, outgoing, output)
         begun = false
         Seen.once(http) do
-          client.request(outgoing.verb, outgoing.url, headers: outgoing.headers, body: outgoing.body) do |stream|
+          client.request(outgoing.verb, outgoing.url, headers: outgoing.headers.each_slice(2).to_a, body: outgoing.body) do |stream|
             begun = true
             Incoming.streamed(http, request, stream) do |response|
               Debug.received(output, response)

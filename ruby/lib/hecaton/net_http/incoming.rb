@@ -49,19 +49,11 @@ module Hecaton
       end
       private_class_method :head
 
-      # As Net::HTTPHeader keeps them: { "name" => ["value"] }. From the record of the engine if there is one, for that is quicker.
+      # As Net::HTTPHeader keeps them: { "name" => ["value"] }. By the engine, if there is its record, for that is quicker.
       def add_fields(fields, outcome, record)
         return outcome.headers.each { |name, value| (fields[name] ||= []) << value.b } if record.nil? || record.empty?
 
-        block = Record.header_block(record)
-        at = 0
-        while (colon = block.index(": ", at)) # Written out, for this is most of what a response costs.
-          ending = block.index("\r\n", colon)
-          name = block.byteslice(at, colon - at).freeze
-          value = block.byteslice(colon + 2, ending - colon - 2)
-          (values = fields[name]) ? values << value : fields[name] = [value]
-          at = ending + 2
-        end
+        Native.add_fields(record, fields)
       end
       private_class_method :add_fields
 

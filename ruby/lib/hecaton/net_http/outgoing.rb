@@ -10,19 +10,20 @@ module Hecaton
       OF_CONNECTIONS = /\A(?:NTLM|Negotiate)\b/i
       private_constant :FRAMING, :OF_CONNECTIONS
 
-      # What Client#request takes.
+      # What Client#request_flat takes.
       attr_reader :verb, :url, :headers, :body
 
       # authority is the host and port as in Host.
       def initialize(http, request, authority)
         @http = http
         @request = request
-        request.update_uri(http.address, http.port, http.use_ssl?)
-        request["host"] ||= authority
+        request.update_uri(http.address, http.port, http.use_ssl?) if request.uri
+        @fields = request.instance_variable_get(:@header) # As Net::HTTPHeader keeps them: { "name" => ["value"] }.
+        @fields["host"] ||= [authority]
         @verb = request.method
         @url = "#{http.use_ssl? ? "https" : "http"}://#{authority}#{path}"
         @body = content
-        @headers = fields(authority)
+        @headers = flat(authority)
       end
 
       # To be called when the request has ended.
@@ -39,18 +40,18 @@ module Hecaton
                        "(for a proxy use proxy_address)"
       end
 
-      def fields(authority)
-        fields = []
-        @request.to_hash.each do |name, values|
+      def flat(authority)
+        flat = []
+        @fields.each do |name, values|
           next if FRAMING[name]
 
           value = values.size == 1 ? values[0] : values.join(", ")
           next if name == "host" && value == authority
 
           refuse_authorization(value) if name == "authorization"
-          fields << [name, value]
+          flat.push(name, value)
         end
-        fields
+        flat
       end
 
       def refuse_authorization(value)

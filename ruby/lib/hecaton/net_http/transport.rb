@@ -93,7 +93,7 @@ module Hecaton
         return super unless @hecaton
 
         request["connection"] ||= "close" if @close_on_empty_response && !request.response_body_permitted?
-        Exchange.run(self, hecaton_client, request, addr_port, @debug_output, &block)
+        Exchange.run(self, hecaton_client, request, @hecaton_authority, @debug_output, &block)
       end
 
       def hecaton_client
@@ -101,8 +101,10 @@ module Hecaton
         return lease.client if lease && !lease.stale && @hecaton_generation == NetHTTP.generation
 
         @hecaton_generation = NetHTTP.generation
-        @hecaton_lease = (hecaton_pool || NetHTTP.pool).lease(Settings.of(self))
-        @hecaton_lease.client
+        lease = (hecaton_pool || NetHTTP.pool).lease(Settings.of(self))
+        @hecaton_authority = addr_port.dup.freeze # Once the address is known to be one.
+        @hecaton_lease = lease
+        lease.client
       end
     end
 

@@ -31,9 +31,10 @@ module Hecaton
         request = request_or_uri.respond_to?(:request_uri) ? Net::HTTP::Get.new(request_or_uri.request_uri) : request_or_uri
         @headers.each { |name, value| request.add_field(name, value) }
         @override_headers.each { |name, value| request[name] = value }
-        unless request["Connection"]
-          request.add_field("Connection", "keep-alive")
-          request.add_field("Keep-Alive", @keep_alive)
+        fields = request.instance_variable_get(:@header) # As Net::HTTPHeader keeps them: { "name" => ["value"] }.
+        unless fields["connection"]
+          fields["connection"] = ["keep-alive"]
+          (fields["keep-alive"] ||= []) << @keep_alive.to_s
         end
         request
       end
