@@ -1,9 +1,11 @@
 //! Judges rounds: rows, rejections, recommendations and sentences. Pure; reads and writes nothing.
 
 mod batches;
+mod beside;
 mod cells;
 mod change;
 mod compare;
+mod facts;
 mod goals;
 mod keepalive;
 mod pair;
@@ -16,10 +18,13 @@ mod trust;
 mod truth;
 mod unpaired;
 mod verdict;
+mod witnessed;
 pub mod words;
 
+pub use beside::{Beside, beside, load};
 pub use change::{Change, Changes, Direction, changes};
 pub use compare::{Batch, Compared, Pair, RoundTrip, What, compared};
+pub use facts::{Fact, Tone, facts, incomplete};
 pub use goals::{Judgement, judge_goal};
 pub use ranking::{Entry, Ranking, ranking};
 pub use recommend::{ENOUGH, Recommendation};
@@ -28,6 +33,7 @@ pub use rules::rejection;
 pub use trust::{NOISY_RUN, Room, Server, Trust, is_noisy, trust};
 pub use truth::{Truth, truth};
 pub use verdict::{HEADROOM, SAME_ISH, body_words};
+pub use witnessed::Witnessed;
 
 use hecaton_origin::Delay;
 

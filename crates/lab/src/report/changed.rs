@@ -5,43 +5,15 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::bench::known;
-use super::common::load;
-use super::form::{
-    Bar, Bars, Block, Chart, Colour, Group, Look, Media, NONE, Section, Table, Verdict, View, col,
-};
+use super::form::*;
 use crate::findings::stats::Estimate;
-use crate::findings::words::{figure, interval, percent, plural, times};
-use crate::findings::{Change, Changes, Direction, Row, SAME_ISH, changes, judge, trust};
+use crate::findings::words::*;
+use crate::findings::*;
 use crate::ledger::Document;
 use crate::plan::Own;
 
 /// Most rows that are drawn: the largest changes.
 const MOST: usize = 40;
-
-/// The first of several runs next to one of the others.
-pub struct Beside<'a> {
-    /// What the older one is called, and itself.
-    pub old: (&'a str, &'a Document),
-    /// The newer one.
-    pub new: (&'a str, &'a Document),
-    /// What changed.
-    pub found: Changes,
-}
-
-/// The first run next to each of the others; `runs` have names, of which each should be another.
-pub fn beside(runs: &[(String, Document)]) -> Vec<Beside<'_>> {
-    let [first, others @ ..] = runs else {
-        return Vec::new();
-    };
-    let old = (first.0.as_str(), &first.1);
-    let new = others.iter().map(|(name, run)| (name.as_str(), run));
-    new.map(|new| Beside {
-        old,
-        new,
-        found: changes(old.1, new.1),
-    })
-    .collect()
-}
 
 /// The whole view of several runs.
 pub fn changed(pairs: &[Beside]) -> View {
@@ -71,8 +43,8 @@ pub fn changed(pairs: &[Beside]) -> View {
             Media::TEXT,
             vec![Block::List(sides.map(side).to_vec())],
         ));
-        if pair.draws() {
-            let chart = Block::Charts(vec![Chart::Bars(pair.bars(place))]);
+        if pair.found.rows.iter().any(|change| change.ratio.is_some()) {
+            let chart = Block::Charts(vec![Chart::Bars(bars(pair, place))]);
             sections.push(Section::new("After ÷ before", Media::PAGE, vec![chart]));
         }
         if !pair.found.rows.is_empty() {
@@ -80,12 +52,12 @@ pub fn changed(pairs: &[Beside]) -> View {
             sections.push(Section::new(
                 "",
                 Media::TEXT,
-                vec![Block::Table(pair.table(title))],
+                vec![Block::Table(table(pair, title))],
             ));
             sections.push(Section::new(
                 title,
                 Media::PAGE,
-                vec![Block::Table(pair.table(title))],
+                vec![Block::Table(table(pair, title))],
             ));
         }
         sections.push(Section::new("Verdict", Media::TERMINAL, vec![sentences()]));
@@ -129,236 +101,99 @@ pub fn changed(pairs: &[Beside]) -> View {
             "{}, the first next to each of the others",
             plural(runs.len() as u64, "run")
         ),
-        command: None,
-        date: String::new(),
-        facts: Vec::new(),
         sections,
         records,
-        csv: None,
         data: vec![whole, lean],
+        ..View::default()
     }
 }
 
-impl Beside<'_> {
-    /// What changed, in sentences, the most important first.
-    fn verdict(&self) -> Vec<String> {
-        let found = &self.found;
-        if !found.unlike.is_empty() {
-            return vec![format!(
-                "Nothing can be compared, for the runs asked different things: {}.",
-                found.unlike.join("; ")
-            )];
-        }
-        if found.rows.is_empty() {
-            return vec![format!(
-                "{} and {} have no client, body and load in common.",
-                self.old.0, self.new.0
-            )];
-        }
-        let mut sentences = vec![self.tally()];
-        sentences.extend(self.broken());
-        if !found.failed.is_empty() {
-            sentences.push(format!(
-                "Asked for after, and missing: {}.",
-                listed(&found.failed)
-            ));
-        }
-        for (rows, run) in [(&found.gone, "before"), (&found.added, "after")] {
-            if !rows.is_empty() {
-                sentences.push(format!("Measured only {run}: {}.", listed(rows)));
-            }
-        }
-        sentences.push(self.measure().into());
-        sentences
+/// Every change; loads are columns of their own where concurrency alone tells rows apart.
+fn table(pair: &Beside, name: &str) -> Table {
+    let rows = &pair.found.rows;
+    let plain = rows
+        .iter()
+        .all(|row| row.new.own == Own::default() && row.new.keepalive);
+    let several = rows
+        .iter()
+        .any(|row| row.new.body_bytes != rows[0].new.body_bytes);
+    let mut columns = vec![col("client", 0, |it: &Change| it.new.client.clone()).words()];
+    if several {
+        columns.push(col("body\nbytes", 0, |it: &Change| {
+            it.new.body_bytes.to_string()
+        }));
     }
-
-    /// Why nothing can be said of whether something became worse; none when it can.
-    pub fn doubt(&self) -> Option<String> {
-        if self.found.rows.is_empty() {
-            return self.verdict().into_iter().next();
-        }
-        (!self.found.says_anything())
-            .then(|| "No row has four rounds or more in both runs.".to_owned())
-    }
-
-    /// How many rows went which way, and the worst of them.
-    fn tally(&self) -> String {
-        let rows = &self.found.rows;
-        let of = |direction| rows.iter().filter(move |row| row.direction() == direction);
-        let ways = [
-            Direction::Slower,
-            Direction::Faster,
-            Direction::Same,
-            Direction::Unclear,
-            Direction::TooFew,
-            Direction::Rejected,
-        ];
-        let counts: Vec<String> = ways
-            .into_iter()
-            .map(|way| (way, of(way).count()))
-            .filter(|(_, count)| *count > 0)
-            .map(|(way, count)| format!("{count} {}", way.words()))
-            .collect();
-        let most = plural(rows.len() as u64, "row");
-        let slowest = of(Direction::Slower).min_by(|a, b| value(a).total_cmp(&value(b)));
-        let worst = slowest.map_or_else(String::new, |change| {
-            let ratio = change
-                .ratio
-                .map(|ratio| format!("{} {}", times(ratio.value), interval(&ratio)));
-            format!(
-                " The most: {}: {}.",
-                self.name(change),
-                ratio.unwrap_or_default()
-            )
-        });
-        format!("Of {most} in both runs: {}.{worst}", counts.join(", "))
-    }
-
-    /// What was measured and now is rejected, with the first reason.
-    fn broken(&self) -> Option<String> {
-        let broken =
-            |change: &&Change| change.old.rejected.is_none() && change.new.rejected.is_some();
-        let rows: Vec<&Change> = self.found.rows.iter().filter(broken).collect();
-        let first = rows.first()?;
-        Some(format!(
-            "Rejected only after: {}, the first ({}) because {}.",
-            plural(rows.len() as u64, "row"),
-            self.name(first),
-            first.new.rejected.as_deref().unwrap_or_default()
-        ))
-    }
-
-    /// What a change is a change of.
-    fn measure(&self) -> &'static str {
-        match self.found.rows.iter().all(|change| change.against_ceiling) {
-            true => {
-                "Changes are those of the share of each run's own ceiling: what the machine itself changed is left out."
-            }
-            false => "Without a ceiling in both runs, a change may also be the machine's.",
-        }
-    }
-
-    /// Whose row it is, and under which load, with the body where there are several.
-    fn name(&self, change: &Change) -> String {
-        let rows = &self.found.rows;
-        let several = rows
-            .iter()
-            .any(|row| row.new.body_bytes != rows[0].new.body_bytes);
-        format!("{}, {}", change.new.client, load(&change.new, several))
-    }
-
-    /// Every change; loads are columns of their own where concurrency alone tells rows apart.
-    fn table(&self, name: &str) -> Table {
-        let rows = &self.found.rows;
-        let plain = rows
-            .iter()
-            .all(|row| row.new.own == Own::default() && row.new.keepalive);
-        let several = rows
-            .iter()
-            .any(|row| row.new.body_bytes != rows[0].new.body_bytes);
-        let mut columns = vec![col("client", 0, |it: &Change| it.new.client.clone()).words()];
-        if several {
-            columns.push(col("body\nbytes", 0, |it: &Change| {
-                it.new.body_bytes.to_string()
-            }));
-        }
-        columns.push(match plain {
-            true => col("concur-\nrency", 0, |it: &Change| {
-                it.new.concurrency.to_string()
-            }),
-            false => col("load", 0, |it: &Change| load(&it.new, false)).words(),
-        });
-        columns.extend([
-            col("requests/s\nbefore", 3, |it: &Change| {
-                figure(it.old.requests_per_second)
-            }),
-            col("requests/s\nafter", 3, |it: &Change| {
-                figure(it.new.requests_per_second)
-            }),
-            col("change", 0, change).intervals(2),
-            col("which\nway", 0, |it: &Change| it.direction().words().into()).words(),
-        ]);
-        Table::of(name, rows, columns).each(rows, |line, it| {
-            let worse = matches!(it.direction(), Direction::Slower | Direction::Rejected);
-            line.look = if worse { Look::Rejected } else { Look::Plain };
-        })
-    }
-
-    /// A mark for each row: all of them, or the largest changes.
-    fn bars(&self, place: usize) -> Bars {
-        let rows = self.found.rows.iter().enumerate();
-        let mut rows: Vec<(usize, &Change, Estimate)> = rows
-            .filter_map(|(n, it)| Some((n, it, it.ratio?)))
-            .collect();
-        let all = rows.len();
-        rows.sort_by(|a, b| value(b.1).ln().abs().total_cmp(&value(a.1).ln().abs()));
-        rows.truncate(MOST);
-        rows.sort_by_key(|(n, ..)| *n);
-        let bar = |(_, change, ratio): &(usize, &Change, Estimate)| {
-            let direction = change.direction();
-            let sure = ratio
-                .confidence
-                .map(|_| interval(ratio) + " ")
-                .unwrap_or_default();
-            Bar {
-                name: self.name(change),
-                value: ratio.value,
-                range: (ratio.low, ratio.high),
-                label: format!("{} {sure}{}", times(ratio.value), direction.words()),
-                colour: match direction {
-                    Direction::Slower => Colour::Of(1),
-                    Direction::Faster => Colour::Of(2),
-                    _ => Colour::Grey,
-                },
-                hollow: false,
-                ours: false,
-                predicted: None,
-                language: None,
-            }
-        };
-        let left_out = match all - rows.len() {
-            0 => String::new(),
-            n => format!(
-                " {} in the table alone.",
-                plural(n as u64, "smaller change")
-            ),
-        };
-        let group = Group {
-            heading: String::new(),
-            bars: rows.iter().map(bar).collect(),
-        };
-        Bars {
-            name: format!("change-{}", place + 1),
-            heading: String::new(),
-            title: "How many times faster each row became".into(),
-            unit: String::new(),
-            same: Some(SAME_ISH),
-            groups: vec![group],
-            legend: Vec::new(),
-            line: None,
-            caption: format!(
-                "Requests per second; the line is the interval, the band what is called the same. Squares are slower, \
-                 triangles faster, circles neither.{left_out}"
-            ),
-        }
-    }
-
-    /// Whether there is anything to draw.
-    fn draws(&self) -> bool {
-        self.found.rows.iter().any(|change| change.ratio.is_some())
-    }
+    columns.push(match plain {
+        true => col("concur-\nrency", 0, |it: &Change| {
+            it.new.concurrency.to_string()
+        }),
+        false => col("load", 0, |it: &Change| load(&it.new, false)).words(),
+    });
+    #[rustfmt::skip]
+    columns.extend([
+        col("requests/s\nbefore", 3, |it: &Change| figure(it.old.requests_per_second)),
+        col("requests/s\nafter", 3, |it: &Change| figure(it.new.requests_per_second)),
+        col("change", 0, change).intervals(2),
+        col("which\nway", 0, |it: &Change| it.direction().words().into()).words(),
+    ]);
+    Table::of(name, rows, columns).each(rows, |line, it| {
+        let worse = matches!(it.direction(), Direction::Slower | Direction::Rejected);
+        line.look = if worse { Look::Rejected } else { Look::Plain };
+    })
 }
 
-fn value(change: &Change) -> f64 {
-    change.ratio.map_or(f64::NAN, |ratio| ratio.value)
-}
-
-/// The clients of rows, each with how many it has.
-fn listed(rows: &[Row]) -> String {
-    let clients = rows.chunk_by(|a, b| a.client == b.client);
-    let words =
-        clients.map(|own| format!("{} ({})", own[0].client, plural(own.len() as u64, "row")));
-    words.collect::<Vec<_>>().join(", ")
+/// A mark for each row: all of them, or the largest changes.
+fn bars(pair: &Beside, place: usize) -> Bars {
+    let rows = pair.found.rows.iter().enumerate();
+    let size = |ratio: Estimate| ratio.value.ln().abs();
+    let mut rows: Vec<(usize, &Change, Estimate)> = rows
+        .filter_map(|(n, it)| Some((n, it, it.ratio?)))
+        .collect();
+    let all = rows.len();
+    rows.sort_by(|a, b| size(b.2).total_cmp(&size(a.2)));
+    rows.truncate(MOST);
+    rows.sort_by_key(|(n, ..)| *n);
+    let bar = |(_, change, ratio): &(usize, &Change, Estimate)| {
+        let direction = change.direction();
+        let sure = ratio
+            .confidence
+            .map(|_| interval(ratio) + " ")
+            .unwrap_or_default();
+        Bar {
+            name: pair.name(change),
+            value: ratio.value,
+            range: (ratio.low, ratio.high),
+            label: format!("{} {sure}{}", times(ratio.value), direction.words()),
+            colour: match direction {
+                Direction::Slower => Colour::Of(1),
+                Direction::Faster => Colour::Of(2),
+                _ => Colour::Grey,
+            },
+            ..Bar::default()
+        }
+    };
+    let left_out = match all - rows.len() {
+        0 => String::new(),
+        n => format!(
+            " {} in the table alone.",
+            plural(n as u64, "smaller change")
+        ),
+    };
+    let group = Group {
+        bars: rows.iter().map(bar).collect(),
+        ..Group::default()
+    };
+    Bars {
+        name: format!("change-{}", place + 1),
+        title: "How many times faster each row became".into(),
+        same: Some(SAME_ISH),
+        groups: vec![group],
+        caption: format!(
+            "Requests per second; the line is the interval, the band what is called the same. Squares are slower, \
+             triangles faster, circles neither.{left_out}"
+        ),
+        ..Bars::default()
+    }
 }
 
 fn change(change: &Change) -> String {
@@ -409,6 +244,7 @@ fn table_of_runs(runs: &[(&str, &Document)]) -> Table {
     let trusted = |run: &Document| trust(run, &judge(&run.rounds, &run.plan.delay));
     type Named<'a> = (&'a str, &'a Document);
     let words = |title: &str, value: fn(&Named) -> String| col(title, 0, value).words();
+    #[rustfmt::skip]
     let columns = vec![
         words("run", |it| it.0.to_owned()),
         words("date", |it| it.1.environment.date.clone()),
@@ -417,9 +253,7 @@ fn table_of_runs(runs: &[(&str, &Document)]) -> Table {
             let trust = trusted(it.1);
             format!("{} of {} rows", trust.verified, trust.rows)
         }),
-        col("noisy rounds", 0, |it: &Named| {
-            trusted(it.1).noisy.map_or_else(|| NONE.to_owned(), percent)
-        }),
+        col("noisy rounds", 0, |it: &Named| trusted(it.1).noisy.map_or_else(|| NONE.to_owned(), percent)),
         words("command", |it| it.1.command.clone()),
     ];
     Table::of("The runs", runs, columns)

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::findings::Fact;
+
 /// Where a part of a view is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Media(u8);
@@ -22,7 +24,7 @@ impl Media {
 }
 
 /// Everything that is shown of a run, of a benchmark, or of runs side by side.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct View {
     /// What kind of run it is, in a word.
     pub(super) kind: &'static str,
@@ -42,28 +44,6 @@ pub struct View {
     pub(super) csv: Option<String>,
     /// What the page embeds: the richest that fits, each with words that say what it leaves out.
     pub(super) data: Vec<(Value, &'static str)>,
-}
-
-/// One thing to know before the figures are believed.
-#[derive(Clone, Debug)]
-pub(super) struct Fact {
-    pub(super) tone: Tone,
-    pub(super) words: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tone {
-    Good,
-    Plain,
-    /// Shown in every medium; the others are folded.
-    Warning,
-}
-
-impl Fact {
-    pub(super) fn new(tone: Tone, words: impl Into<String>) -> Fact {
-        let words = words.into();
-        Fact { tone, words }
-    }
 }
 
 #[derive(Debug)]
@@ -130,11 +110,12 @@ impl Verdict {
 }
 
 /// One of the colours that are told apart, or none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Colour {
     Of(usize),
     /// That of the raw loader and of what neither gained nor lost.
     Grey,
+    #[default]
     None,
 }
 
@@ -403,7 +384,7 @@ pub(super) struct Plot {
     pub(super) series: Vec<Series>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Series {
     pub(super) name: String,
     pub(super) colour: Colour,
@@ -413,8 +394,9 @@ pub(super) struct Series {
     pub(super) crosses: Vec<Point>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stroke {
+    #[default]
     Line,
     Dashed,
     /// A bound: dashed, without marks.
@@ -433,7 +415,7 @@ pub(super) struct Point {
 }
 
 /// A bar, or a mark with its interval, for each of several things.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Bars {
     pub(super) name: String,
     pub(super) heading: String,
@@ -457,7 +439,7 @@ pub(super) struct Group {
     pub(super) bars: Vec<Bar>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Bar {
     pub(super) name: String,
     pub(super) value: f64,

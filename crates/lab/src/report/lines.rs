@@ -121,7 +121,10 @@ fn draw_series(svg: &mut Svg, series: &Series, across: Spread, up: Linear) {
     if series.stroke != Stroke::Bound {
         svg.dots(&plain.into_iter().map(at).collect::<Vec<_>>());
     }
-    for point in hinted {
+    for point in hinted
+        .into_iter()
+        .filter(|_| series.stroke != Stroke::Bound)
+    {
         let x = across.at(point.x);
         svg.interval("bar", (x, up.at(point.range.0)), (x, up.at(point.range.1)));
         svg.marker(series.colour, at(point), &point.hint);

@@ -21,8 +21,9 @@ mod svg;
 mod sweep;
 mod terminal;
 
+pub use crate::findings::{Beside, beside};
 pub use bench::{Part, bench};
-pub use changed::{Beside, beside, changed};
+pub use changed::changed;
 pub use form::View;
 pub use index::index;
 pub use json::{BenchDocument, FullDocument, JudgedGoal, PartDocument, document};

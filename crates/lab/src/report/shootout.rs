@@ -2,17 +2,11 @@
 
 use serde_json::Value;
 
-use super::common::{
-    INTERVAL, RANGE, Witnessed, data, ending, facts, figures, language, left_out, name, optional,
-    ratio, rejected, seen, small, speed_range, verdicts,
-};
-use super::form::{
-    Bar, Bars, Block, Chart, Colour, Fact, Group, Line, Look, Media, NONE, Section, Shown, Table,
-    Tone, Verdict, View, col,
-};
+use super::common::*;
+use super::form::*;
 use super::json::standing;
-use crate::findings::words::{figure, percent, plural, times};
-use crate::findings::{Entry, Findings, Ranking, SAME_ISH, trust};
+use crate::findings::words::*;
+use crate::findings::*;
 use crate::ledger::Document;
 use crate::spec::Approach;
 
@@ -70,13 +64,10 @@ pub(super) fn view(run: &Document, findings: &Findings, ranking: &Ranking) -> Vi
         kind: "shootout",
         question: "Which client is the fastest?",
         job: job(run),
-        command: Some(run.command.clone()),
-        date: run.environment.date.clone(),
         facts,
         sections,
         records: records(ranking),
-        csv: None,
-        data: data(run, findings),
+        ..of_run(run, findings)
     }
 }
 
@@ -119,7 +110,7 @@ fn job(run: &Document) -> String {
     let concurrency = plan.concurrency.first().copied().unwrap_or(1);
     format!(
         "{} requests of each client, {concurrency} at a time; {body}",
-        crate::findings::words::count(requests)
+        count(requests)
     )
 }
 
@@ -209,19 +200,15 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
     let mut own = figures(|it: &&Entry| &it.row).into_iter().map(less_wanted);
     let mut columns = vec![col("client", 0, |it: &&Entry| named(run, it)).words()];
     columns.extend(own.next());
+    #[rustfmt::skip]
     columns.extend([
-        col("÷ the\nbaseline", 0, |it: &&Entry| {
-            optional(it.ratio, |found| ratio(&found))
-        })
-        .intervals(1),
+        col("÷ the\nbaseline", 0, |it: &&Entry| optional(it.ratio, |found| ratio_words(&found))).intervals(1),
         col("ties", 1, tie).words(),
         col("user\ns", 5, |it: &&Entry| small(it.user)),
         col("system\ns", 5, |it: &&Entry| small(it.system)),
         col("total\ns", 5, |it: &&Entry| small(it.user + it.system)),
         col("real\ns", 4, |it: &&Entry| small(it.real)),
-        col("MB\nper s", 6, |it: &&Entry| {
-            figure(it.megabytes_per_second)
-        }),
+        col("MB\nper s", 6, |it: &&Entry| figure(it.megabytes_per_second)),
         col("first\nms", 5, |it: &&Entry| optional(it.first_ms, small)),
         col("boot\nms", 7, |it: &&Entry| optional(it.boot_ms, small)),
     ]);
@@ -279,11 +266,12 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
     }
 }
 
-/// What a shootout can do without before all else.
+/// What a shootout can do without before all else, and what its page has in the table of what the server saw.
 fn less_wanted<T>(column: Shown<T>) -> Shown<T> {
     match column.title() {
-        "CPU\n%" | "of the\nceiling" => column.rank(9),
-        "TCP\nconns" => column.rank(4),
+        "CPU\n%" | "of the\nceiling" => column.rank(9).on(Media::TEXT),
+        "TCP\nconns" => column.rank(4).on(Media::TEXT),
+        "peak in\nflight" | "errors" | "dupli-\ncates" => column.on(Media::TEXT),
         _ => column,
     }
 }
@@ -329,8 +317,8 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
             colour: Colour::Of(place.unwrap_or(0)),
             hollow: is_tuned(run, entry),
             ours: entry.row.client.starts_with(OURS),
-            predicted: None,
             language,
+            ..Bar::default()
         }
     };
     let mut notes =
@@ -353,13 +341,11 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
         .find(|entry| entry.row.client == baseline);
     Bars {
         name: "shootout".into(),
-        heading: String::new(),
         title: "Requests per second of each client".into(),
         unit: "requests/s  × baseline".into(),
-        same: None,
         groups: vec![Group {
-            heading: String::new(),
             bars: ranking.ranked.iter().zip(&ties).map(bar).collect(),
+            ..Group::default()
         }],
         legend: languages,
         line: base.map(|entry| {
@@ -369,6 +355,7 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
             )
         }),
         caption: notes.join(" "),
+        ..Bars::default()
     }
 }
 

@@ -3,8 +3,9 @@
 use comfy_table::{CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, TableStyle};
 
 use super::braille::braille;
-use super::form::{Block, Chart, Look, Media, Table, Tone, Verdict, View};
+use super::form::{Block, Chart, Look, Media, Table, Verdict, View};
 use super::style::Style;
+use crate::findings::Tone;
 
 /// Fewest characters that a name is shortened to.
 const SHORTEST: usize = 12;
@@ -251,7 +252,7 @@ fn pieces(word: &str, room: usize) -> Vec<String> {
 }
 
 /// Without what would steer a terminal: a document from elsewhere is text, and no more.
-fn clean(text: &str) -> String {
+pub(super) fn clean(text: &str) -> String {
     text.chars()
         .map(|c| {
             if c.is_control() && c != '\n' {
