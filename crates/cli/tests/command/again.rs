@@ -187,14 +187,15 @@ fn an_index_names_every_run_below_a_folder() {
         )
         .unwrap();
     }
+    std::fs::write(place.path().join("one/report.html"), "").unwrap();
     run(hecaton("cheats")
         .args(["report", "--index"])
         .arg(place.path()))
     .assert(0, &["index.html"]);
     let page = std::fs::read_to_string(place.path().join("index.html")).unwrap();
-    for name in ["one", "bench/two"] {
+    for (name, file) in [("one", "report.html"), ("bench/two", "run.json")] {
         assert!(
-            page.contains(&format!("<a href=\"{name}/report.html\">{name}</a>")),
+            page.contains(&format!("<a href=\"{name}/{file}\">{name}</a>")),
             "{name}"
         );
     }

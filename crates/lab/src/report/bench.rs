@@ -66,6 +66,10 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
     View {
         kind: "benchmark",
         question: "How does it compare with its peers?",
+        job: format!(
+            "{}, each a run of its own",
+            plural(parts.len() as u64, "part")
+        ),
         command: first.map(|run| run.command.clone()),
         date: first
             .map(|run| run.environment.date.clone())
@@ -131,10 +135,12 @@ fn table(part: &Part, bytes: usize, rows: &[&Row]) -> Table {
         col(&format!("client, {}", body_words(bytes)), 0, named).words(),
         col("concur-\nrency", 0, |row: &&Row| row.concurrency.to_string()),
     ];
-    columns.extend(figures(|row: &&Row| row));
+    let mut figures = figures(|row: &&Row| row).into_iter();
+    columns.extend(figures.next());
     columns.push(col(&format!("{subject}\n÷ this"), 0, |row: &&Row| {
         against(row, rows, run, subject)
     }));
+    columns.extend(figures);
     columns.extend(standing(|row: &&Row| row, |_| false));
     let line = |line: &mut Line, row: &&Row| {
         line.look = look(row, false);

@@ -8,8 +8,8 @@ use crate::findings::words::plural;
 use crate::findings::{CEILING, judge};
 use crate::ledger::Document;
 
-/// Runs with the folders that they are in, relative to the page.
-pub fn index(runs: &[(String, Document)]) -> String {
+/// Runs with the folders that they are in, relative to the page; `file` is what to open in such a folder.
+pub fn index(runs: &[(String, Document)], file: impl Fn(&str) -> &'static str) -> String {
     let views: Vec<(&String, &Document, View)> = runs
         .iter()
         .map(|(folder, run)| (folder, run, view(run, &judge(&run.rounds, &run.plan.delay))))
@@ -41,7 +41,7 @@ pub fn index(runs: &[(String, Document)]) -> String {
     .html();
     for (folder, ..) in &views {
         let name = html! { td.word { (folder) } }.into_string();
-        let link = html! { td.word { a href=(format!("{folder}/report.html")) { (folder) } } }
+        let link = html! { td.word { a href=(format!("{folder}/{}", file(folder))) { (folder) } } }
             .into_string();
         page = page.replacen(&name, &link, 1);
     }
