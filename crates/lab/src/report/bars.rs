@@ -1,9 +1,9 @@
 //! Draws bars, and marks on a scale of ratios, as SVG: names beside them, or above them on a telephone.
 
-use super::form::{Bar, Bars, Colour, Group};
 use super::scale::Linear;
 use super::svg::Svg;
 use super::terminal::shortened;
+use crate::views::form::{Bar, Bars, Colour, Group};
 
 /// Ratios that may stand on an axis.
 const TICKS: [f64; 17] = [

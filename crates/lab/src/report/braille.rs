@@ -1,9 +1,9 @@
 //! A chart of lines for a terminal, in braille dots or in plain ASCII.
 
-use super::form::{Across, Lines, Series, Stroke};
 use super::scale::{Linear, Spread, tick_label, ticks};
 use super::style::Style;
 use super::terminal::clean;
+use crate::views::form::{Across, Lines, Series, Stroke};
 
 const HEIGHT: usize = 12;
 

@@ -2,11 +2,11 @@
 
 use maud::html;
 
-use super::form::*;
-use super::view;
 use crate::findings::words::plural;
 use crate::findings::{CEILING, judge};
 use crate::ledger::Document;
+use crate::views::form::*;
+use crate::views::view;
 
 /// Runs with the folders that they are in, relative to the page; `file` is what to open in such a folder.
 pub fn index(runs: &[(String, Document)], file: impl Fn(&str) -> &'static str) -> String {

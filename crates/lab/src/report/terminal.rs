@@ -3,9 +3,9 @@
 use comfy_table::{CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, TableStyle};
 
 use super::braille::braille;
-use super::form::{Block, Chart, Look, Media, Table, Verdict, View};
 use super::style::Style;
 use crate::findings::Tone;
+use crate::views::form::{Block, Chart, Look, Media, Table, Verdict, View};
 
 /// Fewest characters that a name is shortened to.
 const SHORTEST: usize = 12;

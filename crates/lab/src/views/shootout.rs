@@ -1,10 +1,9 @@
 //! A shootout as a view: every client at one job, ranked.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::common::*;
 use super::form::*;
-use super::json::standing;
 use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::Document;
@@ -392,4 +391,25 @@ fn how_to_read(run: &Document) -> String {
         RANGE.1,
         SAME_ISH * 100.0
     )
+}
+
+/// What a shootout adds to a client's row. Clients with the same `group` can not be told apart from its fastest.
+pub(crate) fn standing(entry: &Entry, ranking: &Ranking) -> Value {
+    let place = ranking.ranked.iter().position(|other| other == entry);
+    let ratio = entry.ratio;
+    json!({
+        "client": entry.row.client,
+        "place": place.map(|place| place + 1),
+        "group": place.map(|_| entry.group + 1),
+        "ratio_to_baseline": ratio.map(|ratio| ratio.value),
+        "ratio_low": ratio.map(|ratio| ratio.low),
+        "ratio_high": ratio.map(|ratio| ratio.high),
+        "user_seconds": entry.user,
+        "system_seconds": entry.system,
+        "real_seconds": entry.real,
+        "megabytes_per_second": entry.megabytes_per_second,
+        "first_request_ms": entry.first_ms,
+        "boot_ms": entry.boot_ms,
+        "not_ranked": entry.row.rejected,
+    })
 }
