@@ -106,11 +106,11 @@ fn of_pair(run: &Document, rows: &[Row], pair: &Pair) -> Table {
     columns[1] = col("requests\nper s", 0, |it: &Side| {
         figure(it.2.requests_per_second)
     })
-    .intervals(3);
+    .intervals(5);
     columns[3] = col("CPU ms\n/ req.", 2, |it: &Side| {
         optional(it.2.cpu_ms_per_request, small)
     })
-    .intervals(4);
+    .intervals(5);
     columns.extend(standing(|it: &Side| it.2, |_| false));
     let mut table = Table::of("All figures", &sides, columns)
         .each(&sides, |line, it| line.look = look(it.2, false));

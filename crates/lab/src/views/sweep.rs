@@ -246,7 +246,7 @@ fn table(run: &Document, groups: &[&Group], bytes: usize) -> Table {
         .collect();
     #[rustfmt::skip]
     let mut columns = vec![
-        col("client", 0, |it: &(&Group, &Row)| it.0.name.clone()).words(),
+        col("client", 0, |it: &(&Group, &Row)| it.0.name.replace(" (ceiling)", "")).words(),
         col("concur-\nrency", 0, |it: &(&Group, &Row)| it.1.concurrency.to_string()),
     ];
     columns.extend(figures(|it: &(&Group, &Row)| it.1));
