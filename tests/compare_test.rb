@@ -79,7 +79,7 @@ class CompareTest < Minitest::Test
     {
       %w[hecaton-ruby hecaton-ruby] => /A and B are both hecaton-ruby/,
       %w[keepalive rest-client] => /rest-client does not keep connections/,
-      %w[hecaton-ruby typhoeus --set colour=red] => /`colour` can not be set/,
+      %w[hecaton-ruby typhoeus --set colour=red] => /`colour` cannot be set/,
       %w[sync-async typhoeus -u http://example.com/] => /--i-own-this-host/,
     }.each do |arguments, words|
       _, log, status = Open3.capture3(HECATON, "compare", *arguments)

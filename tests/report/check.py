@@ -57,6 +57,19 @@ def unsorted(page):
     return faults
 
 
+# Chooses each language in turn, then all again: how many rows and bars of others stay, of its own are gone, and are not back.
+FILTERED = """(() => {
+  const [choice] = document.querySelectorAll(".tools select"), all = [...document.querySelectorAll("tr[data-language], g.row")];
+  if (!choice) return 0;
+  const gone = (element) => element.hidden || element.style.display === "none";
+  const choose = (language) => { choice.value = language; choice.dispatchEvent(new Event("change")); };
+  const wrong = (language) => (choose(language), all.filter((it) => gone(it) === (it.dataset.language === language)).length);
+  const faults = [...choice.options].slice(1).map((option) => wrong(option.value));
+  choose("all");
+  return faults.reduce((sum, n) => sum + n, 0) + all.filter(gone).length;
+})()"""
+
+
 def in_order(cells, words, order):
     """Whether a column is as its heading says; what has no figure stands below."""
     if order not in ("ascending", "descending"):
@@ -85,6 +98,7 @@ def problems(page, url, scripts=True):
     """What a reader would complain about, one sentence each."""
     found = page.ask(PROBE)
     faults = unsorted(page) if scripts else []
+    unfiltered = page.ask(FILTERED) if scripts else 0
     errors = [e["entry"]["text"] for e in page.seen("Log.entryAdded") if e["entry"]["level"] == "error"]
     errors += [str(e["args"]) for e in page.seen("Runtime.consoleAPICalled") if e["type"] in ("error", "assert")]
     errors += [e["exceptionDetails"]["text"] for e in page.seen("Runtime.exceptionThrown")]
@@ -103,6 +117,7 @@ def problems(page, url, scripts=True):
         (found["data"] == "object", "the embedded JSON has no rows"),
         (not strangers(found), f"scripts that the policy does not name: {strangers(found)}"),
         (not faults, f"tables are not sorted by the keyboard: {faults[:3]}"),
+        (unfiltered == 0, f"{unfiltered} rows and bars are not filtered by their language"),
         (not requests, f"requests leave the page: {sorted(requests)}"),
         (not errors, f"errors are logged: {errors}"),
     ]

@@ -30,7 +30,7 @@
   const closed = document.documentElement.scrollWidth;
   // On the screen a reader unfolds these; on paper nobody can.
   const hidden = [...document.querySelectorAll("details")].filter((d) => !d.open && d.offsetHeight <
-    d.querySelector("summary").offsetHeight + d.querySelector("table").offsetHeight).map(words);
+    [...d.children].reduce((sum, part) => sum + part.offsetHeight, 0)).map(words);
   document.querySelectorAll("details").forEach((details) => { details.open = true; });
   const texts = [...document.body.querySelectorAll("*")].filter((e) =>
     !["SCRIPT", "STYLE", "title", "desc"].includes(e.tagName) && ownText(e) && shown(e));

@@ -36,6 +36,8 @@ SPOILS = {
     "an exception": (after_main("<script>throw new Error('broken')</script>"), "errors are logged"),
     "a script changed": (lambda page: page.replace('"click"', '"dblclick"'), "policy does not name"),
     "sorting broken": (lambda page: CSP.sub("", page).replace('? 1 : -1', '? 1 : 1'), "not sorted by the keyboard"),
+    "filter broken": (lambda page: CSP.sub("", page).replace('"none", wanted(row)', '"", wanted(row)').replace("row.hidden = !wanted", "row.hidden = wanted"),
+                      "not filtered by their language"),
     "no data": (lambda page: re.sub(r'(id="run">).*?(</script>)', r"\1{}\2", page), "embedded JSON has no rows"),
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The flow, one folder a stage, each importing only from those before it:
 //! `spec` (what is asked) → `plan` (in which order) → `run` (done) → `ledger` (kept on disk) →
-//! `findings` (judged) → `report` (shown). Beside it stands `doctor`, which looks at the machine.
+//! `findings` (judged) → `views` (what is shown) → `report` (drawn). Beside it stands `doctor`, which looks at the machine.
 
 pub mod spec;
 
@@ -13,6 +13,8 @@ pub mod run;
 pub mod ledger;
 
 pub mod findings;
+
+pub mod views;
 
 pub mod report;
 

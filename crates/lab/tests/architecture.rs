@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 const BESIDE: &str = "doctor";
 
 /// The stages, in the order of the flow.
-const STAGES: [&str; 6] = ["spec", "plan", "run", "ledger", "findings", "report"];
+const STAGES: [&str; 7] = [
+    "spec", "plan", "run", "ledger", "findings", "views", "report",
+];
 
 fn here() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))

@@ -138,7 +138,11 @@ fn index(folder: &Path) -> Result<()> {
         );
     }
     let path = folder.join("index.html");
-    save(&path, report::index(&runs))?;
+    let file = |run: &str| match folder.join(run).join("report.html").exists() {
+        true => "report.html",
+        false => "run.json",
+    };
+    save(&path, report::index(&runs, file))?;
     eprintln!("index: {}", path.display());
     Ok(())
 }

@@ -149,3 +149,59 @@ fn what_is_no_run_is_refused_with_its_name() {
     run(hecaton("cheats").args(["report", &kept(), &kept(), "--fail-if-worse", "much"]))
         .assert(2, &["`much` is not a share"]);
 }
+
+#[test]
+fn the_folder_of_a_benchmark_is_shown_with_all_its_parts() {
+    let folder = root().join("docs/results/2026-11-22-bench");
+    let ending = run(hecaton("cheats").arg("report").arg(&folder));
+    ending.assert(0, &[]);
+    for part in ["many", "memory", "one", "ten-thousand", "tls"] {
+        assert!(
+            ending.stdout.contains(&format!("\n{part}\n")),
+            "{part}: {}",
+            ending.stdout
+        );
+    }
+    assert!(ending.stdout.contains("hecaton-ruby\n") || ending.stdout.contains("÷ this"));
+    let table = run(hecaton("cheats").arg("report").arg(&folder).arg("--csv"));
+    assert!(
+        table.stdout.starts_with("part,client,"),
+        "{}",
+        &table.stdout[..60]
+    );
+    run(hecaton("cheats")
+        .arg("report")
+        .arg(&folder)
+        .args(["--fail-if-worse", "5%"]))
+    .assert(2, &["compares two runs"]);
+}
+
+#[test]
+fn an_index_names_every_run_below_a_folder() {
+    let place = tempfile::tempdir().unwrap();
+    for name in ["one", "bench/two"] {
+        std::fs::create_dir_all(place.path().join(name)).unwrap();
+        std::fs::copy(
+            format!("{}/run.json", kept()),
+            place.path().join(name).join("run.json"),
+        )
+        .unwrap();
+    }
+    std::fs::write(place.path().join("one/report.html"), "").unwrap();
+    run(hecaton("cheats")
+        .args(["report", "--index"])
+        .arg(place.path()))
+    .assert(0, &["index.html"]);
+    let page = std::fs::read_to_string(place.path().join("index.html")).unwrap();
+    for (name, file) in [("one", "report.html"), ("bench/two", "run.json")] {
+        assert!(
+            page.contains(&format!("<a href=\"{name}/{file}\">{name}</a>")),
+            "{name}"
+        );
+    }
+    let empty = tempfile::tempdir().unwrap();
+    run(hecaton("cheats")
+        .args(["report", "--index"])
+        .arg(empty.path()))
+    .assert(1, &["holds no run"]);
+}

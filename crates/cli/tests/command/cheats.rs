@@ -145,3 +145,29 @@ fn a_check_finds_the_cheat_and_passes_the_honest() {
     let words = "an authority that it was not told to trust: 5 requests had to fail";
     assert!(careless.stdout.contains(words), "{}", careless.stdout);
 }
+
+#[test]
+fn a_run_of_which_nothing_holds_fails_and_is_not_written_over() {
+    let place = tempfile::tempdir().unwrap();
+    let sweep = |force: &[&str]| {
+        let mut command = hecaton("cheats");
+        command.args("sweep --concurrency 4 --body 133 --delay 0 --rounds 1 --time 20ms --client duplicates --out".split(' '));
+        run(command.arg(place.path()).args(force))
+    };
+    let ending = sweep(&[]);
+    ending.assert(1, &["every row was rejected"]);
+    assert!(
+        ending.stdout.contains("Verdict") && ending.stdout.contains("Rejected"),
+        "{}",
+        ending.stdout
+    );
+    sweep(&[]).assert(2, &["holds a run already", "--force"]);
+    sweep(&["--force"]).assert(1, &["every row was rejected"]);
+    let page = std::fs::read_to_string(place.path().join("report.html")).unwrap();
+    let (_, command) = page.split_once("Measure it again").unwrap();
+    let command = command.split("</code>").next().unwrap();
+    assert!(
+        command.contains("--client duplicates") && !command.contains("--out"),
+        "{command}"
+    );
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{document, hecaton};
+use crate::support::{document, hecaton, run};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -86,7 +86,20 @@ fn an_interrupted_sweep_keeps_its_rounds() {
         stderr.contains("rounds are in") && stderr.contains("stopped on request"),
         "{stderr}"
     );
-    assert!(document(place.path())["rounds"].as_array().unwrap().len() > 3);
+    let document = document(place.path());
+    let rounds = document["rounds"].as_array().unwrap().len();
+    assert!(rounds > 3 && document["recommendations"] == Value::Array(Vec::new()));
+    assert_eq!(document["unfinished"], 20_000);
+    let stamp = format!("INCOMPLETE {rounds}/20000");
+    assert!(stderr.contains(&stamp), "{stderr}");
+    for form in [&["--html", "/dev/stdout"][..], &["--md"], &[]] {
+        let again = run(hecaton("cheats").arg("report").arg(place.path()).args(form));
+        again.assert(0, &[&stamp]);
+        assert!(
+            again.stdout.contains(&stamp) && !again.stdout.contains(": use concurrency"),
+            "{form:?}"
+        );
+    }
     assert!(drivers.iter().all(|pid| is_gone(pid)));
 }
 

@@ -180,7 +180,11 @@ impl<'a> Driver<'a> {
             maker: Maker::new(&job.request, &plan.columns, plan.job)?,
             lines: Lines::default(),
             file: InputFile::open(folder)?,
-            keeper: Keeper::new(&job.results, job.network.decode, (folder, plan.round.as_deref()))?,
+            keeper: Keeper::new(
+                &job.results,
+                job.network.decode,
+                (folder, plan.round.as_deref()),
+            )?,
             supply,
             open: Vec::new(),
             finishing: HashMap::new(),
@@ -487,7 +491,9 @@ impl<'a> Driver<'a> {
             .position(|part| part.is_done() && part.lines.is_empty())
         {
             let part = self.open.remove(place);
-            part.sink.finish().map_err(at("write bodies below", self.folder.path()))?;
+            part.sink
+                .finish()
+                .map_err(at("write bodies below", self.folder.path()))?;
             self.finishing.insert(part.number, part.tally.clone());
             let (folder, inputs) = (self.folder.clone(), part.inputs);
             let (number, attempt, mut counts) = (part.number, part.attempt, part.counts);

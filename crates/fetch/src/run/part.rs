@@ -15,8 +15,8 @@ use crate::host::{Host, Whose};
 use crate::plan::{Folder, InputFile, Part, Plan, Planned};
 use crate::record::Outcome;
 use crate::request::Maker;
-use crate::sink::Sink;
 use crate::segment::{Attempt, Claim, Counted, Piece, Tally, head_of, visit};
+use crate::sink::Sink;
 
 /// Inputs that are read from a group at once.
 const AT_ONCE: usize = 32;
@@ -112,7 +112,11 @@ impl OpenPart {
             keeper.mend(part.number, counted.attempt)?;
         }
         // What is in files must be on the disk before its record is written, and that is not done fifty times a second.
-        let frame_time = if keeper.has_files() { SLOW_FRAME_TIME } else { FRAME_TIME };
+        let frame_time = if keeper.has_files() {
+            SLOW_FRAME_TIME
+        } else {
+            FRAME_TIME
+        };
         let cursors = Cursor::all(Plan::index(folder, part.number)?);
         let mut open = OpenPart {
             number: part.number,
@@ -343,6 +347,9 @@ impl OpenPart {
         self.sink.sync()?;
         self.lines_since = None;
         let capacity = self.lines.len() + self.lines.len() / 4;
-        Ok(Some(std::mem::replace(&mut self.lines, Vec::with_capacity(capacity))))
+        Ok(Some(std::mem::replace(
+            &mut self.lines,
+            Vec::with_capacity(capacity),
+        )))
     }
 }

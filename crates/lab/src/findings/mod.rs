@@ -1,10 +1,12 @@
 //! Judges rounds: rows, rejections, recommendations and sentences. Pure; reads and writes nothing.
 
 mod batches;
+mod beside;
 mod cells;
 mod change;
 mod compare;
 mod controls;
+mod facts;
 mod family;
 mod goals;
 mod keepalive;
@@ -19,11 +21,14 @@ mod trust;
 mod truth;
 mod unpaired;
 mod verdict;
+mod witnessed;
 pub mod words;
 
+pub use beside::{Beside, beside, load};
 pub use change::{Change, Changes, Direction, changes};
 pub use compare::{Batch, Compared, Pair, RoundTrip, What, compared};
 pub use controls::{Again, Controls};
+pub use facts::{Fact, Tone, facts, incomplete};
 pub use goals::{Judgement, judge_goal};
 pub use noise::{NOISY_RUN, is_noisy, noise_words, noisy_row};
 pub use ranking::{Entry, Ranking, ranking};
@@ -34,6 +39,7 @@ pub use stats::SAME_ISH;
 pub use trust::{Room, Server, Trust, trust};
 pub use truth::{Truth, truth};
 pub use verdict::{HEADROOM, body_words};
+pub use witnessed::Witnessed;
 
 use hecaton_origin::Delay;
 

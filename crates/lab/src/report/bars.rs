@@ -1,9 +1,9 @@
 //! Draws bars, and marks on a scale of ratios, as SVG: names beside them, or above them on a telephone.
 
-use super::form::{Bar, Bars, Colour, Group};
 use super::scale::Linear;
 use super::svg::Svg;
 use super::terminal::shortened;
+use crate::views::form::{Bar, Bars, Colour, Group};
 
 /// Ratios that may stand on an axis.
 const TICKS: [f64; 17] = [
@@ -14,7 +14,7 @@ const TICKS: [f64; 17] = [
 const TICK: f64 = 34.0;
 
 /// About how much of a line one character takes.
-const CHARACTER: f64 = 7.2;
+const CHARACTER: f64 = 6.8;
 
 /// Sizes of a chart in its own units; on the screen it is about as large.
 struct Layout {
@@ -49,7 +49,7 @@ impl Layout {
                 .max()
         };
         let room = |text: fn(&Bar) -> usize| longest(text).unwrap_or(0) as f64 * CHARACTER + 16.0;
-        let names = room(|bar| bar.name.chars().count()).min(360.0);
+        let names = room(|bar| bar.name.chars().count()).min(380.0);
         let labels =
             room(|bar| bar.label.chars().count()).max(chart.unit.len() as f64 * CHARACTER + 16.0);
         Layout {

@@ -1,8 +1,9 @@
 //! A chart of lines for a terminal, in braille dots or in plain ASCII.
 
-use super::form::{Across, Lines, Series, Stroke};
 use super::scale::{Linear, Spread, tick_label, ticks};
 use super::style::Style;
+use super::terminal::clean;
+use crate::views::form::{Across, Lines, Series, Stroke};
 
 const HEIGHT: usize = 12;
 
@@ -93,7 +94,7 @@ fn legend(title: &str, series: &[&Series], style: &Style) -> Vec<String> {
     let mut left = style.width.saturating_sub(lines[0].len());
     for series in series {
         let place = series.colour.place();
-        let entry = format!("{} {}", marker(place, style.unicode), series.name);
+        let entry = format!("{} {}", marker(place, style.unicode), clean(&series.name));
         let needed = entry.chars().count() + 3;
         if needed > left {
             lines.push(format!("{:>MARGIN$}", ""));

@@ -4,10 +4,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
 use super::bars::bars;
-use super::form::{
-    Block, Chart, Column, Fact, Line, Look, Media, Section, Table, Tone, Verdict, View,
-};
 use super::lines::lines;
+use crate::findings::{Fact, Tone};
+use crate::views::form::{Block, Chart, Column, Line, Look, Media, Section, Table, Verdict, View};
 
 const STYLE: &str = include_str!("page.css");
 

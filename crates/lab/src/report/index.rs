@@ -2,30 +2,27 @@
 
 use maud::html;
 
-use super::form::{Block, Media, NONE, Section, Table, Verdict, View, col};
-use super::view;
-use crate::findings::judge;
+use crate::findings::words::plural;
+use crate::findings::{CEILING, judge};
 use crate::ledger::Document;
+use crate::views::form::*;
+use crate::views::view;
 
-/// Runs with the folders that they are in, relative to the page.
-pub fn index(runs: &[(String, Document)]) -> String {
+/// Runs with the folders that they are in, relative to the page; `file` is what to open in such a folder.
+pub fn index(runs: &[(String, Document)], file: impl Fn(&str) -> &'static str) -> String {
     let views: Vec<(&String, &Document, View)> = runs
         .iter()
         .map(|(folder, run)| (folder, run, view(run, &judge(&run.rounds, &run.plan.delay))))
         .collect();
     type Run<'a> = (&'a String, &'a Document, View);
     let words = |title: &str, value: fn(&Run) -> String| col(title, 0, value).words();
+    #[rustfmt::skip]
     let columns = vec![
         words("run", |it| it.0.clone()),
         words("kind", |it| it.2.kind.into()),
         words("date", |it| it.1.environment.date.clone()),
         col("clients", 0, |it: &Run| {
-            it.1.plan
-                .clients
-                .iter()
-                .filter(|name| *name != crate::findings::CEILING)
-                .count()
-                .to_string()
+            it.1.plan.clients.iter().filter(|name| *name != CEILING).count().to_string()
         }),
         words("what was done", |it| it.2.job.clone()),
         words("what was found", |it| first(&it.2)),
@@ -33,26 +30,18 @@ pub fn index(runs: &[(String, Document)]) -> String {
     let mut page = View {
         kind: "results",
         question: "What was measured?",
-        job: format!(
-            "{}, each with its page",
-            crate::findings::words::plural(runs.len() as u64, "run")
-        ),
-        command: None,
-        date: String::new(),
-        facts: Vec::new(),
+        job: format!("{}, each with its page", plural(runs.len() as u64, "run")),
         sections: vec![Section::new(
             "",
             Media::PAGE,
             vec![Block::Table(Table::of("Runs", &views, columns))],
         )],
-        records: Vec::new(),
-        csv: None,
-        data: Vec::new(),
+        ..View::default()
     }
     .html();
     for (folder, ..) in &views {
         let name = html! { td.word { (folder) } }.into_string();
-        let link = html! { td.word { a href=(format!("{folder}/report.html")) { (folder) } } }
+        let link = html! { td.word { a href=(format!("{folder}/{}", file(folder))) { (folder) } } }
             .into_string();
         page = page.replacen(&name, &link, 1);
     }

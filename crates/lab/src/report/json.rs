@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{judged, ranked};
-use crate::findings::{Compared, Entry, Findings, Judgement, Ranking, Recommendation, Row};
+use crate::findings::{Compared, Findings, Judgement, Ranking, Recommendation, Row};
 use crate::ledger::{Document, Environment, PlanRecord};
 use crate::run::{Round, Start};
+use crate::views::{judged, ranked, standing};
 
 /// A run with its findings; serialises to the keys in this order.
 #[derive(Debug, Serialize)]
@@ -74,27 +74,6 @@ fn standings(ranking: &Ranking, unfinished: Option<u64>) -> Value {
     let clients: Vec<Value> = all.map(|entry| standing(entry, ranking)).collect();
     let verdict = unfinished.is_none().then_some(&ranking.verdict);
     json!({ "verdict": verdict, "noisy_rounds": ranking.noisy, "clients": clients })
-}
-
-/// What a shootout adds to a client's row. Clients that share a letter cannot be told apart.
-pub(super) fn standing(entry: &Entry, ranking: &Ranking) -> Value {
-    let place = ranking.ranked.iter().position(|other| other == entry);
-    let ratio = entry.ratio;
-    json!({
-        "client": entry.row.client,
-        "place": place.map(|place| place + 1),
-        "letters": entry.letters,
-        "ratio_to_baseline": ratio.map(|ratio| ratio.value),
-        "ratio_low": ratio.map(|ratio| ratio.low),
-        "ratio_high": ratio.map(|ratio| ratio.high),
-        "user_seconds": entry.user,
-        "system_seconds": entry.system,
-        "real_seconds": entry.real,
-        "megabytes_per_second": entry.megabytes_per_second,
-        "first_request_ms": entry.first_ms,
-        "boot_ms": entry.boot_ms,
-        "not_ranked": entry.row.rejected,
-    })
 }
 
 /// A benchmark: its parts, each a run with its findings, and what became of its goals.

@@ -1,8 +1,8 @@
 //! Draws charts of lines as SVG: plots above one another over one axis.
 
-use super::form::{Colour, Lines, Plot, Point, Series, Stroke};
 use super::scale::{Linear, Spread, tick_label, ticks};
 use super::svg::Svg;
+use crate::views::form::{Lines, Plot, Point, Series, Stroke};
 
 /// Where plots begin, from the left, and how far from the right they end.
 const LEFT: f64 = 46.0;
@@ -121,7 +121,10 @@ fn draw_series(svg: &mut Svg, series: &Series, across: Spread, up: Linear) {
     if series.stroke != Stroke::Bound {
         svg.dots(&plain.into_iter().map(at).collect::<Vec<_>>());
     }
-    for point in hinted {
+    for point in hinted
+        .into_iter()
+        .filter(|_| series.stroke != Stroke::Bound)
+    {
         let x = across.at(point.x);
         svg.interval("bar", (x, up.at(point.range.0)), (x, up.at(point.range.1)));
         svg.marker(series.colour, at(point), &point.hint);
@@ -157,17 +160,6 @@ fn ticks_across(svg: &mut Svg, chart: &Lines, across: Spread, y: f64) {
         if across.at(*place) - half >= free_from {
             svg.text("tick middle", (across.at(*place), y), &text);
             free_from = across.at(*place) + half;
-        }
-    }
-}
-
-impl Colour {
-    /// That of a series: the bound's is the same everywhere.
-    pub(super) fn of(place: usize, bound: bool) -> Colour {
-        if bound {
-            Colour::Grey
-        } else {
-            Colour::Of(place)
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A view as Markdown, to paste into an issue or a post.
 
-use super::form::{Block, Media, Table, Tone, View};
+use crate::findings::Tone;
+use crate::views::form::{Block, Media, Table, View};
 
 /// The command, what was done, then every section.
 pub(super) fn markdown(view: &View) -> String {

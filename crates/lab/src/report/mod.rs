@@ -1,48 +1,27 @@
-//! Shows what was found: [`view`] and its like build one form from findings, and each medium renders that form.
+//! Draws views: one renderer for each medium. What a view holds is built in `views`.
 
-mod again;
 mod bars;
-mod bench;
 mod braille;
-mod changed;
-mod common;
-mod compare;
 mod csv;
-mod form;
 mod html;
 mod index;
 mod json;
 mod lines;
 mod markdown;
 mod scale;
-mod shootout;
 mod style;
 mod svg;
-mod sweep;
 mod terminal;
 
-pub use bench::{Part, bench};
-pub use changed::{Beside, beside, changed};
-pub use form::View;
+pub use crate::findings::{Beside, beside};
+pub use crate::views::{Part, View, bench, changed, view};
 pub use index::index;
 pub use json::{BenchDocument, FullDocument, JudgedGoal, PartDocument, document};
 pub use style::Style;
 
 use serde_json::Value;
 
-use crate::findings::{Compared, Findings, Ranking, compared, ranking};
-use crate::ledger::Document;
-use form::{Block, Chart};
-
-/// A run: a sweep by concurrency, a shootout by rank, a comparison by what is compared.
-pub fn view(run: &Document, findings: &Findings) -> View {
-    let findings = &advised(run, findings);
-    match (judged(run, findings), ranked(run, findings)) {
-        (Some(found), _) => compare::view(run, findings, &found),
-        (None, Some(ranking)) => shootout::view(run, findings, &ranking),
-        (None, None) => sweep::view(run, findings),
-    }
-}
+use crate::views::form::{Block, Chart};
 
 impl View {
     /// As text for a terminal, with a line break at the end.
@@ -106,34 +85,4 @@ fn plain(name: &str) -> String {
     name.chars()
         .map(|c| if kept(c) { c } else { '-' })
         .collect()
-}
-
-/// The findings; without recommendations where the run did not end.
-fn advised(run: &Document, findings: &Findings) -> Findings {
-    let mut findings = findings.clone();
-    if run.unfinished.is_some() {
-        findings.recommendations.clear();
-        findings.verdicts.clear();
-    }
-    findings
-}
-
-/// The ranking of a shootout; none for a run of another kind.
-fn ranked(run: &Document, findings: &Findings) -> Option<Ranking> {
-    let baseline = run.plan.baseline.as_deref()?;
-    let cores = run.environment.cores;
-    Some(ranking(
-        &run.rounds,
-        &run.starts,
-        &findings.rows,
-        baseline,
-        cores,
-    ))
-}
-
-/// What a comparison found; none for a run of another kind.
-fn judged(run: &Document, findings: &Findings) -> Option<Compared> {
-    let comparison = run.plan.comparison.as_ref()?;
-    let cores = run.environment.cores;
-    Some(compared(comparison, &run.rounds, &findings.rows, cores))
 }

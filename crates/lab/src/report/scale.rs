@@ -1,6 +1,6 @@
 //! Axes: round numbers that span the data, and values turned into positions.
 
-use super::form::Across;
+use crate::views::form::Across;
 
 /// Round numbers from 0 to at least `most`: of the steps 1, 2, 2.5 and 5 times a power of ten that need `fewest` to
 /// `fewest` + 3 of them, the one that leaves little room above the data.

@@ -1,6 +1,6 @@
 //! Writes SVG: text that stays text, lines, markers. Colours come from the page's style sheet.
 
-use super::form::Colour;
+use crate::views::form::Colour;
 
 const STYLE: &str = include_str!("page.css");
 

@@ -3,11 +3,14 @@
 use comfy_table::{CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, TableStyle};
 
 use super::braille::braille;
-use super::form::{Block, Chart, Look, Media, Table, Tone, Verdict, View};
 use super::style::Style;
+use crate::findings::Tone;
+use crate::views::form::{Block, Chart, Look, Media, Table, Verdict, View};
 
-/// Fewest characters that a name is shortened to.
+/// Fewest characters that a name is shortened to, and how many it keeps while columns of these ranks have room.
 const SHORTEST: usize = 12;
+const SHORT: usize = 24;
+const WANTED: u8 = 3;
 
 /// Everything, as text with a line break at the end.
 pub(super) fn terminal(view: &View, style: &Style) -> String {
@@ -105,14 +108,18 @@ fn fitting(mut table: Table, style: &Style) -> Table {
                 (column.interval_rank, place, false),
             ]
         });
-        match ranks
+        let least = ranks
             .filter(|(rank, ..)| *rank > 0)
-            .max_by_key(|(rank, place, _)| (*rank, *place))
-        {
+            .max_by_key(|(rank, place, _)| (*rank, *place));
+        let longest = names(&table).max().unwrap_or(0);
+        match least {
+            Some((rank, ..)) if rank <= WANTED && longest > SHORT => {
+                shorten_names(&mut table, widest - style.width, SHORT);
+            }
             Some((_, place, true)) => leave_out(&mut table, place),
             Some((_, place, false)) => leave_out_intervals(&mut table, place),
             None => {
-                shorten_names(&mut table, widest - style.width);
+                shorten_names(&mut table, widest - style.width, SHORTEST);
                 return table;
             }
         }
@@ -143,13 +150,15 @@ fn leave_out_intervals(table: &mut Table, place: usize) {
     }
 }
 
-fn shorten_names(table: &mut Table, by: usize) {
-    let longest = table
-        .lines
-        .iter()
-        .map(|line| line.cells[0].chars().count())
-        .max();
-    let room = longest.unwrap_or(0).saturating_sub(by).max(SHORTEST);
+/// How long the name of each line is.
+fn names(table: &Table) -> impl Iterator<Item = usize> {
+    let names = table.lines.iter().map(|line| &line.cells[0]);
+    names.map(|name| name.chars().count())
+}
+
+fn shorten_names(table: &mut Table, by: usize, fewest: usize) {
+    let longest = names(table).max();
+    let room = longest.unwrap_or(0).saturating_sub(by).max(fewest);
     for cell in table.lines.iter_mut().map(|line| &mut line.cells[0]) {
         *cell = shortened(cell, room);
     }
@@ -251,7 +260,7 @@ fn pieces(word: &str, room: usize) -> Vec<String> {
 }
 
 /// Without what would steer a terminal: a document from elsewhere is text, and no more.
-fn clean(text: &str) -> String {
+pub(super) fn clean(text: &str) -> String {
     text.chars()
         .map(|c| {
             if c.is_control() && c != '\n' {

@@ -84,7 +84,7 @@ fn delay(cell: &mut Cell, text: &str) -> Result<(), String> {
 
 fn number(text: &str) -> Result<usize, String> {
     text.parse()
-        .map_err(|_| format!("is a number, as in 20, not `{text}`"))
+        .map_err(|_| format!("is not a number: `{text}`; write it as in 20"))
 }
 
 fn switch(text: &str) -> Result<bool, String> {

@@ -337,3 +337,54 @@ fn a_run_that_was_cut_off_at_once_still_has_a_report() {
             .contains("No round was measured")
     );
 }
+
+#[test]
+fn noise_is_said_in_every_view() {
+    let mut run = whole_sweep();
+    for round in &mut run.rounds {
+        let noise = hecaton_lab::run::Noise {
+            foreign_ns: round.wall_ns,
+            ..Default::default()
+        };
+        round.noise = Some(noise);
+    }
+    let view = report::view(&run, &judge(&run.rounds, &ten_ms()));
+    for text in [view.terminal(&WIDE), view.markdown(), view.html()] {
+        assert!(
+            text.contains("NOISY: other programs ran in 100\u{a0}% of the rounds"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn half_a_run_recommends_nothing_in_any_view() {
+    let mut run = whole_sweep();
+    run.unfinished = Some(600);
+    let findings = judge(&run.rounds, &ten_ms());
+    let view = report::view(&run, &findings);
+    for text in [view.terminal(&WIDE), view.markdown(), view.html()] {
+        assert!(
+            text.contains("INCOMPLETE 576/600") && !text.contains(": use concurrency"),
+            "{text}"
+        );
+        assert!(!text.contains("; recommended concurrency "), "{text}");
+    }
+    let document = serde_json::to_value(report::document(&run, &findings)).unwrap();
+    assert_eq!(
+        (&document["recommendations"], &document["unfinished"]),
+        (&json!([]), &json!(600))
+    );
+}
+
+#[test]
+fn what_steers_a_terminal_is_taken_out() {
+    let mut run = whole_sweep();
+    for round in &mut run.rounds {
+        round.cell.client = round.cell.client.replace("typhoeus", "x\u{1b}[2Jy");
+    }
+    let view = report::view(&run, &judge(&run.rounds, &ten_ms()));
+    assert!(
+        !view.terminal(&WIDE).contains('\u{1b}') && view.terminal(&WIDE).contains("x\u{fffd}[2Jy")
+    );
+}

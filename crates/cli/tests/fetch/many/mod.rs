@@ -23,7 +23,9 @@ fn plan(world: &World, list: &Path, arguments: &[&str]) -> u32 {
 /// Offers the parts that are not done; what it says.
 fn offer(world: &World, nats: &Nats, lease: &str) -> String {
     let mut command = hecaton(&["fetch", "offer"]);
-    command.arg(world.out()).args(["--nats", &nats.url(), "--lease", lease]);
+    command
+        .arg(world.out())
+        .args(["--nats", &nats.url(), "--lease", lease]);
     let offered = ending(&mut command);
     assert_eq!(offered.status, Some(0), "{}", offered.stderr);
     offered.stdout

@@ -39,7 +39,11 @@ fn a_killed_workers_parts_go_to_others_and_nothing_is_lost() {
     for other in others {
         let ended = end_of(other);
         assert_eq!(ended.status, Some(0), "{}", ended.stderr);
-        assert!(ended.stderr.contains("all parts are done"), "{}", ended.stderr);
+        assert!(
+            ended.stderr.contains("all parts are done"),
+            "{}",
+            ended.stderr
+        );
     }
     let records = world.records();
     assert_eq!(records.len(), 3000);
@@ -47,14 +51,25 @@ fn a_killed_workers_parts_go_to_others_and_nothing_is_lost() {
     let seen = world.origin.summary();
     assert_eq!(seen.distinct, 3000);
     // In lanes with shares that add up, whoever works on them. What a killed process had open may still be on its way.
-    assert!(seen.peak_in_flight <= 12, "{} in flight", seen.peak_in_flight);
+    assert!(
+        seen.peak_in_flight <= 12,
+        "{} in flight",
+        seen.peak_in_flight
+    );
 }
 
 #[test]
 fn a_worker_that_slept_through_its_lease_finds_its_parts_taken_and_sends_nothing() {
     let (world, nats) = (slow(5), Nats::start());
     let list = world.list(0..400);
-    assert_eq!(plan(&world, &list, &["-c", "4", "--part-size", "200", "-X", "POST"]), 2);
+    assert_eq!(
+        plan(
+            &world,
+            &list,
+            &["-c", "4", "--part-size", "200", "-X", "POST"]
+        ),
+        2
+    );
     offer(&world, &nats, "3s");
     let sleeper = start(&world, &nats);
     world.wait_for(60);
@@ -69,10 +84,17 @@ fn a_worker_that_slept_through_its_lease_finds_its_parts_taken_and_sends_nothing
     let late = end_of(sleeper);
     assert_eq!(late.status, Some(0), "all is done: {}", late.stderr);
     assert_eq!(world.records(), records, "what counts is settled");
-    assert_eq!(world.origin.summary().duplicates, 0, "no POST is sent twice");
+    assert_eq!(
+        world.origin.summary().duplicates,
+        0,
+        "no POST is sent twice"
+    );
     let sent = world.origin.summary().requests - seen;
     assert!(sent <= 4, "the sleeper sent {sent} more");
-    assert_eq!(count(&records, "response") + count(&records, "unknown"), 400);
+    assert_eq!(
+        count(&records, "response") + count(&records, "unknown"),
+        400
+    );
 }
 
 #[test]
@@ -84,13 +106,21 @@ fn who_is_asked_to_end_gives_its_parts_back_at_once() {
     offer(&world, &nats, "1h");
     let leaver = start(&world, &nats);
     world.wait_for(50);
-    until(|| status(&world)["workers"].as_array().is_some_and(|workers| workers.len() == 1));
+    until(|| {
+        status(&world)["workers"]
+            .as_array()
+            .is_some_and(|workers| workers.len() == 1)
+    });
     kill(Pid::from_raw(leaver.id() as i32), Signal::SIGINT).unwrap();
     let left = end_of(leaver);
     assert_eq!(left.status, Some(130), "{}", left.stderr);
     let ended = end_of(start(&world, &nats));
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     assert_eq!(world.records().len(), 1000);
-    assert_eq!(world.origin.summary().duplicates, 0, "what was in flight was recorded");
+    assert_eq!(
+        world.origin.summary().duplicates,
+        0,
+        "what was in flight was recorded"
+    );
     assert_eq!(status(&world)["workers"].as_array().map(Vec::len), Some(0));
 }

@@ -2,19 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::common::{
-    INTERVAL, RANGE, RECOMMENDED, REJECTED, UNVERIFIED, Witnessed, capital, data, ending, facts,
-    figures, language, left_out, look, name, optional, rejected_rows, seen, speed_range,
-    speed_words, speedup, standing, verdicts,
-};
-use super::form::{
-    Across, Block, Chart, Colour, Line, Lines, Look, Media, NONE, Plot, Point, Section, Series,
-    Stroke, Table, Verdict, View, col,
-};
-use crate::findings::words::{count, figure, percent, times};
-use crate::findings::{
-    CEILING, ENOUGH, Findings, Recommendation, Row, SAME_ISH, body_words, trust,
-};
+use super::common::*;
+use super::form::*;
+use crate::findings::words::*;
+use crate::findings::*;
 use crate::ledger::Document;
 use crate::plan::Cell;
 use crate::spec::load_words;
@@ -93,17 +84,8 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
         kind: "sweep",
         question: "Which concurrency, and which client?",
         job: job(run),
-        command: Some(run.command.clone()),
-        date: run.environment.date.clone(),
-        facts: facts(run, &trust(run, findings)),
         sections,
-        records: findings
-            .rows
-            .iter()
-            .map(|row| serde_json::json!(row))
-            .collect(),
-        csv: None,
-        data: data(run, findings),
+        ..of_run(run, findings)
     }
 }
 
@@ -230,35 +212,19 @@ fn advised(run: &Document, groups: &[Group]) -> Table {
         0 => "the server's own".into(),
         bytes => format!("{} bytes", count(bytes)),
     };
+    #[rustfmt::skip]
     let columns = vec![
         col("client", 0, |it: &&Group| it.name.clone()).words(),
         col("answer", 0, answer),
         col("use", 0, row(|row| row.concurrency.to_string())),
-        col(
-            "requests\nper s",
-            0,
-            row(|row| figure(row.requests_per_second)),
-        ),
-        col("× of its\nat one", 0, |it: &&Group| {
-            speedup(it.advice.and_then(|advice| advice.speedup))
-        })
-        .intervals(5),
-        col(
-            "of the\nceiling",
-            3,
-            row(|row| optional(row.ceiling_ratio, percent)),
-        ),
+        col("requests\nper s", 0, row(|row| figure(row.requests_per_second))),
+        col("× of its\nat one", 0, |it: &&Group| speedup(it.advice.and_then(|advice| advice.speedup))).intervals(5),
+        col("of the\nceiling", 3, row(|row| optional(row.ceiling_ratio, percent))),
         col("CPU\n%", 4, row(|row| figure(row.cpu_percentage))),
-        col(
-            "p99\nms",
-            4,
-            row(|row| optional(row.p99_ms, super::common::small)),
-        ),
-        col("rejected", 2, |it: &&Group| {
-            match it.rows.len() - it.valid().count() {
-                0 => NONE.into(),
-                some => format!("{some} of {}", it.rows.len()),
-            }
+        col("p99\nms", 4, row(|row| optional(row.p99_ms, small))),
+        col("rejected", 2, |it: &&Group| match it.rows.len() - it.valid().count() {
+            0 => NONE.into(),
+            some => format!("{some} of {}", it.rows.len()),
         }),
     ];
     let table = Table::of("What to use", &clients, columns).each(&clients, |line, it| {
@@ -278,11 +244,10 @@ fn table(run: &Document, groups: &[&Group], bytes: usize) -> Table {
         .iter()
         .flat_map(|group| group.rows.iter().map(move |row| (*group, *row)))
         .collect();
+    #[rustfmt::skip]
     let mut columns = vec![
-        col("client", 0, |it: &(&Group, &Row)| it.0.name.clone()).words(),
-        col("concur-\nrency", 0, |it: &(&Group, &Row)| {
-            it.1.concurrency.to_string()
-        }),
+        col("client", 0, |it: &(&Group, &Row)| it.0.name.replace(" (ceiling)", "")).words(),
+        col("concur-\nrency", 0, |it: &(&Group, &Row)| it.1.concurrency.to_string()),
     ];
     columns.extend(figures(|it: &(&Group, &Row)| it.1));
     let advice = |row: &Row| {
@@ -327,11 +292,11 @@ fn overview(groups: &[&Group], bytes: usize, all: &[Group]) -> Lines {
             "Requests per second over concurrency, {}",
             body_words(bytes)
         ),
-        width: 560.0,
+        width: 410.0,
         across: across(groups),
         plots: vec![Plot {
             title: "requests/s".into(),
-            height: 250.0,
+            height: 220.0,
             most,
             ticks: 5,
             series: groups
@@ -497,7 +462,7 @@ fn in_words(group: &Group) -> String {
 
 fn how_to_read(run: &Document) -> String {
     let interval = match run.rounds.iter().map(|round| round.block).max() {
-        Some(last) if last + 1 < crate::findings::stats::FEWEST_PAIRS as u32 => {
+        Some(last) if last + 1 < stats::FEWEST_PAIRS as u32 => {
             format!("{} {}", RANGE.0, RANGE.1)
         }
         _ => "Bars and brackets are 95 % confidence intervals".into(),

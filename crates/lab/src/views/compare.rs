@@ -1,18 +1,10 @@
 //! A comparison as a view: two sides, kept connections against fresh ones, or batches one after another and at once.
 
-use super::common::{
-    INTERVAL, RANGE, Witnessed, between, data, ending, facts, figures, load, look, name, optional,
-    ratio, rejected_rows, seen, small, speed_range, standing, verdicts,
-};
-use super::form::{
-    Across, Bar, Bars, Block, Chart, Colour, Group, Lines, Media, Plot, Point, Section, Series,
-    Stroke, Table, Verdict, View, col,
-};
+use super::common::*;
+use super::form::*;
 use crate::findings::stats::Estimate;
-use crate::findings::words::{count, figure, interval, times};
-use crate::findings::{
-    Batch, Compared, Findings, Pair, RoundTrip, Row, SAME_ISH, What, body_words, trust,
-};
+use crate::findings::words::*;
+use crate::findings::*;
 use crate::ledger::Document;
 use crate::plan::Cell;
 use crate::spec::Comparison;
@@ -55,13 +47,9 @@ pub(super) fn view(run: &Document, findings: &Findings, found: &Compared) -> Vie
         kind: "comparison",
         question,
         job: job(run),
-        command: Some(run.command.clone()),
-        date: run.environment.date.clone(),
-        facts: facts(run, &trust(run, findings)),
         sections,
-        records: rows.iter().map(|row| serde_json::json!(row)).collect(),
         csv: averages(found),
-        data: data(run, findings),
+        ..of_run(run, findings)
     }
 }
 
@@ -118,18 +106,18 @@ fn of_pair(run: &Document, rows: &[Row], pair: &Pair) -> Table {
     columns[1] = col("requests\nper s", 0, |it: &Side| {
         figure(it.2.requests_per_second)
     })
-    .intervals(3);
+    .intervals(5);
     columns[3] = col("CPU ms\n/ req.", 2, |it: &Side| {
         optional(it.2.cpu_ms_per_request, small)
     })
-    .intervals(4);
+    .intervals(5);
     columns.extend(standing(|it: &Side| it.2, |_| false));
     let mut table = Table::of("All figures", &sides, columns)
         .each(&sides, |line, it| line.look = look(it.2, false));
     let mut foot = vec![String::new(); table.columns.len()];
     foot[0] = "A ÷ B".into();
-    foot[1] = optional(pair.ratio, |found| ratio(&found));
-    foot[3] = optional(pair.cpu_ratio, |found| ratio(&found));
+    foot[1] = optional(pair.ratio, |found| ratio_words(&found));
+    foot[3] = optional(pair.cpu_ratio, |found| ratio_words(&found));
     table.foot = vec![foot];
     sides.iter().fold(table, |table, (letter, name, _)| {
         table.note(format!("{letter} is {name}"))
@@ -138,29 +126,15 @@ fn of_pair(run: &Document, rows: &[Row], pair: &Pair) -> Table {
 
 fn of_round_trips(trips: &[RoundTrip]) -> Table {
     let mark = |rejected: &Option<String>| if rejected.is_some() { " ✗" } else { "" };
+    #[rustfmt::skip]
     let columns = vec![
-        col("round\ntrip", 0, |it: &RoundTrip| {
-            format!("{} ms{}", it.round_trip_ms, mark(&it.rejected))
-        }),
-        col("kept\nms", 0, |it: &RoundTrip| {
-            optional(it.kept_ms, |kept| small(kept.value))
-        }),
-        col("pre-\ndicted", 2, |it: &RoundTrip| {
-            optional(it.predicted_kept_ms, small)
-        }),
-        col("fresh\nms", 0, |it: &RoundTrip| {
-            optional(it.fresh_ms, |fresh| small(fresh.value))
-        }),
-        col("pre-\ndicted", 2, |it: &RoundTrip| {
-            optional(it.predicted_fresh_ms, small)
-        }),
-        col("gain\nmeasured", 0, |it: &RoundTrip| {
-            optional(it.gain, |gain| ratio(&gain))
-        })
-        .intervals(3),
-        col("pre-\ndicted", 1, |it: &RoundTrip| {
-            optional(it.predicted_gain, times)
-        }),
+        col("round\ntrip", 0, |it: &RoundTrip| format!("{} ms{}", it.round_trip_ms, mark(&it.rejected))),
+        col("kept\nms", 0, |it: &RoundTrip| optional(it.kept_ms, |kept| small(kept.value))),
+        col("pre-\ndicted", 2, |it: &RoundTrip| optional(it.predicted_kept_ms, small)),
+        col("fresh\nms", 0, |it: &RoundTrip| optional(it.fresh_ms, |fresh| small(fresh.value))),
+        col("pre-\ndicted", 2, |it: &RoundTrip| optional(it.predicted_fresh_ms, small)),
+        col("gain\nmeasured", 0, |it: &RoundTrip| optional(it.gain, |gain| ratio_words(&gain))).intervals(3),
+        col("pre-\ndicted", 1, |it: &RoundTrip| optional(it.predicted_gain, times)),
     ];
     let table = Table::of("All figures", trips, columns);
     let table = table.note(
@@ -177,26 +151,14 @@ fn of_batches(batches: &[Batch]) -> Table {
     let mark = |rejected: &Option<String>| if rejected.is_some() { " ✗" } else { "" };
     let milliseconds =
         |found: Estimate| format!("{} {}", small(found.value), between(&found, small));
+    #[rustfmt::skip]
     let columns = vec![
-        col("batch\nof", 0, |it: &Batch| {
-            format!("{}{}", it.size, mark(&it.rejected))
-        }),
-        col("sync\nms", 0, move |it: &Batch| {
-            optional(it.sync_ms, milliseconds)
-        })
-        .intervals(3),
-        col("async\nms", 0, move |it: &Batch| {
-            optional(it.async_ms, milliseconds)
-        })
-        .intervals(3),
-        col("speed-up", 0, |it: &Batch| {
-            optional(it.speed_up, |found| ratio(&found))
-        })
-        .intervals(2),
+        col("batch\nof", 0, |it: &Batch| format!("{}{}", it.size, mark(&it.rejected))),
+        col("sync\nms", 0, move |it: &Batch| optional(it.sync_ms, milliseconds)).intervals(3),
+        col("async\nms", 0, move |it: &Batch| optional(it.async_ms, milliseconds)).intervals(3),
+        col("speed-up", 0, |it: &Batch| optional(it.speed_up, |found| ratio_words(&found))).intervals(2),
         col("in\nflight", 1, |it: &Batch| optional(it.in_flight, count)),
-        col("TCP\nconns", 1, |it: &Batch| {
-            optional(it.connections, count)
-        }),
+        col("TCP\nconns", 1, |it: &Batch| optional(it.connections, count)),
     ];
     let table = Table::of("All figures", batches, columns);
     table.note("Milliseconds of a whole batch; before each, requests that are not counted open the connections.")
@@ -230,12 +192,9 @@ fn chart(name: &str, title: &str, groups: Vec<Group>, caption: &str) -> Chart {
         name: name.into(),
         heading: title.into(),
         title: title.into(),
-        unit: String::new(),
-        same: None,
         groups,
-        legend: Vec::new(),
-        line: None,
         caption: caption.into(),
+        ..Bars::default()
     })
 }
 
@@ -247,10 +206,7 @@ fn pair_bars(run: &Document, rows: &[Row], pair: &Pair) -> Chart {
         range: speed_range(row),
         label: figure(row.requests_per_second),
         colour: Colour::Of(place),
-        hollow: false,
-        ours: false,
-        predicted: None,
-        language: None,
+        ..Bar::default()
     };
     let bars = sides(run, rows, pair).iter().enumerate().map(bar).collect();
     let group = Group {
@@ -281,10 +237,8 @@ fn trip_bars(trips: &[RoundTrip]) -> Chart {
             range: (time.low, time.high),
             label: format!("{} ms", figure(time.value)),
             colour: Colour::Of(place),
-            hollow: false,
-            ours: false,
             predicted,
-            language: None,
+            ..Bar::default()
         };
         Some(Group {
             heading: format!(
@@ -322,9 +276,8 @@ fn batch_lines(batches: &[Batch]) -> Vec<Chart> {
         Series {
             name: name.into(),
             colour: Colour::Of(place),
-            stroke: Stroke::Line,
             points: batches.iter().filter_map(point).collect(),
-            crosses: Vec::new(),
+            ..Series::default()
         }
     };
     let ideal = Series {
@@ -339,7 +292,7 @@ fn batch_lines(batches: &[Batch]) -> Vec<Chart> {
                 hint: String::new(),
             })
             .to_vec(),
-        crosses: Vec::new(),
+        ..Series::default()
     };
     let lines = |name: &str, heading: &str, unit: &str, series: Vec<Series>| {
         let words: Vec<String> = series.iter().map(|series| ends(series, unit)).collect();

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::form::{Block, Fact, Look, Media, NONE, Section, Shown, Table, Tone, Verdict, col};
+use super::form::*;
 use crate::findings::stats::Estimate;
-use crate::findings::words::{count, figure, interval, percent, plural, times};
-use crate::findings::{Findings, NOISY_RUN, Room, Row, Server, Trust, Truth, body_words, truth};
+use crate::findings::words::*;
+use crate::findings::*;
 use crate::ledger::Document;
 use crate::run::Round;
-use crate::spec::load_words;
 
 /// What mark stands behind a row, and what it means.
 pub(super) const RECOMMENDED: (&str, &str) = ("◀", "recommended");
@@ -100,7 +99,7 @@ pub(super) fn optional<T>(value: Option<T>, write: impl Fn(T) -> String) -> Stri
 }
 
 /// A ratio with its interval in brackets, or with the range of too few rounds in parentheses.
-pub(super) fn ratio(found: &Estimate) -> String {
+pub(super) fn ratio_words(found: &Estimate) -> String {
     format!(
         "{} {}",
         times(found.value),
@@ -139,16 +138,9 @@ pub(super) fn speed_words(row: &Row) -> String {
     )
 }
 
-/// The load of a row in words: what tells it from the others of its client.
-pub(super) fn load(row: &Row, with_body: bool) -> String {
-    let body = with_body.then(|| body_words(row.body_bytes));
-    let words = body.into_iter().chain([load_words(&row.cell())]);
-    words.collect::<Vec<_>>().join(", ")
-}
-
 /// The name of a client, with what it is where it is none.
 pub(super) fn name(client: &str) -> String {
-    match client == crate::findings::CEILING {
+    match client == CEILING {
         true => format!("{client} (ceiling)"),
         false => client.to_owned(),
     }
@@ -166,173 +158,15 @@ pub(super) fn capital(text: &str) -> String {
     first.unwrap_or_default() + characters.as_str()
 }
 
-/// Says so of a run that did not come to its end: how many of its rounds there are.
-pub(super) fn incomplete(run: &Document) -> Option<String> {
-    run.unfinished.map(|planned| {
-        let rounds = run.rounds.len();
-        format!("INCOMPLETE {rounds}/{planned}: the run did not end, so nothing is recommended")
-    })
-}
-
 /// What was found, unless the run did not end.
 pub(super) fn verdicts(run: &Document, found: impl FnOnce() -> Block) -> Block {
     match run.unfinished {
         Some(_) => Block::Verdicts(vec![Verdict {
             subject: String::new(),
             words: "No verdict: measure it again to its end.".into(),
-            colour: super::form::Colour::None,
+            colour: Colour::None,
         }]),
         None => found(),
-    }
-}
-
-/// What speaks for the figures and what against, each in words of its own.
-pub(super) fn facts(run: &Document, trust: &Trust) -> Vec<Fact> {
-    let mut facts: Vec<Fact> = incomplete(run)
-        .map(|words| Fact::new(Tone::Warning, words))
-        .into_iter()
-        .collect();
-    facts.push(verified(trust));
-    if trust.rejected > 0 {
-        let rows = plural(trust.rejected as u64, "row");
-        facts.push(Fact::new(Tone::Warning, format!("{rows} rejected")));
-    }
-    let unknown = || Fact::new(Tone::Plain, "server headroom not measured");
-    facts.push(trust.room.map_or_else(unknown, headroom));
-    facts.extend(trust.server.iter().flat_map(server));
-    facts.extend(trust.noisy.map(noise));
-    let plan = &run.plan;
-    facts.push(Fact::new(
-        Tone::Plain,
-        format!("{} of every row", plural(plan.rounds.into(), "round")),
-    ));
-    let processes = if plan.launches == 1 {
-        "1 process".into()
-    } else {
-        format!("{} processes", plan.launches)
-    };
-    facts.push(Fact::new(
-        Tone::Plain,
-        format!("{processes} of every client"),
-    ));
-    facts.push(Fact::new(Tone::Plain, format!("seed {}", plan.seed)));
-    facts
-}
-
-fn verified(trust: &Trust) -> Fact {
-    if trust.unwitnessed {
-        let words = "UNVERIFIED: the server kept no ledger, these are the clients' own claims";
-        return Fact::new(Tone::Warning, words);
-    }
-    let rows = plural(trust.rows as u64, "row");
-    Fact::new(
-        Tone::Good,
-        format!(
-            "{} of {rows} verified by the origin's ledger",
-            trust.verified
-        ),
-    )
-}
-
-fn headroom(room: Room) -> Fact {
-    let (tone, words) = match room {
-        Room::Waiting => (Tone::Plain, "waiting is the limit, not the server".into()),
-        Room::Times(room) if room >= Room::ENOUGH => {
-            (Tone::Good, format!("server headroom {}", times(room)))
-        }
-        Room::Times(room) if room >= Room::LITTLE => (
-            Tone::Plain,
-            format!("some server headroom, {}", times(room)),
-        ),
-        Room::Times(room) => {
-            let words = format!(
-                "little server headroom, {}: the server may be the limit",
-                times(room)
-            );
-            (Tone::Warning, words)
-        }
-    };
-    Fact::new(tone, words)
-}
-
-/// What the origin itself had to do, beside the ceiling.
-fn server(server: &Server) -> [Fact; 2] {
-    let busy = format!("server busy {} of a core", percent(server.busy));
-    let late = format!(
-        "99\u{a0}% of answers at most {} ms late",
-        figure(server.late_ms)
-    );
-    let judged = |bad: bool, words: String, why: &str| match bad {
-        true => Fact::new(Tone::Warning, format!("{words}: {why}")),
-        false => Fact::new(Tone::Plain, words),
-    };
-    [
-        judged(server.busy >= Server::BUSY, busy, "it may be the limit"),
-        judged(
-            server.is_late(),
-            late,
-            "part of the latencies is the server’s",
-        ),
-    ]
-}
-
-fn noise(share: f64) -> Fact {
-    let rounds = percent(share);
-    match share {
-        share if share > NOISY_RUN => {
-            let words = format!(
-                "NOISY: other programs ran in {rounds} of the rounds; end them and run it again"
-            );
-            Fact::new(Tone::Warning, words)
-        }
-        share if share > 0.0 => Fact::new(
-            Tone::Plain,
-            format!("other programs ran in {rounds} of the rounds"),
-        ),
-        _ => Fact::new(Tone::Good, "no noise from other programs"),
-    }
-}
-
-/// One line of the table of what the server saw.
-pub(super) struct Witnessed {
-    name: String,
-    seen: Option<Truth>,
-    reference: bool,
-    /// What the ledger says of all its rows.
-    ledger: String,
-    wrong: bool,
-}
-
-impl Witnessed {
-    /// Everything that was seen of these rows.
-    pub(super) fn of<'a>(
-        name: String,
-        run: &Document,
-        rows: impl IntoIterator<Item = &'a Row>,
-    ) -> Witnessed {
-        let rows: Vec<&Row> = rows.into_iter().collect();
-        let mut seen = rows.iter().map(|row| truth(&run.rounds, row));
-        let first = seen.next().flatten();
-        let seen = seen.fold(first, |all, next| Some(all?.and(next?)));
-        let generator =
-            |round: &Round| round.reference && rows.iter().any(|row| row.cell() == round.cell);
-        let reference = run.rounds.iter().any(generator);
-        let rejected = rows.iter().filter(|row| row.rejected.is_some()).count();
-        let verified = rows.iter().all(|row| row.verified);
-        let ledger = match rejected {
-            _ if reference => "unverified".into(),
-            0 if verified => "agrees".into(),
-            0 => "unverified".into(),
-            rejected if rejected == rows.len() => "rejected".into(),
-            rejected => format!("{rejected} of {} rejected", rows.len()),
-        };
-        Witnessed {
-            name,
-            seen,
-            reference,
-            ledger,
-            wrong: rejected > 0 && !reference,
-        }
     }
 }
 
@@ -349,6 +183,7 @@ pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
                 optional(known, |seen| count(value(seen)))
             })
         };
+        #[rustfmt::skip]
         let columns = vec![
             col(what, 0, |line: &&Witnessed| line.name.clone()).words(),
             fact("requests\nasked", false, |truth| truth.asked),
@@ -363,7 +198,7 @@ pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
             fact("most in\nflight", false, |truth| truth.in_flight),
             col("ledger", 0, |line: &&Witnessed| line.ledger.clone()).words(),
         ];
-        let look = |line: &mut super::form::Line, it: &&Witnessed| {
+        let look = |line: &mut Line, it: &&Witnessed| {
             line.look = if it.wrong {
                 Look::Rejected
             } else {
@@ -461,14 +296,11 @@ fn clients(run: &Document) -> Table {
         run.environment.clients.iter().collect();
     type Client<'a> = (&'a String, &'a crate::ledger::ClientRecord);
     let words = |title: &str, value: fn(&Client) -> String| col(title, 0, value).words();
+    #[rustfmt::skip]
     let columns = vec![
         words("client", |it| it.0.clone()),
-        words("language", |it| {
-            optional(it.1.language.clone(), |name| name)
-        }),
-        words("used as", |it| {
-            optional(it.1.approach, |approach| approach.words().into())
-        }),
+        words("language", |it| optional(it.1.language.clone(), |name| name)),
+        words("used as", |it| optional(it.1.approach, |approach| approach.words().into())),
         words("version", |it| it.1.version.clone()),
         words("runtime", |it| it.1.runtime.clone()),
         words("engine", |it| it.1.engine.clone()),
@@ -511,6 +343,18 @@ fn plain(value: &Value) -> String {
         .map_or_else(|| value.to_string(), str::to_owned)
 }
 
+/// A view of one run, with what every such view has.
+pub(super) fn of_run(run: &Document, findings: &Findings) -> View {
+    View {
+        command: Some(run.command.clone()),
+        date: run.environment.date.clone(),
+        facts: facts(run, &trust(run, findings)),
+        records: findings.rows.iter().map(|row| json!(row)).collect(),
+        data: data(run, findings),
+        ..View::default()
+    }
+}
+
 /// What of a round is put into the page, each a path in it; latencies would not fit.
 const OF_ROUNDS: [&str; 18] = [
     "/body_bytes",
@@ -534,7 +378,7 @@ const OF_ROUNDS: [&str; 18] = [
 ];
 
 /// What the page embeds: what `run.json` holds, with rounds as a table by client, or without them.
-pub(super) fn data(run: &Document, findings: &Findings) -> Vec<(Value, &'static str)> {
+fn data(run: &Document, findings: &Findings) -> Vec<(Value, &'static str)> {
     let mut data = json!({
         "schema": run.schema, "command": run.command, "environment": run.environment, "plan": run.plan,
         "rows": findings.rows, "recommendations": findings.recommendations, "rounds": rounds(&run.rounds),

@@ -2,12 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::common::{
-    INTERVAL, RANGE, REJECTED, UNVERIFIED, ending, facts, figures, flat, language, load, look,
-    name, optional, ratio, rejected, standing,
-};
-use super::form::{Block, Fact, Line, Media, NONE, Section, Table, Tone, Verdict, View, col};
-use crate::findings::{Findings, Row, body_words, judge, ratio as ratio_of, trust};
+use super::common::*;
+use super::form::*;
+use crate::findings::words::*;
+use crate::findings::*;
 use crate::ledger::{Document, Environment};
 
 /// One part of a benchmark: a run, and the client that it is about.
@@ -68,7 +66,10 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
     View {
         kind: "benchmark",
         question: "How does it compare with its peers?",
-        job: String::new(),
+        job: format!(
+            "{}, each a run of its own",
+            plural(parts.len() as u64, "part")
+        ),
         command: first.map(|run| run.command.clone()),
         date: first
             .map(|run| run.environment.date.clone())
@@ -80,7 +81,7 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
             "Each part's run.json has its rounds.",
         )],
         records,
-        csv: None,
+        ..View::default()
     }
 }
 
@@ -90,7 +91,7 @@ fn machine(environment: &Environment) -> [String; 2] {
     let load = environment
         .load_average
         .map(|load| format!(", load average {load} before the run"));
-    let cores = crate::findings::words::plural(environment.cores as u64, "core");
+    let cores = plural(environment.cores as u64, "core");
     [
         format!(
             "{}, kernel {}",
@@ -129,16 +130,17 @@ fn table(part: &Part, bytes: usize, rows: &[&Row]) -> Table {
         true => name(&row.client),
         false => format!("{} *", name(&row.client)),
     };
+    #[rustfmt::skip]
     let mut columns = vec![
         col(&format!("client, {}", body_words(bytes)), 0, named).words(),
-        col("concur-\nrency", 0, |row: &&Row| {
-            row.concurrency.to_string()
-        }),
+        col("concur-\nrency", 0, |row: &&Row| row.concurrency.to_string()),
     ];
-    columns.extend(figures(|row: &&Row| row));
+    let mut figures = figures(|row: &&Row| row).into_iter();
+    columns.extend(figures.next());
     columns.push(col(&format!("{subject}\n÷ this"), 0, |row: &&Row| {
         against(row, rows, run, subject)
     }));
+    columns.extend(figures);
     columns.extend(standing(|row: &&Row| row, |_| false));
     let line = |line: &mut Line, row: &&Row| {
         line.look = look(row, false);
@@ -174,8 +176,8 @@ fn against(row: &Row, rows: &[&Row], run: &Document, subject: &str) -> String {
     };
     match [own, row].into_iter().find(|row| row.rejected.is_some()) {
         Some(row) => format!("{} rejected", row.client),
-        None => optional(ratio_of(&run.rounds, &own.cell(), &row.cell()), |found| {
-            ratio(&found)
+        None => optional(ratio(&run.rounds, &own.cell(), &row.cell()), |found| {
+            ratio_words(&found)
         }),
     }
 }

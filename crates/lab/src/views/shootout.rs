@@ -1,18 +1,11 @@
 //! A shootout as a view: every client at one job, ranked.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::common::{
-    INTERVAL, RANGE, Witnessed, data, ending, facts, figures, language, left_out, name, optional,
-    ratio, rejected, seen, small, speed_range, verdicts,
-};
-use super::form::{
-    Bar, Bars, Block, Chart, Colour, Fact, Group, Line, Look, Media, NONE, Section, Shown, Table,
-    Tone, Verdict, View, col,
-};
-use super::json::standing;
-use crate::findings::words::{figure, percent, plural, times};
-use crate::findings::{Entry, Findings, Ranking, SAME_ISH, trust};
+use super::common::*;
+use super::form::*;
+use crate::findings::words::*;
+use crate::findings::*;
 use crate::ledger::Document;
 use crate::spec::Approach;
 
@@ -70,13 +63,10 @@ pub(super) fn view(run: &Document, findings: &Findings, ranking: &Ranking) -> Vi
         kind: "shootout",
         question: "Which client is the fastest?",
         job: job(run),
-        command: Some(run.command.clone()),
-        date: run.environment.date.clone(),
         facts,
         sections,
         records: records(ranking),
-        csv: None,
-        data: data(run, findings),
+        ..of_run(run, findings)
     }
 }
 
@@ -119,7 +109,7 @@ fn job(run: &Document) -> String {
     let concurrency = plan.concurrency.first().copied().unwrap_or(1);
     format!(
         "{} requests of each client, {concurrency} at a time; {body}",
-        crate::findings::words::count(requests)
+        count(requests)
     )
 }
 
@@ -180,19 +170,15 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
     let mut own = figures(|it: &&Entry| &it.row).into_iter().map(less_wanted);
     let mut columns = vec![col("client", 0, |it: &&Entry| named(run, it)).words()];
     columns.extend(own.next());
+    #[rustfmt::skip]
     columns.extend([
-        col("÷ the\nbaseline", 0, |it: &&Entry| {
-            optional(it.ratio, |found| ratio(&found))
-        })
-        .intervals(1),
+        col("÷ the\nbaseline", 0, |it: &&Entry| optional(it.ratio, |found| ratio_words(&found))).intervals(1),
         col("ties", 1, |it: &&Entry| it.letters.clone()).words(),
         col("user\ns", 5, |it: &&Entry| small(it.user)),
         col("system\ns", 5, |it: &&Entry| small(it.system)),
         col("total\ns", 5, |it: &&Entry| small(it.user + it.system)),
         col("real\ns", 4, |it: &&Entry| small(it.real)),
-        col("MB\nper s", 6, |it: &&Entry| {
-            figure(it.megabytes_per_second)
-        }),
+        col("MB\nper s", 6, |it: &&Entry| figure(it.megabytes_per_second)),
         col("first\nms", 5, |it: &&Entry| optional(it.first_ms, small)),
         col("boot\nms", 7, |it: &&Entry| optional(it.boot_ms, small)),
     ]);
@@ -247,11 +233,12 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
     }
 }
 
-/// What a shootout can do without before all else.
+/// What a shootout can do without before all else, and what its page has in the table of what the server saw.
 fn less_wanted<T>(column: Shown<T>) -> Shown<T> {
     match column.title() {
-        "CPU\n%" | "of the\nceiling" => column.rank(9),
-        "TCP\nconns" => column.rank(4),
+        "CPU\n%" | "of the\nceiling" => column.rank(9).on(Media::TEXT),
+        "TCP\nconns" => column.rank(4).on(Media::TEXT),
+        "peak in\nflight" | "errors" | "dupli-\ncates" => column.on(Media::TEXT),
         _ => column,
     }
 }
@@ -295,8 +282,8 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
             colour: Colour::Of(place.unwrap_or(0)),
             hollow: is_tuned(run, entry),
             ours: entry.row.client.starts_with(OURS),
-            predicted: None,
             language,
+            ..Bar::default()
         }
     };
     let mut notes =
@@ -316,13 +303,11 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
         .find(|entry| entry.row.client == baseline);
     Bars {
         name: "shootout".into(),
-        heading: String::new(),
         title: "Requests per second of each client".into(),
         unit: "requests/s  × baseline".into(),
-        same: None,
         groups: vec![Group {
-            heading: String::new(),
             bars: ranking.ranked.iter().map(bar).collect(),
+            ..Group::default()
         }],
         legend: languages,
         line: base.map(|entry| {
@@ -332,6 +317,7 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
             )
         }),
         caption: notes.join(" "),
+        ..Bars::default()
     }
 }
 
@@ -368,4 +354,25 @@ fn how_to_read(run: &Document) -> String {
         RANGE.1,
         SAME_ISH * 100.0
     )
+}
+
+/// What a shootout adds to a client's row. Clients with the same `group` can not be told apart from its fastest.
+pub(crate) fn standing(entry: &Entry, ranking: &Ranking) -> Value {
+    let place = ranking.ranked.iter().position(|other| other == entry);
+    let ratio = entry.ratio;
+    json!({
+        "client": entry.row.client,
+        "place": place.map(|place| place + 1),
+        "letters": entry.letters,
+        "ratio_to_baseline": ratio.map(|ratio| ratio.value),
+        "ratio_low": ratio.map(|ratio| ratio.low),
+        "ratio_high": ratio.map(|ratio| ratio.high),
+        "user_seconds": entry.user,
+        "system_seconds": entry.system,
+        "real_seconds": entry.real,
+        "megabytes_per_second": entry.megabytes_per_second,
+        "first_request_ms": entry.first_ms,
+        "boot_ms": entry.boot_ms,
+        "not_ranked": entry.row.rejected,
+    })
 }

@@ -1,0 +1,149 @@
+//! How far a run may be believed, in words: what speaks for its figures and what against.
+
+use super::noise::NOISY_RUN;
+use super::trust::{Room, Server, Trust};
+use super::words::{figure, percent, plural, times};
+use crate::ledger::Document;
+
+/// One thing to know before the figures are believed.
+#[derive(Clone, Debug)]
+pub struct Fact {
+    /// Whether it speaks for them or against.
+    pub tone: Tone,
+    /// A few words.
+    pub words: String,
+}
+
+/// Whether a fact speaks for the figures or against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// It speaks for them.
+    Good,
+    /// It is to be known.
+    Plain,
+    /// Shown in every medium; the others are folded.
+    Warning,
+}
+
+impl Fact {
+    /// A fact in words.
+    pub fn new(tone: Tone, words: impl Into<String>) -> Fact {
+        let words = words.into();
+        Fact { tone, words }
+    }
+}
+
+/// Says so of a run that did not come to its end: how many of its rounds there are.
+pub fn incomplete(run: &Document) -> Option<String> {
+    run.unfinished.map(|planned| {
+        let rounds = run.rounds.len();
+        format!("INCOMPLETE {rounds}/{planned}: the run did not end, so nothing is recommended")
+    })
+}
+
+/// What speaks for the figures and what against, each in words of its own.
+pub fn facts(run: &Document, trust: &Trust) -> Vec<Fact> {
+    let mut facts: Vec<Fact> = incomplete(run)
+        .map(|words| Fact::new(Tone::Warning, words))
+        .into_iter()
+        .collect();
+    facts.push(verified(trust));
+    if trust.rejected > 0 {
+        let rows = plural(trust.rejected as u64, "row");
+        facts.push(Fact::new(Tone::Warning, format!("{rows} rejected")));
+    }
+    let unknown = || Fact::new(Tone::Plain, "server headroom not measured");
+    facts.push(trust.room.map_or_else(unknown, headroom));
+    facts.extend(trust.server.iter().flat_map(server));
+    facts.extend(trust.noisy.map(noise));
+    let plan = &run.plan;
+    facts.push(Fact::new(
+        Tone::Plain,
+        format!("{} of every row", plural(plan.rounds.into(), "round")),
+    ));
+    let processes = if plan.launches == 1 {
+        "1 process".into()
+    } else {
+        format!("{} processes", plan.launches)
+    };
+    facts.push(Fact::new(
+        Tone::Plain,
+        format!("{processes} of every client"),
+    ));
+    facts.push(Fact::new(Tone::Plain, format!("seed {}", plan.seed)));
+    facts
+}
+
+fn verified(trust: &Trust) -> Fact {
+    if trust.unwitnessed {
+        let words = "UNVERIFIED: the server kept no ledger, these are the clients' own claims";
+        return Fact::new(Tone::Warning, words);
+    }
+    let rows = plural(trust.rows as u64, "row");
+    Fact::new(
+        Tone::Good,
+        format!(
+            "{} of {rows} verified by the origin's ledger",
+            trust.verified
+        ),
+    )
+}
+
+fn headroom(room: Room) -> Fact {
+    let (tone, words) = match room {
+        Room::Waiting => (Tone::Plain, "waiting is the limit, not the server".into()),
+        Room::Times(room) if room >= Room::ENOUGH => {
+            (Tone::Good, format!("server headroom {}", times(room)))
+        }
+        Room::Times(room) if room >= Room::LITTLE => (
+            Tone::Plain,
+            format!("some server headroom, {}", times(room)),
+        ),
+        Room::Times(room) => {
+            let words = format!(
+                "little server headroom, {}: the server may be the limit",
+                times(room)
+            );
+            (Tone::Warning, words)
+        }
+    };
+    Fact::new(tone, words)
+}
+
+/// What the origin itself had to do, beside the ceiling.
+fn server(server: &Server) -> [Fact; 2] {
+    let busy = format!("server busy {} of a core", percent(server.busy));
+    let late = format!(
+        "99\u{a0}% of answers at most {} ms late",
+        figure(server.late_ms)
+    );
+    let judged = |bad: bool, words: String, why: &str| match bad {
+        true => Fact::new(Tone::Warning, format!("{words}: {why}")),
+        false => Fact::new(Tone::Plain, words),
+    };
+    [
+        judged(server.busy >= Server::BUSY, busy, "it may be the limit"),
+        judged(
+            server.is_late(),
+            late,
+            "part of the latencies is the server’s",
+        ),
+    ]
+}
+
+fn noise(share: f64) -> Fact {
+    let rounds = percent(share);
+    match share {
+        share if share > NOISY_RUN => {
+            let words = format!(
+                "NOISY: other programs ran in {rounds} of the rounds; end them and run it again"
+            );
+            Fact::new(Tone::Warning, words)
+        }
+        share if share > 0.0 => Fact::new(
+            Tone::Plain,
+            format!("other programs ran in {rounds} of the rounds"),
+        ),
+        _ => Fact::new(Tone::Good, "no noise from other programs"),
+    }
+}

@@ -1,0 +1,294 @@
+//! Runs side by side as a view: the first next to each of the others.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::bench::known;
+use super::form::*;
+use crate::findings::stats::Estimate;
+use crate::findings::words::*;
+use crate::findings::*;
+use crate::ledger::Document;
+use crate::plan::Own;
+
+/// Most rows that are drawn: the largest changes.
+const MOST: usize = 40;
+
+/// The whole view of several runs.
+pub fn changed(pairs: &[Beside]) -> View {
+    let first = pairs.first().map(|pair| pair.old);
+    let runs: Vec<(&str, &Document)> = first
+        .into_iter()
+        .chain(pairs.iter().map(|pair| pair.new))
+        .collect();
+    let mut sections = Vec::new();
+    for (place, pair) in pairs.iter().enumerate() {
+        let sentences = || Verdict::list(&pair.verdict());
+        let sides = [("before", pair.old), ("after", pair.new)];
+        let side = |(when, (name, run)): (&str, (&str, &Document))| {
+            [
+                when.to_owned(),
+                format!("{name}, {}, {}", run.environment.date, run.command),
+            ]
+        };
+        let title = if pairs.len() > 1 {
+            format!("{} after {}", pair.new.0, pair.old.0)
+        } else {
+            String::new()
+        };
+        sections.push(Section::new(title, Media::PAPER, vec![sentences()]));
+        sections.push(Section::new(
+            "",
+            Media::TEXT,
+            vec![Block::List(sides.map(side).to_vec())],
+        ));
+        if pair.found.rows.iter().any(|change| change.ratio.is_some()) {
+            let chart = Block::Charts(vec![Chart::Bars(bars(pair, place))]);
+            sections.push(Section::new("After ÷ before", Media::PAGE, vec![chart]));
+        }
+        if !pair.found.rows.is_empty() {
+            let title = "All changes";
+            sections.push(Section::new(
+                "",
+                Media::TEXT,
+                vec![Block::Table(table(pair, title))],
+            ));
+            sections.push(Section::new(
+                title,
+                Media::PAGE,
+                vec![Block::Table(table(pair, title))],
+            ));
+        }
+        sections.push(Section::new("Verdict", Media::TERMINAL, vec![sentences()]));
+    }
+    sections.push(Section::new(
+        "The runs",
+        Media::PAGE,
+        vec![Block::Table(table_of_runs(&runs))],
+    ));
+    sections.push(Section::new(
+        "What else is not the same",
+        Media::PAGE,
+        vec![otherwise(&runs)],
+    ));
+    sections.push(
+        Section::new(
+            "How to read this",
+            Media::PAGE,
+            vec![Block::Note(how_to_read())],
+        )
+        .folded(),
+    );
+    let records: Vec<Value> = pairs
+        .iter()
+        .flat_map(|pair| pair.found.rows.iter().map(|it| record(it, pair)))
+        .collect();
+    let mut data = json!({ "schema": crate::ledger::SCHEMA, "runs": runs.iter().map(run_record).collect::<Value>(), "rows": records });
+    let whole = (
+        data.clone(),
+        "The rounds are in the documents that were compared.",
+    );
+    data["rows"] = json!([]);
+    let lean = (
+        data,
+        "There were too many changes to put them there; `hecaton report --json` gives them.",
+    );
+    View {
+        kind: "changes",
+        question: "What changed?",
+        job: format!(
+            "{}, the first next to each of the others",
+            plural(runs.len() as u64, "run")
+        ),
+        sections,
+        records,
+        data: vec![whole, lean],
+        ..View::default()
+    }
+}
+
+/// Every change; loads are columns of their own where concurrency alone tells rows apart.
+fn table(pair: &Beside, name: &str) -> Table {
+    let rows = &pair.found.rows;
+    let plain = rows
+        .iter()
+        .all(|row| row.new.own == Own::default() && row.new.keepalive);
+    let several = rows
+        .iter()
+        .any(|row| row.new.body_bytes != rows[0].new.body_bytes);
+    let mut columns = vec![col("client", 0, |it: &Change| it.new.client.clone()).words()];
+    if several {
+        columns.push(col("body\nbytes", 0, |it: &Change| {
+            it.new.body_bytes.to_string()
+        }));
+    }
+    columns.push(match plain {
+        true => col("concur-\nrency", 0, |it: &Change| {
+            it.new.concurrency.to_string()
+        }),
+        false => col("load", 0, |it: &Change| load(&it.new, false)).words(),
+    });
+    #[rustfmt::skip]
+    columns.extend([
+        col("requests/s\nbefore", 3, |it: &Change| figure(it.old.requests_per_second)),
+        col("requests/s\nafter", 3, |it: &Change| figure(it.new.requests_per_second)),
+        col("change", 0, change).intervals(2),
+        col("which\nway", 0, |it: &Change| it.direction().words().into()).words(),
+    ]);
+    Table::of(name, rows, columns).each(rows, |line, it| {
+        let worse = matches!(it.direction(), Direction::Slower | Direction::Rejected);
+        line.look = if worse { Look::Rejected } else { Look::Plain };
+    })
+}
+
+/// A mark for each row: all of them, or the largest changes.
+fn bars(pair: &Beside, place: usize) -> Bars {
+    let rows = pair.found.rows.iter().enumerate();
+    let size = |ratio: Estimate| ratio.value.ln().abs();
+    let mut rows: Vec<(usize, &Change, Estimate)> = rows
+        .filter_map(|(n, it)| Some((n, it, it.ratio?)))
+        .collect();
+    let all = rows.len();
+    rows.sort_by(|a, b| size(b.2).total_cmp(&size(a.2)));
+    rows.truncate(MOST);
+    rows.sort_by_key(|(n, ..)| *n);
+    let bar = |(_, change, ratio): &(usize, &Change, Estimate)| {
+        let direction = change.direction();
+        let sure = ratio
+            .confidence
+            .map(|_| interval(ratio) + " ")
+            .unwrap_or_default();
+        Bar {
+            name: pair.name(change),
+            value: ratio.value,
+            range: (ratio.low, ratio.high),
+            label: format!("{} {sure}{}", times(ratio.value), direction.words()),
+            colour: match direction {
+                Direction::Slower => Colour::Of(1),
+                Direction::Faster => Colour::Of(2),
+                _ => Colour::Grey,
+            },
+            ..Bar::default()
+        }
+    };
+    let left_out = match all - rows.len() {
+        0 => String::new(),
+        n => format!(
+            " {} in the table alone.",
+            plural(n as u64, "smaller change")
+        ),
+    };
+    let group = Group {
+        bars: rows.iter().map(bar).collect(),
+        ..Group::default()
+    };
+    Bars {
+        name: format!("change-{}", place + 1),
+        title: "How many times faster each row became".into(),
+        same: Some(SAME_ISH),
+        groups: vec![group],
+        caption: format!(
+            "Requests per second; the line is the interval, the band what is called the same. Squares are slower, \
+             triangles faster, circles neither.{left_out}"
+        ),
+        ..Bars::default()
+    }
+}
+
+fn change(change: &Change) -> String {
+    let sure = |ratio: &Estimate| {
+        ratio
+            .confidence
+            .map(|_| format!(" {}", interval(ratio)))
+            .unwrap_or_default()
+    };
+    change.ratio.map_or_else(
+        || NONE.to_owned(),
+        |ratio| format!("{}{}", times(ratio.value), sure(&ratio)),
+    )
+}
+
+fn run_record((name, run): &(&str, &Document)) -> Value {
+    json!({ "name": name, "command": run.command, "environment": run.environment, "plan": run.plan })
+}
+
+/// A change for machines.
+fn record(change: &Change, pair: &Beside) -> Value {
+    let Change {
+        old, new, ratio, ..
+    } = change;
+    let mut record = json!({ "before": pair.old.0, "after": pair.new.0 });
+    let own = json!({
+        "requests_per_second_before": old.requests_per_second,
+        "requests_per_second_after": new.requests_per_second,
+        "ratio": ratio.map(|ratio| ratio.value),
+        "ratio_low": ratio.map(|ratio| ratio.low),
+        "ratio_high": ratio.map(|ratio| ratio.high),
+        "confidence": ratio.and_then(|ratio| ratio.confidence),
+        "against_ceiling": change.against_ceiling,
+        "change": change.direction().words(),
+        "rejected_before": old.rejected,
+        "rejected_after": new.rejected,
+    });
+    if let Some(fields) = record.as_object_mut() {
+        for part in [json!(new.cell()), own] {
+            fields.extend(part.as_object().cloned().unwrap_or_default());
+        }
+    }
+    record
+}
+
+/// What speaks for each run and what against.
+fn table_of_runs(runs: &[(&str, &Document)]) -> Table {
+    let trusted = |run: &Document| trust(run, &judge(&run.rounds, &run.plan.delay));
+    type Named<'a> = (&'a str, &'a Document);
+    let words = |title: &str, value: fn(&Named) -> String| col(title, 0, value).words();
+    #[rustfmt::skip]
+    let columns = vec![
+        words("run", |it| it.0.to_owned()),
+        words("date", |it| it.1.environment.date.clone()),
+        col("rounds", 0, |it: &Named| it.1.plan.rounds.to_string()),
+        col("verified", 0, |it: &Named| {
+            let trust = trusted(it.1);
+            format!("{} of {} rows", trust.verified, trust.rows)
+        }),
+        col("noisy rounds", 0, |it: &Named| trusted(it.1).noisy.map_or_else(|| NONE.to_owned(), percent)),
+        words("command", |it| it.1.command.clone()),
+    ];
+    Table::of("The runs", runs, columns)
+}
+
+/// What the runs do not have in common: machine, versions, plan.
+fn otherwise(runs: &[(&str, &Document)]) -> Block {
+    let facts: Vec<BTreeMap<String, String>> = runs
+        .iter()
+        .map(|(_, run)| known(run).into_iter().collect())
+        .collect();
+    let mut keys: Vec<&String> = facts.iter().flat_map(BTreeMap::keys).collect();
+    keys.sort();
+    keys.dedup();
+    keys.retain(|key| facts.iter().any(|own| own.get(*key) != facts[0].get(*key)));
+    if keys.is_empty() {
+        return Block::Note(
+            "Nothing that is known of the machine, the versions and the plans.".into(),
+        );
+    }
+    let mut columns = vec![col("what", 0, |key: &&String| (*key).clone()).words()];
+    for ((name, _), own) in runs.iter().zip(&facts) {
+        let value = |key: &&String| own.get(*key).cloned().unwrap_or_else(|| NONE.into());
+        columns.push(col(name, 0, value).words());
+    }
+    Block::Table(Table::of("What else is not the same", &keys, columns))
+}
+
+fn how_to_read() -> String {
+    format!(
+        "The runs were made at different times, so no rounds are paired: a change is the Hodges–Lehmann shift of the logarithms \
+         of all their rounds, with the interval of the rank-sum test (Mann, Whitney and Wilcoxon) of at least 95 %. Where both \
+         runs have a ceiling, each round counts as its share of the ceiling’s round in the same block, which leaves out what \
+         the machine itself changed. Same-ish means that the whole interval lies within ±{:.0} %. With fewer than four rounds on each side \
+         nothing is called.",
+        SAME_ISH * 100.0
+    )
+}

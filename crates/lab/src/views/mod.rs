@@ -1,0 +1,59 @@
+//! What is shown of a run: each kind of experiment builds one form ([`View`]) from findings. How a medium draws it is
+//! `report`'s business.
+
+mod again;
+mod bench;
+mod changed;
+mod common;
+mod compare;
+pub(crate) mod form;
+mod shootout;
+mod sweep;
+
+pub use bench::{Part, bench};
+pub use changed::changed;
+pub use form::View;
+pub(crate) use shootout::standing;
+
+use crate::findings::{Compared, Findings, Ranking, compared, ranking};
+use crate::ledger::Document;
+
+/// A run: a sweep by concurrency, a shootout by rank, a comparison by what is compared.
+pub fn view(run: &Document, findings: &Findings) -> View {
+    let findings = &advised(run, findings);
+    match (judged(run, findings), ranked(run, findings)) {
+        (Some(found), _) => compare::view(run, findings, &found),
+        (None, Some(ranking)) => shootout::view(run, findings, &ranking),
+        (None, None) => sweep::view(run, findings),
+    }
+}
+
+/// The findings; without recommendations where the run did not end.
+fn advised(run: &Document, findings: &Findings) -> Findings {
+    let mut findings = findings.clone();
+    if run.unfinished.is_some() {
+        findings.recommendations.clear();
+        findings.verdicts.clear();
+    }
+    findings
+}
+
+/// The ranking of a shootout; none for a run of another kind.
+pub(crate) fn ranked(run: &Document, findings: &Findings) -> Option<Ranking> {
+    let baseline = run.plan.baseline.as_deref()?;
+    let cores = run.environment.cores;
+    Some(ranking(
+        &run.rounds,
+        &run.starts,
+        &findings.rows,
+        baseline,
+        cores,
+    ))
+}
+
+/// What a comparison found; none for a run of another kind.
+pub(crate) fn judged(run: &Document, findings: &Findings) -> Option<Compared> {
+    let comparison = run.plan.comparison.as_ref()?;
+    let cores = run.environment.cores;
+    Some(compared(comparison, &run.rounds, &findings.rows, cores))
+}
