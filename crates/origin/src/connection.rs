@@ -11,6 +11,7 @@ use tokio::io::AsyncWriteExt;
 
 use crate::body::Received;
 use crate::chaos::Mischief;
+use crate::exposure::{IDLE, LIFE, TO_BEGIN, within};
 use crate::held::Held;
 use crate::http2;
 use crate::hub::Hub;
@@ -42,6 +43,8 @@ pub(crate) struct Connection {
     upload: Option<Box<Upload>>,
     /// Bytes have come since the last request.
     fresh: bool,
+    /// Until when a stranger's bytes are waited for, and whether they are the rest of a request.
+    allowed: Option<(bool, Instant)>,
     outbox: Outbox,
     /// The last answer has been decided: nothing more is read as a request.
     last: bool,
@@ -85,6 +88,7 @@ impl Connection {
             reader: Reader::new(),
             upload: None,
             fresh: false,
+            allowed: None,
             last: false,
             silent: false,
             http2: false,
@@ -95,7 +99,8 @@ impl Connection {
     /// Serves until the connection ends; what is then unanswered counts as aborted.
     pub(crate) async fn run(mut self) {
         // An error only says that the client has gone, which the ledger learns here.
-        let _ = self.serve().await;
+        let hub = self.hub.clone();
+        let _ = within(&hub.timer, hub.deadline(LIFE), self.serve()).await;
         if self.http2 {
             let read = Bytes::copy_from_slice(self.reader.input.bytes());
             let connection = http2::serve(self.hub, self.socket, read, self.marks, self.secure);
@@ -169,6 +174,7 @@ impl Connection {
 
     /// A head has been read: from here on the request is in flight.
     fn begin(&mut self, request: Request, length: usize, now: Instant) {
+        self.allowed = None;
         let behind = !std::mem::take(&mut self.fresh) || self.outbox.owes();
         let (receipt, hash) = self
             .hub
@@ -227,8 +233,24 @@ impl Connection {
             .push(Held::refusal(status, receipt), &self.socket, now);
     }
 
-    /// Waits for bytes, the client's end, or the first answer that is held.
+    /// Waits for bytes, the client's end, or the first answer that is held; a stranger's bytes not for ever.
     async fn wait(&mut self) -> io::Result<()> {
+        let hub = self.hub.clone();
+        let begun = !self.reader.input.is_empty() || self.upload.is_some();
+        if !self.outbox.is_empty() {
+            self.allowed = None;
+        } else if self.allowed.is_none_or(|(for_head, _)| for_head != begun) {
+            let allowed = if begun { TO_BEGIN } else { IDLE };
+            self.allowed = hub.deadline(allowed).map(|deadline| (begun, deadline));
+        }
+        let deadline = self.allowed.map(|(_, deadline)| deadline);
+        let late = || Err(io::ErrorKind::TimedOut.into());
+        within(&hub.timer, deadline, self.wait_for_bytes())
+            .await
+            .unwrap_or_else(late)
+    }
+
+    async fn wait_for_bytes(&mut self) -> io::Result<()> {
         poll_fn(|context| {
             if self.outbox.poll_front(context).is_ready() {
                 return Poll::Ready(Ok(()));
@@ -260,6 +282,7 @@ impl Connection {
         let mut wire = Wire {
             stream: &mut self.socket,
             hub: &self.hub,
+            stray: false,
         };
         wire.until_end(Some(Instant::now() + LINGER)).await;
         Ok(())

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::chaos::{Dealer, Mischief};
 use crate::date::Date;
 use crate::document;
+use crate::exposure::Guests;
 use crate::gate::Gate;
 use crate::ledger::{Arrival, Ledger, Marks, Receipt};
 use crate::options::{Http2, Options, RoundSpec};
@@ -31,6 +32,10 @@ pub(crate) struct Hub {
     pub(crate) http2: Option<Http2>,
     /// After how many answers a connection of HTTP/1.1 ends without notice; 0 for never.
     pub(crate) close_after: u64,
+    /// Whether strangers may reach it, and whether they get what harms them.
+    pub(crate) exposed: bool,
+    pub(crate) faults: bool,
+    pub(crate) guests: Guests,
     script: RefCell<Rc<Script>>,
     /// The script outside of rounds.
     between: Rc<Script>,
@@ -58,6 +63,9 @@ impl Hub {
             key: Key::random(),
             http2: options.http2.clone(),
             close_after: options.close_after.into(),
+            exposed: options.exposed,
+            faults: options.faults,
+            guests: Guests::default(),
             script: RefCell::new(between.clone()),
             between,
             chaos: options
@@ -133,6 +141,11 @@ impl Hub {
         if let (Route::Item(id, _), Some(dealer)) = (route, &self.chaos) {
             dealer.unprocessed(id);
         }
+    }
+
+    /// When something must be done that may take so long; never where no stranger can come.
+    pub(crate) fn deadline(&self, allowed: Duration) -> Option<Instant> {
+        self.exposed.then(|| Instant::now() + allowed)
     }
 
     /// What is kept of a new connection; they are numbered from 1.

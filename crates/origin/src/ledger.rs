@@ -233,8 +233,13 @@ impl Ledger {
         self.present.tally.bytes_out += bytes as u64;
     }
 
-    pub(crate) fn wrote_body(&mut self, bytes: usize) {
-        self.present.tally.body_bytes_out += bytes as u64;
+    /// Bytes of a body; `stray`: of an answer that is not of the round.
+    pub(crate) fn wrote_body(&mut self, bytes: usize, stray: bool) {
+        let stretch = match (&mut self.between, stray) {
+            (Some(between), true) => between,
+            _ => &mut self.present,
+        };
+        stretch.tally.body_bytes_out += bytes as u64;
     }
 
     /// Begins a round; one that is still open is closed and its page lost.

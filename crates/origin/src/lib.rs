@@ -18,6 +18,7 @@ mod delay;
 mod detail;
 mod document;
 mod draw;
+mod exposure;
 mod fault;
 mod gate;
 mod held;

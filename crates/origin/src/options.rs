@@ -37,6 +37,10 @@ pub struct Options {
     /// A Unix socket to listen on beside TCP, always in the clear. The file must not exist; it is removed
     /// at the end. Default none.
     pub unix: Option<PathBuf>,
+    /// Strangers may reach it: connections have deadlines and limits by address. Default no.
+    pub exposed: bool,
+    /// Strangers may ask for what harms them too: bombs, faults, bodies without end, long delays. Default no.
+    pub faults: bool,
 }
 
 impl Default for Options {
@@ -52,6 +56,8 @@ impl Default for Options {
             chaos: None,
             close_after: 0,
             unix: None,
+            exposed: false,
+            faults: false,
         }
     }
 }

@@ -143,6 +143,7 @@ impl Outbox {
         Wire {
             stream: socket,
             hub: &self.hub,
+            stray: false,
         }
         .send(&self.output)
         .await?;
@@ -160,12 +161,14 @@ impl Outbox {
         let Some((stream, receipt)) = self.queue.pop_front().and_then(Held::into_stream) else {
             return Ok(End::Keep);
         };
+        let stray = receipt.is_some_and(|receipt| receipt.stray);
         self.unwritten.extend(receipt);
         let end = Stream::play(
             stream,
             &mut Wire {
                 stream: socket,
                 hub: &self.hub,
+                stray,
             },
         )
         .await?;

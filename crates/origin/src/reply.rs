@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use crate::answer::{Field, JSON, Length, TEXT};
 use crate::body::Received;
 use crate::chaos::Mischief;
+use crate::exposure::withholds;
 use crate::fault::Fault;
 use crate::held::{Answer, Held, Hold, Small};
 use crate::hub::Hub;
@@ -48,7 +49,11 @@ impl Reply<'_> {
             route if route.is_early() => After::Close,
             _ => request.after,
         };
-        let hold = self.hold(&request, receipt, now);
+        let withheld = self.hub.exposed && !self.hub.faults && withholds(&request);
+        let hold = match withheld {
+            true => Hold::Nothing,
+            false => self.hold(&request, receipt, now),
+        };
         let script = self
             .hub
             .script(receipt.is_some_and(|receipt| receipt.stray));
@@ -63,6 +68,11 @@ impl Reply<'_> {
                     Some(mischief) => self.mischief(mischief, &request, item, after, now),
                     None => Answer::Item(script, item),
                 }
+            }
+            _ if withheld => {
+                let says =
+                    "not for strangers; whoever runs this server can allow it with --faults\n";
+                Answer::Small(Box::new(Small::text(403, says, request.is_head)))
             }
             _ => self.other(&request, &body, after),
         };

@@ -80,13 +80,28 @@ pub(crate) async fn accept_unix(unix: Unix, hub: Rc<Hub>) {
 pub(crate) async fn accept(listener: TcpListener, hub: Rc<Hub>, port: Option<Rc<tls::Port>>) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, peer)) => {
+                let guest = match hub.exposed {
+                    true => match hub.guests.admit(peer.ip()) {
+                        None => continue, // the connection ends with its stream
+                        guest => guest,
+                    },
+                    false => None,
+                };
                 // Without it a short answer may wait for the client's acknowledgement; a socket that
                 // refuses is already dead, and its task will find out.
                 let _ = stream.set_nodelay(true);
-                match &port {
-                    None => spawn_local(plain(&hub, Socket::Tcp(stream)).run()),
-                    Some(port) => spawn_local(tls::serve(hub.clone(), port.clone(), stream)),
+                let (hub, port) = (hub.clone(), port.clone());
+                match (guest, port) {
+                    (None, None) => spawn_local(plain(&hub, Socket::Tcp(stream)).run()),
+                    (None, Some(port)) => spawn_local(tls::serve(hub, port, stream)),
+                    (Some(guest), port) => spawn_local(async move {
+                        match port {
+                            None => plain(&hub, Socket::Tcp(stream)).run().await,
+                            Some(port) => tls::serve(hub, port, stream).await,
+                        }
+                        drop(guest);
+                    }),
                 };
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}

@@ -19,6 +19,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::certificates::{self, Flaw, Identity};
 use crate::connection::Connection;
+use crate::exposure::{TO_BEGIN, within};
 use crate::http2;
 use crate::hub::Hub;
 use crate::socket::Socket;
@@ -193,12 +194,15 @@ pub(crate) async fn serve(hub: Rc<Hub>, port: Rc<Port>, stream: TcpStream) {
         let mut wire = Wire {
             stream: &mut socket,
             hub: &hub,
+            stray: false,
         };
         wire.until_end(None).await;
         return hub.ledger.borrow_mut().disconnected(&marks);
     }
-    match port.acceptor.accept(stream).await {
-        Ok(stream) => {
+    let handshake = port.acceptor.accept(stream);
+    let handshake = within(&hub.timer, hub.deadline(TO_BEGIN), handshake);
+    match handshake.await {
+        Some(Ok(stream)) => {
             let secure = Secure::of(stream.get_ref().1);
             hub.ledger.borrow_mut().shook_hands(secure.resumed);
             let is_http2 = secure.is_http2();
@@ -209,7 +213,7 @@ pub(crate) async fn serve(hub: Rc<Hub>, port: Rc<Port>, stream: TcpStream) {
             }
             Connection::new(hub, socket, marks, secure).run().await;
         }
-        Err(_) => {
+        Some(Err(_)) | None => {
             let mut ledger = hub.ledger.borrow_mut();
             ledger.shook_no_hands();
             ledger.disconnected(&marks);

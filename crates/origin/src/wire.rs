@@ -15,6 +15,8 @@ use crate::socket::Socket;
 pub(crate) struct Wire<'c> {
     pub(crate) stream: &'c mut Socket,
     pub(crate) hub: &'c Hub,
+    /// What is written answers a request that strayed into the round.
+    pub(crate) stray: bool,
 }
 
 impl Wire<'_> {
@@ -40,7 +42,8 @@ impl Wire<'_> {
     /// Writes all of it, a body of so many bytes with its framing.
     pub(crate) async fn send_framed(&mut self, bytes: &[u8], body: usize) -> io::Result<()> {
         self.send(bytes).await?;
-        self.hub.ledger.borrow_mut().wrote_body(body);
+        let stray = self.stray;
+        self.hub.ledger.borrow_mut().wrote_body(body, stray);
         Ok(())
     }
 

@@ -4,9 +4,10 @@ use std::io::{Write, stdout};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use hecaton_lab::run::choose_cores;
+use hecaton_lab::spec::Usage;
 use hecaton_origin::{Certificate, Chaos, Delay, Http2, Options, Origin, Tls};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -20,6 +21,12 @@ pub struct Arguments {
     /// Address to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
+    /// Let others than this machine connect: needed to listen beyond loopback. Connections then have deadlines and limits by address.
+    #[arg(long)]
+    expose: bool,
+    /// Answer them with what harms who asks, too: bombs, faults, bodies of any size, delays of an hour.
+    #[arg(long, requires = "expose")]
+    faults: bool,
     /// Bytes of the body of an answer, at least 8.
     #[arg(long, value_name = "BYTES", default_value_t = 133, value_parser = clap::value_parser!(u32).range(8..))]
     body: u32,
@@ -104,6 +111,12 @@ Faults: truncate truncate-chunked tls-cut reset close garbage stall-head stall-b
 
 /// Serves until a signal comes.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    if !arguments.expose && !arguments.listen.ip().is_loopback() {
+        bail!(Usage(format!(
+            "{} can be reached from other machines; add --expose if that is meant, or listen on 127.0.0.1",
+            arguments.listen
+        )));
+    }
     // Before the first line is printed: who reads it may send the signal at once.
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let origin = Origin::start(Options {
@@ -117,6 +130,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         chaos: arguments.chaos.clone(),
         close_after: arguments.close_after,
         unix: arguments.unix.clone(),
+        exposed: arguments.expose,
+        faults: arguments.faults,
     })?;
     // Before the base URL is printed: who reads it may connect at once.
     arguments.secure.write(&origin)?;

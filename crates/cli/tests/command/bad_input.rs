@@ -149,6 +149,14 @@ fn a_port_in_use() {
 }
 
 #[test]
+fn a_server_for_everybody_that_was_not_asked_for() {
+    let ending = run(hecaton("cheats").args(["serve", "--listen", "0.0.0.0:0"]));
+    ending.assert(2, &["0.0.0.0:0", "--expose", "127.0.0.1"]);
+    let ending = run(hecaton("cheats").args(["serve", "--faults"]));
+    ending.assert(2, &["--expose"]);
+}
+
+#[test]
 fn a_place_that_cannot_be_written() {
     let ending =
         run(hecaton("cheats").args(["sweep", "--client", "honest", "--out", "/proc/nowhere"]));

@@ -1,6 +1,8 @@
 //! Every cheating driver is rejected, with the reason that fits; the honest one is not.
 
 use crate::support::{hecaton, run};
+use std::path::Path;
+
 use serde_json::Value;
 
 /// A cheat, and words of the reason for which it is rejected.
@@ -16,46 +18,19 @@ const CHEATS: [(&str, &str); 6] = [
 #[test]
 fn a_sweep_rejects_cheats_and_ranks_the_honest() {
     let place = tempfile::tempdir().unwrap();
-    let mut command = hecaton("cheats");
-    command.args([
-        "sweep",
-        "--concurrency",
-        "4",
-        "--body",
-        "133",
-        "--delay",
-        "5ms",
-        "--rounds",
-        "1",
-    ]);
-    command
-        .args([
-            "--time", "100ms", "--json", "--quiet", "--client", "honest", "--out",
-        ])
-        .arg(place.path());
-    for (cheat, _) in CHEATS {
-        command.args(["--client", cheat]);
-    }
-    let ending = run(&mut command);
-    ending.assert(0, &[]);
-    assert_eq!(ending.stderr, "");
-    let document: Value = serde_json::from_str(&ending.stdout).unwrap();
+    let document = sweep(place.path(), "4", "5ms", &CHEATS, &["honest"]);
     assert_eq!(document["rows"].as_array().unwrap().len(), CHEATS.len() + 2);
-    let row = |client: &str| {
-        let rows = document["rows"].as_array().unwrap();
-        rows.iter()
-            .find(|row| row["client"] == client)
-            .unwrap()
-            .clone()
-    };
     for client in ["honest", "raw"] {
         assert_eq!(
-            (&row(client)["verified"], &row(client)["rejected"]),
+            (
+                &row(&document, client)["verified"],
+                &row(&document, client)["rejected"]
+            ),
             (&Value::Bool(true), &Value::Null)
         );
     }
     for (cheat, words) in CHEATS {
-        let row = row(cheat);
+        let row = row(&document, cheat);
         assert_eq!(row["verified"], false, "{cheat}");
         let reason = row["rejected"].as_str().unwrap();
         assert!(reason.contains(words), "{cheat}: {reason}");
@@ -69,10 +44,191 @@ fn a_sweep_rejects_cheats_and_ranks_the_honest() {
     assert_eq!(recommended, ["honest"]);
 }
 
+/// The document of a sweep over cheats and others.
+fn sweep(
+    place: &Path,
+    concurrency: &str,
+    delay: &str,
+    cheats: &[(&str, &str)],
+    others: &[&str],
+) -> Value {
+    let mut command = hecaton("cheats");
+    command.args([
+        "sweep",
+        "--concurrency",
+        concurrency,
+        "--body",
+        "133",
+        "--delay",
+        delay,
+    ]);
+    let rounds = if delay == "0" { "3" } else { "1" };
+    command.args([
+        "--rounds", rounds, "--time", "200ms", "--json", "--quiet", "--out",
+    ]);
+    command.arg(place);
+    let all = cheats.iter().map(|(cheat, _)| cheat).chain(others);
+    all.for_each(|client| {
+        command.args(["--client", client]);
+    });
+    let ending = run(&mut command);
+    ending.assert(0, &[]);
+    assert_eq!(ending.stderr, "");
+    serde_json::from_str(&ending.stdout).unwrap()
+}
+
+fn row<'a>(document: &'a Value, client: &str) -> &'a Value {
+    let mut rows = document["rows"].as_array().unwrap().iter();
+    rows.find(|row| row["client"] == client).unwrap()
+}
+
+/// Cheats where no answer is delayed, and words of the reasons of which one is told: where others load the machine, a claim is refuted
+/// sooner by one fact than by another.
+const CHEATS_WITHOUT_DELAY: [(&str, &str); 11] = [
+    ("pipelines", "requests were pipelined"),
+    (
+        "few-used-deep",
+        "at most 1 of 8 requests|contradict the origin's times",
+    ),
+    (
+        "claims-one-latency",
+        "to be timed, but the driver claims 1 latency",
+    ),
+    ("claims-flat-latencies", "contradict the origin's times"),
+    ("claims-no-latency", "contradict the origin's times"),
+    ("works-elsewhere", "1 process left the driver's tree"),
+    ("leaves-its-core", "though all share core"),
+    ("outlives-bye", "1 process of the driver outlived its end"),
+    (
+        "frames-rivals",
+        "1 process of the driver outlived its end|left the driver's tree",
+    ),
+    ("opens-ahead", "connections were opened ahead of the round"),
+    ("speaks-to-terminals", "all went well"),
+];
+
+/// Clients that are as they are, and words of what is said of them.
+const WRONGED: [(&str, &str); 3] = [
+    ("releases-late", "connections for 8 requests at once"),
+    ("retires-connections", ""), // how many, depends on how fast the machine is
+    ("sends-in-waves", "of 8 requests were in flight on average"),
+];
+
+#[test]
+fn without_a_delay_cheats_are_caught_and_the_clumsy_are_ranked_with_a_mark() {
+    let place = tempfile::tempdir().unwrap();
+    let wronged = WRONGED.map(|(client, _)| client);
+    let others: Vec<&str> = wronged.into_iter().chain(["honest"]).collect();
+    let document = sweep(place.path(), "8", "0", &CHEATS_WITHOUT_DELAY, &others);
+    for (cheat, words) in CHEATS_WITHOUT_DELAY {
+        // On a machine of one core there is none to leave.
+        let reason = row(&document, cheat)["rejected"]
+            .as_str()
+            .unwrap_or_default();
+        let alone =
+            cheat == "leaves-its-core" && std::thread::available_parallelism().unwrap().get() == 1;
+        let told = words.split('|').any(|words| reason.contains(words));
+        assert!(alone || told, "{cheat}: {reason:?}");
+        assert!(!reason.contains(['\u{1b}', '\u{7}']), "{cheat}: {reason:?}");
+    }
+    for client in wronged.into_iter().chain(["honest", "raw"]) {
+        let row = row(&document, client);
+        assert!(row["verified"] == true, "{client}: {}", row["rejected"]);
+    }
+    for (client, words) in WRONGED {
+        let marks = row(&document, client)["marks"].to_string();
+        assert!(marks.contains(words), "{client}: {marks}");
+    }
+}
+
+/// Where the system gives no control groups and no users, `/proc` still tells who left, and that others were woken.
+#[test]
+fn without_groups_and_users_of_their_own_cheats_are_found_as_well() {
+    let place = tempfile::tempdir().unwrap();
+    let mut command = hecaton("cheats");
+    command
+        .env("HECATON_CGROUPS", "off")
+        .env("HECATON_USERS", "off");
+    command.args([
+        "sweep",
+        "--concurrency",
+        "4",
+        "--body",
+        "133",
+        "--delay",
+        "0",
+        "--rounds",
+        "3",
+        "--time",
+        "200ms",
+    ]);
+    command.args([
+        "--client",
+        "works-elsewhere",
+        "--client",
+        "works-in-children",
+        "--client",
+        "stops-rivals",
+    ]);
+    command
+        .args(["--json", "--quiet", "--out"])
+        .arg(place.path());
+    let ending = run(&mut command);
+    ending.assert(0, &[]);
+    let document: Value = serde_json::from_str(&ending.stdout).unwrap();
+    for (cheat, words) in [
+        ("works-elsewhere", "1 process left the driver's tree"),
+        ("works-in-children", "ignores the ends of its children"),
+    ] {
+        let reason = row(&document, cheat)["rejected"]
+            .as_str()
+            .unwrap_or_default();
+        assert!(reason.contains(words), "{cheat}: {reason:?}");
+    }
+    let marks = row(&document, "stops-rivals")["marks"].to_string();
+    assert!(
+        marks.contains("that should have waited ran meanwhile"),
+        "{marks}"
+    );
+    assert_eq!(row(&document, "raw")["verified"], true);
+}
+
+/// Who looks at certificates only in the check meets another server later on.
+#[test]
+fn who_trusts_anyone_while_it_is_measured_is_caught() {
+    let place = tempfile::tempdir().unwrap();
+    let mut command = hecaton("cheats");
+    command.args([
+        "compare",
+        "looks-once",
+        "trusts-anyone",
+        "--set",
+        "A:tls=on",
+        "--set",
+        "tls=on",
+    ]);
+    command
+        .args(["--rounds", "6", "--quiet", "--out"])
+        .arg(place.path());
+    run(&mut command);
+    let text = std::fs::read_to_string(place.path().join("run.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    for client in ["looks-once", "trusts-anyone"] {
+        let reason = row(&document, client)["rejected"]
+            .as_str()
+            .unwrap_or_default();
+        assert!(
+            reason.contains("certificates are not looked at"),
+            "{client}: {reason:?}"
+        );
+    }
+}
+
 /// Cheats of a shootout, and words of the reason: values of the JSON that are wrong, and claims that the ledger refutes.
-const CHEATS_OF_A_SHOOTOUT: [(&str, &str); 4] = [
+const CHEATS_OF_A_SHOOTOUT: [(&str, &str); 5] = [
     ("json-guessed", "the sum of the tokens"),
-    ("json-mistaken", "10 of 10 requests failed (token: 10)"),
+    ("scans-for-the-token", "the sum of the tokens"),
+    ("json-mistaken", "requests failed (token: "),
     ("half-pool", "only 2 of 4 requests were in flight at once"),
     ("reconnects", "connections are not kept alive"),
 ];

@@ -55,7 +55,7 @@ pub fn sweep(
     stage: &Stage,
     observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
 ) -> Result<()> {
-    let servers = Servers::start(sweep, stage.pinning, &stage.logs)?;
+    let servers = Servers::start(sweep, stage.pinning)?;
     let mut bench = Bench::new(sweep, servers);
     let visits = visits(sweep);
     let mut cast = Cast {

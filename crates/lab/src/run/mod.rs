@@ -17,6 +17,7 @@ mod reach;
 mod receipt;
 mod round;
 mod servers;
+mod stranger;
 mod user;
 mod visit;
 mod wire;

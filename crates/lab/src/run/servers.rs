@@ -1,6 +1,8 @@
 //! The origins of a run: one in the clear, one that speaks TLS, each started only where a cell asks for it.
 
-use std::path::{Path, PathBuf};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use hecaton_origin::{Options, Origin, Page, RoundSpec, Tls};
@@ -30,21 +32,21 @@ impl Servers {
         }
     }
 
-    /// One origin that speaks TLS, that is running. The certificate of its authority is kept in `folder` meanwhile.
+    /// One origin that speaks TLS, that is running. The certificate of its authority is kept in a file meanwhile.
     ///
     /// # Errors
     /// When that cannot be written.
-    pub fn secure(origin: Origin, folder: &Path) -> Result<Servers> {
+    pub fn secure(origin: Origin) -> Result<Servers> {
         Ok(Servers {
             clear: None,
-            ca: authority(&origin, folder)?,
+            ca: authority(&origin)?,
             secure: Some(origin),
             tls: true,
         })
     }
 
-    /// Starts what the cells of a sweep need. The certificate of the authority is kept in `folder` meanwhile.
-    pub(super) fn start(sweep: &Sweep, pinning: Option<Pinning>, folder: &Path) -> Result<Servers> {
+    /// Starts what the cells of a sweep need. The certificate of the authority is kept in a file meanwhile.
+    pub(super) fn start(sweep: &Sweep, pinning: Option<Pinning>) -> Result<Servers> {
         let origin = sweep.target.is_origin();
         let asked = |tls: bool| match sweep.cells.is_empty() {
             true => origin && sweep.tls == tls,
@@ -65,7 +67,7 @@ impl Servers {
         };
         let clear = asked(false).then(|| start(false)).transpose()?;
         let secure = asked(true).then(|| start(true)).transpose()?;
-        let ca = secure.as_ref().map(|secure| authority(secure, folder));
+        let ca = secure.as_ref().map(authority);
         Ok(Servers {
             clear,
             ca: ca.transpose()?.flatten(),
@@ -86,6 +88,12 @@ impl Servers {
         let origin = self.origin(cell)?;
         let ca = origin.ca_pem().and(self.ca.clone());
         Some((origin.base_url(), ca))
+    }
+
+    /// Whether a cell is served over TLS by an origin of ours.
+    pub(super) fn is_secure(&self, cell: &Cell) -> bool {
+        self.origin(cell)
+            .is_some_and(|origin| origin.ca_pem().is_some())
     }
 
     /// Opens a page for what a cell's client sends next.
@@ -111,17 +119,20 @@ impl Servers {
 impl Drop for Servers {
     fn drop(&mut self) {
         if let Some(ca) = &self.ca {
-            let _ = std::fs::remove_file(ca); // else its folder would stay for it alone
+            let _ = std::fs::remove_file(ca);
         }
     }
 }
 
-/// The file with the certificate of the authority that the origin's is signed by; none without TLS.
-fn authority(origin: &Origin, folder: &Path) -> Result<Option<PathBuf>> {
+/// The file with the certificate of the authority that the origin's is signed by; none without TLS. Drivers may read it, whoever
+/// they run as, and its name tells them nothing.
+fn authority(origin: &Origin) -> Result<Option<PathBuf>> {
     let Some(pem) = origin.ca_pem() else {
         return Ok(None);
     };
-    let path = std::path::absolute(folder.join("ca.pem"))?;
-    std::fs::write(&path, pem).with_context(|| format!("cannot write {}", path.display()))?;
+    let path = std::env::temp_dir().join(format!("hecaton-{:016x}.pem", rand::random::<u64>()));
+    std::fs::write(&path, pem)
+        .and_then(|()| std::fs::set_permissions(&path, Permissions::from_mode(0o644)))
+        .with_context(|| format!("cannot write {}", path.display()))?;
     Ok(Some(path))
 }

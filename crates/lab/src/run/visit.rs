@@ -9,6 +9,7 @@ use hecaton_origin::{Delay, Page, RoundSpec};
 
 use super::noise::Moment;
 use super::servers::Servers;
+use super::stranger::{self, Strangers};
 use super::{Cell, Driver, Go, Prepare, Round, Verify};
 use crate::plan::Visit;
 use crate::spec::{Job, RAW, Sweep, Target};
@@ -41,6 +42,7 @@ pub struct Bench<'a> {
     proven: HashSet<(Cell, u32)>,
     /// What the paths of the present visit have in them.
     word: u64,
+    strangers: Strangers,
 }
 
 impl<'a> Bench<'a> {
@@ -52,6 +54,7 @@ impl<'a> Bench<'a> {
             counts: HashMap::new(),
             proven: HashSet::new(),
             word: rand::random(),
+            strangers: Strangers::default(),
         }
     }
 
@@ -83,7 +86,11 @@ impl<'a> Bench<'a> {
                 )
             }
         };
-        let round = self.measure(driver, visit, count, expected, proof)?;
+        let mut round = self.measure(driver, visit, count, expected, proof)?;
+        if self.servers.is_secure(cell) && self.strangers.is_due(&cell.client) {
+            let says = stranger::meet(driver, &self.preparation(cell), draw_ids(count))?;
+            round.offences.extend(says);
+        }
         self.counts.insert(
             cell.clone(),
             self.count_for(cell, count, Duration::from_nanos(round.wall_ns)),

@@ -129,7 +129,7 @@ pub(super) async fn data(
             room => room,
         };
         let part = bytes.split_to(room.min(bytes.len()));
-        hub.ledger.borrow_mut().wrote_body(part.len());
+        hub.ledger.borrow_mut().wrote_body(part.len(), false);
         sender.send_data(part, ends && bytes.is_empty())?;
     }
     Ok(())

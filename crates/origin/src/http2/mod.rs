@@ -19,6 +19,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::task::spawn_local;
 
 use crate::connection::LINGER;
+use crate::exposure::{LIFE, within};
 use crate::fault::Fault;
 use crate::hub::Hub;
 use crate::ledger::Marks;
@@ -74,7 +75,8 @@ pub(crate) async fn serve(
         ledger.http2();
         ledger.read(read.len());
     }
-    drive(&shared, &socket, read).await;
+    let life = shared.hub.deadline(LIFE);
+    within(&shared.hub.timer, life, drive(&shared, &socket, read)).await;
     if let Some(socket) = Rc::into_inner(socket) {
         end(&shared, socket.into_inner()).await;
     }
@@ -174,6 +176,7 @@ async fn end(shared: &Shared, mut socket: Socket) {
         let mut wire = Wire {
             stream: &mut socket,
             hub: &shared.hub,
+            stray: false,
         };
         wire.until_end(Some(Instant::now() + LINGER)).await;
     }

@@ -12,3 +12,4 @@ mod start;
 mod streams;
 mod support;
 mod tls;
+mod witness;

@@ -17,11 +17,12 @@ const LEAST_CONCURRENCY: f64 = 0.9;
 /// in a round of six requests each (`docs/results/2026-11-21-bench`). Less than a quarter is one thing after another.
 const LEAST_SPREAD: f64 = 0.25;
 
-/// The smallest share that the best check of a row must have seen in flight, and from how many checks on that is said.
+/// The share that the best check of a row must have seen in flight, unless it is no surprise that none did.
 ///
-/// Who sends in waves has on average half a wave in flight at a moment drawn by chance, and nearly a whole one at the best of some.
+/// Of a client that sends in waves, a check at a moment drawn by chance sees any share of a wave alike: that all of `n` see less than a
+/// share `s` has the probability `sⁿ`.
 const LEAST_CHECKED: f64 = 0.5;
-const FEWEST_CHECKS: usize = 6;
+const SURPRISE: f64 = 0.01;
 
 /// How many times the connections asked for may be open at once. A client may release a connection a moment after it has
 /// handed the answer over, and so need another one meanwhile: such a row is ranked with a mark.
@@ -181,7 +182,8 @@ pub(super) fn another_in_the_probe(rounds: &[&Round], _: &Delay) -> Option<Strin
     let pages = rounds.iter().filter_map(|round| round.seen.as_ref());
     let checks: Vec<u32> = pages.flat_map(|page| page.checks.iter().copied()).collect();
     let most = u64::from(checks.iter().copied().max()?);
-    (checks.len() >= FEWEST_CHECKS && most < least(asked, LEAST_CHECKED)).then(|| {
+    let by_chance = (most as f64 / asked as f64).powf(checks.len() as f64);
+    (by_chance < SURPRISE && most < least(asked, LEAST_CHECKED)).then(|| {
         format!(
             "at most {} of {} requests were in flight at {} moments drawn by chance, when every answer was held until all were \
              there; the probe before had seen more",

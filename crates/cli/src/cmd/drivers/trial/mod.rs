@@ -6,13 +6,13 @@ mod idle;
 mod secure;
 mod work;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use hecaton_lab::run::{Claim, Driver, Go, Hello, Prepare, Verify};
+use hecaton_lab::run::{Claim, Driver, Go, Hello, Prepare, Verify, choose_cores};
 use hecaton_lab::spec::{Ability, Approach, Manifest};
 
 use failure::{counts_refusals, counts_statuses, refuses_the_unheard, refuses_to_verify};
@@ -108,7 +108,7 @@ impl Trial<'_> {
     fn start_and_ask(&self) -> Result<(Driver, Hello)> {
         let mut driver = Driver::start(
             self.manifest,
-            None,
+            choose_cores().map(|pinning| pinning.client_core),
             &self.log,
             self.patience,
             self.stop.clone(),
@@ -146,11 +146,6 @@ impl Trial<'_> {
     /// Whether it is a load generator, of which nothing can be verified.
     fn is_reference(&self) -> bool {
         self.manifest.approach == Approach::Reference
-    }
-
-    /// The folder of its files, which is gone when the check is over.
-    fn folder(&self) -> &Path {
-        self.log.parent().unwrap_or(Path::new("."))
     }
 
     /// Asks to prepare, with connections used as the client can.

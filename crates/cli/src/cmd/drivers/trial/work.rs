@@ -60,7 +60,7 @@ fn reason_to_reject(trial: &Trial<'_>, concurrency: usize, tls: bool) -> Result<
         target: Target::Origin,
     };
     let servers = match tls {
-        true => Servers::secure(secure_origin()?, trial.folder())?,
+        true => Servers::secure(secure_origin()?)?,
         false => Servers::clear(origin()?),
     };
     let mut bench = Bench::new(&sweep, servers);

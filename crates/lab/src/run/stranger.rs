@@ -1,0 +1,85 @@
+//! At visits drawn by chance a client that speaks TLS is shown a server whose authority it was not told to trust: who looks at
+//! certificates only while it is checked would be faster than who always does.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use hecaton_origin::{Options, Origin, Tls};
+
+use super::{Driver, DriverError, Go, Prepare, Problem};
+
+/// One visit of so many shows a stranger.
+const EVERY: u32 = 3;
+
+/// When whose turn is next.
+#[derive(Default)]
+pub struct Strangers {
+    /// Of each client: its visits so far, and at which of the present few it meets a stranger.
+    visits: HashMap<String, (u32, u32)>,
+}
+
+impl Strangers {
+    /// Whether this visit of a client ends with one.
+    pub fn is_due(&mut self, client: &str) -> bool {
+        let (visits, due) = self.visits.entry(client.to_string()).or_default();
+        if *visits % EVERY == 0 {
+            *due = rand::random_range(0..EVERY);
+        }
+        *visits += 1;
+        (*visits - 1) % EVERY == *due
+    }
+}
+
+/// Lets the driver send a few requests to such a server; what to say when it got an answer.
+///
+/// # Errors
+/// When the server cannot be started, or the driver does neither send nor refuse.
+pub fn meet(driver: &mut Driver, prepare: &Prepare, first: u64) -> Result<Option<String>> {
+    let stranger = Origin::start(Options {
+        tls: Some(Tls::default()),
+        ..Options::default()
+    });
+    let stranger = stranger.context("a server for the check of certificates cannot start")?;
+    let count = prepare.concurrency as u64;
+    let prepare = Prepare {
+        url: format!("{}/r/", stranger.base_url()),
+        ..prepare.clone()
+    };
+    let go = Go {
+        first,
+        count,
+        lat_every: 1,
+    };
+    let sent = driver
+        .prepare(&prepare)
+        .and_then(|()| driver.go(go, Duration::from_secs(1)));
+    let refused = |error: &DriverError| matches!(error.problem, Problem::Refused(..));
+    let done = match sent {
+        Ok((claim, _)) => claim.done,
+        Err(error) if error.downcast_ref().is_some_and(refused) => 0,
+        Err(error) => return Err(error),
+    };
+    let answered = done.max(stranger.stop().items);
+    Ok((answered > 0).then(|| {
+        format!(
+            "certificates are not looked at: {answered} of {count} requests went to a server whose authority it was not told to trust"
+        )
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_client_meets_one_in_each_few_visits() {
+        let mut strangers = Strangers::default();
+        for _ in 0..20 {
+            for client in ["a", "b"] {
+                let met = (0..EVERY).filter(|_| strangers.is_due(client)).count();
+                assert_eq!(met, 1);
+            }
+        }
+    }
+}

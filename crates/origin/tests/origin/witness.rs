@@ -1,0 +1,122 @@
+//! What the origin notices of clients that do other than they say, and what strangers do not get of it.
+
+use hecaton_origin::{Options, Origin, RoundSpec};
+
+use crate::support::{Client, eventually, origin, round};
+
+const WORD: u64 = 0x0123_4567_89ab_cdef;
+
+fn named(count: u64) -> RoundSpec {
+    RoundSpec {
+        word: Some(WORD),
+        ..round(1, count)
+    }
+}
+
+#[test]
+fn what_has_not_the_word_of_the_round_is_counted_as_stray_and_as_nothing_else() {
+    let origin = origin();
+    origin.open_round(named(2));
+    let mut own = Client::new(&origin);
+    let tokens = [1, 2].map(|id| own.get(&format!("/r/{WORD:016x}/{id}")).token());
+    let mut stranger = Client::new(&origin);
+    let strays = ["/r/1", "/r/00000000000000ff/2", "/bytes/8", "/r/2"];
+    let stray = strays.map(|path| stranger.get(path).body);
+    let page = origin.close_round();
+    assert_eq!((page.stray, page.requests, page.distinct), (4, 2, 2));
+    assert_eq!((page.foreign, page.duplicates, page.reused), (0, 0, 1));
+    assert_eq!((page.connections_opened, page.connections_used), (1, 1));
+    assert_eq!(page.body_bytes_out, 2 * 133);
+    assert_eq!(page.expected_sum, tokens[0].wrapping_add(tokens[1]));
+    // A stray request does not tell the token either.
+    let told = String::from_utf8_lossy(&stray[0]).into_owned();
+    assert!(!told.ends_with(&format!("{:08x}", tokens[0])), "{told}");
+}
+
+#[test]
+fn a_wrong_id_with_the_right_word_is_foreign() {
+    let origin = origin();
+    origin.open_round(named(1));
+    Client::new(&origin).get(&format!("/r/{WORD:016x}/7"));
+    let page = origin.close_round();
+    assert_eq!((page.foreign, page.stray), (1, 0));
+}
+
+#[test]
+fn requests_that_do_not_wait_for_the_answer_before_them_are_counted() {
+    let origin = origin();
+    origin.open_round(round(1, 10));
+    let mut client = Client::new(&origin);
+    let request = |id| format!("GET /r/{id} HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.send((1..=4).map(request).collect::<String>());
+    (1..=4).for_each(|_| drop(client.answer()));
+    (5..=8).for_each(|id| drop(client.get(&format!("/r/{id}"))));
+    assert_eq!(origin.close_round().pipelined, 3);
+}
+
+#[test]
+fn a_request_that_comes_while_an_answer_is_held_is_counted_too() {
+    let origin = origin();
+    origin.open_round(RoundSpec {
+        gate: Some(2),
+        ..round(1, 2)
+    });
+    let mut client = Client::new(&origin);
+    client.request("GET", "/r/1", "");
+    eventually(&origin, |seen| seen.peak_in_flight == 1);
+    client.request("GET", "/r/2", "");
+    (1..=2).for_each(|_| drop(client.answer()));
+    assert_eq!(origin.close_round().pipelined, 1);
+}
+
+#[test]
+fn a_check_sees_what_is_in_flight_and_how_long_it_was_held() {
+    let origin = origin();
+    let spec = RoundSpec {
+        checks: Some(2),
+        ..round(1, 40)
+    };
+    origin.open_round(spec);
+    let mut client = Client::new(&origin);
+    (1..=40).for_each(|id| drop(client.get(&format!("/r/{id}"))));
+    let page = origin.close_round();
+    assert!(
+        !page.checks.is_empty() && page.checks.iter().all(|seen| *seen == 1),
+        "{:?}",
+        page.checks
+    );
+    assert_eq!(page.held.at_least(50_000), page.checks.len() as u64);
+    assert_eq!(page.cycles.len(), 39);
+    assert!(page.held_ns >= 50_000_000);
+}
+
+#[test]
+fn connections_open_at_once_are_told_from_those_one_after_another() {
+    let origin = origin();
+    origin.open_round(round(1, 10));
+    for id in 1..=3 {
+        drop(Client::new(&origin).get(&format!("/r/{id}")));
+        eventually(&origin, |seen| seen.connections_open == 0);
+    }
+    let page = origin.close_round();
+    assert_eq!((page.connections_used, page.peak_connections), (3, 1));
+}
+
+#[test]
+fn strangers_get_what_harms_nobody_unless_faults_are_allowed() {
+    for (faults, status) in [(false, 403), (true, 200)] {
+        let origin = Origin::start(Options {
+            exposed: true,
+            faults,
+            ..Options::default()
+        })
+        .unwrap();
+        let mut client = Client::new(&origin);
+        assert_eq!(client.get("/r/1").status, 200);
+        for path in ["/bomb/gzip/1", "/pieces/1/1/1"] {
+            assert_eq!(client.get(path).status, status, "{path}");
+        }
+        let late = client.get("/delay/20").status;
+        assert_eq!(late, 200);
+    }
+}
