@@ -5,6 +5,7 @@ mod cell;
 mod compare;
 mod controls;
 mod duration;
+mod kit;
 mod manifest;
 mod pitfall;
 mod root;
