@@ -7,7 +7,7 @@ use super::cells::Cells;
 use super::controls::controls;
 use super::noise::noise_words;
 use super::rows::Row;
-use super::{batches, keepalive, pair};
+use super::{batches, keepalive, pair, warmth};
 use crate::plan::Cell;
 use crate::run::Round;
 use crate::spec::Comparison;
@@ -59,6 +59,11 @@ pub fn compared(comparison: &Comparison, rounds: &[Round], rows: &[Row], cores: 
             (batches::verdict(client, &batches), What::Batches(batches))
         }
     };
+    if !matches!(comparison, Comparison::SyncAsync { .. }) {
+        verdict.extend(warmth::sentence(
+            rows.iter().filter(|row| !row.is_ceiling()),
+        ));
+    }
     if rounds.iter().any(|round| round.seen.is_none()) {
         verdict.push(
             "UNVERIFIED: this server kept no ledger, so these are the client's own claims.".into(),

@@ -19,6 +19,7 @@ mod trust;
 mod truth;
 mod unpaired;
 mod verdict;
+mod warmth;
 pub mod words;
 
 pub use change::{Change, Changes, Direction, changes};
@@ -34,6 +35,7 @@ pub use stats::SAME_ISH;
 pub use trust::{Room, Server, Trust, trust};
 pub use truth::{Truth, truth};
 pub use verdict::{HEADROOM, body_words};
+pub use warmth::Warming;
 
 use hecaton_origin::Delay;
 
@@ -67,6 +69,9 @@ pub fn judge(rounds: &[Round], delay: &Delay) -> Findings {
     let recommendations = recommend::recommendations(&cells, &rows);
     let controls = controls::controls(&cells, &rows, delay, None);
     let mut verdicts = verdict::verdicts(&cells, &rows, &recommendations, delay);
+    verdicts.extend(warmth::sentence(
+        rows.iter().filter(|row| !row.is_ceiling()),
+    ));
     verdicts.extend(controls.sentences());
     Findings {
         controls,

@@ -8,6 +8,7 @@ use super::family::Family;
 use super::noise::noisy;
 use super::rows::Row;
 use super::stats::{Estimate, FEWEST_PAIRS};
+use super::warmth;
 use super::words::{interval, listed, plural, times};
 use crate::plan::Cell;
 use crate::run::{Round, Start};
@@ -89,7 +90,9 @@ pub fn ranking(
         entry.letters = letters;
     }
     ranking.verdict = verdict(&ranking.ranked, &cells, &family);
-    for sentence in controls(&cells, &rows, &Delay::None, None).sentences() {
+    let warming = warmth::sentence(ranking.ranked.iter().map(|entry| &entry.row));
+    let controls = controls(&cells, &rows, &Delay::None, None).sentences();
+    for sentence in warming.into_iter().chain(controls) {
         ranking.verdict += &format!(" {sentence}");
     }
     ranking

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::cells::{Cells, seconds, speed};
 use super::rules::rejection;
 use super::stats::{Estimate, centre, median, percentile};
+use super::warmth::{Warming, warming};
 use crate::plan::{Cell, Own};
 use crate::run::Round;
 
@@ -56,6 +57,9 @@ pub struct Row {
     pub verified: bool,
     /// Why the row is not ranked; none when it is.
     pub rejected: Option<String>,
+    /// Set where the row's processes were still getting faster.
+    #[serde(skip)]
+    pub warming: Option<Warming>,
     /// Requests per second with the interval over rounds, for charts; none when a round did nothing.
     #[serde(skip)]
     pub speed: Option<Estimate>,
@@ -150,6 +154,7 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
         ceiling_ratio: None,
         verified: witnessed && rejected.is_none(),
         rejected,
+        warming: warming(rounds),
         speed: centre(&speeds),
         ceiling: None,
     }

@@ -16,6 +16,7 @@ mod receipt;
 mod round;
 mod servers;
 mod visit;
+mod warm_up;
 mod wire;
 
 pub use crate::plan::Cell;
