@@ -4,7 +4,7 @@ use hecaton_origin::Delay;
 use serde::Serialize;
 
 use super::cells::Cells;
-use super::controls::controls;
+use super::controls::{Group, of_groups};
 use super::noise::noise_words;
 use super::rows::Row;
 use super::{batches, keepalive, pair, warmth};
@@ -45,9 +45,11 @@ pub fn compared(comparison: &Comparison, rounds: &[Round], rows: &[Row], cores: 
         Comparison::Pair { a, b } => {
             let pair = pair::pair(a, b, rows, &cells);
             let mut verdict = pair::verdict(&pair, a, b, rows);
-            let sides = [(**a).clone(), (**b).clone()];
-            let controls = controls(&cells, rows, &Delay::None, Some(&sides));
-            verdict.extend(controls.sentences());
+            if pair.ratio.is_some() {
+                let sides = vec![(**a).clone(), (**b).clone()];
+                let group = Group::new(sides, &cells, &Delay::None);
+                verdict.extend(of_groups(&[group], &cells).sentences());
+            }
             (verdict, What::Pair(pair))
         }
         Comparison::Keepalive { client } => {

@@ -67,7 +67,7 @@ pub fn judge(rounds: &[Round], delay: &Delay) -> Findings {
     let cells = cells::Cells::new(rounds);
     let rows = rows::rows(&cells, delay);
     let recommendations = recommend::recommendations(&cells, &rows);
-    let controls = controls::controls(&cells, &rows, delay, None);
+    let controls = controls::controls(&cells, &rows, delay);
     let mut verdicts = verdict::verdicts(&cells, &rows, &recommendations, delay);
     verdicts.extend(warmth::sentence(
         rows.iter().filter(|row| !row.is_ceiling()),

@@ -3,7 +3,7 @@
 use hecaton_origin::Delay;
 
 use super::cells::{Cells, seconds};
-use super::controls::controls;
+use super::controls::{Group, of_groups};
 use super::family::Family;
 use super::noise::noisy;
 use super::rows::Row;
@@ -85,13 +85,13 @@ pub fn ranking(
         .iter()
         .map(|entry| entry.row.cell())
         .collect();
-    let family = cells.family(order.iter());
-    for (entry, letters) in ranking.ranked.iter_mut().zip(family.letters()) {
+    let group = Group::new(order, &cells, &Delay::None);
+    for (entry, letters) in ranking.ranked.iter_mut().zip(group.family.letters()) {
         entry.letters = letters;
     }
-    ranking.verdict = verdict(&ranking.ranked, &cells, &family);
+    ranking.verdict = verdict(&ranking.ranked, &cells, &group.family);
     let warming = warmth::sentence(ranking.ranked.iter().map(|entry| &entry.row));
-    let controls = controls(&cells, &rows, &Delay::None, None).sentences();
+    let controls = of_groups(&[group], &cells).sentences();
     for sentence in warming.into_iter().chain(controls) {
         ranking.verdict += &format!(" {sentence}");
     }
