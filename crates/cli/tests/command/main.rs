@@ -4,6 +4,7 @@ mod again;
 mod bad_input;
 mod broken;
 mod cheats;
+mod controls;
 mod foreign;
 mod serve;
 mod signals;
