@@ -26,8 +26,9 @@ pub struct Arguments {
 enum Preset {
     /// Kept connections against a new one for each request, over TLS, at round trips of 0, 1, 20 and 100 ms.
     ///
-    /// Loopback has no round trips: the origin plays them before each answer, and those that open a connection (one
-    /// for TCP, one for TLS 1.3) before its first. Beside what is measured stands what arithmetic predicts.
+    /// The round trips are simulated, for loopback has none: the server waits before each answer, and before the first
+    /// of a connection for those that open it (one for TCP, one for TLS 1.3). Beside what is measured stands what
+    /// arithmetic predicts, column by column.
     Keepalive(KeepaliveArguments),
     /// Batches of 1 to 60 requests, one request after another against all at once.
     ///

@@ -5,6 +5,7 @@ mod bad_input;
 mod broken;
 mod cheats;
 mod completions;
+mod controls;
 mod foreign;
 mod serve;
 mod signals;

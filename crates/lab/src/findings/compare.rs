@@ -4,10 +4,10 @@ use hecaton_origin::Delay;
 use serde::Serialize;
 
 use super::cells::Cells;
-use super::controls::controls;
+use super::controls::{Group, of_groups};
 use super::noise::noise_words;
 use super::rows::Row;
-use super::{batches, keepalive, pair};
+use super::{batches, keepalive, pair, warmth};
 use crate::plan::Cell;
 use crate::run::Round;
 use crate::spec::Comparison;
@@ -45,9 +45,11 @@ pub fn compared(comparison: &Comparison, rounds: &[Round], rows: &[Row], cores: 
         Comparison::Pair { a, b } => {
             let pair = pair::pair(a, b, rows, &cells);
             let mut verdict = pair::verdict(&pair, a, b, rows);
-            let sides = [(**a).clone(), (**b).clone()];
-            let controls = controls(&cells, rows, &Delay::None, Some(&sides));
-            verdict.extend(controls.sentences());
+            if pair.ratio.is_some() {
+                let sides = vec![(**a).clone(), (**b).clone()];
+                let group = Group::new(sides, &cells, &Delay::None);
+                verdict.extend(of_groups(&[group], &cells).sentences());
+            }
             (verdict, What::Pair(pair))
         }
         Comparison::Keepalive { client } => {
@@ -59,6 +61,11 @@ pub fn compared(comparison: &Comparison, rounds: &[Round], rows: &[Row], cores: 
             (batches::verdict(client, &batches), What::Batches(batches))
         }
     };
+    if !matches!(comparison, Comparison::SyncAsync { .. }) {
+        verdict.extend(warmth::sentence(
+            rows.iter().filter(|row| !row.is_ceiling()),
+        ));
+    }
     if rounds.iter().any(|round| round.seen.is_none()) {
         verdict.push(
             "UNVERIFIED: this server kept no ledger, so these are the client's own claims.".into(),

@@ -43,37 +43,61 @@ pub struct Again {
     estimate: Estimate,
 }
 
-/// Looks at the cells that are compared with each other, group by group; without groups, those under one load are.
-pub(super) fn controls(
-    cells: &Cells,
-    rows: &[Row],
-    delay: &Delay,
-    groups: Option<&[Cell]>,
-) -> Controls {
-    let twin = cells
-        .iter()
-        .map(|(cell, _)| cell)
-        .find(|cell| cell.own.control == Some(Control::Again));
-    let twin = twin.filter(|twin| rejection(cells.rounds(twin), &twin.wait(*delay)).is_none());
-    let groups = match groups {
-        Some(group) => vec![valid(rows, cells, |cell| group.contains(cell))],
-        None => under_one_load(cells, rows),
-    };
-    let mut again = None;
-    let mut resolutions = Vec::new();
-    for mut group in groups {
-        let own = twin.filter(|twin| group.contains(&first(twin)));
-        group.extend(own.cloned());
-        let family = cells.family(group.iter());
-        resolutions.extend(family.resolution());
-        if let Some(twin) = own {
-            again = of_twin(twin, &group, &family, cells);
-        }
-    }
+/// Looks at the cells that are compared with each other: those under one load.
+pub(super) fn controls(cells: &Cells, rows: &[Row], delay: &Delay) -> Controls {
+    let groups = under_one_load(cells, rows).into_iter();
+    let groups: Vec<Group> = groups
+        .map(|group| Group::new(group, cells, delay))
+        .collect();
+    of_groups(&groups, cells)
+}
+
+/// The same of groups that are given.
+pub(super) fn of_groups(groups: &[Group], cells: &Cells) -> Controls {
+    let again = groups.iter().find_map(|group| group.again(cells));
+    let resolutions = groups.iter().filter_map(|group| group.family.resolution());
+    let resolution = median(&resolutions.collect::<Vec<_>>());
     Controls {
-        resolution: median(&resolutions).map(|found| found.max(at_least(again.as_ref()))),
+        resolution: resolution.map(|found| found.max(at_least(again.as_ref()))),
         again,
         canary: canary(cells),
+    }
+}
+
+/// Cells that are compared with each other, and behind them the second process of the client that took part twice.
+pub(super) struct Group {
+    cells: Vec<Cell>,
+    twin: Option<Cell>,
+    pub(super) family: Family,
+}
+
+impl Group {
+    pub(super) fn new(cells: Vec<Cell>, all: &Cells, delay: &Delay) -> Group {
+        let is_twin =
+            |cell: &&Cell| cell.own.control == Some(Control::Again) && cells.contains(&first(cell));
+        let twin = all.iter().map(|(cell, _)| cell).find(is_twin);
+        let honest = |twin: &&Cell| rejection(all.rounds(twin), &twin.wait(*delay)).is_none();
+        let twin = twin.filter(honest).cloned();
+        let family = all.family(cells.iter().chain(&twin));
+        Group {
+            cells,
+            twin,
+            family,
+        }
+    }
+
+    fn again(&self, cells: &Cells) -> Option<Again> {
+        let twin = self.twin.as_ref()?;
+        let first = first(twin);
+        let place = self.cells.iter().position(|cell| *cell == first)?;
+        let estimate = cells.ratio(&first, twin)?;
+        Some(Again {
+            ratio: estimate.value,
+            interval: [estimate.low, estimate.high],
+            apart: self.family.apart(place, self.cells.len())?,
+            client: first.client,
+            estimate,
+        })
     }
 }
 
@@ -89,34 +113,18 @@ fn first(twin: &Cell) -> Cell {
     }
 }
 
-/// Cells of clients whose rows count.
-fn valid(rows: &[Row], cells: &Cells, meant: impl Fn(&Cell) -> bool) -> Vec<Cell> {
-    let client = |row: &&Row| row.rejected.is_none() && !row.is_ceiling() && row.speed.is_some();
-    let found = rows.iter().filter(client).map(Row::cell);
-    let measured = |cell: &Cell| cells.rounds(cell).iter().all(|round| !round.reference);
-    found.filter(|cell| measured(cell) && meant(cell)).collect()
-}
-
+/// Cells of clients whose rows count, by what is asked of them.
 fn under_one_load(cells: &Cells, rows: &[Row]) -> Vec<Vec<Cell>> {
+    let client = |row: &&Row| row.rejected.is_none() && !row.is_ceiling() && row.speed.is_some();
+    let reference = |cell: &Cell| cells.rounds(cell).iter().any(|round| round.reference);
     let mut groups: BTreeMap<(usize, usize, Own), Vec<Cell>> = BTreeMap::new();
-    for cell in valid(rows, cells, |_| true) {
-        let load = (cell.body_bytes, cell.concurrency, cell.own);
-        groups.entry(load).or_default().push(cell);
+    for cell in rows.iter().filter(client).map(Row::cell) {
+        if !reference(&cell) {
+            let load = (cell.body_bytes, cell.concurrency, cell.own);
+            groups.entry(load).or_default().push(cell);
+        }
     }
     groups.into_values().collect()
-}
-
-fn of_twin(twin: &Cell, group: &[Cell], family: &Family, cells: &Cells) -> Option<Again> {
-    let first = first(twin);
-    let place = group.iter().position(|cell| *cell == first)?;
-    let estimate = cells.ratio(&first, twin)?;
-    Some(Again {
-        ratio: estimate.value,
-        interval: [estimate.low, estimate.high],
-        apart: family.apart(place, group.len() - 1)?,
-        client: first.client,
-        estimate,
-    })
 }
 
 /// The difference that chance made between a client and itself, where the analysis fell for it.

@@ -1,4 +1,7 @@
-//! Kept connections against fresh ones at each round trip, with what arithmetic predicts from the round trip of 0.
+//! Kept connections against fresh ones at each simulated round trip, with what arithmetic predicts from the trip of 0.
+//!
+//! The round trips are simulated: the origin waits so long before each answer, and three times before the first of a
+//! connection. So this measures what a client does with such waits, and not what a network does.
 //!
 //! A request on a kept connection takes one round trip R and the work W₁ of both sides; on a fresh one, one more R to
 //! open TCP and one for TLS 1.3, and the work W₂, which has the handshake in it:
@@ -13,7 +16,7 @@ use super::cells::{Cells, speed};
 use super::compare::row_of;
 use super::rows::Row;
 use super::stats::{Estimate, centre};
-use super::words::{interval, percent, times};
+use super::words::{interval, listed, percent, times};
 use crate::plan::Cell;
 
 /// Round trips before the answer of a request on a fresh connection: TCP, TLS 1.3, and the request itself.
@@ -122,7 +125,7 @@ pub(super) fn verdict(client: &str, trips: &[RoundTrip]) -> Vec<String> {
     match gains.is_empty() {
         true => sentences.push(format!("Nothing can be said of {client}.")),
         false => sentences.push(format!(
-            "Kept connections make {client} faster over TLS: {}.",
+            "Kept connections make {client} faster over TLS, at round trips that the server simulates: {}.",
             gains.join(", ")
         )),
     }
@@ -136,20 +139,57 @@ pub(super) fn verdict(client: &str, trips: &[RoundTrip]) -> Vec<String> {
     sentences
 }
 
-/// Whether the predictions hold, where they are any.
+/// How far one column is off the prediction: its name, the worst share, and the round trip where that is.
+type Off = (&'static str, f64, u64);
+
+/// Whether the predictions hold, column by column, where there are any.
 fn prediction(trips: &[RoundTrip]) -> Option<String> {
-    let off = |trip: &RoundTrip| {
-        let (measured, predicted) = (trip.gain?.value, trip.predicted_gain?);
-        (trip.round_trip_ms > 0).then(|| (measured / predicted - 1.0).abs())
+    let value = |estimate: Option<Estimate>| estimate.map(|found| found.value);
+    let columns = [
+        worst("kept", trips, |trip| {
+            Some((value(trip.kept_ms)?, trip.predicted_kept_ms?))
+        }),
+        worst("fresh", trips, |trip| {
+            Some((value(trip.fresh_ms)?, trip.predicted_fresh_ms?))
+        }),
+        worst("gain", trips, |trip| {
+            Some((value(trip.gain)?, trip.predicted_gain?))
+        }),
+    ];
+    let columns: Vec<Off> = columns.into_iter().flatten().collect();
+    if columns.is_empty() {
+        return None;
+    }
+    let named = |holds: bool| {
+        let those = columns
+            .iter()
+            .filter(|(_, share, _)| (*share <= HOLDS) == holds);
+        let words = those.map(|(name, share, trip)| {
+            format!("{name} (off by {} at most, at {trip} ms)", percent(*share))
+        });
+        let words: Vec<String> = words.collect();
+        listed(&words.iter().map(String::as_str).collect::<Vec<_>>())
     };
-    let worst = trips.iter().filter_map(off).max_by(f64::total_cmp)?;
-    let verb = if worst <= HOLDS {
-        "hold"
-    } else {
-        "do not hold"
-    };
-    Some(format!(
-        "The predictions {verb}: they are off by {} at most.",
-        percent(worst)
-    ))
+    let (holding, failing) = (named(true), named(false));
+    Some(match (holding.as_str(), failing.as_str()) {
+        (_, "") => format!("The predictions hold: {holding}."),
+        ("", _) => format!("The predictions do not hold: {failing}."),
+        _ => format!("The predictions do not hold for {failing}; they hold for {holding}."),
+    })
+}
+
+/// Where a column is furthest from its prediction; none where nothing is predicted.
+fn worst(
+    name: &'static str,
+    trips: &[RoundTrip],
+    pair: impl Fn(&RoundTrip) -> Option<(f64, f64)>,
+) -> Option<Off> {
+    let valid = trips
+        .iter()
+        .filter(|trip| trip.round_trip_ms > 0 && trip.rejected.is_none());
+    let off = valid.filter_map(|trip| {
+        let (measured, predicted) = pair(trip)?;
+        Some((name, (measured / predicted - 1.0).abs(), trip.round_trip_ms))
+    });
+    off.max_by(|a, b| a.1.total_cmp(&b.1))
 }

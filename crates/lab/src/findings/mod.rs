@@ -21,6 +21,7 @@ mod trust;
 mod truth;
 mod unpaired;
 mod verdict;
+mod warmth;
 mod witnessed;
 pub mod words;
 
@@ -39,6 +40,7 @@ pub use stats::SAME_ISH;
 pub use trust::{Room, Server, Trust, trust};
 pub use truth::{Truth, truth};
 pub use verdict::{HEADROOM, body_words};
+pub use warmth::Warming;
 pub use witnessed::Witnessed;
 
 use hecaton_origin::Delay;
@@ -71,8 +73,11 @@ pub fn judge(rounds: &[Round], delay: &Delay) -> Findings {
     let cells = cells::Cells::new(rounds);
     let rows = rows::rows(&cells, delay);
     let recommendations = recommend::recommendations(&cells, &rows);
-    let controls = controls::controls(&cells, &rows, delay, None);
+    let controls = controls::controls(&cells, &rows, delay);
     let mut verdicts = verdict::verdicts(&cells, &rows, &recommendations, delay);
+    verdicts.extend(warmth::sentence(
+        rows.iter().filter(|row| !row.is_ceiling()),
+    ));
     verdicts.extend(controls.sentences());
     Findings {
         controls,

@@ -3,11 +3,12 @@
 use hecaton_origin::Delay;
 
 use super::cells::{Cells, seconds};
-use super::controls::controls;
+use super::controls::{Group, of_groups};
 use super::family::Family;
 use super::noise::noisy;
 use super::rows::Row;
 use super::stats::{Estimate, FEWEST_PAIRS};
+use super::warmth;
 use super::words::{interval, listed, plural, times};
 use crate::plan::Cell;
 use crate::run::{Round, Start};
@@ -84,12 +85,14 @@ pub fn ranking(
         .iter()
         .map(|entry| entry.row.cell())
         .collect();
-    let family = cells.family(order.iter());
-    for (entry, letters) in ranking.ranked.iter_mut().zip(family.letters()) {
+    let group = Group::new(order, &cells, &Delay::None);
+    for (entry, letters) in ranking.ranked.iter_mut().zip(group.family.letters()) {
         entry.letters = letters;
     }
-    ranking.verdict = verdict(&ranking.ranked, &cells, &family);
-    for sentence in controls(&cells, &rows, &Delay::None, None).sentences() {
+    ranking.verdict = verdict(&ranking.ranked, &cells, &group.family);
+    let warming = warmth::sentence(ranking.ranked.iter().map(|entry| &entry.row));
+    let controls = of_groups(&[group], &cells).sentences();
+    for sentence in warming.into_iter().chain(controls) {
         ranking.verdict += &format!(" {sentence}");
     }
     ranking

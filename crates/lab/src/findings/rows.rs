@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::cells::{Cells, seconds, speed};
 use super::rules::{done_elsewhere, foreign, in_flight, marks, rejection};
 use super::stats::{Estimate, centre, median};
+use super::warmth::{Warming, warming};
 use crate::plan::{Cell, Own};
 use crate::run::Round;
 
@@ -71,6 +72,9 @@ pub struct Row {
     /// What to know of a row that is ranked nevertheless, in sentences without a full stop.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<String>,
+    /// Set where the row's processes were still getting faster.
+    #[serde(skip)]
+    pub warming: Option<Warming>,
     /// Requests per second with the interval over rounds, for charts; none when a round did nothing.
     #[serde(skip)]
     pub speed: Option<Estimate>,
@@ -187,6 +191,7 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
         verified: witnessed && rejected.is_none(),
         marks: marks(rounds),
         rejected,
+        warming: warming(rounds),
         speed: centre(&speeds),
         ceiling: None,
     }

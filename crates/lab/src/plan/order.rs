@@ -1,7 +1,11 @@
 //! Randomised complete blocks: every block visits each cell once, in an order drawn from the seed.
 //!
 //! What drifts while a run lasts (heat, other programs) then meets all clients alike, and cells of one block can
-//! be compared in pairs.
+//! be compared in pairs. A long block lasts a minute, in which a machine changes, so it is cut into stretches that hold what
+//! is compared first of all: the clients under one load, and of many clients those of one language. Stretches, and the
+//! cells of each, follow one another in random order.
+
+use std::collections::BTreeMap;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -29,17 +33,69 @@ pub fn visits(sweep: &Sweep) -> Vec<Visit> {
     let mut cells = cells(sweep);
     cells.extend(sweep.controls.iter().cloned());
     let mut visits = Vec::with_capacity(cells.len() * sweep.rounds as usize);
+    let mut stretches = stretches(cells, sweep);
     for block in 0..sweep.rounds {
-        cells.shuffle(&mut random);
         let launch = launch_of(block, sweep);
-        visits.extend(cells.iter().zip(0..).map(|(cell, order)| Visit {
-            cell: cell.clone(),
-            launch,
-            block,
-            order,
-        }));
+        stretches.shuffle(&mut random);
+        for stretch in &mut stretches {
+            stretch.shuffle(&mut random);
+        }
+        visits.extend(
+            stretches
+                .iter()
+                .flatten()
+                .zip(0..)
+                .map(|(cell, order)| Visit {
+                    cell: cell.clone(),
+                    launch,
+                    block,
+                    order,
+                }),
+        );
     }
     visits
+}
+
+/// A block that is longer is cut.
+const LONG: usize = 12;
+
+/// The cells of a block, cut where it is long: by load, and where one load has many cells, by the clients' language.
+fn stretches(cells: Vec<Cell>, sweep: &Sweep) -> Vec<Vec<Cell>> {
+    if cells.len() <= LONG {
+        return vec![cells];
+    }
+    // Batches are compared by their size, whatever is in flight at once.
+    let load = |cell: &Cell| {
+        let in_flight = cell.own.mode.map_or(cell.concurrency, |_| 0);
+        (
+            cell.body_bytes,
+            in_flight,
+            cell.own.round_trip_ms,
+            cell.own.requests,
+        )
+    };
+    let mut by_load: BTreeMap<_, Vec<Cell>> = BTreeMap::new();
+    for cell in cells {
+        by_load.entry(load(&cell)).or_default().push(cell);
+    }
+    let language = |cell: &Cell| {
+        let mut clients = sweep.clients.iter();
+        let known = clients.find(|known| known.client == cell.first_name());
+        known.map(|known| known.language.as_str())
+    };
+    let mut stretches = Vec::new();
+    for cells in by_load.into_values() {
+        if cells.len() <= LONG {
+            stretches.push(cells);
+            continue;
+        }
+        let mut by_language: BTreeMap<_, Vec<Cell>> = BTreeMap::new();
+        for cell in cells {
+            by_language.entry(language(&cell)).or_default().push(cell);
+        }
+        stretches.extend(by_language.into_values());
+    }
+    stretches
 }
 
 /// Shares the blocks out among the launches, as evenly as whole blocks allow.
@@ -78,7 +134,9 @@ mod tests {
     use hecaton_origin::Delay;
 
     use super::*;
-    use crate::spec::Target;
+    use std::path::Path;
+
+    use crate::spec::{Manifest, Target};
 
     fn sweep(rounds: u32, launches: u32, seed: u64) -> Sweep {
         Sweep {
@@ -111,6 +169,40 @@ mod tests {
             assert_eq!(cells.len(), 6);
             assert!(block.iter().map(|visit| visit.order).eq(0..6));
         }
+    }
+
+    #[test]
+    fn a_long_block_keeps_together_what_is_compared() {
+        let client = |n: usize, language: &str| Manifest {
+            client: format!("{language}-{n}"),
+            language: language.into(),
+            ..Manifest::raw(Path::new("hecaton"))
+        };
+        let many = |clients: usize, concurrency: Vec<usize>| {
+            let languages = ["c", "ruby"].into_iter();
+            let clients = languages.flat_map(|language| (0..clients).map(move |n| (n, language)));
+            let asked = Sweep {
+                clients: clients.map(|(n, language)| client(n, language)).collect(),
+                concurrency,
+                body_bytes: vec![133],
+                ..sweep(2, 1, 3)
+            };
+            visits(&asked)
+        };
+        let changes = |visits: &[Visit], of: &dyn Fn(&Cell) -> String| {
+            visits
+                .windows(2)
+                .filter(|pair| of(&pair[0].cell) != of(&pair[1].cell))
+                .count()
+        };
+        let by_load = many(2, vec![1, 2, 10, 50]);
+        let block = &by_load[..20];
+        assert_eq!(changes(block, &|cell| cell.concurrency.to_string()), 3);
+        let by_language = many(8, vec![1]);
+        let block = &by_language[..17];
+        let language = |cell: &Cell| cell.client.split('-').next().unwrap_or_default().to_owned();
+        assert_eq!(changes(block, &language), 2, "c, ruby and the raw loader");
+        assert_ne!(by_language[..17], by_language[17..]);
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod servers;
 mod stranger;
 mod user;
 mod visit;
+mod warm_up;
 mod wire;
 mod words;
 

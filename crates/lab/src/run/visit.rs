@@ -10,6 +10,7 @@ use hecaton_origin::{Delay, Page, RoundSpec};
 use super::noise::Moment;
 use super::servers::Servers;
 use super::stranger::{self, Strangers};
+use super::warm_up::WarmUp;
 use super::{Cell, Driver, Go, Prepare, Round, Verify};
 use crate::plan::Visit;
 use crate::spec::{Job, RAW, Sweep, Target};
@@ -138,7 +139,7 @@ impl<'a> Bench<'a> {
         self.rehearse(driver, &cell, 1)
     }
 
-    /// Keeps a new driver busy for a while, so that its first round is like its later ones.
+    /// Keeps a new driver busy until its requests get no cheaper, so that its first round is like its later ones.
     ///
     /// # Errors
     /// When the driver does not do its part.
@@ -150,11 +151,13 @@ impl<'a> Bench<'a> {
         let cell = self.some_cell(driver, middle);
         self.word = rand::random();
         driver.prepare(&self.preparation(&cell))?;
-        let (mut spent, mut count) = (Duration::ZERO, fewest(&cell));
-        while spent < self.sweep.warm_up {
+        let (mut warm_up, mut count) = (WarmUp::new(self.sweep.warm_up), fewest(&cell));
+        while !warm_up.is_over() {
+            let before = driver.account();
             let wall = self.rehearse(driver, &cell, count)?;
-            spent += wall;
-            count = grow(count, wall, self.sweep.warm_up / 2);
+            let (user, system) = driver.account().since(&before);
+            warm_up.note(wall, (user + system).as_secs_f64() / count as f64);
+            count = grow(count, wall, warm_up.trial());
         }
         Ok(())
     }

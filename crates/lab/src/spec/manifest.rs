@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use super::{Pitfall, Usage};
+use super::{Pitfall, Usage, kit};
 
 /// One client, as written in `drivers/<language>/<name>.toml`.
 #[derive(Clone, Debug, Deserialize)]
@@ -159,7 +159,8 @@ impl Manifest {
     pub fn load(path: &Path) -> Result<Manifest> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;
-        let mut manifest: Manifest = toml::from_str(&text)
+        let mut manifest: Manifest = kit::complete(&text, path)?
+            .try_into()
             .with_context(|| format!("{} is not a client's manifest", path.display()))?;
         for (key, command) in [("run", &manifest.run), ("version", &manifest.version)] {
             if command.is_empty() {
@@ -181,7 +182,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Reads every `*.toml` in `folder` and one level below.
+    /// Reads every `*.toml` in `folder` and one level below, each with what the `kit.toml` beside it says.
     ///
     /// # Errors
     /// A sentence when a folder or manifest cannot be read, or when two manifests share a name.
@@ -256,8 +257,8 @@ fn manifests_in(folder: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     found.retain(|path| {
-        path.extension()
-            .is_some_and(|extension| extension == "toml")
+        let toml = path.extension().is_some_and(|it| it == "toml");
+        toml && path.file_name().is_some_and(|name| name != kit::FILE)
     });
     found.sort();
     Ok(found)
@@ -368,7 +369,10 @@ mod tests {
 
         let folder = folder_with(&[("a.toml", &WHOLE.replace(r#"["http1"]"#, r#"["fly"]"#))]);
         let error = format!("{:#}", Catalogue::load(folder.path()).unwrap_err());
-        assert!(error.contains("can = ") && error.contains("fly"), "{error}");
+        assert!(
+            error.contains("in `can`") && error.contains("fly"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod controls;
 mod duration;
 mod experiment;
 mod factor;
+mod kit;
 mod manifest;
 mod pitfall;
 mod root;

@@ -70,7 +70,7 @@ pub struct Sweep {
     pub controls: Vec<Cell>,
     /// Sizes of bodies, ascending, each once; a single 0 when the server is not ours.
     pub body_bytes: Vec<usize>,
-    /// Whether connections are kept: both ways when both are here. A client that can not keep them is measured with
+    /// Whether connections are kept: both ways when both are here. A client that cannot keep them is measured with
     /// a new one for each request, whatever is asked.
     pub keepalive: Vec<bool>,
     /// What is done with each answer. The raw loader parses and decodes nothing: it reads plain bodies of the same

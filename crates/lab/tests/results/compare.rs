@@ -184,10 +184,39 @@ fn the_gain_of_kept_connections_is_predicted_from_the_round_trip_of_zero() {
 fn a_handshake_that_takes_longer_than_predicted_is_said() {
     let found = of_keepalive(&keepalive(1.0));
     assert!(
-        found.verdict[1].contains("do not hold"),
+        found.verdict[1].contains("do not hold for fresh (off by 3")
+            && found.verdict[1].contains("they hold for kept"),
         "{:?}",
         found.verdict
     );
+}
+
+/// The gain alone may be right where both of its parts are wrong.
+#[test]
+fn each_column_is_held_against_its_prediction() {
+    let mut all = keepalive(0.0);
+    for round in all
+        .iter_mut()
+        .filter(|round| round.cell.own.round_trip_ms == Some(20))
+    {
+        round.wall_ns = round.wall_ns * 5 / 4;
+        round
+            .claim
+            .latencies_us
+            .iter_mut()
+            .for_each(|latency| *latency = *latency * 5 / 4);
+    }
+    let found = of_keepalive(&all);
+    let sentence = &found.verdict[1];
+    assert!(
+        sentence.contains("do not hold for kept (off by 2"),
+        "{sentence}"
+    );
+    assert!(
+        sentence.contains("at 20 ms) and fresh (off by 2"),
+        "{sentence}"
+    );
+    assert!(sentence.contains("they hold for gain"), "{sentence}");
 }
 
 #[test]

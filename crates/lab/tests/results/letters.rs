@@ -183,3 +183,46 @@ fn twins_of_a_kept_shootout_share_a_letter() {
     }
     assert!(!share_a_letter(&ranking, "hecaton-rust", "net-http"));
 }
+
+/// Machines that compile while they run were measured cold in that run; programs that do not were not.
+#[test]
+fn rows_of_a_kept_shootout_that_were_still_warming_are_marked() {
+    let run = kept("2026-11-21-shootout");
+    let ranking = rank(&run.rounds);
+    let entries = || ranking.ranked.iter().map(|entry| &entry.row);
+    let marked: Vec<&str> = entries()
+        .filter(|row| row.warming.is_some())
+        .map(|row| &*row.client)
+        .collect();
+    for name in [
+        "java-net-http",
+        "okhttp",
+        "jruby-net-http",
+        "node-http",
+        "fetch-tuned",
+    ] {
+        assert!(marked.contains(&name), "{name} of {marked:?}");
+    }
+    for name in [
+        "curb",
+        "net-http",
+        "hecaton-ruby",
+        "requests",
+        "go-net-http",
+        "reqwest",
+        "httpx",
+    ] {
+        assert!(!marked.contains(&name), "{name} of {marked:?}");
+    }
+    let warming = entries()
+        .find(|row| row.client == "okhttp")
+        .unwrap()
+        .warming
+        .unwrap();
+    assert!(warming.steady > 2.0 * warming.first, "{warming:?}");
+    assert!(
+        ranking.verdict.contains("Still warming"),
+        "{}",
+        ranking.verdict
+    );
+}

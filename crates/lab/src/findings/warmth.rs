@@ -1,0 +1,84 @@
+//! Whether a row's processes were warm: what a request costs in the first round of a process, against its last.
+
+use std::collections::BTreeMap;
+
+use super::Row;
+use super::cells::speed;
+use super::stats::median;
+use super::words::{figure, listed};
+use crate::run::Round;
+
+/// The first round of a process costs so many times the CPU of its last: in the middle of all processes, …
+const DEARER: f64 = 1.15;
+
+/// … and so many times in most of them.
+const DEARER_EACH: f64 = 1.1;
+
+/// Share of processes that are most of them.
+const MOST: f64 = 0.75;
+
+/// Fewest processes that show it.
+const PROCESSES: usize = 3;
+
+/// A row whose processes were still getting faster.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Warming {
+    /// Requests per second of the first round of each process, median.
+    pub first: f64,
+    /// The same of its last round.
+    pub steady: f64,
+}
+
+/// Looks at a row's rounds; none where they show no warming, or each round had a process of its own.
+pub(super) fn warming(rounds: &[&Round]) -> Option<Warming> {
+    let mut processes: BTreeMap<u32, Vec<&Round>> = BTreeMap::new();
+    for round in rounds {
+        processes.entry(round.launch).or_default().push(round);
+    }
+    let ends = processes.values().filter_map(|rounds| {
+        let first = rounds.iter().min_by_key(|round| round.block)?;
+        let last = rounds.iter().max_by_key(|round| round.block)?;
+        (first.block < last.block).then_some((*first, *last))
+    });
+    let ends: Vec<(&Round, &Round)> = ends.collect();
+    let ratios: Vec<f64> = ends
+        .iter()
+        .map(|(first, last)| cost(first) / cost(last))
+        .collect();
+    let dearer = ratios.iter().filter(|ratio| **ratio >= DEARER_EACH).count();
+    let most = ends.len() >= PROCESSES && dearer as f64 >= MOST * ends.len() as f64;
+    if !most || median(&ratios)? < DEARER {
+        return None;
+    }
+    let of = |end: fn(&(&Round, &Round)) -> f64| median(&ends.iter().map(end).collect::<Vec<_>>());
+    Some(Warming {
+        first: of(|ends| speed(ends.0))?,
+        steady: of(|ends| speed(ends.1))?,
+    })
+}
+
+/// CPU nanoseconds of a request.
+fn cost(round: &Round) -> f64 {
+    (round.cpu_user_ns + round.cpu_system_ns) as f64 / round.claim.done as f64
+}
+
+/// Which rows were still warming, in a sentence; none where all were warm.
+pub(super) fn sentence<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
+    let one = |row: &Row| {
+        let warming = row.warming?;
+        let (first, steady) = (figure(warming.first), figure(warming.steady));
+        Some(format!(
+            "{} at {} ({first} requests/s at first, {steady} at last)",
+            row.client, row.concurrency
+        ))
+    };
+    let named: Vec<String> = rows.filter_map(one).collect();
+    if named.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = named.iter().map(String::as_str).collect();
+    Some(format!(
+        "Still warming, so that the figures mix cold rounds with warm ones: {}.",
+        listed(&names)
+    ))
+}

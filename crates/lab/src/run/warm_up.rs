@@ -1,0 +1,100 @@
+//! When a new process is warm: once the CPU time of a request falls no more, or the patience for it ends.
+
+use std::time::Duration;
+
+/// Trials of a warm-up without end: as many as fit into what was asked.
+const TRIALS: u32 = 4;
+
+/// How many times what was asked a process may take until its CPU time of a request is flat.
+const MOST: u32 = 8;
+
+/// Two trials that need this share of the CPU time of the two before are no cheaper.
+const FLAT: f64 = 0.95;
+
+/// The trials so far.
+#[derive(Debug, Default)]
+pub(super) struct WarmUp {
+    asked: Duration,
+    spent: Duration,
+    /// CPU seconds of a request, trial by trial.
+    costs: Vec<f64>,
+}
+
+impl WarmUp {
+    /// A warm-up that lasts at least as long as asked.
+    pub(super) fn new(asked: Duration) -> WarmUp {
+        WarmUp {
+            asked,
+            ..WarmUp::default()
+        }
+    }
+
+    /// How long the next trial should last.
+    pub(super) fn trial(&self) -> Duration {
+        self.asked / TRIALS
+    }
+
+    /// Notes a trial: how long it took, and the CPU time of one request.
+    pub(super) fn note(&mut self, wall: Duration, cost: f64) {
+        self.spent += wall;
+        self.costs.push(cost);
+    }
+
+    /// Whether it is over.
+    pub(super) fn is_over(&self) -> bool {
+        let long_enough = self.spent >= self.asked && self.is_flat();
+        long_enough || self.spent >= MOST * self.asked
+    }
+
+    /// Of two trials each the cheaper counts, for what disturbs one makes it dearer, never cheaper.
+    fn is_flat(&self) -> bool {
+        let [.., a, b, c, d] = self.costs.as_slice() else {
+            return false;
+        };
+        c.min(*d) >= FLAT * a.min(*b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Trials until it is over, of a process whose requests cost so much.
+    fn trials(cost: impl Fn(usize) -> f64) -> usize {
+        let mut warm_up = WarmUp::new(Duration::from_millis(400));
+        let mut trials = 0;
+        while !warm_up.is_over() {
+            warm_up.note(warm_up.trial(), cost(trials));
+            trials += 1;
+        }
+        trials
+    }
+
+    #[test]
+    fn a_process_that_is_warm_at_once_takes_no_longer_than_asked() {
+        assert_eq!(trials(|_| 1.0), 4);
+        let disturbed = |trial| if trial == 2 { 1.5 } else { 1.0 };
+        assert_eq!(
+            trials(disturbed),
+            4,
+            "one slow trial is not taken for a cold one"
+        );
+    }
+
+    #[test]
+    fn a_process_that_gets_cheaper_is_waited_for_but_not_for_ever() {
+        let compiled = |trial: usize| {
+            if trial < 9 {
+                3.0 - 0.2 * trial as f64
+            } else {
+                1.0
+            }
+        };
+        assert!(
+            (11..=13).contains(&trials(compiled)),
+            "{}",
+            trials(compiled)
+        );
+        assert_eq!(trials(|trial| 0.9f64.powi(trial as i32)), 32);
+    }
+}
