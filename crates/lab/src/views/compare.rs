@@ -300,7 +300,7 @@ fn batch_lines(batches: &[Batch]) -> Vec<Chart> {
             name: name.into(),
             heading: heading.into(),
             title: format!("{heading}, over the size of a batch"),
-            width: 460.0,
+            width: 410.0,
             across: Across {
                 title: "requests of a batch",
                 grid: batches.iter().map(|batch| batch.size as f64).collect(),

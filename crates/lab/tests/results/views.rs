@@ -82,3 +82,35 @@ fn a_client_does_not_choose_where_its_chart_is_written() {
         "{files:?}"
     );
 }
+
+#[test]
+fn kept_runs_are_read_and_every_speed_is_in_every_view() {
+    let results = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
+    let runs = hecaton_lab::ledger::runs_below(&results).unwrap();
+    assert!(runs.len() > 5, "only {} runs", runs.len());
+    for (name, run) in runs {
+        let findings = judge(&run.rounds, &run.plan.delay);
+        let view = report::view(&run, &findings);
+        let (text, page) = (view.markdown(), view.html());
+        // Of batches and round trips the views show times.
+        let sweeps = run.plan.comparison.is_none();
+        for row in findings.rows.iter().filter(|_| sweeps) {
+            let speed = hecaton_lab::findings::words::figure(row.requests_per_second);
+            let reference = row.rejected.is_some() && run.plan.baseline.is_some();
+            assert!(
+                page.contains(&speed),
+                "{name}: {speed} of {} is not in the page",
+                row.client
+            );
+            assert!(
+                reference || text.contains(&speed),
+                "{name}: {speed} of {}",
+                row.client
+            );
+        }
+        assert!(
+            view.csv().lines().count() > 1 && page.contains("class=\"verdicts\""),
+            "{name}"
+        );
+    }
+}
