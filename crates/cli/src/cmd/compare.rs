@@ -261,6 +261,7 @@ fn finish(folder: &Folder, document: &Document, common: &Common, csv: bool) -> R
                 .write_all(text(&Term::stderr()).as_bytes())?;
         }
         eprintln!("report: {}", page.display());
+        eprintln!("SHA-256 of run.json: {}", folder.fingerprint()?);
     }
     Ok(())
 }

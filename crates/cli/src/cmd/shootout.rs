@@ -270,6 +270,7 @@ fn finish(folder: &Folder, document: &Document, arguments: &Arguments) -> Result
                 .write_all(text(&Term::stderr()).as_bytes())?;
         }
         eprintln!("report: {}", page.display());
+        eprintln!("SHA-256 of run.json: {}", folder.fingerprint()?);
     }
     Ok(())
 }

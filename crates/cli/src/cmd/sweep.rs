@@ -171,6 +171,7 @@ fn finish(folder: &Folder, document: &Document, arguments: &Arguments) -> Result
             )?;
         }
         eprintln!("report: {}", page.display());
+        eprintln!("SHA-256 of run.json: {}", folder.fingerprint()?);
     }
     Ok(())
 }

@@ -176,6 +176,8 @@ fn first_requests_are_the_median_of_the_processes() {
         launch,
         boot_ns: 100_000_000,
         first_request_ns: first_ms * 1_000_000,
+        user: None,
+        held: false,
     };
     let starts = [start(0, 9), start(1, 3), start(2, 4)];
     let ranking = rank(&rounds(12, &[("net-http", 1000.0)]), &starts);

@@ -55,6 +55,8 @@ pub fn shootout(speeds: &[(&str, f64)]) -> Document {
             launch: 0,
             boot_ns: 80_000_000,
             first_request_ns: 4_000_000,
+            user: None,
+            held: false,
         });
     }
     for round in &mut run.rounds {
