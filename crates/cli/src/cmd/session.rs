@@ -157,6 +157,7 @@ fn finish(recording: &Recording, common: &Common, csv: bool) -> Result<()> {
     written?;
     if !common.quiet {
         eprintln!("report: {}", page.display());
+        eprintln!("SHA-256 of run.json: {}", folder.fingerprint()?);
     }
     printed?;
     let mut clients = findings

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use super::stamp::Stamp;
 use crate::run::Round;
@@ -144,6 +145,18 @@ impl Folder {
         Ok(path)
     }
 
+    /// The SHA-256 of `run.json` in hexadecimal digits: who keeps it can tell later that nobody has changed the document.
+    ///
+    /// # Errors
+    /// When the run is not finished.
+    pub fn fingerprint(&self) -> Result<String> {
+        let path = self.path.join("run.json");
+        let bytes =
+            std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let digest = Sha256::digest(&bytes);
+        Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
     /// Removes what only an unfinished run needs.
     fn clear(&self) {
         for name in [ROUNDS, HEAD] {
@@ -208,6 +221,10 @@ mod tests {
             .map(|entry| entry.unwrap().file_name())
             .collect();
         assert_eq!(names, ["run.json"]);
+        std::fs::write(folder.path().join("run.json"), "abc").unwrap();
+        // FIPS 180-4's own example.
+        let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(folder.fingerprint().unwrap(), known);
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub use work::{done_elsewhere, foreign};
 pub const VERSION: u32 = 2;
 
 type Rule = fn(&Round) -> Option<String>;
+type RuleOfARow = fn(&[&Round], &Delay) -> Option<String>;
 
 /// Rules that look at one round, in the order of causes.
 const RULES: [Rule; 22] = [
@@ -49,7 +50,7 @@ const RULES: [Rule; 22] = [
 ];
 
 /// Rules that look at all rounds of a row.
-const RULES_OF_A_ROW: [fn(&[&Round], &Delay) -> Option<String>; 5] = [
+const RULES_OF_A_ROW: [RuleOfARow; 5] = [
     connections::another_in_the_probe,
     latencies::more_than_asked,
     latencies::faster_than_the_origin,
