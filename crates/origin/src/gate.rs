@@ -12,12 +12,12 @@ use crate::timer::Timer;
 /// Without a new request for so long, what is held is released.
 pub(crate) const QUIET: Duration = Duration::from_millis(150);
 /// The same for a check in the midst of a round, where a client has no connection to open any more.
-const QUIET_CHECK: Duration = Duration::from_millis(50);
+const QUIET_CHECK: Duration = Duration::from_millis(30);
 /// One answer in so many is held by a check.
 const SHARE: u64 = 50;
-/// Checks of one round, at most; and at least, where they hold no more than one answer in ten.
+/// Checks of one round, at most; and at least, where they hold no more than one answer in twenty.
 const MOST_CHECKS: u64 = 32;
-const FEW_CHECKS: u64 = 4;
+const FEW_CHECKS: u64 = 2;
 
 /// Holds requests in generations: all of one are released together.
 pub(crate) struct Gate {
@@ -49,7 +49,7 @@ impl Checks {
         let width = width as u64;
         let room = count.saturating_sub(3 * width);
         let waves = count / width.max(1);
-        let few = (waves / 10).clamp(1, FEW_CHECKS);
+        let few = (waves / 20).clamp(1, FEW_CHECKS);
         let wanted = (waves / SHARE).clamp(few, MOST_CHECKS);
         let moments = (0..wanted).map(|_| width + rand::random_range(0..room.max(1)));
         let mut moments: Vec<u64> = if room == 0 {

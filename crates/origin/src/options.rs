@@ -100,7 +100,7 @@ pub struct RoundSpec {
     /// counted as nothing else. None serves `/r/<id>`, and calls everything else foreign.
     pub word: Option<u64>,
     /// At a few moments drawn by chance, hold every answer until this many requests are held at once, or until no new one has
-    /// arrived for 50 ms. None and 0 never do; ignored when `gate` is given.
+    /// arrived for 30 ms. None and 0 never do; ignored when `gate` is given.
     pub checks: Option<usize>,
 }
 

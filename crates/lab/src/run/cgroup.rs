@@ -38,6 +38,7 @@ impl Group {
             return None;
         }
         let home = home()?;
+        clear_up(&home);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = home.join(format!("hecaton-{}-{number}", std::process::id()));
         fs::create_dir(&path).ok()?;
@@ -108,6 +109,20 @@ impl Drop for Group {
         let deadline = Instant::now() + TO_END;
         while fs::remove_dir(&self.path).is_err() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// Takes away what a lab left behind that was killed.
+fn clear_up(home: &Path) {
+    for entry in fs::read_dir(home).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name
+            .to_str()
+            .and_then(|name| name.strip_prefix("hecaton-")?.split('-').next());
+        let gone = |pid: &str| !Path::new("/proc").join(pid).exists();
+        if owner.is_some_and(|pid| pid.parse::<u32>().is_ok() && gone(pid)) {
+            let _ = fs::remove_dir(entry.path()); // only when nothing is in it
         }
     }
 }

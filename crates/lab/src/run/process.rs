@@ -196,9 +196,17 @@ impl Process {
         while members::stirrings(pid) == 0 && members::lives(pid) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
-        // Only then: a process that is frozen first would not be stopped.
+        // Only then: a process that is frozen first would not be stopped. And only for those that left: should the lab be killed
+        // meanwhile, nobody would thaw them, while what is stopped is woken and hung up by the kernel.
         if let Some(group) = &self.group {
-            group.freeze(true);
+            let tree = members::tree(pid);
+            if group
+                .processes()
+                .iter()
+                .any(|member| !tree.contains(member))
+            {
+                group.freeze(true);
+            }
         }
     }
 
