@@ -6,7 +6,7 @@ use hecaton_lab::plan::{Mode, Own};
 use hecaton_lab::report;
 use hecaton_lab::run::{Cell, Round};
 use hecaton_lab::spec::Comparison;
-use hecaton_origin::Delay;
+use hecaton_origin::{Delay, Times};
 use serde_json::json;
 
 use crate::synthetic::{Machine, document, unwitnessed};
@@ -200,11 +200,11 @@ fn each_column_is_held_against_its_prediction() {
         .filter(|round| round.cell.own.round_trip_ms == Some(20))
     {
         round.wall_ns = round.wall_ns * 5 / 4;
-        round
-            .claim
-            .latencies_us
-            .iter_mut()
-            .for_each(|latency| *latency = *latency * 5 / 4);
+        let mut slower = Times::new();
+        for (us, count) in round.claim.latencies_us.iter() {
+            slower.add(us * 5 / 4, count);
+        }
+        round.claim.latencies_us = slower;
     }
     let found = of_keepalive(&all);
     let sentence = &found.verdict[1];

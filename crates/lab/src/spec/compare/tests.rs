@@ -55,7 +55,7 @@ fn what_is_no_setting_is_refused_with_a_sentence() {
     for (text, words) in [
         ("keepalive", "sets nothing"),
         ("keepalive=yes", "on or off"),
-        ("concurrency=many", "is a number"),
+        ("concurrency=many", "not a number"),
         ("colour=red", "cannot be set"),
         ("delay=soon", "not a delay"),
     ] {
