@@ -6,5 +6,6 @@ mod crashes;
 mod disk;
 mod pace;
 mod resume;
+mod sites;
 mod support;
 mod workers;

@@ -15,6 +15,9 @@ impl Job {
                 "there is no input: name a file of URLs, or - for standard input",
             ));
         }
+        if self.input.sitemap.is_some() && !self.input.files.is_empty() {
+            return Err(Error::usage("a sitemap and lists are two inputs: give one"));
+        }
         check_request(&self.request)?;
         check_pace(&self.pace)?;
         if self.network.timeout.is_zero() {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use hecaton::{Batch, Client, Reactor};
+use hecaton::{Batch, Client, Reactor, Request, Retry};
 
 use super::hosts::{Change, Next};
 use super::keep::Keeper;
@@ -15,9 +15,10 @@ use super::view::{Observer, Snapshot};
 use super::{line, settings};
 use crate::error::{Error, Result, at};
 use crate::job::Job;
-use crate::plan::{Folder, InputFile, Plan, Planned, write_whole};
+use crate::plan::{Folder, Held, InputFile, Plan, Planned, write_whole};
 use crate::record::Outcome;
 use crate::request::{Maker, Rendered};
+use crate::robots::Robots;
 use crate::seal::seal;
 use crate::segment::{Commit, Counted, Report, Tally, Writer, claim, load, settle};
 
@@ -276,11 +277,14 @@ impl<'a> Driver<'a> {
                 file: &mut self.file,
                 maker: &self.maker,
                 writer: &mut self.lines,
+                robots: self.job.pace.robots,
                 keep_duplicates: self.job.input.keep_duplicates,
                 resend_unknown: self.options.resend_unknown,
             };
             match part.next(now, &mut reading)? {
                 Next::Start(host, pending) => self.begin(place, host, pending, &mut intents),
+                // Nobody is told of what was never an input.
+                Next::Skip(pending) if pending.is_robots => {}
                 Next::Skip(pending) => {
                     let rendered = self.maker.render(&pending.planned.held);
                     let about = (&pending.planned, rendered.as_ref().ok());
@@ -343,7 +347,7 @@ impl<'a> Driver<'a> {
         let part = &mut self.open[place];
         pending.attempts += 1;
         let needs_intent = match self.maker.render(&pending.planned.held) {
-            Ok(rendered) => !pending.is_intended && !self.maker.may_repeat(&rendered.method),
+            Ok(rendered) => !pending.is_robots && !pending.is_intended && !self.maker.may_repeat(&rendered.method),
             Err(_) => false,
         };
         pending.is_intended |= needs_intent;
@@ -381,10 +385,15 @@ impl<'a> Driver<'a> {
             self.land(slot);
             return;
         }
-        let number = flight.pending.planned.number;
         flight.begun = SystemTime::now();
-        let request = self.maker.render(&flight.pending.planned.held);
-        let request = request.and_then(|rendered| self.maker.request(&rendered, number));
+        let planned = &flight.pending.planned;
+        let request = match (flight.pending.is_robots, &planned.held) {
+            (true, Held::Url(url)) => robots_request(url),
+            _ => {
+                let rendered = self.maker.render(&planned.held);
+                rendered.and_then(|rendered| self.maker.request(&rendered, planned.number))
+            }
+        };
         match request {
             Ok(request) => self.batch.push(slot, request),
             Err(reason) => self.refused(slot, &reason),
@@ -398,6 +407,9 @@ impl<'a> Driver<'a> {
         };
         let part = &mut self.open[place];
         part.hosts.unstarted(flight.host);
+        if flight.pending.is_robots {
+            return part.heed(flight.host, Robots::allow_all(), 1, &self.maker, &mut self.lines);
+        }
         let rendered = self.maker.render(&flight.pending.planned.held);
         let about = (&flight.pending.planned, rendered.as_ref().ok());
         part.unsent(&mut self.lines, about, Outcome::Invalid, reason);
@@ -429,6 +441,16 @@ impl<'a> Driver<'a> {
         let change = part.hosts.ended(flight.host, verdict.ended, took, now);
         let sentence =
             change.and_then(|change| sentence(part.hosts.name(flight.host), &change, &outcome));
+        if flight.pending.is_robots {
+            let robot = robot(self.job.network.user_agent.as_deref());
+            let robots = match &outcome {
+                Ok(response) => Robots::of_answer(Some(response.status()), response.body(), robot),
+                Err(_) => Robots::of_answer(None, b"", robot),
+            };
+            let of = self.plan.part(flight.part)?.lane.map_or(1, |lane| lane.of);
+            part.heed(flight.host, robots, of, &self.maker, &mut self.lines);
+            return Ok(());
+        }
         let Ok(rendered) = self.maker.render(&flight.pending.planned.held) else {
             return Ok(());
         };
@@ -620,6 +642,12 @@ fn record(
     Ok(())
 }
 
+/// Redirects are followed, as RFC 9309 §2.3.1.2 asks.
+fn robots_request(url: &str) -> std::result::Result<Request, String> {
+    let request = Request::get(url).map_err(|error| error.to_string())?;
+    Ok(request.redirects(5).retry(Some(Retry::default())))
+}
+
 /// Whether another worker has begun a part after this attempt, or done it: then no later attempt may be left to see.
 fn is_taken_over(folder: &Folder, part: u32, attempt: u32) -> bool {
     folder.attempt(part, attempt + 1).exists() || folder.commit(part).exists()
@@ -652,6 +680,11 @@ fn finish(
         false => drop(std::fs::remove_file(&sealed)),
     }
     Ok(is_ours)
+}
+
+/// The name that robots.txt may know this robot by.
+fn robot(user_agent: Option<&str>) -> &str {
+    user_agent.and_then(|agent| agent.split(['/', ' ']).next()).unwrap_or("hecaton")
 }
 
 /// For `status`. Whoever cannot write it says nothing: the records say all of it.

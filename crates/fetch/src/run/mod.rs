@@ -19,5 +19,5 @@ mod view;
 
 pub use self::driver::{Options, Summary, run};
 pub use self::hosts::HostView;
-pub use self::settings::check;
+pub use self::settings::{check, client};
 pub use self::view::{Observer, Snapshot};

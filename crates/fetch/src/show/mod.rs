@@ -3,7 +3,9 @@
 pub mod export;
 mod lines;
 pub mod page;
+mod report;
 mod status;
 
 pub use self::lines::{each_line, each_record};
+pub use self::report::report;
 pub use self::status::{Status, status};

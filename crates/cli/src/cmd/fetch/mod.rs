@@ -6,6 +6,7 @@ mod export;
 mod live;
 mod part;
 mod plan;
+mod report;
 mod run;
 mod show;
 mod status;
@@ -49,6 +50,7 @@ enum Verb {
     Plan(plan::Arguments),
     Part(part::Arguments),
     Export(export::Arguments),
+    Report(report::Arguments),
 }
 
 /// The folder of a job.
@@ -67,6 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.verb {
         Some(Verb::Again(arguments)) => again::run(arguments),
         Some(Verb::Export(arguments)) => export::run(arguments),
+        Some(Verb::Report(arguments)) => report::run(arguments),
         Some(Verb::Status(arguments)) => status::run(arguments),
         Some(Verb::Show(arguments)) => show::run(arguments),
         Some(Verb::Plan(arguments)) => plan::run(arguments),
