@@ -44,6 +44,10 @@ pub struct Rules {
     pub any_rate: bool,
 }
 
+/// Tells where an input goes, or why it cannot be sent.
+pub type Placing<'a> =
+    &'a mut dyn FnMut(&Columns, &mut dyn FnMut(Placed<'_>)) -> std::result::Result<(), String>;
+
 /// Hands over every entry of the input; its columns.
 pub type Feed<'a> = &'a mut dyn FnMut(&mut dyn FnMut(Entry) -> Result<()>) -> Result<Vec<String>>;
 
@@ -56,7 +60,7 @@ pub fn make(
     files: &[PathBuf],
     feed: Feed<'_>,
     rules: &Rules,
-    place: &mut dyn FnMut(&Columns, &mut dyn FnMut(Placed<'_>)) -> std::result::Result<(), String>,
+    place: Placing<'_>,
 ) -> Result<Plan> {
     let planned = folder.planned();
     // What an earlier try left behind; nothing was sent before the seal.
@@ -162,10 +166,7 @@ impl Sorter {
     fn take(
         &mut self,
         entry: Entry,
-        place: &mut dyn FnMut(
-            &Columns,
-            &mut dyn FnMut(Placed<'_>),
-        ) -> std::result::Result<(), String>,
+        place: Placing<'_>,
     ) -> Result<()> {
         self.inputs += 1;
         if let Some(hasher) = &mut self.stream {
