@@ -44,3 +44,6 @@ pub mod again;
 pub mod error;
 pub mod frame;
 pub mod record;
+
+#[cfg(test)]
+mod python;

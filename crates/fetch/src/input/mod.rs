@@ -10,6 +10,8 @@ use crate::record::{Columns, Input, Invalid};
 
 mod lines;
 mod objects;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod plain;
 pub mod sitemap;
 mod source;

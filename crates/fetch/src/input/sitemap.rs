@@ -45,7 +45,10 @@ fn read_up_to(longest: u64, bytes: &[u8], found: &mut dyn FnMut(Listed)) -> Resu
     };
     let mut reader = BufReader::with_capacity(64 << 10, raw.take(longest));
     let first = reader.fill_buf().map_err(|error| error.to_string())?;
-    let first = first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first).trim_ascii_start();
+    let first = first
+        .strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(first)
+        .trim_ascii_start();
     match first.first() {
         Some(b'<') => xml(reader, found),
         _ => text(reader, found),
@@ -58,7 +61,10 @@ fn text(reader: impl Read, found: &mut dyn FnMut(Listed)) -> Result<(), String> 
         let Line::Whole(line) = line else {
             continue;
         };
-        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
+        let line = line
+            .strip_prefix(b"\xef\xbb\xbf")
+            .unwrap_or(line)
+            .trim_ascii();
         if !line.is_empty() && line.len() <= LONGEST_URL {
             found(Listed::Page(String::from_utf8_lossy(line).into_owned()));
         }
@@ -82,7 +88,9 @@ fn xml(reader: impl BufRead, found: &mut dyn FnMut(Listed)) -> Result<(), String
     let mut place = Place::default();
     loop {
         buffer.clear();
-        let event = reader.read_event_into(&mut buffer).map_err(|error| format!("is no whole XML: {error}"))?;
+        let event = reader
+            .read_event_into(&mut buffer)
+            .map_err(|error| format!("is no whole XML: {error}"))?;
         match event {
             Event::Eof if place.depth > 0 => return Err("ends in the middle".to_owned()),
             Event::Eof => return Ok(()),
@@ -145,7 +153,11 @@ fn reference(name: &str) -> Option<char> {
 fn give(loc: &str, in_index: bool, found: &mut dyn FnMut(Listed)) {
     let url = loc.trim().to_owned();
     if !url.is_empty() {
-        found(if in_index { Listed::Sitemap(url) } else { Listed::Page(url) });
+        found(if in_index {
+            Listed::Sitemap(url)
+        } else {
+            Listed::Page(url)
+        });
     }
 }
 
@@ -171,21 +183,32 @@ pub fn walk(
         let read = fetch(&url).and_then(|bytes| {
             read(&bytes, |listed| match listed {
                 Listed::Page(page) if is_on(&page, &host) => numbered(Ok(page)),
-                Listed::Page(page) => numbered(Err((page, format!("is not on {host}, whose sitemap lists it")))),
+                Listed::Page(page) => numbered(Err((
+                    page,
+                    format!("is not on {host}, whose sitemap lists it"),
+                ))),
                 Listed::Sitemap(next) if !is_on(&next, &host) => {
-                    numbered(Err((next, format!("is a sitemap that is not on {host}, which lists it"))));
+                    numbered(Err((
+                        next,
+                        format!("is a sitemap that is not on {host}, which lists it"),
+                    )));
                 }
                 Listed::Sitemap(next) if known.len() < MOST => {
                     if known.insert(next.clone()) {
                         waiting.push_back(next);
                     }
                 }
-                Listed::Sitemap(next) => numbered(Err((next, format!("is one sitemap more than {MOST}")))),
+                Listed::Sitemap(next) => {
+                    numbered(Err((next, format!("is one sitemap more than {MOST}"))))
+                }
             })
         });
         match read {
             Err(why) if is_first => return Err(InputError(format!("the sitemap {url}: {why}"))),
-            Err(why) => numbered(Err((url, format!("is a sitemap that cannot be read: {why}")))),
+            Err(why) => numbered(Err((
+                url,
+                format!("is a sitemap that cannot be read: {why}"),
+            ))),
             Ok(()) => {}
         }
     }
@@ -243,7 +266,10 @@ mod tests {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(PAGES.as_bytes()).unwrap();
         assert_eq!(listed(&gzip.finish().unwrap()).0, expected);
-        assert_eq!(listed(b"\xef\xbb\xbfhttp://a/1\r\n\nhttp://a/2"), (vec![page("http://a/1"), page("http://a/2")], Ok(())));
+        assert_eq!(
+            listed(b"\xef\xbb\xbfhttp://a/1\r\n\nhttp://a/2"),
+            (vec![page("http://a/1"), page("http://a/2")], Ok(()))
+        );
         let (found, read) = listed(&PAGES.as_bytes()[..PAGES.len() - 20]);
         assert_eq!(found.len(), 2);
         assert!(read.is_err());
@@ -252,13 +278,15 @@ mod tests {
     #[test]
     fn a_bomb_is_not_read_to_its_end() {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(b"<urlset><url><loc>http://a/1</loc></url><url><loc>").unwrap();
+        gzip.write_all(b"<urlset><url><loc>http://a/1</loc></url><url><loc>")
+            .unwrap();
         gzip.write_all(&vec![b' '; 4 << 20]).unwrap();
         let mut found = Vec::new();
         let read = read_up_to(1 << 20, &gzip.finish().unwrap(), &mut |it| found.push(it));
         assert_eq!(found, [page("http://a/1")]);
         assert!(read.is_err());
-        let laughs = b"<!DOCTYPE x [<!ENTITY a 'http://a/'>]><urlset><url><loc>&a;&a;</loc></url></urlset>";
+        let laughs =
+            b"<!DOCTYPE x [<!ENTITY a 'http://a/'>]><urlset><url><loc>&a;&a;</loc></url></urlset>";
         assert_eq!(listed(laughs).0, []);
     }
 
@@ -278,7 +306,9 @@ mod tests {
         };
         walk("http://a/index", fetch, |entry| {
             shown.push(match entry {
-                Entry::Input(input) => format!("{}:{} {}", input.number, input.line, input.columns["url"]),
+                Entry::Input(input) => {
+                    format!("{}:{} {}", input.number, input.line, input.columns["url"])
+                }
                 Entry::Invalid(bad) => format!("{} {} {}", bad.number, bad.text, bad.reason),
             });
         })
@@ -293,8 +323,16 @@ mod tests {
                 "3 http://a/s2 is a sitemap that cannot be read: the answer was 404",
             ]
         );
-        let error = walk("http://a/x", |_| Err("the answer was 404".to_owned()), |_| ()).unwrap_err();
-        assert_eq!(error.to_string(), "the sitemap http://a/x: the answer was 404");
+        let error = walk(
+            "http://a/x",
+            |_| Err("the answer was 404".to_owned()),
+            |_| (),
+        )
+        .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the sitemap http://a/x: the answer was 404"
+        );
     }
 
     proptest! {

@@ -14,7 +14,8 @@ pub(super) enum Line<'a> {
 /// Lines without comments; what is not known or no UTF-8 is passed over.
 pub(super) fn lines(file: &[u8]) -> impl Iterator<Item = Line<'_>> {
     let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
-    file.split(|byte| matches!(byte, b'\r' | b'\n')).filter_map(line)
+    file.split(|byte| matches!(byte, b'\r' | b'\n'))
+        .filter_map(line)
 }
 
 fn line(bytes: &[u8]) -> Option<Line<'_>> {

@@ -141,7 +141,9 @@ impl Robots {
 /// Whether a group for `named` is one for this robot: the name without its version, whatever the case of letters.
 fn same_robot(named: &str, robot: &str) -> bool {
     let product = |name: &str| -> String {
-        let token = name.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+        let token = name
+            .chars()
+            .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
         token.collect::<String>().to_ascii_lowercase()
     };
     let named = product(named);

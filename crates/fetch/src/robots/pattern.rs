@@ -19,7 +19,8 @@ impl Pattern {
         };
         let pieces: Vec<String> = inner.split('*').map(normal).collect();
         // The longest rule is the one with the most bytes (RFC 9309 §2.2.2).
-        let length = pieces.iter().map(String::len).sum::<usize>() + pieces.len() - 1 + usize::from(to_the_end);
+        let length = pieces.iter().map(String::len).sum::<usize>() + pieces.len() - 1
+            + usize::from(to_the_end);
         Pattern {
             pieces,
             to_the_end,
@@ -63,12 +64,17 @@ pub(super) fn normal(path: &str) -> String {
     while let Some(byte) = bytes.get(at) {
         let encoded = (*byte == b'%').then(|| path.get(at + 1..at + 3)).flatten();
         let decoded = encoded.filter(|two| two.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        let (byte, length, was_encoded) = match decoded.and_then(|two| u8::from_str_radix(two, 16).ok()) {
-            Some(byte) => (byte, 3, true),
-            None => (*byte, 1, false),
-        };
+        let (byte, length, was_encoded) =
+            match decoded.and_then(|two| u8::from_str_radix(two, 16).ok()) {
+                Some(byte) => (byte, 3, true),
+                None => (*byte, 1, false),
+            };
         let unreserved = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
-        let stands = if was_encoded { unreserved } else { byte.is_ascii_graphic() };
+        let stands = if was_encoded {
+            unreserved
+        } else {
+            byte.is_ascii_graphic()
+        };
         match stands {
             true => out.push(byte.into()),
             false => {

@@ -28,7 +28,10 @@ fn the_longest_rule_decides() {
     ] {
         assert_eq!(allows(file, path), expected, "{path}");
     }
-    assert!(allows("user-agent: *\ndisallow: /a\nallow: /a", "/a"), "of two of one length, the one that allows");
+    assert!(
+        allows("user-agent: *\ndisallow: /a\nallow: /a", "/a"),
+        "of two of one length, the one that allows"
+    );
     assert!(!allows("user-agent: *\ndisallow: /", "/a"));
 }
 
@@ -36,7 +39,12 @@ fn the_longest_rule_decides() {
 fn groups_are_for_those_they_name() {
     let file = "disallow: /nobody\nUser-agent: other\nDisallow: /\n\nUser-agent: *\nDisallow: /all\n\n\
                 user-agent: x\nUSER-AGENT: Hecaton/2 # us\nDisallow: /x\nCrawl-delay: 2.5\n\nUser-agent: hecaton\nDisallow: /y\n";
-    for (path, expected) in [("/x", false), ("/y", false), ("/all", true), ("/nobody", true)] {
+    for (path, expected) in [
+        ("/x", false),
+        ("/y", false),
+        ("/all", true),
+        ("/nobody", true),
+    ] {
         assert_eq!(allows(file, path), expected, "{path}");
     }
     let robots = |robot: &str| Robots::parse(file.as_bytes(), robot);
@@ -52,8 +60,18 @@ fn groups_are_for_those_they_name() {
 
 #[test]
 fn paths_are_compared_by_what_they_mean() {
-    let file = "user-agent: *\ndisallow: /\u{e9}\ndisallow: /%7Ejoe/\ndisallow: /a%2fb\ndisallow: /100%";
-    for (path, expected) in [("/%C3%A9", false), ("/%c3%a9x", false), ("/\u{e9}", false), ("/~joe/", false), ("/%7ejoe/", false), ("/a%2Fb", false), ("/a/b", true), ("/100%", false)] {
+    let file =
+        "user-agent: *\ndisallow: /\u{e9}\ndisallow: /%7Ejoe/\ndisallow: /a%2fb\ndisallow: /100%";
+    for (path, expected) in [
+        ("/%C3%A9", false),
+        ("/%c3%a9x", false),
+        ("/\u{e9}", false),
+        ("/~joe/", false),
+        ("/%7ejoe/", false),
+        ("/a%2Fb", false),
+        ("/a/b", true),
+        ("/100%", false),
+    ] {
         assert_eq!(allows(file, path), expected, "{path}");
     }
 }
@@ -61,8 +79,18 @@ fn paths_are_compared_by_what_they_mean() {
 #[test]
 fn what_an_answer_means() {
     let of = |status| Robots::of_answer(status, b"user-agent: *\ndisallow: /a", "hecaton");
-    for (status, a, b) in [(Some(200), false, true), (Some(404), true, true), (Some(403), true, true), (Some(503), false, false), (None, false, false)] {
-        assert_eq!((of(status).allows("/a"), of(status).allows("/b")), (a, b), "{status:?}");
+    for (status, a, b) in [
+        (Some(200), false, true),
+        (Some(404), true, true),
+        (Some(403), true, true),
+        (Some(503), false, false),
+        (None, false, false),
+    ] {
+        assert_eq!(
+            (of(status).allows("/a"), of(status).allows("/b")),
+            (a, b),
+            "{status:?}"
+        );
     }
     assert!(of(None).allows(PATH));
 }

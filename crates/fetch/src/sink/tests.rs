@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::io::Read;
-use std::process::Command;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::python::python;
 
 const HEADERS: [(&str, &[u8]); 5] = [
     ("Content-Type", b"text/html; charset=utf-8"),
@@ -279,27 +279,6 @@ fn no_archive_is_written_over() {
     let again =
         Sink::Shards(Shards::new(root.path(), "", "part-00001").unwrap()).store(&answer(0, b""));
     assert_eq!(again.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-}
-
-/// Runs Python over a folder; none if there is none, or it lacks the module.
-fn python(module: &str, program: &str, folder: &Path) -> Option<String> {
-    let python = std::env::var("HECATON_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let has = Command::new(&python)
-        .args(["-c", &format!("import {module}")])
-        .output()
-        .ok()?;
-    if !has.status.success() {
-        eprintln!("not checked: {python} has no {module}");
-        return None;
-    }
-    let output = Command::new(python)
-        .args(["-c", program])
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    Some(String::from_utf8(output.stdout).unwrap())
 }
 
 #[test]

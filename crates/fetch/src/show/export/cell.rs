@@ -47,13 +47,32 @@ pub(super) const FIXED: [(&str, Kind, Read); 21] = [
     ("url", Kind::Text, |it| text(&it.url)),
     ("outcome", Kind::Text, |it| text(it.outcome.name())),
     ("ok", Kind::Bool, |it| Cell::Bool(it.ok)),
-    ("status", Kind::Integer, |it| it.status.map_or(Cell::Nothing, |status| Cell::Integer(status.into()))),
-    ("error", Kind::Text, |it| it.error.as_ref().map_or(Cell::Nothing, |error| text(&error.kind))),
-    ("phase", Kind::Text, |it| it.error.as_ref().map_or(Cell::Nothing, |error| optional(error.phase.as_ref()))),
-    ("message", Kind::Text, |it| it.error.as_ref().map_or(Cell::Nothing, |error| text(&error.message))),
+    ("status", Kind::Integer, |it| {
+        it.status
+            .map_or(Cell::Nothing, |status| Cell::Integer(status.into()))
+    }),
+    ("error", Kind::Text, |it| {
+        it.error
+            .as_ref()
+            .map_or(Cell::Nothing, |error| text(&error.kind))
+    }),
+    ("phase", Kind::Text, |it| {
+        it.error
+            .as_ref()
+            .map_or(Cell::Nothing, |error| optional(error.phase.as_ref()))
+    }),
+    ("message", Kind::Text, |it| {
+        it.error
+            .as_ref()
+            .map_or(Cell::Nothing, |error| text(&error.message))
+    }),
     ("why", Kind::Text, |it| optional(it.why.as_ref())),
-    ("sent", Kind::Bool, |it| it.sent.map_or(Cell::Nothing, Cell::Bool)),
-    ("attempts", Kind::Integer, |it| Cell::Integer(it.attempts.into())),
+    ("sent", Kind::Bool, |it| {
+        it.sent.map_or(Cell::Nothing, Cell::Bool)
+    }),
+    ("attempts", Kind::Integer, |it| {
+        Cell::Integer(it.attempts.into())
+    }),
     ("at", Kind::Time, |it| text(&it.at)),
     ("ms", Kind::Number, |it| time(it, |ms| ms.total)),
     ("ms_resolve", Kind::Number, |it| time(it, |ms| ms.resolve)),
@@ -61,7 +80,9 @@ pub(super) const FIXED: [(&str, Kind, Read); 21] = [
     ("ms_tls", Kind::Number, |it| time(it, |ms| ms.tls)),
     ("ms_wait", Kind::Number, |it| time(it, |ms| ms.wait)),
     ("ms_read", Kind::Number, |it| time(it, |ms| ms.read)),
-    ("bytes", Kind::Integer, |it| it.bytes.map_or(Cell::Nothing, integer)),
+    ("bytes", Kind::Integer, |it| {
+        it.bytes.map_or(Cell::Nothing, integer)
+    }),
 ];
 
 /// Behind the others: the digest, and the body or where it is.
@@ -76,7 +97,9 @@ pub(super) const BODY: [(&str, Kind, Read); 5] = [
         _ => Cell::Nothing,
     }),
     ("body_file", Kind::Text, |it| match &it.body {
-        Some(Body::File { file } | Body::Warc { warc: file, .. } | Body::Tar { tar: file, .. }) => Cell::Text(file.into()),
+        Some(Body::File { file } | Body::Warc { warc: file, .. } | Body::Tar { tar: file, .. }) => {
+            Cell::Text(file.into())
+        }
         _ => Cell::Nothing,
     }),
     ("body_at", Kind::Text, |it| match &it.body {
@@ -91,8 +114,14 @@ impl Place {
         match self {
             Place::Fixed(index) => FIXED[*index].2(record),
             Place::Body(index) => BODY[*index].2(record),
-            Place::Column(name) => record.columns.get(name).map_or(Cell::Nothing, |value| Cell::Text(value.into())),
-            Place::Header(name) => record.headers.get(name).map_or(Cell::Nothing, |value| Cell::Text(value.into())),
+            Place::Column(name) => record
+                .columns
+                .get(name)
+                .map_or(Cell::Nothing, |value| Cell::Text(value.into())),
+            Place::Header(name) => record
+                .headers
+                .get(name)
+                .map_or(Cell::Nothing, |value| Cell::Text(value.into())),
             Place::Taken(name) => record.taken.get(name).map_or(Cell::Nothing, of_json),
         }
     }
@@ -162,9 +191,10 @@ fn optional(it: Option<&String>) -> Cell<'_> {
     it.map_or(Cell::Nothing, |it| text(it))
 }
 
+/// A phase that took no time was not gone through.
 fn time(record: &Record, of: fn(&Elapsed) -> f64) -> Cell<'_> {
-    match record.ms == Elapsed::default() {
-        true => Cell::Nothing,
-        false => Cell::Number(of(&record.ms)),
+    match of(&record.ms) {
+        0.0 => Cell::Nothing,
+        ms => Cell::Number(ms),
     }
 }

@@ -25,7 +25,8 @@ impl<W: Write> Csv<W> {
 impl<W: Write> Table for Csv<W> {
     fn add(&mut self, record: &Record) -> io::Result<()> {
         for column in &self.columns {
-            self.writer.write_field(column.place.of(record).text().as_bytes())?;
+            self.writer
+                .write_field(column.place.of(record).text().as_bytes())?;
         }
         Ok(self.writer.write_record(None::<&[u8]>)?)
     }

@@ -51,7 +51,9 @@ impl Layout {
     pub(super) fn columns(&self) -> Vec<Column> {
         let mut table = Vec::new();
         let mut push = |name: &str, prefix: &str, kind, place| {
-            let is_free = |name: &str| !table.iter().any(|column: &Column| column.name == name) && !is_fixed(name);
+            let is_free = |name: &str| {
+                !table.iter().any(|column: &Column| column.name == name) && !is_fixed(name)
+            };
             let always = matches!(place, Place::Fixed(_) | Place::Body(_));
             let mut name = match (always, prefix) {
                 (false, "header_") => format!("header_{}", name.replace('-', "_")),
@@ -75,9 +77,18 @@ impl Layout {
             push(name, "header_", Kind::Text, Place::Header(name.clone()));
         }
         for (name, kind) in &self.taken {
-            push(name, "taken_", kind.unwrap_or(Kind::Text), Place::Taken(name.clone()));
+            push(
+                name,
+                "taken_",
+                kind.unwrap_or(Kind::Text),
+                Place::Taken(name.clone()),
+            );
         }
-        for (index, (name, kind, _)) in BODY.iter().enumerate().filter(|(index, _)| self.body[*index]) {
+        for (index, (name, kind, _)) in BODY
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| self.body[*index])
+        {
             push(name, "", *kind, Place::Body(index));
         }
         table

@@ -26,9 +26,20 @@ pub trait Table {
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
-/// What a build without Parquet says of it.
-pub const WITHOUT_PARQUET: &str =
-    "this build cannot write Parquet: run `bin/setup fetch`, or build with `--features parquet`";
+/// A table of Parquet, if this build can write it.
+pub fn parquet(
+    layout: &Layout,
+    out: impl io::Write + Send + 'static,
+) -> io::Result<Box<dyn Table>> {
+    #[cfg(feature = "parquet")]
+    return Ok(Box::new(Parquet::new(layout, out)?));
+    #[cfg(not(feature = "parquet"))]
+    {
+        let _ = (layout, out);
+        let why = "this build cannot write Parquet: run `bin/setup fetch`, or build with `--features parquet`";
+        Err(io::Error::new(io::ErrorKind::Unsupported, why))
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,10 @@ pub(super) fn records() -> Vec<Record> {
     let answered = Record {
         n: 0,
         line: 2,
-        columns: [("sku", "a,\"1\"\n"), ("status", "in")].map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect(),
+        columns: [("sku", "a,\"1\"\n"), ("status", "in")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into_iter()
+            .collect(),
         method: "GET".to_owned(),
         url: "http://a/".to_owned(),
         outcome: Outcome::Response,
@@ -26,8 +29,17 @@ pub(super) fn records() -> Vec<Record> {
         },
         bytes: Some(3),
         hash: Some("blake3:00".to_owned()),
-        body: Some(Body::Text { text: "h\u{e9}".to_owned() }),
-        taken: [("price", json!(9)), ("tags", json!(["a"])), ("url", json!("x"))].map(|(name, value)| (name.to_owned(), value)).into_iter().collect(),
+        body: Some(Body::Text {
+            text: "h\u{e9}".to_owned(),
+        }),
+        taken: [
+            ("price", json!(9)),
+            ("tags", json!(["a"])),
+            ("url", json!("x")),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .collect(),
         ..Record::default()
     };
     let failed = Record {
@@ -40,10 +52,23 @@ pub(super) fn records() -> Vec<Record> {
             phase: Some("connect".to_owned()),
             message: "late".to_owned(),
         }),
-        taken: [("price".to_owned(), json!(9.5)), ("tags".to_owned(), json!(null))].into_iter().collect(),
+        taken: [
+            ("price".to_owned(), json!(9.5)),
+            ("tags".to_owned(), json!(null)),
+        ]
+        .into_iter()
+        .collect(),
         ..Record::default()
     };
-    vec![answered, failed, Record { n: 2, line: 4, ..Record::default() }]
+    vec![
+        answered,
+        failed,
+        Record {
+            n: 2,
+            line: 4,
+            ..Record::default()
+        },
+    ]
 }
 
 pub(super) fn layout(records: &[Record]) -> Layout {
@@ -60,17 +85,47 @@ fn a_table_has_the_columns_of_all_records() {
     records.iter().for_each(|record| table.add(record).unwrap());
     table.finish().unwrap();
     let mut reader = csv_reader(&out);
-    let names: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
-    assert_eq!(names.join(" "),
+    let names: Vec<String> = reader
+        .headers()
+        .unwrap()
+        .iter()
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(
+        names.join(" "),
         "n line sku input_status method url outcome ok status error phase message why sent attempts at ms ms_resolve ms_connect ms_tls ms_wait ms_read \
-         bytes header_content_type price tags taken_url hash body");
+         bytes header_content_type price tags taken_url hash body"
+    );
     let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
-    let cell = |row: usize, name: &str| rows[row].get(names.iter().position(|it| it == name).unwrap()).unwrap().to_owned();
+    let cell = |row: usize, name: &str| {
+        rows[row]
+            .get(names.iter().position(|it| it == name).unwrap())
+            .unwrap()
+            .to_owned()
+    };
     assert_eq!(rows.len(), 3);
-    for (name, value) in [("sku", "a,\"1\"\n"), ("input_status", "in"), ("status", "200"), ("ok", "true"), ("ms", "1.5"), ("price", "9"), ("tags", "[\"a\"]"), ("taken_url", "x"), ("body", "h\u{e9}")] {
+    for (name, value) in [
+        ("sku", "a,\"1\"\n"),
+        ("input_status", "in"),
+        ("status", "200"),
+        ("ok", "true"),
+        ("ms", "1.5"),
+        ("price", "9"),
+        ("tags", "[\"a\"]"),
+        ("taken_url", "x"),
+        ("body", "h\u{e9}"),
+    ] {
         assert_eq!(cell(0, name), value, "{name}");
     }
-    for (name, value) in [("sku", ""), ("outcome", "error"), ("error", "timeout"), ("phase", "connect"), ("price", "9.5"), ("status", ""), ("ms", "")] {
+    for (name, value) in [
+        ("sku", ""),
+        ("outcome", "error"),
+        ("error", "timeout"),
+        ("phase", "connect"),
+        ("price", "9.5"),
+        ("status", ""),
+        ("ms", ""),
+    ] {
         assert_eq!(cell(1, name), value, "{name}");
     }
     assert_eq!(cell(2, "outcome"), "invalid");
@@ -84,14 +139,25 @@ fn csv_reader(bytes: &[u8]) -> ::csv::Reader<&[u8]> {
 fn columns_have_the_kind_of_all_their_values() {
     use super::cell::Kind;
     let of = |values: &[serde_json::Value]| {
-        let records: Vec<Record> = values.iter().map(|value| Record {
-            taken: [("x".to_owned(), value.clone())].into_iter().collect(),
-            ..Record::default()
-        }).collect();
-        layout(&records).columns().iter().find(|column| column.name == "x").unwrap().kind
+        let records: Vec<Record> = values
+            .iter()
+            .map(|value| Record {
+                taken: [("x".to_owned(), value.clone())].into_iter().collect(),
+                ..Record::default()
+            })
+            .collect();
+        layout(&records)
+            .columns()
+            .iter()
+            .find(|column| column.name == "x")
+            .unwrap()
+            .kind
     };
     assert_eq!(of(&[json!(1), json!(null), json!(2)]), Kind::Integer);
-    assert_eq!(of(&[json!(null), json!(1), json!(2.5), json!(1)]), Kind::Number);
+    assert_eq!(
+        of(&[json!(null), json!(1), json!(2.5), json!(1)]),
+        Kind::Number
+    );
     assert_eq!(of(&[json!(true), json!(false)]), Kind::Bool);
     assert_eq!(of(&[json!(true), json!(1)]), Kind::Text);
     assert_eq!(of(&[json!(u64::MAX)]), Kind::Text);
@@ -100,10 +166,12 @@ fn columns_have_the_kind_of_all_their_values() {
 
 #[test]
 fn hostile_records_do_not_grow_the_table_for_ever() {
-    let records: Vec<Record> = (0..3000).map(|index| Record {
-        columns: [(format!("c{index}"), String::new())].into_iter().collect(),
-        taken: [(format!("t{index}"), json!(1))].into_iter().collect(),
-        ..Record::default()
-    }).collect();
+    let records: Vec<Record> = (0..3000)
+        .map(|index| Record {
+            columns: [(format!("c{index}"), String::new())].into_iter().collect(),
+            taken: [(format!("t{index}"), json!(1))].into_iter().collect(),
+            ..Record::default()
+        })
+        .collect();
     assert!(layout(&records).columns().len() < 2100);
 }

@@ -16,10 +16,17 @@ pub(super) fn timeline(tally: &Tally) -> String {
         return String::new();
     };
     let (top, bottom, height) = (12.0, 190.0, 216.0);
-    let most = slots.iter().map(|slot| slot.iter().sum()).max().unwrap_or(1);
+    let most = slots
+        .iter()
+        .map(|slot| slot.iter().sum())
+        .max()
+        .unwrap_or(1);
     let scale = round_up(most as f64 / tally.timeline.seconds());
     let y = |rate: f64| bottom - (bottom - top) * rate / scale;
-    let mut svg = open(height, "Requests a second over time, by what became of them");
+    let mut svg = open(
+        height,
+        "Requests a second over time, by what became of them",
+    );
     for line in 0..=4 {
         let rate = scale * f64::from(line) / 4.0;
         let _ = write!(
@@ -41,7 +48,12 @@ pub(super) fn timeline(tally: &Tally) -> String {
             let rate = *number as f64 / tally.timeline.seconds();
             if *number > 0 {
                 let high = y(below + rate);
-                let _ = write!(svg, "<rect class={} x={x:.1} y={high:.2} width={width:.1} height={:.2} />", part.class(), (y(below) - high).max(0.5));
+                let _ = write!(
+                    svg,
+                    "<rect class={} x={x:.1} y={high:.2} width={width:.1} height={:.2} />",
+                    part.class(),
+                    (y(below) - high).max(0.5)
+                );
             }
             below += rate;
         }
@@ -55,14 +67,22 @@ pub(super) fn timeline(tally: &Tally) -> String {
         to.shown()
     );
     let seconds = tally.timeline.seconds();
-    format!("<figure>{}<div class=scroll tabindex=0>{svg}</div><figcaption>Requests a second, by when they began; each bar is {seconds} s.</figcaption></figure>", legend(tally))
+    format!(
+        "<figure>{}<div class=scroll tabindex=0>{svg}</div><figcaption>Requests a second, by when they began; each bar is {seconds} s.</figcaption></figure>",
+        legend(tally)
+    )
 }
 
 fn legend(tally: &Tally) -> String {
     let mut items = String::new();
     for part in Part::ALL {
         if tally.part(part) > 0 {
-            let _ = write!(items, "<li><span class=\"key {}\"></span>{}</li>", part.class(), part.words());
+            let _ = write!(
+                items,
+                "<li><span class=\"key {}\"></span>{}</li>",
+                part.class(),
+                part.words()
+            );
         }
     }
     format!("<ul class=legend>{items}</ul>")
@@ -70,21 +90,40 @@ fn legend(tally: &Tally) -> String {
 
 /// For each phase a bar over its middle nine tenths, with marks at the median and the longest.
 pub(super) fn phases(tally: &Tally) -> String {
-    let known: Vec<_> = PHASES.iter().zip(&tally.phases).filter(|(_, times)| times.count() > 0).collect();
+    let known: Vec<_> = PHASES
+        .iter()
+        .zip(&tally.phases)
+        .filter(|(_, times)| times.count() > 0)
+        .collect();
     if known.is_empty() {
         return String::new();
     }
     let quantile = |index: usize, share: f64| known[index].1.quantile(share).unwrap_or_default();
-    let shortest = (0..known.len()).map(|index| quantile(index, 0.05)).fold(f64::MAX, f64::min);
-    let longest = known.iter().map(|(_, times)| times.longest()).fold(0.0, f64::max);
-    let (low, high) = (shortest.log10().floor(), longest.log10().ceil().max(shortest.log10().floor() + 1.0));
-    let x = |ms: f64| LEFT + (WIDTH - LEFT - RIGHT - 30.0) * ((ms.log10() - low) / (high - low)).clamp(0.0, 1.0);
+    let shortest = (0..known.len())
+        .map(|index| quantile(index, 0.05))
+        .fold(f64::MAX, f64::min);
+    let longest = known
+        .iter()
+        .map(|(_, times)| times.longest())
+        .fold(0.0, f64::max);
+    let (low, high) = (
+        shortest.log10().floor(),
+        longest.log10().ceil().max(shortest.log10().floor() + 1.0),
+    );
+    let x = |ms: f64| {
+        LEFT + (WIDTH - LEFT - RIGHT - 30.0) * ((ms.log10() - low) / (high - low)).clamp(0.0, 1.0)
+    };
     let bottom = 14.0 + 34.0 * known.len() as f64;
     let mut svg = open(bottom + 26.0, "Times of each phase, on a logarithmic scale");
     #[expect(clippy::cast_possible_truncation, reason = "powers of ten of a time")]
     for power in low as i32..=high as i32 {
         let at = x(10_f64.powi(power));
-        let _ = write!(svg, "<path class=grid d=\"M{at:.1} 8V{bottom:.1}\"/><text class=middle x={at:.1} y={:.1}>{}</text>", bottom + 18.0, milliseconds(10_f64.powi(power)));
+        let _ = write!(
+            svg,
+            "<path class=grid d=\"M{at:.1} 8V{bottom:.1}\"/><text class=middle x={at:.1} y={:.1}>{}</text>",
+            bottom + 18.0,
+            milliseconds(10_f64.powi(power))
+        );
     }
     let mut rows = String::new();
     for (index, ((name, _), times)) in known.iter().enumerate() {
@@ -103,7 +142,11 @@ pub(super) fn phases(tally: &Tally) -> String {
             y + 14.0,
             median = x(quantile(index, 0.5)),
         );
-        let _ = write!(rows, "<tr><td class=word>{name}<td>{}", count(times.count()));
+        let _ = write!(
+            rows,
+            "<tr><td class=word>{name}<td>{}",
+            count(times.count())
+        );
         for share in [0.5, 0.9, 0.99] {
             let _ = write!(rows, "<td>{}", milliseconds(quantile(index, share)));
         }

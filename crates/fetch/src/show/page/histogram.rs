@@ -32,8 +32,14 @@ impl Histogram {
         if !ms.is_finite() || ms <= 0.0 {
             return;
         }
-        let step = ((ms / SHORTEST).log2() * STEPS).floor().clamp(0.0, (SIZE - 1) as f64);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+        let step = ((ms / SHORTEST).log2() * STEPS)
+            .floor()
+            .clamp(0.0, (SIZE - 1) as f64);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "clamped"
+        )]
         let index = step as usize;
         self.counts[index] += 1;
         self.all += 1;

@@ -8,8 +8,8 @@ use crate::record::Outcome;
 
 mod draw;
 mod histogram;
-mod tally;
 mod tables;
+mod tally;
 mod text;
 mod timeline;
 
@@ -23,7 +23,12 @@ const STYLE: &str = include_str!("page.css");
 /// The page. The title is any text, such as the folder's name.
 pub fn html(tally: &Tally, title: &str) -> String {
     let mut page = head(title);
-    let _ = write!(page, "<header><p class=soft>hecaton fetch</p><h1>{}</h1>{}</header><main>", escape(title), facts(tally));
+    let _ = write!(
+        page,
+        "<header><p class=soft>hecaton fetch</p><h1>{}</h1>{}</header><main>",
+        escape(title),
+        facts(tally)
+    );
     section(&mut page, "Outcomes over time", &draw::timeline(tally));
     section(&mut page, "Latencies by phase", &draw::phases(tally));
     section(&mut page, "Hosts", &tables::hosts(tally));
@@ -53,17 +58,33 @@ fn facts(tally: &Tally) -> String {
     let all = tally.all();
     let mut items = format!("<li><b>{}</b> inputs</li>", count(all));
     let good = tally.part(Part::Good);
-    let _ = write!(items, "<li class=good><b>{}</b> good ({})</li>", count(good), share(good, all));
+    let _ = write!(
+        items,
+        "<li class=good><b>{}</b> good ({})</li>",
+        count(good),
+        share(good, all)
+    );
     for (part, words) in [(Part::Bad, "answered, not good"), (Part::Error, "errors")] {
         let number = tally.part(part);
         if number > 0 {
-            let _ = write!(items, "<li class={}><b>{}</b> {words} ({})</li>", part.class(), count(number), share(number, all));
+            let _ = write!(
+                items,
+                "<li class={}><b>{}</b> {words} ({})</li>",
+                part.class(),
+                count(number),
+                share(number, all)
+            );
         }
     }
     for outcome in [Outcome::Skipped, Outcome::Unknown, Outcome::Invalid] {
         let number = tally.outcome(outcome);
         if number > 0 {
-            let _ = write!(items, "<li class=other><b>{}</b> {}</li>", count(number), outcome.name());
+            let _ = write!(
+                items,
+                "<li class=other><b>{}</b> {}</li>",
+                count(number),
+                outcome.name()
+            );
         }
     }
     let mut line = format!("{} of bodies", text::bytes(tally.bytes()));
@@ -71,7 +92,11 @@ fn facts(tally: &Tally) -> String {
         let seconds = (to - from).as_seconds();
         let _ = write!(line, ", from {} to {}", from.shown(), to.shown());
         if seconds >= 1.0 {
-            let _ = write!(line, ", {:.1} requests a second", tally.requests() as f64 / seconds);
+            let _ = write!(
+                line,
+                ", {:.1} requests a second",
+                tally.requests() as f64 / seconds
+            );
         }
     }
     if let Some(median) = tally.total_time().quantile(0.5) {

@@ -10,19 +10,33 @@ const MOST_HOSTS: usize = 40;
 
 /// Those with the most inputs, and those with the most failures.
 pub(super) fn hosts(tally: &Tally) -> String {
-    let mut all: Vec<(&str, &OfHost)> = tally.hosts.iter().map(|(name, of)| (name.as_str(), of)).collect();
+    let mut all: Vec<(&str, &OfHost)> = tally
+        .hosts
+        .iter()
+        .map(|(name, of)| (name.as_str(), of))
+        .collect();
     if all.is_empty() {
         return String::new();
     }
-    all.sort_by(|(a, one), (b, other)| (other.all(), other.failed(), a).cmp(&(one.all(), one.failed(), b)));
+    all.sort_by(|(a, one), (b, other)| {
+        (other.all(), other.failed(), a).cmp(&(one.all(), one.failed(), b))
+    });
     let mut html = String::new();
     if all.len() > MOST_HOSTS {
-        let _ = write!(html, "<p class=soft>The {MOST_HOSTS} with the most inputs, of {}.</p>", count(all.len() as u64));
+        let _ = write!(
+            html,
+            "<p class=soft>The {MOST_HOSTS} with the most inputs, of {}.</p>",
+            count(all.len() as u64)
+        );
     }
     html += &table(&all[..all.len().min(MOST_HOSTS)], &tally.other_hosts);
     if all.len() > MOST_HOSTS {
         all.sort_by(|(a, one), (b, other)| (other.failed(), a).cmp(&(one.failed(), b)));
-        let worst: Vec<_> = all.into_iter().take(10).filter(|(_, of)| of.failed() > 0).collect();
+        let worst: Vec<_> = all
+            .into_iter()
+            .take(10)
+            .filter(|(_, of)| of.failed() > 0)
+            .collect();
         if !worst.is_empty() {
             html += "<h3>Most failures</h3>";
             html += &table(&worst, &OfHost::default());
@@ -52,7 +66,11 @@ fn row(rows: &mut String, name: &str, of: &OfHost) {
         let number = of.parts[part as usize];
         if number > 0 {
             let percent = number as f64 / of.all() as f64 * 100.0;
-            let _ = write!(bar, "<span class={} style=\"width:{percent:.2}%\"></span>", part.class());
+            let _ = write!(
+                bar,
+                "<span class={} style=\"width:{percent:.2}%\"></span>",
+                part.class()
+            );
         }
     }
     let [good, bad, error, _] = of.parts.map(count);
@@ -80,8 +98,18 @@ pub(super) fn failures(tally: &Tally) -> String {
             share(failures.count, tally.all())
         );
         for example in &failures.examples {
-            let url = if example.url.is_empty() { "no URL" } else { &example.url };
-            let _ = write!(html, "<li><code>{}</code> <span class=soft>input {}, line {}</span>", escape(url), example.n, example.line);
+            let url = if example.url.is_empty() {
+                "no URL"
+            } else {
+                &example.url
+            };
+            let _ = write!(
+                html,
+                "<li><code>{}</code> <span class=soft>input {}, line {}</span>",
+                escape(url),
+                example.n,
+                example.line
+            );
             if !example.message.is_empty() {
                 let _ = write!(html, "<br>{}", escape(&example.message));
             }

@@ -35,7 +35,12 @@ impl Part {
     }
 
     pub(super) fn words(self) -> &'static str {
-        ["good", "answered, not good", "error", "skipped, unknown or invalid"][self as usize]
+        [
+            "good",
+            "answered, not good",
+            "error",
+            "skipped, unknown or invalid",
+        ][self as usize]
     }
 
     fn of(record: &Record) -> Part {

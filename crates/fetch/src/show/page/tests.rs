@@ -13,7 +13,12 @@ fn job(inputs: u64) -> Tally {
 }
 
 fn record(n: u64) -> Record {
-    let at = format!("2026-11-22T08:{:02}:{:02}.{:03}Z", n / 6000 % 60, n / 100 % 60, n * 7 % 1000);
+    let at = format!(
+        "2026-11-22T08:{:02}:{:02}.{:03}Z",
+        n / 6000 % 60,
+        n / 100 % 60,
+        n * 7 % 1000
+    );
     let wait = 20.0 + (n * 37 % 90) as f64;
     let mut record = Record {
         n,
@@ -45,7 +50,10 @@ fn record(n: u64) -> Record {
                 message: "no connection within 5 s".to_owned(),
             });
         }
-        9 => (record.ok, record.status, record.outcome, record.why) = (false, None, Outcome::Skipped, Some("duplicate".to_owned())),
+        9 => {
+            (record.ok, record.status, record.outcome, record.why) =
+                (false, None, Outcome::Skipped, Some("duplicate".to_owned()))
+        }
         _ => {}
     }
     record
@@ -81,7 +89,10 @@ fn a_page_says_what_the_records_say() {
 #[test]
 fn a_page_of_nothing_is_a_page() {
     let page = html(&Tally::default(), "out");
-    assert!(page.contains("<b>0</b> inputs") && !page.contains("NaN") && !page.contains("<h2>"), "{page}");
+    assert!(
+        page.contains("<b>0</b> inputs") && !page.contains("NaN") && !page.contains("<h2>"),
+        "{page}"
+    );
     let mut tally = Tally::default();
     tally.add(&Record::default());
     assert!(html(&tally, "out").contains("<b>1</b> invalid"));
@@ -99,13 +110,25 @@ fn hostile_records_stay_text_and_few() {
                 phase: None,
                 message: "<b>\0".to_owned() + &"x".repeat(10_000),
             }),
-            at: if n % 2 == 0 { "0001-01-01T00:00:00Z".to_owned() } else { format!("{:04}-01-01T00:00:00Z", 1971 + n % 8000) },
-            ms: Elapsed { total: if n % 3 == 0 { f64::NAN } else { 1e308 }, ..Elapsed::default() },
+            at: if n % 2 == 0 {
+                "0001-01-01T00:00:00Z".to_owned()
+            } else {
+                format!("{:04}-01-01T00:00:00Z", 1971 + n % 8000)
+            },
+            ms: Elapsed {
+                total: if n % 3 == 0 { f64::NAN } else { 1e308 },
+                ..Elapsed::default()
+            },
             bytes: Some(u64::MAX),
             ..Record::default()
         });
     }
     let page = html(&tally, "<script>");
-    assert!(!page.contains("<script") && !page.contains("<img") && !page.contains('\u{202e}') && !page.contains('\0'));
+    assert!(
+        !page.contains("<script")
+            && !page.contains("<img")
+            && !page.contains('\u{202e}')
+            && !page.contains('\0')
+    );
     assert!(page.len() < 400_000, "{}", page.len());
 }

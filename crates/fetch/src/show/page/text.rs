@@ -19,7 +19,8 @@ pub(super) fn escape(text: &str) -> String {
 
 /// Control characters, and those that turn the direction of what stands behind them.
 fn is_invisible(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The beginning of a long text.

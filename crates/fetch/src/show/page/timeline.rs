@@ -22,7 +22,10 @@ impl Moment {
     pub(super) fn shown(self) -> String {
         let since = Duration::from_millis(u64::try_from(self.0).unwrap_or_default());
         let time: SystemTime = UNIX_EPOCH + since;
-        humantime::format_rfc3339_seconds(time).to_string().replace('T', " ").replace('Z', " UTC")
+        humantime::format_rfc3339_seconds(time)
+            .to_string()
+            .replace('T', " ")
+            .replace('Z', " UTC")
     }
 
     pub(super) fn as_seconds(self) -> f64 {
@@ -63,8 +66,11 @@ impl<const N: usize> Timeline<N> {
             Some((from, to)) => (from.min(at), to.max(at)),
             None => (at, at),
         });
-        self.slots.entry(at.0.div_euclid(self.width)).or_insert([0; N])[sort] += 1;
-        while let (Some((first, _)), Some((last, _))) = (self.slots.first_key_value(), self.slots.last_key_value())
+        self.slots
+            .entry(at.0.div_euclid(self.width))
+            .or_insert([0; N])[sort] += 1;
+        while let (Some((first, _)), Some((last, _))) =
+            (self.slots.first_key_value(), self.slots.last_key_value())
             && last - first >= MOST
         {
             self.widen();
@@ -76,7 +82,10 @@ impl<const N: usize> Timeline<N> {
         let slots = std::mem::take(&mut self.slots);
         for (slot, counts) in slots {
             let merged = self.slots.entry(slot.div_euclid(2)).or_insert([0; N]);
-            merged.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            merged
+                .iter_mut()
+                .zip(counts)
+                .for_each(|(sum, count)| *sum += count);
         }
     }
 
@@ -87,10 +96,14 @@ impl<const N: usize> Timeline<N> {
 
     /// Every slot from the first to the last, also those in which nothing was.
     pub(super) fn slots(&self) -> Vec<[u64; N]> {
-        let (Some((first, _)), Some((last, _))) = (self.slots.first_key_value(), self.slots.last_key_value()) else {
+        let (Some((first, _)), Some((last, _))) =
+            (self.slots.first_key_value(), self.slots.last_key_value())
+        else {
             return Vec::new();
         };
-        (*first..=*last).map(|slot| self.slots.get(&slot).copied().unwrap_or([0; N])).collect()
+        (*first..=*last)
+            .map(|slot| self.slots.get(&slot).copied().unwrap_or([0; N]))
+            .collect()
     }
 }
 

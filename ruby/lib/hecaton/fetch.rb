@@ -1,0 +1,150 @@
+# Bulk jobs by the command `hecaton fetch`: every URL of a long list, each recorded exactly once, whatever happens on the way.
+require "json"
+require "open3"
+
+module Hecaton
+  # Loaded by `require "hecaton/fetch"`. The command does the work, in a process of its own; it is the one that HECATON_BINARY names,
+  # else `hecaton` in PATH.
+  #
+  #   Hecaton::Fetch.run(urls, into: "out/", rate: 20, per_host: 4) { |record| puts record["status"] }
+  #   Hecaton::Fetch.records("out/", where: "error or status >= 500").each { |record| … }
+  #
+  # A record is a Hash with the keys that docs/fetch.md lists: "n", "line", "columns", "url", "outcome", "ok", "status", "error", and so on.
+  module Fetch
+    # The job could not be done; the message is what the command said.
+    class Error < StandardError; end
+
+    module_function
+
+    # Does a job and waits for its end. The same call again goes on where it was: after an exception, a crash or a power cut.
+    #
+    # urls:: the path of a list or of a job file, a String or Pathname; or anything with `each` that yields URLs, or Hashes of columns
+    #   for a template. What `each` yields is handed over as it comes, and must be the same when the job goes on.
+    # into:: the job's folder.
+    # progress:: whether the command tells on standard error how far it is. Default false.
+    #
+    # What else is given are the command's options: `per_host: 4` is `--per-host 4`, `robots: true` is `--robots`, an Array repeats the
+    # option, and a Hash is an Array of "name: value", for header.
+    #
+    # Yields each record when the job is done. Without a block, returns an Enumerator of them.
+    #
+    # Raises ArgumentError, before anything is sent, when an input or an option is bad; Error when the job cannot be done.
+    def run(urls, into:, progress: false, **options, &block)
+      streamed = !(urls.is_a?(String) || urls.respond_to?(:to_path))
+      raise ArgumentError, "urls: give a path, or anything with each; not a #{urls.class}" if streamed && !urls.respond_to?(:each)
+
+      arguments = [streamed ? "-" : urls.to_s, "--into", into.to_s, *options.flat_map { |name, value| Fetch.flag(name, value) }]
+      arguments.push("--format", "jsonl") if streamed
+      arguments << "--quiet" unless progress
+      Fetch.work(arguments, streamed ? urls : [], progress)
+      found = records(into)
+      return found unless block
+
+      found.each(&block)
+      nil
+    end
+
+    # The records of a job's folder, as an Enumerator: those of a job that is done, or what is known so far. One at a time is in memory.
+    #
+    # where:: an expression, such as "status == 404". limit:: the most records.
+    def records(folder, where: nil, limit: nil)
+      arguments = ["show", folder.to_s, *Fetch.flag(:where, where), *Fetch.flag(:limit, limit)]
+      Enumerator.new do |found|
+        Open3.popen3(*Fetch.command, *arguments) do |input, output, errors, child|
+          input.close
+          output.set_encoding(Encoding::UTF_8)
+          said = Fetch.aside { errors.read }
+          output.each_line { |line| found << JSON.parse(line) }
+          Fetch.judge(child.value, said.value)
+        end
+      end
+    end
+
+    # For itself: an option as the command takes it.
+    def self.flag(name, value)
+      flag = "--#{name.to_s.tr("_", "-")}"
+      case value
+      when nil, false then []
+      when true then [flag]
+      when Hash then value.flat_map { |key, inner| [flag, "#{key}: #{inner}"] }
+      when Array then value.flat_map { |inner| flag(name, inner) }
+      else ["#{flag}=#{value}"]
+      end
+    end
+
+    # For itself: the command and its verb.
+    def self.command
+      name = ENV.fetch("HECATON_BINARY", "hecaton")
+      folders = name.include?("/") ? [""] : ENV.fetch("PATH", "").split(File::PATH_SEPARATOR).map { |folder| "#{folder}/" }
+      path = folders.map { |folder| folder + name }.find { |file| File.file?(file) && File.executable?(file) }
+      raise Error, "the command #{name} was not found: put it into PATH, or name it in HECATON_BINARY" unless path
+
+      [path, "fetch"]
+    end
+
+    # For itself: runs the command to its end, with these inputs.
+    def self.work(arguments, inputs, progress)
+      Open3.popen3(*command, *arguments) do |input, output, errors, child|
+        said = [output, errors].map { |pipe| aside { listen(pipe, progress) } }
+        stopped_by(child, :KILL) { hand_over(inputs, input) } # It would take the end of the pipe for the end of the list.
+        stopped_by(child, :INT) { child.join }
+        judge(child.value, said.last.value)
+      end
+    end
+
+    # For itself: sends the child a signal if something is raised. A Ctrl-C at a terminal has reached it as well; a second one would
+    # make it drop what is in flight.
+    def self.stopped_by(child, signal)
+      done = false
+      yield
+      done = true
+    rescue Interrupt
+      done = signal == :INT
+      raise
+    ensure
+      Process.kill(signal, child.pid) if !done && child.alive?
+    end
+
+    # For itself: reads while the child is written to. A pipe that is closed meanwhile is no news.
+    def self.aside
+      Thread.new do
+        Thread.current.report_on_exception = false
+        yield
+      end
+    end
+
+    # For itself: the last lines that were said, all of which are told on.
+    def self.listen(pipe, progress)
+      last = []
+      pipe.set_encoding(Encoding::UTF_8)
+      pipe.each_line do |line|
+        $stderr.write(line) if progress
+        last = (last << line).last(20)
+      end
+      last.join
+    end
+
+    # For itself: a line of JSON for each input.
+    def self.hand_over(inputs, pipe)
+      inputs.each do |input|
+        raise ArgumentError, "urls: yields a #{input.class}; give Strings, or Hashes of columns" unless input.is_a?(Hash) || input.respond_to?(:to_s)
+
+        pipe.puts(JSON.generate(input.is_a?(Hash) ? input : input.to_s))
+      end
+      pipe.close
+    rescue Errno::EPIPE
+      pipe.close # The child has ended, and says why.
+    end
+
+    # For itself: raises what the command ended with.
+    def self.judge(status, said)
+      return if status.success?
+
+      said = said.strip.delete_prefix("hecaton: ")
+      said = "hecaton fetch ended with #{status}" if said.empty?
+      raise ArgumentError, said if status.exitstatus == 2
+
+      raise Error, said
+    end
+  end
+end
