@@ -10,7 +10,7 @@ use nix::fcntl::{Flock, FlockArg};
 use uuid::Uuid;
 
 use crate::error::{Error, Result, at};
-use crate::host::{Host, Whose};
+use crate::host::LastHost;
 use crate::input::{Entry, Form, InputError, Inputs, Source, sitemap};
 use crate::job::Job;
 use crate::plan::{self, Folder, Placed, Plan, Rules, write_whole};
@@ -62,6 +62,7 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         most_lanes: own.min(foreign),
         any_rate: job.pace.any_rate(),
     };
+    let mut last = LastHost::default();
     let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| {
         match (&mut list, &job.input.sitemap) {
             (None, Some(sitemap)) => walk_sitemap(&job, sitemap, take)?,
@@ -75,10 +76,10 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
     };
     let plan = plan::make(&folder, &job.input.files, &mut feed, &rules, &mut |columns, placed| {
         let rendered = maker.render_columns(columns)?;
-            let host = Host::of(&rendered.url).map_err(|error| error.to_string())?;
+            let (host, foreign) = last.of(&rendered.url).map_err(|error| error.to_string())?;
             placed(Placed {
-                host: host.as_str(),
-                foreign: host.whose() == Whose::Foreign,
+                host,
+                foreign,
                 request: rendered.digest() as u64,
             });
             Ok(())

@@ -10,7 +10,7 @@ use super::hosts::{Hosts, Limits, Next};
 use super::keep::Keeper;
 use super::line::Lines;
 use crate::error::Result;
-use crate::host::{Host, Whose};
+use crate::host::LastHost;
 use crate::plan::{Folder, Held, InputFile, Part, Plan, Planned};
 use crate::record::Outcome;
 use crate::request::Maker;
@@ -98,6 +98,7 @@ pub struct OpenPart {
     open: VecDeque<u16>,
     done: RoaringTreemap,
     intents: RoaringTreemap,
+    last: LastHost,
     /// What sites ask, by the numbers of their hosts.
     robots: HashMap<u32, Robots>,
 }
@@ -153,6 +154,7 @@ impl OpenPart {
             cursors,
             done: RoaringTreemap::new(),
             intents: RoaringTreemap::new(),
+            last: LastHost::default(),
             robots: HashMap::new(),
         };
         open.look_back(folder)?;
@@ -291,8 +293,8 @@ impl OpenPart {
             return;
         }
         let place = rendered.as_ref().map_err(String::clone).and_then(|rendered| {
-            let host = Host::of(&rendered.url).map_err(|error| error.to_string())?;
-            Ok((self.hosts.number(host.as_str(), host.whose() == Whose::Foreign), &*rendered.url))
+            let (host, foreign) = self.last.of(&rendered.url).map_err(|error| error.to_string())?;
+            Ok((self.hosts.number(host, foreign), &*rendered.url))
         });
         let ((host, is_new), url) = match place {
             Ok(place) => place,
