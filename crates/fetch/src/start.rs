@@ -52,7 +52,9 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         None => Some(open(&job)?),
         Some(_) => None,
     };
-    let columns = list.as_ref().map_or(vec![URL.to_owned()], |inputs| inputs.columns().to_vec());
+    let columns = list
+        .as_ref()
+        .map_or(vec![URL.to_owned()], |inputs| inputs.columns().to_vec());
     // Says now what would be said of each request.
     let maker = Maker::new(&job.request, &columns, Uuid::nil())?;
     fs::create_dir_all(folder.path()).map_err(at("create", folder.path()))?;
@@ -74,8 +76,13 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         }
         Ok(columns.clone())
     };
-    let plan = plan::make(&folder, &job.input.files, &mut feed, &rules, &mut |columns, placed| {
-        let rendered = maker.render_columns(columns)?;
+    let plan = plan::make(
+        &folder,
+        &job.input.files,
+        &mut feed,
+        &rules,
+        &mut |columns, placed| {
+            let rendered = maker.render_columns(columns)?;
             let (host, foreign) = last.of(&rendered.url).map_err(|error| error.to_string())?;
             placed(Placed {
                 host,
@@ -112,10 +119,15 @@ fn open(job: &Job) -> Result<Inputs> {
 /// Asks a site for its sitemap and those that it lists, one after the other.
 fn walk_sitemap(job: &Job, first: &str, take: &mut dyn FnMut(Entry) -> Result<()>) -> Result<()> {
     let client = run::client(job)?;
-    let reactor = Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
+    let reactor =
+        Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
     let fetch = |url: &str| {
-        let request = Request::get(url).map_err(|error| error.to_string())?.redirects(5);
-        let response = reactor.block_on(client.send(request)).map_err(|error| error.to_string())?;
+        let request = Request::get(url)
+            .map_err(|error| error.to_string())?
+            .redirects(5);
+        let response = reactor
+            .block_on(client.send(request))
+            .map_err(|error| error.to_string())?;
         match response.status() {
             200 => Ok(response.into_body().to_vec()),
             status => Err(format!("was answered with status {status}")),

@@ -15,12 +15,19 @@ fn what_failed_is_asked_again_and_its_record_takes_the_place_of_the_old_one() {
     let before = world.records();
     let again = |arguments: &[&str]| {
         let mut command = hecaton(&["fetch", "again"]);
-        command.arg(world.out()).args(["--retries", "0", "--breaker", "0", "-c", "3"]).args(arguments);
+        command
+            .arg(world.out())
+            .args(["--retries", "0", "--breaker", "0", "-c", "3"])
+            .args(arguments);
         command
     };
     let nothing = ending(&mut again(&["--where", "status == 404"]));
     assert_eq!(nothing.status, Some(0));
-    assert!(nothing.stderr.contains("no record matches"), "{}", nothing.stderr);
+    assert!(
+        nothing.stderr.contains("no record matches"),
+        "{}",
+        nothing.stderr
+    );
     // Killed in the middle, another round is refused, and the same goes on.
     let child = again(&[]).spawn().unwrap();
     world.wait_for(60);
@@ -34,22 +41,37 @@ fn what_failed_is_asked_again_and_its_record_takes_the_place_of_the_old_one() {
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     let after = world.records();
     assert_eq!(after.len(), 200);
-    let changed = after.iter().filter(|(number, record)| before[number]["at"] != record["at"]);
+    let changed = after
+        .iter()
+        .filter(|(number, record)| before[number]["at"] != record["at"]);
     assert!(changed.clone().all(|(number, _)| *number < 50));
     assert_eq!(changed.count(), 50);
     assert_eq!(other.origin.summary().requests, 150);
     assert!(!world.out().join("again").exists());
     let status = ending(hecaton(&["fetch", "status"]).arg(world.out()));
-    assert!(status.stdout.contains("200 responses (150 good)"), "{}", status.stdout);
+    assert!(
+        status.stdout.contains("200 responses (150 good)"),
+        "{}",
+        status.stdout
+    );
 }
 
 #[test]
 fn a_job_that_is_not_done_is_not_asked_again() {
     let world = World::new();
     let list = world.list(0..10);
-    let planned = ending(hecaton(&["fetch", "plan"]).arg(&list).arg("-o").arg(world.out()));
+    let planned = ending(
+        hecaton(&["fetch", "plan"])
+            .arg(&list)
+            .arg("-o")
+            .arg(world.out()),
+    );
     assert_eq!(planned.status, Some(0), "{}", planned.stderr);
     let refused = ending(hecaton(&["fetch", "again"]).arg(world.out()));
     assert_eq!(refused.status, Some(2));
-    assert!(refused.stderr.contains("is not done yet"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("is not done yet"),
+        "{}",
+        refused.stderr
+    );
 }

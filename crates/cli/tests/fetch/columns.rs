@@ -7,12 +7,28 @@ fn a_table_becomes_requests_and_what_was_taken_is_in_the_table_that_comes_out() 
     let world = World::new();
     let base = world.origin.base_url().to_owned();
     let rows = (0..20).map(|n| format!("{n},\"a, b\""));
-    let list = world.write("skus.csv", std::iter::once("sku,note".to_owned()).chain(rows));
+    let list = world.write(
+        "skus.csv",
+        std::iter::once("sku,note".to_owned()).chain(rows),
+    );
     let template = format!("{base}/echo?sku={{sku}}");
     let arguments = [
-        "--template", template.as_str(), "-X", "PUT", "-H", "X-Note: {note}", "--body", "{\"sku\": \"{sku}\"}",
-        "--check", "status == 200 and json:/method == 'PUT'", "--take", "path=/path", "--keep-body", "inline",
-        "--keep-header", "Content-Type",
+        "--template",
+        template.as_str(),
+        "-X",
+        "PUT",
+        "-H",
+        "X-Note: {note}",
+        "--body",
+        "{\"sku\": \"{sku}\"}",
+        "--check",
+        "status == 200 and json:/method == 'PUT'",
+        "--take",
+        "path=/path",
+        "--keep-body",
+        "inline",
+        "--keep-header",
+        "Content-Type",
     ];
     world.run(&list, &arguments);
     let records = world.records();
@@ -21,12 +37,25 @@ fn a_table_becomes_requests_and_what_was_taken_is_in_the_table_that_comes_out() 
     assert_eq!(record["columns"]["note"], "a, b");
     assert_eq!(record["ok"], true, "{record}");
     assert_eq!(record["taken"]["path"], "/echo?sku=7", "{record}");
-    assert!(record["headers"]["content-type"].as_str().unwrap().contains("json"));
-    let table = ending(hecaton(&["fetch", "export"]).arg(world.out()).args(["--csv", "-"]));
+    assert!(
+        record["headers"]["content-type"]
+            .as_str()
+            .unwrap()
+            .contains("json")
+    );
+    let table = ending(
+        hecaton(&["fetch", "export"])
+            .arg(world.out())
+            .args(["--csv", "-"]),
+    );
     assert_eq!(table.status, Some(0), "{}", table.stderr);
     assert_eq!(table.stdout.lines().count(), 21);
     assert!(table.stdout.contains("/echo?sku=7"));
-    let shown = ending(hecaton(&["fetch", "show"]).arg(world.out()).args(["--where", "column.sku == '7'"]));
+    let shown = ending(
+        hecaton(&["fetch", "show"])
+            .arg(world.out())
+            .args(["--where", "column.sku == '7'"]),
+    );
     assert_eq!(shown.stdout.lines().count(), 1, "{}", shown.stdout);
 }
 
@@ -54,13 +83,21 @@ fn bodies_go_where_they_are_asked_to_go() {
     let list = world.list(0..30);
     for place in ["files", "warc", "tar"] {
         let out = world.path(place);
-        let done = ending(hecaton(&["fetch"]).arg(&list).arg("-o").arg(&out).args(["--keep-body", place]));
+        let done = ending(
+            hecaton(&["fetch"])
+                .arg(&list)
+                .arg("-o")
+                .arg(&out)
+                .args(["--keep-body", place]),
+        );
         assert_eq!(done.status, Some(0), "{}", done.stderr);
         let shown = ending(hecaton(&["fetch", "show"]).arg(&out));
         for line in shown.stdout.lines() {
             let record: serde_json::Value = serde_json::from_str(line).unwrap();
             let body = &record["body"];
-            let path = ["file", "warc", "tar"].iter().find_map(|kind| body[kind].as_str());
+            let path = ["file", "warc", "tar"]
+                .iter()
+                .find_map(|kind| body[kind].as_str());
             assert!(out.join(path.expect("a path")).is_file(), "{record}");
         }
         assert_eq!(shown.stdout.lines().count(), 30);

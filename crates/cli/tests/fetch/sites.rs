@@ -28,10 +28,20 @@ impl Site {
                 let head = String::from_utf8_lossy(&head).into_owned();
                 let path = head.split(' ').nth(1).unwrap_or("").to_owned();
                 let page = pages.iter().find(|(known, _)| *known == path);
-                let body = page.map_or(String::new(), |(_, page)| page.replace("BASE", &format!("http://{address}")));
-                let status = if page.is_some() || path.starts_with("/page") { "200 OK" } else { "404 Not Found" };
+                let body = page.map_or(String::new(), |(_, page)| {
+                    page.replace("BASE", &format!("http://{address}"))
+                });
+                let status = if page.is_some() || path.starts_with("/page") {
+                    "200 OK"
+                } else {
+                    "404 Not Found"
+                };
                 noted.lock().unwrap().push(path);
-                let _ = write!(stream, "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+                let _ = write!(
+                    stream,
+                    "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+                    body.len()
+                );
             }
         });
         Site { address, asked }
@@ -46,12 +56,24 @@ impl Site {
 fn what_robots_txt_forbids_is_skipped_and_it_is_asked_first_and_once() {
     let world = World::new();
     let site = Site::start(&[("/robots.txt", "User-agent: *\nDisallow: /page/secret\n")]);
-    let paths = (0..20).map(|n| if n % 4 == 0 { format!("secret/{n}") } else { format!("{n}") });
-    let list = world.write("urls.txt", paths.map(|path| format!("http://{}/page/{path}", site.address)));
+    let paths = (0..20).map(|n| {
+        if n % 4 == 0 {
+            format!("secret/{n}")
+        } else {
+            format!("{n}")
+        }
+    });
+    let list = world.write(
+        "urls.txt",
+        paths.map(|path| format!("http://{}/page/{path}", site.address)),
+    );
     world.run(&list, &["--robots"]);
     let records = world.records();
     assert_eq!(records.len(), 20);
-    assert_eq!((count(&records, "response"), count(&records, "skipped")), (15, 5));
+    assert_eq!(
+        (count(&records, "response"), count(&records, "skipped")),
+        (15, 5)
+    );
     assert_eq!(records[&4]["why"], "robots");
     let asked = site.asked();
     assert_eq!(asked[0], "/robots.txt");
@@ -63,8 +85,14 @@ fn what_robots_txt_forbids_is_skipped_and_it_is_asked_first_and_once() {
 fn a_sitemap_is_an_input() {
     let world = World::new();
     let site = Site::start(&[
-        ("/sitemap.xml", "<sitemapindex><sitemap><loc>BASE/more.xml</loc></sitemap></sitemapindex>"),
-        ("/more.xml", "<urlset><url><loc>BASE/page/1</loc></url><url><loc>BASE/page/2</loc></url></urlset>"),
+        (
+            "/sitemap.xml",
+            "<sitemapindex><sitemap><loc>BASE/more.xml</loc></sitemap></sitemapindex>",
+        ),
+        (
+            "/more.xml",
+            "<urlset><url><loc>BASE/page/1</loc></url><url><loc>BASE/page/2</loc></url></urlset>",
+        ),
     ]);
     let sitemap = format!("http://{}/sitemap.xml", site.address);
     let fetch = |sitemap: &str| {

@@ -5,12 +5,20 @@ use uuid::Uuid;
 
 use crate::error::{Error, Result, at};
 use crate::expression::Expression;
-use crate::plan::{Extent, Folder, Index, InputFile, LANES, Part, Plan, Spool, bucket, read_entry, write_entry, write_whole};
+use crate::plan::{
+    Extent, Folder, Index, InputFile, LANES, Part, Plan, Spool, bucket, read_entry, write_entry,
+    write_whole,
+};
 use crate::record::Record;
 use crate::segment::{Piece, scan};
 
 /// Writes the inputs of a round and where they are; its plan, still unsealed.
-pub fn choose(folder: &Folder, base: &Plan, round: &Folder, expression: &Expression) -> Result<Plan> {
+pub fn choose(
+    folder: &Folder,
+    base: &Plan,
+    round: &Folder,
+    expression: &Expression,
+) -> Result<Plan> {
     let path = round.inputs();
     let mut spool = Spool::create(&path)?;
     let mut file = InputFile::open(folder)?;
@@ -19,11 +27,20 @@ pub fn choose(folder: &Folder, base: &Plan, round: &Folder, expression: &Express
         let wanted = matching(folder, part.number, expression)?;
         let index = match wanted.is_empty() {
             true => Index::default(),
-            false => copy(&mut file, &mut spool, &Plan::index(folder, part.number)?, &wanted, &path)?,
+            false => copy(
+                &mut file,
+                &mut spool,
+                &Plan::index(folder, part.number)?,
+                &wanted,
+                &path,
+            )?,
         };
         let text = serde_json::to_vec(&index).expect("an index becomes JSON");
         write_whole(&round.index(part.number), &text)?;
-        parts.push(Part { inputs: wanted.len(), ..part.clone() });
+        parts.push(Part {
+            inputs: wanted.len(),
+            ..part.clone()
+        });
     }
     spool.finish().map_err(at("write", &path))?;
     Ok(Plan {
@@ -44,7 +61,10 @@ fn matching(folder: &Folder, part: u32, expression: &Expression) -> Result<Roari
         let Piece::Lines(lines) = piece else {
             return Ok(());
         };
-        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        for line in lines
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+        {
             match serde_json::from_slice::<Record>(line) {
                 Ok(record) if expression.holds(&record) => drop(wanted.insert(record.n)),
                 Ok(_) => {}
@@ -55,7 +75,10 @@ fn matching(folder: &Folder, part: u32, expression: &Expression) -> Result<Roari
     });
     scanned.map_err(at("read", &path))?;
     match damaged {
-        Some(error) => Err(Error::failed(format!("{} holds a line that is no record: {error}", path.display()))),
+        Some(error) => Err(Error::failed(format!(
+            "{} holds a line that is no record: {error}",
+            path.display()
+        ))),
         None => Ok(wanted),
     }
 }

@@ -36,8 +36,11 @@ pub fn merge(folder: &Folder, round: &Folder, part: u32) -> Result<()> {
     })?;
     each(&new, &mut |line, _| add(line))?;
     sealing.finish().map_err(refused)?;
-    let commit = load(folder, part)?.ok_or_else(|| Error::failed(format!("part {part} is not done")))?;
-    fs::rename(&draft, &old).and_then(|()| sync_folder_of(&old)).map_err(at("write", &old))?;
+    let commit =
+        load(folder, part)?.ok_or_else(|| Error::failed(format!("part {part} is not done")))?;
+    fs::rename(&draft, &old)
+        .and_then(|()| sync_folder_of(&old))
+        .map_err(at("write", &old))?;
     let commit = Commit { tally, ..commit };
     let text = serde_json::to_vec_pretty(&commit).expect("numbers become JSON");
     write_whole(&folder.commit(part), &text)

@@ -27,7 +27,11 @@ pub const USUAL: &str = "error or status >= 500 or status == 429 or why == 'brea
 ///
 /// # Errors
 /// When the job is not done, another round is not, or the expression cannot be read.
-pub fn prepare(folder: &Folder, matching: Option<&str>, change: &dyn Fn(&mut Job)) -> Result<Option<Started>> {
+pub fn prepare(
+    folder: &Folder,
+    matching: Option<&str>,
+    change: &dyn Fn(&mut Job),
+) -> Result<Option<Started>> {
     let base = start::load(folder.clone())?;
     for part in &base.plan.parts {
         if load(folder, part.number)?.is_none() {
@@ -60,10 +64,20 @@ pub fn prepare(folder: &Folder, matching: Option<&str>, change: &dyn Fn(&mut Job
     write_whole(&round.job(), job.to_toml()?.as_bytes())?;
     let text = serde_json::to_vec_pretty(&plan).expect("a plan becomes JSON");
     write_whole(&round.plan(), &text)?;
-    Ok(Some(Started { folder: round, job, plan, is_resumed: false }))
+    Ok(Some(Started {
+        folder: round,
+        job,
+        plan,
+        is_resumed: false,
+    }))
 }
 
-fn go_on(round: &Folder, plan: Plan, matching: Option<&str>, change: &dyn Fn(&mut Job)) -> Result<Started> {
+fn go_on(
+    round: &Folder,
+    plan: Plan,
+    matching: Option<&str>,
+    change: &dyn Fn(&mut Job),
+) -> Result<Started> {
     let path = round.path().join("where");
     let began = fs::read_to_string(&path).map_err(at("read", &path))?;
     if matching.is_some_and(|matching| matching != began) {
@@ -74,7 +88,12 @@ fn go_on(round: &Folder, plan: Plan, matching: Option<&str>, change: &dyn Fn(&mu
     let mut job = Job::read(&round.job())?;
     change(&mut job);
     job.check()?;
-    Ok(Started { folder: round.clone(), job, plan, is_resumed: true })
+    Ok(Started {
+        folder: round.clone(),
+        job,
+        plan,
+        is_resumed: true,
+    })
 }
 
 /// Does a round and merges what it came to.

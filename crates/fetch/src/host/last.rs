@@ -38,7 +38,10 @@ fn start(url: &str) -> &str {
     let rest = &url.as_bytes()[at + 3..];
     // What a URL may be written with, and is read as something else, is left to whoever reads it whole.
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b".-_:@[]".contains(byte);
-    let end = rest.iter().position(|byte| !is_plain(byte)).unwrap_or(rest.len());
+    let end = rest
+        .iter()
+        .position(|byte| !is_plain(byte))
+        .unwrap_or(rest.len());
     match rest.get(end) {
         None | Some(b'/' | b'?' | b'#') if end > 0 => &url[..at + 3 + end],
         _ => "",
@@ -69,9 +72,12 @@ mod tests {
             "http:///13",
             "no url",
         ] {
-            let read = Host::of(url).map(|host| (host.as_str().to_owned(), host.whose() == Whose::Foreign));
+            let read = Host::of(url)
+                .map(|host| (host.as_str().to_owned(), host.whose() == Whose::Foreign));
             for _ in 0..2 {
-                let told = last.of(url).map(|(host, foreign)| (host.to_owned(), foreign));
+                let told = last
+                    .of(url)
+                    .map(|(host, foreign)| (host.to_owned(), foreign));
                 assert_eq!(told, read, "{url}");
             }
         }

@@ -163,11 +163,7 @@ impl Sorter {
         })
     }
 
-    fn take(
-        &mut self,
-        entry: Entry,
-        place: Placing<'_>,
-    ) -> Result<()> {
+    fn take(&mut self, entry: Entry, place: Placing<'_>) -> Result<()> {
         self.inputs += 1;
         if let Some(hasher) = &mut self.stream {
             note_entry(&entry, hasher);

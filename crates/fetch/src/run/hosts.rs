@@ -418,7 +418,11 @@ impl<T> Host<T> {
 
     fn may_start(&self, most: usize) -> bool {
         // While it is tried again, by one alone.
-        let most = if self.opened > 0 || self.is_gated { 1 } else { most };
+        let most = if self.opened > 0 || self.is_gated {
+            1
+        } else {
+            most
+        };
         !self.is_resting && !self.is_given_up && self.in_flight < most && !self.waiting.is_empty()
     }
 

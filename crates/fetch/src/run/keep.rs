@@ -41,11 +41,23 @@ impl Keeper {
     ///
     /// # Errors
     /// When a check or a take cannot be read.
-    pub fn new(asked: &Asked, decode: bool, (folder, round): (&Folder, Option<&str>)) -> Result<Keeper> {
+    pub fn new(
+        asked: &Asked,
+        decode: bool,
+        (folder, round): (&Folder, Option<&str>),
+    ) -> Result<Keeper> {
         let check = asked.check.as_deref().map(Expression::parse).transpose();
-        let takes = asked.take.iter().map(|take| Take::parse(take)).collect::<std::result::Result<_, _>>();
+        let takes = asked
+            .take
+            .iter()
+            .map(|take| Take::parse(take))
+            .collect::<std::result::Result<_, _>>();
         Ok(Keeper {
-            headers: asked.headers.iter().map(|name| name.to_ascii_lowercase()).collect(),
+            headers: asked
+                .headers
+                .iter()
+                .map(|name| name.to_ascii_lowercase())
+                .collect(),
             hash: asked.hash,
             check: check.map_err(|error| Error::usage(error.to_string()))?,
             takes: takes.map_err(|error| Error::usage(error.to_string()))?,
@@ -57,13 +69,18 @@ impl Keeper {
                 Some(_) => folder.path().parent().unwrap_or(folder.path()).to_owned(),
                 None => folder.path().to_owned(),
             },
-            prefix: round.map(|round| format!("again-{round}-")).unwrap_or_default(),
+            prefix: round
+                .map(|round| format!("again-{round}-"))
+                .unwrap_or_default(),
         })
     }
 
     /// Whether bodies go into files, which must be on the disk before their records.
     pub fn has_files(&self) -> bool {
-        matches!(self.place, BodyPlace::Files | BodyPlace::Warc | BodyPlace::Tar)
+        matches!(
+            self.place,
+            BodyPlace::Files | BodyPlace::Warc | BodyPlace::Tar
+        )
     }
 
     fn prefix(&self, part: u32, attempt: u32) -> String {
@@ -81,7 +98,9 @@ impl Keeper {
             BodyPlace::None => Ok(Sink::Nowhere),
             BodyPlace::Inline => Ok(Sink::Inline(self.inline_most)),
             BodyPlace::Files => Files::new(root, &format!("{BODIES}/{prefix}")).map(Sink::Files),
-            BodyPlace::Warc => Warc::new(root, BODIES, &prefix).map(|warc| Sink::Warc(Box::new(warc))),
+            BodyPlace::Warc => {
+                Warc::new(root, BODIES, &prefix).map(|warc| Sink::Warc(Box::new(warc)))
+            }
             BodyPlace::Tar => Shards::new(root, BODIES, &prefix).map(Sink::Shards),
         };
         sink.map_err(at("create", &root.join(BODIES)))
@@ -118,7 +137,12 @@ impl Keeper {
         tried: &Tried,
         response: &Response,
     ) -> io::Result<Kept<'_>> {
-        let facts = Live { planned, rendered, tried, response };
+        let facts = Live {
+            planned,
+            rendered,
+            tried,
+            response,
+        };
         let ok = match &self.check {
             Some(check) => check.holds(&facts),
             None => response.status() < 400,
@@ -131,30 +155,39 @@ impl Keeper {
             BodyPlace::None => None,
             _ => self.store(sink, planned.number, tried.begun, response)?,
         };
-        Ok(Kept { ok, headers: &self.headers, hash: self.hash, body, taken })
+        Ok(Kept {
+            ok,
+            headers: &self.headers,
+            hash: self.hash,
+            body,
+            taken,
+        })
     }
 
     fn store(
         &self,
-    sink: &mut Sink,
-    number: u64,
-    begun: SystemTime,
-    response: &Response,
-) -> io::Result<Option<crate::record::Body>> {
-    let headers: Vec<(&str, &[u8])> = response.headers().collect();
-    let status = StatusCode::from_u16(response.status()).ok();
-    let coding = response.header("content-encoding");
-    sink.store(&Answer {
-        number,
-        url: &response.url(),
-        status: response.status(),
-        reason: status.and_then(|status| status.canonical_reason()).unwrap_or(""),
-        headers: &headers,
-        decoded: self.decode && coding.is_some_and(|coding| !coding.eq_ignore_ascii_case(b"identity")),
-        at: &humantime::format_rfc3339_millis(begun).to_string(),
-        body: response.body(),
-    })
-}
+        sink: &mut Sink,
+        number: u64,
+        begun: SystemTime,
+        response: &Response,
+    ) -> io::Result<Option<crate::record::Body>> {
+        let headers: Vec<(&str, &[u8])> = response.headers().collect();
+        let status = StatusCode::from_u16(response.status()).ok();
+        let coding = response.header("content-encoding");
+        sink.store(&Answer {
+            number,
+            url: &response.url(),
+            status: response.status(),
+            reason: status
+                .and_then(|status| status.canonical_reason())
+                .unwrap_or(""),
+            headers: &headers,
+            decoded: self.decode
+                && coding.is_some_and(|coding| !coding.eq_ignore_ascii_case(b"identity")),
+            at: &humantime::format_rfc3339_millis(begun).to_string(),
+            body: response.body(),
+        })
+    }
 }
 
 fn content_type(response: &Response) -> Option<&str> {
@@ -199,7 +232,12 @@ impl Facts for Live<'_> {
                 Value::of_json(json.pointer(pointer)?).map(Value::into_owned)
             }
             Field::Ms(timed) => self.milliseconds(*timed),
-            Field::Error | Field::Phase | Field::Message | Field::Ok | Field::Why | Field::Taken(_) => None,
+            Field::Error
+            | Field::Phase
+            | Field::Message
+            | Field::Ok
+            | Field::Why
+            | Field::Taken(_) => None,
         }
     }
 }
@@ -207,7 +245,11 @@ impl Facts for Live<'_> {
 impl Live<'_> {
     fn milliseconds(&self, timed: Timed) -> Option<Value<'static>> {
         let of = |phase: fn(&Attempt) -> Option<std::time::Duration>| {
-            self.response.attempts().last().and_then(phase).unwrap_or_default()
+            self.response
+                .attempts()
+                .last()
+                .and_then(phase)
+                .unwrap_or_default()
         };
         let time = match timed {
             Timed::Total => self.response.elapsed(),

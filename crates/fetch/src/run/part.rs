@@ -15,8 +15,8 @@ use crate::plan::{Folder, Held, InputFile, Part, Plan, Planned};
 use crate::record::Outcome;
 use crate::request::Maker;
 use crate::robots::Robots;
-use crate::sink::Sink;
 use crate::segment::{Attempt, Claim, Counted, Piece, Tally, head_of, visit};
+use crate::sink::Sink;
 
 /// Inputs that are read from a group at once.
 const AT_ONCE: usize = 32;
@@ -134,7 +134,11 @@ impl OpenPart {
             keeper.mend(part.number, counted.attempt)?;
         }
         // What is in files must be on the disk before its record is written, and that is not done fifty times a second.
-        let frame_time = if keeper.has_files() { SLOW_FRAME_TIME } else { FRAME_TIME };
+        let frame_time = if keeper.has_files() {
+            SLOW_FRAME_TIME
+        } else {
+            FRAME_TIME
+        };
         let cursors = Cursor::all(Plan::index(folder, part.number)?);
         let mut open = OpenPart {
             number: part.number,
@@ -292,20 +296,37 @@ impl OpenPart {
             self.unsent(reading.writer, (&planned, rendered), outcome, why);
             return;
         }
-        let place = rendered.as_ref().map_err(String::clone).and_then(|rendered| {
-            let (host, foreign) = self.last.of(&rendered.url).map_err(|error| error.to_string())?;
-            Ok((self.hosts.number(host, foreign), &*rendered.url))
-        });
+        let place = rendered
+            .as_ref()
+            .map_err(String::clone)
+            .and_then(|rendered| {
+                let (host, foreign) = self
+                    .last
+                    .of(&rendered.url)
+                    .map_err(|error| error.to_string())?;
+                Ok((self.hosts.number(host, foreign), &*rendered.url))
+            });
         let ((host, is_new), url) = match place {
             Ok(place) => place,
-            Err(why) => return self.unsent(reading.writer, (&planned, None), Outcome::Invalid, &why),
+            Err(why) => {
+                return self.unsent(reading.writer, (&planned, None), Outcome::Invalid, &why);
+            }
         };
         if reading.robots && is_new {
             self.ask_robots(host, url, cursor);
         }
-        if self.robots.get(&host).is_some_and(|robots| !robots.allows(path(url))) {
+        if self
+            .robots
+            .get(&host)
+            .is_some_and(|robots| !robots.allows(path(url)))
+        {
             let rendered = rendered.as_ref().ok();
-            return self.unsent(reading.writer, (&planned, rendered), Outcome::Skipped, "robots");
+            return self.unsent(
+                reading.writer,
+                (&planned, rendered),
+                Outcome::Skipped,
+                "robots",
+            );
         }
         drop(rendered);
         self.queue(host, Pending::new(planned, cursor));
@@ -319,13 +340,26 @@ impl OpenPart {
     /// Asks a host for its robots.txt before anything else.
     fn ask_robots(&mut self, host: u32, url: &str, cursor: u16) {
         self.robots.remove(&host);
-        let Some(url) = url::Url::parse(url).ok().and_then(|url| url.join("/robots.txt").ok()) else {
+        let Some(url) = url::Url::parse(url)
+            .ok()
+            .and_then(|url| url.join("/robots.txt").ok())
+        else {
             return;
         };
         let held = Held::Url(String::from(url).into());
-        let planned = Planned { number: u64::MAX, line: 0, held };
+        let planned = Planned {
+            number: u64::MAX,
+            line: 0,
+            held,
+        };
         self.hosts.close_gate(host);
-        self.queue(host, Pending { is_robots: true, ..Pending::new(planned, cursor) });
+        self.queue(
+            host,
+            Pending {
+                is_robots: true,
+                ..Pending::new(planned, cursor)
+            },
+        );
     }
 
     /// What a host's robots.txt says, to be held to.
@@ -385,6 +419,9 @@ impl OpenPart {
         self.sink.sync()?;
         self.lines_since = None;
         let capacity = self.lines.len() + self.lines.len() / 4;
-        Ok(Some(std::mem::replace(&mut self.lines, Vec::with_capacity(capacity))))
+        Ok(Some(std::mem::replace(
+            &mut self.lines,
+            Vec::with_capacity(capacity),
+        )))
     }
 }

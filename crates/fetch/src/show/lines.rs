@@ -44,7 +44,10 @@ pub fn each_line(
 ///
 /// # Errors
 /// As [`each_line`].
-pub fn each_record(folder: &Folder, visitor: &mut dyn FnMut(Record) -> io::Result<bool>) -> Result<()> {
+pub fn each_record(
+    folder: &Folder,
+    visitor: &mut dyn FnMut(Record) -> io::Result<bool>,
+) -> Result<()> {
     each_line(folder, &mut |line| visitor(serde_json::from_slice(line)?))
 }
 

@@ -17,7 +17,10 @@ pub fn report(folder: &Folder) -> Result<PathBuf> {
         tally.add(&record);
         Ok(true)
     })?;
-    let name = folder.path().file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = folder
+        .path()
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
     let path = folder.path().join("report.html");
     write_whole(&path, html(&tally, &name.unwrap_or_default()).as_bytes())?;
     Ok(path)

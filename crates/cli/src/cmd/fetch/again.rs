@@ -43,7 +43,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let mut live = Live::new(arguments.quiet);
     live.begin(&round);
-    let options = Options { note_progress: true, ..Options::default() };
+    let options = Options {
+        note_progress: true,
+        ..Options::default()
+    };
     let summary = again::run(&folder, &round, &options, &stop, &mut live);
     live.end();
     let summary = summary?;

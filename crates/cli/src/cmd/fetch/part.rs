@@ -54,7 +54,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return Err(Error::failed(what).into());
     }
     if !arguments.quiet {
-        eprintln!("part {}: {}", arguments.part, sentence(&started.folder.results(), &summary));
+        eprintln!(
+            "part {}: {}",
+            arguments.part,
+            sentence(&started.folder.results(), &summary)
+        );
     }
     Ok(())
 }

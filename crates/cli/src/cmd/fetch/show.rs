@@ -32,7 +32,11 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let mut out = BufWriter::new(stdout().lock());
     let mut left = arguments.limit.unwrap_or(u64::MAX);
-    let matching = arguments.matching.as_deref().map(Expression::parse).transpose();
+    let matching = arguments
+        .matching
+        .as_deref()
+        .map(Expression::parse)
+        .transpose();
     let matching = matching.map_err(|error| Error::usage(error.to_string()))?;
     each_line(&Folder::at(&arguments.home.folder), &mut |line| {
         if left == 0 {

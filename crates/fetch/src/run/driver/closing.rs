@@ -31,7 +31,9 @@ impl Driver<'_> {
             .position(|part| part.is_done() && part.lines.is_empty())
         {
             let part = self.open.remove(place);
-            part.sink.finish().map_err(at("write bodies below", self.folder.path()))?;
+            part.sink
+                .finish()
+                .map_err(at("write bodies below", self.folder.path()))?;
             self.finishing.insert(part.number, part.tally.clone());
             let (folder, inputs) = (self.folder.clone(), part.inputs);
             let (number, attempt, mut counts) = (part.number, part.attempt, part.counts);

@@ -93,7 +93,9 @@ fn record(
 
 /// The name that robots.txt may know this robot by.
 fn robot(user_agent: Option<&str>) -> &str {
-    user_agent.and_then(|agent| agent.split(['/', ' ']).next()).unwrap_or("hecaton")
+    user_agent
+        .and_then(|agent| agent.split(['/', ' ']).next())
+        .unwrap_or("hecaton")
 }
 
 fn sentence(host: &str, change: &Change, outcome: &hecaton::Outcome) -> Option<String> {

@@ -146,7 +146,11 @@ impl<'a> Driver<'a> {
             maker: Maker::new(&job.request, &plan.columns, plan.job)?,
             lines: Lines::default(),
             file: InputFile::open(folder)?,
-            keeper: Keeper::new(&job.results, job.network.decode, (folder, plan.round.as_deref()))?,
+            keeper: Keeper::new(
+                &job.results,
+                job.network.decode,
+                (folder, plan.round.as_deref()),
+            )?,
             to_open: VecDeque::new(),
             open: Vec::new(),
             finishing: HashMap::new(),

@@ -103,7 +103,11 @@ impl Driver<'_> {
         let part = &mut self.open[place];
         pending.attempts += 1;
         let needs_intent = match self.maker.render(&pending.planned.held) {
-            Ok(rendered) => !pending.is_robots && !pending.is_intended && !self.maker.may_repeat(&rendered.method),
+            Ok(rendered) => {
+                !pending.is_robots
+                    && !pending.is_intended
+                    && !self.maker.may_repeat(&rendered.method)
+            }
             Err(_) => false,
         };
         pending.is_intended |= needs_intent;
@@ -164,7 +168,13 @@ impl Driver<'_> {
         let part = &mut self.open[place];
         part.hosts.unstarted(flight.host);
         if flight.pending.is_robots {
-            return part.heed(flight.host, Robots::allow_all(), 1, &self.maker, &mut self.lines);
+            return part.heed(
+                flight.host,
+                Robots::allow_all(),
+                1,
+                &self.maker,
+                &mut self.lines,
+            );
         }
         let rendered = self.maker.render(&flight.pending.planned.held);
         let about = (&flight.pending.planned, rendered.as_ref().ok());
