@@ -126,7 +126,8 @@ mod tests {
     #[test]
     fn what_cannot_be_done_is_refused_by_name() {
         job().check().unwrap();
-        let refused: [(&str, fn(&mut Job)); 5] = [
+        type Spoil = fn(&mut Job);
+        let refused: [(&str, Spoil); 5] = [
             ("no input", |job| job.input.files.clear()),
             ("concurrency", |job| job.pace.concurrency = 0),
             ("rate", |job| job.pace.rate = Some(-1.0)),
