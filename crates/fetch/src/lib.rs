@@ -42,6 +42,9 @@ pub mod start;
 
 pub mod again;
 
+#[cfg(feature = "nats")]
+pub mod dispatch;
+
 pub mod error;
 pub mod frame;
 pub mod record;

@@ -62,6 +62,7 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
     let [own, foreign] = job.pace.most();
     let rules = Rules {
         most_lanes: own.min(foreign),
+        part_size: job.input.part_size,
         any_rate: job.pace.any_rate(),
     };
     let mut last = LastHost::default();

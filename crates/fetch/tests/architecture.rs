@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, in the order of the flow.
-const ROOMS: [&str; 16] = [
+const ROOMS: [&str; 17] = [
     "job",
     "host",
     "input",
@@ -21,6 +21,7 @@ const ROOMS: [&str; 16] = [
     "show",
     "start",
     "again",
+    "dispatch",
 ];
 
 /// What every room may use.

@@ -4,6 +4,8 @@ mod again;
 mod columns;
 mod crashes;
 mod disk;
+#[cfg(feature = "nats")]
+mod many;
 mod pace;
 mod resume;
 mod sites;

@@ -18,6 +18,11 @@ impl Job {
         if self.input.sitemap.is_some() && !self.input.files.is_empty() {
             return Err(Error::usage("a sitemap and lists are two inputs: give one"));
         }
+        if self.input.part_size == 0 {
+            return Err(Error::usage(
+                "part_size is 0, which makes no part: use about how many inputs a worker is to have at a time",
+            ));
+        }
         check_request(&self.request)?;
         check_pace(&self.pace)?;
         if self.network.timeout.is_zero() {

@@ -34,7 +34,7 @@ pub struct Job {
 }
 
 /// Where the inputs are.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Inputs {
     /// Files of them; `-` is standard input.
@@ -47,6 +47,20 @@ pub struct Inputs {
     pub sitemap: Option<String>,
     /// Send requests again that were there before.
     pub keep_duplicates: bool,
+    /// About how many inputs are a part: what one worker has at a time.
+    pub part_size: u64,
+}
+
+impl Default for Inputs {
+    fn default() -> Inputs {
+        Inputs {
+            files: Vec::new(),
+            format: None,
+            sitemap: None,
+            keep_duplicates: false,
+            part_size: 100_000,
+        }
+    }
 }
 
 /// What is sent for each input. All but `auth` may name columns: `https://example.com/p/{sku}`.

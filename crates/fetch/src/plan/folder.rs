@@ -81,6 +81,16 @@ impl Folder {
         Folder(self.0.join("again"))
     }
 
+    /// How far each worker is, a file each.
+    pub fn workers(&self) -> PathBuf {
+        self.0.join("workers")
+    }
+
+    /// How far a worker is.
+    pub fn worker(&self, name: &str) -> PathBuf {
+        self.workers().join(format!("{name}.json"))
+    }
+
     /// Held by the one run that works on all parts.
     pub fn lock(&self) -> PathBuf {
         self.0.join("lock")
@@ -104,6 +114,16 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
         let _ = fs::remove_file(&draft);
         at("write", path)(error)
     })
+}
+
+/// Writes a file that whoever reads finds whole; of a power cut it knows nothing, and so it is quick.
+///
+/// # Errors
+/// When the system refuses.
+pub fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let draft = path.with_extension("draft");
+    fs::write(&draft, content)?;
+    fs::rename(&draft, path)
 }
 
 /// Has the names in the folder of this file survive a power cut.

@@ -40,6 +40,8 @@ pub struct Placed<'a> {
 pub struct Rules {
     /// Into how many parts a host may be taken apart: as many as may be in flight to it.
     pub most_lanes: usize,
+    /// About how many inputs are a part.
+    pub part_size: u64,
     /// Whether the job may send more than 10 requests a second to hosts of others.
     pub any_rate: bool,
 }
@@ -91,7 +93,7 @@ pub fn make(
     let (count, heaviest) = (sorter.inputs, sorter.hosts.heaviest);
     let path = folder.inputs();
     let spooled = sorter.spool.finish().map_err(at("write", &path))?;
-    let parts = write_indexes(folder, &spooled, &heaviest, rules.most_lanes)?;
+    let parts = write_indexes(folder, &spooled, &heaviest, rules)?;
     let plan = Plan {
         version: VERSION,
         job: Uuid::new_v4(),
@@ -117,14 +119,14 @@ fn write_indexes(
     folder: &Folder,
     spooled: &Spooled,
     heaviest: &[u64],
-    most_lanes: usize,
+    rules: &Rules,
 ) -> Result<Vec<Part>> {
     let mut by_bucket: Vec<Vec<Extent>> = vec![Vec::new(); GROUPS * LANES];
     for (bucket, extent) in &spooled.extents {
         by_bucket[usize::from(*bucket)].push(*extent);
     }
     let mut parts = Vec::new();
-    for (part, buckets) in assign(&spooled.counts, heaviest, most_lanes) {
+    for (part, buckets) in assign(&spooled.counts, heaviest, rules.most_lanes, rules.part_size) {
         let extents = |group: usize, lanes: Vec<usize>| {
             let lanes = lanes.into_iter();
             let lanes = lanes.map(|lane| std::mem::take(&mut by_bucket[bucket(group, lane)]));

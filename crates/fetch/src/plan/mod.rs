@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use self::entry::{Held, Planned, read_entry, write_entry};
-pub use self::folder::{Folder, sync_folder_of, write_whole};
+pub use self::folder::{Folder, replace, sync_folder_of, write_whole};
 pub use self::inputs::InputFile;
 pub use self::make::{Placed, Rules, make};
 pub use self::parts::{Lane, Part};
@@ -94,6 +94,12 @@ impl Plan {
                 "there is no part {number}: the parts are 0 to {last}"
             ))
         })
+    }
+
+    /// The parts that are not done. A round may ask for nothing of a part: then there is nothing to do.
+    pub fn undone<'a>(&'a self, folder: &'a Folder) -> impl DoubleEndedIterator<Item = &'a Part> {
+        let parts = self.parts.iter();
+        parts.filter(|part| part.inputs > 0 && !folder.commit(part.number).exists())
     }
 
     /// Where the inputs of a part are.

@@ -4,11 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::spool::LANES;
 
-/// About so many inputs are a part.
-const TARGET: u64 = 100_000;
-/// A group with more is taken apart.
-const GIANT: u64 = 150_000;
-
 /// A part: what one worker does, and one `COMMIT` decides about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
@@ -43,8 +38,16 @@ pub type Buckets = Vec<(usize, Vec<usize>)>;
 
 /// Puts groups into parts, those that take longest first.
 ///
-/// `counts` has the inputs by bucket, `heaviest` those of the largest host by group; `most_lanes` is into how many a host may be taken apart.
-pub fn assign(counts: &[u64], heaviest: &[u64], most_lanes: usize) -> Vec<(Part, Buckets)> {
+/// `counts` has the inputs by bucket, `heaviest` those of the largest host by group; `most_lanes` is into how many a host may be taken apart,
+/// and about `size` inputs are a part.
+pub fn assign(
+    counts: &[u64],
+    heaviest: &[u64],
+    most_lanes: usize,
+    size: u64,
+) -> Vec<(Part, Buckets)> {
+    // A group that is a little larger is not worth being taken apart.
+    let (small_enough, giant) = (size.saturating_mul(5) / 4, size.saturating_mul(3) / 2);
     let groups: Vec<&[u64]> = counts.chunks(LANES).collect();
     let total = |group: usize| groups[group].iter().sum::<u64>();
     let mut filled: Vec<usize> = (0..groups.len())
@@ -55,8 +58,8 @@ pub fn assign(counts: &[u64], heaviest: &[u64], most_lanes: usize) -> Vec<(Part,
     let mut parts: Vec<(u64, Option<Lane>, Buckets)> = Vec::new();
     let mut small: Vec<usize> = Vec::new();
     for group in filled {
-        let lanes = lanes_for(total(group), most_lanes);
-        if total(group) > GIANT && lanes > 1 {
+        let lanes = lanes_for(total(group), most_lanes, size);
+        if total(group) > giant && lanes > 1 {
             parts.extend(take_apart(group, groups[group], lanes));
         } else {
             small.push(group);
@@ -65,7 +68,7 @@ pub fn assign(counts: &[u64], heaviest: &[u64], most_lanes: usize) -> Vec<(Part,
     for group in small {
         let all = (group, (0..LANES).collect());
         match parts.last_mut() {
-            Some((inputs, None, buckets)) if *inputs + total(group) <= TARGET * 5 / 4 => {
+            Some((inputs, None, buckets)) if *inputs + total(group) <= small_enough => {
                 *inputs += total(group);
                 buckets.push(all);
             }
@@ -87,8 +90,8 @@ pub fn assign(counts: &[u64], heaviest: &[u64], most_lanes: usize) -> Vec<(Part,
     numbered.collect()
 }
 
-fn lanes_for(inputs: u64, most: usize) -> usize {
-    let wanted = inputs.div_ceil(TARGET);
+fn lanes_for(inputs: u64, most: usize, size: u64) -> usize {
+    let wanted = inputs.div_ceil(size);
     usize::try_from(wanted)
         .unwrap_or(LANES)
         .min(most)
@@ -147,7 +150,7 @@ mod tests {
     #[test]
     fn small_groups_share_a_part_and_every_bucket_is_in_one() {
         let (counts, heaviest) = counts(&(0..100).map(|group| (group, 200)).collect::<Vec<_>>());
-        let parts = assign(&counts, &heaviest, 8);
+        let parts = assign(&counts, &heaviest, 8, 100_000);
         check(&counts, &parts);
         assert_eq!(parts.len(), 3);
     }
@@ -156,7 +159,7 @@ mod tests {
     fn a_giant_is_taken_apart_as_far_as_its_limits_allow() {
         let (counts, heaviest) = counts(&[(3, 50_000), (7, 10)]);
         for (most, expected) in [(1, 2), (3, 4), (100, 9)] {
-            let parts = assign(&counts, &heaviest, most);
+            let parts = assign(&counts, &heaviest, most, 100_000);
             check(&counts, &parts);
             assert_eq!(parts.len(), expected, "at most {most} lanes");
         }

@@ -308,6 +308,18 @@ impl<T> Hosts<T> {
         known.into_iter().map(|host| host.view(now)).collect()
     }
 
+    /// The host that holds up all: one that rests while requests wait for it, else the one with the most to do.
+    pub fn holding_up(&self, now: Instant) -> Option<HostView> {
+        let known = self.by_name.values().map(|number| &self.hosts[*number as usize]);
+        let busy = known.filter(|host| host.waiting.len() + host.delayed + host.in_flight > 0);
+        let worst = busy.max_by_key(|host| {
+            let waiting = host.waiting.len() + host.delayed;
+            let rests = waiting > 0 && host.state(now).is_some();
+            (rests, waiting + host.in_flight)
+        });
+        worst.map(|host| host.view(now))
+    }
+
     fn most(&self, number: u32) -> usize {
         match self.hosts[number as usize].is_foreign {
             true => self.limits.foreign,

@@ -14,10 +14,12 @@ mod keep;
 mod line;
 mod part;
 mod settings;
+mod supply;
 mod verdict;
 mod view;
 
-pub use self::driver::{Options, Summary, run};
+pub use self::driver::{Options, Summary, run, run_supplied};
 pub use self::hosts::HostView;
 pub use self::settings::{check, client};
-pub use self::view::{Observer, Snapshot};
+pub use self::supply::{Standing, Supply};
+pub use self::view::{Observer, PartView, Snapshot};

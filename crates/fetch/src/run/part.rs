@@ -9,6 +9,7 @@ use super::cursor::Cursor;
 use super::hosts::{Hosts, Limits, Next};
 use super::keep::Keeper;
 use super::line::Lines;
+use super::view::PartView;
 use crate::error::Result;
 use crate::host::LastHost;
 use crate::plan::{Folder, Held, InputFile, Part, Plan, Planned};
@@ -78,6 +79,10 @@ pub struct OpenPart {
     pub counts: Vec<Counted>,
     /// Its hosts.
     pub hosts: Hosts<Pending>,
+    /// When it was opened here, and how many records it had then.
+    pub opened: (Instant, u64),
+    /// Whether nothing more of it may be sent for now.
+    pub is_silent: bool,
     /// Its requests that were started and have not ended.
     pub in_flight: usize,
     /// How its inputs ended so far.
@@ -146,6 +151,8 @@ impl OpenPart {
             attempt: claim.attempt,
             counts: claim.counts.clone(),
             hosts: Hosts::new(limits),
+            opened: (Instant::now(), 0),
+            is_silent: false,
             in_flight: 0,
             tally: Tally::default(),
             lines: Vec::new(),
@@ -162,6 +169,7 @@ impl OpenPart {
             robots: HashMap::new(),
         };
         open.look_back(folder)?;
+        open.opened.1 = open.tally.records;
         Ok(open)
     }
 
@@ -186,6 +194,20 @@ impl OpenPart {
             }
             Ok(())
         })
+    }
+
+    /// What is told of it.
+    pub fn view(&self, now: Instant) -> PartView {
+        PartView {
+            part: self.number,
+            attempt: self.attempt,
+            inputs: self.inputs,
+            tally: self.tally.clone(),
+            in_flight: self.in_flight as u64,
+            seconds: (now - self.opened.0).as_secs_f64(),
+            since: self.tally.records - self.opened.1,
+            held_up_by: self.hosts.holding_up(now),
+        }
     }
 
     /// Whether every input has its record.

@@ -24,8 +24,65 @@ pub struct Snapshot {
     pub seconds: f64,
     /// The process that runs.
     pub pid: u32,
+    /// Which worker it is.
+    #[serde(default)]
+    pub worker: String,
+    /// The parts that it works on.
+    #[serde(default)]
+    pub open: Vec<PartView>,
+    /// What keeps it from going on, if something does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
     /// The slowest hosts of the parts that are worked on, and those that rest.
     pub hosts: Vec<HostView>,
+}
+
+/// What is told of a part that is worked on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartView {
+    /// Its number.
+    pub part: u32,
+    /// The attempt at it.
+    pub attempt: u32,
+    /// How many inputs it has.
+    pub inputs: u64,
+    /// How those ended that have.
+    pub tally: Tally,
+    /// Requests in flight.
+    pub in_flight: u64,
+    /// Seconds since this worker opened it.
+    pub seconds: f64,
+    /// Records since then.
+    pub since: u64,
+    /// The host that holds it up: one that rests while requests wait for it, else the one with the most to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_up_by: Option<HostView>,
+}
+
+impl PartView {
+    /// Seconds that are left at the rate it had; none while nobody can tell.
+    pub fn left(&self) -> Option<f64> {
+        let left = self.inputs.saturating_sub(self.tally.records) as f64;
+        (self.since > 0).then(|| left * self.seconds / self.since as f64)
+    }
+
+    /// Why it takes as long as it does, as far as its hosts tell.
+    pub fn why(&self) -> Option<String> {
+        let host = self.held_up_by.as_ref()?;
+        let name = &host.name;
+        let waiting = match host.waiting {
+            0 => String::new(),
+            waiting => format!(", {waiting} wait for it"),
+        };
+        let state = match host.state.as_deref() {
+            Some("rests") => "rests after failures".to_owned(),
+            Some("paused") => "asked for a pause, or waits for its rate".to_owned(),
+            Some(state) => format!("was {state}"),
+            None if host.done == 0 => format!("has not answered yet, {} in flight", host.in_flight),
+            None => format!("takes {:.0} ms, {} in flight", host.ms, host.in_flight),
+        };
+        Some(format!("{name} {state}{waiting}"))
+    }
 }
 
 impl Snapshot {

@@ -28,6 +28,9 @@ pub struct Asked {
     /// Keep requests that were there before, instead of skipping them as duplicates.
     #[arg(long)]
     keep_duplicates: bool,
+    /// About how many inputs are a part, which is what one worker has at a time. Default 100000.
+    #[arg(long, value_name = "N")]
+    part_size: Option<u64>,
     /// The method; here as in headers and bodies a column of the input may stand in braces.
     #[arg(short = 'X', long, value_name = "METHOD")]
     method: Option<String>,
@@ -129,6 +132,7 @@ impl Asked {
         job.input.keep_duplicates |= self.keep_duplicates;
         set_some(&mut job.input.format, &self.format);
         set_some(&mut job.input.sitemap, &self.sitemap);
+        set(&mut job.input.part_size, &self.part_size);
         let request = &mut job.request;
         set_some(&mut request.url, &self.template);
         set(&mut request.method, &self.method);

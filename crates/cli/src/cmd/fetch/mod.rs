@@ -4,6 +4,7 @@ mod again;
 mod arguments;
 mod export;
 mod live;
+mod offer;
 mod part;
 mod plan;
 mod report;
@@ -11,6 +12,8 @@ mod run;
 mod show;
 mod status;
 mod tuning;
+mod work;
+mod workers;
 
 use std::path::PathBuf;
 
@@ -49,6 +52,8 @@ enum Verb {
     Show(show::Arguments),
     Plan(plan::Arguments),
     Part(part::Arguments),
+    Offer(offer::Arguments),
+    Work(work::Arguments),
     Export(export::Arguments),
     Report(report::Arguments),
 }
@@ -74,6 +79,25 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(Verb::Show(arguments)) => show::run(arguments),
         Some(Verb::Plan(arguments)) => plan::run(arguments),
         Some(Verb::Part(arguments)) => part::run(arguments),
+        Some(Verb::Offer(arguments)) => offer::run(arguments),
+        Some(Verb::Work(arguments)) => work::run(arguments),
         None => run::run(&arguments.run),
     }
+}
+
+/// The NATS server that hands out parts.
+#[derive(Args)]
+struct Server {
+    /// The NATS server that hands out parts, as nats://host:4222.
+    #[arg(long = "nats", value_name = "URL", env = "NATS_URL", num_args = 0..=1, default_value = "", default_missing_value = "", hide_default_value = true, hide_env_values = true)]
+    url: String,
+}
+
+/// What the command says that was built without it.
+#[cfg(not(feature = "nats"))]
+fn without_nats(verb: &str) -> Result<()> {
+    let what = format!(
+        "this command was built without NATS, which `fetch {verb}` needs: `bin/setup fetch` builds it in (cargo's feature `nats`)"
+    );
+    Err(hecaton_fetch::error::Error::failed(what).into())
 }

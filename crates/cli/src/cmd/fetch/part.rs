@@ -40,7 +40,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let options = Options {
         parts: vec![arguments.part],
         resend_unknown: arguments.resend_unknown,
-        note_progress: false,
+        note_worker: true,
+        ..Options::default()
     };
     let mut live = Live::new(arguments.quiet);
     let summary = started.run(&options, &stop, &mut live);

@@ -6,6 +6,7 @@ use super::Driver;
 use crate::error::{Result, at};
 use crate::plan::Folder;
 use crate::run::part::OpenPart;
+use crate::run::supply::Standing;
 use crate::seal::seal;
 use crate::segment::{Commit, Counted, settle};
 
@@ -53,8 +54,34 @@ impl Driver<'_> {
             let part = self.open.remove(place);
             self.writer.close(part.number);
             self.gone(part.number);
+            self.supply.left(part.number);
             self.parts_done += 1;
         }
+    }
+
+    /// Looks at whether the parts are still ours: those that may not be are left, with what is known of them on the disk.
+    pub(super) fn leave_lost(&mut self) -> Result<()> {
+        let mut place = 0;
+        while let Some(part) = self.open.get_mut(place) {
+            let standing = self.supply.standing(part.number);
+            part.is_silent = standing != Standing::Held;
+            if standing != Standing::Lost {
+                place += 1;
+                continue;
+            }
+            let mut part = self.open.remove(place);
+            let lines = part.take_lines(Instant::now(), true);
+            if let Some(lines) = lines.map_err(at("write bodies below", self.folder.path()))? {
+                self.writer.lines(part.number, lines);
+            }
+            self.writer.close(part.number);
+            self.supply.left(part.number);
+            self.observer.say(&format!(
+                "part {} is left to whoever gets it next: its lease is over",
+                part.number
+            ));
+        }
+        Ok(())
     }
 }
 

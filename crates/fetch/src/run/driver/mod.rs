@@ -11,17 +11,17 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hecaton::{Batch, Client, Reactor};
 
-use self::telling::note;
 use super::keep::Keeper;
 use super::line::Lines;
 use super::part::{OpenPart, Pending};
 use super::settings;
+use super::supply::{Listed, Supply, check_lanes, worker_name};
 use super::view::Observer;
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::{Folder, InputFile, Plan};
 use crate::request::Maker;
-use crate::segment::{Report, Tally, Writer, load, settle};
+use crate::segment::{Report, Tally, Writer};
 
 /// Most parts that are worked on at once.
 const MOST_OPEN: usize = 32;
@@ -44,6 +44,8 @@ pub struct Options {
     pub resend_unknown: bool,
     /// Write how far it is for `status`.
     pub note_progress: bool,
+    /// Write how far this worker is, in a file of its own among those of all workers.
+    pub note_worker: bool,
 }
 
 /// What a run came to.
@@ -70,7 +72,28 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
-    let mut driver = Driver::new(folder, job, plan, options, observer)?;
+    let (mut listed, before) = Listed::find(folder, (job, plan), &options.parts)?;
+    let mut driver = Driver::new(folder, job, plan, (options, &mut listed), observer)?;
+    (driver.summary.tally, driver.parts_done) = before;
+    let ended = driver.drive(stop);
+    driver.end(ended)
+}
+
+/// Does parts of a plan as they are handed out.
+///
+/// # Errors
+/// When it cannot be done, or someone ended it.
+pub fn run_supplied(
+    folder: &Folder,
+    (job, plan): (&Job, &Plan),
+    (options, supply): (&Options, &mut dyn Supply),
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
+    for part in &plan.parts {
+        check_lanes(job, part)?;
+    }
+    let mut driver = Driver::new(folder, job, plan, (options, supply), observer)?;
     let ended = driver.drive(stop);
     driver.end(ended)
 }
@@ -78,9 +101,17 @@ pub fn run(
 /// A request that was started and has not ended.
 struct Flight {
     part: u32,
+    /// The attempt at it: a part may be left, and come again.
+    attempt: u32,
     host: u32,
     pending: Pending,
     begun: SystemTime,
+}
+
+impl Flight {
+    fn is_of(&self, part: &OpenPart) -> bool {
+        (self.part, self.attempt) == (part.number, part.attempt)
+    }
 }
 
 struct Driver<'a> {
@@ -96,8 +127,8 @@ struct Driver<'a> {
     lines: Lines,
     file: InputFile,
     keeper: Keeper,
-    /// Parts that nobody works on yet.
-    to_open: VecDeque<u32>,
+    /// Hands out parts.
+    supply: &'a mut dyn Supply,
     /// Parts that are worked on, in the order they were opened.
     open: Vec<OpenPart>,
     /// Parts that are being sealed, with what they came to.
@@ -110,6 +141,10 @@ struct Driver<'a> {
     ticket: u64,
     summary: Summary,
     parts_done: u64,
+    /// Records of parts that were there when they were opened.
+    found: u64,
+    /// What was told of last.
+    trouble: Option<String>,
     clock: Clocks,
 }
 
@@ -127,14 +162,14 @@ impl<'a> Driver<'a> {
         folder: &'a Folder,
         job: &'a Job,
         plan: &'a Plan,
-        options: &'a Options,
+        (options, supply): (&'a Options, &'a mut dyn Supply),
         observer: &'a mut dyn Observer,
     ) -> Result<Driver<'a>> {
         let client: Client = settings::client(job)?;
         let reactor =
             Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
         let now = Instant::now();
-        let mut driver = Driver {
+        Ok(Driver {
             folder,
             job,
             plan,
@@ -151,7 +186,7 @@ impl<'a> Driver<'a> {
                 job.network.decode,
                 (folder, plan.round.as_deref()),
             )?,
-            to_open: VecDeque::new(),
+            supply,
             open: Vec::new(),
             finishing: HashMap::new(),
             flights: Vec::new(),
@@ -161,49 +196,15 @@ impl<'a> Driver<'a> {
             ticket: 0,
             summary: Summary::default(),
             parts_done: 0,
+            found: 0,
+            trouble: None,
             clock: Clocks {
                 begun: now,
                 told: now,
                 noted: now,
                 history: VecDeque::new(),
             },
-        };
-        driver.find_work()?;
-        Ok(driver)
-    }
-
-    /// Sorts the parts into those that are done and those that are not.
-    fn find_work(&mut self) -> Result<()> {
-        let all: Vec<u32> = self.plan.parts.iter().map(|part| part.number).collect();
-        let wanted = match self.options.parts.is_empty() {
-            true => all,
-            false => self.options.parts.clone(),
-        };
-        for number in wanted {
-            let part = self.plan.part(number)?;
-            let [own, foreign] = self.job.pace.most();
-            if part
-                .lane
-                .is_some_and(|lane| lane.of as usize > own.min(foreign))
-            {
-                return Err(Error::usage(format!(
-                    "part {number} is one of {} that share their hosts, and {} requests at once to a host cannot be shared by so many: use a larger per_host, or plan the job anew in another folder",
-                    part.lane.map_or(0, |lane| lane.of),
-                    own.min(foreign)
-                )));
-            }
-            match load(self.folder, number)? {
-                // A round may ask for nothing of a part.
-                None if part.inputs == 0 => self.parts_done += 1,
-                Some(commit) => {
-                    settle(self.folder, &commit)?;
-                    self.summary.tally.add(&commit.tally);
-                    self.parts_done += 1;
-                }
-                None => self.to_open.push_back(number),
-            }
-        }
-        Ok(())
+        })
     }
 
     fn drive(&mut self, stop: &AtomicBool) -> Result<()> {
@@ -211,12 +212,12 @@ impl<'a> Driver<'a> {
         loop {
             let is_stopping = stop.load(Ordering::Relaxed);
             // First of all: whoever was asleep may have lost its parts meanwhile.
-            self.look_around();
+            self.look_around()?;
             self.hear()?;
             let next = if is_stopping { None } else { self.start()? };
             self.write_due(is_stopping && self.in_flight == 0)?;
             self.close_done()?;
-            let idle = self.open.is_empty() && self.to_open.is_empty() && self.finishing.is_empty();
+            let idle = self.open.is_empty() && self.finishing.is_empty() && self.supply.is_over();
             if idle || is_stopping && self.in_flight == 0 && self.finishing.is_empty() {
                 return Ok(());
             }
@@ -251,6 +252,7 @@ impl<'a> Driver<'a> {
                     true => self.summary.tally.add(&tally),
                     false => self.gone(number),
                 }
+                self.supply.left(number);
                 self.parts_done += 1;
             }
         }
@@ -290,10 +292,12 @@ impl<'a> Driver<'a> {
         self.batch.abort();
         let snapshot = self.snapshot(Instant::now());
         self.observer.progress(&snapshot);
-        if self.options.note_progress {
-            note(self.folder, &snapshot);
+        match self.options.note_worker {
+            // Gone, and not silent.
+            true => drop(std::fs::remove_file(self.folder.worker(&worker_name()))),
+            false => self.note(&snapshot),
         }
-        let is_over = self.open.is_empty() && self.to_open.is_empty();
+        let is_over = self.open.is_empty() && self.supply.is_over();
         let reports = self.writer.end();
         ended?;
         for report in reports {

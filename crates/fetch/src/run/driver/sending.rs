@@ -13,6 +13,7 @@ use crate::robots::Robots;
 use crate::run::hosts::Next;
 use crate::run::part::{OpenPart, Pending, Reading};
 use crate::run::settings;
+use crate::run::supply::worker_name;
 use crate::segment::claim;
 
 impl Driver<'_> {
@@ -29,6 +30,10 @@ impl Driver<'_> {
             let Some(part) = self.open.get_mut(place) else {
                 continue;
             };
+            if part.is_silent {
+                place += 1;
+                continue;
+            }
             let mut reading = Reading {
                 file: &mut self.file,
                 maker: &self.maker,
@@ -73,19 +78,19 @@ impl Driver<'_> {
         if self.open.len() >= MOST_OPEN {
             return Ok(false);
         }
-        let Some(number) = self.to_open.pop_front() else {
+        let Some(number) = self.supply.next() else {
             return Ok(false);
         };
         let part = self.plan.part(number)?;
-        let worker = format!("process {}", std::process::id());
-        let Some(claim) = claim(self.folder, number, &worker)? else {
+        let Some(claim) = claim(self.folder, number, &worker_name())? else {
             self.parts_done += 1;
             self.summary.elsewhere.push(number);
+            self.supply.left(number);
             return Ok(true);
         };
         let limits = settings::limits(&self.job.pace, part.lane);
         let open = OpenPart::open(self.folder, (part, &claim), limits, &self.keeper)?;
-        self.summary.written = self.summary.written.wrapping_sub(open.tally.records);
+        self.found += open.tally.records;
         let path = self.folder.attempt(number, claim.attempt);
         self.writer.open(claim, path);
         self.open.push(open);
@@ -111,11 +116,12 @@ impl Driver<'_> {
             Err(_) => false,
         };
         pending.is_intended |= needs_intent;
-        let number = part.number;
+        let (number, attempt) = (part.number, part.attempt);
         part.in_flight += 1;
         self.in_flight += 1;
         let flight = Flight {
             part: number,
+            attempt,
             host,
             pending,
             begun: SystemTime::now(),
@@ -141,7 +147,7 @@ impl Driver<'_> {
         let Some(flight) = &mut self.flights[slot as usize] else {
             return;
         };
-        if !self.open.iter().any(|part| part.number == flight.part) {
+        if !self.open.iter().any(|part| flight.is_of(part)) {
             self.land(slot);
             return;
         }
@@ -186,7 +192,7 @@ impl Driver<'_> {
         let flight = self.flights[slot as usize].take()?;
         self.free.push(slot);
         self.in_flight -= 1;
-        let place = self.open.iter().position(|part| part.number == flight.part);
+        let place = self.open.iter().position(|part| flight.is_of(part));
         if let Some(place) = place {
             self.open[place].in_flight -= 1;
         }

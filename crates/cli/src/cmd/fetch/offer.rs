@@ -1,0 +1,55 @@
+//! `hecaton fetch offer`: hands the parts of a planned job to NATS, for any number of workers.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+
+use super::arguments::duration;
+use super::{Home, Server};
+
+/// Offers the parts of a planned job that are not done to workers, through NATS.
+///
+/// It may be run again at any time: a part is in the queue once. After NATS was lost, that is all there is to do.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    home: Home,
+    #[command(flatten)]
+    server: Server,
+    /// A worker that is not heard of for so long loses its parts to others.
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s")]
+    lease: Duration,
+}
+
+/// Does it.
+///
+/// # Errors
+/// When there is no planned job, or NATS does not take it.
+#[cfg(feature = "nats")]
+pub fn run(arguments: &Arguments) -> Result<()> {
+    use hecaton_fetch::dispatch::offer;
+    use hecaton_fetch::plan::Folder;
+    use hecaton_fetch::start::load;
+
+    let started = load(Folder::at(&arguments.home.folder))?;
+    let offered = offer(&started, &arguments.server.url, arguments.lease)?;
+    println!(
+        "{} parts offered, {} were in the queue already, {} are done; `hecaton fetch work {} --nats URL` on any machine does them",
+        offered.new,
+        offered.known,
+        offered.done,
+        arguments.home.folder.display()
+    );
+    Ok(())
+}
+
+#[cfg(not(feature = "nats"))]
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let _ = (
+        &arguments.home.folder,
+        &arguments.server.url,
+        arguments.lease,
+    );
+    super::without_nats("offer")
+}

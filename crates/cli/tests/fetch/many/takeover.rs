@@ -1,0 +1,126 @@
+//! Workers that are killed, stopped, or asked to end, and what becomes of their parts.
+
+use std::time::Duration;
+
+use hecaton_origin::{Delay, Options};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::{Nats, offer, plan, start};
+use crate::support::{World, count, end_of, ending, hecaton, until};
+
+fn slow(delay: u64) -> World {
+    World::with(Options {
+        delay: Delay::Fixed(Duration::from_millis(delay)),
+        ..Options::default()
+    })
+}
+
+fn status(world: &World) -> Value {
+    let told = ending(hecaton(&["fetch", "status", "--json"]).arg(world.out()));
+    assert_eq!(told.status, Some(0), "{}", told.stderr);
+    serde_json::from_str(&told.stdout).expect("JSON")
+}
+
+#[test]
+fn a_killed_workers_parts_go_to_others_and_nothing_is_lost() {
+    let (world, nats) = (slow(5), Nats::start());
+    let list = world.list(0..3000);
+    assert_eq!(plan(&world, &list, &["-c", "6", "--part-size", "500"]), 6);
+    assert!(offer(&world, &nats, "4s").starts_with("6 parts offered"));
+    assert!(offer(&world, &nats, "4s").starts_with("0 parts offered, 6 were in the queue"));
+    let mut victim = start(&world, &nats);
+    world.wait_for(100);
+    let others = [start(&world, &nats), start(&world, &nats)];
+    world.wait_for(300);
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    for other in others {
+        let ended = end_of(other);
+        assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+        assert!(
+            ended.stderr.contains("all parts are done"),
+            "{}",
+            ended.stderr
+        );
+    }
+    let records = world.records();
+    assert_eq!(records.len(), 3000);
+    assert_eq!(count(&records, "response"), 3000);
+    let seen = world.origin.summary();
+    assert_eq!(seen.distinct, 3000);
+    // In lanes with shares that add up, whoever works on them. What a killed process had open may still be on its way.
+    assert!(
+        seen.peak_in_flight <= 12,
+        "{} in flight",
+        seen.peak_in_flight
+    );
+}
+
+#[test]
+fn a_worker_that_slept_through_its_lease_finds_its_parts_taken_and_sends_nothing() {
+    let (world, nats) = (slow(5), Nats::start());
+    let list = world.list(0..400);
+    assert_eq!(
+        plan(
+            &world,
+            &list,
+            &["-c", "4", "--part-size", "200", "-X", "POST"]
+        ),
+        2
+    );
+    offer(&world, &nats, "3s");
+    let sleeper = start(&world, &nats);
+    world.wait_for(60);
+    let pid = Pid::from_raw(sleeper.id() as i32);
+    kill(pid, Signal::SIGSTOP).unwrap();
+    let other = end_of(start(&world, &nats));
+    assert_eq!(other.status, Some(0), "{}", other.stderr);
+    let records = world.records();
+    assert_eq!(records.len(), 400);
+    let seen = world.origin.summary().requests;
+    kill(pid, Signal::SIGCONT).unwrap();
+    let late = end_of(sleeper);
+    assert_eq!(late.status, Some(0), "all is done: {}", late.stderr);
+    assert_eq!(world.records(), records, "what counts is settled");
+    assert_eq!(
+        world.origin.summary().duplicates,
+        0,
+        "no POST is sent twice"
+    );
+    let sent = world.origin.summary().requests - seen;
+    assert!(sent <= 4, "the sleeper sent {sent} more");
+    assert_eq!(
+        count(&records, "response") + count(&records, "unknown"),
+        400
+    );
+}
+
+#[test]
+fn who_is_asked_to_end_gives_its_parts_back_at_once() {
+    let (world, nats) = (slow(5), Nats::start());
+    let list = world.list(0..1000);
+    plan(&world, &list, &["-c", "4", "--part-size", "250"]);
+    // So long that nobody waits for it to end.
+    offer(&world, &nats, "1h");
+    let leaver = start(&world, &nats);
+    world.wait_for(50);
+    until(|| {
+        status(&world)["workers"]
+            .as_array()
+            .is_some_and(|workers| workers.len() == 1)
+    });
+    kill(Pid::from_raw(leaver.id() as i32), Signal::SIGINT).unwrap();
+    let left = end_of(leaver);
+    assert_eq!(left.status, Some(130), "{}", left.stderr);
+    let ended = end_of(start(&world, &nats));
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert_eq!(world.records().len(), 1000);
+    assert_eq!(
+        world.origin.summary().duplicates,
+        0,
+        "what was in flight was recorded"
+    );
+    assert_eq!(status(&world)["workers"].as_array().map(Vec::len), Some(0));
+}

@@ -1,0 +1,83 @@
+//! NATS goes while workers work: for a while, and for good.
+
+use std::io::{BufRead, BufReader};
+use std::process::Child;
+use std::time::Duration;
+
+use hecaton_origin::{Delay, Options};
+
+use super::{Nats, offer, plan, start};
+use crate::support::World;
+
+/// Reads what a worker says until it says this.
+fn hear(said: &mut dyn BufRead, wanted: &str) {
+    let mut all = String::new();
+    loop {
+        let before = all.len();
+        said.read_line(&mut all).expect("it is text");
+        assert!(all.len() > before, "never said {wanted:?}:\n{all}");
+        if all[before..].contains(wanted) {
+            return;
+        }
+    }
+}
+
+fn listen(worker: &mut Child) -> BufReader<std::process::ChildStderr> {
+    BufReader::new(worker.stderr.take().expect("its stderr"))
+}
+
+fn world() -> World {
+    World::with(Options {
+        delay: Delay::Fixed(Duration::from_millis(20)),
+        ..Options::default()
+    })
+}
+
+#[test]
+fn workers_wait_while_nats_is_gone_and_go_on_when_it_is_back() {
+    let (world, mut nats) = (world(), Nats::start());
+    let list = world.list(0..1200);
+    plan(&world, &list, &["-c", "4", "--part-size", "300"]);
+    offer(&world, &nats, "3s");
+    let mut worker = start(&world, &nats);
+    let mut said = listen(&mut worker);
+    world.wait_for(100);
+    nats.kill();
+    hear(&mut said, "is gone");
+    // What is leased is left once the lease is over: then nothing is sent.
+    hear(&mut said, "left");
+    let mut sent = 0;
+    let mut calm = 0;
+    while calm < 10 {
+        std::thread::sleep(Duration::from_millis(100));
+        let now = world.origin.summary().requests;
+        calm = if now == sent { calm + 1 } else { 0 };
+        sent = now;
+    }
+    assert!(sent < 1200, "it did not wait");
+    nats.again(true);
+    hear(&mut said, "goes on");
+    hear(&mut said, "all parts are done");
+    assert!(worker.wait().unwrap().success());
+    assert_eq!(world.records().len(), 1200);
+    assert_eq!(world.origin.summary().distinct, 1200);
+}
+
+#[test]
+fn when_nats_has_lost_all_the_parts_are_offered_again() {
+    let (world, mut nats) = (world(), Nats::start());
+    let list = world.list(0..1200);
+    plan(&world, &list, &["-c", "4", "--part-size", "300"]);
+    offer(&world, &nats, "3s");
+    let mut worker = start(&world, &nats);
+    let mut said = listen(&mut worker);
+    world.wait_for(100);
+    nats.again(false);
+    hear(&mut said, "has no queue of this job");
+    assert!(!world.out().join("parts/000003/COMMIT").exists() || world.records().len() < 1200);
+    assert!(offer(&world, &nats, "3s").contains("parts offered"));
+    hear(&mut said, "all parts are done");
+    assert!(worker.wait().unwrap().success());
+    assert_eq!(world.records().len(), 1200);
+    assert_eq!(world.origin.summary().distinct, 1200);
+}

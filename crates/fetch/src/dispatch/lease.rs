@@ -1,0 +1,211 @@
+//! The leases of a worker: what it holds, until when it may send, and when it must leave. Nothing here asks NATS or the clock.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use crate::run::Standing;
+
+/// The times that follow from how long a lease is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// How long a lease is.
+    pub lease: Duration,
+}
+
+impl Times {
+    /// How often leases are renewed.
+    pub fn renewal(self) -> Duration {
+        self.lease / 3
+    }
+
+    /// So long after the last confirmed renewal nothing more is sent.
+    pub fn silence(self) -> Duration {
+        self.lease * 2 / 3
+    }
+
+    /// How long an answer of NATS is waited for.
+    pub fn patience(self) -> Duration {
+        self.lease / 6
+    }
+
+    /// After so long something that failed is tried again.
+    pub fn again(self) -> Duration {
+        self.lease / 30
+    }
+}
+
+/// A part that is held: by `T` its lease is renewed.
+struct Lease<T> {
+    token: T,
+    confirmed: Instant,
+}
+
+/// What a worker holds.
+pub struct Leases<T> {
+    times: Times,
+    held: BTreeMap<u32, Lease<T>>,
+    /// Those of them that nobody works on yet.
+    ready: VecDeque<u32>,
+}
+
+impl<T: Clone> Leases<T> {
+    /// None yet.
+    pub fn new(times: Times) -> Leases<T> {
+        Leases {
+            times,
+            held: BTreeMap::new(),
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// How long leases are, once the queue has told.
+    pub fn set_times(&mut self, times: Times) {
+        self.times = times;
+    }
+
+    /// The same.
+    pub fn times(&self) -> Times {
+        self.times
+    }
+
+    /// A part was handed to us. One that we hold was handed out again because a renewal came late, and to nobody else.
+    pub fn arrived(&mut self, part: u32, token: T, now: Instant) {
+        if !self.held.contains_key(&part) {
+            self.ready.push_back(part);
+        }
+        self.held.insert(
+            part,
+            Lease {
+                token,
+                confirmed: now,
+            },
+        );
+    }
+
+    /// The next part to work on.
+    pub fn take(&mut self, now: Instant) -> Option<u32> {
+        while let Some(part) = self.ready.pop_front() {
+            if self.standing(part, now) == Standing::Held {
+                return Some(part);
+            }
+            // It waited here for too long.
+            self.held.remove(&part);
+        }
+        None
+    }
+
+    /// How it stands with a part.
+    pub fn standing(&self, part: u32, now: Instant) -> Standing {
+        let Some(lease) = self.held.get(&part) else {
+            return Standing::Lost;
+        };
+        let silent = now.saturating_duration_since(lease.confirmed);
+        if silent >= self.times.lease {
+            Standing::Lost
+        } else if silent >= self.times.silence() {
+            Standing::Silent
+        } else {
+            Standing::Held
+        }
+    }
+
+    /// What is to be renewed.
+    pub fn to_renew(&self, now: Instant) -> Vec<(u32, T)> {
+        let ours = self
+            .held
+            .iter()
+            .filter(|(part, _)| self.standing(**part, now) != Standing::Lost);
+        ours.map(|(part, lease)| (*part, lease.token.clone()))
+            .collect()
+    }
+
+    /// A renewal that was asked for then is confirmed. One that comes after the lease had ended comes too late: the part may be
+    /// someone else's.
+    pub fn renewed(&mut self, part: u32, asked: Instant, now: Instant) {
+        if self.standing(part, now) == Standing::Lost {
+            return;
+        }
+        if let Some(lease) = self.held.get_mut(&part) {
+            lease.confirmed = lease.confirmed.max(asked);
+        }
+    }
+
+    /// The worker is through with a part; by what its message is answered, if it was held.
+    pub fn left(&mut self, part: u32) -> Option<T> {
+        self.held.remove(&part).map(|lease| lease.token)
+    }
+
+    /// How many are held.
+    pub fn count(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Leaves all.
+    pub fn leave_all(&mut self) -> Vec<(u32, T)> {
+        self.ready.clear();
+        let held = std::mem::take(&mut self.held);
+        held.into_iter()
+            .map(|(part, lease)| (part, lease.token))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEASE: Duration = Duration::from_secs(30);
+
+    fn leases() -> (Leases<&'static str>, Instant) {
+        (Leases::new(Times { lease: LEASE }), Instant::now())
+    }
+
+    #[test]
+    fn who_is_not_confirmed_falls_silent_and_then_leaves() {
+        let (mut leases, begun) = leases();
+        let at = |seconds| begun + Duration::from_secs(seconds);
+        leases.arrived(7, "a", begun);
+        assert_eq!(leases.take(begun), Some(7));
+        let standings = [0, 19, 20, 29, 30].map(|second| leases.standing(7, at(second)));
+        use Standing::{Held, Lost, Silent};
+        assert_eq!(standings, [Held, Held, Silent, Silent, Lost]);
+        assert_eq!(leases.to_renew(at(29)), [(7, "a")]);
+        assert_eq!(leases.to_renew(at(30)), []);
+    }
+
+    #[test]
+    fn a_renewal_counts_from_when_it_was_asked_for_and_only_within_the_lease() {
+        let (mut leases, begun) = leases();
+        let at = |seconds| begun + Duration::from_secs(seconds);
+        leases.arrived(7, "a", begun);
+        leases.renewed(7, at(10), at(14));
+        assert_eq!(leases.standing(7, at(29)), Standing::Held);
+        assert_eq!(leases.standing(7, at(30)), Standing::Silent);
+        leases.renewed(7, at(25), at(28));
+        assert_eq!(leases.standing(7, at(44)), Standing::Held);
+        leases.renewed(7, at(55), at(56));
+        assert_eq!(leases.standing(7, at(56)), Standing::Lost);
+    }
+
+    #[test]
+    fn what_is_handed_out_again_to_its_holder_is_not_begun_again() {
+        let (mut leases, begun) = leases();
+        let at = |seconds| begun + Duration::from_secs(seconds);
+        leases.arrived(7, "a", begun);
+        assert_eq!(leases.take(begun), Some(7));
+        leases.arrived(7, "b", at(25));
+        assert_eq!(leases.take(at(25)), None);
+        assert_eq!(leases.standing(7, at(44)), Standing::Held);
+        assert_eq!(leases.left(7), Some("b"));
+        leases.arrived(7, "c", at(50));
+        assert_eq!(leases.take(at(50)), Some(7));
+    }
+
+    #[test]
+    fn what_waited_for_too_long_is_not_begun() {
+        let (mut leases, begun) = leases();
+        leases.arrived(7, "a", begun);
+        assert_eq!(leases.take(begun + LEASE), None);
+        assert_eq!(leases.count(), 0);
+    }
+}

@@ -1,0 +1,100 @@
+//! `offer`: publishes the parts that are not done, each once, however often it is run.
+
+use std::time::Duration;
+
+use async_nats::jetstream::{self, context::PublishErrorKind};
+use async_nats::ConnectOptions;
+use uuid::Uuid;
+
+use super::server::{Queue, connect, innermost, shown};
+use crate::error::{Error, Result};
+use crate::start::Started;
+
+/// How often a message is published before the offer fails.
+const TRIES: u32 = 5;
+
+/// How long an answer of the server is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What an offer came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offered {
+    /// Parts that are in the queue now and were not before.
+    pub new: u64,
+    /// Parts that were in it, or are worked on.
+    pub known: u64,
+    /// Parts that are done.
+    pub done: u64,
+}
+
+/// Publishes the parts of a job that are not done. A worker that is not heard of for `lease` loses its parts.
+///
+/// # Errors
+/// When the server cannot be reached, or refuses.
+pub fn offer(started: &Started, url: &str, lease: Duration) -> Result<Offered> {
+    if lease < Duration::from_secs(1) {
+        return Err(Error::usage(
+            "a lease of less than a second is over before it can be renewed: use 30s",
+        ));
+    }
+    let runtime = super::runtime()?;
+    runtime.block_on(publish_all(started, url, lease))
+}
+
+async fn publish_all(started: &Started, url: &str, lease: Duration) -> Result<Offered> {
+    let client = connect(url, ConnectOptions::new(), PATIENCE).await?;
+    let context = jetstream::new(client);
+    let queue = Queue::of(started.plan.job);
+    let refused = |what: &str, why: String| {
+        Error::failed(format!("NATS at {} does not {what}: {why}", shown(url)))
+    };
+    let stream = context
+        .get_or_create_stream(queue.settings())
+        .await
+        .map_err(|error| refused("make the queue", innermost(&error)))?;
+    stream
+        .create_consumer(queue.consumer(lease))
+        .await
+        .map_err(|error| refused("make the queue's consumer", innermost(&error)))?;
+    let this = Uuid::new_v4();
+    let mut offered = Offered::default();
+    for part in started.plan.undone(&started.folder) {
+        let published = publish(&context, &queue, part.number, this).await;
+        match published.map_err(|why| refused("take a part", why))? {
+            true => offered.new += 1,
+            false => offered.known += 1,
+        }
+    }
+    offered.done = started.plan.parts.len() as u64 - offered.new - offered.known;
+    Ok(offered)
+}
+
+/// Publishes a part; false if its message is there.
+async fn publish(
+    context: &jetstream::Context,
+    queue: &Queue,
+    part: u32,
+    this: Uuid,
+) -> std::result::Result<bool, String> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let message = jetstream::message::PublishMessage::build()
+            .payload(part.to_string().into())
+            .message_id(queue.message(part, this));
+        let published = context.send_publish(queue.subject(part), message).await;
+        let answer = match published {
+            Ok(answer) => answer.await,
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok(_) => return Ok(true),
+            Err(error) if innermost(&error).contains("maximum messages per subject") => {
+                return Ok(false);
+            }
+            // Published again under the same name, it is there once.
+            Err(error) if error.kind() == PublishErrorKind::TimedOut && tries < TRIES => {}
+            Err(error) => return Err(innermost(&error)),
+        }
+    }
+}

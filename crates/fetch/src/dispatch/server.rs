@@ -1,0 +1,188 @@
+//! What both sides need of NATS: a connection to a server that can do it, and the names of a job's queue.
+
+use std::time::Duration;
+
+use async_nats::jetstream::{self, consumer, stream};
+use async_nats::{Client, ConnectOptions, ServerInfo};
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+
+/// The oldest server that refuses a second message of a part.
+const OLDEST: [u32; 3] = [2, 9, 0];
+
+/// What every worker of a job takes its parts from.
+const CONSUMER: &str = "workers";
+
+/// A message that was published twice because an answer was lost is known for so long.
+const DUPLICATES: Duration = Duration::from_secs(120);
+
+/// How to come by a server.
+const HOW: &str = "`nats-server -js -sd FOLDER` starts one (Debian: apt install nats-server, or bin/setup fetch), and --nats names it, as nats://127.0.0.1:4222";
+
+/// A server, as its URL is shown to people: without a password.
+pub fn shown(url: &str) -> String {
+    match url.rsplit_once('@') {
+        Some((before, after)) => {
+            let scheme = before.split_once("://").map(|(scheme, _)| scheme);
+            scheme.map_or(after.to_owned(), |scheme| format!("{scheme}://{after}"))
+        }
+        None => url.to_owned(),
+    }
+}
+
+/// A connection to a server that can do what is needed.
+///
+/// # Errors
+/// When there is no URL, nobody answers there, or the server cannot do it.
+pub async fn connect(url: &str, options: ConnectOptions, patience: Duration) -> Result<Client> {
+    if url.is_empty() {
+        return Err(Error::usage(format!("--nats needs the URL of a NATS server: {HOW}")));
+    }
+    let shown = shown(url);
+    let options = options
+        .name("hecaton fetch")
+        .connection_timeout(Duration::from_secs(5))
+        .request_timeout(Some(patience))
+        .reconnect_delay_callback(|tries| {
+            Duration::from_millis(100 * tries as u64).min(Duration::from_secs(1))
+        });
+    let client = options.connect(url).await.map_err(|error| {
+        Error::failed(format!(
+            "cannot reach NATS at {shown}: {}; {HOW}",
+            innermost(&error)
+        ))
+    })?;
+    check(&client.server_info(), &shown)?;
+    Ok(client)
+}
+
+/// Refuses a server that cannot do what is needed.
+fn check(server: &ServerInfo, shown: &str) -> Result<()> {
+    let version = &server.version;
+    let mut numbers = version.split(['.', '-']).map_while(|number| number.parse().ok());
+    let known = [(); 3].map(|()| numbers.next().unwrap_or(0));
+    if known < OLDEST {
+        let [major, minor, patch] = OLDEST;
+        return Err(Error::failed(format!(
+            "NATS at {shown} is version {version}, and {major}.{minor}.{patch} or newer is needed: older ones do not keep a part from being in the queue twice"
+        )));
+    }
+    if !server.jetstream {
+        return Err(Error::failed(format!(
+            "NATS at {shown} runs without JetStream: start it with -js"
+        )));
+    }
+    Ok(())
+}
+
+/// What an error is in the end about.
+pub fn innermost(error: &dyn std::error::Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}
+
+/// The names of a job's queue.
+pub struct Queue {
+    job: Uuid,
+}
+
+impl Queue {
+    /// Those of this job.
+    pub fn of(job: Uuid) -> Queue {
+        Queue { job }
+    }
+
+    /// The stream.
+    pub fn stream(&self) -> String {
+        format!("hecaton-fetch-{}", self.job)
+    }
+
+    /// The subject of a part.
+    pub fn subject(&self, part: u32) -> String {
+        format!("hecaton.fetch.{}.{part}", self.job)
+    }
+
+    /// What one offer calls the message of a part: however often it has to be published, it is there once.
+    pub fn message(&self, part: u32, offer: Uuid) -> String {
+        format!("{}.{part}.{offer}", self.job)
+    }
+
+    /// A work queue with at most one message of each part.
+    pub fn settings(&self) -> stream::Config {
+        stream::Config {
+            name: self.stream(),
+            subjects: vec![format!("hecaton.fetch.{}.*", self.job)],
+            retention: stream::RetentionPolicy::WorkQueue,
+            storage: stream::StorageType::File,
+            max_messages_per_subject: 1,
+            discard: stream::DiscardPolicy::New,
+            discard_new_per_subject: true,
+            duplicate_window: DUPLICATES,
+            ..Default::default()
+        }
+    }
+
+    /// Its only consumer, which all workers share.
+    pub fn consumer(&self, lease: Duration) -> consumer::pull::Config {
+        consumer::pull::Config {
+            durable_name: Some(CONSUMER.into()),
+            ack_policy: consumer::AckPolicy::Explicit,
+            ack_wait: lease,
+            max_deliver: -1,
+            max_ack_pending: -1,
+            ..Default::default()
+        }
+    }
+
+    /// The consumer, if the job was offered; with its lease.
+    pub async fn find(
+        &self,
+        context: &jetstream::Context,
+    ) -> std::result::Result<(consumer::PullConsumer, Duration), String> {
+        let stream = context.get_stream(self.stream()).await;
+        let stream = stream.map_err(|error| innermost(&error))?;
+        let consumer: consumer::PullConsumer = stream
+            .get_consumer(CONSUMER)
+            .await
+            .map_err(|error| innermost(error.as_ref()))?;
+        let lease = consumer.cached_info().config.ack_wait;
+        Ok((consumer, lease))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(version: &str, jetstream: bool) -> ServerInfo {
+        ServerInfo {
+            version: version.into(),
+            jetstream,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn servers_that_cannot_do_it_are_refused_with_a_sentence() {
+        for version in ["2.9.0", "2.9.10", "2.15.2", "3.0.0-beta.1"] {
+            check(&server(version, true), "nats://x").unwrap();
+        }
+        for version in ["2.8.4", "1.4.1", "", "rubbish"] {
+            let refused = check(&server(version, true), "nats://x").unwrap_err();
+            assert!(refused.to_string().contains("2.9.0 or newer is needed"));
+        }
+        let refused = check(&server("2.9.10", false), "nats://x").unwrap_err();
+        assert!(refused.to_string().ends_with("start it with -js"));
+    }
+
+    #[test]
+    fn nobody_is_shown_a_password() {
+        assert_eq!(shown("nats://me:secret@host:4222"), "nats://host:4222");
+        assert_eq!(shown("me:secret@host"), "host");
+        assert_eq!(shown("nats://host:4222"), "nats://host:4222");
+    }
+}

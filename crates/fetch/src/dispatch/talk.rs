@@ -1,0 +1,272 @@
+//! A worker's talk with NATS, on a thread of its own: parts are asked for, leases renewed, and messages of parts that are done answered.
+
+use std::time::{Duration, Instant};
+
+use async_nats::jetstream::{self, consumer::PullConsumer};
+use async_nats::{Client, ConnectOptions, Event, Message, Subject};
+use futures_util::StreamExt;
+use futures_util::future::join_all;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::hand::{Board, Told};
+use super::lease::Times;
+use super::server::{Queue, connect, innermost, shown};
+use crate::error::Result;
+use crate::plan::{Folder, Plan};
+
+/// What a message is answered with.
+const DONE: &str = "+ACK";
+const STILL_AT_IT: &str = "+WPI";
+const NOT_DONE: &str = "-NAK";
+const NEVER: &str = "+TERM";
+
+/// How long the server keeps a question for a part.
+const QUESTION: Duration = Duration::from_secs(5);
+
+/// An answer of the server when nothing else is known.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long the end waits for the server.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// What the talk is about.
+pub struct Topic {
+    /// The job's folder.
+    pub folder: Folder,
+    /// Its plan.
+    pub plan: Plan,
+    /// The server.
+    pub url: String,
+}
+
+/// The talk, once there is a connection.
+pub struct Talk {
+    topic: Topic,
+    queue: Queue,
+    board: Board,
+    client: Client,
+    context: jetstream::Context,
+}
+
+impl Talk {
+    /// Connects.
+    ///
+    /// # Errors
+    /// When the server cannot be reached, or cannot do what is needed.
+    pub async fn begin(topic: Topic, board: Board) -> Result<Talk> {
+        let told = board.clone();
+        let options = ConnectOptions::new().event_callback(move |event| {
+            let told = told.clone();
+            async move {
+                match event {
+                    Event::Connected => told.lock().is_connected = true,
+                    Event::Disconnected => told.lock().is_connected = false,
+                    _ => {}
+                }
+            }
+        });
+        let client = connect(&topic.url, options, PATIENCE).await?;
+        Ok(Talk {
+            queue: Queue::of(topic.plan.job),
+            context: jetstream::new(client.clone()),
+            topic,
+            board,
+            client,
+        })
+    }
+
+    /// Talks until the run has ended.
+    pub async fn hold(&self, told: &mut UnboundedReceiver<Told>) {
+        let mut answers = JoinSet::new();
+        tokio::select! {
+            () = self.ask_for_parts() => {}
+            () = self.renew() => {}
+            () = self.hear(told, &mut answers) => {}
+        }
+        // A question that is still open goes with the connection.
+        let _ = timeout(FAREWELL, self.end(answers)).await;
+    }
+
+    async fn hear(&self, told: &mut UnboundedReceiver<Told>, answers: &mut JoinSet<()>) {
+        while let Some(Told::Left(part, subject)) = told.recv().await {
+            // A part that was taken over is its new holder's to answer.
+            if self.is_done(part) {
+                answers.spawn(done(self.client.clone(), subject, self.times()));
+            }
+            while answers.try_join_next().is_some() {}
+        }
+    }
+
+    fn is_done(&self, part: u32) -> bool {
+        self.topic.folder.commit(part).exists()
+    }
+
+    fn times(&self) -> Times {
+        self.board.lock().leases.times()
+    }
+
+    /// Hands over a part whenever there is room for one.
+    async fn ask_for_parts(&self) {
+        let mut known: Option<PullConsumer> = None;
+        loop {
+            if !self.board.lock().wants {
+                self.board.wanted.notified().await;
+                continue;
+            }
+            let Some(consumer) = &known else {
+                known = self.find().await;
+                continue;
+            };
+            match ask(consumer).await {
+                Ok(Some(message)) => self.take(message).await,
+                Ok(None) if self.look(consumer).await => {}
+                // A server that has lost the queue does not say so when it is asked for a part.
+                Ok(None) | Err(_) => known = None,
+            }
+        }
+    }
+
+    /// The job's queue; waits a little if there is none.
+    async fn find(&self) -> Option<PullConsumer> {
+        match self.queue.find(&self.context).await {
+            Ok((consumer, lease)) => {
+                let mut shared = self.board.lock();
+                shared.leases.set_times(Times { lease });
+                shared.trouble = None;
+                Some(consumer)
+            }
+            Err(why) => {
+                // The queue of a job that is done is gone, and nobody misses it.
+                let is_missed = self.topic.plan.undone(&self.topic.folder).next().is_some();
+                self.board.lock().trouble = is_missed.then(|| self.no_queue(&why));
+                sleep(self.times().again().max(Duration::from_millis(200))).await;
+                None
+            }
+        }
+    }
+
+    fn no_queue(&self, why: &str) -> String {
+        let url = shown(&self.topic.url);
+        match why.contains("not found") {
+            true => format!(
+                "NATS at {url} has no queue of this job: `hecaton fetch offer {} --nats {url}` makes one",
+                self.topic.folder.path().display()
+            ),
+            false => format!("NATS at {url} does not tell of this job's queue: {why}"),
+        }
+    }
+
+    async fn take(&self, message: Message) {
+        let Some(subject) = message.reply.clone() else {
+            return;
+        };
+        let part = std::str::from_utf8(&message.payload)
+            .ok()
+            .and_then(|text| text.parse().ok())
+            .filter(|part| self.topic.plan.part(*part).is_ok());
+        let Some(part) = part else {
+            // Nobody could ever do it.
+            let _ = self.client.publish(subject, NEVER.into()).await;
+            return;
+        };
+        if self.is_done(part) {
+            return done(self.client.clone(), subject, self.times()).await;
+        }
+        let mut shared = self.board.lock();
+        shared.leases.arrived(part, subject, Instant::now());
+        shared.trouble = None;
+        shared.wants = false;
+    }
+
+    /// Nothing came: says so if nothing will. False if the queue itself is gone.
+    async fn look(&self, consumer: &PullConsumer) -> bool {
+        let Ok(info) = consumer.get_info().await else {
+            return false;
+        };
+        let is_empty = info.num_pending == 0 && info.num_ack_pending == 0;
+        let undone = match is_empty {
+            true => self.topic.plan.undone(&self.topic.folder).count(),
+            false => 0,
+        };
+        self.board.lock().trouble = (undone > 0).then(|| {
+            format!(
+                "{undone} parts are not done, and NATS at {} has none of them: `hecaton fetch offer {} --nats {}` publishes them again",
+                shown(&self.topic.url),
+                self.topic.folder.path().display(),
+                shown(&self.topic.url)
+            )
+        });
+        true
+    }
+
+    async fn renew(&self) {
+        loop {
+            let times = self.times();
+            let asked = Instant::now();
+            let ours = self.board.lock().leases.to_renew(asked);
+            let renewals = ours.into_iter().map(|(part, subject)| async move {
+                let is_confirmed = say(&self.client, subject, STILL_AT_IT, times).await;
+                (part, is_confirmed)
+            });
+            let renewed = join_all(renewals).await;
+            let mut all = true;
+            {
+                let mut shared = self.board.lock();
+                for (part, is_confirmed) in renewed {
+                    match is_confirmed {
+                        true => shared.leases.renewed(part, asked, Instant::now()),
+                        false => all = false,
+                    }
+                }
+            }
+            sleep(if all { times.renewal() } else { times.again() }).await;
+        }
+    }
+
+    /// What is held and not done goes back at once; the queue of a job that is done goes.
+    async fn end(&self, mut answers: JoinSet<()>) {
+        let held = self.board.lock().leases.leave_all();
+        let times = self.times();
+        for (part, subject) in held {
+            let answer = if self.is_done(part) { DONE } else { NOT_DONE };
+            say(&self.client, subject, answer, times).await;
+        }
+        while answers.join_next().await.is_some() {}
+        if self.topic.plan.undone(&self.topic.folder).next().is_none() {
+            let _ = self.context.delete_stream(self.queue.stream()).await;
+        }
+        let _ = self.client.flush().await;
+    }
+}
+
+/// Asks for a part; none if none came.
+async fn ask(consumer: &PullConsumer) -> std::result::Result<Option<Message>, String> {
+    let question = consumer.batch().max_messages(1).expires(QUESTION).messages();
+    let mut messages = question.await.map_err(|error| innermost(&error))?;
+    // A question that was lost with a connection is not answered at all.
+    match timeout(QUESTION + Duration::from_secs(1), messages.next()).await {
+        Ok(Some(Ok(message))) => Ok(Some(message.message)),
+        Ok(Some(Err(error))) => Err(innermost(error.as_ref())),
+        Ok(None) | Err(_) => Ok(None),
+    }
+}
+
+/// Answers a message, and whether the server took it. The client's own way to do so takes it for taken as well when no server knows
+/// the message.
+async fn say(client: &Client, subject: Subject, answer: &'static str, times: Times) -> bool {
+    let question = client.request(subject, answer.into());
+    matches!(timeout(times.patience(), question).await, Ok(Ok(_)))
+}
+
+/// Has the message of a part that is done removed. If that fails for a whole lease, whoever gets it next finds that it is done.
+async fn done(client: Client, subject: Subject, times: Times) {
+    let begun = Instant::now();
+    while !say(&client, subject.clone(), DONE, times).await {
+        if begun.elapsed() > times.lease {
+            return;
+        }
+        sleep(times.again()).await;
+    }
+}
