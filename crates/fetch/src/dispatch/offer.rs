@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use async_nats::jetstream::{self, context::PublishErrorKind};
 use async_nats::ConnectOptions;
+use async_nats::jetstream::{self, context::PublishErrorKind};
 use uuid::Uuid;
 
 use super::server::{Queue, connect, innermost, shown};

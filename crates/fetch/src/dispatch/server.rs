@@ -37,7 +37,9 @@ pub fn shown(url: &str) -> String {
 /// When there is no URL, nobody answers there, or the server cannot do it.
 pub async fn connect(url: &str, options: ConnectOptions, patience: Duration) -> Result<Client> {
     if url.is_empty() {
-        return Err(Error::usage(format!("--nats needs the URL of a NATS server: {HOW}")));
+        return Err(Error::usage(format!(
+            "--nats needs the URL of a NATS server: {HOW}"
+        )));
     }
     let shown = shown(url);
     let options = options
@@ -60,7 +62,9 @@ pub async fn connect(url: &str, options: ConnectOptions, patience: Duration) -> 
 /// Refuses a server that cannot do what is needed.
 fn check(server: &ServerInfo, shown: &str) -> Result<()> {
     let version = &server.version;
-    let mut numbers = version.split(['.', '-']).map_while(|number| number.parse().ok());
+    let mut numbers = version
+        .split(['.', '-'])
+        .map_while(|number| number.parse().ok());
     let known = [(); 3].map(|()| numbers.next().unwrap_or(0));
     if known < OLDEST {
         let [major, minor, patch] = OLDEST;

@@ -243,7 +243,11 @@ impl Talk {
 
 /// Asks for a part; none if none came.
 async fn ask(consumer: &PullConsumer) -> std::result::Result<Option<Message>, String> {
-    let question = consumer.batch().max_messages(1).expires(QUESTION).messages();
+    let question = consumer
+        .batch()
+        .max_messages(1)
+        .expires(QUESTION)
+        .messages();
     let mut messages = question.await.map_err(|error| innermost(&error))?;
     // A question that was lost with a connection is not answered at all.
     match timeout(QUESTION + Duration::from_secs(1), messages.next()).await {

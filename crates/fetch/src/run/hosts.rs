@@ -310,7 +310,10 @@ impl<T> Hosts<T> {
 
     /// The host that holds up all: one that rests while requests wait for it, else the one with the most to do.
     pub fn holding_up(&self, now: Instant) -> Option<HostView> {
-        let known = self.by_name.values().map(|number| &self.hosts[*number as usize]);
+        let known = self
+            .by_name
+            .values()
+            .map(|number| &self.hosts[*number as usize]);
         let busy = known.filter(|host| host.waiting.len() + host.delayed + host.in_flight > 0);
         let worst = busy.max_by_key(|host| {
             let waiting = host.waiting.len() + host.delayed;

@@ -37,12 +37,19 @@ pub fn workers(folder: &Folder) -> Vec<Worker> {
         return Vec::new();
     };
     let paths = entries.flatten().map(|entry| entry.path());
-    let notes = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    let notes = paths.filter(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "json")
+    });
     let mut found: Vec<Worker> = notes
         .filter_map(|path| {
             // One that ends meanwhile takes its note away.
-            let written = fs::metadata(&path).and_then(|about| about.modified()).ok()?;
-            let silent = SystemTime::now().duration_since(written).unwrap_or_default();
+            let written = fs::metadata(&path)
+                .and_then(|about| about.modified())
+                .ok()?;
+            let silent = SystemTime::now()
+                .duration_since(written)
+                .unwrap_or_default();
             let snapshot = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
             (silent < FORGOTTEN).then(|| Worker {
                 silent: silent.as_secs_f64(),
