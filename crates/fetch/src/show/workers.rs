@@ -51,7 +51,7 @@ pub fn workers(folder: &Folder) -> Vec<Worker> {
                 .duration_since(written)
                 .unwrap_or_default();
             let snapshot = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
-            (silent < FORGOTTEN).then(|| Worker {
+            (silent < FORGOTTEN).then_some(Worker {
                 silent: silent.as_secs_f64(),
                 snapshot,
             })

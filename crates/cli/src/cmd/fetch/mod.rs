@@ -50,7 +50,7 @@ enum Verb {
     Again(again::Arguments),
     Status(status::Arguments),
     Show(show::Arguments),
-    Plan(plan::Arguments),
+    Plan(Box<plan::Arguments>),
     Part(part::Arguments),
     Offer(offer::Arguments),
     Work(work::Arguments),
