@@ -5,7 +5,8 @@
 //! `template` (an input → a request in words) → `expression` (what counts as good, what is shown) → `take` (what is wanted of a body) →
 //! `robots` (what sites ask) → `sink` (where bodies go) → `plan` (inputs → parts, sealed) → `request`
 //! (an input → the engine's request) → `segment` (what a part has come to, and the `COMMIT` that counts) → `seal` (a part → its results) →
-//! `run` (parts are worked on) → `show` (a folder, for people) → `start` (a job into a folder) → `again` (some of it once more).
+//! `run` (parts are worked on) → `show` (a folder, for people) → `start` (a job into a folder) → `again` (some of it once more) →
+//! `dispatch` (parts handed out to many machines).
 //! `frame` and `record` are what files are made of, `error` is how things fail.
 
 #![forbid(unsafe_code)]

@@ -47,7 +47,7 @@ Examples:
 
 #[derive(Subcommand)]
 enum Verb {
-    Again(again::Arguments),
+    Again(Box<again::Arguments>),
     Status(status::Arguments),
     Show(show::Arguments),
     Plan(Box<plan::Arguments>),
