@@ -1,15 +1,19 @@
 //! Bulk jobs: every input of a long list fetched, and recorded exactly once.
 //!
-//! The rooms in the order of the flow; each imports only from those before it: `job` (what is asked) → `input` (a list → inputs) →
+//! The rooms in the order of the flow; each imports only from those before it: `job` (what is asked) → `host` (whom a URL
+//! concerns) → `input` (a list → inputs) →
 //! `template` (an input → a request in words) → `expression` (what counts as good, what is shown) → `take` (what is wanted of a body) →
-//! `host` (whom a request concerns) → `robots` (what sites ask) → `sink` (where bodies go) → `plan` (inputs → parts, sealed) → `request`
+//! `robots` (what sites ask) → `sink` (where bodies go) → `plan` (inputs → parts, sealed) → `request`
 //! (an input → the engine's request) → `segment` (what a part has come to, and the `COMMIT` that counts) → `seal` (a part → its results) →
-//! `run` (parts are worked on) → `show` (a folder, for people) → `start` (a job into a folder) → `again` (some of it once more).
+//! `run` (parts are worked on) → `show` (a folder, for people) → `start` (a job into a folder) → `again` (some of it once more) →
+//! `dispatch` (parts handed out to many machines).
 //! `frame` and `record` are what files are made of, `error` is how things fail.
 
 #![forbid(unsafe_code)]
 
 pub mod job;
+
+pub mod host;
 
 pub mod input;
 
@@ -18,8 +22,6 @@ pub mod template;
 pub mod expression;
 
 pub mod take;
-
-pub mod host;
 
 pub mod robots;
 

@@ -5,14 +5,16 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use hecaton::{Reactor, Request};
 use nix::fcntl::{Flock, FlockArg};
 use uuid::Uuid;
 
 use crate::error::{Error, Result, at};
-use crate::host::{Host, Whose};
-use crate::input::{Form, InputError, Inputs, Source};
+use crate::host::LastHost;
+use crate::input::{Entry, Form, InputError, Inputs, Source, sitemap};
 use crate::job::Job;
 use crate::plan::{self, Folder, Placed, Plan, Rules, write_whole};
+use crate::record::URL;
 use crate::request::Maker;
 use crate::run::{self, Observer, Options, Summary};
 
@@ -46,9 +48,15 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         });
     }
     refuse_foreign(&folder)?;
-    let inputs = open(&job)?;
+    let mut list = match job.input.sitemap {
+        None => Some(open(&job)?),
+        Some(_) => None,
+    };
+    let columns = list
+        .as_ref()
+        .map_or(vec![URL.to_owned()], |inputs| inputs.columns().to_vec());
     // Says now what would be said of each request.
-    let maker = Maker::new(&job.request, inputs.columns(), Uuid::nil())?;
+    let maker = Maker::new(&job.request, &columns, Uuid::nil())?;
     fs::create_dir_all(folder.path()).map_err(at("create", folder.path()))?;
     write_whole(&folder.job(), job.to_toml()?.as_bytes())?;
     let [own, foreign] = job.pace.most();
@@ -57,17 +65,29 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         part_size: job.input.part_size,
         any_rate: job.pace.any_rate(),
     };
+    let mut last = LastHost::default();
+    let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| {
+        match (&mut list, &job.input.sitemap) {
+            (None, Some(sitemap)) => walk_sitemap(&job, sitemap, take)?,
+            (list, _) => {
+                for entry in list.iter_mut().flatten() {
+                    take(entry.map_err(|error| Error::usage(error.to_string()))?)?;
+                }
+            }
+        }
+        Ok(columns.clone())
+    };
     let plan = plan::make(
         &folder,
         &job.input.files,
-        inputs,
+        &mut feed,
         &rules,
         &mut |columns, placed| {
             let rendered = maker.render_columns(columns)?;
-            let host = Host::of(&rendered.url).map_err(|error| error.to_string())?;
+            let (host, foreign) = last.of(&rendered.url).map_err(|error| error.to_string())?;
             placed(Placed {
-                host: host.as_str(),
-                foreign: host.whose() == Whose::Foreign,
+                host,
+                foreign,
                 request: rendered.digest() as u64,
             });
             Ok(())
@@ -95,6 +115,33 @@ fn open(job: &Job) -> Result<Inputs> {
         false => Source::Path(path.clone()),
     };
     Inputs::open(job.input.files.iter().map(source).collect(), form).map_err(refused)
+}
+
+/// Asks a site for its sitemap and those that it lists, one after the other.
+fn walk_sitemap(job: &Job, first: &str, take: &mut dyn FnMut(Entry) -> Result<()>) -> Result<()> {
+    let client = run::client(job)?;
+    let reactor =
+        Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
+    let fetch = |url: &str| {
+        let request = Request::get(url)
+            .map_err(|error| error.to_string())?
+            .redirects(5);
+        let response = reactor
+            .block_on(client.send(request))
+            .map_err(|error| error.to_string())?;
+        match response.status() {
+            200 => Ok(response.into_body().to_vec()),
+            status => Err(format!("was answered with status {status}")),
+        }
+    };
+    let mut taken = Ok(());
+    let walked = sitemap::walk(first, fetch, |entry| {
+        if taken.is_ok() {
+            taken = take(entry);
+        }
+    });
+    walked.map_err(|error| Error::failed(error.to_string()))?;
+    taken
 }
 
 /// The job of a folder, to be worked on as it was asked.

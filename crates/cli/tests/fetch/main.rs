@@ -8,5 +8,6 @@ mod disk;
 mod many;
 mod pace;
 mod resume;
+mod sites;
 mod support;
 mod workers;

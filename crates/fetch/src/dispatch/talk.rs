@@ -121,8 +121,9 @@ impl Talk {
             };
             match ask(consumer).await {
                 Ok(Some(message)) => self.take(message).await,
-                Ok(None) => self.look(consumer).await,
-                Err(_) => known = None,
+                Ok(None) if self.look(consumer).await => {}
+                // A server that has lost the queue does not say so when it is asked for a part.
+                Ok(None) | Err(_) => known = None,
             }
         }
     }
@@ -179,10 +180,10 @@ impl Talk {
         shared.wants = false;
     }
 
-    /// Nothing came: says so if nothing will.
-    async fn look(&self, consumer: &PullConsumer) {
+    /// Nothing came: says so if nothing will. False if the queue itself is gone.
+    async fn look(&self, consumer: &PullConsumer) -> bool {
         let Ok(info) = consumer.get_info().await else {
-            return;
+            return false;
         };
         let is_empty = info.num_pending == 0 && info.num_ack_pending == 0;
         let undone = match is_empty {
@@ -197,6 +198,7 @@ impl Talk {
                 shown(&self.topic.url)
             )
         });
+        true
     }
 
     async fn renew(&self) {

@@ -7,6 +7,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use url::Url;
 
 mod fast;
+mod last;
+
+pub use last::LastHost;
 
 /// A host as limits know it: name in lower case and punycode without a last dot, or address; with the port unless it is the usual
 /// one of the scheme.

@@ -15,6 +15,9 @@ impl Job {
                 "there is no input: name a file of URLs, or - for standard input",
             ));
         }
+        if self.input.sitemap.is_some() && !self.input.files.is_empty() {
+            return Err(Error::usage("a sitemap and lists are two inputs: give one"));
+        }
         if self.input.part_size == 0 {
             return Err(Error::usage(
                 "part_size is 0, which makes no part: use about how many inputs a worker is to have at a time",
@@ -128,7 +131,8 @@ mod tests {
     #[test]
     fn what_cannot_be_done_is_refused_by_name() {
         job().check().unwrap();
-        let refused: [(&str, fn(&mut Job)); 5] = [
+        type Spoil = fn(&mut Job);
+        let refused: [(&str, Spoil); 5] = [
             ("no input", |job| job.input.files.clear()),
             ("concurrency", |job| job.pace.concurrency = 0),
             ("rate", |job| job.pace.rate = Some(-1.0)),

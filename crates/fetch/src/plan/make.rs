@@ -17,7 +17,7 @@ use super::sources::{Identity, is_standard_input};
 use super::spool::{Extent, GROUPS, LANES, Spool, Spooled, bucket};
 use super::{Index, Plan, VERSION};
 use crate::error::{Error, Result, at};
-use crate::input::{Entry, InputError, Inputs};
+use crate::input::Entry;
 use crate::record::Columns;
 
 /// Most hosts whose inputs are counted: memory stays flat whatever the input.
@@ -46,6 +46,13 @@ pub struct Rules {
     pub any_rate: bool,
 }
 
+/// Tells where an input goes, or why it cannot be sent.
+pub type Placing<'a> =
+    &'a mut dyn FnMut(&Columns, &mut dyn FnMut(Placed<'_>)) -> std::result::Result<(), String>;
+
+/// Hands over every entry of the input; its columns.
+pub type Feed<'a> = &'a mut dyn FnMut(&mut dyn FnMut(Entry) -> Result<()>) -> Result<Vec<String>>;
+
 /// Makes and seals the plan of a folder. `place` tells where an input goes, or why it cannot be sent.
 ///
 /// # Errors
@@ -53,9 +60,9 @@ pub struct Rules {
 pub fn make(
     folder: &Folder,
     files: &[PathBuf],
-    mut inputs: Inputs,
+    feed: Feed<'_>,
     rules: &Rules,
-    place: &mut dyn FnMut(&Columns, &mut dyn FnMut(Placed<'_>)) -> std::result::Result<(), String>,
+    place: Placing<'_>,
 ) -> Result<Plan> {
     let planned = folder.planned();
     // What an earlier try left behind; nothing was sent before the seal.
@@ -69,10 +76,7 @@ pub fn make(
     let identities = thread::spawn(move || named.iter().map(|path| Identity::of(path)).collect());
     let is_stream = files.iter().any(|path| is_standard_input(path));
     let mut sorter = Sorter::new(folder, is_stream)?;
-    for entry in inputs.by_ref() {
-        let entry = entry.map_err(|error: InputError| Error::usage(error.to_string()))?;
-        sorter.take(entry, place)?;
-    }
+    let columns = feed(&mut |entry| sorter.take(entry, place))?;
     if let (Some(host), false) = (&sorter.hosts.busy, rules.any_rate) {
         let _ = fs::remove_dir_all(&planned);
         return Err(Error::usage(format!(
@@ -95,7 +99,7 @@ pub fn make(
         job: Uuid::new_v4(),
         round: None,
         inputs: count,
-        columns: inputs.columns().to_vec(),
+        columns,
         sources,
         parts,
     };
@@ -161,14 +165,7 @@ impl Sorter {
         })
     }
 
-    fn take(
-        &mut self,
-        entry: Entry,
-        place: &mut dyn FnMut(
-            &Columns,
-            &mut dyn FnMut(Placed<'_>),
-        ) -> std::result::Result<(), String>,
-    ) -> Result<()> {
+    fn take(&mut self, entry: Entry, place: Placing<'_>) -> Result<()> {
         self.inputs += 1;
         if let Some(hasher) = &mut self.stream {
             note_entry(&entry, hasher);

@@ -103,6 +103,10 @@ struct Host<T> {
     /// How often the breaker opened since the last good answer.
     opened: u32,
     is_given_up: bool,
+    /// While robots.txt is asked for.
+    is_gated: bool,
+    /// What it asks to be let alone between two requests.
+    delay: Duration,
     started: u64,
     retried: u64,
     ended: u64,
@@ -146,10 +150,10 @@ impl<T> Hosts<T> {
         }
     }
 
-    /// The number of a host.
-    pub fn number(&mut self, name: &str, is_foreign: bool) -> u32 {
+    /// The number of a host, and whether nothing was known of it.
+    pub fn number(&mut self, name: &str, is_foreign: bool) -> (u32, bool) {
         if let Some(number) = self.by_name.get(name) {
-            return *number;
+            return (*number, false);
         }
         let host = Host::new(name.into(), is_foreign);
         let number = match self.free.pop() {
@@ -163,7 +167,20 @@ impl<T> Hosts<T> {
             }
         };
         self.by_name.insert(name.into(), number);
-        number
+        (number, true)
+    }
+
+    /// Lets one alone start, until [`open_gate`](Hosts::open_gate).
+    pub fn close_gate(&mut self, number: u32) {
+        self.hosts[number as usize].is_gated = true;
+    }
+
+    /// Opens the gate again, with this much time between two starts at least; what waited behind it, to be queued again.
+    pub fn open_gate(&mut self, number: u32, delay: Duration) -> Vec<T> {
+        let host = &mut self.hosts[number as usize];
+        host.is_gated = false;
+        host.delay = delay;
+        host.waiting.drain(..).collect()
     }
 
     /// The name of a host.
@@ -333,6 +350,7 @@ impl<T> Hosts<T> {
             true => self.limits.foreign_interval,
             false => self.limits.own_interval,
         };
+        let interval = interval.max(host.delay);
         if interval.is_zero() {
             return;
         }
@@ -403,6 +421,8 @@ impl<T> Host<T> {
             pauses: 0,
             opened: 0,
             is_given_up: false,
+            is_gated: false,
+            delay: Duration::ZERO,
             started: 0,
             retried: 0,
             ended: 0,
@@ -413,7 +433,11 @@ impl<T> Host<T> {
 
     fn may_start(&self, most: usize) -> bool {
         // While it is tried again, by one alone.
-        let most = if self.opened > 0 { 1 } else { most };
+        let most = if self.opened > 0 || self.is_gated {
+            1
+        } else {
+            most
+        };
         !self.is_resting && !self.is_given_up && self.in_flight < most && !self.waiting.is_empty()
     }
 

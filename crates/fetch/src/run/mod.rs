@@ -18,8 +18,8 @@ mod supply;
 mod verdict;
 mod view;
 
-pub use self::driver::{Options, Summary, run, run_supplied, worker_name};
+pub use self::driver::{Options, Summary, run, run_supplied};
 pub use self::hosts::HostView;
-pub use self::settings::check;
+pub use self::settings::{check, client};
 pub use self::supply::{Standing, Supply};
 pub use self::view::{Observer, PartView, Snapshot};

@@ -1,6 +1,6 @@
 //! A part that is worked on: its inputs, its hosts, what is done of it, and what is still to be written.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use roaring::RoaringTreemap;
@@ -11,10 +11,11 @@ use super::keep::Keeper;
 use super::line::Lines;
 use super::view::PartView;
 use crate::error::Result;
-use crate::host::{Host, Whose};
-use crate::plan::{Folder, InputFile, Part, Plan, Planned};
+use crate::host::LastHost;
+use crate::plan::{Folder, Held, InputFile, Part, Plan, Planned};
 use crate::record::Outcome;
 use crate::request::Maker;
+use crate::robots::Robots;
 use crate::segment::{Attempt, Claim, Counted, Piece, Tally, head_of, visit};
 use crate::sink::Sink;
 
@@ -43,6 +44,27 @@ pub struct Pending {
     pub attempts: u32,
     /// Whether its intent is on the disk.
     pub is_intended: bool,
+    /// Whether it asks for robots.txt, and for no input.
+    pub is_robots: bool,
+}
+
+impl Pending {
+    fn new(planned: Planned, cursor: u16) -> Pending {
+        Pending {
+            planned,
+            cursor,
+            attempts: 0,
+            is_intended: false,
+            is_robots: false,
+        }
+    }
+}
+
+/// The path of a URL, with its query.
+fn path(url: &str) -> &str {
+    let rest = url.find("://").map_or(url, |at| &url[at + 3..]);
+    let rest = rest.split('#').next().unwrap_or(rest);
+    rest.find(['/', '?']).map_or("/", |at| &rest[at..])
 }
 
 /// A part that is worked on.
@@ -81,6 +103,9 @@ pub struct OpenPart {
     open: VecDeque<u16>,
     done: RoaringTreemap,
     intents: RoaringTreemap,
+    last: LastHost,
+    /// What sites ask, by the numbers of their hosts.
+    robots: HashMap<u32, Robots>,
 }
 
 /// What reading inputs needs.
@@ -91,6 +116,8 @@ pub struct Reading<'a> {
     pub maker: &'a Maker,
     /// Writes those that need none.
     pub writer: &'a mut Lines,
+    /// Whether robots.txt decides what may be fetched.
+    pub robots: bool,
     /// Whether requests that were there before are sent again.
     pub keep_duplicates: bool,
     /// Whether requests of which nobody knows whether they were sent are sent again.
@@ -138,6 +165,8 @@ impl OpenPart {
             cursors,
             done: RoaringTreemap::new(),
             intents: RoaringTreemap::new(),
+            last: LastHost::default(),
+            robots: HashMap::new(),
         };
         open.look_back(folder)?;
         open.opened.1 = open.tally.records;
@@ -289,26 +318,91 @@ impl OpenPart {
             self.unsent(reading.writer, (&planned, rendered), outcome, why);
             return;
         }
-        let host = rendered.and_then(|rendered| {
-            let host = Host::of(&rendered.url).map_err(|error| error.to_string())?;
-            Ok(self
-                .hosts
-                .number(host.as_str(), host.whose() == Whose::Foreign))
-        });
-        let host = match host {
-            Ok(host) => host,
+        let place = rendered
+            .as_ref()
+            .map_err(String::clone)
+            .and_then(|rendered| {
+                let (host, foreign) = self
+                    .last
+                    .of(&rendered.url)
+                    .map_err(|error| error.to_string())?;
+                Ok((self.hosts.number(host, foreign), &*rendered.url))
+            });
+        let ((host, is_new), url) = match place {
+            Ok(place) => place,
             Err(why) => {
                 return self.unsent(reading.writer, (&planned, None), Outcome::Invalid, &why);
             }
         };
-        self.waiting[usize::from(cursor)] += 1;
-        let pending = Pending {
-            planned,
-            cursor,
-            attempts: 0,
-            is_intended: false,
-        };
+        if reading.robots && is_new {
+            self.ask_robots(host, url, cursor);
+        }
+        if self
+            .robots
+            .get(&host)
+            .is_some_and(|robots| !robots.allows(path(url)))
+        {
+            let rendered = rendered.as_ref().ok();
+            return self.unsent(
+                reading.writer,
+                (&planned, rendered),
+                Outcome::Skipped,
+                "robots",
+            );
+        }
+        drop(rendered);
+        self.queue(host, Pending::new(planned, cursor));
+    }
+
+    fn queue(&mut self, host: u32, pending: Pending) {
+        self.waiting[usize::from(pending.cursor)] += 1;
         self.hosts.push(host, pending);
+    }
+
+    /// Asks a host for its robots.txt before anything else.
+    fn ask_robots(&mut self, host: u32, url: &str, cursor: u16) {
+        self.robots.remove(&host);
+        let Some(url) = url::Url::parse(url)
+            .ok()
+            .and_then(|url| url.join("/robots.txt").ok())
+        else {
+            return;
+        };
+        let held = Held::Url(String::from(url).into());
+        let planned = Planned {
+            number: u64::MAX,
+            line: 0,
+            held,
+        };
+        self.hosts.close_gate(host);
+        self.queue(
+            host,
+            Pending {
+                is_robots: true,
+                ..Pending::new(planned, cursor)
+            },
+        );
+    }
+
+    /// What a host's robots.txt says, to be held to.
+    pub fn heed(&mut self, host: u32, robots: Robots, of: u32, maker: &Maker, writer: &mut Lines) {
+        let delay = robots.delay().unwrap_or_default().saturating_mul(of);
+        for pending in self.hosts.open_gate(host, delay) {
+            self.left_queue(pending.cursor);
+            let rendered = maker.render(&pending.planned.held);
+            let url = rendered.as_ref().map_or("", |rendered| &rendered.url);
+            match robots.allows(path(url)) {
+                false => {
+                    let about = (&pending.planned, rendered.as_ref().ok());
+                    self.unsent(writer, about, Outcome::Skipped, "robots");
+                }
+                true => {
+                    drop(rendered);
+                    self.queue(host, pending);
+                }
+            }
+        }
+        self.robots.insert(host, robots);
     }
 
     /// Writes the record of an input of which nothing is sent.

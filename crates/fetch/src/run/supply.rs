@@ -2,6 +2,11 @@
 
 use std::collections::VecDeque;
 
+use crate::error::{Error, Result};
+use crate::job::Job;
+use crate::plan::{Folder, Part, Plan};
+use crate::segment::{Tally, load, settle};
+
 /// How it stands with a part that is worked on here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -50,4 +55,53 @@ impl Supply for Listed {
     }
 
     fn left(&mut self, _: u32) {}
+}
+
+impl Listed {
+    /// Of these parts, or of all when there are none, those that are not done; and of those that are, how they ended and how many they are.
+    pub fn find(
+        folder: &Folder,
+        (job, plan): (&Job, &Plan),
+        parts: &[u32],
+    ) -> Result<(Listed, (Tally, u64))> {
+        let (mut tally, mut done, mut to_do) = (Tally::default(), 0, VecDeque::new());
+        let all: Vec<u32> = plan.parts.iter().map(|part| part.number).collect();
+        let wanted = if parts.is_empty() { &all } else { parts };
+        for number in wanted.iter().copied() {
+            check_lanes(job, plan.part(number)?)?;
+            match load(folder, number)? {
+                // A round may ask for nothing of a part.
+                None if plan.part(number)?.inputs == 0 => done += 1,
+                Some(commit) => {
+                    settle(folder, &commit)?;
+                    tally.add(&commit.tally);
+                    done += 1;
+                }
+                None => to_do.push_back(number),
+            }
+        }
+        Ok((Listed(to_do), (tally, done)))
+    }
+}
+
+/// A host's limit must be enough for every lane to have some of it.
+pub fn check_lanes(job: &Job, part: &Part) -> Result<()> {
+    let [own, foreign] = job.pace.most();
+    match part.lane {
+        Some(lane) if lane.of as usize > own.min(foreign) => Err(Error::usage(format!(
+            "part {} is one of {} that share their hosts, and {} requests at once to a host cannot be shared by so many: use a larger per_host, or plan the job anew in another folder",
+            part.number,
+            lane.of,
+            own.min(foreign)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// This process among all that work on a folder: its machine and its number.
+pub fn worker_name() -> String {
+    let machine = nix::unistd::gethostname().ok();
+    let machine = machine.and_then(|name| name.into_string().ok());
+    let machine = machine.unwrap_or_else(|| "unknown".into());
+    format!("{machine}-{}", std::process::id())
 }

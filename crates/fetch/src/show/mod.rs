@@ -1,9 +1,13 @@
-//! What a folder holds, for people: how far the job is (`status`), its records (`lines`), tables of them (`export`), and a page (`page`).
+//! What a folder holds, for people: how far the job is (`status`, and by worker `workers`), its records (`lines`), tables of them (`export`), and a page (`page`).
 
 pub mod export;
 mod lines;
 pub mod page;
+mod report;
 mod status;
+mod workers;
 
 pub use self::lines::{each_line, each_record};
+pub use self::report::report;
 pub use self::status::{Status, status};
+pub use self::workers::{Worker, workers};

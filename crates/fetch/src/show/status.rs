@@ -1,5 +1,6 @@
 //! How far a job is: what the folder says, and what the process noted that works on it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
 use nix::fcntl::{Flock, FlockArg};
@@ -7,14 +8,18 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::plan::{Folder, Plan};
-use crate::run::Snapshot;
+use crate::run::{PartView, Snapshot};
 use crate::segment::load;
+
+use super::workers::{Worker, workers};
 
 /// How far a job is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Status {
     /// Whether a process works on all of it now.
     pub is_running: bool,
+    /// The workers that do parts of it.
+    pub workers: Vec<Worker>,
     /// How far it is.
     #[serde(flatten)]
     pub snapshot: Snapshot,
@@ -35,15 +40,23 @@ pub fn status(folder: &Folder) -> Result<Status> {
         parts: plan.parts.len() as u64,
         ..Snapshot::default()
     };
+    let mut are_done = BTreeSet::new();
     for part in &plan.parts {
         if let Some(commit) = load(folder, part.number)? {
             done.tally.add(&commit.tally);
             done.parts_done += 1;
+            are_done.insert(part.number);
         }
     }
+    let workers = workers(folder);
+    add_workers(&mut done, &workers, &are_done);
     // What was noted is newer than the last part that is done, or a part was done since by another.
     let snapshot = match noted {
-        Some(noted) if noted.tally.records >= done.tally.records && noted.inputs == done.inputs => {
+        Some(noted)
+            if workers.is_empty()
+                && noted.tally.records >= done.tally.records
+                && noted.inputs == done.inputs =>
+        {
             let live = if is_running {
                 noted.clone()
             } else {
@@ -63,8 +76,26 @@ pub fn status(folder: &Folder) -> Result<Status> {
     };
     Ok(Status {
         is_running,
+        workers,
         snapshot,
     })
+}
+
+/// What workers say of parts that are not done; of each part its newest attempt.
+fn add_workers(done: &mut Snapshot, workers: &[Worker], are_done: &BTreeSet<u32>) {
+    let mut newest: BTreeMap<u32, &PartView> = BTreeMap::new();
+    for view in workers.iter().flat_map(|worker| &worker.snapshot.open) {
+        let known = newest.entry(view.part).or_insert(view);
+        if known.attempt < view.attempt {
+            *known = view;
+        }
+    }
+    newest.retain(|part, _| !are_done.contains(part));
+    newest.values().for_each(|view| done.tally.add(&view.tally));
+    for worker in workers.iter().filter(|worker| worker.is_here()) {
+        done.rate += worker.snapshot.rate;
+        done.in_flight += worker.snapshot.in_flight;
+    }
 }
 
 /// Whether a process holds the folder.

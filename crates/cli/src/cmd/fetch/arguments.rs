@@ -14,8 +14,11 @@ use super::tuning::Tuning;
 #[derive(Args, Clone)]
 pub struct Asked {
     /// Lists of URLs, or - for standard input; or one job file (.toml).
-    #[arg(value_name = "INPUT", required = true)]
+    #[arg(value_name = "INPUT", required_unless_present = "sitemap")]
     pub input: Vec<PathBuf>,
+    /// The URL of a sitemap to take as the input, with all that it lists.
+    #[arg(long, value_name = "URL")]
+    sitemap: Option<String>,
     /// What the lists hold: lines, csv, tsv, jsonl or parquet; by their names and first bytes when absent.
     #[arg(long, value_name = "FORM")]
     format: Option<String>,
@@ -128,6 +131,7 @@ impl Asked {
     fn change(&self, job: &mut Job) {
         job.input.keep_duplicates |= self.keep_duplicates;
         set_some(&mut job.input.format, &self.format);
+        set_some(&mut job.input.sitemap, &self.sitemap);
         set(&mut job.input.part_size, &self.part_size);
         let request = &mut job.request;
         set_some(&mut request.url, &self.template);

@@ -7,11 +7,13 @@ mod live;
 mod offer;
 mod part;
 mod plan;
+mod report;
 mod run;
 mod show;
 mod status;
 mod tuning;
 mod work;
+mod workers;
 
 use std::path::PathBuf;
 
@@ -45,14 +47,15 @@ Examples:
 
 #[derive(Subcommand)]
 enum Verb {
-    Again(again::Arguments),
+    Again(Box<again::Arguments>),
     Status(status::Arguments),
     Show(show::Arguments),
-    Plan(plan::Arguments),
+    Plan(Box<plan::Arguments>),
     Part(part::Arguments),
     Offer(offer::Arguments),
     Work(work::Arguments),
     Export(export::Arguments),
+    Report(report::Arguments),
 }
 
 /// The folder of a job.
@@ -71,6 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.verb {
         Some(Verb::Again(arguments)) => again::run(arguments),
         Some(Verb::Export(arguments)) => export::run(arguments),
+        Some(Verb::Report(arguments)) => report::run(arguments),
         Some(Verb::Status(arguments)) => status::run(arguments),
         Some(Verb::Show(arguments)) => show::run(arguments),
         Some(Verb::Plan(arguments)) => plan::run(arguments),

@@ -6,11 +6,15 @@ use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::run::{Options, Summary};
+use hecaton_fetch::show::report;
 use hecaton_fetch::start::prepare;
 
 use super::arguments::Asked;
 use super::live::Live;
 use crate::stop;
+
+/// The report of a job with more inputs is made when it is asked for: it reads every record.
+const MOST_REPORTED: u64 = 1_000_000;
 
 /// A job, and where it goes.
 #[derive(Args)]
@@ -60,6 +64,9 @@ pub fn run(arguments: &Run) -> Result<()> {
     let summary = started.run(&options, &stop, &mut live);
     live.end();
     let summary = summary?;
+    if started.plan.inputs <= MOST_REPORTED && (summary.written > 0 || !started.is_resumed) {
+        report(&started.folder)?;
+    }
     if !arguments.quiet {
         eprintln!("{}", sentence(&started.folder.results(), &summary));
     }

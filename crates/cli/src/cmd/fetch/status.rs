@@ -1,14 +1,21 @@
 //! `hecaton fetch status`: how far a job is, from another terminal.
 
+use std::io::IsTerminal;
+use std::time::Duration;
+
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::plan::Folder;
-use hecaton_fetch::show::status;
+use hecaton_fetch::show::{Status, status};
 
 use super::Home;
 use super::live::{hosts, line};
+use super::workers;
 
-/// Tells how far a job is.
+/// How often it is told while it is watched.
+const PERIOD: Duration = Duration::from_secs(2);
+
+/// Tells how far a job is, with all of its workers.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -16,6 +23,9 @@ pub struct Arguments {
     /// As JSON.
     #[arg(long)]
     json: bool,
+    /// Again every two seconds, until all parts are done.
+    #[arg(long)]
+    watch: bool,
 }
 
 /// Tells it.
@@ -23,15 +33,31 @@ pub struct Arguments {
 /// # Errors
 /// When the folder holds no job.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let status = status(&Folder::at(&arguments.home.folder))?;
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&status)?);
-        return Ok(());
+    let folder = Folder::at(&arguments.home.folder);
+    loop {
+        let status = status(&folder)?;
+        let told = match arguments.json {
+            true => serde_json::to_string_pretty(&status)?,
+            false => lines(&status).join("\n"),
+        };
+        if arguments.watch && std::io::stdout().is_terminal() {
+            // From the top left corner, on an empty screen.
+            print!("\x1b[H\x1b[2J");
+        }
+        println!("{told}");
+        let is_done = status.snapshot.parts_done >= status.snapshot.parts;
+        if !arguments.watch || is_done {
+            return Ok(());
+        }
+        std::thread::sleep(PERIOD);
     }
+}
+
+fn lines(status: &Status) -> Vec<String> {
     let snapshot = &status.snapshot;
-    println!("{}", line(snapshot));
     let tally = &snapshot.tally;
-    println!(
+    let mut lines = vec![line(snapshot)];
+    lines.push(format!(
         "{} of {} parts done; {} responses ({} good), {} errors, {} skipped, {} unknown, {} invalid",
         snapshot.parts_done,
         snapshot.parts,
@@ -41,13 +67,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         tally.skipped,
         tally.unknown,
         tally.invalid
-    );
-    match status.is_running {
-        true => println!("process {} works on it{}", snapshot.pid, hosts(snapshot)),
-        false if snapshot.parts_done < snapshot.parts => {
-            println!("nobody works on it: the command that began it goes on");
-        }
-        false => {}
+    ));
+    lines.extend(workers::lines(&status.workers));
+    let is_left = snapshot.parts_done < snapshot.parts;
+    if status.is_running {
+        lines.push(format!(
+            "process {} works on it{}",
+            snapshot.pid,
+            hosts(snapshot)
+        ));
+    } else if is_left && !status.workers.iter().any(|worker| worker.is_here()) {
+        lines.push("nobody works on it: the command that began it goes on".into());
     }
-    Ok(())
+    lines
 }

@@ -46,6 +46,9 @@ pub struct Tuning {
     /// The longest pause that a host may ask for. Default 1h.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     longest_pause: Option<Duration>,
+    /// Ask each host for its robots.txt first, and hold to it, Crawl-delay included.
+    #[arg(long, help_heading = PACE)]
+    robots: bool,
     /// The deadline of one try. Default 30s.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     timeout: Option<Duration>,
@@ -115,6 +118,7 @@ impl Tuning {
         set(&mut pace.breaker_rest, &self.breaker_rest);
         set(&mut pace.breaker_probes, &self.breaker_probes);
         set(&mut pace.longest_pause, &self.longest_pause);
+        pace.robots |= self.robots;
         let network = &mut job.network;
         set(&mut network.timeout, &self.timeout);
         set(&mut network.connect_timeout, &self.connect_timeout);

@@ -16,7 +16,7 @@ pub struct Arguments {
     #[command(flatten)]
     server: Server,
     /// Most parts at once. Another is begun only while fewer requests are in flight than may be.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=32))]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=32))]
     parts: u32,
     /// Send requests again of which nobody knows whether they were sent (POST and PATCH after a crash).
     #[arg(long)]

@@ -14,7 +14,7 @@ const FREELY: Limits = Limits {
 
 fn filled(limits: Limits, count: u32) -> Hosts<u32> {
     let mut hosts = Hosts::new(limits);
-    let number = hosts.number("a", false);
+    let (number, _) = hosts.number("a", false);
     (0..count).for_each(|item| hosts.push(number, item));
     hosts
 }
@@ -36,7 +36,7 @@ fn end(hosts: &mut Hosts<u32>, ended: Ended, now: Instant) -> Option<Change> {
 fn each_host_has_its_own_limit_and_they_take_turns() {
     let now = Instant::now();
     let mut hosts = filled(FREELY, 5);
-    let other = hosts.number("b", true);
+    let (other, _) = hosts.number("b", true);
     (10..15).for_each(|item| hosts.push(other, item));
     assert_eq!(starts(&mut hosts, now), [0, 10, 1]);
     end(&mut hosts, Ended::Well, now);
@@ -66,7 +66,7 @@ fn a_rate_spaces_starts_and_saves_nothing_up() {
 fn a_pause_holds_for_the_host_alone() {
     let now = Instant::now();
     let mut hosts = filled(FREELY, 5);
-    let other = hosts.number("b", false);
+    let (other, _) = hosts.number("b", false);
     hosts.push(other, 10);
     assert_eq!(starts(&mut hosts, now), [0, 10, 1]);
     let change = end(&mut hosts, Ended::Pause(Some(Duration::from_secs(7))), now);
@@ -157,10 +157,25 @@ fn hosts_that_nothing_is_known_of_are_forgotten() {
     let now = Instant::now();
     let mut hosts = Hosts::new(FREELY);
     for host in 0..3 * MOST_REMEMBERED as u32 {
-        let number = hosts.number(&host.to_string(), false);
+        let (number, _) = hosts.number(&host.to_string(), false);
         hosts.push(number, host);
         assert_eq!(starts(&mut hosts, now), [host]);
         hosts.ended(number, Ended::Well, Duration::ZERO, now);
     }
     assert!(hosts.hosts.len() <= MOST_REMEMBERED + 2);
+}
+
+#[test]
+fn behind_a_gate_one_starts_and_the_others_wait_for_what_it_brings() {
+    let mut now = Instant::now();
+    let mut hosts = filled(FREELY, 5);
+    hosts.close_gate(0);
+    assert_eq!(starts(&mut hosts, now), [0]);
+    let waited = hosts.open_gate(0, Duration::from_secs(2));
+    assert_eq!(waited, [1, 2, 3, 4]);
+    waited.into_iter().for_each(|item| hosts.push(0, item));
+    end(&mut hosts, Ended::Well, now);
+    assert_eq!(starts(&mut hosts, now), [1]);
+    now += Duration::from_secs(2);
+    assert_eq!(starts(&mut hosts, now), [2]);
 }

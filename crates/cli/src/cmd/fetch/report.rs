@@ -1,0 +1,27 @@
+//! `hecaton fetch report`: what a job came to, on one page.
+
+use anyhow::Result;
+use clap::Args;
+use hecaton_fetch::plan::Folder;
+use hecaton_fetch::show::report;
+
+use super::Home;
+
+/// Writes report.html into the job's folder: outcomes over time, hosts, latencies, and what went wrong.
+///
+/// A job of up to a million inputs has it when it is done.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    home: Home,
+}
+
+/// Writes it.
+///
+/// # Errors
+/// When the folder holds no job, or it cannot be written.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let page = report(&Folder::at(&arguments.home.folder))?;
+    println!("{}", page.display());
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! What `status` tells of workers: each with its parts, and the part that holds up the end, with the reason.
+
+use std::time::Duration;
+
+use hecaton_fetch::run::PartView;
+use hecaton_fetch::show::Worker;
+
+use crate::progress::words;
+
+/// The workers, a line each and one for each of their parts; then the part that will be done last.
+pub fn lines(workers: &[Worker]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for worker in workers {
+        lines.push(head(worker));
+        // What a silent one held may be another's by now.
+        if worker.is_here() {
+            lines.extend(worker.snapshot.open.iter().map(part));
+        }
+    }
+    lines.extend(last(workers));
+    lines
+}
+
+fn head(worker: &Worker) -> String {
+    let snapshot = &worker.snapshot;
+    let name = &snapshot.worker;
+    if !worker.is_here() {
+        let silent = words(Duration::from_secs_f64(worker.silent));
+        return format!(
+            "worker {name}: silent for {silent}; if it is gone, its parts go to others when their lease is over"
+        );
+    }
+    let trouble = snapshot.trouble.as_ref();
+    let trouble = trouble
+        .map(|trouble| format!("; {trouble}"))
+        .unwrap_or_default();
+    format!(
+        "worker {name}: {:.0} a second, {} in flight, {} parts{trouble}",
+        snapshot.rate,
+        snapshot.in_flight,
+        snapshot.open.len()
+    )
+}
+
+fn part(view: &PartView) -> String {
+    let again = match view.attempt {
+        0 | 1 => String::new(),
+        attempt => format!(", attempt {attempt}"),
+    };
+    let left = view.left().map(|left| format!(", {} left", time(left)));
+    format!(
+        "  part {}: {} of {}, {} failed{}{again}",
+        view.part,
+        view.tally.records,
+        view.inputs,
+        view.tally.failed(),
+        left.unwrap_or_default()
+    )
+}
+
+fn time(seconds: f64) -> String {
+    words(Duration::from_secs_f64(seconds.clamp(0.0, 1e9)))
+}
+
+/// The part that takes longest, and what holds it up.
+fn last(workers: &[Worker]) -> Option<String> {
+    let here = workers.iter().filter(|worker| worker.is_here());
+    let open = here.flat_map(|worker| &worker.snapshot.open);
+    // Of one that has no record yet nobody knows how long it takes: that is the longest.
+    let left = |view: &&PartView| view.left().unwrap_or(f64::INFINITY);
+    let slowest = open
+        .filter(|view| view.tally.records < view.inputs)
+        .max_by(|one, other| left(one).total_cmp(&left(other)))?;
+    let why = slowest.why()?;
+    Some(format!("part {} takes longest: {why}", slowest.part))
+}
+
+#[cfg(test)]
+mod tests {
+    use hecaton_fetch::run::{HostView, Snapshot};
+
+    use super::*;
+
+    fn view(part: u32, records: u64, state: Option<&str>) -> PartView {
+        let mut view = PartView {
+            part,
+            attempt: 1,
+            inputs: 100,
+            seconds: 10.0,
+            since: records,
+            held_up_by: Some(HostView {
+                name: format!("host-{part}"),
+                waiting: 7,
+                in_flight: 2,
+                done: records,
+                ms: 250.0,
+                state: state.map(str::to_owned),
+                ..HostView::default()
+            }),
+            ..PartView::default()
+        };
+        view.tally.records = records;
+        view
+    }
+
+    fn worker(name: &str, silent: f64, open: Vec<PartView>) -> Worker {
+        let snapshot = Snapshot {
+            worker: name.into(),
+            open,
+            ..Snapshot::default()
+        };
+        Worker { silent, snapshot }
+    }
+
+    #[test]
+    fn the_part_that_takes_longest_is_named_with_its_reason() {
+        let told = lines(&[
+            worker(
+                "one",
+                0.5,
+                vec![view(0, 90, None), view(1, 50, Some("rests"))],
+            ),
+            worker("two", 0.5, vec![view(2, 80, None)]),
+        ]);
+        assert_eq!(told.len(), 6);
+        assert_eq!(told[2], "  part 1: 50 of 100, 0 failed, 10 s left");
+        assert_eq!(
+            told[5],
+            "part 1 takes longest: host-1 rests after failures, 7 wait for it"
+        );
+    }
+
+    #[test]
+    fn one_that_is_silent_is_said_to_be_and_holds_up_nothing() {
+        let told = lines(&[worker("gone", 65.0, vec![view(0, 5, None)])]);
+        assert!(told[0].starts_with("worker gone: silent for 1 min 5 s; if it is gone"));
+        assert_eq!(told.len(), 1);
+    }
+}

@@ -1,0 +1,110 @@
+//! What sites say of themselves: robots.txt and sitemaps.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
+
+use crate::support::{World, count, ending, hecaton};
+
+/// A server that knows some paths, and notes what is asked.
+struct Site {
+    address: SocketAddr,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Site {
+    fn start(pages: &'static [(&'static str, &'static str)]) -> Site {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let noted = asked.clone();
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let mut head = Vec::new();
+                let mut byte = [0];
+                while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) == 1 {
+                    head.push(byte[0]);
+                }
+                let head = String::from_utf8_lossy(&head).into_owned();
+                let path = head.split(' ').nth(1).unwrap_or("").to_owned();
+                let page = pages.iter().find(|(known, _)| *known == path);
+                let body = page.map_or(String::new(), |(_, page)| {
+                    page.replace("BASE", &format!("http://{address}"))
+                });
+                let status = if page.is_some() || path.starts_with("/page") {
+                    "200 OK"
+                } else {
+                    "404 Not Found"
+                };
+                noted.lock().unwrap().push(path);
+                let _ = write!(
+                    stream,
+                    "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+                    body.len()
+                );
+            }
+        });
+        Site { address, asked }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+#[test]
+fn what_robots_txt_forbids_is_skipped_and_it_is_asked_first_and_once() {
+    let world = World::new();
+    let site = Site::start(&[("/robots.txt", "User-agent: *\nDisallow: /page/secret\n")]);
+    let paths = (0..20).map(|n| {
+        if n % 4 == 0 {
+            format!("secret/{n}")
+        } else {
+            format!("{n}")
+        }
+    });
+    let list = world.write(
+        "urls.txt",
+        paths.map(|path| format!("http://{}/page/{path}", site.address)),
+    );
+    world.run(&list, &["--robots"]);
+    let records = world.records();
+    assert_eq!(records.len(), 20);
+    assert_eq!(
+        (count(&records, "response"), count(&records, "skipped")),
+        (15, 5)
+    );
+    assert_eq!(records[&4]["why"], "robots");
+    let asked = site.asked();
+    assert_eq!(asked[0], "/robots.txt");
+    assert_eq!(asked.len(), 16, "{asked:?}");
+    assert!(!asked.iter().any(|path| path.contains("secret")));
+}
+
+#[test]
+fn a_sitemap_is_an_input() {
+    let world = World::new();
+    let site = Site::start(&[
+        (
+            "/sitemap.xml",
+            "<sitemapindex><sitemap><loc>BASE/more.xml</loc></sitemap></sitemapindex>",
+        ),
+        (
+            "/more.xml",
+            "<urlset><url><loc>BASE/page/1</loc></url><url><loc>BASE/page/2</loc></url></urlset>",
+        ),
+    ]);
+    let sitemap = format!("http://{}/sitemap.xml", site.address);
+    let fetch = |sitemap: &str| {
+        let mut command = hecaton(&["fetch", "--sitemap", sitemap, "-o"]);
+        ending(command.arg(world.out()))
+    };
+    let done = fetch(&sitemap);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert_eq!(world.records().len(), 2);
+    assert!(world.out().join("report.html").is_file());
+    std::fs::remove_dir_all(world.out()).unwrap();
+    let missing = fetch(&format!("http://{}/none.xml", site.address));
+    assert_eq!(missing.status, Some(1));
+    assert!(missing.stderr.contains("404"), "{}", missing.stderr);
+}

@@ -1,0 +1,85 @@
+//! The host of the last URL: lists have many of one host behind one another, and to read it each time takes longest.
+
+use super::{Host, NoHost, Whose};
+
+/// Remembers one host.
+#[derive(Default)]
+pub struct LastHost {
+    /// What its URL began with, up to the path.
+    start: String,
+    host: String,
+    foreign: bool,
+}
+
+impl LastHost {
+    /// The host of a URL, and whether it is someone else's.
+    ///
+    /// # Errors
+    /// When the URL names none.
+    pub fn of(&mut self, url: &str) -> Result<(&str, bool), NoHost> {
+        let start = start(url);
+        if self.start != start || start.is_empty() {
+            let host = Host::of(url)?;
+            self.foreign = host.whose() == Whose::Foreign;
+            self.host.clear();
+            self.host.push_str(host.as_str());
+            self.start.clear();
+            self.start.push_str(start);
+        }
+        Ok((&self.host, self.foreign))
+    }
+}
+
+/// Scheme, user and host; nothing if that is not plain to see.
+fn start(url: &str) -> &str {
+    let Some(at) = url.find("://") else {
+        return "";
+    };
+    let rest = &url.as_bytes()[at + 3..];
+    // What a URL may be written with, and is read as something else, is left to whoever reads it whole.
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b".-_:@[]".contains(byte);
+    let end = rest
+        .iter()
+        .position(|byte| !is_plain(byte))
+        .unwrap_or(rest.len());
+    match rest.get(end) {
+        None | Some(b'/' | b'?' | b'#') if end > 0 => &url[..at + 3 + end],
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_says_what_reading_each_url_says() {
+        let mut last = LastHost::default();
+        for url in [
+            "http://a.example/1",
+            "http://a.example/2?x",
+            "http://a.example",
+            "http://A.example/3",
+            "https://a.example/4",
+            "http://a.example:8080/5",
+            "http://a.example\\@b.example/6",
+            "http://b.example/7",
+            "http://user@b.example/8",
+            "http://127.0.0.1:80/9",
+            "http://127.0.0.1/10",
+            "http://[::1]:9/11",
+            "http://\u{e4}.example/12",
+            "http:///13",
+            "no url",
+        ] {
+            let read = Host::of(url)
+                .map(|host| (host.as_str().to_owned(), host.whose() == Whose::Foreign));
+            for _ in 0..2 {
+                let told = last
+                    .of(url)
+                    .map(|(host, foreign)| (host.to_owned(), foreign));
+                assert_eq!(told, read, "{url}");
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What came back: judged, tried again or recorded, and told to its host.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use super::Driver;
+use crate::error::{Result, at};
+use crate::plan::Planned;
+use crate::record::Outcome;
+use crate::request::Rendered;
+use crate::robots::Robots;
+use crate::run::hosts::Change;
+use crate::run::keep::Keeper;
+use crate::run::line::{Lines, Tried, kind_name};
+use crate::run::part::OpenPart;
+use crate::run::verdict::{judge, wait};
+
+impl Driver<'_> {
+    pub(super) fn ended(&mut self, slot: u32, outcome: hecaton::Outcome) -> Result<()> {
+        let now = Instant::now();
+        let verdict = judge(&outcome, &self.job.pace, SystemTime::now());
+        let took = match &outcome {
+            Ok(response) => response.elapsed(),
+            Err(error) => error.elapsed(),
+        };
+        let Some((flight, Some(place))) = self.land(slot) else {
+            return Ok(());
+        };
+        let part = &mut self.open[place];
+        let change = part.hosts.ended(flight.host, verdict.ended, took, now);
+        let sentence =
+            change.and_then(|change| sentence(part.hosts.name(flight.host), &change, &outcome));
+        if flight.pending.is_robots {
+            let robot = robot(self.job.network.user_agent.as_deref());
+            let robots = match &outcome {
+                Ok(response) => Robots::of_answer(Some(response.status()), response.body(), robot),
+                Err(_) => Robots::of_answer(None, b"", robot),
+            };
+            let of = self.plan.part(flight.part)?.lane.map_or(1, |lane| lane.of);
+            part.heed(flight.host, robots, of, &self.maker, &mut self.lines);
+            return Ok(());
+        }
+        let Ok(rendered) = self.maker.render(&flight.pending.planned.held) else {
+            return Ok(());
+        };
+        let repeatable = self.maker.may_repeat(&rendered.method)
+            || matches!(&outcome, Err(error) if !error.sent());
+        let again = verdict.may_help
+            && repeatable
+            && flight.pending.attempts <= self.job.pace.retries
+            && part.hosts.may_retry(flight.host);
+        if again {
+            drop(rendered);
+            let at = now + wait(flight.pending.attempts);
+            part.again(flight.host, flight.pending, at);
+        } else {
+            let tried = Tried {
+                attempts: flight.pending.attempts,
+                begun: flight.begun,
+            };
+            let about = (&flight.pending.planned, &rendered);
+            let kept = record(part, &mut self.lines, about, &tried, &outcome, &self.keeper);
+            kept.map_err(at("write bodies below", self.folder.path()))?;
+            self.summary.written = self.summary.written.wrapping_add(1);
+        }
+        if let Some(sentence) = sentence {
+            self.observer.say(&sentence);
+        }
+        Ok(())
+    }
+}
+
+fn record(
+    part: &mut OpenPart,
+    lines: &mut Lines,
+    about: (&Planned, &Rendered<'_>),
+    tried: &Tried,
+    outcome: &hecaton::Outcome,
+    keeper: &Keeper,
+) -> std::io::Result<()> {
+    match outcome {
+        Ok(response) => {
+            let kept = keeper.keep(&mut part.sink, about, tried, response)?;
+            let out = part.record(Outcome::Response, kept.ok);
+            lines.response(out, about, tried, response, kept);
+        }
+        Err(error) => {
+            let out = part.record(Outcome::Error, false);
+            lines.error(out, about, tried, error);
+        }
+    }
+    Ok(())
+}
+
+/// The name that robots.txt may know this robot by.
+fn robot(user_agent: Option<&str>) -> &str {
+    user_agent
+        .and_then(|agent| agent.split(['/', ' ']).next())
+        .unwrap_or("hecaton")
+}
+
+fn sentence(host: &str, change: &Change, outcome: &hecaton::Outcome) -> Option<String> {
+    let last = match outcome {
+        Ok(response) => format!("the last one with status {}", response.status()),
+        Err(error) => format!(
+            "the last one: {}: {}",
+            kind_name(error.kind()),
+            error.detail()
+        ),
+    };
+    match change {
+        Change::Rests(failures, rest) => Some(format!(
+            "{host}: {failures} failures in a row, {last}; it is asked again in {}",
+            humantime::format_duration(*rest)
+        )),
+        Change::GivenUp => Some(format!(
+            "{host}: given up, {last}; what is left for it is skipped, and `again` can ask for it"
+        )),
+        // Pauses are what politeness does; only long ones are news.
+        Change::Paused(pause) if *pause >= Duration::from_secs(5) => Some(format!(
+            "{host}: asked for a pause of {}",
+            humantime::format_duration(*pause)
+        )),
+        Change::Paused(_) => None,
+    }
+}

@@ -1,0 +1,317 @@
+//! The loop of a run: `sending` (what starts next), `ending` (what came back), `closing` (parts that end), `telling` (how far it is).
+
+mod closing;
+mod ending;
+mod sending;
+mod telling;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use hecaton::{Batch, Client, Reactor};
+
+use super::keep::Keeper;
+use super::line::Lines;
+use super::part::{OpenPart, Pending};
+use super::settings;
+use super::supply::{Listed, Supply, check_lanes, worker_name};
+use super::view::Observer;
+use crate::error::{Error, Result};
+use crate::job::Job;
+use crate::plan::{Folder, InputFile, Plan};
+use crate::request::Maker;
+use crate::segment::{Report, Tally, Writer};
+
+/// Most parts that are worked on at once.
+const MOST_OPEN: usize = 32;
+
+/// The longest wait before the loop looks around.
+const A_WHILE: Duration = Duration::from_millis(100);
+
+/// How often whoever looks is told.
+const TELL: Duration = Duration::from_millis(250);
+
+/// How often it is written how far the run is, and asked whether parts were taken over.
+const NOTE: Duration = Duration::from_secs(1);
+
+/// What else a run is told.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The parts to do; all when empty.
+    pub parts: Vec<u32>,
+    /// Send requests again of which nobody knows whether they were sent.
+    pub resend_unknown: bool,
+    /// Write how far it is for `status`.
+    pub note_progress: bool,
+    /// Write how far this worker is, in a file of its own among those of all workers.
+    pub note_worker: bool,
+}
+
+/// What a run came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// How inputs ended: those of the parts that are done.
+    pub tally: Tally,
+    /// Parts that other workers took over or did.
+    pub elsewhere: Vec<u32>,
+    /// How long it took.
+    pub took: Duration,
+    /// Records that this run wrote.
+    pub written: u64,
+}
+
+/// Does the parts of a plan that are not done.
+///
+/// # Errors
+/// When it cannot be done, or someone ended it.
+pub fn run(
+    folder: &Folder,
+    (job, plan): (&Job, &Plan),
+    options: &Options,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
+    let (mut listed, before) = Listed::find(folder, (job, plan), &options.parts)?;
+    let mut driver = Driver::new(folder, job, plan, (options, &mut listed), observer)?;
+    (driver.summary.tally, driver.parts_done) = before;
+    let ended = driver.drive(stop);
+    driver.end(ended)
+}
+
+/// Does parts of a plan as they are handed out.
+///
+/// # Errors
+/// When it cannot be done, or someone ended it.
+pub fn run_supplied(
+    folder: &Folder,
+    (job, plan): (&Job, &Plan),
+    (options, supply): (&Options, &mut dyn Supply),
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
+    for part in &plan.parts {
+        check_lanes(job, part)?;
+    }
+    let mut driver = Driver::new(folder, job, plan, (options, supply), observer)?;
+    let ended = driver.drive(stop);
+    driver.end(ended)
+}
+
+/// A request that was started and has not ended.
+struct Flight {
+    part: u32,
+    /// The attempt at it: a part may be left, and come again.
+    attempt: u32,
+    host: u32,
+    pending: Pending,
+    begun: SystemTime,
+}
+
+impl Flight {
+    fn is_of(&self, part: &OpenPart) -> bool {
+        (self.part, self.attempt) == (part.number, part.attempt)
+    }
+}
+
+struct Driver<'a> {
+    folder: &'a Folder,
+    job: &'a Job,
+    plan: &'a Plan,
+    options: &'a Options,
+    observer: &'a mut dyn Observer,
+    reactor: Reactor,
+    batch: Batch<u32>,
+    writer: Writer,
+    maker: Maker,
+    lines: Lines,
+    file: InputFile,
+    keeper: Keeper,
+    /// Hands out parts.
+    supply: &'a mut dyn Supply,
+    /// Parts that are worked on, in the order they were opened.
+    open: Vec<OpenPart>,
+    /// Parts that are being sealed, with what they came to.
+    finishing: HashMap<u32, Tally>,
+    flights: Vec<Option<Flight>>,
+    free: Vec<u32>,
+    in_flight: usize,
+    /// Flights that wait for their intents, by ticket.
+    intending: HashMap<u64, Vec<u32>>,
+    ticket: u64,
+    summary: Summary,
+    parts_done: u64,
+    /// Records of parts that were there when they were opened.
+    found: u64,
+    /// What was told of last.
+    trouble: Option<String>,
+    clock: Clocks,
+}
+
+/// When what was done last.
+struct Clocks {
+    begun: Instant,
+    told: Instant,
+    noted: Instant,
+    /// Records at some times of the last seconds, for the rate.
+    history: VecDeque<(Instant, u64)>,
+}
+
+impl<'a> Driver<'a> {
+    fn new(
+        folder: &'a Folder,
+        job: &'a Job,
+        plan: &'a Plan,
+        (options, supply): (&'a Options, &'a mut dyn Supply),
+        observer: &'a mut dyn Observer,
+    ) -> Result<Driver<'a>> {
+        let client: Client = settings::client(job)?;
+        let reactor =
+            Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
+        let now = Instant::now();
+        Ok(Driver {
+            folder,
+            job,
+            plan,
+            options,
+            observer,
+            reactor,
+            batch: Batch::new(client, job.pace.concurrency),
+            writer: Writer::start()?,
+            maker: Maker::new(&job.request, &plan.columns, plan.job)?,
+            lines: Lines::default(),
+            file: InputFile::open(folder)?,
+            keeper: Keeper::new(
+                &job.results,
+                job.network.decode,
+                (folder, plan.round.as_deref()),
+            )?,
+            supply,
+            open: Vec::new(),
+            finishing: HashMap::new(),
+            flights: Vec::new(),
+            free: Vec::new(),
+            in_flight: 0,
+            intending: HashMap::new(),
+            ticket: 0,
+            summary: Summary::default(),
+            parts_done: 0,
+            found: 0,
+            trouble: None,
+            clock: Clocks {
+                begun: now,
+                told: now,
+                noted: now,
+                history: VecDeque::new(),
+            },
+        })
+    }
+
+    fn drive(&mut self, stop: &AtomicBool) -> Result<()> {
+        let mut outcomes = Vec::new();
+        loop {
+            let is_stopping = stop.load(Ordering::Relaxed);
+            // First of all: whoever was asleep may have lost its parts meanwhile.
+            self.look_around()?;
+            self.hear()?;
+            let next = if is_stopping { None } else { self.start()? };
+            self.write_due(is_stopping && self.in_flight == 0)?;
+            self.close_done()?;
+            let idle = self.open.is_empty() && self.finishing.is_empty() && self.supply.is_over();
+            if idle || is_stopping && self.in_flight == 0 && self.finishing.is_empty() {
+                return Ok(());
+            }
+            self.wait(next, &mut outcomes);
+            for (slot, outcome) in outcomes.drain(..) {
+                self.ended(slot, outcome)?;
+            }
+        }
+    }
+
+    /// What the writer has to say.
+    fn hear(&mut self) -> Result<()> {
+        while let Some(report) = self.writer.report() {
+            self.heard(report)?;
+        }
+        Ok(())
+    }
+
+    fn heard(&mut self, report: Report) -> Result<()> {
+        match report {
+            Report::Failed(error) => return Err(error),
+            Report::Intents(ticket) => {
+                // Whoever took the part over sends what is meant here, or says that it is unknown.
+                self.drop_taken_over();
+                for slot in self.intending.remove(&ticket).unwrap_or_default() {
+                    self.send(slot);
+                }
+            }
+            Report::Finished(number, is_ours) => {
+                let tally = self.finishing.remove(&number).unwrap_or_default();
+                match is_ours {
+                    true => self.summary.tally.add(&tally),
+                    false => self.gone(number),
+                }
+                self.supply.left(number);
+                self.parts_done += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn gone(&mut self, number: u32) {
+        self.summary.elsewhere.push(number);
+        let sentence = format!(
+            "part {number} was taken over by another worker; what this one still did of it does not count"
+        );
+        self.observer.say(&sentence);
+    }
+
+    /// Until something ended, or there is something to do.
+    fn wait(&mut self, next: Option<Instant>, outcomes: &mut Vec<(u32, hecaton::Outcome)>) {
+        let now = Instant::now();
+        let due = self.open.iter().filter_map(OpenPart::due).min();
+        let soonest = [next, due].into_iter().flatten().min();
+        let mut longest =
+            soonest.map_or(A_WHILE, |at| at.saturating_duration_since(now).min(A_WHILE));
+        if !self.intending.is_empty() || !self.finishing.is_empty() {
+            longest = longest.min(Duration::from_millis(1));
+        }
+        if self.batch.is_empty() {
+            std::thread::sleep(longest);
+        } else {
+            // None: nothing has ended, and that is fine.
+            let _ = self
+                .reactor
+                .block_on_at_most(self.batch.wait(outcomes), longest);
+        }
+    }
+
+    /// Ends in order: what was recorded is on the disk.
+    fn end(mut self, ended: Result<()>) -> Result<Summary> {
+        self.batch.abort();
+        let snapshot = self.snapshot(Instant::now());
+        self.observer.progress(&snapshot);
+        match self.options.note_worker {
+            // Gone, and not silent.
+            true => drop(std::fs::remove_file(self.folder.worker(&worker_name()))),
+            false => self.note(&snapshot),
+        }
+        let is_over = self.open.is_empty() && self.supply.is_over();
+        let reports = self.writer.end();
+        ended?;
+        for report in reports {
+            if let Report::Failed(error) = report {
+                return Err(error);
+            }
+        }
+        if !is_over {
+            let (done, all) = (snapshot.tally.records, self.plan.inputs);
+            return Err(Error::Interrupted(format!(
+                "ended as asked: {done} of {all} inputs have their record; the same command again goes on"
+            )));
+        }
+        self.summary.took = self.clock.begun.elapsed();
+        Ok(self.summary)
+    }
+}

@@ -1,0 +1,207 @@
+//! What starts next: parts that are opened, requests with their intents, and slots for what is in flight.
+
+use std::collections::HashMap;
+use std::time::{Instant, SystemTime};
+
+use hecaton::{Request, Retry};
+
+use super::{Driver, Flight, MOST_OPEN};
+use crate::error::Result;
+use crate::plan::Held;
+use crate::record::Outcome;
+use crate::robots::Robots;
+use crate::run::hosts::Next;
+use crate::run::part::{OpenPart, Pending, Reading};
+use crate::run::settings;
+use crate::run::supply::worker_name;
+use crate::segment::claim;
+
+impl Driver<'_> {
+    /// Starts what may start. When to look again, if time alone keeps others from starting.
+    pub(super) fn start(&mut self) -> Result<Option<Instant>> {
+        let now = Instant::now();
+        let mut next: Option<Instant> = None;
+        let mut place = 0;
+        let mut intents: HashMap<u32, Vec<u32>> = HashMap::new();
+        while self.in_flight < self.job.pace.concurrency {
+            if place == self.open.len() && !self.open_another()? {
+                break;
+            }
+            let Some(part) = self.open.get_mut(place) else {
+                continue;
+            };
+            if part.is_silent {
+                place += 1;
+                continue;
+            }
+            let mut reading = Reading {
+                file: &mut self.file,
+                maker: &self.maker,
+                writer: &mut self.lines,
+                robots: self.job.pace.robots,
+                keep_duplicates: self.job.input.keep_duplicates,
+                resend_unknown: self.options.resend_unknown,
+            };
+            match part.next(now, &mut reading)? {
+                Next::Start(host, pending) => self.begin(place, host, pending, &mut intents),
+                // Nobody is told of what was never an input.
+                Next::Skip(pending) if pending.is_robots => {}
+                Next::Skip(pending) => {
+                    let rendered = self.maker.render(&pending.planned.held);
+                    let about = (&pending.planned, rendered.as_ref().ok());
+                    part.unsent(&mut self.lines, about, Outcome::Skipped, "breaker");
+                }
+                Next::Wait(until) => {
+                    next = [next, until].into_iter().flatten().min();
+                    place += 1;
+                }
+            }
+        }
+        for (part, slots) in intents {
+            self.ticket += 1;
+            let numbers = slots.iter().filter_map(|slot| self.flight(*slot));
+            let numbers = numbers
+                .map(|flight| flight.pending.planned.number)
+                .collect();
+            self.writer.intents(part, numbers, self.ticket);
+            self.intending.insert(self.ticket, slots);
+        }
+        Ok(next)
+    }
+
+    pub(super) fn flight(&self, slot: u32) -> Option<&Flight> {
+        self.flights[slot as usize].as_ref()
+    }
+
+    /// Takes on another part; false if there is none, or there are enough.
+    pub(super) fn open_another(&mut self) -> Result<bool> {
+        if self.open.len() >= MOST_OPEN {
+            return Ok(false);
+        }
+        let Some(number) = self.supply.next() else {
+            return Ok(false);
+        };
+        let part = self.plan.part(number)?;
+        let Some(claim) = claim(self.folder, number, &worker_name())? else {
+            self.parts_done += 1;
+            self.summary.elsewhere.push(number);
+            self.supply.left(number);
+            return Ok(true);
+        };
+        let limits = settings::limits(&self.job.pace, part.lane);
+        let open = OpenPart::open(self.folder, (part, &claim), limits, &self.keeper)?;
+        self.found += open.tally.records;
+        let path = self.folder.attempt(number, claim.attempt);
+        self.writer.open(claim, path);
+        self.open.push(open);
+        Ok(true)
+    }
+
+    /// Puts a request into a slot and sends it, after its intent if it needs one.
+    pub(super) fn begin(
+        &mut self,
+        place: usize,
+        host: u32,
+        mut pending: Pending,
+        intents: &mut HashMap<u32, Vec<u32>>,
+    ) {
+        let part = &mut self.open[place];
+        pending.attempts += 1;
+        let needs_intent = match self.maker.render(&pending.planned.held) {
+            Ok(rendered) => {
+                !pending.is_robots
+                    && !pending.is_intended
+                    && !self.maker.may_repeat(&rendered.method)
+            }
+            Err(_) => false,
+        };
+        pending.is_intended |= needs_intent;
+        let (number, attempt) = (part.number, part.attempt);
+        part.in_flight += 1;
+        self.in_flight += 1;
+        let flight = Flight {
+            part: number,
+            attempt,
+            host,
+            pending,
+            begun: SystemTime::now(),
+        };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.flights[slot as usize] = Some(flight);
+                slot
+            }
+            None => {
+                self.flights.push(Some(flight));
+                self.flights.len() as u32 - 1
+            }
+        };
+        match needs_intent {
+            true => intents.entry(number).or_default().push(slot),
+            false => self.send(slot),
+        }
+    }
+
+    /// Sends what is in a slot, unless its part has gone meanwhile.
+    pub(super) fn send(&mut self, slot: u32) {
+        let Some(flight) = &mut self.flights[slot as usize] else {
+            return;
+        };
+        if !self.open.iter().any(|part| flight.is_of(part)) {
+            self.land(slot);
+            return;
+        }
+        flight.begun = SystemTime::now();
+        let planned = &flight.pending.planned;
+        let request = match (flight.pending.is_robots, &planned.held) {
+            (true, Held::Url(url)) => robots_request(url),
+            _ => {
+                let rendered = self.maker.render(&planned.held);
+                rendered.and_then(|rendered| self.maker.request(&rendered, planned.number))
+            }
+        };
+        match request {
+            Ok(request) => self.batch.push(slot, request),
+            Err(reason) => self.refused(slot, &reason),
+        }
+    }
+
+    /// What the engine does not send.
+    pub(super) fn refused(&mut self, slot: u32, reason: &str) {
+        let Some((flight, Some(place))) = self.land(slot) else {
+            return;
+        };
+        let part = &mut self.open[place];
+        part.hosts.unstarted(flight.host);
+        if flight.pending.is_robots {
+            return part.heed(
+                flight.host,
+                Robots::allow_all(),
+                1,
+                &self.maker,
+                &mut self.lines,
+            );
+        }
+        let rendered = self.maker.render(&flight.pending.planned.held);
+        let about = (&flight.pending.planned, rendered.as_ref().ok());
+        part.unsent(&mut self.lines, about, Outcome::Invalid, reason);
+    }
+
+    /// Frees a slot: what was in it, and where its part is, if that is still worked on.
+    pub(super) fn land(&mut self, slot: u32) -> Option<(Flight, Option<usize>)> {
+        let flight = self.flights[slot as usize].take()?;
+        self.free.push(slot);
+        self.in_flight -= 1;
+        let place = self.open.iter().position(|part| flight.is_of(part));
+        if let Some(place) = place {
+            self.open[place].in_flight -= 1;
+        }
+        Some((flight, place))
+    }
+}
+
+/// Redirects are followed, as RFC 9309 §2.3.1.2 asks.
+fn robots_request(url: &str) -> std::result::Result<Request, String> {
+    let request = Request::get(url).map_err(|error| error.to_string())?;
+    Ok(request.redirects(5).retry(Some(Retry::default())))
+}

@@ -1,0 +1,27 @@
+//! `report.html`: what a job came to, on one page.
+
+use std::path::PathBuf;
+
+use super::lines::each_record;
+use super::page::{Tally, html};
+use crate::error::Result;
+use crate::plan::{Folder, write_whole};
+
+/// Writes the page; its path.
+///
+/// # Errors
+/// When the folder holds no job, or it cannot be written.
+pub fn report(folder: &Folder) -> Result<PathBuf> {
+    let mut tally = Tally::default();
+    each_record(folder, &mut |record| {
+        tally.add(&record);
+        Ok(true)
+    })?;
+    let name = folder
+        .path()
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+    let path = folder.path().join("report.html");
+    write_whole(&path, html(&tally, &name.unwrap_or_default()).as_bytes())?;
+    Ok(path)
+}
