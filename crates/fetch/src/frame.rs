@@ -91,6 +91,17 @@ pub fn first(bytes: &[u8]) -> Option<Frame<'_>> {
     (length > 0).then_some(Frame::Lines(bytes.get(..length)?))
 }
 
+/// The lines of a frame, each with its end.
+pub fn lines(content: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut from = 0;
+    let ends = memchr::memchr_iter(b'\n', content).map(|end| end + 1);
+    let rest = (!content.ends_with(b"\n")).then_some(content.len());
+    ends.chain(rest).filter_map(move |end| {
+        let line = &content[std::mem::replace(&mut from, end)..end];
+        (!line.is_empty()).then_some(line)
+    })
+}
+
 /// Opens frames.
 pub struct Unpacker {
     context: DCtx<'static>,
@@ -133,6 +144,14 @@ fn zstd_error(code: usize) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_found_with_their_ends() {
+        let found = |content: &'static [u8]| lines(content).collect::<Vec<_>>();
+        assert_eq!(found(b""), [b""; 0]);
+        assert_eq!(found(b"a\nbc\n"), [&b"a\n"[..], b"bc\n"]);
+        assert_eq!(found(b"a\nbc"), [&b"a\n"[..], b"bc"]);
+    }
 
     #[test]
     fn frames_are_found_again_and_a_flipped_bit_is_seen() {

@@ -52,7 +52,7 @@ fn each(path: &Path, visit: &mut dyn FnMut(&[u8], u64) -> io::Result<()>) -> Res
         let Piece::Lines(lines) = piece else {
             return Ok(());
         };
-        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        for line in crate::frame::lines(lines) {
             let (number, _, _) = head_of(line).ok_or(io::ErrorKind::InvalidData)?;
             visit(line, number)?;
         }

@@ -178,7 +178,7 @@ impl OpenPart {
         visit(folder, self.number, &self.counts, &mut |piece, _| {
             match piece {
                 Piece::Lines(lines) => {
-                    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+                    for line in crate::frame::lines(lines) {
                         let (number, outcome, ok) =
                             head_of(line).ok_or(std::io::ErrorKind::InvalidData)?;
                         if done.insert(number) {

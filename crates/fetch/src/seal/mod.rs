@@ -36,7 +36,7 @@ pub fn seal(
         let Piece::Lines(lines) = piece else {
             return Ok(());
         };
-        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        for line in crate::frame::lines(lines) {
             let (number, outcome, ok) = head_of(line).ok_or(io::ErrorKind::InvalidData)?;
             tally.count(outcome, ok);
             if !seen.insert(number) {

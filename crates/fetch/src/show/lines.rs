@@ -66,7 +66,7 @@ impl Visit<'_> {
         let Piece::Lines(lines) = piece else {
             return Ok(());
         };
-        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        for line in crate::frame::lines(lines) {
             if !(self.visitor)(line)? {
                 self.is_over = true;
                 return Err(io::ErrorKind::Other.into());
