@@ -89,16 +89,16 @@ impl Take {
     }
 
     fn of(&self, read: &mut Read<'_>) -> Value {
-        let found = match &self.from {
+        match &self.from {
             From::Pointer(pointer) => {
                 let found = read.json().and_then(|json| json.pointer(pointer));
-                return match (found, self.all) {
+                match (found, self.all) {
                     (Some(Value::Array(list)), true) => Value::Array(list.clone()),
                     (Some(one), true) => Value::Array(vec![one.clone()]),
                     (Some(one), false) => one.clone(),
                     (None, true) => Value::Array(Vec::new()),
                     (None, false) => Value::Null,
-                };
+                }
             }
             From::Css(selector, attribute) => {
                 let texts = read
@@ -117,8 +117,7 @@ impl Take {
                 });
                 self.first_or_all(texts)
             }
-        };
-        found
+        }
     }
 
     fn first_or_all(&self, mut texts: impl Iterator<Item = String>) -> Value {
