@@ -10,6 +10,7 @@ use scraper::{Html, Selector};
 use serde_json::{Map, Value};
 
 mod page;
+pub mod pointer;
 
 /// Most matches of a list.
 const MOST: usize = 10_000;
@@ -90,16 +91,12 @@ impl Take {
 
     fn of(&self, read: &mut Read<'_>) -> Value {
         match &self.from {
-            From::Pointer(pointer) => {
-                let found = read.json().and_then(|json| json.pointer(pointer));
-                match (found, self.all) {
-                    (Some(Value::Array(list)), true) => Value::Array(list.clone()),
-                    (Some(one), true) => Value::Array(vec![one.clone()]),
-                    (Some(one), false) => one.clone(),
-                    (None, true) => Value::Array(Vec::new()),
-                    (None, false) => Value::Null,
-                }
-            }
+            From::Pointer(pointer) => match (pointer::at(read.body, pointer), self.all) {
+                (Some(Value::Array(list)), true) => Value::Array(list),
+                (Some(one), true) => Value::Array(vec![one]),
+                (None, true) => Value::Array(Vec::new()),
+                (found, false) => found.unwrap_or_default(),
+            },
             From::Css(selector, attribute) => {
                 let texts = read
                     .html()
@@ -179,7 +176,6 @@ fn last_line(error: &regex::Error) -> String {
 struct Read<'a> {
     body: &'a [u8],
     content_type: Option<&'a str>,
-    json: Option<Option<Value>>,
     text: Option<std::borrow::Cow<'a, str>>,
     html: Option<Html>,
 }
@@ -189,17 +185,9 @@ impl<'a> Read<'a> {
         Read {
             body,
             content_type,
-            json: None,
             text: None,
             html: None,
         }
-    }
-
-    fn json(&mut self) -> Option<&Value> {
-        let body = self.body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(self.body);
-        self.json
-            .get_or_insert_with(|| serde_json::from_slice(body).ok())
-            .as_ref()
     }
 
     fn text(&mut self) -> &str {
