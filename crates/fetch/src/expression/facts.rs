@@ -4,10 +4,9 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::field::Timed;
-use super::{Facts, Field, Value};
+use super::{Facts, Field, Value, pointer};
 use crate::host::Host;
 use crate::record::{Body, Elapsed, Record, URL};
-use crate::take::pointer;
 
 impl Facts for Record {
     fn field(&self, field: &Field) -> Option<Value<'_>> {

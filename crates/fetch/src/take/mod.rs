@@ -9,8 +9,9 @@ use regex::{Regex, RegexBuilder};
 use scraper::{Html, Selector};
 use serde_json::{Map, Value};
 
+use crate::expression::pointer;
+
 mod page;
-pub mod pointer;
 
 /// Most matches of a list.
 const MOST: usize = 10_000;
