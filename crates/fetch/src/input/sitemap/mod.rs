@@ -12,7 +12,7 @@ use super::lines::{Line, Lines};
 
 mod walk;
 
-pub use walk::walk;
+pub use walk::{Walk, walk};
 
 /// Most of one sitemap, in bytes, decompressed: what the protocol allows, and some more.
 const LONGEST: u64 = 64 << 20;

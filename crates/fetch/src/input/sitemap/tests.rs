@@ -66,15 +66,14 @@ fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
             _ => Err("the answer was 404".to_owned()),
         }
     };
-    walk("http://a/index", fetch, |entry| {
-        shown.push(match entry {
+    for entry in walk("http://a/index", fetch).unwrap() {
+        shown.push(match entry.unwrap() {
             Entry::Input(input) => {
                 format!("{}:{} {}", input.number, input.line, input.columns["url"])
             }
             Entry::Invalid(bad) => format!("{} {} {}", bad.number, bad.text, bad.reason),
         });
-    })
-    .unwrap();
+    }
     assert_eq!(asked, ["http://a/index", "http://a/s1", "http://a/s2"]);
     assert_eq!(
         shown,
@@ -85,16 +84,25 @@ fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
             "3 http://a/s2 is a sitemap that cannot be read: the answer was 404",
         ]
     );
-    let error = walk(
-        "http://a/x",
-        |_| Err("the answer was 404".to_owned()),
-        |_| (),
-    )
-    .unwrap_err();
+    let mut failing = walk("http://a/x", |_| Err("the answer was 404".to_owned())).unwrap();
+    let error = failing.next().unwrap().unwrap_err();
+    assert!(failing.next().is_none());
+    assert!(walk("no URL", |_| Ok(Vec::new())).is_err());
     assert_eq!(
         error.to_string(),
         "the sitemap http://a/x: the answer was 404"
     );
+}
+
+#[test]
+fn a_sitemap_that_lists_too_much_is_cut_off() {
+    let list = "http://a/\n".repeat(100_010);
+    let entries: Vec<Entry> = walk("http://a/s", |_| Ok(list.clone().into_bytes()))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(entries.len(), 100_001);
+    assert!(matches!(&entries[100_000], Entry::Invalid(bad) if bad.reason.contains("left out")));
 }
 
 proptest! {
