@@ -1,6 +1,7 @@
 # Every program in the guides runs, and prints what is said here.
 require "test_helper"
 require "open3"
+require "tmpdir"
 
 class GuidesTest < OriginTest
   DOCS = File.expand_path("../../docs", __dir__)
@@ -9,7 +10,8 @@ class GuidesTest < OriginTest
     "concurrency" => ["100\n"],
     "timeouts" => ["200\n", "first_byte\ntrue\n", "[200, 200]\n"],
     "rails-and-sidekiq" => ["", "true\n", "1: 133\n", "http://127.0.0.1/r/1 200\n"],
-    "measuring-your-service" => ["3\n"]
+    "measuring-your-service" => ["3\n"],
+    "fetch" => ["100\n"]
   }.freeze
 
   PRINTED.each do |page, printed|
@@ -25,7 +27,10 @@ class GuidesTest < OriginTest
   private
 
   def run_program(program, url)
-    said, complaints, status = Open3.capture3(RbConfig.ruby, "-w", "-I#{LIB}", "-", stdin_data: program.gsub("http://127.0.0.1:8080", url))
+    said, complaints, status = Dir.mktmpdir do |folder|
+      Open3.capture3({ "HECATON_BINARY" => Origin::BINARY }, RbConfig.ruby, "-w", "-I#{LIB}", "-",
+                     stdin_data: program.gsub("http://127.0.0.1:8080", url), chdir: folder)
+    end
     assert_predicate status, :success?, complaints
     assert_empty complaints
     said

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::field::Timed;
-use super::{Facts, Field, Value};
+use super::{Facts, Field, Value, pointer};
 use crate::host::Host;
 use crate::record::{Body, Elapsed, Record, URL};
 
@@ -39,12 +39,11 @@ impl Facts for Record {
             },
             Field::Taken(name) => self.taken.get(name).and_then(Value::of_json),
             Field::Body => body(self.body.as_ref()?),
-            Field::Json(pointer) => {
+            Field::Json(place) => {
                 let Value::Text(body) = body(self.body.as_ref()?)? else {
                     return None;
                 };
-                let json: serde_json::Value = serde_json::from_str(&body).ok()?;
-                Value::of_json(json.pointer(pointer)?).map(Value::into_owned)
+                Value::of_json(&pointer::at(body.as_bytes(), place)?).map(Value::into_owned)
             }
         }
     }

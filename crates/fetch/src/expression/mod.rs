@@ -1,7 +1,8 @@
 //! Small expressions about an answer or a record: `status == 200 and body contains 'in stock'`.
 //!
 //! `parse` reads them into what `holds` asks of [`Facts`]; what is not known of a record is unequal to everything. `field` names what can
-//! be asked, `value` how it is compared, `facts` what a record answers.
+//! be asked, `value` how it is compared, `facts` what a record answers,
+//! `pointer` finds a part of JSON.
 
 use std::fmt;
 
@@ -9,6 +10,7 @@ mod display;
 mod facts;
 mod field;
 mod parse;
+pub mod pointer;
 mod scan;
 mod value;
 

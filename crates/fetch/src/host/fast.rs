@@ -36,6 +36,6 @@ fn is_canonical(name: &str) -> bool {
     let bytes = name.as_bytes();
     last.starts_with(|c: char| c.is_ascii_lowercase())
         && !bytes.windows(4).any(|four| four == b"xn--")
-        && !bytes.first().is_some_and(|byte| *byte == b'.')
+        && bytes.first() != Some(&b'.')
         && !bytes.windows(2).any(|two| two == b"..")
 }

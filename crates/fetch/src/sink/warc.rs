@@ -173,8 +173,7 @@ pub(super) fn http_head(answer: &Answer<'_>) -> Vec<u8> {
     for (name, value) in answer.headers {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         let bad = |byte: &u8| matches!(byte, b'\r' | b'\n' | 0);
-        if name.bytes().any(|byte| bad(&byte) || byte == b':') || value.iter().any(|byte| bad(byte))
-        {
+        if name.bytes().any(|byte| bad(&byte) || byte == b':') || value.iter().any(bad) {
             continue;
         }
         let right_length = is("content-length") && *value == stored.as_bytes();

@@ -9,6 +9,8 @@ use regex::{Regex, RegexBuilder};
 use scraper::{Html, Selector};
 use serde_json::{Map, Value};
 
+use crate::expression::pointer;
+
 mod page;
 
 /// Most matches of a list.
@@ -89,17 +91,13 @@ impl Take {
     }
 
     fn of(&self, read: &mut Read<'_>) -> Value {
-        let found = match &self.from {
-            From::Pointer(pointer) => {
-                let found = read.json().and_then(|json| json.pointer(pointer));
-                return match (found, self.all) {
-                    (Some(Value::Array(list)), true) => Value::Array(list.clone()),
-                    (Some(one), true) => Value::Array(vec![one.clone()]),
-                    (Some(one), false) => one.clone(),
-                    (None, true) => Value::Array(Vec::new()),
-                    (None, false) => Value::Null,
-                };
-            }
+        match &self.from {
+            From::Pointer(pointer) => match (pointer::at(read.body, pointer), self.all) {
+                (Some(Value::Array(list)), true) => Value::Array(list),
+                (Some(one), true) => Value::Array(vec![one]),
+                (None, true) => Value::Array(Vec::new()),
+                (found, false) => found.unwrap_or_default(),
+            },
             From::Css(selector, attribute) => {
                 let texts = read
                     .html()
@@ -117,8 +115,7 @@ impl Take {
                 });
                 self.first_or_all(texts)
             }
-        };
-        found
+        }
     }
 
     fn first_or_all(&self, mut texts: impl Iterator<Item = String>) -> Value {
@@ -180,7 +177,6 @@ fn last_line(error: &regex::Error) -> String {
 struct Read<'a> {
     body: &'a [u8],
     content_type: Option<&'a str>,
-    json: Option<Option<Value>>,
     text: Option<std::borrow::Cow<'a, str>>,
     html: Option<Html>,
 }
@@ -190,17 +186,9 @@ impl<'a> Read<'a> {
         Read {
             body,
             content_type,
-            json: None,
             text: None,
             html: None,
         }
-    }
-
-    fn json(&mut self) -> Option<&Value> {
-        let body = self.body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(self.body);
-        self.json
-            .get_or_insert_with(|| serde_json::from_slice(body).ok())
-            .as_ref()
     }
 
     fn text(&mut self) -> &str {

@@ -53,8 +53,10 @@ impl Part {
     }
 }
 
+type OfPhase = fn(&Elapsed) -> f64;
+
 /// The phases, and where a record has them.
-pub(super) const PHASES: [(&str, fn(&Elapsed) -> f64); 6] = [
+pub(super) const PHASES: [(&str, OfPhase); 6] = [
     ("resolve", |ms| ms.resolve),
     ("connect", |ms| ms.connect),
     ("TLS", |ms| ms.tls),

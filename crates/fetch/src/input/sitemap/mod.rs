@@ -1,0 +1,161 @@
+//! What a site lists of itself (sitemaps.org): XML or lines, compressed or not, and lists of such lists.
+//!
+//! Fetching is the caller's. A sitemap comes from the network: no more of it is read than the protocol allows, and it lists
+//! only what is on its own host.
+
+use std::io::{BufRead, BufReader, Read};
+
+use quick_xml::Reader;
+use quick_xml::events::Event;
+
+use super::lines::{Line, Lines};
+
+mod walk;
+
+pub use walk::{Walk, walk};
+
+/// Most of one sitemap, in bytes, decompressed: what the protocol allows, and some more.
+const LONGEST: u64 = 64 << 20;
+
+/// Longest URL.
+const LONGEST_URL: usize = 64 << 10;
+
+/// What a sitemap lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// A page.
+    Page(String),
+    /// A further sitemap.
+    Sitemap(String),
+}
+
+/// Reads one sitemap, and hands over what it lists. Says what is wrong with one that cannot be read to its end.
+pub fn read(bytes: &[u8], mut found: impl FnMut(Listed)) -> Result<(), String> {
+    read_up_to(LONGEST, bytes, &mut found)
+}
+
+fn read_up_to(longest: u64, bytes: &[u8], found: &mut dyn FnMut(Listed)) -> Result<(), String> {
+    let raw: Box<dyn Read> = match bytes {
+        [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(bytes)),
+        bytes => Box::new(bytes),
+    };
+    let mut reader = BufReader::with_capacity(64 << 10, raw.take(longest));
+    let first = reader.fill_buf().map_err(|error| error.to_string())?;
+    let first = first
+        .strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(first)
+        .trim_ascii_start();
+    match first.first() {
+        Some(b'<') => xml(reader, found),
+        _ => text(reader, found),
+    }
+}
+
+fn text(reader: impl Read, found: &mut dyn FnMut(Listed)) -> Result<(), String> {
+    let mut lines = Lines::new(reader);
+    while let Some((_, line)) = lines.next().map_err(|error| error.to_string())? {
+        let Line::Whole(line) = line else {
+            continue;
+        };
+        let line = line
+            .strip_prefix(b"\xef\xbb\xbf")
+            .unwrap_or(line)
+            .trim_ascii();
+        if !line.is_empty() && line.len() <= LONGEST_URL {
+            found(Listed::Page(String::from_utf8_lossy(line).into_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Where in the document a text stands.
+#[derive(Default)]
+struct Place {
+    depth: usize,
+    /// In an index, not in a list of pages.
+    in_index: bool,
+    /// The text of the `<loc>` that is open.
+    loc: Option<String>,
+}
+
+fn xml(reader: impl BufRead, found: &mut dyn FnMut(Listed)) -> Result<(), String> {
+    let mut reader = Reader::from_reader(reader);
+    let mut buffer = Vec::new();
+    let mut place = Place::default();
+    loop {
+        buffer.clear();
+        let event = reader
+            .read_event_into(&mut buffer)
+            .map_err(|error| format!("is no whole XML: {error}"))?;
+        match event {
+            Event::Eof if place.depth > 0 => return Err("ends in the middle".to_owned()),
+            Event::Eof => return Ok(()),
+            Event::Start(tag) => {
+                place.depth += 1;
+                match (place.depth, tag.local_name().as_ref()) {
+                    (1, name) => place.in_index = name == "sitemapindex",
+                    // Of a page or a sitemap; not of an image in a page.
+                    (3, "loc") if tag.name().prefix().is_none_or(|it| it.as_ref() == "sm") => {
+                        place.loc = Some(String::new());
+                    }
+                    _ => {}
+                }
+            }
+            Event::End(_) => {
+                place.depth = place.depth.saturating_sub(1);
+                if let Some(loc) = place.loc.take() {
+                    give(&loc, place.in_index, found);
+                }
+            }
+            Event::Text(text) => add(&mut place.loc, &text),
+            Event::CData(text) => add(&mut place.loc, &text),
+            Event::GeneralRef(name) => {
+                if let (Some(loc), Some(character)) = (&mut place.loc, reference(&name)) {
+                    loc.push(character);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn add(loc: &mut Option<String>, text: &str) {
+    if let Some(loc) = loc
+        && loc.len() + text.len() <= LONGEST_URL
+    {
+        loc.push_str(text);
+    }
+}
+
+/// What `&amp;`, `&#38;` and the like stand for.
+fn reference(name: &str) -> Option<char> {
+    match name {
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        name => {
+            let digits = name.strip_prefix('#')?;
+            let code = match digits.strip_prefix(['x', 'X']) {
+                Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16).ok()?,
+                None => digits.parse().ok()?,
+            };
+            char::from_u32(code)
+        }
+    }
+}
+
+fn give(loc: &str, in_index: bool, found: &mut dyn FnMut(Listed)) {
+    let url = loc.trim().to_owned();
+    if !url.is_empty() {
+        found(if in_index {
+            Listed::Sitemap(url)
+        } else {
+            Listed::Page(url)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! Sitemaps, whole and hostile.
+
+use std::io::Write;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::input::Entry;
+
+fn listed(bytes: &[u8]) -> (Vec<Listed>, Result<(), String>) {
+    let mut found = Vec::new();
+    let read = read(bytes, |it| found.push(it));
+    (found, read)
+}
+
+const PAGES: &str = "<?xml version='1.0'?>\n<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' xmlns:image='i'>\
+    <url><loc> http://a/1?x=1&amp;y=&#50;&#x33; </loc><image:image><image:loc>http://a/i.png</image:loc></image:image></url>\
+    <!-- <url><loc>http://a/no</loc></url> --><url><image:loc>http://a/no</image:loc><loc><![CDATA[http://a/2]]></loc></url><url/></urlset>";
+
+fn page(url: &str) -> Listed {
+    Listed::Page(url.to_owned())
+}
+
+#[test]
+fn pages_are_read_from_xml_and_lines() {
+    let expected = [page("http://a/1?x=1&y=23"), page("http://a/2")];
+    assert_eq!(listed(PAGES.as_bytes()), (expected.to_vec(), Ok(())));
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(PAGES.as_bytes()).unwrap();
+    assert_eq!(listed(&gzip.finish().unwrap()).0, expected);
+    assert_eq!(
+        listed(b"\xef\xbb\xbfhttp://a/1\r\n\nhttp://a/2"),
+        (vec![page("http://a/1"), page("http://a/2")], Ok(()))
+    );
+    let (found, read) = listed(&PAGES.as_bytes()[..PAGES.len() - 20]);
+    assert_eq!(found.len(), 2);
+    assert!(read.is_err());
+}
+
+#[test]
+fn a_bomb_is_not_read_to_its_end() {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(b"<urlset><url><loc>http://a/1</loc></url><url><loc>")
+        .unwrap();
+    gzip.write_all(&vec![b' '; 4 << 20]).unwrap();
+    let mut found = Vec::new();
+    let read = read_up_to(1 << 20, &gzip.finish().unwrap(), &mut |it| found.push(it));
+    assert_eq!(found, [page("http://a/1")]);
+    assert!(read.is_err());
+    let laughs =
+        b"<!DOCTYPE x [<!ENTITY a 'http://a/'>]><urlset><url><loc>&a;&a;</loc></url></urlset>";
+    assert_eq!(listed(laughs).0, []);
+}
+
+#[test]
+fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
+    let index = "<sitemapindex><sitemap><loc>http://a/s1</loc></sitemap><sitemap><loc>http://a/s2</loc></sitemap>\
+        <sitemap><loc>http://a/index</loc></sitemap><sitemap><loc>http://b/s3</loc></sitemap></sitemapindex>";
+    let mut asked = Vec::new();
+    let mut shown = Vec::new();
+    let fetch = |url: &str| {
+        asked.push(url.to_owned());
+        match url {
+            "http://a/index" => Ok(index.into()),
+            "http://a/s1" => Ok(b"http://A:8080/1\nhttp://169.254.169.254/\n".to_vec()),
+            _ => Err("the answer was 404".to_owned()),
+        }
+    };
+    for entry in walk("http://a/index", fetch).unwrap() {
+        shown.push(match entry.unwrap() {
+            Entry::Input(input) => {
+                format!("{}:{} {}", input.number, input.line, input.columns["url"])
+            }
+            Entry::Invalid(bad) => format!("{} {} {}", bad.number, bad.text, bad.reason),
+        });
+    }
+    assert_eq!(asked, ["http://a/index", "http://a/s1", "http://a/s2"]);
+    assert_eq!(
+        shown,
+        [
+            "0 http://b/s3 is a sitemap that is not on a, which lists it",
+            "1:2 http://A:8080/1",
+            "2 http://169.254.169.254/ is not on a, whose sitemap lists it",
+            "3 http://a/s2 is a sitemap that cannot be read: the answer was 404",
+        ]
+    );
+    let mut failing = walk("http://a/x", |_| Err("the answer was 404".to_owned())).unwrap();
+    let error = failing.next().unwrap().unwrap_err();
+    assert!(failing.next().is_none());
+    assert!(walk("no URL", |_| Ok(Vec::new())).is_err());
+    assert_eq!(
+        error.to_string(),
+        "the sitemap http://a/x: the answer was 404"
+    );
+}
+
+#[test]
+fn a_sitemap_that_lists_too_much_is_cut_off() {
+    let list = "http://a/\n".repeat(100_010);
+    let entries: Vec<Entry> = walk("http://a/s", |_| Ok(list.clone().into_bytes()))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(entries.len(), 100_001);
+    assert!(matches!(&entries[100_000], Entry::Invalid(bad) if bad.reason.contains("left out")));
+}
+
+proptest! {
+    #[test]
+    fn nothing_makes_it_panic(bytes in "(<|>|/|loc|url|urlset|sitemapindex|&|;|#x|[a-z \n\u{e9}]|<!--|]]>|<!\\[CDATA\\[){0,20}") {
+        let _ = listed(bytes.as_bytes());
+        let _ = listed(format!("<urlset><url><loc>{bytes}").as_bytes());
+    }
+}

@@ -1,0 +1,133 @@
+//! All sitemaps of a site, one after the other.
+
+use std::collections::{HashSet, VecDeque};
+
+use super::{Listed, read};
+use crate::host::Host;
+use crate::input::plain::only_url;
+use crate::input::{EXCERPT, Entry, InputError};
+use crate::record::{Input, Invalid};
+
+/// Most sitemaps of one site.
+const MOST: usize = 50_000;
+
+/// Most that one sitemap lists: twice what the protocol allows.
+const MOST_LISTED: usize = 100_000;
+
+/// The pages of a sitemap, and of those that it lists. What one sitemap lists is held in memory, and no more.
+///
+/// The first sitemap must be read; one of the others that cannot is an [`Entry::Invalid`].
+pub struct Walk<F> {
+    fetch: F,
+    host: String,
+    first: Option<String>,
+    waiting: VecDeque<String>,
+    known: HashSet<String>,
+    found: VecDeque<Entry>,
+    number: u64,
+    /// By the sitemap that is being read.
+    listed: usize,
+}
+
+/// Begins at this sitemap. `fetch` gets a sitemap by its URL, or says why not.
+pub fn walk<F>(first: &str, fetch: F) -> Result<Walk<F>, InputError>
+where
+    F: FnMut(&str) -> Result<Vec<u8>, String>,
+{
+    let host = Host::of(first).map_err(|why| InputError(format!("the sitemap {first:?} {why}")))?;
+    Ok(Walk {
+        fetch,
+        host: host.name().to_owned(),
+        first: Some(first.to_owned()),
+        waiting: VecDeque::from([first.to_owned()]),
+        known: HashSet::from([first.to_owned()]),
+        found: VecDeque::new(),
+        number: 0,
+        listed: 0,
+    })
+}
+
+impl<F: FnMut(&str) -> Result<Vec<u8>, String>> Iterator for Walk<F> {
+    type Item = Result<Entry, InputError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(entry) = self.found.pop_front() {
+                return Some(Ok(entry));
+            }
+            let url = self.waiting.pop_front()?;
+            self.listed = 0;
+            let read = (self.fetch)(&url).and_then(|bytes| read(&bytes, |listed| self.add(listed)));
+            match (read, self.first.take()) {
+                (Ok(()), _) => {}
+                (Err(why), Some(_)) => {
+                    self.waiting.clear();
+                    self.found.clear();
+                    return Some(Err(InputError(format!("the sitemap {url}: {why}"))));
+                }
+                (Err(why), None) => {
+                    self.bad(url, format!("is a sitemap that cannot be read: {why}"))
+                }
+            }
+        }
+    }
+}
+
+impl<F> Walk<F> {
+    fn add(&mut self, listed: Listed) {
+        let host = &self.host;
+        self.listed += 1;
+        match listed {
+            _ if self.listed > MOST_LISTED + 1 => {}
+            Listed::Page(rest) | Listed::Sitemap(rest) if self.listed > MOST_LISTED => {
+                self.bad(rest, format!("stands behind {MOST_LISTED} others in its sitemap; it and those behind it are left out"));
+            }
+            Listed::Page(page) if is_on(&page, host) => self.page(&page),
+            Listed::Page(page) => {
+                let reason = format!("is not on {host}, whose sitemap lists it");
+                self.bad(page, reason);
+            }
+            Listed::Sitemap(next) if !is_on(&next, host) => {
+                let reason = format!("is a sitemap that is not on {host}, which lists it");
+                self.bad(next, reason);
+            }
+            Listed::Sitemap(next) if self.known.len() >= MOST => {
+                self.bad(next, format!("is one sitemap more than {MOST}"));
+            }
+            Listed::Sitemap(next) => {
+                if self.known.insert(next.clone()) {
+                    self.waiting.push_back(next);
+                }
+            }
+        }
+    }
+
+    fn page(&mut self, url: &str) {
+        let (number, line) = self.place();
+        self.found.push_back(Entry::Input(Input {
+            number,
+            line,
+            columns: only_url(url),
+        }));
+    }
+
+    fn bad(&mut self, text: String, reason: String) {
+        let (number, line) = self.place();
+        self.found.push_back(Entry::Invalid(Invalid {
+            number,
+            line,
+            text: text.chars().take(EXCERPT).collect(),
+            reason,
+        }));
+    }
+
+    /// A sitemap has no lines: the place in what all of them list.
+    fn place(&mut self) -> (u64, u64) {
+        self.number += 1;
+        (self.number - 1, self.number)
+    }
+}
+
+fn is_on(url: &str, host: &str) -> bool {
+    Host::of(url).is_ok_and(|its| its.name() == host)
+}
