@@ -134,14 +134,11 @@ fn walk_sitemap(job: &Job, first: &str, take: &mut dyn FnMut(Entry) -> Result<()
             status => Err(format!("was answered with status {status}")),
         }
     };
-    let mut taken = Ok(());
-    let walked = sitemap::walk(first, fetch, |entry| {
-        if taken.is_ok() {
-            taken = take(entry);
-        }
-    });
-    walked.map_err(|error| Error::failed(error.to_string()))?;
-    taken
+    let failed = |error: InputError| Error::failed(error.to_string());
+    for entry in sitemap::walk(first, fetch).map_err(failed)? {
+        take(entry.map_err(failed)?)?;
+    }
+    Ok(())
 }
 
 /// The job of a folder, to be worked on as it was asked.
