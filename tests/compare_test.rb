@@ -61,7 +61,7 @@ class CompareTest < Minitest::Test
   end
 
   def test_batches_are_timed_both_ways_and_averaged_for_spreadsheets
-    compare("sync-async", "sync-async", "typhoeus", "-m", "6", "-l", "3", "--delay", "20ms") do |document, _, folder|
+    compare("sync-async", "sync-async", "typhoeus", "-m", "6", "-l", "3", "--delay", "fixed:20ms") do |document, _, folder|
       assert_verified document
       batches = document["comparison"]["batches"]
       assert_equal 6, batches.last["size"]

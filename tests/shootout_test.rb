@@ -16,7 +16,7 @@ class ShootoutTest < Minitest::Test
 
   def self.run_json
     @run_json ||= Open3.capture3(CLEAN, HECATON, "shootout", *CLIENTS, "--requests", "240", "--concurrency", "2",
-                                 "--delay", "2ms", "--rounds", "6", "--seed", "7", "--json", "--out", out)
+                                 "--delay", "fixed:2ms", "--rounds", "6", "--seed", "7", "--json", "--out", out)
   end
 
   def document

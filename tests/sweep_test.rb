@@ -8,7 +8,7 @@ class SweepTest < Minitest::Test
   HECATON = File.expand_path("../bin/hecaton", __dir__)
   ROW_KEYS = %w[client body_bytes delay_ms concurrency requests_per_second cpu_percentage cpu_ms_per_request p50_ms
                 p99_ms peak_rss_mb errors connections duplicates peak_in_flight ceiling_ratio verified rejected].freeze
-  TINY = %w[sweep --client hecaton-ruby --client typhoeus --concurrency 1,8 --body 133 --body 2000 --delay 2ms
+  TINY = %w[sweep --client hecaton-ruby --client typhoeus --concurrency 1,8 --body 133 --body 2000 --delay fixed:2ms
             --rounds 2 --time 0.05 --seed 7].freeze
 
   # Where bin/test looks for the report that its browser opens.
