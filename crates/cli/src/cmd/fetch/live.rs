@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use hecaton_fetch::run::{Observer, Snapshot};
 use hecaton_fetch::start::Started;
+use hecaton_lab::findings::words::plural;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::progress::words;
@@ -41,14 +42,15 @@ impl Live {
     /// What is going to be done.
     pub fn begin(&self, started: &Started) {
         if !self.is_quiet {
-            let (inputs, parts) = (started.plan.inputs, started.plan.parts.len());
+            let inputs = plural(started.plan.inputs, "input");
+            let parts = plural(started.plan.parts.len() as u64, "part");
             let doing = if started.is_resumed {
                 "going on with"
             } else {
                 "planned"
             };
             eprintln!(
-                "{doing} {inputs} inputs in {parts} parts in {}",
+                "{doing} {inputs} in {parts} in {}",
                 started.folder.path().display()
             );
         }

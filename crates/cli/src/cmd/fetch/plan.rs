@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::start::prepare;
+use hecaton_lab::findings::words::plural;
 
 use super::arguments::Asked;
 
@@ -27,9 +28,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let started = prepare(Folder::at(&arguments.into), arguments.asked.job()?)?;
     println!("{}", started.plan.parts.len());
     eprintln!(
-        "{} inputs in {} parts, 0 to {}: `hecaton fetch part {} N` does one",
-        started.plan.inputs,
-        started.plan.parts.len(),
+        "{} in {}, 0 to {}: `hecaton fetch part {} N` does one",
+        plural(started.plan.inputs, "input"),
+        plural(started.plan.parts.len() as u64, "part"),
         started.plan.parts.len().saturating_sub(1),
         arguments.into.display()
     );

@@ -8,6 +8,7 @@ use hecaton_fetch::plan::Folder;
 use hecaton_fetch::run::{Options, Summary};
 use hecaton_fetch::show::report;
 use hecaton_fetch::start::prepare;
+use hecaton_lab::findings::words::{self, plural};
 
 use super::arguments::Asked;
 use super::live::Live;
@@ -76,22 +77,34 @@ pub fn run(arguments: &Run) -> Result<()> {
 /// How it ended.
 pub fn sentence(results: &Path, summary: &Summary) -> String {
     let tally = &summary.tally;
-    let mut ends = vec![format!("{} good answers", tally.ok)];
+    let mut ends = vec![plural(tally.ok, "good answer")];
     for (count, what) in [
-        (tally.responses - tally.ok, "other answers"),
-        (tally.errors, "errors"),
-        (tally.skipped, "skipped"),
-        (tally.unknown, "unknown"),
-        (tally.invalid, "invalid"),
+        (
+            tally.responses - tally.ok,
+            plural(tally.responses - tally.ok, "other answer"),
+        ),
+        (tally.errors, plural(tally.errors, "error")),
+        (
+            tally.skipped,
+            format!("{} skipped", words::count(tally.skipped)),
+        ),
+        (
+            tally.unknown,
+            format!("{} unknown", words::count(tally.unknown)),
+        ),
+        (
+            tally.invalid,
+            format!("{} invalid", words::count(tally.invalid)),
+        ),
     ] {
         if count > 0 {
-            ends.push(format!("{count} {what}"));
+            ends.push(what);
         }
     }
     let rate = summary.written as f64 / summary.took.as_secs_f64().max(0.001);
     format!(
-        "{} records: {}; {:.1} s, {rate:.0} a second; {}",
-        tally.records,
+        "{}: {}; {:.1} s, {rate:.0} a second; {}",
+        plural(tally.records, "record"),
         ends.join(", "),
         summary.took.as_secs_f64(),
         results.display()
