@@ -9,6 +9,7 @@ import tarfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 HECATON = os.environ.get("HECATON_BINARY", os.path.join(ROOT, "target", "release", "hecaton"))
+BARE = os.path.join(ROOT, "target", "release", "examples", "bare")
 VENV = os.path.join(ROOT, "target", "fetch-peers", "bin")
 HERE = os.path.dirname(os.path.abspath(__file__))
 CONCURRENCY = 200
@@ -20,6 +21,11 @@ def fetch(urls, out):
 
 def fetch_files(urls, out):
     return fetch(urls, out) + ["--keep-body", "files"]
+
+
+def bare(urls, out):
+    """The engine alone, which records nothing: what fetch is held against."""
+    return [BARE, urls]
 
 
 def curl(urls, out):
@@ -61,6 +67,10 @@ def img2dataset(urls, out):
             "--retries", "0", "--enable_wandb", "False"]
 
 
+def nothing(out):
+    return 0
+
+
 def records(out):
     told = subprocess.run([HECATON, "fetch", "show", out], capture_output=True, text=True)
     return sum(1 for line in told.stdout.splitlines() if json.loads(line).get("status") == 200)
@@ -93,6 +103,7 @@ def samples(out):
 
 # Name: (command, what is left, share of the URLs).
 ALL = {
+    "the bare engine": (bare, nothing, 1.0),
     "hecaton fetch": (fetch, records, 1.0),
     "hecaton fetch to files": (fetch_files, records, 1.0),
     "curl --parallel": (curl, files, 1.0),
@@ -102,7 +113,8 @@ ALL = {
     "scrapy": (scrapy, items, 0.2),
     "img2dataset": (img2dataset, samples, 0.2),
 }
-PROGRAMS = {"curl --parallel": "curl", "xargs -P 64 curl": "curl", "aria2c": "aria2c", "wget2": "wget2"}
+PROGRAMS = {"curl --parallel": "curl", "xargs -P 64 curl": "curl", "aria2c": "aria2c", "wget2": "wget2",
+            "the bare engine": BARE}
 IN_VENV = {"scrapy": "Scrapy", "img2dataset": "img2dataset"}
 
 
@@ -115,6 +127,8 @@ def present(name):
 
 
 def version(name):
+    if name == "the bare engine":
+        return None
     if name in IN_VENV:
         told = subprocess.run([os.path.join(VENV, "pip"), "show", IN_VENV[name]], capture_output=True, text=True).stdout
         return next((line.split(": ")[1] for line in told.splitlines() if line.startswith("Version")), None)
