@@ -38,7 +38,7 @@ Examples:
   hecaton shootout                               every client that is installed, at one verified job
   hecaton compare hecaton-ruby net-http          two clients, or one with other settings
   hecaton drivers                                which clients there are, and what is missing
-  hecaton doctor                                 what on this machine would disturb a measurement
+  hecaton doctor                                 check this machine for anything that skews measurements
   hecaton serve --body 13801 --delay 5ms         the server alone
   hecaton fetch urls.txt -o out/                 every URL of a list, each recorded exactly once";
 

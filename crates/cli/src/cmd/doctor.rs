@@ -8,7 +8,7 @@ use clap::Args;
 use console::style;
 use hecaton_lab::doctor::{Finding, Root, Standing, machine, noise, tools};
 
-/// Says what on this machine would disturb a measurement, each with what mends it; changes nothing itself.
+/// Checks this machine for anything that skews measurements, and suggests fixes; changes nothing itself.
 ///
 /// Looks at cores, their clock, other work, limits and ports, tries how steady the clients' core is, and
 /// which clients are installed. Takes a few seconds.

@@ -12,7 +12,7 @@ use hecaton_origin::{Certificate, Chaos, Delay, Http2, Options, Origin, Tls};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// Serves as the origin does under every client, until Ctrl-C or SIGTERM.
+/// Runs the lab's test server on its own, until Ctrl-C or SIGTERM.
 ///
 /// The first line on stdout is the base URL; the last is the summary of the ledger, as JSON.
 #[derive(Args)]

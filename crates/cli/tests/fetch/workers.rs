@@ -98,3 +98,22 @@ fn two_workers_at_once_end_in_one_result() {
     assert_eq!(world.records().len(), 400);
     until(|| world.out().join("parts/000000/COMMIT").exists());
 }
+
+#[cfg(not(feature = "nats"))]
+#[test]
+fn a_command_without_nats_says_how_to_get_it() {
+    let world = World::new();
+    for verb in ["offer", "work"] {
+        let refused = ending(
+            hecaton(&["fetch", verb])
+                .arg(world.out())
+                .args(["--nats", "nats://host"]),
+        );
+        assert_eq!(refused.status, Some(1));
+        assert!(
+            refused.stderr.contains("`bin/setup fetch` builds it in"),
+            "{}",
+            refused.stderr
+        );
+    }
+}

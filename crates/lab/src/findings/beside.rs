@@ -125,9 +125,9 @@ impl Beside<'_> {
     fn measure(&self) -> &'static str {
         match self.found.rows.iter().all(|change| change.against_ceiling) {
             true => {
-                "Changes are those of the share of each run's own ceiling: what the machine itself changed is left out."
+                "Changes are those of the share of each run's own raw loader: what the machine itself changed is left out."
             }
-            false => "Without a ceiling in both runs, a change may also be the machine's.",
+            false => "Without a raw loader in both runs, a change may also be the machine's.",
         }
     }
 

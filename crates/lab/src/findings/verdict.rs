@@ -79,7 +79,7 @@ fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>, delay: &D
     }
     facts.extend(compared);
     if let Some(ratio) = row.ceiling_ratio {
-        facts.push(format!("{} of the ceiling", percent(ratio)));
+        facts.push(format!("{} of the raw loader", percent(ratio)));
     }
     format!(
         "{}, {}: use concurrency {}: {}.{}",
@@ -120,7 +120,7 @@ fn remarks(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
         .ceiling
         .is_some_and(|ratio| ratio.against(1.0) == Statement::More)
     {
-        remarks += " The raw loader was slower, so it is no ceiling here; longer rounds (--time) would tell.";
+        remarks += " The raw loader was slower, so it is no limit here; longer rounds (--time) would tell.";
     } else if row
         .ceiling_ratio
         .is_some_and(|ratio| ratio > 1.0 / HEADROOM)

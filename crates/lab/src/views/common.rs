@@ -36,7 +36,7 @@ pub(super) fn figures<'a, T: 'a>(row: fn(&T) -> &Row) -> Vec<Shown<'a, T>> {
         col("p50\nms", 3, known(|row| row.p50_ms)),
         col("p99\nms", 3, known(|row| row.p99_ms)),
         col("peak\nMB", 4, move |it| figure(row(it).peak_rss_mb)),
-        col("of the\nceiling", 2, move |it| {
+        col("of raw\nloader", 2, move |it| {
             optional(row(it).ceiling_ratio, percent)
         }),
         col("TCP\nconns", 6, seen(|row| row.connections)),
@@ -141,7 +141,7 @@ pub(super) fn speed_words(row: &Row) -> String {
 /// The name of a client, with what it is where it is none.
 pub(super) fn name(client: &str) -> String {
     match client == CEILING {
-        true => format!("{client} (ceiling)"),
+        true => format!("{client} loader"),
         false => client.to_owned(),
     }
 }

@@ -87,7 +87,7 @@ fn numbers(ranking: &Ranking) -> String {
         ranking.rejected.len()
     );
     if ranking.outside.iter().any(|entry| entry.row.is_ceiling()) {
-        words += "; beside them the ceiling";
+        words += "; beside them the raw loader";
     }
     if generators > 0 {
         words += &format!(
@@ -119,7 +119,7 @@ fn sentences(ranking: &Ranking) -> Vec<String> {
     let ceiling = ranking.outside.iter().find(|entry| entry.row.is_ceiling());
     if let (Some(first), Some(ceiling)) = (ranking.ranked.first(), ceiling) {
         sentences.push(format!(
-            "The ceiling, a raw loader that parses nothing, does {} requests/s; {} reaches {} of it.",
+            "The raw loader, which parses nothing, does {} requests/s; {} reaches {} of it.",
             figure(ceiling.row.requests_per_second),
             first.row.client,
             percent(first.row.requests_per_second / ceiling.row.requests_per_second)
@@ -236,7 +236,7 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
 /// What a shootout can do without before all else, and what its page has in the table of what the server saw.
 fn less_wanted<T>(column: Shown<T>) -> Shown<T> {
     match column.title() {
-        "CPU\n%" | "of the\nceiling" => column.rank(9).on(Media::TEXT),
+        "CPU\n%" | "of raw\nloader" => column.rank(9).on(Media::TEXT),
         "TCP\nconns" => column.rank(4).on(Media::TEXT),
         "peak in\nflight" | "errors" | "dupli-\ncates" => column.on(Media::TEXT),
         _ => column,
@@ -346,7 +346,7 @@ fn how_to_read(run: &Document) -> String {
          interleaved in random order; ratios are to {} and compare rounds of the same block (Hodges–Lehmann on log-ratios, \
          Wilcoxon signed-rank interval of at least 95 % from 6 rounds on). {} is {}. Differences within {:.0} % are not \
          called. The winner is one only if all comparisons with it hold together (Holm). Latencies are of a closed loop: a \
-         request waits for nobody before it is sent. The ceiling is the lab's raw loader, which parses nothing. Parsing JSON \
+         request waits for nobody before it is sent. The raw loader is the lab’s own driver, which parses nothing. Parsing JSON \
          is part of the job and done by the usual parser of each language, so across languages it is compared too. A row is \
          rejected when the client's claim and the origin's ledger disagree.",
         run.plan.baseline.as_deref().unwrap_or(NONE),

@@ -219,7 +219,7 @@ fn advised(run: &Document, groups: &[Group]) -> Table {
         col("use", 0, row(|row| row.concurrency.to_string())),
         col("requests\nper s", 0, row(|row| figure(row.requests_per_second))),
         col("× of its\nat one", 0, |it: &&Group| speedup(it.advice.and_then(|advice| advice.speedup))).intervals(5),
-        col("of the\nceiling", 3, row(|row| optional(row.ceiling_ratio, percent))),
+        col("of raw\nloader", 3, row(|row| optional(row.ceiling_ratio, percent))),
         col("CPU\n%", 4, row(|row| figure(row.cpu_percentage))),
         col("p99\nms", 4, row(|row| optional(row.p99_ms, small))),
         col("rejected", 2, |it: &&Group| match it.rows.len() - it.valid().count() {
@@ -246,7 +246,7 @@ fn table(run: &Document, groups: &[&Group], bytes: usize) -> Table {
         .collect();
     #[rustfmt::skip]
     let mut columns = vec![
-        col("client", 0, |it: &(&Group, &Row)| it.0.name.replace(" (ceiling)", "")).words(),
+        col("client", 0, |it: &(&Group, &Row)| it.0.name.replace(" loader", "")).words(),
         col("concur-\nrency", 0, |it: &(&Group, &Row)| it.1.concurrency.to_string()),
     ];
     columns.extend(figures(|it: &(&Group, &Row)| it.1));
@@ -396,7 +396,7 @@ fn panel(group: &Group) -> Lines {
         )
     };
     Lines {
-        name: format!("{}-{}", group.name.replace(" (ceiling)", ""), group.bytes),
+        name: format!("{}-{}", group.name.replace(" loader", ""), group.bytes),
         heading: format!("{}, {}", group.name, body_words(group.bytes)),
         title: format!(
             "{}, {}: requests per second, CPU, latency and memory",
@@ -475,7 +475,7 @@ fn how_to_read(run: &Document) -> String {
         "Rounds of all clients are interleaved in random order; ratios compare rounds of the same block (Hodges–Lehmann on \
          log-ratios, Wilcoxon signed-rank interval). {interval}. The recommended concurrency is the smallest whose ratio to \
          the fastest has a lower bound of at least {ENOUGH}. Same-ish means that the whole interval lies within ±{:.0} %. Latencies are of \
-         a closed loop: a request waits for nobody before it is sent. The ceiling is the lab's raw loader, which does no more \
+         a closed loop: a request waits for nobody before it is sent. The raw loader is the lab’s own driver, which does no more \
          than it must. A row is rejected when the client's claim and the origin's ledger disagree.{unverified}",
         SAME_ISH * 100.0
     )

@@ -143,7 +143,7 @@ fn clients_are_compared_in_pairs_and_with_the_ceiling() {
         "{fast}"
     );
     assert!(
-        fast.contains("1.50× slow [1.") && fast.contains("50\u{a0}% of the ceiling"),
+        fast.contains("1.50× slow [1.") && fast.contains("50\u{a0}% of the raw loader"),
         "{fast}"
     );
     assert!(slow.contains("0.67× fast [0."), "{slow}");
@@ -179,13 +179,10 @@ fn a_ceiling_below_the_client_is_called_none() {
     ));
     let verdicts = judge(&rounds, &Delay::None).verdicts;
     assert!(
-        verdicts[0].contains("125\u{a0}% of the ceiling"),
+        verdicts[0].contains("125\u{a0}% of the raw loader"),
         "{verdicts:?}"
     );
-    assert!(
-        verdicts[0].contains("it is no ceiling here"),
-        "{verdicts:?}"
-    );
+    assert!(verdicts[0].contains("it is no limit here"), "{verdicts:?}");
 }
 
 #[test]

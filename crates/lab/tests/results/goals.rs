@@ -177,8 +177,8 @@ fn the_table_has_the_fastest_first_and_the_subject_divided_by_each() {
         "{text}"
     );
     assert!(view.html().contains("A goal is met."));
-    let places = ["raw (ceiling) ", "ours ", "theirs "]
-        .map(|name| text.find(&format!("\n  {name}")).unwrap());
+    let places =
+        ["raw loader ", "ours ", "theirs "].map(|name| text.find(&format!("\n  {name}")).unwrap());
     assert!(places.is_sorted(), "{text}");
     assert!(text.contains("2.6") && text.contains("0.65×"), "{text}");
     assert!(

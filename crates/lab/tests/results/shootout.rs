@@ -115,7 +115,7 @@ fn the_terminal_fits_every_width_and_keeps_what_matters_most() {
                 "cannot be told apart",
                 "it sends all twice",
                 "not installed",
-                "(ceiling)",
+                "raw loader",
             ] {
                 assert!(
                     flat.contains(words),
