@@ -49,16 +49,16 @@ struct PairArguments {
     #[arg(long, value_name = "SETTING", num_args = 1..)]
     set: Vec<Setting>,
     /// Requests in flight of both [default: 10].
-    #[arg(long, value_name = "N")]
+    #[arg(short = 'c', long, value_name = "N")]
     concurrency: Option<usize>,
     /// Bytes of the body of an answer, for both [default: 133].
-    #[arg(long, value_name = "BYTES")]
+    #[arg(short = 'b', long, value_name = "BYTES")]
     body: Option<usize>,
     /// Wait before each answer, for both, as in 15ms or fixed:15ms [default: 0].
-    #[arg(long, value_parser = parse_delay)]
+    #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Rounds of each side; fewer than six allow no statement with 95 % confidence [default: 12].
-    #[arg(long, value_name = "N")]
+    #[arg(short = 'r', long, value_name = "N")]
     rounds: Option<u32>,
     #[command(flatten)]
     common: Common,
@@ -69,7 +69,7 @@ struct KeepaliveArguments {
     /// The client.
     client: String,
     /// Rounds of each cell; fewer than six allow no statement with 95 % confidence [default: 12].
-    #[arg(long, value_name = "N")]
+    #[arg(short = 'r', long, value_name = "N")]
     rounds: Option<u32>,
     #[command(flatten)]
     common: Common,
@@ -89,7 +89,7 @@ struct SyncAsyncArguments {
     #[arg(short, long = "loop", visible_alias = "rounds", value_name = "N")]
     loops: Option<u32>,
     /// Wait before each answer, as in 15ms or fixed:15ms [default: lognormal:p50=10ms,p99=20ms].
-    #[arg(long, value_parser = parse_delay)]
+    #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Print the averages as comma-separated values: mul,loop,sync,async, in milliseconds of a batch.
     #[arg(long, conflicts_with = "json")]

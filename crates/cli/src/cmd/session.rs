@@ -28,7 +28,7 @@ pub struct Common {
     #[arg(long)]
     pub json: bool,
     /// Folder for the document and the page [default: a new one in hecaton-report].
-    #[arg(long, value_name = "DIR")]
+    #[arg(short = 'o', long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Write over a run that is in that folder.
     #[arg(long)]

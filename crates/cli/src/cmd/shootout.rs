@@ -21,7 +21,8 @@ use super::session::{self, Common};
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Clients to measure; all that are installed when none is named.
+    /// Clients to measure, separated by spaces or commas; all that are installed when none is named.
+    #[arg(value_delimiter = ',')]
     clients: Vec<String>,
     /// Clients to leave out, separated by commas.
     #[arg(long, env = "SKIP", value_name = "LIST", value_delimiter = ',')]
@@ -30,7 +31,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     requests: Option<u64>,
     /// Requests in flight [default: 1].
-    #[arg(long, env = "CONCURRENCY", value_name = "N")]
+    #[arg(short = 'c', long, env = "CONCURRENCY", value_name = "N")]
     concurrency: Option<usize>,
     /// Requests of each of the concurrent threads: --requests is this times the concurrency [env: PER_THREAD].
     #[arg(long, value_name = "M", conflicts_with = "requests")]
@@ -42,10 +43,10 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
     /// Wait before each answer, as in 15ms, fixed:15ms or lognormal:p50=5ms,p99=40ms [default: 0].
-    #[arg(long, value_parser = parse_delay)]
+    #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Rounds of each client; fewer than six allow no statement with 95 % confidence [default: 12].
-    #[arg(long, value_name = "N")]
+    #[arg(short = 'r', long, value_name = "N")]
     rounds: Option<u32>,
     #[command(flatten)]
     common: Common,

@@ -32,21 +32,21 @@ pub struct Arguments {
     /// Rounds of each row with URL.
     #[arg(default_value_t = 10, conflicts_with = "rounds")]
     repeats: u32,
-    /// A client to measure; repeat it for several [default: hecaton-ruby and typhoeus].
-    #[arg(long, value_name = "NAME")]
+    /// A client to measure; several separated by commas, or repeated [default: hecaton-ruby and typhoeus].
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     client: Vec<String>,
     /// Requests in flight, separated by commas [default: 1,2,3,4,5,10,20,40,…,200].
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(short = 'c', long, value_name = "LIST", value_delimiter = ',')]
     concurrency: Vec<usize>,
-    /// Bytes of the body of an answer; repeat it for several [default: 133 and 13801].
-    #[arg(long, value_name = "BYTES")]
+    /// Bytes of the body of an answer; several separated by commas, or repeated [default: 133 and 13801].
+    #[arg(short = 'b', long, value_name = "BYTES", value_delimiter = ',')]
     body: Vec<usize>,
     /// Wait before each answer: 15ms is the median of a log-normal distribution whose p99 is twice as long; fixed:15ms,
     /// uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms; 0 is none [default: lognormal:p50=10ms,p99=20ms].
-    #[arg(long, value_parser = parse_delay)]
+    #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Rounds of each row; fewer than six allow no statement with 95 % confidence [default: 6].
-    #[arg(long, value_name = "N")]
+    #[arg(short = 'r', long, value_name = "N")]
     rounds: Option<u32>,
     /// How long a round lasts, as in 500ms or 1s; the number of requests follows from it [default: 200ms].
     #[arg(long, value_parser = parse_duration)]

@@ -24,7 +24,10 @@ fn questions_that_cannot_be_asked() {
     );
     refused(
         &["drivers", "check", "nobody"],
-        &["no client is called `nobody`", "the clients are"],
+        &[
+            "no client is called `nobody`",
+            "`hecaton drivers` lists them all",
+        ],
     );
     refused(
         &["sweep", "--concurrency", "0"],
@@ -50,6 +53,18 @@ fn questions_that_cannot_be_asked() {
     refused(
         &["shootout", "honset"],
         &["no client is called `honset`", "did you mean honest?"],
+    );
+    refused(
+        &[
+            "sweep",
+            "--client",
+            "honest,honset",
+            "-c",
+            "1",
+            "-b",
+            "133,2000",
+        ],
+        &["no client is called `honset`"],
     );
     refused(
         &["shootout", "--skip", "nobody"],

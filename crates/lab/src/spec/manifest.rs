@@ -226,24 +226,31 @@ impl Catalogue {
     /// The client of that name.
     ///
     /// # Errors
-    /// [`Usage`] that names the nearest client, or all of them.
+    /// [`Usage`] that names clients like it, and where all are listed.
     pub fn find(&self, name: &str) -> Result<&Manifest, Usage> {
         self.clients.get(name).ok_or_else(|| {
-            let known: Vec<&str> = self.clients.keys().map(String::as_str).collect();
-            let nearest = known
-                .iter()
-                .min_by_key(|candidate| distance(candidate, name));
-            let guess = match nearest {
-                Some(candidate) if distance(candidate, name) <= 3 => {
-                    format!("did you mean {candidate}? ")
-                }
-                _ => String::new(),
+            let guess = match self.like(name).as_slice() {
+                [] => ";".to_owned(),
+                near => format!("; did you mean {}?", near.join(" or ")),
             };
             Usage(format!(
-                "no client is called `{name}`; {guess}the clients are {} and raw",
-                known.join(", ")
+                "no client is called `{name}`{guess} `hecaton drivers` lists them all"
             ))
         })
+    }
+
+    /// Up to three names that are almost this one or contain it, the nearest first.
+    fn like(&self, name: &str) -> Vec<&str> {
+        let known = self.clients.keys().map(String::as_str);
+        let mut near: Vec<(usize, &str)> = known
+            .map(|candidate| (distance(candidate, name), candidate))
+            .filter(|(far, candidate)| *far <= 3 || name.len() > 2 && candidate.contains(name))
+            .collect();
+        near.sort_unstable();
+        near.into_iter()
+            .take(3)
+            .map(|(_, candidate)| candidate)
+            .collect()
     }
 }
 
@@ -327,7 +334,8 @@ mod tests {
         );
         let far = catalogue.find("curl").unwrap_err().0;
         assert!(
-            far.contains("the clients are net-http and raw") && !far.contains("did you mean"),
+            far.contains("called `curl`; `hecaton drivers` lists them all")
+                && !far.contains("did you mean"),
             "{far}"
         );
     }
