@@ -139,31 +139,51 @@ fn nothing_is_read_ahead_of_the_reader_and_a_part_that_is_not_taken_waits() {
     assert!(seen[&1].body.len() <= 3 * (512 << 10) && !seen[&1].body.is_empty());
 }
 
-#[test]
-fn a_flood_keeps_nobody_from_the_network_and_no_deadline_from_its_time() {
-    let (url, _sent) = flood();
-    let world = World::new();
-    let mut batch = Batch::new(world.client.clone(), 3);
-    // What is decoded needs no socket for long: the next piece is always ready.
+/// Two whose next piece is always ready: one off a socket, and one that is decoded and needs no socket for long.
+fn push_floods(world: &World, batch: &mut Batch<u64>, url: &str, timeout: Duration) {
     let bomb = world.request("/bomb/gzip/1024");
-    for (tag, request) in [Request::get(&url).unwrap(), bomb].into_iter().enumerate() {
-        let tag = tag as u64;
-        batch.push(tag, request.timeout(Duration::from_secs(3)));
-        batch.in_parts(tag, InParts::HeadAndBody);
+    for (tag, request) in [Request::get(url).unwrap(), bomb].into_iter().enumerate() {
+        batch.push(tag as u64, request.timeout(timeout));
+        batch.in_parts(tag as u64, InParts::HeadAndBody);
     }
-    (2..8).for_each(|tag| batch.push(tag, world.request("/delay/20")));
-    let (mut order, mut outcomes) = (Vec::new(), Vec::new());
-    while !batch.is_empty() {
+}
+
+/// Takes pieces until `enough` requests have ended, and says how each did.
+fn ends(world: &World, batch: &mut Batch<u64>, enough: usize) -> Vec<(u64, Option<Kind>)> {
+    let (mut ended, mut outcomes) = (Vec::new(), Vec::new());
+    while ended.len() < enough {
         world.run(batch.wait(&mut outcomes));
         batch.take_parts().for_each(drop);
         thread::sleep(Duration::from_millis(1));
-        let ended = outcomes.drain(..);
-        order
-            .extend(ended.map(|(tag, outcome)| (tag, outcome.map_err(|error| error.kind()).err())));
+        let kinds = outcomes.drain(..);
+        ended
+            .extend(kinds.map(|(tag, outcome)| (tag, outcome.map_err(|error| error.kind()).err())));
     }
+    ended
+}
+
+#[test]
+fn a_flood_keeps_nobody_from_the_network() {
+    let (url, _sent) = flood();
+    let world = World::new();
+    let mut batch = Batch::new(world.client.clone(), 3);
+    push_floods(&world, &mut batch, &url, Duration::from_secs(600));
+    (2..8).for_each(|tag| batch.push(tag, world.request("/delay/20")));
+    let ended = ends(&world, &mut batch, 6);
     let expected: Vec<_> = (2..8).map(|tag| (tag, None)).collect();
-    assert_eq!(order[..6], expected[..], "{order:?}");
-    assert_eq!([order[6].1, order[7].1], [Some(Kind::Timeout); 2]);
+    assert_eq!(ended, expected);
+    batch.abort();
+}
+
+#[test]
+fn a_flood_keeps_no_deadline_from_its_time() {
+    let (url, _sent) = flood();
+    let world = World::new();
+    let mut batch = Batch::new(world.client.clone(), 3);
+    push_floods(&world, &mut batch, &url, Duration::from_secs(1));
+    let mut ended = ends(&world, &mut batch, 2);
+    ended.sort_unstable_by_key(|(tag, _)| *tag);
+    assert_eq!(ended, [0, 1].map(|tag| (tag, Some(Kind::Timeout))));
 }
 
 #[test]
