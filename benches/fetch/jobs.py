@@ -57,19 +57,40 @@ def started(name, urls, out):
                             stdin=subprocess.DEVNULL, start_new_session=True)
 
 
+def tree(pid):
+    """A process and all below it."""
+    yield pid
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            for child in file.read().split():
+                yield from tree(child)
+    except OSError:
+        pass
+
+
+def resident(pid):
+    """Peak of a process's memory so far, in MB. What wait4 says of it begins with what this process had when it forked."""
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            return next((int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM")), 0.0)
+    except OSError:
+        return 0.0
+
+
 def waited(process, limit):
     """Seconds of CPU and the peak of memory of a process and its children, and its exit status; None when it had to be stopped."""
     deadline = time.monotonic() + limit
-    ended = True
+    ended, peak = True, 0.0
     while True:
+        peak = max(peak, sum(resident(pid) for pid in tree(process.pid)))
         pid, status, used = os.wait4(process.pid, os.WNOHANG)
         if pid:
             process.returncode = os.waitstatus_to_exitcode(status)
-            return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, process.returncode if ended else None
+            return used.ru_utime + used.ru_stime, peak, process.returncode if ended else None
         if time.monotonic() > deadline and ended:
             ended = False
             os.killpg(process.pid, signal.SIGKILL)
-        time.sleep(0.01)
+        time.sleep(0.02)
 
 
 def once(name, hosts, urls, place):
