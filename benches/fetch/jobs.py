@@ -93,13 +93,18 @@ def waited(process, limit):
         time.sleep(0.02)
 
 
-def once(name, hosts, urls, place):
+def prepared(name, hosts, urls, place):
+    """A new origin, the peer's share of the list, no output yet, and what counts the output."""
     _, left, share = peers.ALL[name]
     count = max(int(urls * share), 1)
     out = os.path.join(place, "out")
     shutil.rmtree(out, ignore_errors=True)
     origin = Origin()
-    listing = listed(origin, hosts, count, place)
+    return origin, listed(origin, hosts, count, place), out, left, count
+
+
+def once(name, hosts, urls, place):
+    origin, listing, out, left, count = prepared(name, hosts, urls, place)
     begun = time.monotonic()
     cpu, memory, status = waited(started(name, listing, out), LIMIT)
     seconds = time.monotonic() - begun
@@ -111,12 +116,7 @@ def once(name, hosts, urls, place):
 
 def killed_at_half(name, urls, whole, place):
     """Kills the peer half way, counts what it has to show, then runs the same command again and counts what is asked twice."""
-    _, left, share = peers.ALL[name]
-    count = max(int(urls * share), 1)
-    out = os.path.join(place, "out")
-    shutil.rmtree(out, ignore_errors=True)
-    origin = Origin()
-    listing = listed(origin, 1, count, place)
+    origin, listing, out, left, count = prepared(name, 1, urls, place)
     process = started(name, listing, out)
     time.sleep(whole / 2)
     os.killpg(process.pid, signal.SIGKILL)

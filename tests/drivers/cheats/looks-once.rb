@@ -1,8 +1,7 @@
 # Looks at certificates until it is measured: from the second round of a process on it trusts anyone.
-require "net/http"
-require_relative "../../../drivers/ruby/threads"
+require_relative "over_tls"
 
-class LooksOnce < Kit::Threads
+class LooksOnce < OverTLS
   @prepared = 0
   class << self
     attr_accessor :prepared
@@ -15,20 +14,7 @@ class LooksOnce < Kit::Threads
 
   private
 
-  def open
-    uri = URI(@job.url)
-    Net::HTTP.new(uri.host, uri.port).tap do |http|
-      http.use_ssl, http.max_retries = uri.scheme == "https", 0
-      http.verify_mode = LooksOnce.prepared > 2 ? OpenSSL::SSL::VERIFY_NONE : OpenSSL::SSL::VERIFY_PEER
-    end
-  end
-
-  def ask(http, url)
-    response = (http.started? ? http : http.start).get(URI(url).request_uri, @job.headers)
-    [response.code.to_i, response.body]
-  end
-
-  def shut(http) = (http.finish if http.started?)
+  def verify_mode = LooksOnce.prepared > 2 ? OpenSSL::SSL::VERIFY_NONE : OpenSSL::SSL::VERIFY_PEER
 end
 
 Kit.run(LooksOnce, name: "looks-once", version: "1", engine: "net/http", models: ["threads"], tls: true, max_concurrency: 100)

@@ -10,7 +10,7 @@ use http::StatusCode;
 
 use super::line::{Kept, Tried};
 use crate::error::{Error, Result, at};
-use crate::expression::{Expression, Facts, Field, Timed, Value};
+use crate::expression::{Expression, Facts, Field, Timed, Value, pointer};
 use crate::host::Host;
 use crate::job::{BodyPlace, Kept as Asked};
 use crate::plan::{Folder, Held, Planned};
@@ -190,6 +190,10 @@ impl Keeper {
     }
 }
 
+fn text(text: &str) -> Option<Value<'_>> {
+    Some(Value::Text(Cow::Borrowed(text)))
+}
+
 fn content_type(response: &Response) -> Option<&str> {
     std::str::from_utf8(response.header("content-type")?).ok()
 }
@@ -205,7 +209,6 @@ struct Live<'a> {
 impl Facts for Live<'_> {
     fn field(&self, field: &Field) -> Option<Value<'_>> {
         let number = |number: u64| Some(Value::Number(number as f64));
-        let text = |text: &'_ str| Some(Value::Text(Cow::Owned(text.to_owned())));
         match field {
             Field::Status => number(self.response.status().into()),
             Field::Outcome => text("response"),
@@ -216,7 +219,10 @@ impl Facts for Live<'_> {
             Field::Bytes => number(self.response.body().len() as u64),
             Field::Method => text(&self.rendered.method),
             Field::Url => text(&self.rendered.url),
-            Field::Host => text(Host::of(&self.rendered.url).ok()?.as_str()),
+            Field::Host => {
+                let host = Host::of(&self.rendered.url).ok()?;
+                Some(Value::Text(host.into_owned().into()))
+            }
             Field::Header(name) => {
                 let value = self.response.header(name)?;
                 Some(Value::Text(String::from_utf8_lossy(value)))
@@ -227,9 +233,9 @@ impl Facts for Live<'_> {
                 _ => None,
             },
             Field::Body => Some(Value::Text(String::from_utf8_lossy(self.response.body()))),
-            Field::Json(pointer) => {
-                let json: serde_json::Value = serde_json::from_slice(self.response.body()).ok()?;
-                Value::of_json(json.pointer(pointer)?).map(Value::into_owned)
+            Field::Json(place) => {
+                let part = pointer::at(self.response.body(), place)?;
+                Value::of_json(&part).map(Value::into_owned)
             }
             Field::Ms(timed) => self.milliseconds(*timed),
             Field::Error

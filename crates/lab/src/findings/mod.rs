@@ -31,7 +31,7 @@ pub use compare::{Batch, Compared, Pair, RoundTrip, What, compared};
 pub use controls::{Again, Controls};
 pub use facts::{Fact, Tone, facts, incomplete};
 pub use goals::{Judgement, judge_goal};
-pub use noise::{NOISY_RUN, is_noisy, noise_words, noisy_row};
+pub use noise::{NOISY_RUN, noise_words, noisy_row};
 pub use ranking::{Entry, Ranking, ranking};
 pub use recommend::{ENOUGH, Recommendation};
 pub use rows::{CEILING, Row};

@@ -17,7 +17,7 @@ const TICK: f64 = 10e6;
 pub const NOISY_RUN: f64 = 0.2;
 
 /// Whether others took too much of the machine during a round; none when that is not known.
-pub fn is_noisy(round: &Round, cores: usize) -> Option<bool> {
+fn is_noisy(round: &Round, cores: usize) -> Option<bool> {
     let noise = round.noise?;
     let (wall, all) = (round.wall_ns as f64, round.wall_ns as f64 * cores as f64);
     let foreign = noise.foreign_ns as f64 - TICK > FOREIGN * all;

@@ -45,11 +45,6 @@ impl Server {
     /// From this share of a core on the server may be the limit.
     pub const BUSY: f64 = 0.9;
 
-    /// Whether it was the limit, or part of it: by its own account of its time, and by how late its answers came.
-    pub fn is_limit(&self) -> bool {
-        self.busy >= Server::BUSY || self.is_late()
-    }
-
     /// Whether its answers came so late that the clients' latencies are partly its own: by more than a millisecond, and a
     /// tenth of what they were to wait.
     pub fn is_late(&self) -> bool {

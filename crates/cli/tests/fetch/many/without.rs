@@ -33,15 +33,21 @@ fn world() -> World {
     })
 }
 
+/// A worker in the middle of 1,200 inputs in four parts.
+fn working(world: &World, nats: &Nats) -> Child {
+    let list = world.list(0..1200);
+    plan(world, &list, &["-c", "4", "--part-size", "300"]);
+    offer(world, nats, "3s");
+    let worker = start(world, nats);
+    world.wait_for(100);
+    worker
+}
+
 #[test]
 fn workers_wait_while_nats_is_gone_and_go_on_when_it_is_back() {
     let (world, mut nats) = (world(), Nats::start());
-    let list = world.list(0..1200);
-    plan(&world, &list, &["-c", "4", "--part-size", "300"]);
-    offer(&world, &nats, "3s");
-    let mut worker = start(&world, &nats);
+    let mut worker = working(&world, &nats);
     let mut said = listen(&mut worker);
-    world.wait_for(100);
     nats.kill();
     hear(&mut said, "is gone");
     // What is leased is left once the lease is over: then nothing is sent.
@@ -66,12 +72,8 @@ fn workers_wait_while_nats_is_gone_and_go_on_when_it_is_back() {
 #[test]
 fn when_nats_has_lost_all_the_parts_are_offered_again() {
     let (world, mut nats) = (world(), Nats::start());
-    let list = world.list(0..1200);
-    plan(&world, &list, &["-c", "4", "--part-size", "300"]);
-    offer(&world, &nats, "3s");
-    let mut worker = start(&world, &nats);
+    let mut worker = working(&world, &nats);
     let mut said = listen(&mut worker);
-    world.wait_for(100);
     nats.again(false);
     hear(&mut said, "has no queue of this job");
     assert!(!world.out().join("parts/000003/COMMIT").exists() || world.records().len() < 1200);
