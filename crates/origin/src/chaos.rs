@@ -29,7 +29,7 @@ use siphasher::sip::SipHasher24;
 /// request that is repeated draws again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chaos {
-    /// Shares by `Mischief`, from 0 to 1, 1 at most in sum.
+    /// Shares by `RandomFault`, from 0 to 1, 1 at most in sum.
     shares: [f64; ALL.len()],
 }
 
@@ -43,7 +43,7 @@ pub struct ChaosError(String);
 
 /// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mischief {
+pub(crate) enum RandomFault {
     Reset,
     Stall,
     Truncate,
@@ -54,18 +54,18 @@ pub(crate) enum Mischief {
     Early,
 }
 
-const ALL: [(&str, Mischief); 8] = [
-    ("reset", Mischief::Reset),
-    ("stall", Mischief::Stall),
-    ("truncate", Mischief::Truncate),
-    ("500", Mischief::Error),
-    ("garbage", Mischief::Garbage),
-    ("close", Mischief::Close),
-    ("slow", Mischief::Slow),
-    ("early", Mischief::Early),
+const ALL: [(&str, RandomFault); 8] = [
+    ("reset", RandomFault::Reset),
+    ("stall", RandomFault::Stall),
+    ("truncate", RandomFault::Truncate),
+    ("500", RandomFault::Error),
+    ("garbage", RandomFault::Garbage),
+    ("close", RandomFault::Close),
+    ("slow", RandomFault::Slow),
+    ("early", RandomFault::Early),
 ];
 
-/// Most ids whose mischief is remembered; one that is not draws as if it came for the first time.
+/// Most ids whose fault is remembered; one that is not draws as if it came for the first time.
 const MOST_REMEMBERED: usize = 1 << 22;
 
 /// Requests to which the same happened.
@@ -141,7 +141,7 @@ impl Dealer {
     }
 
     /// What happens to a request for that id whose head has just been read; nothing for most.
-    pub(crate) fn deal(&self, id: u64) -> Option<Mischief> {
+    pub(crate) fn deal(&self, id: u64) -> Option<RandomFault> {
         let mut before = self.before.borrow_mut();
         let times = before.get(&id).copied().unwrap_or(0);
         let Some(at) = self.draw(id, times) else {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio::io::AsyncWriteExt;
 
 use crate::body::Received;
-use crate::chaos::Mischief;
+use crate::chaos::RandomFault;
 use crate::exposure::{IDLE, LIFE, TO_BEGIN, within};
 use crate::held::Held;
 use crate::http2;
@@ -62,7 +62,7 @@ struct Known {
     receipt: Option<Receipt>,
     hash: u64,
     /// What goes wrong with it by chance.
-    mischief: Option<Mischief>,
+    fault: Option<RandomFault>,
 }
 
 struct Upload {
@@ -180,12 +180,12 @@ impl Connection {
             .hub
             .witness(&request, &mut self.marks, length, behind, now);
         let known = Known {
-            mischief: self.hub.deal(&request),
+            fault: self.hub.deal(&request),
             request,
             receipt,
             hash,
         };
-        if !known.request.reads_body(known.mischief) {
+        if !known.request.reads_body(known.fault) {
             self.answer(known, Received::default(), now);
         } else {
             let expecting = known.request.expects_continue && self.reader.input.is_empty();
@@ -206,7 +206,7 @@ impl Connection {
             known.receipt,
             known.hash,
             body,
-            known.mischief,
+            known.fault,
             now,
         );
         self.silent = self.hub.close_after > 0 && self.hub.close_after == self.marks.carried;

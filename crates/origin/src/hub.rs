@@ -5,14 +5,14 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::chaos::{Dealer, Mischief};
+use crate::chaos::{Dealer, RandomFault};
 use crate::date::Date;
 use crate::document;
 use crate::exposure::Guests;
 use crate::gate::Gate;
+use crate::interval::Interval;
 use crate::ledger::{Arrival, Ledger, Marks, Receipt};
 use crate::options::{Http2, Options, RoundSpec};
-use crate::page::Page;
 use crate::plain::Plain;
 use crate::request::Request;
 use crate::route::Route;
@@ -129,7 +129,7 @@ impl Hub {
     }
 
     /// What goes wrong with a request whose head has just been read.
-    pub(crate) fn deal(&self, request: &Request) -> Option<Mischief> {
+    pub(crate) fn deal(&self, request: &Request) -> Option<RandomFault> {
         let Route::Item(id, _) = request.route else {
             return None;
         };
@@ -173,12 +173,12 @@ impl Hub {
             .open(round.first, round.count, named);
     }
 
-    pub(crate) fn close_round(&self) -> Page {
+    pub(crate) fn close_round(&self) -> Interval {
         let checks = self.gate.checks();
         self.gate.set(0);
         let script = self.script.replace(self.between.clone());
         let token = |id| self.key.token(script.nonce, id).0;
-        Page {
+        Interval {
             checks,
             ..self.ledger.borrow_mut().close(token)
         }

@@ -1,21 +1,21 @@
-//! The ledger: every request, answer and connection is written down here, and read out as pages.
+//! The ledger: every request, answer and connection is written down here, and read out as intervals.
 
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 
 use crate::ids::Ids;
-use crate::page::Page;
+use crate::interval::Interval;
 use crate::summary::Summary;
 use crate::tally::Tally;
 
 /// All that the origin has seen. Lives in the origin's thread; nothing here is locked.
 pub(crate) struct Ledger {
     /// The round, or the time between rounds.
-    present: Stretch,
+    present: OpenInterval,
     /// While a round is open: the time between rounds, to be continued.
-    between: Option<Stretch>,
-    /// Stretches that are over.
+    between: Option<OpenInterval>,
+    /// Intervals that are over.
     past: Tally,
     past_distinct: u64,
     rounds: u64,
@@ -36,7 +36,7 @@ struct Handshakes {
     failed: u64,
 }
 
-struct Stretch {
+struct OpenInterval {
     number: u32,
     tally: Tally,
     ids: Ids,
@@ -52,7 +52,7 @@ pub(crate) struct Marks {
     pub(crate) carried: u64,
     /// Its number, from 1.
     pub(crate) number: u64,
-    /// The stretch in which it was accepted.
+    /// The interval in which it was accepted.
     since: u32,
     /// The last round of which it carried a request.
     round: u32,
@@ -74,7 +74,7 @@ pub(crate) struct Arrival {
 /// A request that the ledger holds as unanswered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Receipt {
-    stretch: u32,
+    interval: u32,
     /// Whether it asked for `/r/<id>`.
     item: bool,
     /// Whether it belongs to the round.
@@ -98,7 +98,7 @@ impl Receipt {
 impl Ledger {
     pub(crate) fn new() -> Ledger {
         Ledger {
-            present: Stretch::new(0, Ids::new(0, 0), false),
+            present: OpenInterval::new(0, Ids::new(0, 0), false),
             between: None,
             past: Tally::new(),
             past_distinct: 0,
@@ -116,11 +116,11 @@ impl Ledger {
 
     pub(crate) fn connected(&mut self, number: u64) -> Marks {
         // In a round with a word it counts when it carries a request with it: others may connect meanwhile.
-        let stretch = match (&mut self.between, self.present.named) {
+        let interval = match (&mut self.between, self.present.named) {
             (Some(between), true) => between,
             _ => &mut self.present,
         };
-        stretch.tally.connections_opened += 1;
+        interval.tally.connections_opened += 1;
         self.connections_open += 1;
         self.peak_connections = self.peak_connections.max(self.connections_open);
         Marks {
@@ -162,14 +162,14 @@ impl Ledger {
     pub(crate) fn arrived(&mut self, marks: &mut Marks, arrival: Arrival) -> Receipt {
         let in_round = self.between.is_some();
         let stray = in_round && arrival.stray;
-        let stretch = match (&mut self.between, stray) {
+        let interval = match (&mut self.between, stray) {
             (Some(between), true) => {
                 self.present.tally.stray += 1;
                 between
             }
             _ => &mut self.present,
         };
-        let receipt = stretch.arrived(marks, &arrival, in_round && !stray);
+        let receipt = interval.arrived(marks, &arrival, in_round && !stray);
         self.in_flight += 1;
         self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
         Receipt { stray, ..receipt }
@@ -202,7 +202,7 @@ impl Ledger {
         self.leave(receipt).aborted += 1;
     }
 
-    /// Takes a request out of flight; returns the counters of the stretch in which it came, so that
+    /// Takes a request out of flight; returns the counters of the interval in which it came, so that
     /// an answer outlasting its round is not counted in the next one.
     fn leave(&mut self, receipt: Receipt) -> &mut Tally {
         self.in_flight -= 1;
@@ -212,10 +212,10 @@ impl Ledger {
     }
 
     fn tally_of(&mut self, receipt: Receipt) -> &mut Tally {
-        let stretches = [Some(&mut self.present), self.between.as_mut()];
-        let mut stretches = stretches.into_iter().flatten();
-        match stretches.find(|stretch| stretch.number == receipt.stretch) {
-            Some(stretch) => &mut stretch.tally,
+        let intervals = [Some(&mut self.present), self.between.as_mut()];
+        let mut intervals = intervals.into_iter().flatten();
+        match intervals.find(|interval| interval.number == receipt.interval) {
+            Some(interval) => &mut interval.tally,
             None => &mut self.past,
         }
     }
@@ -235,45 +235,45 @@ impl Ledger {
 
     /// Bytes of a body; `stray`: of an answer that is not of the round.
     pub(crate) fn wrote_body(&mut self, bytes: usize, stray: bool) {
-        let stretch = match (&mut self.between, stray) {
+        let interval = match (&mut self.between, stray) {
             (Some(between), true) => between,
             _ => &mut self.present,
         };
-        stretch.tally.body_bytes_out += bytes as u64;
+        interval.tally.body_bytes_out += bytes as u64;
     }
 
-    /// Begins a round; one that is still open is closed and its page lost.
+    /// Begins a round; one that is still open is closed and its interval lost.
     pub(crate) fn open(&mut self, first: u64, count: u64, named: bool) {
         if self.between.is_some() {
             self.close(|_| 0);
         }
         self.rounds += 1;
-        let round = Stretch::new(self.rounds as u32, Ids::new(first, count), named);
+        let round = OpenInterval::new(self.rounds as u32, Ids::new(first, count), named);
         self.between = Some(std::mem::replace(&mut self.present, round));
     }
 
-    /// Ends the round; `token` is asked for ids that were not seen. Without a round: an empty page.
-    pub(crate) fn close(&mut self, token: impl Fn(u64) -> u32) -> Page {
+    /// Ends the round; `token` is asked for ids that were not seen. Without a round: an empty interval.
+    pub(crate) fn close(&mut self, token: impl Fn(u64) -> u32) -> Interval {
         let Some(between) = self.between.take() else {
-            return Page::default();
+            return Interval::default();
         };
         let round = std::mem::replace(&mut self.present, between);
         self.past.add(&round.tally);
         self.past_distinct += round.distinct();
-        round.page(token)
+        round.interval(token)
     }
 
     /// The whole life so far.
     pub(crate) fn summary(&self, capacity: u64) -> Summary {
         let mut all = Tally::new();
-        let stretches = [Some(&self.present), self.between.as_ref()]
+        let intervals = [Some(&self.present), self.between.as_ref()]
             .into_iter()
             .flatten();
         let mut distinct = self.past_distinct;
         all.add(&self.past);
-        for stretch in stretches {
-            all.add(&stretch.tally);
-            distinct += stretch.distinct();
+        for interval in intervals {
+            all.add(&interval.tally);
+            distinct += interval.distinct();
         }
         Summary {
             requests: all.requests,
@@ -307,9 +307,9 @@ impl Ledger {
     }
 }
 
-impl Stretch {
-    fn new(number: u32, ids: Ids, named: bool) -> Stretch {
-        Stretch {
+impl OpenInterval {
+    fn new(number: u32, ids: Ids, named: bool) -> OpenInterval {
+        OpenInterval {
             number,
             tally: Tally::new(),
             ids,
@@ -345,7 +345,7 @@ impl Stretch {
         }
         tally.enter(now);
         Receipt {
-            stretch: self.number,
+            interval: self.number,
             item: arrival.item.is_some(),
             belongs,
             repeated,
@@ -359,10 +359,10 @@ impl Stretch {
         self.ids.distinct() + self.ids.distinct_foreign()
     }
 
-    fn page(&self, token: impl Fn(u64) -> u32) -> Page {
+    fn interval(&self, token: impl Fn(u64) -> u32) -> Interval {
         let tally = &self.tally;
         let cpu_ns = thread_cpu_ns() - self.cpu_at_start;
-        Page {
+        Interval {
             first: self.ids.first(),
             count: self.ids.count(),
             requests: tally.requests,

@@ -1,7 +1,7 @@
 //! A scripted HTTP server that witnesses what its clients really do.
 //!
 //! [`Origin::start`] runs the server on a thread of its own. `/r/<id>` answers a body that ends in
-//! a token which only a client that read it can know; the [`Page`] of a round and the [`Summary`]
+//! a token which only a client that read it can know; the [`Interval`] of a round and the [`Summary`]
 //! of a life say what really arrived. The other paths serve the tests of HTTP clients:
 //! see the table in `route.rs`, `fault.rs` for what goes wrong on purpose, and `chaos.rs` for what does so by
 //! chance. It speaks HTTP/1.1 and HTTP/2, in the clear and over TLS, on TCP and on a Unix socket.
@@ -26,11 +26,11 @@ mod http2;
 mod hub;
 mod ids;
 mod input;
+mod interval;
 mod ledger;
 mod options;
 mod origin;
 mod outbox;
-mod page;
 mod parse;
 mod plain;
 mod reader;
@@ -53,9 +53,9 @@ mod wire;
 
 pub use chaos::{Chaos, ChaosError, Dealt};
 pub use delay::{Delay, DelayError};
+pub use interval::Interval;
 pub use options::{Http2, Options, RoundSpec, StartError};
 pub use origin::Origin;
-pub use page::Page;
 pub use summary::Summary;
 pub use times::Times;
 pub use tls::{Certificate, CertificateError, Tls};

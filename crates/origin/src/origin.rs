@@ -14,8 +14,8 @@ use tokio::task::spawn_local;
 
 use crate::certificates::Identity;
 use crate::hub::Hub;
+use crate::interval::Interval;
 use crate::options::{Options, RoundSpec, StartError};
-use crate::page::Page;
 use crate::server;
 use crate::summary::Summary;
 use crate::tls::Port;
@@ -32,7 +32,7 @@ pub struct Origin {
 /// What the thread is asked for; each is answered when it has been done.
 enum Command {
     Open(RoundSpec, mpsc::Sender<()>),
-    Close(mpsc::Sender<Page>),
+    Close(mpsc::Sender<Interval>),
     Summary(mpsc::Sender<Summary>),
     Stop,
 }
@@ -106,9 +106,9 @@ impl Origin {
         self.capacity
     }
 
-    /// Begins a new page and returns when the origin has taken it. Until `close_round`, requests for
+    /// Begins a new interval and returns when the origin has taken it. Until `close_round`, requests for
     /// anything but the ids of the round are foreign. A round that is still open is closed and its
-    /// page lost.
+    /// interval lost.
     ///
     /// # Panics
     /// When the round has more ids than memory has bytes.
@@ -116,9 +116,9 @@ impl Origin {
         self.ask(|answer| Command::Open(round, answer));
     }
 
-    /// Ends the round and returns its page; what the gate still holds is released. An empty page
+    /// Ends the round and returns its interval; what the gate still holds is released. An empty interval
     /// when no round is open.
-    pub fn close_round(&self) -> Page {
+    pub fn close_round(&self) -> Interval {
         self.ask(Command::Close)
     }
 
@@ -222,7 +222,7 @@ async fn obey(mut commands: commands::UnboundedReceiver<Command>, hub: &Hub) {
                 hub.open_round(&round);
                 done.send(()).ok()
             }
-            Command::Close(page) => page.send(hub.close_round()).ok(),
+            Command::Close(interval) => interval.send(hub.close_round()).ok(),
             Command::Summary(summary) => summary.send(hub.summary()).ok(),
             Command::Stop => return,
         };

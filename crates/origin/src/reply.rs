@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::answer::{Field, JSON, Length, TEXT};
 use crate::body::Received;
-use crate::chaos::Mischief;
+use crate::chaos::RandomFault;
 use crate::exposure::withholds;
 use crate::fault::Fault;
 use crate::held::{Answer, Held, Hold, Small};
@@ -41,7 +41,7 @@ impl Reply<'_> {
         receipt: Option<Receipt>,
         hash: u64,
         body: Received,
-        mischief: Option<Mischief>,
+        fault: Option<RandomFault>,
         now: Instant,
     ) -> Held {
         let after = match request.route {
@@ -64,8 +64,8 @@ impl Reply<'_> {
                     json: request.wants_json,
                     is_head: request.is_head,
                 };
-                match mischief {
-                    Some(mischief) => self.mischief(mischief, &request, item, after, now),
+                match fault {
+                    Some(fault) => self.random_fault(fault, &request, item, after, now),
                     None => Answer::Item(script, item),
                 }
             }
@@ -119,27 +119,27 @@ impl Reply<'_> {
 
     /// What goes wrong by chance. Over HTTP/2 it is a stream that is harmed and never its connection: what
     /// other streams have sent would be lost with it, unread and uncounted.
-    fn mischief(
+    fn random_fault(
         &self,
-        mischief: Mischief,
+        random: RandomFault,
         request: &Request,
         item: Item,
         after: After,
         now: Instant,
     ) -> Answer {
-        let fault = match (mischief, request.version) {
-            (Mischief::Error, _) => {
+        let fault = match (random, request.version) {
+            (RandomFault::Error, _) => {
                 return Answer::Small(Box::new(Small::status(500, request.is_head)));
             }
-            (Mischief::Slow, _) => return self.slow(request, item, after, now),
-            (Mischief::Stall, _) => Fault::StallHead,
-            (Mischief::Truncate, 2) => Fault::TruncateChunked,
-            (Mischief::Garbage, 2) | (Mischief::Truncate, _) => Fault::Truncate,
-            (Mischief::Close, 2) => Fault::RefusedStream,
-            (Mischief::Reset, _) => Fault::Reset,
-            (Mischief::Garbage, _) => Fault::Garbage,
-            (Mischief::Close, _) => Fault::Close,
-            (Mischief::Early, _) => Fault::Early,
+            (RandomFault::Slow, _) => return self.slow(request, item, after, now),
+            (RandomFault::Stall, _) => Fault::StallHead,
+            (RandomFault::Truncate, 2) => Fault::TruncateChunked,
+            (RandomFault::Garbage, 2) | (RandomFault::Truncate, _) => Fault::Truncate,
+            (RandomFault::Close, 2) => Fault::RefusedStream,
+            (RandomFault::Reset, _) => Fault::Reset,
+            (RandomFault::Garbage, _) => Fault::Garbage,
+            (RandomFault::Close, _) => Fault::Close,
+            (RandomFault::Early, _) => Fault::Early,
         };
         stream(Vec::new(), Kind::Fault(fault), request, after)
     }

@@ -1,6 +1,6 @@
 //! What the origin keeps of a request once its head has been read.
 
-use crate::chaos::Mischief;
+use crate::chaos::RandomFault;
 use crate::detail::Detail;
 use crate::parse::{Framing, Head, header_pairs};
 use crate::route::{self, Route};
@@ -31,8 +31,8 @@ pub(crate) enum After {
 
 impl Request {
     /// Whether its body is read before it is answered.
-    pub(crate) fn reads_body(&self, mischief: Option<Mischief>) -> bool {
-        self.framing != Framing::None && !self.route.is_early() && mischief != Some(Mischief::Early)
+    pub(crate) fn reads_body(&self, fault: Option<RandomFault>) -> bool {
+        self.framing != Framing::None && !self.route.is_early() && fault != Some(RandomFault::Early)
     }
 
     /// The protocol it came in.

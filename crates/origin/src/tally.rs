@@ -1,4 +1,4 @@
-//! The counters of one stretch of time: a round, or the time between two.
+//! The counters of one interval of time: a round, or the time between two.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 
 use crate::times::Times;
 
-/// Counts since the stretch began. Everything is requests unless the name says otherwise.
+/// Counts since the interval began. Everything is requests unless the name says otherwise.
 pub(crate) struct Tally {
     pub(crate) requests: u64,
     pub(crate) items: u64,
@@ -109,7 +109,7 @@ impl Tally {
         self.lateness.value_at_quantile(share).div_ceil(1000)
     }
 
-    /// Adds a stretch that is over. In flight and its peak are not sums and stay as they are.
+    /// Adds a interval that is over. In flight and its peak are not sums and stay as they are.
     pub(crate) fn add(&mut self, other: &Tally) {
         self.requests += other.requests;
         self.items += other.items;

@@ -6,7 +6,7 @@ use anyhow::{Context, Error, Result};
 use clap::Args;
 use hecaton_lab::findings::{Findings, judge, judge_goal};
 use hecaton_lab::ledger::{Folder, SCHEMA};
-use hecaton_lab::plan::{estimate, visits};
+use hecaton_lab::plan::{estimate, trials};
 use hecaton_lab::report::{self, BenchDocument, JudgedGoal, PartDocument};
 use hecaton_lab::run::{self, DriverError};
 use hecaton_lab::spec::{
@@ -81,7 +81,7 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
         left_out: Vec::new(),
     };
     let sweeps = bench.sweeps(&parts)?;
-    let planned = sweeps.iter().map(|(_, sweep)| visits(sweep).len() as u64);
+    let planned = sweeps.iter().map(|(_, sweep)| trials(sweep).len() as u64);
     bench.progress = Progress::new(planned.sum(), arguments.common.quiet);
     bench.progress.say(&format!(
         "about {}, seed {}",
@@ -155,8 +155,8 @@ impl Bench<'_> {
             let folder = Folder::create(Some(&self.out.join(&part.name)), "bench")?;
             let experiment = Experiment::new(sweep.clone(), Kind::Bench);
             let mut recording = Recording::begin(&experiment, folder, &self.root, descriptors)?;
-            let stage = self.arguments.common.stage(&recording, false)?;
-            let result = recording.measure(&sweep, &stage, &mut self.progress);
+            let setup = self.arguments.common.setup(&recording, false)?;
+            let result = recording.measure(&sweep, &setup, &mut self.progress);
             let Err(error) = result else {
                 let document = &recording.document;
                 let findings = judge(&document.rounds, &document.plan.delay);

@@ -5,9 +5,9 @@ use std::path::Path;
 use anyhow::{Error, Result};
 use hecaton_lab::findings::{RULES, judge};
 use hecaton_lab::ledger::{ClientRecord, Document, Environment, Folder, PlanRecord, SCHEMA};
-use hecaton_lab::plan::visits;
+use hecaton_lab::plan::trials;
 use hecaton_lab::report;
-use hecaton_lab::run::{self, Event, Stage};
+use hecaton_lab::run::{self, Event, Setup};
 use hecaton_lab::spec::{Experiment, Manifest, Sweep};
 
 use super::session::plural;
@@ -39,7 +39,7 @@ impl Recording {
             command: command_line(),
             environment: Environment::collect(root, descriptors, run::choose_cores()),
             plan: PlanRecord::from(experiment),
-            unfinished: Some(visits(&experiment.sweep).len() as u64),
+            unfinished: Some(trials(&experiment.sweep).len() as u64),
             rounds: Vec::new(),
             starts: Vec::new(),
             left_out: experiment.left_out.clone(),
@@ -51,12 +51,12 @@ impl Recording {
         Ok(Recording { folder, document })
     }
 
-    /// Makes every visit of the sweep, and keeps every round at once.
+    /// Makes every trial of the sweep, and keeps every round at once.
     ///
     /// # Errors
     /// The first thing that goes wrong; the rounds until then are kept.
-    pub fn measure(&mut self, sweep: &Sweep, stage: &Stage, progress: &mut Progress) -> Result<()> {
-        run::sweep(sweep, stage, &mut |event| {
+    pub fn measure(&mut self, sweep: &Sweep, setup: &Setup, progress: &mut Progress) -> Result<()> {
+        run::sweep(sweep, setup, &mut |event| {
             match event {
                 Event::Started(hello) => {
                     let own = |manifest: &&Manifest| manifest.client == hello.name;
@@ -70,10 +70,11 @@ impl Recording {
                     self.document.left_out.push(why);
                 }
                 Event::Ready(start) => self.document.starts.push(start),
-                Event::Offended(client, launch, says) => {
+                Event::Offended(client, invocation, says) => {
                     let rounds = self.document.rounds.iter_mut();
-                    let own = rounds
-                        .filter(|round| round.cell.client == client && round.launch == launch);
+                    let own = rounds.filter(|round| {
+                        round.cell.client == client && round.invocation == invocation
+                    });
                     own.for_each(|round| round.offences.push(says.clone()));
                 }
                 Event::Measured(round) => {

@@ -9,9 +9,9 @@ use clap::Args;
 use console::Term;
 use hecaton_lab::findings::judge;
 use hecaton_lab::ledger::{Folder, holds_run};
-use hecaton_lab::plan::{estimate, visits};
+use hecaton_lab::plan::{estimate, trials};
 use hecaton_lab::report::{self, View};
-use hecaton_lab::run::{self, Stage};
+use hecaton_lab::run::{self, Setup};
 use hecaton_lab::spec::{Experiment, RAW, Usage, parse_duration, project_root};
 
 use super::recording::Recording;
@@ -61,8 +61,8 @@ impl Common {
     ///
     /// # Errors
     /// When this program cannot be found, or signals cannot be heard.
-    pub fn stage(&self, recording: &Recording, tolerant: bool) -> Result<Stage> {
-        Ok(Stage {
+    pub fn setup(&self, recording: &Recording, tolerant: bool) -> Result<Setup> {
+        Ok(Setup {
             program: std::env::current_exe()?,
             logs: std::path::absolute(recording.folder.drivers())?,
             pinning: recording.document.environment.pinning,
@@ -121,8 +121,8 @@ pub fn measure(experiment: &Experiment, common: &Common, csv: bool) -> Result<()
 
 fn rounds(experiment: &Experiment, common: &Common, recording: &mut Recording) -> Result<()> {
     let sweep = &experiment.sweep;
-    let stage = common.stage(recording, experiment.tolerant)?;
-    let planned = visits(sweep).len() as u64;
+    let setup = common.setup(recording, experiment.tolerant)?;
+    let planned = trials(sweep).len() as u64;
     let mut progress = Progress::new(planned, common.quiet);
     for why in &experiment.left_out {
         progress.say(&format!("left out: {why}"));
@@ -133,7 +133,7 @@ fn rounds(experiment: &Experiment, common: &Common, recording: &mut Recording) -
         "{clients}, {rounds}, about {time}, seed {}",
         sweep.seed
     ));
-    let result = recording.measure(sweep, &stage, &mut progress);
+    let result = recording.measure(sweep, &setup, &mut progress);
     progress.end();
     result
 }

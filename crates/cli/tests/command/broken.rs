@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::support::{Ending, document, hecaton, run};
 
-/// A short sweep of one client at one request in flight; it breaks in its second visit.
+/// A short sweep of one client at one request in flight; it breaks in its second trial.
 fn sweep(client: &str, folder: &Path) -> Ending {
     let mut command = hecaton("broken");
     command.args([

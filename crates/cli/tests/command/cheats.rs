@@ -298,7 +298,7 @@ fn a_check_finds_the_cheat_and_passes_the_honest() {
 
     let careless = run(hecaton("cheats").args(["drivers", "check", "trusts-anyone"]));
     careless.assert(1, &["docs/driver-protocol.md"]);
-    let words = "it was not told to trust"; // told by a visit, or by the check after it
+    let words = "it was not told to trust"; // told by a trial, or by the check after it
     assert!(careless.stdout.contains(words), "{}", careless.stdout);
 }
 

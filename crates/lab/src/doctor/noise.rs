@@ -7,7 +7,7 @@ use super::Finding;
 use crate::run::{choose_cores, on_core};
 
 /// How long it is tried.
-const TRIAL: Duration = Duration::from_millis(1500);
+const SAMPLE: Duration = Duration::from_millis(1500);
 
 /// How much longer than the median one in a hundred may take.
 const CALM: f64 = 1.25;
@@ -15,13 +15,13 @@ const CALM: f64 = 1.25;
 /// The core's noise: the time of one in a hundred pieces of work against the median's.
 pub fn noise() -> Finding {
     let core = choose_cores().map(|pinning| pinning.client_core);
-    judge(on_core(core, || times(TRIAL)))
+    judge(on_core(core, || times(SAMPLE)))
 }
 
-fn times(trial: Duration) -> Vec<Duration> {
+fn times(sample: Duration) -> Vec<Duration> {
     let begun = Instant::now();
     let mut times = Vec::new();
-    while times.is_empty() || begun.elapsed() < trial {
+    while times.is_empty() || begun.elapsed() < sample {
         let piece = Instant::now();
         work();
         times.push(piece.elapsed());

@@ -41,7 +41,10 @@ pub struct Batch {
 }
 
 pub(super) fn batches(rows: &[Row], cells: &Cells) -> Vec<Batch> {
-    let sizes: BTreeSet<u64> = rows.iter().filter_map(|row| row.own.requests).collect();
+    let sizes: BTreeSet<u64> = rows
+        .iter()
+        .filter_map(|row| row.overrides.requests)
+        .collect();
     sizes
         .into_iter()
         .filter_map(|size| batch(size, rows, cells))
@@ -50,11 +53,15 @@ pub(super) fn batches(rows: &[Row], cells: &Cells) -> Vec<Batch> {
 
 fn batch(size: u64, rows: &[Row], cells: &Cells) -> Option<Batch> {
     let of = |mode: Mode| {
-        let mut found = rows.iter().filter(|row| row.own.requests == Some(size));
-        found.find(|row| row.own.mode == Some(mode)).map(Row::cell)
+        let mut found = rows
+            .iter()
+            .filter(|row| row.overrides.requests == Some(size));
+        found
+            .find(|row| row.overrides.mode == Some(mode))
+            .map(Row::cell)
     };
     let (one, all) = (of(Mode::Sync)?, of(Mode::Async)?);
-    let pages = || {
+    let intervals = || {
         cells
             .rounds(&all)
             .iter()
@@ -69,8 +76,8 @@ fn batch(size: u64, rows: &[Row], cells: &Cells) -> Option<Batch> {
         sync_average_ms: average(&sync),
         async_average_ms: average(&together),
         speed_up: cells.ratio_by(&one, &all, milliseconds),
-        in_flight: pages().map(|page| page.peak_in_flight).max(),
-        connections: pages().map(|page| page.connections_used).max(),
+        in_flight: intervals().map(|interval| interval.peak_in_flight).max(),
+        connections: intervals().map(|interval| interval.connections_used).max(),
         rejected: [&one, &all]
             .into_iter()
             .find_map(|cell| row_of(cell, rows)?.rejected.clone()),

@@ -52,7 +52,7 @@ impl<'a> Cells<'a> {
         let of_block = |cell: &Cell| -> BTreeMap<u32, (f64, u32)> {
             let rounds = self.rounds(cell).iter();
             rounds
-                .map(|round| (round.block, (speed(round).ln(), round.launch)))
+                .map(|round| (round.block, (speed(round).ln(), round.invocation)))
                 .collect()
         };
         let rows: Vec<BTreeMap<u32, (f64, u32)>> = cells.map(of_block).collect();
@@ -63,8 +63,8 @@ impl<'a> Cells<'a> {
         let blocks: Vec<&u32> = first.keys().filter(in_all).collect();
         let logs =
             |row: &BTreeMap<u32, (f64, u32)>| blocks.iter().map(|block| row[*block].0).collect();
-        let launches: Vec<u32> = blocks.iter().map(|block| first[*block].1).collect();
-        Family::new(&rows.iter().map(logs).collect::<Vec<_>>(), &launches)
+        let invocations: Vec<u32> = blocks.iter().map(|block| first[*block].1).collect();
+        Family::new(&rows.iter().map(logs).collect::<Vec<_>>(), &invocations)
     }
 
     fn pairs(&self, cell: &Cell, than: &Cell, value: fn(&Round) -> f64) -> Vec<(f64, f64)> {

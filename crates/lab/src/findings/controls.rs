@@ -12,7 +12,7 @@ use super::rows::Row;
 use super::rules::rejection;
 use super::stats::{Estimate, median, percentile};
 use super::words::{interval, percent, times};
-use crate::plan::{Cell, Control, Own};
+use crate::plan::{Cell, Control, Overrides};
 
 /// From this spread of the canary's rounds on, the machine is said to have changed.
 const RESTLESS: f64 = 0.1;
@@ -73,8 +73,9 @@ pub(super) struct Group {
 
 impl Group {
     pub(super) fn new(cells: Vec<Cell>, all: &Cells, delay: &Delay) -> Group {
-        let is_twin =
-            |cell: &&Cell| cell.own.control == Some(Control::Again) && cells.contains(&first(cell));
+        let is_twin = |cell: &&Cell| {
+            cell.overrides.control == Some(Control::Again) && cells.contains(&first(cell))
+        };
         let twin = all.iter().map(|(cell, _)| cell).find(is_twin);
         let honest = |twin: &&Cell| rejection(all.rounds(twin), &twin.wait(*delay)).is_none();
         let twin = twin.filter(honest).cloned();
@@ -105,9 +106,9 @@ impl Group {
 fn first(twin: &Cell) -> Cell {
     Cell {
         client: twin.first_name().to_owned(),
-        own: Own {
+        overrides: Overrides {
             control: None,
-            ..twin.own
+            ..twin.overrides
         },
         ..twin.clone()
     }
@@ -117,10 +118,10 @@ fn first(twin: &Cell) -> Cell {
 fn under_one_load(cells: &Cells, rows: &[Row]) -> Vec<Vec<Cell>> {
     let client = |row: &&Row| row.rejected.is_none() && !row.is_ceiling() && row.speed.is_some();
     let reference = |cell: &Cell| cells.rounds(cell).iter().any(|round| round.reference);
-    let mut groups: BTreeMap<(usize, usize, Own), Vec<Cell>> = BTreeMap::new();
+    let mut groups: BTreeMap<(usize, usize, Overrides), Vec<Cell>> = BTreeMap::new();
     for cell in rows.iter().filter(client).map(Row::cell) {
         if !reference(&cell) {
-            let load = (cell.body_bytes, cell.concurrency, cell.own);
+            let load = (cell.body_bytes, cell.concurrency, cell.overrides);
             groups.entry(load).or_default().push(cell);
         }
     }
@@ -134,7 +135,7 @@ fn at_least(again: Option<&Again>) -> f64 {
 }
 
 fn canary(cells: &Cells) -> Option<f64> {
-    let canary = |cell: &Cell| cell.own.control == Some(Control::Canary);
+    let canary = |cell: &Cell| cell.overrides.control == Some(Control::Canary);
     let (_, rounds) = cells.iter().find(|(cell, _)| canary(cell))?;
     let mut walls: Vec<f64> = rounds.iter().map(|round| seconds(round.wall_ns)).collect();
     walls.sort_by(f64::total_cmp);

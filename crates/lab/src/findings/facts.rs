@@ -1,7 +1,7 @@
 //! How far a run may be believed, in words: what speaks for its figures and what against.
 
 use super::noise::NOISY_RUN;
-use super::trust::{Room, Server, Trust};
+use super::trust::{Headroom, Server, Trust};
 use super::words::{figure, percent, plural, times};
 use crate::ledger::Document;
 
@@ -53,7 +53,7 @@ pub fn facts(run: &Document, trust: &Trust) -> Vec<Fact> {
         facts.push(Fact::new(Tone::Warning, format!("{rows} rejected")));
     }
     let unknown = || Fact::new(Tone::Plain, "server headroom not measured");
-    facts.push(trust.room.map_or_else(unknown, headroom));
+    facts.push(trust.headroom.map_or_else(unknown, words_of_headroom));
     facts.extend(trust.server.iter().flat_map(server));
     facts.extend(trust.noisy.map(noise));
     let plan = &run.plan;
@@ -61,10 +61,10 @@ pub fn facts(run: &Document, trust: &Trust) -> Vec<Fact> {
         Tone::Plain,
         format!("{} of every row", plural(plan.rounds.into(), "round")),
     ));
-    let processes = if plan.launches == 1 {
+    let processes = if plan.invocations == 1 {
         "1 process".into()
     } else {
-        format!("{} processes", plan.launches)
+        format!("{} processes", plan.invocations)
     };
     facts.push(Fact::new(
         Tone::Plain,
@@ -89,17 +89,17 @@ fn verified(trust: &Trust) -> Fact {
     )
 }
 
-fn headroom(room: Room) -> Fact {
+fn words_of_headroom(room: Headroom) -> Fact {
     let (tone, words) = match room {
-        Room::Waiting => (Tone::Plain, "waiting is the limit, not the server".into()),
-        Room::Times(room) if room >= Room::ENOUGH => {
+        Headroom::Waiting => (Tone::Plain, "waiting is the limit, not the server".into()),
+        Headroom::Times(room) if room >= Headroom::ENOUGH => {
             (Tone::Good, format!("server headroom {}", times(room)))
         }
-        Room::Times(room) if room >= Room::LITTLE => (
+        Headroom::Times(room) if room >= Headroom::LITTLE => (
             Tone::Plain,
             format!("some server headroom, {}", times(room)),
         ),
-        Room::Times(room) => {
+        Headroom::Times(room) => {
             let words = format!(
                 "little server headroom, {}: the server may be the limit",
                 times(room)

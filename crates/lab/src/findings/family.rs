@@ -32,19 +32,19 @@ struct Summary {
 }
 
 impl Family {
-    /// Compares rows, each the logarithms of its speeds, block by block; `launches` names the process of each block.
-    pub fn new(rows: &[Vec<f64>], launches: &[u32]) -> Family {
-        let blocks = launches.len();
+    /// Compares rows, each the logarithms of its speeds, block by block; `invocations` names the process of each block.
+    pub fn new(rows: &[Vec<f64>], invocations: &[u32]) -> Family {
+        let blocks = invocations.len();
         let usable = |row: &Vec<f64>| row.len() == blocks && row.iter().all(|log| log.is_finite());
         if rows.len() < 2 || blocks < FEWEST_PAIRS || !rows.iter().all(usable) {
             return Family::default();
         }
-        let width = width(&scatter(rows), launches);
+        let width = width(&scatter(rows), invocations);
         let interval = |row: &Summary| {
             let half = width * row.error + (1.0 + SAME_ISH).ln() / 2.0;
             (row.centre - half, row.centre + half)
         };
-        let summaries = summaries(rows, launches);
+        let summaries = summaries(rows, invocations);
         Family {
             intervals: summaries.iter().map(interval).collect(),
         }
@@ -118,9 +118,9 @@ fn letter(place: usize) -> String {
 }
 
 /// The centre and error of each row. One that scatters less than a typical one, by chance, is judged as a typical one.
-fn summaries(rows: &[Vec<f64>], launches: &[u32]) -> Vec<Summary> {
+fn summaries(rows: &[Vec<f64>], invocations: &[u32]) -> Vec<Summary> {
     let (centred, means) = residuals(rows);
-    let inflation = luck_of_processes(&centred, launches);
+    let inflation = luck_of_processes(&centred, invocations);
     let mut summaries: Vec<Summary> = centred
         .into_iter()
         .zip(means)
@@ -176,29 +176,29 @@ fn scatter(rows: &[Vec<f64>]) -> Vec<f64> {
 
 /// By how much errors grow because rounds of one process share its luck: the root of the variance between processes over
 /// that of all rounds, pooled over the rows; 1 where processes do not differ.
-fn luck_of_processes(residuals: &[Vec<f64>], launches: &[u32]) -> f64 {
-    let processes = launches.chunk_by(|a, b| a == b).count();
-    if processes < 2 || processes == launches.len() {
+fn luck_of_processes(residuals: &[Vec<f64>], invocations: &[u32]) -> f64 {
+    let processes = invocations.chunk_by(|a, b| a == b).count();
+    if processes < 2 || processes == invocations.len() {
         return 1.0;
     }
     let (mut between, mut all) = (0.0, 0.0);
     for row in residuals {
         let mut start = 0;
-        for process in launches.chunk_by(|a, b| a == b) {
+        for process in invocations.chunk_by(|a, b| a == b) {
             let rounds = &row[start..start + process.len()];
             start += process.len();
             between += rounds.iter().sum::<f64>().powi(2) / rounds.len() as f64;
         }
         all += squares(row);
     }
-    let ratio = between / (processes - 1) as f64 / (all / (launches.len() - 1) as f64);
+    let ratio = between / (processes - 1) as f64 / (all / (invocations.len() - 1) as f64);
     ratio.max(1.0).sqrt()
 }
 
 /// How many errors an interval reaches to either side so that in 95 % of experiments without a difference all meet.
-fn width(scatter: &[f64], launches: &[u32]) -> f64 {
+fn width(scatter: &[f64], invocations: &[u32]) -> f64 {
     let mut random = StdRng::seed_from_u64(0x1a6);
-    let mut rows = vec![vec![0.0; launches.len()]; scatter.len()];
+    let mut rows = vec![vec![0.0; invocations.len()]; scatter.len()];
     let mut widest: Vec<f64> = Vec::with_capacity(SIMULATED);
     for _ in 0..SIMULATED {
         for (row, scatter) in rows.iter_mut().zip(scatter) {
@@ -208,7 +208,7 @@ fn width(scatter: &[f64], launches: &[u32]) -> f64 {
                 }
             }
         }
-        widest.push(gap(&summaries(&rows, launches)));
+        widest.push(gap(&summaries(&rows, invocations)));
     }
     widest.sort_unstable_by(f64::total_cmp);
     percentile(&widest, CONFIDENCE).unwrap_or(f64::INFINITY)

@@ -49,7 +49,7 @@ pub struct RoundTrip {
 pub(super) fn round_trips(rows: &[Row], cells: &Cells) -> Vec<RoundTrip> {
     let trips: BTreeSet<u64> = rows
         .iter()
-        .filter_map(|row| row.own.round_trip_ms)
+        .filter_map(|row| row.overrides.round_trip_ms)
         .collect();
     let mut found: Vec<RoundTrip> = trips
         .into_iter()
@@ -77,7 +77,7 @@ fn round_trip(trip: u64, rows: &[Row], cells: &Cells) -> Option<RoundTrip> {
     let of = |keepalive: bool| {
         let mut found = rows
             .iter()
-            .filter(|row| row.own.round_trip_ms == Some(trip));
+            .filter(|row| row.overrides.round_trip_ms == Some(trip));
         found.find(|row| row.keepalive == keepalive).map(Row::cell)
     };
     let (kept, fresh) = (of(true)?, of(false)?);

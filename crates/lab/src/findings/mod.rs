@@ -37,7 +37,7 @@ pub use recommend::{ENOUGH, Recommendation};
 pub use rows::{CEILING, Row};
 pub use rules::{VERSION as RULES, marks, rejection};
 pub use stats::SAME_ISH;
-pub use trust::{Room, Server, Trust, trust};
+pub use trust::{Headroom, Server, Trust, trust};
 pub use truth::{Truth, truth};
 pub use verdict::{HEADROOM, body_words};
 pub use warmth::Warming;

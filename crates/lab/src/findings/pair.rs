@@ -51,12 +51,12 @@ fn name(side: &Cell, other: &Cell) -> String {
     if side.body_bytes != other.body_bytes {
         settings.push(format!("body {}", side.body_bytes));
     }
-    if side.own.delay != other.own.delay {
-        let delay = side.own.delay.map(|delay| format!("delay {delay}"));
+    if side.overrides.delay != other.overrides.delay {
+        let delay = side.overrides.delay.map(|delay| format!("delay {delay}"));
         settings.extend(delay);
     }
-    if side.own.tls != other.own.tls {
-        settings.push(format!("tls {}", on(side.own.tls == Some(true))));
+    if side.overrides.tls != other.overrides.tls {
+        settings.push(format!("tls {}", on(side.overrides.tls == Some(true))));
     }
     match settings.is_empty() {
         true => side.client.clone(),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::cells::Cells;
 use super::rows::Row;
 use super::stats::Estimate;
-use crate::plan::{Cell, Own};
+use crate::plan::{Cell, Overrides};
 
 /// How much of the best speed the recommended concurrency must surely have.
 ///
@@ -24,7 +24,7 @@ pub struct Recommendation {
     pub keepalive: bool,
     /// What the cell has of its own; nothing in a sweep.
     #[serde(flatten)]
-    pub own: Own,
+    pub overrides: Overrides,
     /// The smallest measured concurrency whose paired ratio to the best has a lower bound of at least [`ENOUGH`].
     pub concurrency: usize,
     /// How many times faster it is than concurrency 1 in the same blocks; none when that was not measured,
@@ -52,14 +52,21 @@ impl Recommendation {
             body_bytes: self.body_bytes,
             keepalive: self.keepalive,
             concurrency: self.concurrency,
-            own: self.own,
+            overrides: self.overrides,
         }
     }
 }
 
 /// One recommendation per client, body and use of connections that has a row which is not rejected; none for the ceiling.
 pub(super) fn recommendations(cells: &Cells, rows: &[Row]) -> Vec<Recommendation> {
-    let series = |row: &Row| (row.client.clone(), row.body_bytes, row.keepalive, row.own);
+    let series = |row: &Row| {
+        (
+            row.client.clone(),
+            row.body_bytes,
+            row.keepalive,
+            row.overrides,
+        )
+    };
     rows.chunk_by(|a, b| series(a) == series(b))
         .filter_map(|series| recommend(cells, series))
         .collect()
@@ -84,7 +91,7 @@ fn recommend(cells: &Cells, series: &[Row]) -> Option<Recommendation> {
         client: chosen.client.clone(),
         body_bytes: chosen.body_bytes,
         keepalive: chosen.keepalive,
-        own: chosen.own,
+        overrides: chosen.overrides,
         concurrency: chosen.concurrency,
         speedup_over_one: speedup.map(|ratio| ratio.value),
         speedup,

@@ -1,13 +1,13 @@
 //! One row per cell: what was measured, summed up, and whether the ledger agrees.
 
-use hecaton_origin::{Delay, Page, Times};
+use hecaton_origin::{Delay, Interval, Times};
 use serde::Serialize;
 
 use super::cells::{Cells, seconds, speed};
 use super::rules::{done_elsewhere, foreign, in_flight, marks, rejection};
 use super::stats::{Estimate, centre, median};
 use super::warmth::{Warming, warming};
-use crate::plan::{Cell, Own};
+use crate::plan::{Cell, Overrides};
 use crate::run::Round;
 
 /// The client whose speed is the ceiling: the lab's own raw loader.
@@ -29,7 +29,7 @@ pub struct Row {
     pub keepalive: bool,
     /// What the cell has of its own; nothing in a sweep.
     #[serde(flatten)]
-    pub own: Own,
+    pub overrides: Overrides,
     /// Median over the rounds.
     pub requests_per_second: f64,
     /// CPU time over wall time, median over the rounds; 100 is one core.
@@ -58,14 +58,14 @@ pub struct Row {
     pub errors: u64,
     /// Most connections that a measured round used; none without a ledger.
     pub connections: Option<u64>,
-    /// Requests that the origin saw again, over all rounds and proofs; none without a ledger.
+    /// Requests that the origin saw again, over all rounds and probes; none without a ledger.
     pub duplicates: Option<u64>,
-    /// Most requests in flight that the origin saw, proofs included; none without a ledger.
+    /// Most requests in flight that the origin saw, probes included; none without a ledger.
     pub peak_in_flight: Option<u64>,
     /// Share of the ceiling's speed at the same body and concurrency, paired by block; none without a
     /// ceiling that is itself valid, or when this row is rejected.
     pub ceiling_ratio: Option<f64>,
-    /// True when every round has a ledger page and nothing disagrees.
+    /// True when every round has a ledger interval and nothing disagrees.
     pub verified: bool,
     /// Why the row is not ranked; none when it is.
     pub rejected: Option<String>,
@@ -91,7 +91,7 @@ impl Row {
             body_bytes: self.body_bytes,
             concurrency: self.concurrency,
             keepalive: self.keepalive,
-            own: self.own,
+            overrides: self.overrides,
         }
     }
 
@@ -105,7 +105,7 @@ impl Row {
 pub(super) fn rows(cells: &Cells, delay: &Delay) -> Vec<Row> {
     let mut rows: Vec<Row> = cells
         .iter()
-        .filter(|(cell, _)| cell.own.control.is_none())
+        .filter(|(cell, _)| cell.overrides.control.is_none())
         .map(|(cell, rounds)| row(cell, rounds, delay))
         .collect();
     suspect(&mut rows, cells);
@@ -156,22 +156,22 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
     let p99 = quantile_with_interval(&latencies, 0.99);
     let rejected = rejection(rounds, &cell.wait(*delay));
     let witnessed = rounds.iter().all(|round| round.seen.is_some());
-    let seen: Vec<&Page> = rounds
+    let seen: Vec<&Interval> = rounds
         .iter()
         .filter_map(|round| round.seen.as_ref())
         .collect();
-    let all: Vec<&Page> = seen
+    let all: Vec<&Interval> = seen
         .iter()
         .copied()
-        .chain(rounds.iter().filter_map(|r| r.proof.as_ref()))
+        .chain(rounds.iter().filter_map(|r| r.probe.as_ref()))
         .collect();
     Row {
         client: cell.client.clone(),
         body_bytes: cell.body_bytes,
-        delay_ms: cell.own.delay.unwrap_or(*delay).mean().as_secs_f64() * 1e3,
+        delay_ms: cell.overrides.delay.unwrap_or(*delay).mean().as_secs_f64() * 1e3,
         concurrency: cell.concurrency,
         keepalive: cell.keepalive,
-        own: cell.own,
+        overrides: cell.overrides,
         requests_per_second: median(&speeds).unwrap_or(0.0),
         cpu_percentage: median(&each(|r| cpu_seconds(r) / seconds(r.wall_ns) * 100.0))
             .unwrap_or(0.0),
@@ -184,9 +184,9 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
         in_flight: in_flight(rounds).map(|all| (all * 100.0).round() / 100.0),
         peak_rss_mb: rounds.iter().map(|r| r.peak_rss_kib).max().unwrap_or(0) as f64 * 1024.0 / 1e6,
         errors: rounds.iter().map(|round| round.claim.errors).sum(),
-        connections: seen.iter().map(|page| page.connections_used).max(),
-        duplicates: witnessed.then(|| all.iter().map(|page| page.duplicates).sum()),
-        peak_in_flight: all.iter().map(|page| page.peak_in_flight).max(),
+        connections: seen.iter().map(|interval| interval.connections_used).max(),
+        duplicates: witnessed.then(|| all.iter().map(|interval| interval.duplicates).sum()),
+        peak_in_flight: all.iter().map(|interval| interval.peak_in_flight).max(),
         ceiling_ratio: None,
         verified: witnessed && rejected.is_none(),
         marks: marks(rounds),

@@ -22,7 +22,7 @@ pub struct Trust {
     /// Whether there are rows that no ledger could check.
     pub unwitnessed: bool,
     /// How much faster the server can answer than the clients ask; none without a ceiling.
-    pub room: Option<Room>,
+    pub headroom: Option<Headroom>,
     /// What the origin itself had to do; none without a ledger.
     pub server: Option<Server>,
     /// Share of all rounds during which others took more of the machine than they should; none where that is not known.
@@ -54,14 +54,14 @@ impl Server {
 
 /// The room above the fastest client.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Room {
+pub enum Headroom {
     /// How many times faster the ceiling is.
     Times(f64),
     /// The origin's delay bounds the clients and the ceiling alike.
     Waiting,
 }
 
-impl Room {
+impl Headroom {
     /// Below this the server may have been the limit.
     pub const LITTLE: f64 = HEADROOM;
     /// From this on it was not.
@@ -89,7 +89,7 @@ pub fn trust(run: &Document, findings: &Findings) -> Trust {
         unwitnessed: rows
             .iter()
             .any(|row| !row.verified && row.rejected.is_none()),
-        room: room(run, findings),
+        headroom: headroom(run, findings),
         server: server(run, findings),
         noisy: noisy(&run.rounds, run.environment.cores),
     }
@@ -127,7 +127,7 @@ fn server(run: &Document, findings: &Findings) -> Option<Server> {
     })
 }
 
-fn room(run: &Document, findings: &Findings) -> Option<Room> {
+fn headroom(run: &Document, findings: &Findings) -> Option<Headroom> {
     let rows = spoken_of(findings);
     let rows: Vec<&Row> = rows.filter(|row| row.ceiling_ratio.is_some()).collect();
     if rows.is_empty() {
@@ -139,8 +139,8 @@ fn room(run: &Document, findings: &Findings) -> Option<Room> {
         .filter_map(|row| row.ceiling_ratio);
     let most = shares.fold(0.0, f64::max);
     Some(if most > 0.0 {
-        Room::Times(1.0 / most)
+        Headroom::Times(1.0 / most)
     } else {
-        Room::Waiting
+        Headroom::Waiting
     })
 }

@@ -3,14 +3,14 @@
 use super::Row;
 use crate::run::Round;
 
-/// Counts over all measured rounds of a row, and its proofs where that is said.
+/// Counts over all measured rounds of a row, and its probes where that is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
     /// Requests asked for.
     pub asked: u64,
     /// Different requests that arrived.
     pub arrived: u64,
-    /// Requests that arrived again, proofs included.
+    /// Requests that arrived again, probes included.
     pub again: u64,
     /// Requests that nobody had asked for.
     pub foreign: u64,
@@ -18,13 +18,13 @@ pub struct Truth {
     pub failed: u64,
     /// Those of them that it says took too long, as far as its words for failures tell.
     pub timed_out: u64,
-    /// Connections opened while the rounds were measured; those of the proofs were there before.
+    /// Connections opened while the rounds were measured; those of the probes were there before.
     pub opened: u64,
     /// Most connections that a round used.
     pub connections: u64,
     /// Requests that were asked to be in flight together.
     pub concurrency: u64,
-    /// Most requests in flight together, proofs included.
+    /// Most requests in flight together, probes included.
     pub in_flight: u64,
 }
 
@@ -57,20 +57,20 @@ pub fn truth(rounds: &[Round], row: &Row) -> Option<Truth> {
 
 fn of_round(round: &Round) -> Option<Truth> {
     let seen = round.seen.as_ref()?;
-    let pages = || round.proof.iter().chain([seen]);
+    let intervals = || round.probe.iter().chain([seen]);
     let late = |(kind, count): (&String, &u64)| is_timeout(kind).then_some(*count);
     Some(Truth {
         asked: round.count,
         arrived: seen.distinct,
-        again: pages().map(|page| page.duplicates).sum(),
+        again: intervals().map(|interval| interval.duplicates).sum(),
         foreign: seen.foreign,
         failed: round.claim.errors,
         timed_out: round.claim.errors_by.iter().filter_map(late).sum(),
         opened: seen.connections_opened,
         connections: seen.connections_used,
         concurrency: round.cell.concurrency as u64,
-        in_flight: pages()
-            .map(|page| page.peak_in_flight)
+        in_flight: intervals()
+            .map(|interval| interval.peak_in_flight)
             .max()
             .unwrap_or_default(),
     })

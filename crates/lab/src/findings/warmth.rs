@@ -33,7 +33,7 @@ pub struct Warming {
 pub(super) fn warming(rounds: &[&Round]) -> Option<Warming> {
     let mut processes: BTreeMap<u32, Vec<&Round>> = BTreeMap::new();
     for round in rounds {
-        processes.entry(round.launch).or_default().push(round);
+        processes.entry(round.invocation).or_default().push(round);
     }
     let ends = processes.values().filter_map(|rounds| {
         let first = rounds.iter().min_by_key(|round| round.block)?;

@@ -67,7 +67,8 @@ pub struct PlanRecord {
     /// Rounds planned for every cell.
     pub rounds: u32,
     /// Processes of every client.
-    pub launches: u32,
+    #[serde(rename = "launches")]
+    pub invocations: u32,
     /// How long a round was to last.
     pub round_seconds: f64,
     /// Unmeasured work of every new process.
@@ -114,7 +115,7 @@ impl From<&Sweep> for PlanRecord {
             tls: sweep.tls,
             delay: sweep.delay,
             rounds: sweep.rounds,
-            launches: sweep.launches,
+            invocations: sweep.invocations,
             round_seconds: sweep.round_time.as_secs_f64(),
             warm_up_seconds: sweep.warm_up.as_secs_f64(),
             seed: sweep.seed,

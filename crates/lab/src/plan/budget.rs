@@ -6,12 +6,12 @@ use crate::plan::Cell;
 use crate::spec::{Sweep, Target};
 
 /// Starting a driver and hearing its hello.
-const LAUNCH: f64 = 0.3;
+const INVOCATION: f64 = 0.3;
 
 /// Preparing a cell, reading accounts, opening and closing the page.
 const VISIT: f64 = 0.02;
 
-/// One request of the proof, or of opening connections, with a slow client.
+/// One request of the probe, or of opening connections, with a slow client.
 const REQUEST: f64 = 0.000_15;
 
 /// Finding out how many requests of a cell fill a round takes about this part of a round.
@@ -35,11 +35,12 @@ pub fn estimate(sweep: &Sweep) -> Duration {
     if !sweep.cells.is_empty() {
         return of_cells(sweep, clients);
     }
-    let launches = clients * f64::from(sweep.launches) * (LAUNCH + sweep.warm_up.as_secs_f64());
+    let invocations =
+        clients * f64::from(sweep.invocations) * (INVOCATION + sweep.warm_up.as_secs_f64());
     let block: f64 = sweep
         .concurrency
         .iter()
-        .map(|&concurrency| visit(sweep, concurrency))
+        .map(|&concurrency| trial(sweep, concurrency))
         .sum();
     let calibration = match sweep.target {
         Target::Origin if sweep.requests.is_none() => CALIBRATION * block,
@@ -47,19 +48,20 @@ pub fn estimate(sweep: &Sweep) -> Duration {
     };
     let controls = controls(sweep) * f64::from(sweep.rounds);
     let measured = series * (block * f64::from(sweep.rounds) + calibration);
-    Duration::from_secs_f64(launches + measured + controls)
+    Duration::from_secs_f64(invocations + measured + controls)
 }
 
 /// The same where the cells are no grid.
 fn of_cells(sweep: &Sweep, clients: f64) -> Duration {
-    let launches = clients * f64::from(sweep.launches) * (LAUNCH + sweep.warm_up.as_secs_f64());
+    let invocations =
+        clients * f64::from(sweep.invocations) * (INVOCATION + sweep.warm_up.as_secs_f64());
     let foreign = matches!(sweep.target, Target::Foreign { .. });
     let block: f64 = sweep
         .cells
         .iter()
         .map(|cell| of_cell(sweep, cell, foreign))
         .sum();
-    Duration::from_secs_f64(launches + (block + controls(sweep)) * f64::from(sweep.rounds))
+    Duration::from_secs_f64(invocations + (block + controls(sweep)) * f64::from(sweep.rounds))
 }
 
 /// The controls of one block.
@@ -67,26 +69,26 @@ fn controls(sweep: &Sweep) -> f64 {
     let each = sweep
         .controls
         .iter()
-        .map(|cell| visit(sweep, cell.concurrency));
+        .map(|cell| trial(sweep, cell.concurrency));
     each.sum()
 }
 
 fn of_cell(sweep: &Sweep, cell: &Cell, foreign: bool) -> f64 {
     let trips = if cell.keepalive { 1 } else { 3 };
-    let delay = cell.own.delay.unwrap_or(sweep.delay).mean();
+    let delay = cell.overrides.delay.unwrap_or(sweep.delay).mean();
     let wait = match foreign {
         true => 1.0 / FOREIGN_RATE,
         false => (delay + trips * cell.round_trip()).as_secs_f64() + REQUEST,
     };
     let concurrency = cell.concurrency as f64;
-    let measured = match cell.own.requests {
+    let measured = match cell.overrides.requests {
         Some(requests) => (requests as f64 / concurrency).ceil() * wait + wait,
         None => sweep.round_time.as_secs_f64().max(3.0 * wait),
     };
     VISIT + 2.0 * concurrency * REQUEST + measured
 }
 
-fn visit(sweep: &Sweep, concurrency: usize) -> f64 {
+fn trial(sweep: &Sweep, concurrency: usize) -> f64 {
     let concurrency = concurrency as f64;
     let measured = match sweep.target {
         Target::Origin if sweep.requests.is_some() => {
@@ -125,7 +127,7 @@ mod tests {
             ceiling: true,
             delay: delay.parse::<Delay>().unwrap(),
             rounds: 10,
-            launches: 1,
+            invocations: 1,
             round_time: Duration::from_millis(round_ms),
             warm_up: Duration::ZERO,
             seed: 1,

@@ -3,6 +3,6 @@
 mod budget;
 mod order;
 
-pub use crate::spec::{Cell, Control, Mode, Own};
+pub use crate::spec::{Cell, Control, Mode, Overrides};
 pub use budget::estimate;
-pub use order::{Visit, visits};
+pub use order::{Trial, trials};

@@ -1,7 +1,7 @@
-//! Randomised complete blocks: every block visits each cell once, in an order drawn from the seed.
+//! Randomised complete blocks: every block trials each cell once, in an order drawn from the seed.
 //!
 //! What drifts while a run lasts (heat, other programs) then meets all clients alike, and cells of one block can
-//! be compared in pairs. A long block lasts a minute, in which a machine changes, so it is cut into stretches that hold what
+//! be compared in pairs. A long block lasts a minute, in which a machine changes, so it is cut into groups that hold what
 //! is compared first of all: the clients under one load, and of many clients those of one language. Stretches, and the
 //! cells of each, follow one another in random order.
 
@@ -11,67 +11,61 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 
-use super::{Cell, Own};
+use super::{Cell, Overrides};
 use crate::spec::Sweep;
 
 /// One planned round.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Visit {
+pub struct Trial {
     /// What is measured.
     pub cell: Cell,
     /// Which process of the client, from 0.
-    pub launch: u32,
+    pub invocation: u32,
     /// The block, from 0.
     pub block: u32,
     /// Position in the block, from 0.
     pub order: u32,
 }
 
-/// All visits of a sweep, in the order in which they are made.
-pub fn visits(sweep: &Sweep) -> Vec<Visit> {
+/// All trials of a sweep, in the order in which they are made.
+pub fn trials(sweep: &Sweep) -> Vec<Trial> {
     let mut random = StdRng::seed_from_u64(sweep.seed);
     let mut cells = cells(sweep);
     cells.extend(sweep.controls.iter().cloned());
-    let mut visits = Vec::with_capacity(cells.len() * sweep.rounds as usize);
-    let mut stretches = stretches(cells, sweep);
+    let mut trials = Vec::with_capacity(cells.len() * sweep.rounds as usize);
+    let mut groups = groups(cells, sweep);
     for block in 0..sweep.rounds {
-        let launch = launch_of(block, sweep);
-        stretches.shuffle(&mut random);
-        for stretch in &mut stretches {
-            stretch.shuffle(&mut random);
+        let invocation = invocation_of(block, sweep);
+        groups.shuffle(&mut random);
+        for group in &mut groups {
+            group.shuffle(&mut random);
         }
-        visits.extend(
-            stretches
-                .iter()
-                .flatten()
-                .zip(0..)
-                .map(|(cell, order)| Visit {
-                    cell: cell.clone(),
-                    launch,
-                    block,
-                    order,
-                }),
-        );
+        trials.extend(groups.iter().flatten().zip(0..).map(|(cell, order)| Trial {
+            cell: cell.clone(),
+            invocation,
+            block,
+            order,
+        }));
     }
-    visits
+    trials
 }
 
 /// A block that is longer is cut.
 const LONG: usize = 12;
 
 /// The cells of a block, cut where it is long: by load, and where one load has many cells, by the clients' language.
-fn stretches(cells: Vec<Cell>, sweep: &Sweep) -> Vec<Vec<Cell>> {
+fn groups(cells: Vec<Cell>, sweep: &Sweep) -> Vec<Vec<Cell>> {
     if cells.len() <= LONG {
         return vec![cells];
     }
     // Batches are compared by their size, whatever is in flight at once.
     let load = |cell: &Cell| {
-        let in_flight = cell.own.mode.map_or(cell.concurrency, |_| 0);
+        let in_flight = cell.overrides.mode.map_or(cell.concurrency, |_| 0);
         (
             cell.body_bytes,
             in_flight,
-            cell.own.round_trip_ms,
-            cell.own.requests,
+            cell.overrides.round_trip_ms,
+            cell.overrides.requests,
         )
     };
     let mut by_load: BTreeMap<_, Vec<Cell>> = BTreeMap::new();
@@ -83,24 +77,24 @@ fn stretches(cells: Vec<Cell>, sweep: &Sweep) -> Vec<Vec<Cell>> {
         let known = clients.find(|known| known.client == cell.first_name());
         known.map(|known| known.language.as_str())
     };
-    let mut stretches = Vec::new();
+    let mut groups = Vec::new();
     for cells in by_load.into_values() {
         if cells.len() <= LONG {
-            stretches.push(cells);
+            groups.push(cells);
             continue;
         }
         let mut by_language: BTreeMap<_, Vec<Cell>> = BTreeMap::new();
         for cell in cells {
             by_language.entry(language(&cell)).or_default().push(cell);
         }
-        stretches.extend(by_language.into_values());
+        groups.extend(by_language.into_values());
     }
-    stretches
+    groups
 }
 
-/// Shares the blocks out among the launches, as evenly as whole blocks allow.
-fn launch_of(block: u32, sweep: &Sweep) -> u32 {
-    (u64::from(block) * u64::from(sweep.launches) / u64::from(sweep.rounds)) as u32
+/// Shares the blocks out among the invocations, as evenly as whole blocks allow.
+fn invocation_of(block: u32, sweep: &Sweep) -> u32 {
+    (u64::from(block) * u64::from(sweep.invocations) / u64::from(sweep.rounds)) as u32
 }
 
 fn cells(sweep: &Sweep) -> Vec<Cell> {
@@ -117,7 +111,7 @@ fn cells(sweep: &Sweep) -> Vec<Cell> {
                         body_bytes,
                         concurrency,
                         keepalive,
-                        own: Own::default(),
+                        overrides: Overrides::default(),
                     });
                 }
             }
@@ -138,7 +132,7 @@ mod tests {
 
     use crate::spec::{Manifest, Target};
 
-    fn sweep(rounds: u32, launches: u32, seed: u64) -> Sweep {
+    fn sweep(rounds: u32, invocations: u32, seed: u64) -> Sweep {
         Sweep {
             clients: vec![],
             concurrency: vec![1, 2, 10],
@@ -152,7 +146,7 @@ mod tests {
             ceiling: true,
             delay: Delay::None,
             rounds,
-            launches,
+            invocations,
             round_time: Duration::from_millis(100),
             warm_up: Duration::ZERO,
             seed,
@@ -162,12 +156,12 @@ mod tests {
 
     #[test]
     fn every_block_holds_every_cell_once() {
-        let visits = visits(&sweep(4, 2, 1));
-        assert_eq!(visits.len(), 4 * 6);
-        for block in visits.chunks(6) {
-            let cells: BTreeSet<&Cell> = block.iter().map(|visit| &visit.cell).collect();
+        let trials = trials(&sweep(4, 2, 1));
+        assert_eq!(trials.len(), 4 * 6);
+        for block in trials.chunks(6) {
+            let cells: BTreeSet<&Cell> = block.iter().map(|trial| &trial.cell).collect();
             assert_eq!(cells.len(), 6);
-            assert!(block.iter().map(|visit| visit.order).eq(0..6));
+            assert!(block.iter().map(|trial| trial.order).eq(0..6));
         }
     }
 
@@ -187,10 +181,10 @@ mod tests {
                 body_bytes: vec![133],
                 ..sweep(2, 1, 3)
             };
-            visits(&asked)
+            trials(&asked)
         };
-        let changes = |visits: &[Visit], of: &dyn Fn(&Cell) -> String| {
-            visits
+        let changes = |trials: &[Trial], of: &dyn Fn(&Cell) -> String| {
+            trials
                 .windows(2)
                 .filter(|pair| of(&pair[0].cell) != of(&pair[1].cell))
                 .count()
@@ -207,20 +201,20 @@ mod tests {
 
     #[test]
     fn the_seed_decides_the_order() {
-        assert_eq!(visits(&sweep(3, 1, 5)), visits(&sweep(3, 1, 5)));
-        assert_ne!(visits(&sweep(3, 1, 5)), visits(&sweep(3, 1, 6)));
+        assert_eq!(trials(&sweep(3, 1, 5)), trials(&sweep(3, 1, 5)));
+        assert_ne!(trials(&sweep(3, 1, 5)), trials(&sweep(3, 1, 6)));
     }
 
     #[test]
-    fn blocks_are_shared_out_among_launches_in_order() {
-        let launches = |rounds, launches| -> Vec<u32> {
-            visits(&sweep(rounds, launches, 1))
+    fn blocks_are_shared_out_among_invocations_in_order() {
+        let invocations = |rounds, invocations| -> Vec<u32> {
+            trials(&sweep(rounds, invocations, 1))
                 .chunks(6)
-                .map(|block| block[0].launch)
+                .map(|block| block[0].invocation)
                 .collect()
         };
-        assert_eq!(launches(6, 3), [0, 0, 1, 1, 2, 2]);
-        assert_eq!(launches(5, 3), [0, 0, 1, 1, 2]);
-        assert_eq!(launches(2, 2), [0, 1]);
+        assert_eq!(invocations(6, 3), [0, 0, 1, 1, 2, 2]);
+        assert_eq!(invocations(5, 3), [0, 0, 1, 1, 2]);
+        assert_eq!(invocations(2, 2), [0, 1]);
     }
 }

@@ -10,7 +10,7 @@ const TICKS: [f64; 17] = [
     0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.5, 2.0, 5.0, 10.0, 50.0,
 ];
 
-/// Room that the figure of a tick takes.
+/// Headroom that the figure of a tick takes.
 const TICK: f64 = 34.0;
 
 /// About how much of a line one character takes.

@@ -7,7 +7,7 @@ use crate::views::form::{Across, Lines, Series, Stroke};
 
 const HEIGHT: usize = 12;
 
-/// Room for the labels of the vertical axis.
+/// Headroom for the labels of the vertical axis.
 const MARGIN: usize = 8;
 
 const MARKERS: [char; 6] = ['●', '■', '▲', '◆', '○', '□'];

@@ -41,7 +41,7 @@ pub(super) fn tick_label(value: f64, top: f64) -> String {
     format!("{}{unit}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Maps 0…`most` to a stretch of the page.
+/// Maps 0…`most` to a range of the page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Linear {
     pub(super) most: f64,
@@ -55,7 +55,7 @@ impl Linear {
     }
 }
 
-/// Maps what was measured to a stretch across: by its logarithm, or in proportion.
+/// Maps what was measured to a range across: by its logarithm, or in proportion.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spread {
     low: f64,

@@ -1,4 +1,4 @@
-//! The conductor: starts the drivers of each launch and leads them through their visits.
+//! The conductor: starts the drivers of each invocation and leads them through their trials.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Error, Result, bail};
 
 use super::servers::Servers;
-use super::visit::Bench;
+use super::trial::Runner;
 use super::{Driver, DriverError, Hello, Pinning, Round, Start, Verify};
-use crate::plan::{Visit, visits};
+use crate::plan::{Trial, trials};
 use crate::spec::{Job, Manifest, RAW, Sweep, Target, Usage};
 
 /// What a run needs besides the question.
-pub struct Stage {
+pub struct Setup {
     /// This very program, which is also the raw loader.
     pub program: PathBuf,
     /// Folder for the error output of drivers.
@@ -39,63 +39,63 @@ pub enum Event<'a> {
     LeftOut(String),
     /// A new process has answered its first request.
     Ready(Start),
-    /// A driver has done something against the rules in a launch, after its rounds were measured: in a sentence.
+    /// A driver has done something against the rules in a invocation, after its rounds were measured: in a sentence.
     Offended(String, u32, String),
     /// A round has been measured.
     Measured(Box<Round>),
 }
 
-/// Makes every visit of a sweep, in order.
+/// Makes every trial of a sweep, in order.
 ///
 /// # Errors
 /// The first thing that goes wrong, whether here or in `observe`; every round until then has been handed over. Where
-/// the stage tolerates it, a client that breaks is only left out of the rest.
+/// the setup tolerates it, a client that breaks is only left out of the rest.
 pub fn sweep(
     sweep: &Sweep,
-    stage: &Stage,
+    setup: &Setup,
     observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
 ) -> Result<()> {
-    let servers = Servers::start(sweep, stage.pinning)?;
-    let mut bench = Bench::new(sweep, servers);
-    let visits = visits(sweep);
-    let mut cast = Cast {
+    let servers = Servers::start(sweep, setup.pinning)?;
+    let mut runner = Runner::new(sweep, servers);
+    let trials = trials(sweep);
+    let mut session = Session {
         sweep,
-        stage,
+        setup,
         observe,
         drivers: Vec::new(),
         gone: Vec::new(),
     };
-    for launch in visits.chunk_by(|left, right| left.launch == right.launch) {
-        cast.enter(launch[0].launch, &mut bench)?;
-        for visit in launch {
-            cast.visit(visit, &mut bench)?;
+    for invocation in trials.chunk_by(|left, right| left.invocation == right.invocation) {
+        session.enter(invocation[0].invocation, &mut runner)?;
+        for trial in invocation {
+            session.trial(trial, &mut runner)?;
         }
-        cast.leave(launch[0].launch)?;
+        session.leave(invocation[0].invocation)?;
     }
     Ok(())
 }
 
-/// The drivers of one launch after another; each waits, stopped, for its turn.
-struct Cast<'a> {
+/// The drivers of one invocation after another; each waits, stopped, for its turn.
+struct Session<'a> {
     sweep: &'a Sweep,
-    stage: &'a Stage,
+    setup: &'a Setup,
     observe: &'a mut dyn FnMut(Event<'_>) -> Result<()>,
     drivers: Vec<Driver>,
     /// Clients that can not serve the target, or broke.
     gone: Vec<String>,
 }
 
-impl Cast<'_> {
+impl Session<'_> {
     /// Starts one process of every client, and gets it going.
-    fn enter(&mut self, launch: u32, bench: &mut Bench<'_>) -> Result<()> {
-        let raw = Manifest::raw(&self.stage.program);
+    fn enter(&mut self, invocation: u32, runner: &mut Runner<'_>) -> Result<()> {
+        let raw = Manifest::raw(&self.setup.program);
         let raw = self.sweep.ceiling.then_some(&raw);
         for manifest in self.sweep.clients.iter().chain(raw) {
             if self.gone.contains(&manifest.client) {
                 continue;
             }
-            if let Err(error) = self.start(manifest, &manifest.client, launch, bench) {
-                self.excuse(error, bench)?;
+            if let Err(error) = self.start(manifest, &manifest.client, invocation, runner) {
+                self.excuse(error, runner)?;
             }
         }
         // The client that takes part twice, where its first process does.
@@ -105,9 +105,9 @@ impl Cast<'_> {
                 .drivers
                 .iter()
                 .any(|driver| driver.client() == manifest.client)
-            && let Err(error) = self.start(manifest, name, launch, bench)
+            && let Err(error) = self.start(manifest, name, invocation, runner)
         {
-            self.excuse(error, bench)?;
+            self.excuse(error, runner)?;
         }
         Ok(())
     }
@@ -117,13 +117,13 @@ impl Cast<'_> {
         &mut self,
         manifest: &Manifest,
         name: &str,
-        launch: u32,
-        bench: &mut Bench<'_>,
+        invocation: u32,
+        runner: &mut Runner<'_>,
     ) -> Result<()> {
-        let log = log_of(&self.stage.logs, name, launch);
-        let core = self.stage.pinning.map(|pinning| pinning.client_core);
+        let log = log_of(&self.setup.logs, name, invocation);
+        let core = self.setup.pinning.map(|pinning| pinning.client_core);
         let begun = Instant::now();
-        let (patience, stop) = (self.stage.patience, self.stage.stop.clone());
+        let (patience, stop) = (self.setup.patience, self.setup.stop.clone());
         let mut driver = Driver::start(manifest, core, &log, patience, stop)?;
         let hello = driver.hello()?;
         let boot = begun.elapsed();
@@ -134,10 +134,10 @@ impl Cast<'_> {
         driver.rename(name);
         (self.observe)(Event::Started(&hello))?;
         if self.sweep.target.is_origin() {
-            let first = bench.first_request(&mut driver)?;
-            (self.observe)(Event::Ready(start_of(&driver, launch, boot, first)))?;
+            let first = runner.first_request(&mut driver)?;
+            (self.observe)(Event::Ready(start_of(&driver, invocation, boot, first)))?;
         }
-        bench.warm_up(&mut driver)?;
+        runner.warm_up(&mut driver)?;
         driver.offence();
         driver.pause();
         self.drivers.push(driver);
@@ -148,7 +148,7 @@ impl Cast<'_> {
     fn refuse(&mut self, hello: &Hello, why: String) -> Result<()> {
         if hello.name == RAW && !self.sweep.clients.is_empty() {
             (self.observe)(Event::NoCeiling(why))?;
-        } else if self.stage.tolerant {
+        } else if self.setup.tolerant {
             (self.observe)(Event::LeftOut(why))?;
         } else {
             bail!(Usage(format!(
@@ -159,20 +159,20 @@ impl Cast<'_> {
         Ok(())
     }
 
-    fn visit(&mut self, visit: &Visit, bench: &mut Bench<'_>) -> Result<()> {
+    fn trial(&mut self, trial: &Trial, runner: &mut Runner<'_>) -> Result<()> {
         // One that is gone has been reported, and has no driver.
-        let of_cell = |driver: &&mut Driver| driver.client() == visit.cell.client;
+        let of_cell = |driver: &&mut Driver| driver.client() == trial.cell.client;
         let Some(driver) = self.drivers.iter_mut().find(of_cell) else {
             return Ok(());
         };
         driver.resume();
-        match bench.visit(driver, visit) {
+        match runner.trial(driver, trial) {
             Ok(mut round) => {
                 driver.pause();
                 self.look_at_the_others(&mut round);
                 (self.observe)(Event::Measured(Box::new(round)))
             }
-            Err(error) => self.excuse(error, bench),
+            Err(error) => self.excuse(error, runner),
         }
     }
 
@@ -192,15 +192,15 @@ impl Cast<'_> {
         }
     }
 
-    /// Ends the launch's processes.
-    fn leave(&mut self, launch: u32) -> Result<()> {
+    /// Ends the invocation's processes.
+    fn leave(&mut self, invocation: u32) -> Result<()> {
         for driver in self.drivers.drain(..) {
             driver.resume();
             let client = driver.client().to_string();
             match driver.bye() {
                 Ok((_, None)) => {}
-                Ok((_, Some(says))) => (self.observe)(Event::Offended(client, launch, says))?,
-                Err(_) if self.stage.tolerant => {}
+                Ok((_, Some(says))) => (self.observe)(Event::Offended(client, invocation, says))?,
+                Err(_) if self.setup.tolerant => {}
                 Err(error) => return Err(error),
             }
         }
@@ -208,25 +208,25 @@ impl Cast<'_> {
     }
 
     /// Goes on without a client that broke, where that is tolerated.
-    fn excuse(&mut self, error: Error, bench: &mut Bench<'_>) -> Result<()> {
+    fn excuse(&mut self, error: Error, runner: &mut Runner<'_>) -> Result<()> {
         let broken = error
             .downcast_ref()
             .map(|error: &DriverError| error.client.clone());
-        let Some(client) = broken.filter(|client| self.stage.tolerant && client != RAW) else {
+        let Some(client) = broken.filter(|client| self.setup.tolerant && client != RAW) else {
             return Err(error);
         };
-        bench.abandon();
+        runner.abandon();
         self.drivers.retain(|driver| driver.client() != client);
         self.gone.push(client);
         (self.observe)(Event::LeftOut(format!("{error:#}")))
     }
 }
 
-fn start_of(driver: &Driver, launch: u32, boot: Duration, first: Duration) -> Start {
+fn start_of(driver: &Driver, invocation: u32, boot: Duration, first: Duration) -> Start {
     let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     Start {
         client: driver.client().to_string(),
-        launch,
+        invocation,
         boot_ns: nanoseconds(boot),
         first_request_ns: nanoseconds(first),
         user: driver.user(),
@@ -234,8 +234,8 @@ fn start_of(driver: &Driver, launch: u32, boot: Duration, first: Duration) -> St
     }
 }
 
-fn log_of(folder: &Path, client: &str, launch: u32) -> PathBuf {
-    folder.join(format!("{client}-{launch}.log"))
+fn log_of(folder: &Path, client: &str, invocation: u32) -> PathBuf {
+    folder.join(format!("{client}-{invocation}.log"))
 }
 
 /// Why a client cannot be asked for this sweep.
@@ -304,7 +304,7 @@ mod tests {
             ceiling: true,
             delay: Delay::None,
             rounds: 1,
-            launches: 1,
+            invocations: 1,
             round_time: Duration::from_millis(100),
             warm_up: Duration::ZERO,
             seed: 1,

@@ -21,11 +21,11 @@ pub fn descriptors_needed(sweep: &Sweep) -> u64 {
     (sweep.highest_concurrency() as u64).saturating_mul(at_once * pools) + OTHERS
 }
 
-/// Whether every process makes a single visit, and was not warmed up before.
+/// Whether every process makes a single trial, and was not warmed up before.
 fn prepared_once(sweep: &Sweep) -> bool {
     let grid = sweep.concurrency.len() * sweep.body_bytes.len() * sweep.keepalive.len();
     let cells = grid.max(sweep.cells.len());
-    cells == 1 && sweep.launches == sweep.rounds && sweep.warm_up.is_zero()
+    cells == 1 && sweep.invocations == sweep.rounds && sweep.warm_up.is_zero()
 }
 
 /// Raises this process's limit as far as the system lets it; processes started later inherit it.

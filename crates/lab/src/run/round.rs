@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hecaton_origin::{Page, Times};
+use hecaton_origin::{Interval, Times};
 use serde::{Deserialize, Serialize};
 
 use super::Noise;
@@ -34,7 +34,8 @@ pub struct Round {
     #[serde(flatten)]
     pub cell: Cell,
     /// Which process of this client, from 0.
-    pub launch: u32,
+    #[serde(rename = "launch")]
+    pub invocation: u32,
     /// The randomised block that the round belongs to, from 0; cells of one block are compared.
     pub block: u32,
     /// Position in the block, from 0.
@@ -52,10 +53,11 @@ pub struct Round {
     /// What the driver says.
     pub claim: Claim,
     /// What the origin saw in the measured part; none when the target is not our origin.
-    pub seen: Option<Page>,
-    /// What the origin saw in the proof before it: `2 × concurrency` requests, each held until
+    pub seen: Option<Interval>,
+    /// What the origin saw in the probe before it: `2 × concurrency` requests, each held until
     /// `concurrency` of them are in flight (or none has come for a while).
-    pub proof: Option<Page>,
+    #[serde(rename = "proof")]
+    pub probe: Option<Interval>,
     /// Whether it is a load generator's, of which nothing can be verified; absent means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reference: bool,
@@ -79,7 +81,8 @@ pub struct Start {
     /// The client.
     pub client: String,
     /// Which process of this client, from 0.
-    pub launch: u32,
+    #[serde(rename = "launch")]
+    pub invocation: u32,
     /// From starting the process to its answer to `hello`.
     pub boot_ns: u64,
     /// Its very first request, whatever is done only once included.

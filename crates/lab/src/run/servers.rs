@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use hecaton_origin::{Options, Origin, Page, RoundSpec, Tls};
+use hecaton_origin::{Interval, Options, Origin, RoundSpec, Tls};
 
 use super::Pinning;
 use crate::plan::Cell;
@@ -51,7 +51,7 @@ impl Servers {
         let asked = |tls: bool| match sweep.cells.is_empty() {
             true => origin && sweep.tls == tls,
             false => {
-                let speaks = |cell: &Cell| cell.own.tls.unwrap_or(sweep.tls);
+                let speaks = |cell: &Cell| cell.overrides.tls.unwrap_or(sweep.tls);
                 origin && sweep.cells.iter().any(|cell| speaks(cell) == tls)
             }
         };
@@ -77,7 +77,7 @@ impl Servers {
     }
 
     fn origin(&self, cell: &Cell) -> Option<&Origin> {
-        match cell.own.tls.unwrap_or(self.tls) {
+        match cell.overrides.tls.unwrap_or(self.tls) {
             true => self.secure.as_ref(),
             false => self.clear.as_ref(),
         }
@@ -104,7 +104,7 @@ impl Servers {
     }
 
     /// Closes it; none where the target is not ours.
-    pub(super) fn close(&self, cell: &Cell) -> Option<Page> {
+    pub(super) fn close(&self, cell: &Cell) -> Option<Interval> {
         self.origin(cell).map(Origin::close_round)
     }
 

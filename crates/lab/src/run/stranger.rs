@@ -1,4 +1,4 @@
-//! At visits drawn by chance a client that speaks TLS is shown a server whose authority it was not told to trust: who looks at
+//! At trials drawn by chance a client that speaks TLS is shown a server whose authority it was not told to trust: who looks at
 //! certificates only while it is checked would be faster than who always does.
 
 use std::collections::HashMap;
@@ -9,25 +9,25 @@ use hecaton_origin::{Options, Origin, Tls};
 
 use super::{Driver, DriverError, Go, Prepare, Problem};
 
-/// One visit of so many shows a stranger.
+/// One trial of so many shows a stranger.
 const EVERY: u32 = 3;
 
 /// When whose turn is next.
 #[derive(Default)]
 pub struct Strangers {
-    /// Of each client: its visits so far, and at which of the present few it meets a stranger.
-    visits: HashMap<String, (u32, u32)>,
+    /// Of each client: its trials so far, and at which of the present few it meets a stranger.
+    trials: HashMap<String, (u32, u32)>,
 }
 
 impl Strangers {
-    /// Whether this visit of a client ends with one.
+    /// Whether this trial of a client ends with one.
     pub fn is_due(&mut self, client: &str) -> bool {
-        let (visits, due) = self.visits.entry(client.to_string()).or_default();
-        if *visits % EVERY == 0 {
+        let (trials, due) = self.trials.entry(client.to_string()).or_default();
+        if *trials % EVERY == 0 {
             *due = rand::random_range(0..EVERY);
         }
-        *visits += 1;
-        (*visits - 1) % EVERY == *due
+        *trials += 1;
+        (*trials - 1) % EVERY == *due
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_client_meets_one_in_each_few_visits() {
+    fn every_client_meets_one_in_each_few_trials() {
         let mut strangers = Strangers::default();
         for _ in 0..20 {
             for client in ["a", "b"] {

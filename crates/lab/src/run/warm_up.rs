@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-/// Trials of a warm-up without end: as many as fit into what was asked.
-const TRIALS: u32 = 4;
+/// Tries of a warm-up without end: as many as fit into what was asked.
+const TRIES: u32 = 4;
 
 /// How many times what was asked a process may take until its CPU time of a request is flat.
 const MOST: u32 = 8;
 
-/// Two trials that need this share of the CPU time of the two before are no cheaper.
+/// Two tries that need this share of the CPU time of the two before are no cheaper.
 const FLAT: f64 = 0.95;
 
-/// The trials so far.
+/// The tries so far.
 #[derive(Debug, Default)]
 pub(super) struct WarmUp {
     asked: Duration,
     spent: Duration,
-    /// CPU seconds of a request, trial by trial.
+    /// CPU seconds of a request, try by try.
     costs: Vec<f64>,
 }
 
@@ -29,12 +29,12 @@ impl WarmUp {
         }
     }
 
-    /// How long the next trial should last.
-    pub(super) fn trial(&self) -> Duration {
-        self.asked / TRIALS
+    /// How long the next try should last.
+    pub(super) fn try_length(&self) -> Duration {
+        self.asked / TRIES
     }
 
-    /// Notes a trial: how long it took, and the CPU time of one request.
+    /// Notes a try: how long it took, and the CPU time of one request.
     pub(super) fn note(&mut self, wall: Duration, cost: f64) {
         self.spent += wall;
         self.costs.push(cost);
@@ -46,7 +46,7 @@ impl WarmUp {
         long_enough || self.spent >= MOST * self.asked
     }
 
-    /// Of two trials each the cheaper counts, for what disturbs one makes it dearer, never cheaper.
+    /// Of two tries each the cheaper counts, for what disturbs one makes it dearer, never cheaper.
     fn is_flat(&self) -> bool {
         let [.., a, b, c, d] = self.costs.as_slice() else {
             return false;
@@ -59,42 +59,38 @@ impl WarmUp {
 mod tests {
     use super::*;
 
-    /// Trials until it is over, of a process whose requests cost so much.
-    fn trials(cost: impl Fn(usize) -> f64) -> usize {
+    /// Tries until it is over, of a process whose requests cost so much.
+    fn tries(cost: impl Fn(usize) -> f64) -> usize {
         let mut warm_up = WarmUp::new(Duration::from_millis(400));
-        let mut trials = 0;
+        let mut tries = 0;
         while !warm_up.is_over() {
-            warm_up.note(warm_up.trial(), cost(trials));
-            trials += 1;
+            warm_up.note(warm_up.try_length(), cost(tries));
+            tries += 1;
         }
-        trials
+        tries
     }
 
     #[test]
     fn a_process_that_is_warm_at_once_takes_no_longer_than_asked() {
-        assert_eq!(trials(|_| 1.0), 4);
-        let disturbed = |trial| if trial == 2 { 1.5 } else { 1.0 };
+        assert_eq!(tries(|_| 1.0), 4);
+        let disturbed = |round| if round == 2 { 1.5 } else { 1.0 };
         assert_eq!(
-            trials(disturbed),
+            tries(disturbed),
             4,
-            "one slow trial is not taken for a cold one"
+            "one slow try is not taken for a cold one"
         );
     }
 
     #[test]
     fn a_process_that_gets_cheaper_is_waited_for_but_not_for_ever() {
-        let compiled = |trial: usize| {
-            if trial < 9 {
-                3.0 - 0.2 * trial as f64
+        let compiled = |round: usize| {
+            if round < 9 {
+                3.0 - 0.2 * round as f64
             } else {
                 1.0
             }
         };
-        assert!(
-            (11..=13).contains(&trials(compiled)),
-            "{}",
-            trials(compiled)
-        );
-        assert_eq!(trials(|trial| 0.9f64.powi(trial as i32)), 32);
+        assert!((11..=13).contains(&tries(compiled)), "{}", tries(compiled));
+        assert_eq!(tries(|round| 0.9f64.powi(round as i32)), 32);
     }
 }

@@ -128,7 +128,7 @@ impl BenchScenario {
         for Part { load, .. } in &mut self.part {
             // Where every round has a process of its own, it keeps it.
             load.rounds = load.rounds.min(self.quick.rounds);
-            load.launches = load.launches.min(self.quick.rounds);
+            load.invocations = load.invocations.min(self.quick.rounds);
             load.round_seconds = load.round_seconds.min(self.quick.round_seconds);
         }
         self

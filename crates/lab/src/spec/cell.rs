@@ -19,14 +19,14 @@ pub struct Cell {
     pub concurrency: usize,
     /// What this cell has of its own; nothing in a sweep.
     #[serde(flatten)]
-    pub own: Own,
+    pub overrides: Overrides,
 }
 
 /// What one cell has of its own, in place of what the plan says of all.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
-pub struct Own {
+pub struct Overrides {
     /// The origin's delay before each answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,
@@ -75,18 +75,18 @@ impl Cell {
             body_bytes: 0,
             keepalive: true,
             concurrency: 1,
-            own: Own::default(),
+            overrides: Overrides::default(),
         }
     }
 
     /// The round trip that the origin plays; 0 when none.
     pub fn round_trip(&self) -> Duration {
-        Duration::from_millis(self.own.round_trip_ms.unwrap_or(0))
+        Duration::from_millis(self.overrides.round_trip_ms.unwrap_or(0))
     }
 
     /// What an answer waits at least for on the origin's side, when the plan's delay is `delay`.
     pub fn wait(&self, delay: Delay) -> Delay {
-        let delay = self.own.delay.unwrap_or(delay);
+        let delay = self.overrides.delay.unwrap_or(delay);
         match (delay, self.round_trip()) {
             (delay, Duration::ZERO) => delay,
             (Delay::Fixed(delay), round_trip) => Delay::Fixed(delay + round_trip),

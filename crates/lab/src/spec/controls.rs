@@ -2,7 +2,7 @@
 
 use hecaton_origin::Delay;
 
-use super::{Approach, Cell, Control, Manifest, Own, RAW, Sweep};
+use super::{Approach, Cell, Control, Manifest, Overrides, RAW, Sweep};
 
 /// Stands behind the name of the client that takes part twice.
 const AGAIN: &str = "-again";
@@ -15,9 +15,9 @@ impl Sweep {
     pub(super) fn with_controls(mut self, twice: Option<Cell>) -> Sweep {
         let again = twice.filter(|cell| cell.client != RAW).map(|cell| Cell {
             client: format!("{}{AGAIN}", cell.client),
-            own: Own {
+            overrides: Overrides {
                 control: Some(Control::Again),
-                ..cell.own
+                ..cell.overrides
             },
             ..cell
         });
@@ -26,11 +26,11 @@ impl Sweep {
             body_bytes: self.body_bytes[0],
             keepalive: true,
             concurrency: WORK.1,
-            own: Own {
+            overrides: Overrides {
                 delay: Some(Delay::None),
                 requests: Some(WORK.0),
                 control: Some(Control::Canary),
-                ..Own::default()
+                ..Overrides::default()
             },
         });
         self.controls = again.into_iter().chain(canary).collect();
@@ -55,13 +55,13 @@ impl Sweep {
             body_bytes: self.body_bytes[0],
             keepalive: self.ways_to_connect(client)[0],
             concurrency: self.concurrency[self.concurrency.len() / 2],
-            own: Own::default(),
+            overrides: Overrides::default(),
         })
     }
 
     /// The manifest of the client that takes part twice, and its second name.
     pub fn again(&self) -> Option<(&Manifest, &str)> {
-        let twin = |cell: &&Cell| cell.own.control == Some(Control::Again);
+        let twin = |cell: &&Cell| cell.overrides.control == Some(Control::Again);
         let name = &*self.controls.iter().find(twin)?.client;
         let first = name.strip_suffix(AGAIN)?;
         let mut clients = self.clients.iter();
@@ -72,7 +72,7 @@ impl Sweep {
 impl Cell {
     /// The name of the client, without what tells its second process from the first.
     pub fn first_name(&self) -> &str {
-        match self.own.control {
+        match self.overrides.control {
             Some(Control::Again) => self.client.strip_suffix(AGAIN).unwrap_or(&self.client),
             _ => &self.client,
         }

@@ -16,12 +16,12 @@ pub struct Factor {
 /// Every factor, in the order in which loads are told.
 #[rustfmt::skip]
 pub const FACTORS: [Factor; 7] = [
-    Factor { name: "", set: |_, _| Ok(()), words: |cell| cell.own.requests.map(|size| batch(size, cell.own.mode)) },
+    Factor { name: "", set: |_, _| Ok(()), words: |cell| cell.overrides.requests.map(|size| batch(size, cell.overrides.mode)) },
     Factor { name: "concurrency", set: |cell, text| number(text).map(|n| cell.concurrency = n), words: concurrency },
     Factor { name: "body", set: |cell, text| number(text).map(|n| cell.body_bytes = n), words: |_| None },
-    Factor { name: "", set: |_, _| Ok(()), words: |cell| cell.own.round_trip_ms.map(|trip| format!("round trip {trip} ms")) },
-    Factor { name: "delay", set: delay, words: |cell| cell.own.delay.map(|delay| format!("delay {delay}")) },
-    Factor { name: "tls", set: |cell, text| switch(text).map(|on| cell.own.tls = on.then_some(true)), words: |cell| cell.own.tls?.then(|| "TLS".into()) },
+    Factor { name: "", set: |_, _| Ok(()), words: |cell| cell.overrides.round_trip_ms.map(|trip| format!("round trip {trip} ms")) },
+    Factor { name: "delay", set: delay, words: |cell| cell.overrides.delay.map(|delay| format!("delay {delay}")) },
+    Factor { name: "tls", set: |cell, text| switch(text).map(|on| cell.overrides.tls = on.then_some(true)), words: |cell| cell.overrides.tls?.then(|| "TLS".into()) },
     Factor { name: "keepalive", set: |cell, text| switch(text).map(|on| cell.keepalive = on), words: |cell| (!cell.keepalive).then(|| "a new connection each".into()) },
 ];
 
@@ -63,7 +63,7 @@ pub fn load_words(cell: &Cell) -> String {
 
 fn concurrency(cell: &Cell) -> Option<String> {
     // A batch of a known size says how many are in flight.
-    cell.own
+    cell.overrides
         .requests
         .is_none()
         .then(|| format!("concurrency {}", cell.concurrency))
@@ -78,7 +78,7 @@ fn batch(size: u64, mode: Option<Mode>) -> String {
 
 fn delay(cell: &mut Cell, text: &str) -> Result<(), String> {
     let delay = parse_delay(text).map_err(|why| format!("cannot be `{text}`: {why}"))?;
-    cell.own.delay = Some(delay);
+    cell.overrides.delay = Some(delay);
     Ok(())
 }
 

@@ -18,7 +18,7 @@ mod target;
 mod usage;
 
 pub use bench::{BenchScenario, Goal, Part, Promise};
-pub use cell::{Cell, Control, Mode, Own};
+pub use cell::{Cell, Control, Mode, Overrides};
 pub use compare::{CompareScenario, Comparison, PairRequest, Setting, SyncAsyncRequest};
 pub use duration::{parse_delay, parse_duration};
 pub use experiment::{Experiment, Kind};

@@ -31,7 +31,8 @@ pub struct SweepScenario {
     /// Measured rounds of every cell, one in each block.
     pub rounds: u32,
     /// Processes of every client, one after another; the blocks are shared out among them.
-    pub launches: u32,
+    #[serde(alias = "launches")]
+    pub invocations: u32,
     /// How long one round should last, in seconds; the number of requests follows from it.
     pub round_seconds: f64,
     /// Unmeasured work of every new process before its first round, in seconds; 0 means none.

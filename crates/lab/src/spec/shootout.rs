@@ -30,7 +30,8 @@ pub struct ShootoutScenario {
     /// Measured rounds of every client, one in each block.
     pub rounds: u32,
     /// Processes of every client.
-    pub launches: u32,
+    #[serde(alias = "launches")]
+    pub invocations: u32,
     /// Unmeasured work of every new process, in seconds.
     pub warm_up_seconds: f64,
 }
@@ -98,7 +99,7 @@ impl ShootoutScenario {
             ceiling: true,
             delay: request.delay.unwrap_or(Delay::None),
             rounds,
-            launches: self.launches.clamp(1, rounds),
+            invocations: self.invocations.clamp(1, rounds),
             round_time: CEILING_ROUND,
             warm_up: Duration::from_secs_f64(self.warm_up_seconds),
             seed: request.seed.unwrap_or_else(rand::random),
@@ -126,7 +127,7 @@ mod tests {
         };
         let sweep = scenario().sweep(request, &Catalogue::default()).unwrap();
         assert_eq!(sweep.requests, Some(9)); // 108 in all: rather too many than too few
-        assert_eq!((sweep.launches, sweep.job), (4, Job::Json));
+        assert_eq!((sweep.invocations, sweep.job), (4, Job::Json));
     }
 
     #[test]

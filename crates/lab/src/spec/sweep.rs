@@ -87,7 +87,7 @@ pub struct Sweep {
     /// Rounds of every cell, which is also the number of blocks.
     pub rounds: u32,
     /// Processes of every client, at most one for each block.
-    pub launches: u32,
+    pub invocations: u32,
     /// How long a round should last.
     pub round_time: Duration,
     /// Unmeasured work of a new process.
@@ -138,7 +138,7 @@ impl Sweep {
             ceiling: scenario.ceiling,
             delay,
             rounds,
-            launches: scenario.launches.clamp(1, rounds),
+            invocations: scenario.invocations.clamp(1, rounds),
             round_time: request
                 .round_time
                 .unwrap_or(Duration::from_secs_f64(scenario.round_seconds)),
@@ -186,14 +186,14 @@ impl Sweep {
 
     /// The cells of one client, where the sweep is no grid, or the client takes part a second time.
     pub fn cells_of(&self, client: &str) -> impl Iterator<Item = &Cell> {
-        let again = |cell: &&Cell| cell.own.control == Some(Control::Again);
+        let again = |cell: &&Cell| cell.overrides.control == Some(Control::Again);
         let cells = self.cells.iter().chain(self.controls.iter().filter(again));
         cells.filter(move |cell| cell.client == client)
     }
 
     /// Whether the origin speaks TLS to a client in any of its cells.
     pub fn speaks_tls_to(&self, client: &str) -> bool {
-        let speaks = |cell: &Cell| cell.own.tls.unwrap_or(self.tls);
+        let speaks = |cell: &Cell| cell.overrides.tls.unwrap_or(self.tls);
         self.target.is_origin()
             && match self.cells.is_empty() {
                 true => self.tls,
@@ -293,7 +293,7 @@ mod tests {
             ceiling: true,
             delay: Delay::None,
             rounds: 6,
-            launches: 3,
+            invocations: 3,
             round_seconds: 0.2,
             warm_up_seconds: 0.0,
         }
@@ -322,7 +322,7 @@ mod tests {
         .unwrap();
         assert_eq!(sweep.concurrency, [1, 40]);
         assert_eq!(sweep.body_bytes, [133]);
-        assert_eq!((sweep.rounds, sweep.launches, sweep.seed), (2, 2, 7));
+        assert_eq!((sweep.rounds, sweep.invocations, sweep.seed), (2, 2, 7));
         assert_eq!(sweep.client_names(), [RAW]);
     }
 

@@ -10,7 +10,7 @@ use crate::findings::stats::Estimate;
 use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::Document;
-use crate::plan::Own;
+use crate::plan::Overrides;
 
 /// Most rows that are drawn: the largest changes.
 const MOST: usize = 40;
@@ -113,7 +113,7 @@ fn table(pair: &Beside, name: &str) -> Table {
     let rows = &pair.found.rows;
     let plain = rows
         .iter()
-        .all(|row| row.new.own == Own::default() && row.new.keepalive);
+        .all(|row| row.new.overrides == Overrides::default() && row.new.keepalive);
     let several = rows
         .iter()
         .any(|row| row.new.body_bytes != rows[0].new.body_bytes);

@@ -49,7 +49,7 @@ pub(super) fn view(run: &Document, findings: &Findings, ranking: &Ranking) -> Vi
     });
     sections.extend(rejected("Rejected: shown, not ranked", items.collect()));
     let seconds = "Seconds are of all rounds together: of the processor in the client and in the kernel, and of the clock. First \
-                   and boot are of a new process, the median of its launches.";
+                   and boot are of a new process, the median of its invocations.";
     let figures = vec![Block::Note(seconds.into()), table(&everyone)];
     sections.push(Section::new("All figures", Media::PAGE, figures).folded());
     sections.extend(left_out(run));

@@ -59,7 +59,7 @@ fn a_row_that_is_rejected_now_is_worse_whatever_its_speed() {
         round.cell.client == "typhoeus" && round.cell.concurrency == 200
     };
     for round in after.rounds.iter_mut().filter(last) {
-        round.proof.as_mut().unwrap().peak_in_flight = 128;
+        round.probe.as_mut().unwrap().peak_in_flight = 128;
     }
     assert_eq!(worse(&changes(&before, &after), 0.9), [200]);
 }
@@ -164,8 +164,8 @@ fn what_a_row_has_of_its_own_fits_the_terminal_too() {
     let own = |seed, speed| {
         let mut run = sweep(seed, speed, 1.0);
         for round in &mut run.rounds {
-            round.cell.own.round_trip_ms = Some(100);
-            round.cell.own.tls = Some(true);
+            round.cell.overrides.round_trip_ms = Some(100);
+            round.cell.overrides.tls = Some(true);
         }
         run
     };

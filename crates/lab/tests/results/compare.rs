@@ -2,7 +2,7 @@
 
 use hecaton_lab::findings::{Compared, What, compared, judge};
 use hecaton_lab::ledger::Document;
-use hecaton_lab::plan::{Mode, Own};
+use hecaton_lab::plan::{Mode, Overrides};
 use hecaton_lab::report;
 use hecaton_lab::run::{Cell, Round};
 use hecaton_lab::spec::Comparison;
@@ -36,7 +36,7 @@ fn cell(client: &str) -> Cell {
         body_bytes: 133,
         keepalive: true,
         concurrency: 10,
-        own: Own::default(),
+        overrides: Overrides::default(),
     }
 }
 
@@ -136,10 +136,10 @@ fn keepalive(extra: f64) -> Vec<Round> {
             let cell = Cell {
                 keepalive,
                 concurrency: 1,
-                own: Own {
+                overrides: Overrides {
                     tls: Some(true),
                     round_trip_ms: Some(trip),
-                    ..Own::default()
+                    ..Overrides::default()
                 },
                 ..cell("x")
             };
@@ -197,7 +197,7 @@ fn each_column_is_held_against_its_prediction() {
     let mut all = keepalive(0.0);
     for round in all
         .iter_mut()
-        .filter(|round| round.cell.own.round_trip_ms == Some(20))
+        .filter(|round| round.cell.overrides.round_trip_ms == Some(20))
     {
         round.wall_ns = round.wall_ns * 5 / 4;
         let mut slower = Times::new();
@@ -244,10 +244,10 @@ fn batches(pool: u64) -> Vec<Round> {
             let at_once = if mode == Mode::Sync { 1 } else { size };
             let cell = Cell {
                 concurrency: at_once as usize,
-                own: Own {
+                overrides: Overrides {
                     mode: Some(mode),
                     requests: Some(size),
-                    ..Own::default()
+                    ..Overrides::default()
                 },
                 ..cell("x")
             };

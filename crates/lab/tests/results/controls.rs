@@ -1,7 +1,7 @@
 //! What a run says of itself: what it can resolve, a client that took part twice, and work that was always the same.
 
 use hecaton_lab::findings::{Findings, judge, noisy_row};
-use hecaton_lab::plan::{Control, Own};
+use hecaton_lab::plan::{Control, Overrides};
 use hecaton_lab::run::{Noise, Round};
 use hecaton_origin::Delay;
 
@@ -20,9 +20,9 @@ fn rounds(noise: f64, again: f64) -> Vec<Round> {
         };
         let mut rounds = machine.rounds(name, 133, &[(10, (speed, 50.0))]);
         for round in &mut rounds {
-            round.cell.own = Own {
+            round.cell.overrides = Overrides {
                 control,
-                ..Own::default()
+                ..Overrides::default()
             };
         }
         rounds

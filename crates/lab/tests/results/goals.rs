@@ -122,7 +122,7 @@ fn kept_connections_are_compared_with_new_ones_of_the_same_client() {
     let mut fresh = Machine::default().rounds("ours", 133, &[(10, (50.0, 20.0))]);
     for round in &mut fresh {
         round.cell.keepalive = false;
-        for page in [&mut round.seen, &mut round.proof].into_iter().flatten() {
+        for page in [&mut round.seen, &mut round.probe].into_iter().flatten() {
             page.reused = 0;
         }
     }

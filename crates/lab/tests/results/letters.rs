@@ -17,7 +17,7 @@ use crate::synthetic::Machine;
 struct Noisy {
     random: StdRng,
     blocks: u32,
-    launches: u32,
+    invocations: u32,
     /// Standard deviation of one round's logarithm; outliers, drift and luck come on top, in proportion.
     noise: f64,
 }
@@ -38,8 +38,8 @@ impl Noisy {
         let (mut luck, mut last) = (vec![0.0; clients.len()], None);
         let mut weather = 0.0;
         for block in 0..self.blocks {
-            let launch = block * self.launches / self.blocks;
-            if last.replace(launch) != Some(launch) {
+            let invocation = block * self.invocations / self.blocks;
+            if last.replace(invocation) != Some(invocation) {
                 luck.fill_with(|| 0.4 * self.noise * normal(&mut self.random));
             }
             let mut order: Vec<usize> = (0..clients.len()).collect();
@@ -49,7 +49,7 @@ impl Noisy {
                 let drift = 3.0 * self.noise * f64::from(block) / f64::from(self.blocks);
                 let slowness = weather + drift + luck[client] + self.of_round();
                 let round = &mut clients[client][block as usize];
-                round.launch = launch;
+                round.invocation = invocation;
                 round.wall_ns = (round.wall_ns as f64 * slowness.exp()) as u64;
                 round.claim.latencies_us = Times::new();
             }
@@ -113,11 +113,11 @@ fn told_apart(mut machine: Noisy, experiments: u32, speeds: &[(&str, f64)]) -> u
     (0..experiments).filter(apart).count() as u32
 }
 
-fn machine(seed: u64, blocks: u32, launches: u32, noise: f64) -> Noisy {
+fn machine(seed: u64, blocks: u32, invocations: u32, noise: f64) -> Noisy {
     Noisy {
         random: StdRng::seed_from_u64(seed),
         blocks,
-        launches,
+        invocations,
         noise,
     }
 }

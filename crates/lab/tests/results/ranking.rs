@@ -166,9 +166,9 @@ fn noise_is_counted_by_round_and_a_tick_is_none() {
 
 #[test]
 fn first_requests_are_the_median_of_the_processes() {
-    let start = |launch: u32, first_ms: u64| Start {
+    let start = |invocation: u32, first_ms: u64| Start {
         client: "net-http".into(),
-        launch,
+        invocation,
         boot_ns: 100_000_000,
         first_request_ns: first_ms * 1_000_000,
         user: None,

@@ -32,7 +32,7 @@ fn whole_sweep() -> Document {
         .iter_mut()
         .filter(|r| r.cell.client == "typhoeus" && r.cell.concurrency == 200)
     {
-        round.proof.as_mut().unwrap().peak_in_flight = 128;
+        round.probe.as_mut().unwrap().peak_in_flight = 128;
     }
     document(rounds, "10ms", json!({ "kind": "origin" }))
 }

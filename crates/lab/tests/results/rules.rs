@@ -2,11 +2,11 @@
 
 use hecaton_lab::findings::rejection;
 use hecaton_lab::run::Round;
-use hecaton_origin::{Delay, Page, Times};
+use hecaton_origin::{Delay, Interval, Times};
 
 use crate::synthetic::{Machine, ten_ms};
 
-/// Spoils the measured and the proof page of one round of concurrency 10 and returns the reason.
+/// Spoils the measured and the probe page of one round of concurrency 10 and returns the reason.
 fn reason(spoil: impl Fn(&mut Round)) -> String {
     let mut rounds = Machine::default().rounds("mri", 133, &[(10, (624.21, 34.81))]);
     assert_eq!(
@@ -21,12 +21,12 @@ fn reason(spoil: impl Fn(&mut Round)) -> String {
 /// What a cheat does, how it shows in a round, and what the reason must say.
 type Case = (&'static str, fn(&mut Round), &'static [&'static str]);
 
-fn seen(round: &mut Round) -> &mut Page {
+fn seen(round: &mut Round) -> &mut Interval {
     round.seen.as_mut().unwrap()
 }
 
-fn proof(round: &mut Round) -> &mut Page {
-    round.proof.as_mut().unwrap()
+fn probe(round: &mut Round) -> &mut Interval {
+    round.probe.as_mut().unwrap()
 }
 
 #[test]
@@ -74,8 +74,8 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
             &["1 request was sent more than once"],
         ),
         (
-            "retries in the proof",
-            |r| proof(r).duplicates = 3,
+            "retries in the probe",
+            |r| probe(r).duplicates = 3,
             &["3 requests were sent more than once in the probe"],
         ),
         (
@@ -100,7 +100,7 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
         ),
         (
             "half the pool",
-            |r| proof(r).peak_in_flight = 5,
+            |r| probe(r).peak_in_flight = 5,
             &["only 5 of 10 requests were in flight"],
         ),
         (
@@ -130,7 +130,7 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
         ),
         (
             "pipelines in the probe",
-            |r| proof(r).connections_used = 3,
+            |r| probe(r).connections_used = 3,
             &["3 connections carried 10 requests at once in the probe"],
         ),
         (
@@ -168,8 +168,8 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
 }
 
 #[test]
-fn an_unfinished_proof_is_rejected() {
-    assert!(reason(|round| proof(round).distinct = 19).contains("1 of 20 requests of the probe"));
+fn an_unfinished_probe_is_rejected() {
+    assert!(reason(|round| probe(round).distinct = 19).contains("1 of 20 requests of the probe"));
 }
 
 /// Threads of a core take turns as its scheduler likes: a round is not long enough for all.

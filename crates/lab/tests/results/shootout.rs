@@ -52,7 +52,7 @@ pub fn shootout(speeds: &[(&str, f64)]) -> Document {
         run.environment.clients.insert((*name).into(), record);
         run.starts.push(Start {
             client: (*name).into(),
-            launch: 0,
+            invocation: 0,
             boot_ns: 80_000_000,
             first_request_ns: 4_000_000,
             user: None,

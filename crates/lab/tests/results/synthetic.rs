@@ -5,7 +5,7 @@ use std::time::Duration;
 use hecaton_lab::ledger::Document;
 use hecaton_lab::plan::Cell;
 use hecaton_lab::run::{Claim, Round};
-use hecaton_origin::{Delay, Page};
+use hecaton_origin::{Delay, Interval};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::json;
@@ -135,7 +135,7 @@ impl Machine {
                     body_bytes,
                     keepalive: true,
                     concurrency: *concurrency,
-                    own: Default::default(),
+                    overrides: Default::default(),
                 };
                 rounds.push(honest(cell, block, order as u32, speed, *cpu, &mut random));
             }
@@ -165,7 +165,7 @@ fn honest(cell: Cell, block: u32, order: u32, speed: f64, cpu: f64, random: &mut
         .collect();
     let busy = wall * cpu / 100.0 * 1e9;
     Round {
-        launch: block / 4,
+        invocation: block / 4,
         block,
         order,
         count,
@@ -182,7 +182,7 @@ fn honest(cell: Cell, block: u32, order: u32, speed: f64, cpu: f64, random: &mut
         },
         seen: Some(page(count, c, cell.body_bytes as u64)),
         reference: false,
-        proof: Some(Page {
+        probe: Some(Interval {
             connections_opened: c,
             ..page(2 * c, c, cell.body_bytes as u64)
         }),
@@ -194,8 +194,8 @@ fn honest(cell: Cell, block: u32, order: u32, speed: f64, cpu: f64, random: &mut
     }
 }
 
-fn page(count: u64, concurrency: u64, body: u64) -> Page {
-    Page {
+fn page(count: u64, concurrency: u64, body: u64) -> Interval {
+    Interval {
         count,
         requests: count,
         distinct: count,
@@ -203,14 +203,14 @@ fn page(count: u64, concurrency: u64, body: u64) -> Page {
         peak_in_flight: concurrency,
         body_bytes_out: count * body,
         expected_sum: 0x5eed,
-        ..Page::default()
+        ..Interval::default()
     }
 }
 
 /// Rounds without a ledger, as from a server that is not ours.
 pub fn unwitnessed(mut rounds: Vec<Round>) -> Vec<Round> {
     for round in &mut rounds {
-        (round.seen, round.proof) = (None, None);
+        (round.seen, round.probe) = (None, None);
     }
     rounds
 }

@@ -1,6 +1,6 @@
 //! What a page says for and against its figures: noise, headroom, what the server had to do, and what it saw.
 
-use hecaton_lab::findings::{Room, judge, trust};
+use hecaton_lab::findings::{Headroom, judge, trust};
 use hecaton_lab::report;
 use hecaton_lab::run::Noise;
 use hecaton_origin::Delay;
@@ -82,7 +82,7 @@ fn the_headroom_is_that_of_the_fastest_and_none_is_claimed_where_waiting_is_the_
         let mut run = shootout(speeds);
         run.plan.delay = delay;
         let findings = judge(&run.rounds, &Delay::None);
-        trust(&run, &findings).room
+        trust(&run, &findings).headroom
     };
     let ceiling = |times: f64| {
         [
@@ -91,16 +91,16 @@ fn the_headroom_is_that_of_the_fastest_and_none_is_claimed_where_waiting_is_the_
             ("raw", 1000.0 * times),
         ]
     };
-    let Some(Room::Times(some)) = room(&ceiling(1.6), Delay::None) else {
+    let Some(Headroom::Times(some)) = room(&ceiling(1.6), Delay::None) else {
         panic!("a ceiling leaves room")
     };
     assert!((some - 1.6).abs() < 0.05, "{some}");
     let slow = Delay::Fixed(std::time::Duration::from_millis(1));
-    let Some(Room::Times(other)) = room(&ceiling(1.6), slow) else {
+    let Some(Headroom::Times(other)) = room(&ceiling(1.6), slow) else {
         panic!("the slower client does not wait for the origin")
     };
     assert!((other - 3.2).abs() < 0.1, "{other}");
     let all_wait = [("net-http", 1000.0), ("raw", 1001.0)];
-    assert_eq!(room(&all_wait, slow), Some(Room::Waiting));
+    assert_eq!(room(&all_wait, slow), Some(Headroom::Waiting));
     assert_eq!(room(&[("net-http", 1000.0)], Delay::None), None);
 }

@@ -90,8 +90,8 @@ impl Arrival {
             respond.send_reset(Reason::REFUSED_STREAM);
             return Err(Lost);
         }
-        let mischief = shared.hub.deal(&self.request);
-        let received = if self.request.reads_body(mischief) {
+        let fault = shared.hub.deal(&self.request);
+        let received = if self.request.reads_body(fault) {
             let kept = Kept::new(self.request.route.keep());
             read(&mut body, kept).await?
         } else {
@@ -106,7 +106,7 @@ impl Arrival {
         let is_head = self.request.is_head;
         let now = Instant::now();
         let receipt = pending.receipt;
-        let mut held = reply.held(self.request, receipt, self.hash, received, mischief, now);
+        let mut held = reply.held(self.request, receipt, self.hash, received, fault, now);
         pending.receipt = held.receipt;
         hold(&shared.hub, &mut held, &mut respond).await?;
         answer::send(shared, held.answer, is_head, held.after, respond).await?;

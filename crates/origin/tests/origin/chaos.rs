@@ -30,7 +30,7 @@ fn raw(origin: &Origin, path: &str) -> (Vec<u8>, bool) {
 }
 
 #[test]
-fn each_mischief_is_seen_and_counted_under_its_name() {
+fn each_random_fault_is_seen_and_counted_under_its_name() {
     for name in [
         "reset", "truncate", "500", "garbage", "close", "slow", "early",
     ] {

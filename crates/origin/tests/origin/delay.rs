@@ -28,10 +28,10 @@ fn no_answer_comes_before_its_delay() {
             start.elapsed()
         );
     }
-    let page = origin.close_round();
-    assert!(page.span_ns >= 150_000_000, "{page:?}");
+    let interval = origin.close_round();
+    assert!(interval.span_ns >= 150_000_000, "{interval:?}");
     // Lateness is measured from the planned instant: it does not contain the delay.
-    assert!(page.lateness_p50_us < 30_000, "{page:?}");
+    assert!(interval.lateness_p50_us < 30_000, "{interval:?}");
 }
 
 #[test]
@@ -45,9 +45,9 @@ fn delays_of_many_connections_run_side_by_side() {
     clients
         .iter_mut()
         .for_each(|client| assert_eq!(client.answer().status, 200));
-    let page = origin.close_round();
-    assert_eq!(page.peak_in_flight, 40);
-    assert!(page.span_ns >= 300_000_000, "{page:?}");
+    let interval = origin.close_round();
+    assert_eq!(interval.peak_in_flight, 40);
+    assert!(interval.span_ns >= 300_000_000, "{interval:?}");
 }
 
 #[test]

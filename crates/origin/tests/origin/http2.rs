@@ -36,12 +36,20 @@ fn many_streams_of_one_connection_are_witnessed_as_requests() {
         }
         sum
     });
-    let page = origin.close_round();
-    assert_eq!(page.expected_sum, sum);
-    let counts = (page.requests, page.distinct, page.duplicates, page.foreign);
+    let interval = origin.close_round();
+    assert_eq!(interval.expected_sum, sum);
+    let counts = (
+        interval.requests,
+        interval.distinct,
+        interval.duplicates,
+        interval.foreign,
+    );
     assert_eq!(counts, (100, 100, 0, 0));
-    assert_eq!((page.connections_opened, page.connections_used), (1, 1));
-    assert!(page.bytes_in > 0 && page.bytes_out > page.body_bytes_out);
+    assert_eq!(
+        (interval.connections_opened, interval.connections_used),
+        (1, 1)
+    );
+    assert!(interval.bytes_in > 0 && interval.bytes_out > interval.body_bytes_out);
     assert_eq!(origin.summary().http2_connections, 1);
 }
 

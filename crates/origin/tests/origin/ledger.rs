@@ -5,7 +5,7 @@ use crate::support;
 use std::sync::Barrier;
 use std::thread;
 
-use hecaton_origin::{Options, Origin, Page, RoundSpec};
+use hecaton_origin::{Interval, Options, Origin, RoundSpec};
 use support::{Client, eventually, origin, round};
 
 /// Requests the ids on so many connections at once, each an equal share; returns the tokens' sum.
@@ -36,30 +36,34 @@ fn an_honest_round_adds_up() {
     let first = u64::MAX - 50; // The ids may run over the end of the numbers.
     origin.open_round(round(first - 1000, 1000));
     let sum = fetch(&origin, first - 1000, 1000, 4);
-    let page = origin.close_round();
-    assert_eq!(page.expected_sum, sum);
+    let interval = origin.close_round();
+    assert_eq!(interval.expected_sum, sum);
     let counts = (
-        page.requests,
-        page.distinct,
-        page.duplicates,
-        page.foreign,
-        page.aborted,
+        interval.requests,
+        interval.distinct,
+        interval.duplicates,
+        interval.foreign,
+        interval.aborted,
     );
     assert_eq!(counts, (1000, 1000, 0, 0, 0));
-    assert_eq!((page.first, page.count), (first - 1000, 1000));
+    assert_eq!((interval.first, interval.count), (first - 1000, 1000));
     assert_eq!(
-        (page.connections_opened, page.connections_used, page.reused),
+        (
+            interval.connections_opened,
+            interval.connections_used,
+            interval.reused
+        ),
         (4, 4, 996)
     );
     assert!(
-        (1..=4).contains(&page.peak_in_flight),
+        (1..=4).contains(&interval.peak_in_flight),
         "{}",
-        page.peak_in_flight
+        interval.peak_in_flight
     );
-    assert_eq!(page.body_bytes_out, 133_000);
-    assert!(page.bytes_out > page.body_bytes_out);
-    assert!(page.cpu_ns > 0 && page.span_ns > 0);
-    assert!(page.lateness_p99_us >= page.lateness_p50_us);
+    assert_eq!(interval.body_bytes_out, 133_000);
+    assert!(interval.bytes_out > interval.body_bytes_out);
+    assert!(interval.cpu_ns > 0 && interval.span_ns > 0);
+    assert!(interval.lateness_p99_us >= interval.lateness_p50_us);
 }
 
 #[test]
@@ -70,10 +74,10 @@ fn bytes_are_counted_exactly() {
     let request = "GET /r/1 HTTP/1.1\r\nHost: a\r\n\r\n";
     client.send(request);
     let answer = client.answer();
-    let page = origin.close_round();
-    assert_eq!(page.bytes_in, request.len() as u64);
+    let interval = origin.close_round();
+    assert_eq!(interval.bytes_in, request.len() as u64);
     assert_eq!(
-        page.bytes_out,
+        interval.bytes_out,
         (answer.head.len() + answer.body.len()) as u64
     );
 }
@@ -93,11 +97,11 @@ fn the_expected_sum_counts_ids_that_never_came() {
     );
     origin.open_round(round(10, 3));
     let seen = client.get("/r/11").token();
-    let page = origin.close_round();
-    assert_eq!((page.distinct, page.requests), (1, 1));
-    assert_ne!(page.expected_sum, seen);
+    let interval = origin.close_round();
+    assert_eq!((interval.distinct, interval.requests), (1, 1));
+    assert_ne!(interval.expected_sum, seen);
     assert_ne!(
-        page.expected_sum, whole.expected_sum,
+        interval.expected_sum, whole.expected_sum,
         "the nonce of a round is new"
     );
 }
@@ -113,11 +117,20 @@ fn repeats_and_foreign_requests_are_told() {
     ] {
         client.get(path);
     }
-    let page = origin.close_round();
-    let counts = (page.requests, page.distinct, page.duplicates, page.foreign);
+    let interval = origin.close_round();
+    let counts = (
+        interval.requests,
+        interval.distinct,
+        interval.duplicates,
+        interval.foreign,
+    );
     assert_eq!(counts, (7, 2, 2, 3));
     assert_eq!(
-        (page.connections_opened, page.connections_used, page.reused),
+        (
+            interval.connections_opened,
+            interval.connections_used,
+            interval.reused
+        ),
         (0, 1, 7)
     );
     client.get("/r/1");
@@ -137,15 +150,18 @@ fn foreign_requests_alone_use_no_connection_of_the_round() {
     let origin = origin();
     origin.open_round(round(100, 10));
     Client::new(&origin).get("/r/5");
-    let page = origin.close_round();
-    assert_eq!((page.connections_opened, page.connections_used), (1, 0));
+    let interval = origin.close_round();
+    assert_eq!(
+        (interval.connections_opened, interval.connections_used),
+        (1, 0)
+    );
 }
 
 #[test]
-fn without_a_round_the_page_is_empty() {
+fn without_a_round_the_interval_is_empty() {
     let origin = origin();
     Client::new(&origin).get("/r/1");
-    assert_eq!(origin.close_round(), Page::default());
+    assert_eq!(origin.close_round(), Interval::default());
     assert_eq!(origin.summary().requests, 1);
 }
 
@@ -162,12 +178,12 @@ fn the_gate_shows_the_true_concurrency() {
     for (connections, width) in [(8, 8), (3, 8), (1, 1)] {
         origin.open_round(gated(1, 2 * connections, width));
         fetch(&origin, 1, 2 * connections, connections);
-        let page = origin.close_round();
+        let interval = origin.close_round();
         assert_eq!(
-            page.peak_in_flight, connections,
+            interval.peak_in_flight, connections,
             "{connections} behind a gate of {width}"
         );
-        assert_eq!((page.distinct, page.foreign), (2 * connections, 0));
+        assert_eq!((interval.distinct, interval.foreign), (2 * connections, 0));
     }
 }
 
@@ -190,9 +206,13 @@ fn closing_the_round_opens_the_gate() {
     origin.open_round(gated(1, 2, 2));
     client.request("GET", "/r/1", "");
     eventually(&origin, |summary| summary.peak_in_flight == 1);
-    let page = origin.close_round();
+    let interval = origin.close_round();
     assert_eq!(
-        (page.requests, page.distinct, page.peak_in_flight),
+        (
+            interval.requests,
+            interval.distinct,
+            interval.peak_in_flight
+        ),
         (0, 1, 1)
     );
     assert_eq!(client.answer().status, 200);
@@ -211,8 +231,11 @@ fn a_client_that_leaves_before_its_answer_is_an_abort() {
         eventually(&origin, |summary| summary.connections_open == 0).aborted,
         2
     );
-    let page = origin.close_round();
-    assert_eq!((page.aborted, page.requests, page.foreign), (2, 0, 2));
+    let interval = origin.close_round();
+    assert_eq!(
+        (interval.aborted, interval.requests, interval.foreign),
+        (2, 0, 2)
+    );
 }
 
 #[test]
@@ -228,12 +251,12 @@ fn an_answer_that_outlasts_its_round_is_not_of_the_next() {
     origin.open_round(round(5, 1));
     client.answer();
     assert_eq!(client.get("/r/5").status, 200);
-    let page = origin.close_round();
+    let interval = origin.close_round();
     let counts = (
-        page.requests,
-        page.distinct,
-        page.foreign,
-        page.peak_in_flight,
+        interval.requests,
+        interval.distinct,
+        interval.foreign,
+        interval.peak_in_flight,
     );
     assert_eq!(counts, (1, 1, 0, 1));
     assert_eq!((origin.summary().requests, origin.summary().rounds), (3, 2));

@@ -22,12 +22,21 @@ fn what_has_not_the_word_of_the_round_is_counted_as_stray_and_as_nothing_else() 
     let mut stranger = Client::new(&origin);
     let strays = ["/r/1", "/r/00000000000000ff/2", "/bytes/8", "/r/2"];
     let stray = strays.map(|path| stranger.get(path).body);
-    let page = origin.close_round();
-    assert_eq!((page.stray, page.requests, page.distinct), (4, 2, 2));
-    assert_eq!((page.foreign, page.duplicates, page.reused), (0, 0, 1));
-    assert_eq!((page.connections_opened, page.connections_used), (1, 1));
-    assert_eq!(page.body_bytes_out, 2 * 133);
-    assert_eq!(page.expected_sum, tokens[0].wrapping_add(tokens[1]));
+    let interval = origin.close_round();
+    assert_eq!(
+        (interval.stray, interval.requests, interval.distinct),
+        (4, 2, 2)
+    );
+    assert_eq!(
+        (interval.foreign, interval.duplicates, interval.reused),
+        (0, 0, 1)
+    );
+    assert_eq!(
+        (interval.connections_opened, interval.connections_used),
+        (1, 1)
+    );
+    assert_eq!(interval.body_bytes_out, 2 * 133);
+    assert_eq!(interval.expected_sum, tokens[0].wrapping_add(tokens[1]));
     // A stray request does not tell the token either.
     let told = String::from_utf8_lossy(&stray[0]).into_owned();
     assert!(!told.ends_with(&format!("{:08x}", tokens[0])), "{told}");
@@ -38,8 +47,8 @@ fn a_wrong_id_with_the_right_word_is_foreign() {
     let origin = origin();
     origin.open_round(named(1));
     Client::new(&origin).get(&format!("/r/{WORD:016x}/7"));
-    let page = origin.close_round();
-    assert_eq!((page.foreign, page.stray), (1, 0));
+    let interval = origin.close_round();
+    assert_eq!((interval.foreign, interval.stray), (1, 0));
 }
 
 #[test]
@@ -79,15 +88,15 @@ fn a_check_sees_what_is_in_flight_and_how_long_it_was_held() {
     origin.open_round(spec);
     let mut client = Client::new(&origin);
     (1..=40).for_each(|id| drop(client.get(&format!("/r/{id}"))));
-    let page = origin.close_round();
+    let interval = origin.close_round();
     assert!(
-        !page.checks.is_empty() && page.checks.iter().all(|seen| *seen == 1),
+        !interval.checks.is_empty() && interval.checks.iter().all(|seen| *seen == 1),
         "{:?}",
-        page.checks
+        interval.checks
     );
-    assert_eq!(page.held.at_least(30_000), page.checks.len() as u64);
-    assert_eq!(page.cycles.len(), 39);
-    assert!(page.held_ns >= 30_000_000);
+    assert_eq!(interval.held.at_least(30_000), interval.checks.len() as u64);
+    assert_eq!(interval.cycles.len(), 39);
+    assert!(interval.held_ns >= 30_000_000);
 }
 
 #[test]
@@ -98,8 +107,11 @@ fn connections_open_at_once_are_told_from_those_one_after_another() {
         drop(Client::new(&origin).get(&format!("/r/{id}")));
         eventually(&origin, |seen| seen.connections_open == 0);
     }
-    let page = origin.close_round();
-    assert_eq!((page.connections_used, page.peak_connections), (3, 1));
+    let interval = origin.close_round();
+    assert_eq!(
+        (interval.connections_used, interval.peak_connections),
+        (3, 1)
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use hecaton_lab::run::{Interrupted, allow_descriptors, receipt};
 use hecaton_lab::spec::{Approach, Catalogue, Manifest, RAW};
 
-use super::trial::{Promise, REFERENCE_TRIALS, TRIALS, Trial};
+use super::promise::{Check, PROMISES, Promise, REFERENCE_PROMISES};
 use crate::stop;
 
 /// Open files that a check needs at most.
@@ -61,21 +61,21 @@ fn check_one(
         writeln!(out, "  – {pitfall}")?;
     }
     let mut failed = 0;
-    let trials: &[Promise] = match manifest.approach {
-        Approach::Reference => &REFERENCE_TRIALS,
-        _ => &TRIALS,
+    let promises: &[Promise] = match manifest.approach {
+        Approach::Reference => &REFERENCE_PROMISES,
+        _ => &PROMISES,
     };
-    for (index, (promise, run)) in trials.iter().enumerate() {
-        let trial = Trial {
+    for (index, (promise, run)) in promises.iter().enumerate() {
+        let check = Check {
             manifest,
             patience,
             stop: stop.clone(),
             log: logs.join("stderr.log"),
         };
-        let first = run(&trial);
+        let first = run(&check);
         // What a driver does wrong it does again; what a machine does that stood still, hardly.
         let again = first.is_err() && index > 0 && !stop.load(Ordering::Relaxed);
-        let second = again.then(|| run(&trial));
+        let second = again.then(|| run(&check));
         if stop.load(Ordering::Relaxed) {
             let _ = std::fs::remove_dir_all(&logs);
             return Err(Interrupted.into());

@@ -3,7 +3,7 @@
 mod check;
 mod install;
 mod list;
-mod trial;
+mod promise;
 
 use std::path::Path;
 use std::time::Duration;

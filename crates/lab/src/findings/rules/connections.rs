@@ -1,8 +1,8 @@
 //! Rules of connections: how many there are, and what is in flight on them.
 
-use hecaton_origin::{Delay, Page};
+use hecaton_origin::{Delay, Interval};
 
-use super::{find_page, least};
+use super::{find_interval, least};
 use crate::findings::words::{count, plural};
 use crate::run::Round;
 
@@ -31,22 +31,22 @@ const MOST_CONNECTIONS: u64 = 2;
 /// One request in so many may open a connection where connections are kept: pools retire those that are old.
 const RETIRED: u64 = 20;
 
-/// Most connections of a page that were open at once.
-pub(super) fn open_at_once(page: &Page) -> u64 {
-    match page.peak_connections {
-        0 => page.connections_used, // documents of before know only that
+/// Most connections of a interval that were open at once.
+pub(super) fn open_at_once(interval: &Interval) -> u64 {
+    match interval.peak_connections {
+        0 => interval.connections_used, // documents of before know only that
         peak => peak,
     }
 }
 
 /// The probe holds every answer until all asked requests are there, so its peak is exact.
 pub(super) fn too_few_in_flight(round: &Round) -> Option<String> {
-    let page = round.proof.as_ref()?;
+    let interval = round.probe.as_ref()?;
     let asked = round.cell.concurrency;
-    (page.peak_in_flight < least(asked, LEAST_CONCURRENCY)).then(|| {
+    (interval.peak_in_flight < least(asked, LEAST_CONCURRENCY)).then(|| {
         format!(
             "only {} of {} requests were in flight at once, with every answer held until all were there",
-            count(page.peak_in_flight),
+            count(interval.peak_in_flight),
             count(asked as u64)
         )
     })
@@ -54,13 +54,13 @@ pub(super) fn too_few_in_flight(round: &Round) -> Option<String> {
 
 /// HTTP/1.1 carries one request at a time, so all that is in flight has connections of its own.
 pub(super) fn too_few_in_the_probe(round: &Round) -> Option<String> {
-    let page = round.proof.as_ref()?;
+    let interval = round.probe.as_ref()?;
     let asked = round.cell.concurrency;
-    (page.connections_used < least(asked, LEAST_CONCURRENCY)).then(|| {
+    (interval.connections_used < least(asked, LEAST_CONCURRENCY)).then(|| {
         format!(
             "{} carried {} requests at once in the probe before the round, at least {} expected",
-            plural(page.connections_used, "connection"),
-            count(page.peak_in_flight),
+            plural(interval.connections_used, "connection"),
+            count(interval.peak_in_flight),
             least(asked, LEAST_CONCURRENCY)
         )
     })
@@ -68,12 +68,12 @@ pub(super) fn too_few_in_the_probe(round: &Round) -> Option<String> {
 
 /// Whoever sends a request before the answer to the one before it has come saves what the others spend on waiting.
 pub(super) fn pipelined(round: &Round) -> Option<String> {
-    find_page(round, |page, part| {
-        (page.pipelined > 0).then(|| {
+    find_interval(round, |interval, part| {
+        (interval.pipelined > 0).then(|| {
             format!(
                 "requests were pipelined{part}: {} of {} came behind another on their connection, before its answer",
-                count(page.pipelined),
-                count(page.requests)
+                count(interval.pipelined),
+                count(interval.requests)
             )
         })
     })
@@ -81,11 +81,11 @@ pub(super) fn pipelined(round: &Round) -> Option<String> {
 
 pub(super) fn too_many_in_flight(round: &Round) -> Option<String> {
     let asked = round.cell.concurrency as u64;
-    find_page(round, |page, part| {
-        (page.peak_in_flight > asked).then(|| {
+    find_interval(round, |interval, part| {
+        (interval.peak_in_flight > asked).then(|| {
             format!(
                 "{} requests were in flight at once{part}, {} asked",
-                count(page.peak_in_flight),
+                count(interval.peak_in_flight),
                 count(asked)
             )
         })
@@ -95,13 +95,13 @@ pub(super) fn too_many_in_flight(round: &Round) -> Option<String> {
 /// The probe has just opened every connection that the round needs. A pool that was shut down and built
 /// again opens as many once more, and one that retires its connections a few more; opening more than that is not keep-alive.
 pub(super) fn reconnected(round: &Round) -> Option<String> {
-    let page = round.seen.as_ref().filter(|_| round.cell.keepalive)?;
-    let allowed = round.cell.concurrency as u64 + page.requests / RETIRED;
-    (page.connections_opened > allowed).then(|| {
+    let interval = round.seen.as_ref().filter(|_| round.cell.keepalive)?;
+    let allowed = round.cell.concurrency as u64 + interval.requests / RETIRED;
+    (interval.connections_opened > allowed).then(|| {
         format!(
             "connections are not kept alive: {} were opened for {}, at most {} expected",
-            count(page.connections_opened),
-            plural(page.requests, "request"),
+            count(interval.connections_opened),
+            plural(interval.requests, "request"),
             count(allowed)
         )
     })
@@ -109,13 +109,13 @@ pub(super) fn reconnected(round: &Round) -> Option<String> {
 
 /// Who is asked for a new connection each must not spare itself any.
 pub(super) fn kept(round: &Round) -> Option<String> {
-    find_page(round, |page, part| {
-        (!round.cell.keepalive && page.reused > 0).then(|| {
+    find_interval(round, |interval, part| {
+        (!round.cell.keepalive && interval.reused > 0).then(|| {
             format!(
                 "connections are kept alive: {} of {} came on one that had carried another{part}, though each should \
                  have had its own",
-                count(page.reused),
-                plural(page.requests, "request")
+                count(interval.reused),
+                plural(interval.requests, "request")
             )
         })
     })
@@ -125,13 +125,13 @@ pub(super) fn kept(round: &Round) -> Option<String> {
 pub(super) fn opened_ahead(round: &Round) -> Option<String> {
     // Documents of before count what connected, whoever it was.
     let judged = !round.cell.keepalive && round.lat_every > 0;
-    let page = round.seen.as_ref().filter(|_| judged)?;
+    let interval = round.seen.as_ref().filter(|_| judged)?;
     let ahead = round.cell.concurrency as u64;
-    (page.connections_opened + ahead < page.distinct).then(|| {
+    (interval.connections_opened + ahead < interval.distinct).then(|| {
         format!(
             "connections were opened ahead of the round: {} needed one each, and only {} were opened meanwhile",
-            plural(page.distinct, "request"),
-            count(page.connections_opened)
+            plural(interval.distinct, "request"),
+            count(interval.connections_opened)
         )
     })
 }
@@ -141,11 +141,11 @@ pub(super) fn too_many(round: &Round) -> Option<String> {
         return None;
     }
     let most = MOST_CONNECTIONS * round.cell.concurrency as u64;
-    find_page(round, |page, part| {
-        (open_at_once(page) > most).then(|| {
+    find_interval(round, |interval, part| {
+        (open_at_once(interval) > most).then(|| {
             format!(
                 "{} connections were used{part}, at most {} expected",
-                count(open_at_once(page)),
+                count(open_at_once(interval)),
                 count(most)
             )
         })
@@ -155,21 +155,21 @@ pub(super) fn too_many(round: &Round) -> Option<String> {
 /// HTTP/1.1 carries one request at a time, so who has many in flight uses many connections.
 pub(super) fn too_few(round: &Round) -> Option<String> {
     // A batch as large as its concurrency is over before every connection had its turn; its probe has shown them.
-    let page = round
+    let interval = round
         .seen
         .as_ref()
-        .filter(|_| round.cell.own.mode.is_none())?;
+        .filter(|_| round.cell.overrides.mode.is_none())?;
     let asked = round
         .cell
         .concurrency
         .min(usize::try_from(round.count).unwrap_or(usize::MAX));
-    (page.connections_used < least(asked, LEAST_SPREAD)).then(|| {
+    (interval.connections_used < least(asked, LEAST_SPREAD)).then(|| {
         format!(
             "only {} used for {} requests at once",
-            if page.connections_used == 1 {
+            if interval.connections_used == 1 {
                 "1 connection was".into()
             } else {
-                format!("{} connections were", count(page.connections_used))
+                format!("{} connections were", count(interval.connections_used))
             },
             count(asked as u64)
         )
@@ -179,8 +179,10 @@ pub(super) fn too_few(round: &Round) -> Option<String> {
 /// At moments that it can not know, a client has in flight what it had in the probe. Who sends in waves has less, and a mark.
 pub(super) fn another_in_the_probe(rounds: &[&Round], _: &Delay) -> Option<String> {
     let asked = rounds.first()?.cell.concurrency;
-    let pages = rounds.iter().filter_map(|round| round.seen.as_ref());
-    let checks: Vec<u32> = pages.flat_map(|page| page.checks.iter().copied()).collect();
+    let intervals = rounds.iter().filter_map(|round| round.seen.as_ref());
+    let checks: Vec<u32> = intervals
+        .flat_map(|interval| interval.checks.iter().copied())
+        .collect();
     let most = u64::from(checks.iter().copied().max()?);
     let by_chance = (most as f64 / asked as f64).powf(checks.len() as f64);
     (by_chance < SURPRISE && most < least(asked, LEAST_CHECKED)).then(|| {

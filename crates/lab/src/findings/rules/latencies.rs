@@ -73,7 +73,7 @@ pub(super) fn faster_than_the_origin(rounds: &[&Round], delay: &Delay) -> Option
 /// An answer that the origin held for a while was under way for at least as long, so as many claimed latencies are as long.
 pub(super) fn shorter_than_held(rounds: &[&Round], _: &Delay) -> Option<String> {
     let claimed = all_claimed(rounds)?;
-    let held = of_pages(rounds, |page| &page.held);
+    let held = of_intervals(rounds, |interval| &interval.held);
     let spare = (ASIDE * held.len() as f64).ceil() as u64 + 1;
     let refuted = held.iter().find_map(|(us, _)| {
         let (those, long) = (held.at_least(us), claimed.at_least(us - us / 50));
@@ -95,9 +95,9 @@ pub(super) fn shorter_than_held(rounds: &[&Round], _: &Delay) -> Option<String> 
 pub(super) fn longer_than_cycles(rounds: &[&Round], _: &Delay) -> Option<String> {
     let keeps = rounds
         .first()
-        .is_some_and(|round| round.cell.keepalive && round.cell.own.mode.is_none());
+        .is_some_and(|round| round.cell.keepalive && round.cell.overrides.mode.is_none());
     let claimed = all_claimed(rounds).filter(|_| keeps)?;
-    let cycles = of_pages(rounds, |page| &page.cycles);
+    let cycles = of_intervals(rounds, |interval| &interval.cycles);
     // The first and the last request of a connection have a gap on one side only.
     let ends: u64 = rounds
         .iter()
@@ -135,10 +135,10 @@ fn all_claimed(rounds: &[&Round]) -> Option<Times> {
     whole.then(|| claimed(rounds))
 }
 
-fn of_pages(rounds: &[&Round], times: impl Fn(&hecaton_origin::Page) -> &Times) -> Times {
+fn of_intervals(rounds: &[&Round], times: impl Fn(&hecaton_origin::Interval) -> &Times) -> Times {
     let mut all = Times::new();
-    let pages = rounds.iter().filter_map(|round| round.seen.as_ref());
-    pages.for_each(|page| all.merge(times(page)));
+    let intervals = rounds.iter().filter_map(|round| round.seen.as_ref());
+    intervals.for_each(|interval| all.merge(times(interval)));
     all
 }
 

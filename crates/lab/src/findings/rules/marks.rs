@@ -35,13 +35,13 @@ pub fn marks(rounds: &[&Round]) -> Vec<String> {
 fn few_in_flight(rounds: &[&Round]) -> Option<String> {
     let first = rounds
         .first()
-        .filter(|round| round.cell.own.mode.is_none())?;
+        .filter(|round| round.cell.overrides.mode.is_none())?;
     let asked = first.cell.concurrency;
     let wall: u64 = rounds.iter().map(|round| round.wall_ns).sum();
     let tails = rounds
         .iter()
         .filter_map(|round| round.seen.as_ref())
-        .map(|page| page.tail_ns);
+        .map(|interval| interval.tail_ns);
     let full = wall.saturating_sub(tails.sum()) as f64 / wall.max(1) as f64;
     let in_flight = in_flight(rounds)?;
     (in_flight < FULL * full * asked as f64).then(|| {
@@ -56,12 +56,12 @@ fn few_in_flight(rounds: &[&Round]) -> Option<String> {
 fn few_at_checks(rounds: &[&Round]) -> Option<String> {
     let first = rounds
         .first()
-        .filter(|round| round.cell.own.mode.is_none())?;
+        .filter(|round| round.cell.overrides.mode.is_none())?;
     let asked = first.cell.concurrency;
     let checks: Vec<u32> = rounds
         .iter()
         .filter_map(|round| round.seen.as_ref())
-        .flat_map(|page| page.checks.iter().copied())
+        .flat_map(|interval| interval.checks.iter().copied())
         .collect();
     let mean = checks.iter().map(|seen| f64::from(*seen)).sum::<f64>() / checks.len().max(1) as f64;
     (!checks.is_empty() && mean < FULL_AT_A_CHECK * asked as f64).then(|| {
@@ -97,7 +97,7 @@ fn retired(rounds: &[&Round]) -> Option<String> {
     let worst = rounds
         .iter()
         .filter_map(|round| round.seen.as_ref())
-        .max_by_key(|page| page.connections_opened)?;
+        .max_by_key(|interval| interval.connections_opened)?;
     (worst.connections_opened > asked).then(|| {
         format!(
             "up to {} connections were opened anew for {}",
@@ -110,7 +110,11 @@ fn retired(rounds: &[&Round]) -> Option<String> {
 /// The machine is everybody's: who disturbed is not known, and the row is not to blame.
 fn disturbed(rounds: &[&Round]) -> Option<String> {
     let strays = |round: &&&Round| {
-        round.seen.as_ref().is_some_and(|page| page.stray > 0) || !round.disturbed.is_empty()
+        round
+            .seen
+            .as_ref()
+            .is_some_and(|interval| interval.stray > 0)
+            || !round.disturbed.is_empty()
     };
     let disturbed = rounds.iter().filter(strays).count() as u64;
     let why = rounds

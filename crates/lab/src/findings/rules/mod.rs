@@ -9,7 +9,7 @@ mod marks;
 mod requests;
 mod work;
 
-use hecaton_origin::{Delay, Page};
+use hecaton_origin::{Delay, Interval};
 
 use super::words::plural;
 use crate::run::Round;
@@ -61,7 +61,7 @@ const RULES_OF_A_ROW: [RuleOfARow; 5] = [
 /// The reason why the rounds of one cell must not be ranked, in words; none when nothing disagrees.
 ///
 /// `delay` is what the origin was told to wait before each answer ([`Delay::None`] for a foreign server).
-/// Rounds without a ledger page are only checked against themselves. Connections are judged as those of
+/// Rounds without a ledger interval are only checked against themselves. Connections are judged as those of
 /// HTTP/1.1: kept, or one for each request, as the cell says.
 pub fn rejection(rounds: &[&Round], delay: &Delay) -> Option<String> {
     let of_rounds = RULES.iter().find_map(|rule| {
@@ -79,10 +79,13 @@ fn least(asked: usize, share: f64) -> u64 {
 }
 
 /// The first of the measured part and the probe that a rule objects to; the rule gets words for which.
-fn find_page(round: &Round, rule: impl Fn(&Page, &str) -> Option<String>) -> Option<String> {
-    let measured = round.seen.as_ref().and_then(|page| rule(page, ""));
+fn find_interval(
+    round: &Round,
+    rule: impl Fn(&Interval, &str) -> Option<String>,
+) -> Option<String> {
+    let measured = round.seen.as_ref().and_then(|interval| rule(interval, ""));
     measured.or_else(|| {
-        let probe = round.proof.as_ref();
-        probe.and_then(|page| rule(page, " in the probe before the round"))
+        let probe = round.probe.as_ref();
+        probe.and_then(|interval| rule(interval, " in the probe before the round"))
     })
 }

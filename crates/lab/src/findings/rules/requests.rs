@@ -1,6 +1,6 @@
 //! Rules of requests: each was sent once, arrived, was answered whole, and its body was read.
 
-use super::find_page;
+use super::find_interval;
 use crate::findings::words::{count, plural};
 use crate::run::Round;
 
@@ -51,88 +51,88 @@ pub(super) fn failed(round: &Round) -> Option<String> {
 }
 
 pub(super) fn never_arrived(round: &Round) -> Option<String> {
-    let page = round.seen.as_ref()?;
-    (page.distinct < round.count).then(|| {
+    let interval = round.seen.as_ref()?;
+    (interval.distinct < round.count).then(|| {
         format!(
             "{} of {} requests never arrived: the driver claims {} done, the origin saw {}",
-            count(round.count - page.distinct),
+            count(round.count - interval.distinct),
             count(round.count),
             count(round.claim.done),
-            count(page.distinct)
+            count(interval.distinct)
         )
     })
 }
 
 pub(super) fn duplicated(round: &Round) -> Option<String> {
-    find_page(round, |page, part| {
-        (page.duplicates > 0).then(|| {
+    find_interval(round, |interval, part| {
+        (interval.duplicates > 0).then(|| {
             format!(
                 "{} more than once{part}: the origin saw {} for {}",
-                if page.duplicates == 1 {
+                if interval.duplicates == 1 {
                     "1 request was sent".into()
                 } else {
-                    format!("{} requests were sent", count(page.duplicates))
+                    format!("{} requests were sent", count(interval.duplicates))
                 },
-                plural(page.requests, "request"),
-                plural(page.count, "id")
+                plural(interval.requests, "request"),
+                plural(interval.count, "id")
             )
         })
     })
 }
 
 pub(super) fn foreign(round: &Round) -> Option<String> {
-    find_page(round, |page, part| {
-        (page.foreign > 0).then(|| {
+    find_interval(round, |interval, part| {
+        (interval.foreign > 0).then(|| {
             format!(
                 "{} that nobody asked for{part}: the origin saw them outside the {}",
-                plural(page.foreign, "request"),
-                plural(page.count, "id")
+                plural(interval.foreign, "request"),
+                plural(interval.count, "id")
             )
         })
     })
 }
 
 pub(super) fn tokens_wrong(round: &Round) -> Option<String> {
-    let page = round.seen.as_ref()?;
-    (round.claim.sum != page.expected_sum).then(|| {
+    let interval = round.seen.as_ref()?;
+    (round.claim.sum != interval.expected_sum).then(|| {
         format!(
             "the sum of the tokens at the end of the bodies is wrong: {} expected, {} claimed; \
              bodies were not read to their end, or not verified",
-            page.expected_sum, round.claim.sum
+            interval.expected_sum, round.claim.sum
         )
     })
 }
 
 pub(super) fn bytes_wrong(round: &Round) -> Option<String> {
-    let page = round.seen.as_ref()?;
-    (round.claim.bytes != page.body_bytes_out).then(|| {
+    let interval = round.seen.as_ref()?;
+    (round.claim.bytes != interval.body_bytes_out).then(|| {
         format!(
             "the driver claims {} of bodies, the origin wrote {}",
             plural(round.claim.bytes, "byte"),
-            count(page.body_bytes_out)
+            count(interval.body_bytes_out)
         )
     })
 }
 
 pub(super) fn aborted(round: &Round) -> Option<String> {
-    find_page(round, |page, part| {
-        (page.aborted > 0).then(|| {
+    find_interval(round, |interval, part| {
+        (interval.aborted > 0).then(|| {
             format!(
                 "the client went away from {} of {} before they were written whole{part}",
-                plural(page.aborted, "answer"),
-                count(page.requests)
+                plural(interval.aborted, "answer"),
+                count(interval.requests)
             )
         })
     })
 }
 
 pub(super) fn probe_incomplete(round: &Round) -> Option<String> {
-    let page = round.proof.as_ref()?;
-    (page.distinct < page.count).then(|| {
+    let interval = round.probe.as_ref()?;
+    (interval.distinct < interval.count).then(|| {
         format!(
             "{} of {} requests of the probe before the round never arrived",
-            count(page.count - page.distinct),
-            count(page.count)
+            count(interval.count - interval.distinct),
+            count(interval.count)
         )
     })
 }

@@ -9,7 +9,7 @@ use mio::{Interest, Registry, Token};
 
 use super::response::{Answer, Fault, Reader};
 
-/// Room for what arrives at once. A body may be larger: it passes through.
+/// Headroom for what arrives at once. A body may be larger: it passes through.
 const BUFFER: usize = 32 << 10;
 
 /// A connection that carries one request at a time.

@@ -13,7 +13,7 @@ pub use setting::Setting;
 use setting::Which;
 
 use super::sweep::{checked_bodies, find_clients};
-use super::{Ability, Catalogue, Cell, Job, Mode, Own, RAW, Sweep, Target, Usage};
+use super::{Ability, Catalogue, Cell, Job, Mode, Overrides, RAW, Sweep, Target, Usage};
 
 /// What is compared with what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -91,7 +91,8 @@ pub struct SyncAsyncScenario {
     /// The origin's delay.
     pub delay: Delay,
     /// Processes of the client.
-    pub launches: u32,
+    #[serde(alias = "launches")]
+    pub invocations: u32,
     /// Unmeasured work of every new process, in seconds.
     pub warm_up_seconds: f64,
 }
@@ -102,7 +103,8 @@ pub struct Timing {
     /// Measured rounds of every cell, one in each block.
     pub rounds: u32,
     /// Processes of every client.
-    pub launches: u32,
+    #[serde(alias = "launches")]
+    pub invocations: u32,
     /// How long a round lasts, in seconds.
     pub round_seconds: f64,
     /// Unmeasured work of every new process, in seconds.
@@ -175,7 +177,7 @@ impl CompareScenario {
                 body_bytes: request.body_bytes.unwrap_or(scenario.body_bytes),
                 keepalive: keeps(name, catalogue)?,
                 concurrency: request.concurrency.unwrap_or(scenario.concurrency),
-                own: Own::default(),
+                overrides: Overrides::default(),
             };
             for setting in request.settings.iter().filter(|set| set.of == which) {
                 setting.apply(&mut side, delay);
@@ -192,7 +194,7 @@ impl CompareScenario {
         let mut cells = sides;
         for side in [&a, &b]
             .into_iter()
-            .filter(|side| side.own.tls != Some(true))
+            .filter(|side| side.overrides.tls != Some(true))
         {
             let ceiling = Cell {
                 client: RAW.into(),
@@ -235,10 +237,10 @@ impl CompareScenario {
                 body_bytes: scenario.body_bytes,
                 keepalive,
                 concurrency: scenario.concurrency,
-                own: Own {
+                overrides: Overrides {
                     tls: Some(true),
                     round_trip_ms: Some(round_trip),
-                    ..Own::default()
+                    ..Overrides::default()
                 },
             })
         };
@@ -269,10 +271,10 @@ impl CompareScenario {
                 body_bytes: request.foreign.as_ref().map_or(scenario.body_bytes, |_| 0),
                 keepalive,
                 concurrency: if mode == Mode::Sync { 1 } else { size },
-                own: Own {
+                overrides: Overrides {
                     mode: Some(mode),
                     requests: Some(size as u64),
-                    ..Own::default()
+                    ..Overrides::default()
                 },
             })
         };
@@ -285,7 +287,7 @@ impl CompareScenario {
         let cells: Vec<Cell> = sizes(most).into_iter().flat_map(both).collect();
         let timing = Timing {
             rounds: request.loops.unwrap_or(scenario.loops),
-            launches: scenario.launches,
+            invocations: scenario.invocations,
             round_seconds: 0.0,
             warm_up_seconds: scenario.warm_up_seconds,
         };
@@ -356,7 +358,7 @@ fn sweep(
         tls: false,
         delay,
         rounds: timing.rounds,
-        launches: timing.launches.clamp(1, timing.rounds),
+        invocations: timing.invocations.clamp(1, timing.rounds),
         round_time: Duration::from_secs_f64(timing.round_seconds),
         warm_up: Duration::from_secs_f64(timing.warm_up_seconds),
         seed: seed.unwrap_or_else(rand::random),

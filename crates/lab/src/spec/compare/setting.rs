@@ -48,7 +48,7 @@ impl Setting {
     pub(super) fn apply(&self, side: &mut Cell, common: Delay) {
         // What is wrong with it was said when it was read.
         let _ = self.change(side);
-        side.own.delay = side.own.delay.filter(|delay| *delay != common);
+        side.overrides.delay = side.overrides.delay.filter(|delay| *delay != common);
     }
 
     fn change(&self, cell: &mut Cell) -> Result<(), String> {

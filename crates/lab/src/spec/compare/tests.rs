@@ -36,7 +36,7 @@ fn settings_are_of_b_unless_they_say_otherwise() {
         (b.keepalive, b.concurrency, b.body_bytes),
         (false, 10, 2000)
     );
-    assert_eq!(b.own.delay, Some("5ms".parse().unwrap()));
+    assert_eq!(b.overrides.delay, Some("5ms".parse().unwrap()));
     // Two sides and the ceiling of each, in one process of every client.
     assert_eq!(sweep.cells.len(), 4);
     assert_eq!(sweep.client_names(), ["net-http", RAW]);
@@ -78,13 +78,18 @@ fn every_round_trip_is_measured_both_ways_over_tls() {
         .keepalive("hecaton-ruby", Some(6), None, &catalogue())
         .unwrap();
     assert_eq!(sweep.cells.len(), 8);
-    assert!(sweep.cells.iter().all(|cell| cell.own.tls == Some(true)));
+    assert!(
+        sweep
+            .cells
+            .iter()
+            .all(|cell| cell.overrides.tls == Some(true))
+    );
     let trips = |keepalive: bool| -> Vec<u64> {
         let of = sweep
             .cells
             .iter()
             .filter(|cell| cell.keepalive == keepalive);
-        of.filter_map(|cell| cell.own.round_trip_ms).collect()
+        of.filter_map(|cell| cell.overrides.round_trip_ms).collect()
     };
     assert_eq!(trips(true), [0, 1, 20, 100]);
     assert_eq!(trips(false), [0, 1, 20, 100]);
@@ -111,8 +116,8 @@ fn batches_are_sent_both_ways_at_every_size() {
     let (sweep, _) = scenario().sync_async(request, &catalogue()).unwrap();
     assert_eq!(sweep.rounds, 3);
     for cell in &sweep.cells {
-        let size = cell.own.requests.unwrap() as usize;
-        let expected = match cell.own.mode.unwrap() {
+        let size = cell.overrides.requests.unwrap() as usize;
+        let expected = match cell.overrides.mode.unwrap() {
             Mode::Sync => 1,
             Mode::Async => size,
         };

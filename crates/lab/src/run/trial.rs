@@ -1,18 +1,18 @@
-//! One visit of a cell: prepare, prove the concurrency, measure.
+//! One trial of a cell: prepare, prove the concurrency, measure.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hecaton_origin::{Delay, Page, RoundSpec};
+use hecaton_origin::{Delay, Interval, RoundSpec};
 
 use super::noise::Moment;
 use super::servers::Servers;
 use super::stranger::{self, Strangers};
 use super::warm_up::WarmUp;
 use super::{Cell, Driver, Go, Prepare, Round, Verify};
-use crate::plan::Visit;
+use crate::plan::Trial;
 use crate::spec::{Job, RAW, Sweep, Target};
 
 /// How long one request may take, delays aside, before a driver counts it as failed.
@@ -34,22 +34,22 @@ const MOST_ROUND_TRIPS: u32 = 4;
 const WAVES: u64 = 3;
 
 /// The server under the drivers, and what is known of every cell so far.
-pub struct Bench<'a> {
+pub struct Runner<'a> {
     sweep: &'a Sweep,
     servers: Servers,
     /// Requests of one round, once they are known.
     counts: HashMap<Cell, u64>,
-    /// Batches whose concurrency has been shown, and in which launch.
+    /// Batches whose concurrency has been shown, and in which invocation.
     proven: HashSet<(Cell, u32)>,
-    /// What the paths of the present visit have in them.
+    /// What the paths of the present trial have in them.
     word: u64,
     strangers: Strangers,
 }
 
-impl<'a> Bench<'a> {
-    /// A bench on servers of ours; they are left alone when the sweep's target is another.
-    pub fn new(sweep: &'a Sweep, servers: Servers) -> Bench<'a> {
-        Bench {
+impl<'a> Runner<'a> {
+    /// A runner on servers of ours; they are left alone when the sweep's target is another.
+    pub fn new(sweep: &'a Sweep, servers: Servers) -> Runner<'a> {
+        Runner {
             sweep,
             servers,
             counts: HashMap::new(),
@@ -59,25 +59,25 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Makes one visit.
+    /// Makes one trial.
     ///
     /// # Errors
     /// When the driver does not do its part.
-    pub fn visit(&mut self, driver: &mut Driver, visit: &Visit) -> Result<Round> {
-        let cell = &visit.cell;
+    pub fn trial(&mut self, driver: &mut Driver, trial: &Trial) -> Result<Round> {
+        let cell = &trial.cell;
         self.word = rand::random();
-        let (proof, count, expected) = match self.sweep.target {
+        let (probe, count, expected) = match self.sweep.target {
             Target::Origin => {
-                let proof = self.proof(driver, visit)?;
+                let probe = self.probe(driver, trial)?;
                 let count = match (self.fixed(cell), self.counts.get(cell)) {
                     (Some(count), _) => count,
                     (None, Some(&count)) => count,
                     (None, None) => self.calibrate(driver, cell)?,
                 };
-                (proof, count, self.expected(cell, count))
+                (probe, count, self.expected(cell, count))
             }
             Target::Foreign { requests, .. } => {
-                let requests = cell.own.requests.unwrap_or(requests);
+                let requests = cell.overrides.requests.unwrap_or(requests);
                 let wave = self.open_connections(driver, cell)?;
                 let waves = requests.div_ceil(cell.concurrency as u64);
                 (
@@ -87,7 +87,7 @@ impl<'a> Bench<'a> {
                 )
             }
         };
-        let mut round = self.measure(driver, visit, count, expected, proof)?;
+        let mut round = self.measure(driver, trial, count, expected, probe)?;
         if self.servers.is_secure(cell) && self.strangers.is_due(&cell.client) {
             let says = stranger::meet(driver, &self.preparation(cell), draw_ids(count))?;
             round.offences.extend(says);
@@ -99,16 +99,16 @@ impl<'a> Bench<'a> {
         Ok(round)
     }
 
-    /// Prepares, and proves the concurrency. Batches are many and short: one proof in each launch is enough for them,
+    /// Prepares, and proves the concurrency. Batches are many and short: one probe in each invocation is enough for them,
     /// and before the others one wave opens the connections.
-    fn proof(&mut self, driver: &mut Driver, visit: &Visit) -> Result<Option<Page>> {
-        let cell = &visit.cell;
+    fn probe(&mut self, driver: &mut Driver, trial: &Trial) -> Result<Option<Interval>> {
+        let cell = &trial.cell;
         if self.sweep.is_reference(&cell.client) {
             driver.prepare(&self.preparation(cell))?;
             return Ok(None);
         }
-        let first = self.proven.insert((cell.clone(), visit.launch));
-        if first || cell.own.mode.is_none() {
+        let first = self.proven.insert((cell.clone(), trial.invocation));
+        if first || cell.overrides.mode.is_none() {
             return self.prove(driver, cell).map(Some);
         }
         driver.prepare(&self.preparation(cell))?;
@@ -119,7 +119,7 @@ impl<'a> Bench<'a> {
     /// Requests of a round when they do not follow from its time.
     fn fixed(&self, cell: &Cell) -> Option<u64> {
         let of_all = self.sweep.requests.filter(|_| cell.client != RAW);
-        let asked = cell.own.requests.or(of_all)?;
+        let asked = cell.overrides.requests.or(of_all)?;
         Some(asked.max(cell.concurrency as u64))
     }
 
@@ -157,7 +157,7 @@ impl<'a> Bench<'a> {
             let wall = self.rehearse(driver, &cell, count)?;
             let (user, system) = driver.account().since(&before);
             warm_up.note(wall, (user + system).as_secs_f64() / count as f64);
-            count = grow(count, wall, warm_up.trial());
+            count = grow(count, wall, warm_up.try_length());
         }
         Ok(())
     }
@@ -174,13 +174,13 @@ impl<'a> Bench<'a> {
                 body_bytes: self.sweep.body_bytes[0],
                 concurrency,
                 keepalive: self.sweep.ways_to_connect(driver.client())[0],
-                own: Default::default(),
+                overrides: Default::default(),
             },
         }
     }
 
     /// Prepares, and shows by held answers how many requests the client really keeps in flight.
-    fn prove(&mut self, driver: &mut Driver, cell: &Cell) -> Result<Page> {
+    fn prove(&mut self, driver: &mut Driver, cell: &Cell) -> Result<Interval> {
         let count = 2 * cell.concurrency as u64;
         let first = draw_ids(count);
         // The page is open before the driver prepares: a request sent meanwhile is foreign to it.
@@ -254,14 +254,14 @@ impl<'a> Bench<'a> {
     fn measure(
         &mut self,
         driver: &mut Driver,
-        visit: &Visit,
+        trial: &Trial,
         count: u64,
         expected: Duration,
-        proof: Option<Page>,
+        probe: Option<Interval>,
     ) -> Result<Round> {
         let first = draw_ids(count);
-        let round = self.measured_round(&visit.cell, first, count);
-        self.servers.open(&visit.cell, round);
+        let round = self.measured_round(&trial.cell, first, count);
+        self.servers.open(&trial.cell, round);
         driver.reset_peak_memory();
         let mut offences: Vec<String> = driver.offence().into_iter().collect();
         driver.stirred(); // whatever was before
@@ -278,7 +278,7 @@ impl<'a> Bench<'a> {
         let (user, system) = after.since(&before);
         let noise = moment.and_then(|moment| moment.noise_since((&before, &after)));
         let peak_rss_kib = driver.peak_memory_kib();
-        let seen = self.servers.close(&visit.cell);
+        let seen = self.servers.close(&trial.cell);
         let stirred = driver
             .stirred()
             .then(|| "it was stopped or let go on by another program".to_string());
@@ -286,10 +286,10 @@ impl<'a> Bench<'a> {
         offences.extend(began_early(seen.as_ref(), driver.asked_at()));
         offences.extend(more_than_its_core(driver, user + system, wall));
         Ok(Round {
-            cell: visit.cell.clone(),
-            launch: visit.launch,
-            block: visit.block,
-            order: visit.order,
+            cell: trial.cell.clone(),
+            invocation: trial.invocation,
+            block: trial.block,
+            order: trial.order,
             count,
             wall_ns: nanoseconds(wall),
             cpu_user_ns: nanoseconds(user),
@@ -297,8 +297,8 @@ impl<'a> Bench<'a> {
             peak_rss_kib,
             claim,
             seen,
-            proof,
-            reference: self.sweep.is_reference(&visit.cell.client),
+            probe,
+            reference: self.sweep.is_reference(&trial.cell.client),
             noise,
             lat_every: LAT_EVERY,
             offences,
@@ -354,7 +354,7 @@ impl<'a> Bench<'a> {
             count,
             body_bytes: cell.body_bytes,
             gzip: self.sweep.job == Job::Gzip,
-            delay: cell.own.delay.unwrap_or(self.sweep.delay),
+            delay: cell.overrides.delay.unwrap_or(self.sweep.delay),
             round_trip: cell.round_trip(),
             gate: None,
             word: self.word_for(cell),
@@ -369,7 +369,7 @@ impl<'a> Bench<'a> {
 
     /// How many in flight are waited for at moments drawn by chance. Where answers are delayed, as many are seen at any time.
     fn checks(&self, cell: &Cell) -> Option<usize> {
-        let waits = cell.own.delay.unwrap_or(self.sweep.delay).mean() + cell.round_trip();
+        let waits = cell.overrides.delay.unwrap_or(self.sweep.delay).mean() + cell.round_trip();
         let shows = self.word_for(cell).is_some() && waits < SEEN_ANYWAY && cell.concurrency > 1;
         shows.then_some(cell.concurrency)
     }
@@ -383,7 +383,7 @@ impl<'a> Bench<'a> {
 
     /// What an answer waits for on the origin's side at most, but for the tail of a distribution.
     fn wait(&self, cell: &Cell) -> Duration {
-        let delay = cell.own.delay.unwrap_or(self.sweep.delay);
+        let delay = cell.overrides.delay.unwrap_or(self.sweep.delay);
         delay.mean() + MOST_ROUND_TRIPS * cell.round_trip()
     }
 
@@ -405,7 +405,7 @@ fn draw_ids(count: u64) -> u64 {
 }
 
 /// What to say of a client whose first request was there before it was asked to send any.
-fn began_early(page: Option<&Page>, asked: Instant) -> Option<String> {
+fn began_early(page: Option<&Interval>, asked: Instant) -> Option<String> {
     let first = page.and_then(|page| page.first_read);
     let early = first.and_then(|first| asked.checked_duration_since(first));
     let early = early.filter(|early| !early.is_zero());

@@ -21,56 +21,56 @@ use secure::speaks_tls;
 use work::{MOST, claims_what_was_seen, keeps_in_flight, times_some, verifies};
 
 /// A promise in words, and the function that tries it.
-pub type Promise = (&'static str, fn(&Trial<'_>) -> Result<()>);
+pub type Promise = (&'static str, fn(&Check<'_>) -> Result<()>);
 
 /// Every promise, in the order in which they are tried.
-pub const TRIALS: [Promise; 15] = [
-    ("says hello", |trial| trial.start().map(drop)),
+pub const PROMISES: [Promise; 15] = [
+    ("says hello", |check| check.start().map(drop)),
     (
         "calls a command that it does not know unsupported",
         refuses_the_unheard,
     ),
     (
         "1 in flight: every request once, every body read, every claim true",
-        |trial| keeps_in_flight(trial, 1, false),
+        |check| keeps_in_flight(check, 1, false),
     ),
-    ("2 in flight: the same", |trial| {
-        keeps_in_flight(trial, 2, false)
+    ("2 in flight: the same", |check| {
+        keeps_in_flight(check, 2, false)
     }),
-    ("7 in flight: the same", |trial| {
-        keeps_in_flight(trial, MOST, false)
+    ("7 in flight: the same", |check| {
+        keeps_in_flight(check, MOST, false)
     }),
     (
         "2 in flight over https, if it says so: the same, and it trusts no other server",
         speaks_tls,
     ),
     ("times every k-th request", times_some),
-    ("verifies JSON, if it says so", |trial| {
-        verifies(trial, Verify::Json)
+    ("verifies JSON, if it says so", |check| {
+        verifies(check, Verify::Json)
     }),
-    ("decodes gzip, if it says so", |trial| {
-        verifies(trial, Verify::Gzip)
+    ("decodes gzip, if it says so", |check| {
+        verifies(check, Verify::Gzip)
     }),
     ("is idle between commands", is_idle),
     ("counts answers of status 500 as errors", counts_statuses),
     ("counts refused connections as errors", counts_refusals),
-    ("ends with status 0 on bye", |trial| {
-        let (status, left) = trial.start()?.bye()?;
+    ("ends with status 0 on bye", |check| {
+        let (status, left) = check.start()?.bye()?;
         ensure!(left.is_none(), left.unwrap_or_default());
         ends(status)
     }),
-    ("ends with status 0 when its input ends", |trial| {
-        ends(trial.start()?.close_input()?)
+    ("ends with status 0 when its input ends", |check| {
+        ends(check.start()?.close_input()?)
     }),
-    ("ends on SIGTERM", |trial| {
-        trial.start()?.terminate().map(drop)
+    ("ends on SIGTERM", |check| {
+        check.start()?.terminate().map(drop)
     }),
 ];
 
 /// What is left to promise for a load generator, which verifies nothing.
-pub const REFERENCE_TRIALS: [Promise; 9] = [
-    TRIALS[0],
-    TRIALS[1],
+pub const REFERENCE_PROMISES: [Promise; 9] = [
+    PROMISES[0],
+    PROMISES[1],
     (
         "refuses to verify what it does not look at",
         refuses_to_verify,
@@ -81,13 +81,13 @@ pub const REFERENCE_TRIALS: [Promise; 9] = [
     ),
     ("counts answers of status 500 as errors", counts_statuses),
     ("counts refused connections as errors", counts_refusals),
-    TRIALS[12],
-    TRIALS[13],
-    TRIALS[14],
+    PROMISES[12],
+    PROMISES[13],
+    PROMISES[14],
 ];
 
-/// What a trial works with.
-pub struct Trial<'a> {
+/// What a check works with.
+pub struct Check<'a> {
     /// The client.
     pub manifest: &'a Manifest,
     /// How long the driver may be late.
@@ -98,7 +98,7 @@ pub struct Trial<'a> {
     pub log: PathBuf,
 }
 
-impl Trial<'_> {
+impl Check<'_> {
     /// A driver that has said hello.
     fn start(&self) -> Result<Driver> {
         Ok(self.start_and_ask()?.0)

@@ -1,4 +1,4 @@
-//! What trials ask of a driver, and the server that they ask it of.
+//! What promises ask of a driver, and the server that they ask it of.
 
 use std::time::Duration;
 

@@ -5,11 +5,11 @@ use std::net::TcpListener;
 use anyhow::{Result, bail, ensure};
 use hecaton_lab::run::{Claim, Driver, DriverError, Prepare, Problem, Verify};
 
-use super::Trial;
+use super::Check;
 use super::asked::{go, origin, to};
 
-pub(super) fn refuses_the_unheard(trial: &Trial<'_>) -> Result<()> {
-    let Err(error) = trial.start()?.unheard() else {
+pub(super) fn refuses_the_unheard(check: &Check<'_>) -> Result<()> {
+    let Err(error) = check.start()?.unheard() else {
         bail!("it said ok")
     };
     match error
@@ -21,9 +21,9 @@ pub(super) fn refuses_the_unheard(trial: &Trial<'_>) -> Result<()> {
     }
 }
 
-pub(super) fn refuses_to_verify(trial: &Trial<'_>) -> Result<()> {
+pub(super) fn refuses_to_verify(check: &Check<'_>) -> Result<()> {
     let prepare = to("http://127.0.0.1:1/r/".to_string(), true, Verify::Tail);
-    match trial.prepare(&mut trial.start()?, &prepare) {
+    match check.prepare(&mut check.start()?, &prepare) {
         Ok(()) => bail!("it said that it would"),
         Err(error) => match error
             .downcast_ref::<DriverError>()
@@ -35,31 +35,31 @@ pub(super) fn refuses_to_verify(trial: &Trial<'_>) -> Result<()> {
     }
 }
 
-pub(super) fn counts_statuses(trial: &Trial<'_>) -> Result<()> {
+pub(super) fn counts_statuses(check: &Check<'_>) -> Result<()> {
     let origin = origin()?;
     let prepare = to(
         format!("{}/status/500", origin.base_url()),
         false,
         Verify::None,
     );
-    let claim = trial.round(&mut trial.start()?, &prepare, go(5))?;
+    let claim = check.round(&mut check.start()?, &prepare, go(5))?;
     all_failed(&claim, 5)
 }
 
-pub(super) fn counts_refusals(trial: &Trial<'_>) -> Result<()> {
+pub(super) fn counts_refusals(check: &Check<'_>) -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let url = format!("http://{}/r/", listener.local_addr()?);
-    let prepare = match trial.is_reference() {
+    let prepare = match check.is_reference() {
         true => to(url, false, Verify::None),
         false => to(url, true, Verify::Tail),
     };
     drop(listener);
-    fails_whole(trial, trial.start()?, &prepare)
+    fails_whole(check, check.start()?, &prepare)
 }
 
 /// Whether a round of which nothing can succeed is counted so.
-pub(super) fn fails_whole(trial: &Trial<'_>, mut driver: Driver, prepare: &Prepare) -> Result<()> {
-    match trial.round(&mut driver, prepare, go(5)) {
+pub(super) fn fails_whole(check: &Check<'_>, mut driver: Driver, prepare: &Prepare) -> Result<()> {
+    match check.round(&mut driver, prepare, go(5)) {
         Ok(claim) => all_failed(&claim, 5),
         // A driver that opens its connections early says so when asked to prepare.
         Err(error) => match error.downcast_ref::<DriverError>() {

@@ -3,21 +3,21 @@
 use anyhow::{Context, Result};
 use hecaton_lab::run::Verify;
 
-use super::Trial;
+use super::Check;
 use super::asked::{secure_origin, to};
 use super::failure::fails_whole;
 use super::work::keeps_in_flight;
 
 /// The same as in the clear, and nothing from a server whose authority it was not told to trust: who does not look at
 /// certificates would also be faster than who does.
-pub(super) fn speaks_tls(trial: &Trial<'_>) -> Result<()> {
-    let (driver, hello) = trial.start_and_ask()?;
+pub(super) fn speaks_tls(check: &Check<'_>) -> Result<()> {
+    let (driver, hello) = check.start_and_ask()?;
     if !hello.tls {
         return Ok(());
     }
-    keeps_in_flight(trial, 2, true)?;
+    keeps_in_flight(check, 2, true)?;
     let origin = secure_origin()?;
     let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Tail);
-    fails_whole(trial, driver, &prepare)
+    fails_whole(check, driver, &prepare)
         .context("of a server with a certificate of an authority that it was not told to trust")
 }

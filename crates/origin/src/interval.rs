@@ -1,4 +1,4 @@
-//! One page of the ledger: what the origin saw during one round.
+//! One interval of the ledger: what the origin saw during one round.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::times::Times;
 ///
 /// Counts are requests unless the name says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Page {
+pub struct Interval {
     /// First id that belongs to the round; the ids are `first..first + count`.
     pub first: u64,
     /// How many ids belong to the round.
@@ -49,7 +49,7 @@ pub struct Page {
     pub lateness_p50_us: u64,
     /// 99th percentile of the same.
     pub lateness_p99_us: u64,
-    /// Requests without the word of the round: whoever sent them, they are in no other count of this page.
+    /// Requests without the word of the round: whoever sent them, they are in no other count of this interval.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stray: u64,
     /// Requests that came together with one before them, or while their connection was still owed an answer. HTTP/1.1 only.

@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use hecaton_lab::findings::rejection;
-use hecaton_lab::plan::{Cell, Own, Visit};
-use hecaton_lab::run::{Bench, Go, Round, Servers, Verify};
+use hecaton_lab::plan::{Cell, Overrides, Trial};
+use hecaton_lab::run::{Go, Round, Runner, Servers, Verify};
 use hecaton_lab::spec::{Job, Pitfall, Sweep, Target};
 use hecaton_origin::{Delay, RoundSpec};
 
-use super::Trial;
+use super::Check;
 use super::asked::{FIRST, go, origin, page, secure_origin, to};
 
 /// Most requests in flight that are tried, if the driver can.
 pub(super) const MOST: usize = 7;
 
 /// The rules of a sweep judge the driver, and agree with what its manifest says of itself.
-pub(super) fn keeps_in_flight(trial: &Trial<'_>, concurrency: usize, tls: bool) -> Result<()> {
-    let pitfall = trial.manifest.pitfall.as_ref();
-    match (reason_to_reject(trial, concurrency, tls)?, pitfall) {
+pub(super) fn keeps_in_flight(check: &Check<'_>, concurrency: usize, tls: bool) -> Result<()> {
+    let pitfall = check.manifest.pitfall.as_ref();
+    match (reason_to_reject(check, concurrency, tls)?, pitfall) {
         (
             None,
             Some(Pitfall {
@@ -36,12 +36,12 @@ pub(super) fn keeps_in_flight(trial: &Trial<'_>, concurrency: usize, tls: bool) 
 }
 
 /// Visits small and larger bodies as a sweep does, and lets the same rules judge; as many in flight as the driver can.
-fn reason_to_reject(trial: &Trial<'_>, concurrency: usize, tls: bool) -> Result<Option<String>> {
-    let (mut driver, hello) = trial.start_and_ask()?;
+fn reason_to_reject(check: &Check<'_>, concurrency: usize, tls: bool) -> Result<Option<String>> {
+    let (mut driver, hello) = check.start_and_ask()?;
     let concurrency = concurrency.min(hello.max_concurrency);
     let delay = Delay::Fixed(Duration::from_millis(3));
     let sweep = Sweep {
-        clients: vec![trial.manifest.clone()],
+        clients: vec![check.manifest.clone()],
         concurrency: vec![concurrency],
         body_bytes: vec![133, 13801],
         controls: Vec::new(),
@@ -53,7 +53,7 @@ fn reason_to_reject(trial: &Trial<'_>, concurrency: usize, tls: bool) -> Result<
         ceiling: true,
         delay,
         rounds: 1,
-        launches: 1,
+        invocations: 1,
         round_time: Duration::from_millis(100),
         warm_up: Duration::from_millis(300),
         seed: 1,
@@ -63,8 +63,8 @@ fn reason_to_reject(trial: &Trial<'_>, concurrency: usize, tls: bool) -> Result<
         true => Servers::secure(secure_origin()?)?,
         false => Servers::clear(origin()?),
     };
-    let mut bench = Bench::new(&sweep, servers);
-    bench.warm_up(&mut driver)?;
+    let mut runner = Runner::new(&sweep, servers);
+    runner.warm_up(&mut driver)?;
     let both = |&keepalive| {
         sweep
             .body_bytes
@@ -73,19 +73,19 @@ fn reason_to_reject(trial: &Trial<'_>, concurrency: usize, tls: bool) -> Result<
     };
     for (keepalive, body_bytes) in hello.keepalive.iter().flat_map(both) {
         let cell = Cell {
-            client: trial.manifest.client.clone(),
+            client: check.manifest.client.clone(),
             body_bytes,
             keepalive,
             concurrency,
-            own: Own::default(),
+            overrides: Overrides::default(),
         };
-        let visit = Visit {
+        let trial = Trial {
             cell,
-            launch: 0,
+            invocation: 0,
             block: 0,
             order: 0,
         };
-        let round: Round = bench.visit(&mut driver, &visit)?;
+        let round: Round = runner.trial(&mut driver, &trial)?;
         if let Some(reason) = rejection(&[&round], &delay) {
             let way = if keepalive {
                 ""
@@ -100,11 +100,11 @@ fn reason_to_reject(trial: &Trial<'_>, concurrency: usize, tls: bool) -> Result<
     Ok(None)
 }
 
-pub(super) fn times_some(trial: &Trial<'_>) -> Result<()> {
+pub(super) fn times_some(check: &Check<'_>) -> Result<()> {
     let origin = origin()?;
     let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Tail);
-    let claim = trial.round(
-        &mut trial.start()?,
+    let claim = check.round(
+        &mut check.start()?,
         &prepare,
         Go {
             first: FIRST,
@@ -121,8 +121,8 @@ pub(super) fn times_some(trial: &Trial<'_>) -> Result<()> {
 }
 
 /// Bodies that end in no token: the one way to find it, if the driver says that it knows it.
-pub(super) fn verifies(trial: &Trial<'_>, way: Verify) -> Result<()> {
-    let (mut driver, hello) = trial.start_and_ask()?;
+pub(super) fn verifies(check: &Check<'_>, way: Verify) -> Result<()> {
+    let (mut driver, hello) = check.start_and_ask()?;
     if !hello.verify.contains(&way) {
         return Ok(());
     }
@@ -132,7 +132,7 @@ pub(super) fn verifies(trial: &Trial<'_>, way: Verify) -> Result<()> {
         ..page(20)
     });
     let prepare = to(format!("{}/r/", origin.base_url()), true, way);
-    let claim = trial.round(&mut driver, &prepare, go(20))?;
+    let claim = check.round(&mut driver, &prepare, go(20))?;
     let page = origin.close_round();
     ensure!(
         claim.done == 20,
@@ -156,7 +156,7 @@ pub(super) fn verifies(trial: &Trial<'_>, way: Verify) -> Result<()> {
 }
 
 /// A generator that stops by the clock leaves a few requests behind that it does not count.
-pub(super) fn claims_what_was_seen(trial: &Trial<'_>) -> Result<()> {
+pub(super) fn claims_what_was_seen(check: &Check<'_>) -> Result<()> {
     let origin = origin()?;
     origin.open_round(page(20));
     let prepare = to(
@@ -164,7 +164,7 @@ pub(super) fn claims_what_was_seen(trial: &Trial<'_>) -> Result<()> {
         false,
         Verify::None,
     );
-    let claim = trial.round(&mut trial.start()?, &prepare, go(20))?;
+    let claim = check.round(&mut check.start()?, &prepare, go(20))?;
     let seen = origin.close_round().requests;
     ensure!(
         claim.done >= 20 && (claim.done..=claim.done + 2).contains(&seen),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Result, bail, ensure};
 use hecaton_lab::run::Verify;
 
-use super::Trial;
+use super::Check;
 use super::asked::{go, origin, page, to};
 
 /// How often a driver is watched: what compiles while it runs may finish what the first requests began.
@@ -18,17 +18,17 @@ const IDLE: Duration = Duration::from_millis(300);
 const IDLE_SHARE: f64 = 0.1;
 
 /// Watches the driver after a round, with its connections open.
-pub(super) fn is_idle(trial: &Trial<'_>) -> Result<()> {
+pub(super) fn is_idle(check: &Check<'_>) -> Result<()> {
     let origin = origin()?;
-    let mut driver = trial.start()?;
+    let mut driver = check.start()?;
     let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Tail);
     origin.open_round(page(0));
-    trial.prepare(&mut driver, &prepare)?;
+    check.prepare(&mut driver, &prepare)?;
     ensure!(
         origin.close_round().requests == 0,
         "it sent requests when asked to prepare"
     );
-    trial.round(&mut driver, &prepare, go(20))?;
+    check.round(&mut driver, &prepare, go(20))?;
     let mut least = f64::INFINITY;
     for _ in 0..WATCHES {
         origin.open_round(page(0));
