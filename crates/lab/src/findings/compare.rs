@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use super::cells::Cells;
 use super::controls::{Group, of_groups};
-use super::noise::noise_words;
 use super::rows::Row;
 use super::{batches, keepalive, pair, warmth};
 use crate::plan::Cell;
@@ -38,8 +37,8 @@ pub enum What {
     Batches(Vec<Batch>),
 }
 
-/// Judges the rounds of a comparison; `rows` sum up the same rounds, `cores` are those of the machine.
-pub fn compared(comparison: &Comparison, rounds: &[Round], rows: &[Row], cores: usize) -> Compared {
+/// Judges the rounds of a comparison; `rows` sum up the same rounds.
+pub fn compared(comparison: &Comparison, rounds: &[Round], rows: &[Row]) -> Compared {
     let cells = Cells::new(rounds);
     let (mut verdict, what) = match comparison {
         Comparison::Pair { a, b } => {
@@ -71,7 +70,6 @@ pub fn compared(comparison: &Comparison, rounds: &[Round], rows: &[Row], cores: 
             "UNVERIFIED: this server kept no ledger, so these are the client's own claims.".into(),
         );
     }
-    verdict.extend(noise_words(rounds, cores));
     Compared { verdict, what }
 }
 

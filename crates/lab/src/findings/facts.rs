@@ -1,7 +1,8 @@
 //! How far a run may be believed, in words: what speaks for its figures and what against.
 
 use super::noise::NOISY_RUN;
-use super::trust::{Headroom, Server, Trust};
+use super::server::Server;
+use super::trust::{Headroom, Trust};
 use super::words::{figure, percent, plural, times};
 use crate::ledger::Document;
 
@@ -52,7 +53,7 @@ pub fn facts(run: &Document, trust: &Trust) -> Vec<Fact> {
         let rows = plural(trust.rejected as u64, "row");
         facts.push(Fact::new(Tone::Warning, format!("{rows} rejected")));
     }
-    let unknown = || Fact::new(Tone::Plain, "server headroom not measured");
+    let unknown = || Fact::new(Tone::Plain, "no raw loader beside the clients");
     facts.push(trust.headroom.map_or_else(unknown, words_of_headroom));
     facts.extend(trust.server.iter().flat_map(server));
     facts.extend(trust.noisy.map(noise));
@@ -89,28 +90,15 @@ fn verified(trust: &Trust) -> Fact {
     )
 }
 
-fn words_of_headroom(room: Headroom) -> Fact {
-    let (tone, words) = match room {
-        Headroom::Waiting => (Tone::Plain, "waiting is the limit, not the server".into()),
-        Headroom::Times(room) if room >= Headroom::ENOUGH => {
-            (Tone::Good, format!("server headroom {}", times(room)))
-        }
-        Headroom::Times(room) if room >= Headroom::LITTLE => (
-            Tone::Plain,
-            format!("some server headroom, {}", times(room)),
-        ),
-        Headroom::Times(room) => {
-            let words = format!(
-                "little server headroom, {}: the server may be the limit",
-                times(room)
-            );
-            (Tone::Warning, words)
-        }
+fn words_of_headroom(headroom: Headroom) -> Fact {
+    let words = match headroom {
+        Headroom::Waiting => "waiting is the limit, not the server".into(),
+        Headroom::Times(ratio) => format!("raw loader {} the fastest client", times(ratio)),
     };
-    Fact::new(tone, words)
+    Fact::new(Tone::Plain, words)
 }
 
-/// What the origin itself had to do, beside the ceiling.
+/// What the origin itself had to do.
 fn server(server: &Server) -> [Fact; 2] {
     let busy = format!("server busy {} of a core", percent(server.busy));
     let late = format!(
@@ -122,7 +110,7 @@ fn server(server: &Server) -> [Fact; 2] {
         false => Fact::new(Tone::Plain, words),
     };
     [
-        judged(server.busy >= Server::BUSY, busy, "it may be the limit"),
+        judged(server.is_busy(), busy, "it is the limit"),
         judged(
             server.is_late(),
             late,

@@ -1,6 +1,5 @@
 //! Which rounds others disturbed, and how many of a run or row.
 
-use super::words::percent;
 use crate::plan::Cell;
 use crate::run::Round;
 
@@ -38,14 +37,4 @@ pub fn noisy<'a>(rounds: impl IntoIterator<Item = &'a Round>, cores: usize) -> O
 /// The same of one row's rounds.
 pub fn noisy_row(rounds: &[Round], cell: &Cell, cores: usize) -> Option<f64> {
     noisy(rounds.iter().filter(|round| round.cell == *cell), cores)
-}
-
-/// What to say of a run in which others were in the way; none when they were not.
-pub fn noise_words(rounds: &[Round], cores: usize) -> Option<String> {
-    let share = noisy(rounds, cores).filter(|share| *share > NOISY_RUN)?;
-    Some(format!(
-        "NOISY: in {} of the rounds other programs or the machine's host took more than they may (2.5 % of all cores, 2 % of \
-         one); end them and run it again.",
-        percent(share)
-    ))
 }

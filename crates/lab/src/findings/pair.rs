@@ -6,7 +6,6 @@ use super::cells::{Cells, seconds};
 use super::compare::row_of;
 use super::rows::Row;
 use super::stats::{Estimate, Statement};
-use super::verdict::HEADROOM;
 use super::words::{interval, times};
 use crate::plan::Cell;
 use crate::run::Round;
@@ -77,16 +76,11 @@ pub(super) fn verdict(pair: &Pair, a: &Cell, b: &Cell, rows: &[Row]) -> Vec<Stri
             interval(&cpu)
         ));
     }
-    let tight = |side: &&Cell| {
-        let share = row_of(side, rows).and_then(|row| row.ceiling_ratio);
-        share.is_some_and(|share| share > 1.0 / HEADROOM)
+    let limit = |side: &Cell| {
+        let server = row_of(side, rows)?.server?;
+        Some(format!("Of {}, {}.", side.client, server.limit()?))
     };
-    if let Some(side) = [a, b].into_iter().find(tight) {
-        sentences.push(format!(
-            "The server may be the limit of {}: the raw loader is less than {HEADROOM} times faster.",
-            side.client
-        ));
-    }
+    sentences.extend([a, b].into_iter().find_map(limit));
     sentences
 }
 

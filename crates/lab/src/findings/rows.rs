@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::cells::{Cells, seconds, speed};
 use super::rules::{done_elsewhere, foreign, in_flight, marks, rejection};
+use super::server::{Server, server};
 use super::stats::{Estimate, centre, median};
 use super::warmth::{Warming, warming};
 use crate::plan::{Cell, Overrides};
@@ -52,6 +53,9 @@ pub struct Row {
     /// Requests in flight on average, by the claimed latencies; none without any.
     #[serde(skip)]
     pub in_flight: Option<f64>,
+    /// What the origin itself had to do; none without a ledger.
+    #[serde(skip)]
+    pub server: Option<Server>,
     /// Highest resident memory of any round, in megabytes (10⁶ bytes).
     pub peak_rss_mb: f64,
     /// Failed requests over all rounds, in the driver's words.
@@ -182,6 +186,7 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
         p99_high_ms: p99.map(|(_, [_, high])| ms(high)),
         latencies: latencies.len(),
         in_flight: in_flight(rounds).map(|all| (all * 100.0).round() / 100.0),
+        server: server(rounds, &cell.wait(*delay)),
         peak_rss_mb: rounds.iter().map(|r| r.peak_rss_kib).max().unwrap_or(0) as f64 * 1024.0 / 1e6,
         errors: rounds.iter().map(|round| round.claim.errors).sum(),
         connections: seen.iter().map(|interval| interval.connections_used).max(),

@@ -8,9 +8,6 @@ use super::rows::Row;
 use super::stats::{Estimate, Statement};
 use super::words::{figure, interval, percent, times};
 
-/// When the ceiling is less than this many times faster than a client, the server may have been the limit.
-pub const HEADROOM: f64 = 1.3;
-
 /// From this share of concurrency ÷ delay on, waiting is what bounds the speed.
 const WAITING: f64 = 0.9;
 
@@ -121,12 +118,10 @@ fn remarks(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
         .is_some_and(|ratio| ratio.against(1.0) == Statement::More)
     {
         remarks += " The raw loader was slower, so it is no limit here; longer rounds (--time) would tell.";
-    } else if row
-        .ceiling_ratio
-        .is_some_and(|ratio| ratio > 1.0 / HEADROOM)
-    {
-        remarks +=
-            " The server may be the limit here: the raw loader is less than 1.3 times faster.";
+    }
+    let server = row.server.filter(|_| !waits(row, delay));
+    if let Some(limit) = server.and_then(|server| server.limit()) {
+        remarks += &format!(" Here {limit}.");
     }
     if advice.highest && advice.concurrency > 1 {
         remarks += &format!(

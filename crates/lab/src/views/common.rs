@@ -34,12 +34,13 @@ pub(super) fn figures<'a, T: 'a>(row: fn(&T) -> &Row) -> Vec<Shown<'a, T>> {
         col("CPU\n%", 1, move |it| figure(row(it).cpu_percentage)),
         col("CPU ms\n/ req.", 2, known(|row| row.cpu_ms_per_request)),
         col("p50\nms", 3, known(|row| row.p50_ms)),
-        col("p99\nms", 3, known(|row| row.p99_ms)),
+        col("p99\nms", 3, move |it| p99_words(row(it))).intervals(9),
         col("peak\nMB", 4, move |it| figure(row(it).peak_rss_mb)),
         col("of raw\nloader", 2, move |it| {
             optional(row(it).ceiling_ratio, percent)
         }),
         col("TCP\nconns", 6, seen(|row| row.connections)),
+        col("in flight,\nmean", 8, known(|row| row.in_flight)),
         col("peak in\nflight", 6, seen(|row| row.peak_in_flight)),
         col("errors", 7, move |it| count(row(it).errors)),
         col("dupli-\ncates", 7, seen(|row| row.duplicates)),
@@ -82,6 +83,16 @@ pub(super) fn look(row: &Row, recommended: bool) -> Look {
         (Some(_), _) => Look::Rejected,
         (None, true) => Look::Recommended,
         (None, false) => Look::Plain,
+    }
+}
+
+/// A 99th percentile with its interval in brackets.
+pub(super) fn p99_words(row: &Row) -> String {
+    match (row.p99_ms, row.p99_low_ms, row.p99_high_ms) {
+        (Some(p99), Some(low), Some(high)) => {
+            format!("{} [{}–{}]", small(p99), small(low), small(high))
+        }
+        (p99, ..) => optional(p99, small),
     }
 }
 

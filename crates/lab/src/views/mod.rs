@@ -7,6 +7,7 @@ mod changed;
 mod common;
 mod compare;
 pub(crate) mod form;
+mod remarks;
 mod shootout;
 mod sweep;
 
@@ -54,6 +55,5 @@ pub(crate) fn ranked(run: &Document, findings: &Findings) -> Option<Ranking> {
 /// What a comparison found; none for a run of another kind.
 pub(crate) fn judged(run: &Document, findings: &Findings) -> Option<Compared> {
     let comparison = run.plan.comparison.as_ref()?;
-    let cores = run.environment.cores;
-    Some(compared(comparison, &run.rounds, &findings.rows, cores))
+    Some(compared(comparison, &run.rounds, &findings.rows))
 }

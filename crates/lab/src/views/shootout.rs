@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::common::*;
 use super::form::*;
+use super::remarks::remarks;
 use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::Document;
@@ -48,6 +49,7 @@ pub(super) fn view(run: &Document, findings: &Findings, ranking: &Ranking) -> Vi
         ]
     });
     sections.extend(rejected("Rejected: shown, not ranked", items.collect()));
+    sections.extend(remarks(run, ranking.ranked.iter().map(|entry| &entry.row)));
     let seconds = "Seconds are of all rounds together: of the processor in the client and in the kernel, and of the clock. First \
                    and boot are of a new process, the median of its invocations.";
     let figures = vec![Block::Note(seconds.into()), table(&everyone)];

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::common::*;
 use super::form::*;
+use super::remarks::remarks;
 use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::Document;
@@ -69,6 +70,7 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
     });
     sections.extend(seen("client and body", &lines.collect::<Vec<_>>()));
     sections.extend(rejected_rows(findings));
+    sections.extend(remarks(run, findings.rows.iter()));
     let panels = groups.iter().map(|group| Chart::Lines(panel(group)));
     let panels = vec![Block::Charts(panels.collect())];
     sections
@@ -221,7 +223,7 @@ fn advised(run: &Document, groups: &[Group]) -> Table {
         col("× of its\nat one", 0, |it: &&Group| speedup(it.advice.and_then(|advice| advice.speedup))).intervals(5),
         col("of raw\nloader", 3, row(|row| optional(row.ceiling_ratio, percent))),
         col("CPU\n%", 4, row(|row| figure(row.cpu_percentage))),
-        col("p99\nms", 4, row(|row| optional(row.p99_ms, small))),
+        col("p99\nms", 4, row(p99_words)).intervals(9),
         col("rejected", 2, |it: &&Group| match it.rows.len() - it.valid().count() {
             0 => NONE.into(),
             some => format!("{some} of {}", it.rows.len()),

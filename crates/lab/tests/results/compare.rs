@@ -42,7 +42,7 @@ fn cell(client: &str) -> Cell {
 
 fn found(comparison: &Comparison, rounds: &[Round]) -> Compared {
     let findings = judge(rounds, &Delay::None);
-    compared(comparison, rounds, &findings.rows, 2)
+    compared(comparison, rounds, &findings.rows)
 }
 
 fn pair_of(a: Cell, b: Cell) -> Comparison {

@@ -287,7 +287,7 @@ fn the_page_is_whole_small_and_alone() {
         "client-00 and client-01 are the fastest of 30 clients",
         "31 of 32 rows verified",
         "1 row rejected",
-        "server headroom 2.",
+        "raw loader 2.",
         "no noise from other programs",
         "This is the client's own doing: it sends all twice.",
         "curb is not installed",

@@ -8,7 +8,7 @@ use hecaton_origin::Delay;
 use crate::shootout::shootout;
 
 #[test]
-fn noise_and_little_headroom_are_said_on_the_page() {
+fn noise_is_said_on_the_page() {
     let mut run = shootout(&[("net-http", 1000.0), ("client-00", 2000.0), ("raw", 2300.0)]);
     let other = run.rounds.iter_mut().filter(|round| round.block % 3 == 0);
     other.for_each(|round| {
@@ -19,7 +19,10 @@ fn noise_and_little_headroom_are_said_on_the_page() {
     });
     let page = report::view(&run, &judge(&run.rounds, &Delay::None)).html();
     assert!(page.contains("NOISY: other programs ran in 33"), "the mark");
-    assert!(page.contains("the server may be the limit"), "the headroom");
+    assert!(
+        page.contains("raw loader 1.15× the fastest client"),
+        "the raw loader"
+    );
 }
 
 #[test]
@@ -41,11 +44,11 @@ fn what_the_server_had_to_do_is_said_beside_the_ceiling() {
         assert!(fine.contains(words), "{words}");
     }
     let tight = page(0.95, 4_000);
-    assert!(tight.contains("95\u{a0}% of a core: it may be the limit"));
+    assert!(tight.contains("95\u{a0}% of a core: it is the limit"));
     assert!(tight.contains("4.00 ms late: part of the latencies is the server’s"));
     let alone = shootout(&[("net-http", 1000.0)]);
     let page_without = report::view(&alone, &judge(&alone.rounds, &Delay::None)).html();
-    assert!(page_without.contains("server headroom not measured"));
+    assert!(page_without.contains("no raw loader beside the clients"));
     let unknown = page(0.0, 0);
     assert!(
         !unknown.contains("server busy"),
@@ -103,4 +106,42 @@ fn the_headroom_is_that_of_the_fastest_and_none_is_claimed_where_waiting_is_the_
     let all_wait = [("net-http", 1000.0), ("raw", 1001.0)];
     assert_eq!(room(&all_wait, slow), Some(Headroom::Waiting));
     assert_eq!(room(&[("net-http", 1000.0)], Delay::None), None);
+}
+
+#[test]
+fn what_is_to_be_known_of_ranked_rows_is_said_beside_them() {
+    let mut run = shootout(&[("net-http", 1000.0), ("client-00", 2000.0), ("raw", 9000.0)]);
+    for round in &mut run.rounds {
+        let own = round.cell.client == "client-00";
+        let seen = round.seen.as_mut().unwrap();
+        seen.stray = if own { 2 } else { 0 };
+        seen.cpu_ns = round.wall_ns / 10;
+        seen.lateness_p99_us = if own { 2_000 } else { 10 };
+        let stolen_ns = if own { round.wall_ns / 4 } else { 0 };
+        round.noise = Some(Noise {
+            foreign_ns: 0,
+            stolen_ns,
+        });
+    }
+    let style = report::Style {
+        width: 100,
+        color: false,
+        unicode: true,
+    };
+    let findings = judge(&run.rounds, &Delay::None);
+    let view = report::view(&run, &findings);
+    for text in [view.terminal(&style), view.markdown(), view.html()] {
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let Some((_, remarks)) = flat.split_once("Ranked, with a remark") else {
+            panic!("no remarks in {flat}")
+        };
+        for words in [
+            "client-00, 16,384-byte bodies, concurrency 1",
+            "took much of 100",
+            "were 2.00 ms late or more",
+        ] {
+            assert!(remarks.contains(words), "{words} is missing in {remarks}");
+        }
+        assert!(!remarks.contains("net-http, 16,384"), "{remarks}");
+    }
 }
