@@ -30,28 +30,28 @@ struct Line {
 
 const EXAMPLES: &str = "\
 Examples:
-  hecaton sweep                                  measure the default clients, in less than three minutes
+  hecaton sweep                                  the default clients, in less than three minutes
   hecaton sweep --client net-http --delay 20ms   one client, answers after 20 ms
   hecaton sweep GET http://127.0.0.1:3000/ 500 10
-  hecaton report before/ after/                  two runs side by side
-  hecaton bench --quick                          the gem beside its peers, and the goals it is held against
-  hecaton shootout                               every client that is installed, at one verified job
+  hecaton shootout                               every client that is installed, at one job
   hecaton compare hecaton-ruby net-http          two clients, or one with other settings
-  hecaton drivers                                which clients there are, and what is missing
-  hecaton doctor                                 check this machine for anything that skews measurements
+  hecaton bench --quick                          the gem beside its peers, and its goals
+  hecaton report before/ after/                  two runs side by side
+  hecaton fetch urls.txt -o out/                 every URL of a list, each recorded once
   hecaton serve --body 13801 --delay 5ms         the server alone
-  hecaton fetch urls.txt -o out/                 every URL of a list, each recorded exactly once";
+  hecaton drivers                                which clients there are, and what is missing
+  hecaton doctor                                 check this machine before measuring";
 
 #[derive(Subcommand)]
 enum Verb {
     Sweep(cmd::sweep::Arguments),
-    Bench(cmd::bench::Arguments),
-    Serve(cmd::serve::Arguments),
-    Fetch(Box<cmd::fetch::Arguments>),
-    Drivers(cmd::drivers::Arguments),
     Shootout(cmd::shootout::Arguments),
     Compare(cmd::compare::Arguments),
+    Bench(cmd::bench::Arguments),
     Report(cmd::report::Arguments),
+    Fetch(Box<cmd::fetch::Arguments>),
+    Serve(cmd::serve::Arguments),
+    Drivers(cmd::drivers::Arguments),
     Doctor(cmd::doctor::Arguments),
     Completions(cmd::completions::Arguments),
     /// The lab's own loader, speaking the driver protocol.
@@ -63,13 +63,13 @@ fn main() -> ExitCode {
     let line: Line = reading::line();
     let result = match line.verb {
         Verb::Sweep(arguments) => cmd::sweep::run(&arguments, line.drivers.as_deref()),
-        Verb::Bench(arguments) => cmd::bench::run(&arguments, line.drivers.as_deref()),
-        Verb::Serve(arguments) => cmd::serve::run(&arguments),
-        Verb::Fetch(arguments) => cmd::fetch::run(&arguments),
-        Verb::Drivers(arguments) => cmd::drivers::run(&arguments, line.drivers.as_deref()),
         Verb::Shootout(arguments) => cmd::shootout::run(&arguments, line.drivers.as_deref()),
         Verb::Compare(arguments) => cmd::compare::run(&arguments, line.drivers.as_deref()),
+        Verb::Bench(arguments) => cmd::bench::run(&arguments, line.drivers.as_deref()),
         Verb::Report(arguments) => cmd::report::run(&arguments),
+        Verb::Fetch(arguments) => cmd::fetch::run(&arguments),
+        Verb::Serve(arguments) => cmd::serve::run(&arguments),
+        Verb::Drivers(arguments) => cmd::drivers::run(&arguments, line.drivers.as_deref()),
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments, line.drivers.as_deref()),
         Verb::Completions(arguments) => cmd::completions::run(&arguments, Line::command()),
         Verb::Raw => cmd::raw::run(),

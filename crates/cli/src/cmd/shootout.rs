@@ -223,6 +223,7 @@ mod tests {
         ] {
             let (_, own) = help.split_once(&format!("{option} <")).unwrap();
             let own = own.split("\n      --").next().unwrap_or_default();
+            let own = own.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(
                 own.contains(&format!("[default: {default}")),
                 "{option}: {own}"

@@ -28,7 +28,7 @@ pub struct Asked {
     /// Keep requests that were there before, instead of skipping them as duplicates.
     #[arg(long)]
     keep_duplicates: bool,
-    /// About how many inputs are a part, which is what one worker has at a time. Default 100000.
+    /// About how many inputs are a part, which is what one worker has at a time [default: 100000]
     #[arg(long, value_name = "N")]
     part_size: Option<u64>,
     /// The method; here as in headers and bodies a column of the input may stand in braces.

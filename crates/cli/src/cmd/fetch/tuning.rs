@@ -10,10 +10,10 @@ use super::arguments::{duration, set, set_some};
 /// How it is done.
 #[derive(Args, Clone)]
 pub struct Tuning {
-    /// Most requests in flight. Default 200.
+    /// Most requests in flight [default: 200]
     #[arg(short = 'c', long, value_name = "N", help_heading = PACE)]
     concurrency: Option<usize>,
-    /// Most requests in flight to one host. Default 8 for hosts of others.
+    /// Most requests in flight to one host [default: 8 for hosts of others]
     #[arg(long, value_name = "N", help_heading = PACE)]
     per_host: Option<usize>,
     /// Most requests a second to one host.
@@ -25,34 +25,34 @@ pub struct Tuning {
     /// The hosts are yours: as many requests a second as they take.
     #[arg(long, help_heading = PACE)]
     i_own_these_hosts: bool,
-    /// Most tries after the first. Default 2.
+    /// Most tries after the first [default: 2]
     #[arg(long, value_name = "N", help_heading = PACE)]
     retries: Option<u32>,
-    /// Most tries after the first as a share of a host's requests. Default 0.2.
+    /// Most tries after the first as a share of a host's requests [default: 0.2]
     #[arg(long, value_name = "SHARE", help_heading = PACE)]
     retry_budget: Option<f64>,
-    /// Statuses that are tried again. Default 429,502,503,504.
+    /// Statuses that are tried again [default: 429,502,503,504]
     #[arg(long, value_name = "STATUS,…", value_delimiter = ',', help_heading = PACE)]
     retry_status: Option<Vec<u16>>,
-    /// Failures in a row after which a host rests; 0 for never. Default 20.
+    /// Failures in a row after which a host rests; 0 for never [default: 20]
     #[arg(long, value_name = "N", help_heading = PACE)]
     breaker: Option<u32>,
-    /// How long a host rests first. Default 10s.
+    /// How long a host rests first [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     breaker_rest: Option<Duration>,
-    /// How often a host that rests is asked again before what is left for it is skipped. Default 3.
+    /// How often a host that rests is asked again before what is left for it is skipped [default: 3]
     #[arg(long, value_name = "N", help_heading = PACE)]
     breaker_probes: Option<u32>,
-    /// The longest pause that a host may ask for. Default 1h.
+    /// The longest pause that a host may ask for [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     longest_pause: Option<Duration>,
     /// Ask each host for its robots.txt first, and hold to it, Crawl-delay included.
     #[arg(long, help_heading = PACE)]
     robots: bool,
-    /// The deadline of one try. Default 30s.
+    /// The deadline of one try [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     timeout: Option<Duration>,
-    /// The longest that opening a connection may take. Default 10s.
+    /// The longest that opening a connection may take [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     connect_timeout: Option<Duration>,
     /// The longest wait for the head of an answer.
@@ -61,7 +61,7 @@ pub struct Tuning {
     /// The longest time between two pieces of a body.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     read_timeout: Option<Duration>,
-    /// Most redirects that are followed. Default 0: the redirect is the answer.
+    /// Most redirects that are followed [default: 0: the redirect is the answer]
     #[arg(long, value_name = "N", help_heading = NETWORK)]
     redirects: Option<u32>,
     /// Keep cookies while the command runs.
@@ -85,7 +85,7 @@ pub struct Tuning {
     /// Do not verify certificates. Dangerous: anyone on the way can read and change everything.
     #[arg(long, help_heading = NETWORK)]
     no_verify: bool,
-    /// Most bytes of a body. Default 64 MiB.
+    /// Most bytes of a body [default: 64 MiB]
     #[arg(long, value_name = "BYTES", help_heading = NETWORK)]
     max_body: Option<usize>,
     /// Take bodies as they come, without asking for compressed ones.
