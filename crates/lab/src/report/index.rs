@@ -2,6 +2,7 @@
 
 use maud::html;
 
+use super::terminal::shortened;
 use crate::findings::words::plural;
 use crate::findings::{CEILING, judge};
 use crate::ledger::Document;
@@ -20,7 +21,7 @@ pub fn index(runs: &[(String, Document)], file: impl Fn(&str) -> &'static str) -
     let columns = vec![
         words("run", |it| it.0.clone()),
         words("kind", |it| it.2.kind.into()),
-        words("date", |it| it.1.environment.date.clone()),
+        words("date", |it| it.1.environment.date.chars().take(10).collect()),
         col("clients", 0, |it: &Run| {
             it.1.plan.clients.iter().filter(|name| *name != CEILING).count().to_string()
         }),
@@ -48,6 +49,9 @@ pub fn index(runs: &[(String, Document)], file: impl Fn(&str) -> &'static str) -
     page
 }
 
+/// Characters of what was found; the run's own page has the rest.
+const MOST: usize = 200;
+
 /// What was found first.
 fn first(view: &View) -> String {
     let blocks = view.sections.iter().flat_map(|section| &section.blocks);
@@ -56,5 +60,7 @@ fn first(view: &View) -> String {
         _ => None,
     });
     let words = |verdict: &Verdict| format!("{}{}", verdict.subject, verdict.words);
-    verdicts.next().map_or_else(|| NONE.into(), words)
+    verdicts
+        .next()
+        .map_or_else(|| NONE.into(), |verdict| shortened(&words(verdict), MOST))
 }
