@@ -47,7 +47,7 @@ impl Checks {
     /// Moments for a round of `count` requests of which `width` should be in flight: as many are still to come then.
     fn draw(width: usize, count: u64) -> Checks {
         let width = width as u64;
-        let room = count.saturating_sub(3 * width);
+        let room = count.saturating_sub(2 * width);
         let waves = count / width.max(1);
         let few = (waves / 20).clamp(1, FEW_CHECKS);
         let wanted = (waves / SHARE).clamp(few, MOST_CHECKS);
@@ -219,5 +219,19 @@ mod tests {
         assert!(!gate.is_open(first));
         gate.enter(now);
         assert!(gate.is_open(first));
+    }
+
+    /// A round has at least three requests for each in flight, and on a busy machine no more.
+    #[test]
+    fn the_shortest_round_has_a_check_that_everyone_in_flight_can_reach() {
+        for width in [1, 2, 8, 50] {
+            for _ in 0..1000 {
+                let count = 3 * width as u64;
+                let moments = Checks::draw(width, count).moments;
+                assert_eq!(moments.len(), 1, "{width}");
+                let still_to_come = count - moments[0] + 1;
+                assert!(still_to_come >= width as u64, "{width}: {moments:?}");
+            }
+        }
     }
 }
