@@ -4,21 +4,22 @@ use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
 use anyhow::{Error, Result};
-use hecaton_fetch::error::Error as FetchError;
 use hecaton_lab::run::{DriverError, Interrupted};
 use hecaton_lab::spec::Usage;
 
+use crate::cmd::fetch;
+
 /// Something could not be done.
-const FAILURE: u8 = 1;
+pub const FAILURE: u8 = 1;
 
 /// Something was asked that cannot be.
-const USAGE: u8 = 2;
+pub const USAGE: u8 = 2;
 
 /// A comparison that was asked to fail did.
 const REGRESSION: u8 = 3;
 
 /// Ended by Ctrl-C or SIGTERM, as shells count it.
-const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = 130;
 
 /// Clients that are slower than they may be, named; ends with status 3.
 #[derive(Debug, thiserror::Error)]
@@ -41,12 +42,8 @@ pub fn of(result: Result<()>) -> ExitCode {
 }
 
 fn status(error: &Error) -> u8 {
-    if let Some(error) = error.downcast_ref() {
-        match error {
-            FetchError::Usage(_) => USAGE,
-            FetchError::Failed(_) => FAILURE,
-            FetchError::Interrupted(_) => INTERRUPTED,
-        }
+    if let Some(status) = fetch::status(error) {
+        status
     } else if error.is::<Usage>() {
         USAGE
     } else if error.is::<Worse>() {

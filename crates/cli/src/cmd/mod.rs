@@ -5,6 +5,7 @@ pub mod compare;
 pub mod completions;
 pub mod doctor;
 pub mod drivers;
+#[cfg_attr(not(feature = "fetch"), path = "without_fetch.rs")]
 pub mod fetch;
 pub mod raw;
 mod recording;

@@ -17,8 +17,11 @@ mod workers;
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use clap::{Args, Subcommand};
+use hecaton_fetch::error::Error as FetchError;
+
+use crate::ending;
 
 /// Fetches every URL of a list, and records each exactly once.
 ///
@@ -100,4 +103,13 @@ fn without_nats(verb: &str) -> Result<()> {
         "this command was built without NATS, which `fetch {verb}` needs: `bin/setup fetch` builds it in (cargo's feature `nats`)"
     );
     Err(hecaton_fetch::error::Error::failed(what).into())
+}
+
+/// The status that the command ends with for an error of `fetch`; none for another.
+pub fn status(error: &Error) -> Option<u8> {
+    Some(match error.downcast_ref()? {
+        FetchError::Usage(_) => ending::USAGE,
+        FetchError::Failed(_) => ending::FAILURE,
+        FetchError::Interrupted(_) => ending::INTERRUPTED,
+    })
 }
