@@ -33,6 +33,8 @@ class ResponseTest < OriginTest
       "text/plain; charset=ISO-8859-1" => Encoding::ISO_8859_1, 'text/html; CHARSET="utf-8"' => Encoding::UTF_8,
       "text/plain; format=flowed; charset=Shift_JIS" => Encoding::Shift_JIS, "application/json" => Encoding::UTF_8,
       "application/json; charset=iso-8859-1" => Encoding::ISO_8859_1, "text/plain; charset=no-such" => Encoding::BINARY,
+      "application/problem+json" => Encoding::UTF_8, "application/HAL+JSON; x=y" => Encoding::UTF_8, "+json" => Encoding::UTF_8,
+      **%w[locale external internal filesystem Locale].to_h { |name| ["text/plain; charset=#{name}", Encoding::BINARY] },
       "text/plain; charset=" => Encoding::BINARY, "text/plain" => Encoding::BINARY, "image/png" => Encoding::BINARY
     }.each_with_index do |(type, encoding), index|
       Scripted.run("/#{index}" => Scripted.answer(200, { "Content-Type" => type }, "caf\xE9".b)) do |server|
@@ -66,6 +68,19 @@ class ResponseTest < OriginTest
     assert_equal response, Hecaton::Response.new(status: 201, headers: { "etag" => "x" }, body: "hello")
     refute_equal response, Hecaton::Response.new(status: 200, headers: { "etag" => "x" }, body: "hello")
     assert_nil response.timings.connect
+  end
+
+  def test_made_by_hand_without_body_and_headers
+    response = Hecaton::Response.new(status: 204, headers: nil, body: nil, trailers: nil)
+    assert_equal ["", {}, {}, nil], [response.body, response.headers.to_h, response.trailers.to_h, response.content_type]
+    assert_match(/204 No Content, 0 bytes/, response.inspect)
+    assert_equal response, Hecaton::Response.new(status: 204)
+  end
+
+  def test_what_no_response_can_have_is_refused_in_a_sentence
+    assert_match(/status is "200": give an Integer/, error_of(ArgumentError) { Hecaton::Response.new(status: "200") }.message)
+    assert_match(/body is of class Hash: give a String/, error_of(ArgumentError) { Hecaton::Response.new(status: 200, body: { a: 1 }) }.message)
+    assert_match(/headers is of class Integer/, error_of(ArgumentError) { Hecaton::Response.new(status: 200, headers: 5) }.message)
   end
 
   def test_headers

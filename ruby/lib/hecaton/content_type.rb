@@ -3,7 +3,10 @@ module Hecaton
   # Never raises: what cannot be read says nothing.
   module ContentType
     CHARSET = /;[ \t]*charset[ \t]*=[ \t]*(?:"([^"]*)"|([^\s;"]+))/i
-    private_constant :CHARSET
+    # What Ruby calls the encodings of its process; no charset has such a name.
+    OF_THE_PROCESS = %w[locale external internal filesystem].freeze
+    JSON = %r{\Aapplication/json\z|\+json\z} # RFC 6839 §3.1
+    private_constant :CHARSET, :OF_THE_PROCESS, :JSON
 
     module_function
 
@@ -24,9 +27,10 @@ module Hecaton
     # when Ruby does not know the charset.
     def encoding(value)
       name = charset(value)
-      return Encoding.find(name) || Encoding::BINARY if name # Ruby finds nil for "internal".
+      return OF_THE_PROCESS.include?(name) ? Encoding::BINARY : Encoding.find(name) if name
 
-      %w[application/json text/event-stream].include?(media_type(value)) ? Encoding::UTF_8 : Encoding::BINARY
+      type = media_type(value)
+      type == "text/event-stream" || JSON.match?(type.to_s) ? Encoding::UTF_8 : Encoding::BINARY
     rescue ArgumentError
       Encoding::BINARY
     end

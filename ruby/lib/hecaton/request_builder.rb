@@ -11,6 +11,9 @@ module Hecaton
     # For the engine: the client's headers, [name, value, name, value].
     attr_reader :headers
 
+    # Array of Strings in small letters: their names.
+    def header_names = @headers.each_slice(2).map { |name, _| name.downcase }
+
     # For clients and batches: TokenSource, if bearer is code to call; RequestLog, if there is a logger; the client's timeout.
     attr_reader :token_source, :log, :timeout
 

@@ -13,12 +13,16 @@ module Hecaton
     # String in the encoding of its Content-Type's charset (UTF-8 for JSON), else ASCII-8BIT.
     attr_reader :body
 
-    # By hand, for tests: Hecaton::Response.new(status: 200, headers: {"etag" => "x"}, body: "…").
+    # By hand, for tests: Hecaton::Response.new(status: 200, headers: {"etag" => "x"}, body: "…"). nil is none. ArgumentError for
+    # what no response has.
     def initialize(status:, headers: {}, body: "", url: nil, redirects: [], attempts: [], elapsed: 0.0, http_method: nil,
                    trailers: {})
+      raise ArgumentError, "status is #{status.inspect}: give an Integer" unless status.is_a?(Integer)
+      raise ArgumentError, "body is of class #{body.class}: give a String" unless body.nil? || body.is_a?(String)
+
       @status = status
       @headers = headers.is_a?(Headers) ? headers : Headers.new(headers)
-      @body = body
+      @body = body || ""
       @url = url
       @redirects = redirects
       @attempts = attempts

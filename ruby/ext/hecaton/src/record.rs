@@ -153,6 +153,9 @@ pub fn blocks(record: &[u8]) -> Option<(&[u8], &[u8])> {
 const HEAD: usize = 20;
 const ATTEMPT: usize = 88;
 
+/// What Ruby calls the encodings of its process; no charset has such a name.
+const OF_THE_PROCESS: [&str; 4] = ["locale", "external", "internal", "filesystem"];
+
 /// The body with the encoding that its Content-Type names; bytes when it names none.
 fn body(ruby: &Ruby, response: &Response) -> RString {
     let content_type = response
@@ -163,7 +166,12 @@ fn body(ruby: &Ruby, response: &Response) -> RString {
         return ruby.enc_str_new(response.body(), ruby.utf8_encoding());
     }
     let string = ruby.str_from_slice(response.body());
-    if let Some(index) = name.and_then(|name| ruby.find_encindex(name).ok()) {
+    let known = name.filter(|name| {
+        !OF_THE_PROCESS
+            .iter()
+            .any(|own| name.eq_ignore_ascii_case(own))
+    });
+    if let Some(index) = known.and_then(|name| ruby.find_encindex(name).ok()) {
         let _ = string.enc_associate(index);
     }
     string
@@ -179,9 +187,15 @@ fn charset(content_type: &str) -> Option<&str> {
             .eq_ignore_ascii_case("charset")
             .then(|| value.trim().trim_matches('"'))
     });
-    named.or(media_type
-        .eq_ignore_ascii_case("application/json")
-        .then_some("utf-8"))
+    named.or(is_json(media_type).then_some("utf-8"))
+}
+
+/// JSON itself, and what is written in it (RFC 6839 §3.1): `application/problem+json`.
+fn is_json(media_type: &str) -> bool {
+    let suffix = media_type.len().checked_sub("+json".len());
+    let suffix = suffix.and_then(|start| media_type.get(start..));
+    media_type.eq_ignore_ascii_case("application/json")
+        || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("+json"))
 }
 
 fn failure_record(ruby: &Ruby, error: &Failure) -> RString {

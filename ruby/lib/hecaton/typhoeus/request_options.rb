@@ -66,8 +66,7 @@ module Hecaton
       def set_resume_from(name, value)
         return unless number(name, value).positive?
 
-        @resumes = true
-        add_header("Range", "bytes=#{value}-")
+        @resumes = value
       end
 
       def set_timecondition(name, value) = @time_condition = enum(name, value, %i[none ifmodsince ifunmodsince])
@@ -115,6 +114,7 @@ module Hecaton
         set_up_url
         set_up_body
         set_up_time_condition
+        resume if @resumes
         @later&.each { |name, text| add_header(name, text) unless header?(name) }
         @redirects = most_redirects if @follow
       end
@@ -161,6 +161,14 @@ module Hecaton
 
         name = @time_condition == :ifmodsince ? "If-Modified-Since" : "If-Unmodified-Since"
         add_header(name, Time.at(@time_value).httpdate)
+      end
+
+      def resume
+        if header?("range") || @later&.any? { |name, _| name == "Range" }
+          Refusals.value(:resume_from, @resumes, "It stands beside a Range of your own: leave one of the two out.")
+        end
+
+        add_header("Range", "bytes=#{@resumes}-")
       end
 
       def header?(name) = @headers ? @headers.any? { |other, _| other.casecmp?(name) } : false

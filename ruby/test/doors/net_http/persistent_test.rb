@@ -50,6 +50,18 @@ class PersistentTest < NetHTTPTest
     end
   end
 
+  def test_what_is_no_url_of_http_is_refused_in_a_sentence
+    persistent do |http|
+      ["ftp://127.0.0.1/a", "mailto:a@b.test", "/a", "a.test/b", "ws://127.0.0.1/"].each do |uri|
+        [-> { http.request(URI(uri)) }, -> { http.request(uri, Net::HTTP::Get.new("/")) }, -> { http.connection_for(uri) { flunk } }].each do |ask|
+          assert_includes refused(/give an http or https URL/, &ask).message, uri.inspect
+        end
+      end
+      refused(/http:.*no host/) { http.request(URI("http:/a")) }
+      refused(/is a String: give a Net::HTTP request/) { http.request(url("/r/1"), "/r/1") }
+    end
+  end
+
   def test_facts_and_defaults
     same_of_both do |http, klass|
       [http.name, http.idle_timeout, http.open_timeout, http.read_timeout, http.write_timeout, http.keep_alive, http.headers,

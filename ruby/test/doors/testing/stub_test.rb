@@ -22,6 +22,15 @@ class StubTest < Minitest::Test
     Hecaton::Testing.reset
   end
 
+  def test_percent_encoding_is_compared_by_what_it_means
+    assert matches?(:get, "#{SITE}/%c3%a9", to: "#{SITE}/%C3%A9") # RFC 3986 §6.2.2.1
+    assert matches?(:get, "#{SITE}/%C3%A9", to: "#{SITE}/%c3%a9")
+    assert matches?(:get, "#{SITE}/é", to: "#{SITE}/%c3%a9")
+    assert matches?(:get, "#{SITE}/%7Eada", to: "#{SITE}/~ada") # §6.2.2.2
+    refute matches?(:get, "#{SITE}/a%2fb", to: "#{SITE}/a/b")
+    refute matches?(:get, "#{SITE}/%25c3", to: "#{SITE}/%C3")
+  end
+
   def test_answers
     response = Hecaton::Response.new(status: 201, headers: { "a" => "b" }, body: "whole")
     answers = {

@@ -27,6 +27,19 @@ class TyphoeusOptionsTest < DropInTest
     assert_equal "", echo(method: :post, body: false)["body"]
   end
 
+  # libcurl lets the header go first and resumes from nowhere.
+  def test_resume_from_beside_a_range_is_refused
+    [{ range: "0-3" }, { headers: { "Range" => "bytes=0-3" } }, { headers: { range: "bytes=0-3" } }].each do |other|
+      error = refused(Ethon::Errors::InvalidValue, /resume_from/) { response("/bytes/10", resume_from: 5, **other) }
+      assert_match(/beside a Range/, error.message)
+    end
+    Scripted.run("/" => Scripted.answer(206, {}, "x")) do |server|
+      assert_equal [206, :ok], Typhoeus.get(server.url, resume_from: 5, timeout: 20).then { |answer| [answer.code, answer.return_code] }
+      assert_match(/^range: bytes=5-\r$/i, server.requests.first)
+    end
+    assert_equal ["bytes=0-3"], field("range", resume_from: 0, range: "0-3")
+  end
+
   # As libcurl has it.
   def test_headers_go_before_options_of_the_same_meaning
     headers = { "Cookie" => "a=1", "referer" => "http://a.test/", "Range" => "bytes=0-1" }
