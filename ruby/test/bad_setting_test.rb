@@ -50,6 +50,22 @@ class BadSettingTest < OriginTest
     refute_match(/hush/, refusal { client(client_key: ["hush"]) })
   end
 
+  def test_what_is_no_list_is_refused_in_a_sentence
+    lists = %i[get_all head_all post_all put_all patch_all delete_all all each_response]
+    lists.product([nil, 5, "http://127.0.0.1/"]).each do |method, given|
+      error = error_of(ArgumentError) { client.public_send(method, given) { flunk } }
+      assert_match(/#{method}: .*#{Regexp.escape(given.inspect)}.*give an Array, or what has each/, error.message)
+    end
+    assert_match(/each_response: .*nil/, error_of(ArgumentError) { client.each_response(nil) }.message)
+    assert_match(/get_all: .*nil/, error_of(ArgumentError) { Hecaton.get_all(nil, timeout: 1) }.message)
+  end
+
+  def test_what_no_response_can_have_is_refused_in_a_sentence
+    assert_match(/status is "200": give an Integer/, error_of(ArgumentError) { Hecaton::Response.new(status: "200") }.message)
+    assert_match(/body is of class Hash: give a String/, error_of(ArgumentError) { Hecaton::Response.new(status: 200, body: { a: 1 }) }.message)
+    assert_match(/headers is of class Integer/, error_of(ArgumentError) { Hecaton::Response.new(status: 200, headers: 5) }.message)
+  end
+
   private
 
   def refusal(&block) = assert_raises(ArgumentError, &block).message

@@ -57,16 +57,6 @@ class ManyTest < OriginTest
     assert_equal before, origin.arrived
   end
 
-  def test_what_is_no_list_is_refused_in_a_sentence
-    lists = %i[get_all head_all post_all put_all patch_all delete_all all each_response]
-    lists.product([nil, 5, "http://127.0.0.1/"]).each do |method, given|
-      error = error_of(ArgumentError) { client.public_send(method, given) { flunk } }
-      assert_match(/#{method}: .*#{Regexp.escape(given.inspect)}.*give an Array, or what has each/, error.message)
-    end
-    assert_match(/each_response: .*nil/, error_of(ArgumentError) { client.each_response(nil) }.message)
-    assert_match(/get_all: .*nil/, error_of(ArgumentError) { Hecaton.get_all(nil, timeout: 1) }.message)
-  end
-
   def test_lists_of_one_method
     %w[head post put patch delete].each do |verb|
       outcomes = client.public_send("#{verb}_all", [[url("/echo"), { headers: { "x-a" => "1" } }], url("/echo")], concurrency: 1, body: ("x" unless verb == "head"))
