@@ -1,6 +1,7 @@
 # Whatever is given as a setting or an option: it works, or is an ArgumentError that names it, before anything is sent.
 # Not run by `rake sig`, whose checker refuses wrong types by itself.
 require "test_helper"
+require "set"
 
 class BadSettingTest < OriginTest
   ODD = [5, -1, 1.5, 2**70, Float::NAN, "x", "", "4", "\xFF", :word, true, false, [], ["x"], [1], [nil], [["a", Object.new]],
@@ -64,6 +65,22 @@ class BadSettingTest < OriginTest
     assert_match(/status is "200": give an Integer/, error_of(ArgumentError) { Hecaton::Response.new(status: "200") }.message)
     assert_match(/body is of class Hash: give a String/, error_of(ArgumentError) { Hecaton::Response.new(status: 200, body: { a: 1 }) }.message)
     assert_match(/headers is of class Integer/, error_of(ArgumentError) { Hecaton::Response.new(status: 200, headers: 5) }.message)
+  end
+
+  # What would be dropped in silence, or sent as its inspect.
+  def test_what_cannot_be_sent_as_it_is_meant_is_refused
+    io = StringIO.new("x")
+    { headers: [%w[a b], [%w[a b c]], [["a"]], [:a, 1], { "X" => { a: 1 } }, { "X" => [[1]] }, { "X" => io }],
+      params: [%w[a b], [["a", 1], ["b"]], { a: Set[1] }, { a: [[1]] }, { a: io }, { a: [1].each }],
+      form: [%w[a b], [["a"]], { a: io }, { a: Set[1] }, { a: [io] }, { a: { b: 1..2, c: [1].lazy } }],
+      multipart: [%w[a b], { a: [[1]] }, { a: Set[1] }, { a: { filename: "x" } }, { a: { content: %w[x].each } }] }.each do |option, values|
+      values.each do |value|
+        assert_match(/\A#{option}\b.*: give /, refusal { client.post(url("/echo"), option => value) }, value.inspect)
+      end
+    end
+    assert_match(/\Aheaders\b.*entry 1 .*: give /, refusal { client(headers: [["a", "1"], "secret"]) })
+    refute_match(/secret/, refusal { client(headers: [["a", "1"], "secret"]) })
+    assert_match(/\Aheaders\b/, refusal { Hecaton::Response.new(status: 200, headers: ["a"]) })
   end
 
   private

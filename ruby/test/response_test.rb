@@ -77,6 +77,22 @@ class ResponseTest < OriginTest
     assert_equal response, Hecaton::Response.new(status: 204)
   end
 
+  def test_a_frozen_response_tells_all
+    facts = %i[status headers body url http_method redirects trailers elapsed reason content_type charset cookies http_version json timings inspect]
+    given = { url: client.get(url("/echo")), hand: Hecaton::Response.new(status: 200, headers: { a: "b" }, body: "{}") }
+    given.each_value do |response|
+      told = facts.to_h { |fact| [fact, response.public_send(fact)] }
+      copy = Marshal.load(Marshal.dump(response))
+      [response.dup.freeze, copy.freeze, Ractor.make_shareable(response.dup)].each do |frozen|
+        assert_predicate frozen, :frozen?
+        facts.each { |fact| told[fact].nil? ? assert_nil(frozen.public_send(fact)) : assert_equal(told[fact], frozen.public_send(fact), fact) }
+        assert_equal response.attempts, frozen.attempts
+      end
+    end
+    fresh = client.get(url("/echo")).freeze # Nothing of it was asked for before.
+    assert_equal [200, "GET", 1], [fresh.status, fresh.http_method, fresh.attempts.size]
+  end
+
   def test_headers
     headers = Hecaton::Headers.new([["Set-Cookie", "a=1"], ["set-cookie", "b=2"], ["X", "1"]])
     assert_equal "a=1, b=2", headers["SET-COOKIE"]

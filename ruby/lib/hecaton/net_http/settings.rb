@@ -15,7 +15,7 @@ module Hecaton
       # Bodies have no limit in Net::HTTP.
       UNLIMITED = 2**62
       IDEMPOTENT = %w[GET HEAD OPTIONS TRACE PUT DELETE].freeze
-      private_constant :REFUSED, :HOST, :FOREVER, :UNLIMITED, :IDEMPOTENT
+      private_constant :REFUSED, :HOST, :FOREVER, :UNLIMITED
 
       module_function
 

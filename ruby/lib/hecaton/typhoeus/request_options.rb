@@ -33,7 +33,9 @@ module Hecaton
 
       def set_maxredirs(_name, value) = @most_redirects = value.to_i
 
-      def set_headers(_name, value)
+      def set_headers(option, value)
+        Refusals.value(option, "[hidden]", "Give a Hash of names and values.") unless value.is_a?(Hash)
+
         value.each do |name, text|
           name = name.to_s
           text.is_a?(Array) ? text.each { |each| add_header(name, each.to_s) } : add_header(name, text.to_s)
@@ -151,7 +153,7 @@ module Hecaton
         body = @given_body
         return body if body.is_a?(String)
         return "" if body.nil?
-        return body unless body.is_a?(Hash) # What is read while it is sent.
+        return body unless body.is_a?(Hash) || body.is_a?(Array) # What is read while it is sent.
 
         Form.text(body, @params_encoding, escape: put || @escape != false)
       end

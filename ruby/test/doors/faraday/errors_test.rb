@@ -42,6 +42,19 @@ class FaradayErrorsTest < FaradayTest
     assert_raises(Faraday::Error) { Faraday.new { |faraday| faraday.adapter :hecaton }.get("/nowhere") }
   end
 
+  def test_a_length_that_is_announced
+    ask = lambda do |length|
+      reader, writer = IO.pipe
+      writer.write("abc")
+      writer.close
+      connection.post("/echo", reader) { |request| request.headers["Content-Length"] = length }
+    end
+    assert_equal ["3", "abc"], seen(ask.call(3)).then { |told| [told["headers"].transform_keys(&:downcase)["content-length"], told["body"]] }
+    ["x", "-1", "", 1.5, "0x3"].each do |length|
+      assert_match(/Content-Length .*#{Regexp.escape(length.inspect)}.*\(POST /, assert_raises(Faraday::Error) { ask.call(length) }.message)
+    end
+  end
+
   def test_each_error_says_which_request
     conn = connection(origin.url)
     place = "#{origin.url}/echo"

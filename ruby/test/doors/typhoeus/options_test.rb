@@ -61,9 +61,22 @@ class TyphoeusOptionsTest < DropInTest
     end
   end
 
+  def test_headers_that_are_none_are_refused
+    ["X-A: 1", 5, ["X-A: 1"]].each { |headers| refused(Ethon::Errors::InvalidValue, /for option: headers\.\nGive a Hash/) { request("/echo", headers: headers).run } }
+  end
+
   # One after the other, for the last ones are remembered.
   def test_headers_that_are_equal_and_not_the_same
     assert_equal [["1"], ["1.0"], ["1"]], [1, 1.0, 1].map { |value| field("X-A", headers: { "X-A" => value }) }
+  end
+
+  def test_a_redirect_to_another_scheme_is_no_matter_of_how_many
+    Scripted.run("/" => Scripted.answer(302, { "Location" => "ftp://127.0.0.1/x" }), "/two" => Scripted.answer(302, { "Location" => "/" })) do |server|
+      ["/", "/two"].each do |path|
+        answer = Typhoeus.get("#{server.url}#{path}", followlocation: true, timeout: 20)
+        assert_equal [302, :unsupported_protocol], [answer.code, answer.return_code]
+      end
+    end
   end
 
   # As libcurl has it: no redirect is one too many.

@@ -58,6 +58,22 @@ module Hecaton
         NetHTTP::Settings.refuse_setting(:pipeline, "requests are not pipelined; Hecaton::Client#batch sends many at once")
       end
 
+      # Whether a request of this method may be sent twice without doing more than once (RFC 9110 §9.2.2).
+      def idempotent?(request) = NetHTTP::Settings::IDEMPOTENT.include?(request.method)
+
+      # Whether such a request is sent again when it fails.
+      def can_retry?(request)
+        repeated = @given&.key?(:max_retries) ? max_retries.positive? : false
+        retry_change_requests || (repeated && idempotent?(request))
+      end
+
+      # These take a connection of net-http-persistent's apart. They raise NetHTTP::Refused.
+      %i[pool timeout_key finish reset start ssl expired? error_message request_failed].each do |name|
+        define_method(name) do |*|
+          NetHTTP::Settings.refuse_setting(name, "connections are the engine's; reconnect and shutdown close them")
+        end
+      end
+
       private
 
       # The URI, if it can be asked. Raises NetHTTP::Refused for others.
