@@ -234,6 +234,13 @@ class DownloadTest < OriginTest
     end
   end
 
+  def test_a_range_that_is_no_text_is_refused
+    files({ "ETag" => '"1"' }, cut_once(100_000, headers: { "Content-Range" => "bytes 100000-\xFF/300000".b })) do |server, path|
+      begun(server, path)
+      assert_match(/Content-Range is "bytes 100000-/, error_of(Hecaton::BodyError) { client.download(server.url, path, resume: true) }.message)
+    end
+  end
+
   def test_a_part_of_the_rest_is_kept_and_told
     part = ->(fields) { fields["range"] ? { cut: 1000, headers: { "Content-Length" => 1000, "Content-Range" => "bytes 9-1008/300000" } } : { cut: 9 } }
     files({ "ETag" => '"1"' }, part) do |server, path|

@@ -33,7 +33,7 @@ class ResponseTest < OriginTest
       "text/plain; charset=ISO-8859-1" => Encoding::ISO_8859_1, 'text/html; CHARSET="utf-8"' => Encoding::UTF_8,
       "text/plain; format=flowed; charset=Shift_JIS" => Encoding::Shift_JIS, "application/json" => Encoding::UTF_8,
       "application/json; charset=iso-8859-1" => Encoding::ISO_8859_1, "text/plain; charset=no-such" => Encoding::BINARY,
-      "application/problem+json" => Encoding::UTF_8, "application/HAL+JSON; x=y" => Encoding::UTF_8, "+json" => Encoding::UTF_8,
+      "text/plain; charset=UTF8" => Encoding::UTF_8, "application/problem+json" => Encoding::UTF_8, "application/HAL+JSON; x=y" => Encoding::UTF_8, "+json" => Encoding::UTF_8,
       **%w[locale external internal filesystem Locale].to_h { |name| ["text/plain; charset=#{name}", Encoding::BINARY] },
       "text/plain; charset=" => Encoding::BINARY, "text/plain" => Encoding::BINARY, "image/png" => Encoding::BINARY
     }.each_with_index do |(type, encoding), index|

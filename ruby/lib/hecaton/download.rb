@@ -152,7 +152,7 @@ module Hecaton
     # Where the range ends, and how long the whole is, nil if that is not said.
     def range(stream, offset)
       said = stream.headers["content-range"]
-      first, last, total = RANGE.match(said.to_s)&.captures&.map { |number| number&.to_i }
+      first, last, total = RANGE.match(said.to_s.scrub)&.captures&.map { |number| number&.to_i }
       unless first == offset && last >= first && (total.nil? || total > last)
         refuse(stream, "the bytes from #{offset} on were asked for, and Content-Range is #{said.inspect}")
       end

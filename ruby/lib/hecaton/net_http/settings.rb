@@ -42,6 +42,10 @@ module Hecaton
         if http.address.to_s.empty?
           raise Refused, "the address is #{http.address.inspect}: give a host (Net::HTTP takes this for the machine itself)"
         end
+        raise Refused, "the address is a #{http.address.class}: give a String" unless http.address.is_a?(String)
+        unless http.port.to_s.match?(/\A0*[1-9]\d{0,4}\z/) && http.port.to_i < 65_536
+          raise Refused, "the port is #{http.port.inspect}: give a number from 1 to 65535"
+        end
         unless http.address.match?(HOST)
           raise Failures.unresolved(http, "#{http.address.inspect} is not the name of a host")
         end

@@ -65,7 +65,7 @@ module Hecaton
 
       def pairs(query)
         RequestBuilder.pairs(:query, query).flat_map do |name, values|
-          (values.is_a?(Array) ? values : [values]).compact.map { |value| [name.to_s, value.to_s] }
+          (values.is_a?(Array) ? values : [values]).compact.map { |value| [name.to_s, RequestBuilder.plain(:query, name, value).to_s] }
         end
       end
     end

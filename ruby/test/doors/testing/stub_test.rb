@@ -2,6 +2,7 @@
 require "test_helper"
 require "hecaton/testing/minitest"
 require "scripted"
+require "stringio"
 
 class StubTest < Minitest::Test
   SITE = "http://api.test".freeze
@@ -29,6 +30,17 @@ class StubTest < Minitest::Test
     assert matches?(:get, "#{SITE}/%7Eada", to: "#{SITE}/~ada") # §6.2.2.2
     refute matches?(:get, "#{SITE}/a%2fb", to: "#{SITE}/a/b")
     refute matches?(:get, "#{SITE}/%25c3", to: "#{SITE}/%C3")
+  end
+
+  def test_what_no_request_could_match_is_refused
+    { { body: { a: 1 } } => /body of a stub is of class Hash.*give json or form/, { body: [1] } => /class Array/, { json: /x/ } => /json of a stub is of class Regexp.*body/,
+      { json: ->(_) { true } } => /class Proc/, { form: "a=1" } => /form is of class String/, { form: { a: StringIO.new } } => /form: the value of :a is of class StringIO/,
+      { query: { a: { b: 1 } } } => /query: the value of :a is of class Hash/, { query: ["a"] } => /query: entry 0 is no pair/,
+      { headers: ["a"] } => /headers: entry 0 is no pair/ }.each do |conditions, message|
+      assert_match message, assert_raises(ArgumentError) { Hecaton.stub(:post, SITE, **conditions) }.message
+    end
+    assert_empty Hecaton::Testing.stubs
+    assert_equal [201, [1], {}], Hecaton::Testing.response(status: 201, json: [1], headers: nil).then { |made| [made.status, made.json, made.headers.to_h.except("content-type")] }
   end
 
   def test_answers
