@@ -104,7 +104,8 @@ module Hecaton
       def plain(name, key, value)
         return value unless value.is_a?(Enumerable) ? !value.is_a?(Range) : value.respond_to?(:read) && !BodySource.pathname?(value)
 
-        raise ArgumentError, "#{name}: the value of #{key.inspect} is of class #{value.class}: give text, or an Array of it"
+        nested = "nested, " if value.is_a?(Hash) || value.is_a?(Array)
+        raise ArgumentError, "#{name}: the value of #{key.inspect} is #{nested}of class #{value.class}: give text, or an Array of it"
       end
 
       # Headers as the engine takes them: [name, value, name, value]. Where the value is nil, the client's is left out.
