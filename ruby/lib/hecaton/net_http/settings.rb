@@ -14,6 +14,7 @@ module Hecaton
       FOREVER = 10 * 365 * 24 * 3600
       # Bodies have no limit in Net::HTTP.
       UNLIMITED = 2**62
+      # Methods of requests that may be sent twice without doing more than once (RFC 9110 §9.2.2).
       IDEMPOTENT = %w[GET HEAD OPTIONS TRACE PUT DELETE].freeze
       private_constant :REFUSED, :HOST, :FOREVER, :UNLIMITED
 
