@@ -1,6 +1,7 @@
 # Whatever is given as a setting or an option: it works, or is an ArgumentError that names it, before anything is sent.
 # Not run by `rake sig`, whose checker refuses wrong types by itself.
 require "test_helper"
+require "set"
 
 class BadSettingTest < OriginTest
   ODD = [5, -1, 1.5, 2**70, Float::NAN, "x", "", "4", "\xFF", :word, true, false, [], ["x"], [1], [nil], [["a", Object.new]],
@@ -48,6 +49,38 @@ class BadSettingTest < OriginTest
       connect_timeout: ["5", /\Aconnect_timeout: "5" is not a time in seconds: give a number of at least 0\z/] }
       .each { |name, (value, message)| assert_match message, refusal { client(name => value) } }
     refute_match(/hush/, refusal { client(client_key: ["hush"]) })
+  end
+
+  def test_what_is_no_list_is_refused_in_a_sentence
+    lists = %i[get_all head_all post_all put_all patch_all delete_all all each_response]
+    lists.product([nil, 5, "http://127.0.0.1/"]).each do |method, given|
+      error = error_of(ArgumentError) { client.public_send(method, given) { flunk } }
+      assert_match(/#{method}: .*#{Regexp.escape(given.inspect)}.*give an Array, or what has each/, error.message)
+    end
+    assert_match(/each_response: .*nil/, error_of(ArgumentError) { client.each_response(nil) }.message)
+    assert_match(/get_all: .*nil/, error_of(ArgumentError) { Hecaton.get_all(nil, timeout: 1) }.message)
+  end
+
+  def test_what_no_response_can_have_is_refused_in_a_sentence
+    assert_match(/status is "200": give an Integer/, error_of(ArgumentError) { Hecaton::Response.new(status: "200") }.message)
+    assert_match(/body is of class Hash: give a String/, error_of(ArgumentError) { Hecaton::Response.new(status: 200, body: { a: 1 }) }.message)
+    assert_match(/headers is of class Integer/, error_of(ArgumentError) { Hecaton::Response.new(status: 200, headers: 5) }.message)
+  end
+
+  # What would be dropped in silence, or sent as its inspect.
+  def test_what_cannot_be_sent_as_it_is_meant_is_refused
+    io = StringIO.new("x")
+    { headers: [%w[a b], [%w[a b c]], [["a"]], [:a, 1], { "X" => { a: 1 } }, { "X" => [[1]] }, { "X" => io }],
+      params: [%w[a b], [["a", 1], ["b"]], { a: Set[1] }, { a: [[1]] }, { a: io }, { a: [1].each }],
+      form: [%w[a b], [["a"]], { a: io }, { a: Set[1] }, { a: [io] }, { a: { b: 1..2, c: [1].lazy } }],
+      multipart: [%w[a b], { a: [[1]] }, { a: Set[1] }, { a: { filename: "x" } }, { a: { content: %w[x].each } }] }.each do |option, values|
+      values.each do |value|
+        assert_match(/\A#{option}\b.*: give /, refusal { client.post(url("/echo"), option => value) }, value.inspect)
+      end
+    end
+    assert_match(/\Aheaders\b.*entry 1 .*: give /, refusal { client(headers: [["a", "1"], "secret"]) })
+    refute_match(/secret/, refusal { client(headers: [["a", "1"], "secret"]) })
+    assert_match(/\Aheaders\b/, refusal { Hecaton::Response.new(status: 200, headers: ["a"]) })
   end
 
   private

@@ -41,6 +41,6 @@ class CheckedTest < Minitest::Test
   def test_a_wrong_type_is_noticed
     assert_raises(RBS::Test::Tester::TypeError) { Hecaton::Headers.new.get_all(1) }
     assert_raises(RBS::Test::Tester::TypeError) { Hecaton::Attempt.new(phase: :none) }
-    assert_raises(RBS::Test::Tester::TypeError) { Hecaton::Response.new(status: nil).status }
+    assert_raises(RBS::Test::Tester::TypeError) { Hecaton::Response.new(status: 200, elapsed: nil).status }
   end
 end

@@ -234,6 +234,13 @@ class DownloadTest < OriginTest
     end
   end
 
+  def test_a_range_that_is_no_text_is_refused
+    files({ "ETag" => '"1"' }, cut_once(100_000, headers: { "Content-Range" => "bytes 100000-\xFF/300000".b })) do |server, path|
+      begun(server, path)
+      assert_match(/Content-Range is "bytes 100000-/, error_of(Hecaton::BodyError) { client.download(server.url, path, resume: true) }.message)
+    end
+  end
+
   def test_a_part_of_the_rest_is_kept_and_told
     part = ->(fields) { fields["range"] ? { cut: 1000, headers: { "Content-Length" => 1000, "Content-Range" => "bytes 9-1008/300000" } } : { cut: 9 } }
     files({ "ETag" => '"1"' }, part) do |server, path|
@@ -347,6 +354,61 @@ class DownloadTest < OriginTest
         seen = client.download(server.url, "there") { Dir.chdir("/") }.path
         assert_equal ["there", ["there"]], [seen, left(path)]
       end
+    end
+  end
+
+  # As curl and Wget do; the step that makes it whole is one all the same.
+  def test_a_link_stays_and_what_it_leads_to_is_replaced
+    files do |server, path|
+      folder = File.dirname(path)
+      Dir.mkdir("#{folder}/data")
+      { "data/there" => "old", "data/new" => nil }.each do |target, before|
+        File.write("#{folder}/#{target}", before) if before
+        File.symlink(target, path)
+        during = []
+        download = client.download(server.url, path) { during |= Dir.children("#{folder}/data").grep(/part/) + left(path).grep(/part/) }
+        assert_equal [path, target, BODY], [download.path, File.readlink(path), File.binread("#{folder}/#{target}")]
+        assert_equal [1, ["data", "file"]], [during.size, left(path)] # One part, beside the target.
+        File.delete(path)
+      end
+      File.symlink("file", path)
+      assert_raises(Errno::ELOOP) { client.download(server.url, path) }
+    end
+  end
+
+  def test_what_a_link_leads_to_is_gone_on_with
+    files({ "ETag" => '"1"' }, cut_once) do |server, path|
+      File.symlink("other", path)
+      assert_raises(Hecaton::BodyError) { client.download(server.url, path, resume: true) }
+      assert_equal %w[file other.part other.part.from], left(path)
+      assert_equal 100_000, client.download(server.url, path, resume: true).resumed
+      assert_equal [BODY, %w[file other]], [File.binread(path), left(path)]
+    end
+  end
+
+  def test_a_file_that_is_replaced_keeps_its_mode
+    files do |server, path|
+      [0o600, 0o664].each do |mode|
+        File.write(path, "old")
+        File.chmod(mode, path)
+        client.download(server.url, path)
+        assert_equal [BODY, mode], [File.binread(path), File.stat(path).mode & 0o7777]
+      end
+      File.delete(path)
+      client.download(server.url, path)
+      assert_equal 0o666 & ~File.umask, File.stat(path).mode & 0o7777
+    end
+  end
+
+  def test_a_range_of_the_client_is_refused
+    files do |server, path|
+      ranged = client(headers: { "range" => "bytes=0-9" })
+      [true, false].each do |resume|
+        error = error_of(ArgumentError) { ranged.download(server.url, path, resume: resume) }
+        assert_match(/the client's headers have range, which a download sets itself/, error.message)
+      end
+      assert_empty server.asked
+      assert_equal 300_000, ranged.with(headers: { range: nil }).download(server.url, path).size
     end
   end
 

@@ -42,8 +42,33 @@ class ReadingTest < OriginTest
   end
 
   # The engine's own rule, for whole bodies.
+  # What a server sends is bytes: none of it may raise where it is read.
+  def test_fields_that_are_no_text_say_nothing_and_raise_nothing
+    { "content-type" => ["text/plain\xFF; charset=utf-8", "\xFF", "a/b; charset=\xFF", "application/json; a=\xFF"], "link" => ["<\xFF>; rel=next", "<a>; rel=\xFF", "\xFF"],
+      "deprecation" => ["\xFF", "@1\xFF"], "sunset" => ["\xFF"], "set-cookie" => ["\xFF=\xFF; path=\xFF"], "etag" => ["\"\xFF\""] }.each do |name, values|
+      values.each do |value|
+        Scripted.run("/" => Scripted.answer(200, { name => value.b }, "é\n".b)) do |server|
+          told = []
+          client = client(on_deprecation: ->(response) { told << response }, cookies: true)
+          facts = lambda do |answer|
+            assert_match(/200 OK/, answer.inspect)
+            %i[content_type charset links cookies sunset deprecation deprecated? sunset_link deprecation_link].map { |fact| answer.public_send(fact).inspect }
+          end
+          whole = client.get("#{server.url}/")
+          assert_equal facts.call(whole), client.get("#{server.url}/") { |stream| facts.call(stream) }, value.inspect
+          assert_equal whole.body.encoding, client.get("#{server.url}/") { |stream| stream.read.encoding }, value.inspect
+          assert_equal [200, 200], client.get_all(["#{server.url}/"] * 2).map(&:status)
+          refute_predicate whole, :deprecated?
+          assert_empty told
+        end
+      end
+    end
+    assert_equal "text/plain\u{fffd}", typed("text/plain\xFF").content_type
+  end
+
   def test_the_encoding_of_pieces_is_that_of_the_whole
     ["text/html; charset=iso-8859-1", "text/html; charset=UTF-8", "application/json", "application/JSON; a=b", "text/html",
+     "application/problem+json", "text/html; charset=utf8", "application/json; charset=", "application/json; charset=utf-8; a=\xFF", *%w[locale external internal filesystem].map { |name| "text/html; charset=#{name}" },
      "text/html; charset=odd", "text/html; charset=\"shift_jis\"", "x/y;charset=utf-16le"].each do |type|
       Scripted.run({ "/" => Scripted.answer(200, { "Content-Type" => type }, "x") }) do |server|
         assert_equal client.get("#{server.url}/").body.encoding, Hecaton::ContentType.encoding(type), type

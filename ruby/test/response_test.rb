@@ -33,6 +33,8 @@ class ResponseTest < OriginTest
       "text/plain; charset=ISO-8859-1" => Encoding::ISO_8859_1, 'text/html; CHARSET="utf-8"' => Encoding::UTF_8,
       "text/plain; format=flowed; charset=Shift_JIS" => Encoding::Shift_JIS, "application/json" => Encoding::UTF_8,
       "application/json; charset=iso-8859-1" => Encoding::ISO_8859_1, "text/plain; charset=no-such" => Encoding::BINARY,
+      "text/plain; charset=UTF8" => Encoding::UTF_8, "application/problem+json" => Encoding::UTF_8, "application/HAL+JSON; x=y" => Encoding::UTF_8, "+json" => Encoding::UTF_8,
+      **%w[locale external internal filesystem Locale].to_h { |name| ["text/plain; charset=#{name}", Encoding::BINARY] },
       "text/plain; charset=" => Encoding::BINARY, "text/plain" => Encoding::BINARY, "image/png" => Encoding::BINARY
     }.each_with_index do |(type, encoding), index|
       Scripted.run("/#{index}" => Scripted.answer(200, { "Content-Type" => type }, "caf\xE9".b)) do |server|
@@ -66,6 +68,29 @@ class ResponseTest < OriginTest
     assert_equal response, Hecaton::Response.new(status: 201, headers: { "etag" => "x" }, body: "hello")
     refute_equal response, Hecaton::Response.new(status: 200, headers: { "etag" => "x" }, body: "hello")
     assert_nil response.timings.connect
+  end
+
+  def test_made_by_hand_without_body_and_headers
+    response = Hecaton::Response.new(status: 204, headers: nil, body: nil, trailers: nil)
+    assert_equal ["", {}, {}, nil], [response.body, response.headers.to_h, response.trailers.to_h, response.content_type]
+    assert_match(/204 No Content, 0 bytes/, response.inspect)
+    assert_equal response, Hecaton::Response.new(status: 204)
+  end
+
+  def test_a_frozen_response_tells_all
+    facts = %i[status headers body url http_method redirects trailers elapsed reason content_type charset cookies http_version json timings inspect]
+    given = { url: client.get(url("/echo")), hand: Hecaton::Response.new(status: 200, headers: { a: "b" }, body: "{}") }
+    given.each_value do |response|
+      told = facts.to_h { |fact| [fact, response.public_send(fact)] }
+      copy = Marshal.load(Marshal.dump(response))
+      [response.dup.freeze, copy.freeze, Ractor.make_shareable(response.dup)].each do |frozen|
+        assert_predicate frozen, :frozen?
+        facts.each { |fact| told[fact].nil? ? assert_nil(frozen.public_send(fact)) : assert_equal(told[fact], frozen.public_send(fact), fact) }
+        assert_equal response.attempts, frozen.attempts
+      end
+    end
+    fresh = client.get(url("/echo")).freeze # Nothing of it was asked for before.
+    assert_equal [200, "GET", 1], [fresh.status, fresh.http_method, fresh.attempts.size]
   end
 
   def test_headers

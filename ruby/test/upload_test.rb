@@ -85,6 +85,21 @@ class UploadTest < OriginTest
     end
   end
 
+  # As Rails hands uploads to a program: a temporary file that knows its real name.
+  Uploaded = Struct.new(:io, :original_filename, :content_type) do
+    undef_method :each, :size
+    def read(*size) = io.read(*size)
+    def path = "/tmp/RackMultipart1"
+  end
+
+  def test_multipart_has_the_name_and_the_type_that_an_upload_came_with
+    { { f: Uploaded.new(StringIO.new("abc"), "cat \"1\".png", "image/png") } => ["cat %221%22.png", "image/png"],
+      { f: { "content" => Uploaded.new(StringIO.new("abc"), "a.png", "image/png"), "filename" => "b", "type" => "c/d" } } => ["b", "c/d"],
+      { f: Uploaded.new(StringIO.new("abc"), nil, nil) } => ["RackMultipart1", "application/octet-stream"] }.each do |fields, (name, type)|
+      assert_includes echo(multipart: fields)["body"], "filename=\"#{name}\"\r\nContent-Type: #{type}\r\n\r\nabc\r\n"
+    end
+  end
+
   def test_nothing_can_be_injected_into_multipart
     value = { content: "x", filename: "a\"\r\nX: 1" }
     request = capture { |target| client.post(target, multipart: { "n\"\r\nY: 2" => value }) }

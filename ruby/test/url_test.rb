@@ -14,6 +14,10 @@ class UrlTest < OriginTest
         assert_equal url("/echo#{sent}"), response.url
       end
     end
+    ["UTF-16LE", "UTF-16BE", "UTF-32LE"].each do |wide|
+      [client.get(url("/echo/é").encode(wide)), client.get_all([url("/echo/é").encode(wide)]).first].each { |response| assert_equal url("/echo/%C3%A9"), response.url }
+      assert_equal url("/r/1"), client.get(url("/r/1").encode(wide)).url
+    end
     port = URI(origin.url).port
     known = client(resolve: { "xn--bcher-kva.example:#{port}" => "127.0.0.1" })
     assert_equal "xn--bcher-kva.example:#{port}", fields(known, "http://bücher.example:#{port}/echo")["host"]

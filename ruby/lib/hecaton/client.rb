@@ -411,7 +411,11 @@ module Hecaton
     # What requests are sent to: the native engine, or in tests what stands in for it.
     def engine = Interception.active? ? Interception.engine(@native, @intercepted) : @native
 
-    def native_client(options) = @parent ? @parent.with(options) : Native::Client.new(options)
+    def native_client(options)
+      @parent ? @parent.with(options) : Native::Client.new(options)
+    rescue Ractor::UnsafeError
+      raise Ractor::UnsafeError, SharedClient::MAIN_ALONE
+    end
 
     def send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, strict,
                      json, form, multipart, digest_auth, again, &block)

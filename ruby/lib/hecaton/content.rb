@@ -39,7 +39,10 @@ module Hecaton
     def named(pairs)
       pairs.flat_map do |name, value|
         plain = !value.is_a?(Hash) && !(value.is_a?(Array) && value.any? { |each| each.is_a?(Hash) || each.is_a?(Array) })
-        plain ? [[name, value]] : nested(name, value)
+        next nested(name, value) unless plain
+
+        value.is_a?(Array) ? value.each { |each| text(name, each) } : text(name, value)
+        [[name, value]]
       end
     end
     private_class_method :named
@@ -48,10 +51,13 @@ module Hecaton
       case value
       when Hash then value.flat_map { |key, inner| nested("#{name}[#{key}]", inner) }
       when Array then value.flat_map { |inner| nested("#{name}[]", inner) }
-      else [[name, value]]
+      else [[name, text(name, value)]]
       end
     end
     private_class_method :nested
+
+    def text(name, value) = RequestBuilder.plain(:form, name, value)
+    private_class_method :text
 
     # Neighbouring Strings joined; one String if there is nothing else.
     def upload(parts)
@@ -75,18 +81,27 @@ module Hecaton
 
     # The head of a part, and its content.
     def part(name, value)
-      value = { content: value } unless value.is_a?(Hash)
+      value = value.is_a?(Hash) ? value.transform_keys { |key| key.is_a?(String) ? key.to_sym : key } : { content: value }
       unknown = value.keys - %i[content filename type]
       raise ArgumentError, "multipart: #{unknown.join(", ")} is unknown: there are content, filename, type" if unknown.any?
 
-      content = value.fetch(:content)
-      content = bytes(content.to_s) unless content.respond_to?(:read)
-      filename = value[:filename] || (filename(content) unless content.is_a?(String))
-      [head(name, filename, value[:type]), content]
+      content = value.fetch(:content) { raise ArgumentError, "multipart: #{name.inspect} has no content: give it as content" }
+      unless content.respond_to?(:read)
+        return [head(name, value[:filename], value[:type]), bytes(RequestBuilder.plain(:multipart, name, content).to_s)]
+      end
+
+      [head(name, value[:filename] || filename(content), value[:type] || uploaded(content, :content_type)), content]
     end
     private_class_method :part
 
+    # What a file that was uploaded to this program came with (as Rack and Rails have it); nil for others.
+    def uploaded(content, fact) = content.respond_to?(fact) ? content.public_send(fact) : nil
+    private_class_method :uploaded
+
     def filename(content)
+      given = uploaded(content, :original_filename)
+      return given if given
+
       path = content.respond_to?(:path) ? content.path : content
       path.is_a?(String) || BodySource.pathname?(path) ? File.basename(path) : "file"
     end

@@ -15,7 +15,7 @@ module Hecaton
     # The value of a Deprecation as a Time; true when it says no time; nil for none. Beside RFC 9745 this takes what its
     # drafts had: true and an HTTP-date.
     def deprecation(value)
-      case value&.strip
+      case value&.scrub&.strip
       when nil then nil
       when DATE then Time.at(Integer($1, 10)).utc
       when /\A(?:true|\?1)\z/i then true
@@ -32,7 +32,7 @@ module Hecaton
     # Each link as [target, {name => value}], as far as they can be read. The first of a repeated parameter counts.
     def links(value)
       require "strscan"
-      scanner = StringScanner.new(value)
+      scanner = StringScanner.new(value.scrub)
       found = []
       while scanner.skip(/[\s,]*/) && scanner.scan(/<([^<>]*)>/)
         found << [scanner[1], parameters(scanner)]
@@ -56,7 +56,7 @@ module Hecaton
     # RFC 9110 §5.6.7, in any of its three forms.
     def http_date(value)
       require "time"
-      Time.httpdate(value.strip)
+      Time.httpdate(value.scrub.strip)
     rescue ArgumentError
       nil
     end

@@ -11,8 +11,9 @@ module Hecaton
     # The bytes are written to a file of another name beside it, which is renamed when all are there: whoever looks at path sees the
     # old file, or none, or the new one whole.
     #
-    # path:: a String or a Pathname; a file that is there is replaced, but no device or pipe (ArgumentError).
-    # resume:: whether to go on with what an earlier call with resume left in "PATH.part", and to leave there what came if this one
+    # path:: a String or a Pathname; a file that is there is replaced by one of the same mode, but no device or pipe (ArgumentError). A symbolic
+    #   link stays: the file that it leads to is replaced, or made.
+    # resume:: whether to go on with what an earlier call with resume left in "PATH.part" (of a link, beside that file), and to leave there what came if this one
     #   fails. Default false: what came is deleted. The server is asked for the rest alone (Range), but for the whole if it has changed meanwhile
     #   (If-Range with its strong ETag, or its Last-Modified if it has no ETag); without either nothing is left to go on with. One that
     #   refuses the range (416) is asked for the whole once more, in the same call and within its timeout.
@@ -27,6 +28,7 @@ module Hecaton
     # for, what Client#request raises, and what the file system says (SystemCallError). RuntimeError when another download with resume
     # writes to the same file.
     def download(url, path, resume: false, timeout: nil, **options, &progress)
+      Downloader.refuse("the client's headers have", @request_builder.header_names)
       part = PartFile.new(path, download_source(url, options[:params]), resume)
       Downloader.new(self, url, part, Client.seconds(timeout) || @timeout, options, progress).run
     end
@@ -74,11 +76,14 @@ module Hecaton
     def self.headers(given)
       pairs = given.nil? ? [] : RequestBuilder.pairs(:headers, given).map { |name, value| [Headers.field(name), value] }
       names = pairs.map { |name, _| name.downcase }
-      if (taken = names & %w[range if-range]).any?
-        raise ArgumentError, "headers has #{taken.first}, which a download sets itself: use resume"
-      end
-
+      refuse("headers has", names)
       names.include?("accept-encoding") ? pairs : [*pairs, %w[Accept-Encoding identity]]
+    end
+
+    # Names that a download has a use of its own for.
+    def self.refuse(where, names)
+      taken = names & %w[range if-range]
+      raise ArgumentError, "#{where} #{taken.first}, which a download sets itself: use resume" if taken.any?
     end
 
     # The other options: a download raises for a status in any case.
@@ -147,7 +152,7 @@ module Hecaton
     # Where the range ends, and how long the whole is, nil if that is not said.
     def range(stream, offset)
       said = stream.headers["content-range"]
-      first, last, total = RANGE.match(said.to_s)&.captures&.map { |number| number&.to_i }
+      first, last, total = RANGE.match(said.to_s.scrub)&.captures&.map { |number| number&.to_i }
       unless first == offset && last >= first && (total.nil? || total > last)
         refuse(stream, "the bytes from #{offset} on were asked for, and Content-Range is #{said.inspect}")
       end

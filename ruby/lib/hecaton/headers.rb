@@ -9,9 +9,9 @@ module Hecaton
     # The name of a field as a String.
     def self.field(name) = name.is_a?(Symbol) ? name.to_s.tr("_", "-") : name.to_s
 
-    # pairs: a Hash or an Array of [name, value]; a value may be an Array for a repeated field.
+    # pairs: a Hash or an Array of [name, value], nil for none; a value may be an Array for a repeated field.
     def initialize(pairs = {})
-      @pairs = pairs.flat_map do |name, values|
+      @pairs = RequestBuilder.pairs(:headers, pairs || {}).flat_map do |name, values|
         Array(values).map { |value| [Headers.field(name).downcase.freeze, value.to_s.freeze].freeze }
       end.freeze
     end

@@ -29,6 +29,7 @@ module Hecaton
     #
     # The outcome of a bad URL is a URLError. Raises ArgumentError, before anything is sent, when an option is bad.
     def get_all(urls, concurrency: nil, per_origin: nil, rate: nil, **options)
+      Many.list(:get_all, urls)
       requests = []
       batch(concurrency: concurrency, per_origin: per_origin, rate: rate) do |batch|
         urls.each { |url| requests << batch.get(url, **options) }
@@ -45,6 +46,7 @@ module Hecaton
     #
     # Raises ArgumentError, before anything is sent, when an entry or an option is bad.
     def all(requests, concurrency: nil, per_origin: nil, rate: nil, **options)
+      Many.list(:all, requests)
       queued = []
       batch(concurrency: concurrency, per_origin: per_origin, rate: rate) do |batch|
         requests.each { |entry| queued << Many.queue(batch, entry, options, queued.size) }
@@ -58,7 +60,7 @@ module Hecaton
       class_eval <<~RUBY, __FILE__, __LINE__ + 1
         def #{verb}_all(requests, concurrency: nil, per_origin: nil, rate: nil, **options)
           entries = []
-          requests.each { |entry| entries << [:#{verb}, *(entry.is_a?(Array) ? entry : [entry])] }
+          Many.list(:#{verb}_all, requests).each { |entry| entries << [:#{verb}, *(entry.is_a?(Array) ? entry : [entry])] }
           all(entries, concurrency: concurrency, per_origin: per_origin, rate: rate, **options)
         end
       RUBY
@@ -76,11 +78,19 @@ module Hecaton
     # and closes those connections. With the Enumerator's `next`, that is done when the Enumerator is
     # rewound or collected as garbage; only the thread that called `next` first may go on with it.
     def each_response(urls, concurrency: nil, per_origin: nil, rate: nil, **options, &block)
+      Many.list(:each_response, urls)
       limits = { concurrency: concurrency, per_origin: per_origin, rate: rate }
       return enum_for(:each_response, urls, **limits, **options) unless block
 
       new_batch(concurrency, per_origin, rate).each_of(urls, options, &block)
       nil
+    end
+
+    # Itself, if it can be gone through.
+    def self.list(method, given)
+      return given if given.respond_to?(:each)
+
+      raise ArgumentError, "#{method}: the list is #{given.inspect}: give an Array, or what has each"
     end
 
     # For all: queues the entry of this number.

@@ -6,11 +6,17 @@ module Hecaton
     # resume:: whether what an earlier one has left is continued, and whether this one is left to a later one.
     def initialize(path, url, resume)
       @path = File.path(path)
-      @target = File.absolute_path(@path) # Whatever the working directory is when all bytes are there.
+      @target = PartFile.target(@path)
       @source = url
       @resume = resume
       @home = Process.pid
       @part = resume ? "#{@target}.part" : "#{@target}.#{Random.urandom(6).unpack1("H*")}.part"
+    end
+
+    # Whatever the working directory is when all bytes are there. A link stays: what it leads to is the file.
+    def self.target(path)
+      path = File.absolute_path(path)
+      File.symlink?(path) ? File.realdirpath(path) : path
     end
 
     # String: the path as it was given.
@@ -51,6 +57,7 @@ module Hecaton
     def finish
       @file.flush
       @file.fsync
+      @file.chmod(File.stat(@target).mode & 0o7777) if File.exist?(@target)
       File.rename(@part, @target)
       @finished = true
       forget

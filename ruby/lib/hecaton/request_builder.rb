@@ -11,6 +11,9 @@ module Hecaton
     # For the engine: the client's headers, [name, value, name, value].
     attr_reader :headers
 
+    # Array of Strings in small letters: their names.
+    def header_names = @headers.each_slice(2).map { |name, _| name.downcase }
+
     # For clients and batches: TokenSource, if bearer is code to call; RequestLog, if there is a logger; the client's timeout.
     attr_reader :token_source, :log, :timeout
 
@@ -84,11 +87,25 @@ module Hecaton
         pair.map { |part| part.to_s.encode(Encoding::UTF_8) }
       end
 
-      # Itself, if it can be names and values.
+      # Itself, if it is names and values.
       def pairs(name, value)
-        return value if value.respond_to?(:flat_map) && value.respond_to?(:size)
+        return value if value.is_a?(Hash) || value.is_a?(Headers)
+        unless value.respond_to?(:flat_map) && value.respond_to?(:size)
+          raise ArgumentError, "#{name} is of class #{value.class}: give a Hash, or an Array of pairs"
+        end
 
-        raise ArgumentError, "#{name} is of class #{value.class}: give a Hash, or an Array of pairs"
+        odd = value.find_index { |entry| !(entry.is_a?(Array) && entry.size == 2) }
+        return value unless odd
+
+        raise ArgumentError, "#{name}: entry #{odd} is no pair: give a Hash, or an Array of [name, value]"
+      end
+
+      # A value that is sent as text, if it is more than its inspect then.
+      def plain(name, key, value)
+        return value unless value.is_a?(Enumerable) ? !value.is_a?(Range) : value.respond_to?(:read) && !BodySource.pathname?(value)
+
+        nested = "nested, " if value.is_a?(Hash) || value.is_a?(Array)
+        raise ArgumentError, "#{name}: the value of #{key.inspect} is #{nested}of class #{value.class}: give text, or an Array of it"
       end
 
       # Headers as the engine takes them: [name, value, name, value]. Where the value is nil, the client's is left out.
@@ -98,8 +115,8 @@ module Hecaton
           name = Headers.field(name) unless name.instance_of?(String)
           next flat.push(name, values) if values.instance_of?(String) # The plain case.
 
-          values = Array(values)
-          values.empty? ? flat.push(name, nil) : values.each { |value| flat.push(name, value.to_s) }
+          values = values.is_a?(Array) ? values : [*plain(:headers, name, values)]
+          values.empty? ? flat.push(name, nil) : values.each { |value| flat.push(name, plain(:headers, name, value).to_s) }
         end
         flat
       end
@@ -118,11 +135,7 @@ module Hecaton
       def query(params)
         pairs = pairs(:params, params).flat_map do |name, values|
           (values.is_a?(Array) ? values : [values]).compact.map do |value|
-            if value.is_a?(Hash) || value.is_a?(Array)
-              raise ArgumentError, "params: the value of #{name.inspect} is nested: give strings, or an Array of them"
-            end
-
-            "#{encoded(name)}=#{encoded(value)}"
+            "#{encoded(name)}=#{encoded(plain(:params, name, value))}"
           end
         end
         pairs.join("&")

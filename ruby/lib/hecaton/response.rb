@@ -13,12 +13,16 @@ module Hecaton
     # String in the encoding of its Content-Type's charset (UTF-8 for JSON), else ASCII-8BIT.
     attr_reader :body
 
-    # By hand, for tests: Hecaton::Response.new(status: 200, headers: {"etag" => "x"}, body: "…").
+    # By hand, for tests: Hecaton::Response.new(status: 200, headers: {"etag" => "x"}, body: "…"). nil is none. ArgumentError for
+    # what no response has.
     def initialize(status:, headers: {}, body: "", url: nil, redirects: [], attempts: [], elapsed: 0.0, http_method: nil,
                    trailers: {})
+      raise ArgumentError, "status is #{status.inspect}: give an Integer" unless status.is_a?(Integer)
+      raise ArgumentError, "body is of class #{body.class}: give a String" unless body.nil? || body.is_a?(String)
+
       @status = status
       @headers = headers.is_a?(Headers) ? headers : Headers.new(headers)
-      @body = body
+      @body = body || ""
       @url = url
       @redirects = redirects
       @attempts = attempts
@@ -63,10 +67,10 @@ module Hecaton
     def trailers = @trailers ||= Record.trailers(@record)
 
     # String: the URL that answered, with its query and without fragment; after redirects the last one.
-    def url = @url ||= @record && Record.url(@record)
+    def url = @url || (@url = Record.url(@record) if @record)
 
     # String: the method that was answered, "GET" and the like; after redirects the last one.
-    def http_method = @http_method ||= @record && Record.http_method(@record)
+    def http_method = @http_method || (@http_method = Record.http_method(@record) if @record)
 
     # Array of Redirect: those that were followed, in order.
     def redirects = @redirects ||= Record.redirects(@record)
@@ -84,6 +88,13 @@ module Hecaton
         queue: last&.queue, resolve: last&.resolve, connect: last&.connect, tls: last&.tls,
         send_time: last&.send_time, first_byte: last&.first_byte, read: last&.read, total: elapsed
       )
+    end
+
+    # So that it can be handed to other Ractors too, by Ractor.make_shareable: what is decoded when it is asked for is decoded now.
+    def freeze
+      headers && trailers && redirects && attempts && elapsed
+      url && http_method
+      super
     end
 
     # Itself: an outcome answers to response and error alike.

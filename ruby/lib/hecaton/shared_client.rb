@@ -10,6 +10,8 @@ module Hecaton
   # What else is given, what is returned and what is raised is as in the method of Client of that name.
   module SharedClient
     LOCK = Mutex.new
+    # For what is asked for in another Ractor.
+    MAIN_ALONE = "Hecaton sends requests in the main Ractor alone: ask there, and hand over outcomes (Ractor.make_shareable)".freeze
     private_constant :LOCK
 
     # Client: what was handed over; nil by default.
@@ -54,6 +56,8 @@ module Hecaton
 
       # The timeout here is never used: each request has its own.
       @shared || LOCK.synchronize { @shared ||= Client.new(timeout: 60) }
+    rescue Ractor::IsolationError
+      raise Ractor::UnsafeError, MAIN_ALONE
     end
   end
 

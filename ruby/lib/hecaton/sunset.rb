@@ -80,13 +80,22 @@ module Hecaton
 
       # Whether a request is one of those that `only` names.
       def fits?(part, env)
-        path = "#{env["SCRIPT_NAME"]}#{env["PATH_INFO"]}"
+        path = path(env)
         case part
         when String then path == part || path.start_with?("#{part.chomp("/")}/")
         when Regexp then part.match?(path)
         else part.call(env)
         end
       end
+
+      # String in UTF-8: the path that was asked for.
+      def path(env) = text(env["SCRIPT_NAME"]) + text(env["PATH_INFO"])
+
+      # What a client sent, as text in UTF-8, whatever its bytes are.
+      def text(value) = value.to_s.dup.force_encoding(Encoding::UTF_8).scrub
+
+      # One line for a log.
+      def line(text) = text.gsub(/[[:cntrl:]]/, " ")
 
       private
 
@@ -108,8 +117,11 @@ module Hecaton
     private
 
     def tell(env, rule)
-      @logger&.warn("#{env["REQUEST_METHOD"]} #{env["SCRIPT_NAME"]}#{env["PATH_INFO"]}, a deprecated endpoint " \
-                    "(sunset date #{rule.date.iso8601}), has been called by #{env["HTTP_USER_AGENT"] || "a client without a name"}")
+      return unless @logger
+
+      by = env["HTTP_USER_AGENT"] ? Sunset.text(env["HTTP_USER_AGENT"]) : "a client without a name"
+      @logger.warn(Sunset.line("#{env["REQUEST_METHOD"]} #{Sunset.path(env)}, a deprecated endpoint " \
+                               "(sunset date #{rule.date.iso8601}), has been called by #{by}"))
     end
   end
 end

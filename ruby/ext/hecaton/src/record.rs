@@ -153,17 +153,23 @@ pub fn blocks(record: &[u8]) -> Option<(&[u8], &[u8])> {
 const HEAD: usize = 20;
 const ATTEMPT: usize = 88;
 
+/// What Ruby calls the encodings of its process; no charset has such a name.
+const OF_THE_PROCESS: [&str; 4] = ["locale", "external", "internal", "filesystem"];
+
 /// The body with the encoding that its Content-Type names; bytes when it names none.
 fn body(ruby: &Ruby, response: &Response) -> RString {
-    let content_type = response
-        .header("content-type")
-        .and_then(|value| std::str::from_utf8(value).ok());
-    let name = content_type.and_then(charset);
-    if name.is_some_and(|name| name.eq_ignore_ascii_case("utf-8")) {
+    let content_type = response.header("content-type").map(String::from_utf8_lossy);
+    let name = content_type.as_deref().and_then(charset);
+    if name.is_some_and(is_utf8) {
         return ruby.enc_str_new(response.body(), ruby.utf8_encoding());
     }
     let string = ruby.str_from_slice(response.body());
-    if let Some(index) = name.and_then(|name| ruby.find_encindex(name).ok()) {
+    let known = name.filter(|name| {
+        !OF_THE_PROCESS
+            .iter()
+            .any(|own| name.eq_ignore_ascii_case(own))
+    });
+    if let Some(index) = known.and_then(|name| ruby.find_encindex(name).ok()) {
         let _ = string.enc_associate(index);
     }
     string
@@ -179,9 +185,21 @@ fn charset(content_type: &str) -> Option<&str> {
             .eq_ignore_ascii_case("charset")
             .then(|| value.trim().trim_matches('"'))
     });
-    named.or(media_type
-        .eq_ignore_ascii_case("application/json")
-        .then_some("utf-8"))
+    let named = named.filter(|name| !name.is_empty());
+    named.or(is_json(media_type).then_some("utf-8"))
+}
+
+/// The second is no name of it (RFC 3629 §8), but many write it so.
+fn is_utf8(name: &str) -> bool {
+    name.eq_ignore_ascii_case("utf-8") || name.eq_ignore_ascii_case("utf8")
+}
+
+/// JSON itself, and what is written in it (RFC 6839 §3.1): `application/problem+json`.
+fn is_json(media_type: &str) -> bool {
+    let suffix = media_type.len().checked_sub("+json".len());
+    let suffix = suffix.and_then(|start| media_type.get(start..));
+    media_type.eq_ignore_ascii_case("application/json")
+        || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("+json"))
 }
 
 fn failure_record(ruby: &Ruby, error: &Failure) -> RString {

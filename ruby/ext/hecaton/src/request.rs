@@ -131,8 +131,8 @@ pub fn get(ruby: &Ruby, template: &Arc<Template>, url: Value) -> Result<Request,
     }
     let mut url = string(url)?;
     let mut bytes = url.to_bytes();
-    if !bytes.is_ascii() {
-        // Text in whatever encoding is the same text in UTF-8.
+    if !bytes.is_ascii() || bytes.contains(&0) {
+        // Text in whatever encoding is the same text in UTF-8. In the wide ones ASCII has zeros.
         url = url.conv_enc(ruby.utf8_encoding())?;
         bytes = url.to_bytes();
     }

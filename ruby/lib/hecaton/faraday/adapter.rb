@@ -31,7 +31,7 @@ module Faraday
       # For Faraday: sends the request, or queues it in the manager of in_parallel.
       def call(env)
         super
-        exchange = Exchange.new(env, client(env), @settings)
+        exchange = Errors.about(env) { Exchange.new(env, client(env), @settings) }
         if env.parallel?
           env.parallel_manager.queue(exchange)
         else

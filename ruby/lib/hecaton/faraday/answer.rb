@@ -55,7 +55,7 @@ module Faraday
           end
 
           def undo_coding(env, headers)
-            return if env.method == :head || !CODINGS.match?(headers["content-encoding"])
+            return if env.method == :head || !CODINGS.match?(headers["content-encoding"].scrub)
 
             asked = env.request_headers
             return if asked["Accept-Encoding"] || asked["Range"]

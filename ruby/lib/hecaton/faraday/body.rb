@@ -112,7 +112,10 @@ module Faraday
             return Rewound.new(body) if body.respond_to?(:length) && body.respond_to?(:rewind)
             return body unless length
 
-            Announced.new(body, Integer(length, 10), 0)
+            size = Integer(length.to_s, 10, exception: false)
+            return Announced.new(body, size, 0) if size && size >= 0
+
+            Errors.refuse("the header Content-Length is #{length.inspect}, which is no number of bytes: give one, or leave it out")
           end
 
           def chunked(body, coding)

@@ -10,17 +10,39 @@ module Faraday
 
         class << self
           # The exception to raise, with its cause and the caller's backtrace.
-          def of(error)
+          def of(error, env = nil)
             error.set_backtrace(caller) unless error.backtrace
-            raise kind(error), error, cause: error
+            raise kind(error).new(error).exception(placed(error.message, env, error.url)), cause: error
           rescue Faraday::Error => mapped
             mapped
+          end
+
+          # The same for what the engine takes for no argument.
+          def refusal(error, env)
+            raise Faraday::Error.new(error).exception(placed(error.message, env)), cause: error
+          rescue Faraday::Error => refused
+            refused
           end
 
           # Raises Faraday's error for an option or a body that cannot be honoured.
           def refuse(sentence) = raise(Faraday::Error, sentence)
 
+          # Calls the block, in which such an error says which request it is about.
+          def about(env)
+            yield
+          rescue Faraday::Error => error
+            raise error.exception(placed(error.message, env))
+          end
+
           private
+
+          # The sentence with the method and the URL, but for what may be secret in it; as it is where it has the URL already.
+          def placed(sentence, env, url = nil)
+            return sentence if env.nil? || sentence.start_with?("URL ") || (url && sentence.include?(url))
+
+            place = env.url.to_s.sub(/[?#].*/m, "").sub(%r{\A(\w+://)[^/@]*@}, "\\1")
+            sentence.include?(place) ? sentence : "#{sentence} (#{env.method.to_s.upcase} #{place})"
+          end
 
           # As Faraday's own adapter for Net::HTTP does: a connection that took too long to open is one that failed.
           def kind(error)

@@ -40,7 +40,7 @@ module Faraday
             yield conclude(outcome)
           end
         rescue ArgumentError => error
-          yield refusal(error)
+          yield Errors.refusal(error, @env)
         end
 
         # Tells of its end those who wait for it.
@@ -54,7 +54,7 @@ module Faraday
         def whole_or_stream
           @env.request.stream_response? ? stream : whole
         rescue ::Hecaton::Error => error
-          raise Errors.of(error)
+          raise Errors.of(error, @env)
         end
 
         def whole
@@ -62,7 +62,7 @@ module Faraday
           Answer.head(@env, response, @settings)
           Answer.body(@env, response, response.body)
         rescue ArgumentError => error
-          raise refusal(error)
+          raise Errors.refusal(error, @env)
         end
 
         def stream
@@ -78,7 +78,7 @@ module Faraday
         rescue ArgumentError => error
           raise if began # One of on_data's own.
 
-          raise refusal(error)
+          raise Errors.refusal(error, @env)
         end
 
         def send_to(client, &block)
@@ -102,18 +102,12 @@ module Faraday
 
         # The error, nil for a response.
         def conclude(outcome)
-          return Errors.of(outcome) if outcome.error
+          return Errors.of(outcome, @env) if outcome.error
 
           Answer.head(@env, outcome, @settings) unless @delivery
           Answer.body(@env, outcome, @delivery ? +"" : outcome.body)
           @delivery&.finish
           nil
-        end
-
-        def refusal(error)
-          raise Faraday::Error, error, cause: error
-        rescue Faraday::Error => refused
-          refused
         end
       end
     end

@@ -14,17 +14,7 @@ module Hecaton
       def of(response, decoded)
         body = response.body.to_s.b
         body = plain(body, response.headers["content-encoding"].to_s.downcase) if decoded
-        body.force_encoding(encoding(response.headers["content-type"]))
-      end
-
-      # Encoding.
-      def encoding(type)
-        media, *parameters = type.to_s.split(";").map(&:strip)
-        name = parameters.find { |parameter| parameter.match?(/\Acharset *=/i) }&.split("=", 2)&.last&.delete(%(" ))
-        name ||= "utf-8" if media.to_s.casecmp?("application/json")
-        name ? Encoding.find(name) : Encoding::BINARY
-      rescue ArgumentError
-        Encoding::BINARY # Of a name that Ruby does not know.
+        body.force_encoding(ContentType.encoding(response.headers["content-type"]))
       end
 
       def plain(body, coding)

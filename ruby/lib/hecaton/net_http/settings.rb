@@ -14,8 +14,9 @@ module Hecaton
       FOREVER = 10 * 365 * 24 * 3600
       # Bodies have no limit in Net::HTTP.
       UNLIMITED = 2**62
+      # Methods of requests that may be sent twice without doing more than once (RFC 9110 §9.2.2).
       IDEMPOTENT = %w[GET HEAD OPTIONS TRACE PUT DELETE].freeze
-      private_constant :REFUSED, :HOST, :FOREVER, :UNLIMITED, :IDEMPOTENT
+      private_constant :REFUSED, :HOST, :FOREVER, :UNLIMITED
 
       module_function
 
@@ -41,6 +42,10 @@ module Hecaton
       def refuse(http)
         if http.address.to_s.empty?
           raise Refused, "the address is #{http.address.inspect}: give a host (Net::HTTP takes this for the machine itself)"
+        end
+        raise Refused, "the address is a #{http.address.class}: give a String" unless http.address.is_a?(String)
+        unless http.port.to_s.match?(/\A0*[1-9]\d{0,4}\z/) && http.port.to_i < 65_536
+          raise Refused, "the port is #{http.port.inspect}: give a number from 1 to 65535"
         end
         unless http.address.match?(HOST)
           raise Failures.unresolved(http, "#{http.address.inspect} is not the name of a host")

@@ -26,8 +26,8 @@ module Hecaton
       def key(header) = "HTTP_#{header.upcase.tr("-", "_")}"
 
       def line(env)
-        parts = @fields.filter_map { |name, key| "#{name}=#{env[key]};" if env[key] || name == "user_agent" }
-        parts.join(" ").gsub(/[[:cntrl:]]/, " ") # One request, one line.
+        parts = @fields.filter_map { |name, key| "#{name}=#{Sunset.text(env[key])};" if env[key] || name == "user_agent" }
+        Sunset.line(parts.join(" "))
       end
 
       def write(line) = @logger ? @logger.info(line) : $stdout.puts(line)

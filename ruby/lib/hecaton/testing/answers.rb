@@ -36,7 +36,7 @@ module Hecaton
         return Response.new(status: status, headers: headers, body: content.fetch(:body, ""), **facts) unless content.key?(:json)
 
         require "json"
-        typed = RequestBuilder.pairs(:headers, headers).any? { |name, _| Headers.field(name).casecmp?("content-type") }
+        typed = RequestBuilder.pairs(:headers, headers || {}).any? { |name, _| Headers.field(name).casecmp?("content-type") }
         headers = [*headers.to_a, ["Content-Type", "application/json"]] unless typed
         Response.new(status: status, headers: headers, body: JSON.generate(content[:json]), **facts)
       end

@@ -11,6 +11,8 @@ module Hecaton
         @headers = headers.nil? ? [] : RequestBuilder.pairs(:headers, headers).map { |name, value| [Headers.field(name), value] }
         @others = { body: body, json: json, form: form }.compact
         raise ArgumentError, "#{@others.keys.join(", ")} exclude each other: give one" if @others.size > 1
+
+        refuse_what_never_matches
       end
 
       # nil if the request matches, else the name of the first thing that does not: :method, :url, :query, :headers, :body.
@@ -29,6 +31,18 @@ module Hecaton
       end
 
       private
+
+      def refuse_what_never_matches
+        name, expected = @others.first
+        case name
+        when :body
+          why = "give json or form for what is no text" if expected.is_a?(Hash) || expected.is_a?(Array)
+        when :json
+          why = "give what the JSON means, or body for a Regexp or code" if expected.is_a?(Regexp) || expected.respond_to?(:call)
+        when :form then Content.of(nil, nil, expected, nil)
+        end
+        raise ArgumentError, "#{name} of a stub is of class #{expected.class}, which no request's is: #{why}" if why
+      end
 
       def headers?(request)
         @headers.all? do |name, expected|

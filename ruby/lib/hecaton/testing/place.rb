@@ -49,14 +49,23 @@ module Hecaton
       def split(url)
         require "uri"
         place, query = url.sub(/#.*\z/m, "").split("?", 2)
+        place = same_octets(place)
         [place, URI.decode_www_form(query.to_s)]
       rescue ArgumentError # No parameters.
         [place, [[query, ""]]]
       end
 
+      # One way to write what is percent-encoded (RFC 3986 §6.2.2.1 and §6.2.2.2).
+      def same_octets(text)
+        text.gsub(/%\h\h/) do |code|
+          octet = code[1..].hex.chr
+          octet.match?(/[A-Za-z0-9\-._~]/n) ? octet : code.upcase
+        end
+      end
+
       def pairs(query)
         RequestBuilder.pairs(:query, query).flat_map do |name, values|
-          (values.is_a?(Array) ? values : [values]).compact.map { |value| [name.to_s, value.to_s] }
+          (values.is_a?(Array) ? values : [values]).compact.map { |value| [name.to_s, RequestBuilder.plain(:query, name, value).to_s] }
         end
       end
     end

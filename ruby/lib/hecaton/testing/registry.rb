@@ -22,13 +22,13 @@ module Hecaton
         stub
       end
 
-      # Forgets all stubs, requests and allowed hosts.
+      # Forgets all stubs and requests.
       def reset
         @lock.synchronize { @stubs, @requests, @unmatched = [], [], [] }
         nil
       end
 
-      # Array of Stub, in the order in which they were made.
+      # Array of Stub, the last one first.
       def stubs = @lock.synchronize { @stubs }
       # Array of Interception::Request: all that were asked, in order.
       def requests = @lock.synchronize { @requests.dup }

@@ -15,7 +15,7 @@ module Hecaton
 
       # Whether it is to be sent as multipart/form-data.
       def multipart?(body, encoding, wanted)
-        return false unless body.is_a?(Hash)
+        return false unless body.is_a?(Hash) || body.is_a?(Array)
 
         !!wanted || (files?(body) && Query.pairs(body, encoding).any? { |_, value| Query.file?(value) })
       end

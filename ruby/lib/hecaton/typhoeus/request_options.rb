@@ -33,7 +33,9 @@ module Hecaton
 
       def set_maxredirs(_name, value) = @most_redirects = value.to_i
 
-      def set_headers(_name, value)
+      def set_headers(option, value)
+        Refusals.value(option, "[hidden]", "Give a Hash of names and values.") unless value.is_a?(Hash)
+
         value.each do |name, text|
           name = name.to_s
           text.is_a?(Array) ? text.each { |each| add_header(name, each.to_s) } : add_header(name, text.to_s)
@@ -66,8 +68,7 @@ module Hecaton
       def set_resume_from(name, value)
         return unless number(name, value).positive?
 
-        @resumes = true
-        add_header("Range", "bytes=#{value}-")
+        @resumes = value
       end
 
       def set_timecondition(name, value) = @time_condition = enum(name, value, %i[none ifmodsince ifunmodsince])
@@ -115,6 +116,7 @@ module Hecaton
         set_up_url
         set_up_body
         set_up_time_condition
+        resume if @resumes
         @later&.each { |name, text| add_header(name, text) unless header?(name) }
         @redirects = most_redirects if @follow
       end
@@ -151,7 +153,7 @@ module Hecaton
         body = @given_body
         return body if body.is_a?(String)
         return "" if body.nil?
-        return body unless body.is_a?(Hash) # What is read while it is sent.
+        return body unless body.is_a?(Hash) || body.is_a?(Array) # What is read while it is sent.
 
         Form.text(body, @params_encoding, escape: put || @escape != false)
       end
@@ -161,6 +163,14 @@ module Hecaton
 
         name = @time_condition == :ifmodsince ? "If-Modified-Since" : "If-Unmodified-Since"
         add_header(name, Time.at(@time_value).httpdate)
+      end
+
+      def resume
+        if header?("range") || @later&.any? { |name, _| name == "Range" }
+          Refusals.value(:resume_from, @resumes, "It stands beside a Range of your own: leave one of the two out.")
+        end
+
+        add_header("Range", "bytes=#{@resumes}-")
       end
 
       def header?(name) = @headers ? @headers.any? { |other, _| other.casecmp?(name) } : false

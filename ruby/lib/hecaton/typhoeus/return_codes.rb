@@ -148,7 +148,11 @@ module Hecaton
       private_class_method :body
 
       def redirect(message)
-        message.match?(/\Aredirect number \d+ is not followed: its Location can ?not/) ? :url_malformat : :too_many_redirects
+        case message
+        when /\Aredirect number \d+ is not followed: its Location can ?not/ then :url_malformat
+        when /\Aredirect number \d+ is not followed: it leads to the scheme / then :unsupported_protocol
+        else :too_many_redirects
+        end
       end
       private_class_method :redirect
 

@@ -52,7 +52,12 @@ module Hecaton
           return Interception::Failures.of(exception, request.url) || raise(exception)
         end
 
-        Response.new(status: stubbed.status.first.to_i, headers: stubbed.headers || {}, body: text(stubbed.body))
+        Response.new(status: status(stubbed.status), headers: stubbed.headers || {}, body: text(stubbed.body))
+      end
+
+      # Of 200, "200", or either with a reason behind it.
+      def status(given)
+        Integer(Array(given).first, exception: false) || raise(ArgumentError, "a stub has the status #{given.inspect}: give an Integer")
       end
 
       # Of a Rack application's body, which may be an Array.

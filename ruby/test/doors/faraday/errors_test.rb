@@ -42,6 +42,47 @@ class FaradayErrorsTest < FaradayTest
     assert_raises(Faraday::Error) { Faraday.new { |faraday| faraday.adapter :hecaton }.get("/nowhere") }
   end
 
+  def test_a_length_that_is_announced
+    ask = lambda do |length|
+      reader, writer = IO.pipe
+      writer.write("abc")
+      writer.close
+      connection.post("/echo", reader) { |request| request.headers["Content-Length"] = length }
+    end
+    assert_equal ["3", "abc"], seen(ask.call(3)).then { |told| [told["headers"].transform_keys(&:downcase)["content-length"], told["body"]] }
+    ["x", "-1", "", 1.5, "0x3"].each do |length|
+      assert_match(/Content-Length .*#{Regexp.escape(length.inspect)}.*\(POST /, assert_raises(Faraday::Error) { ask.call(length) }.message)
+    end
+  end
+
+  def test_each_error_says_which_request
+    conn = connection(origin.url)
+    place = "#{origin.url}/echo"
+    secret = place.sub("://", "://user:password@") + "?token=1"
+    asks = {
+      "GET" => [->(request) { request.headers["X-A"] = "a\nb" }, ->(request) { request.options.timeout = "soon" },
+                ->(request) { request.options.bind = { host: "127.0.0.1" } }, ->(request) { request.options.open_timeout = -1 }],
+      "POST" => [->(request) { request.body = { a: 1 } }, ->(request) { request.body = 5 }]
+    }
+    asks.each do |verb, changes|
+      changes.each do |change|
+        ask = -> { conn.run_request(verb.downcase.to_sym, secret, nil, nil, &change) }
+        [ask, -> { conn.in_parallel(&ask) }].each do |way|
+          error = assert_raises(Faraday::Error, &way)
+          assert_equal 1, error.message.scan("(#{verb} #{place})").size, error.message
+          refute_match(/token|password/, error.message)
+        end
+      end
+    end
+  end
+
+  def test_an_error_that_names_its_url_says_it_once
+    ["foo://127.0.0.1/a", "http://127.0.0.1:#{closed_port}/a"].each do |url|
+      error = assert_raises(Faraday::Error) { connection(url).get }
+      assert_equal 1, error.message.scan(url).size, error.message
+    end
+  end
+
   def test_a_url_that_is_none_is_the_same_error_in_parallel
     conn = connection("foo://nowhere.test/")
     alone = assert_raises(Faraday::Error) { conn.get("/") }

@@ -25,6 +25,12 @@ class FaradayMiddlewareTest < FaradayTest
     assert_match(/name="file"; filename="a.txt"/, body)
   end
 
+  def test_a_coding_that_is_no_text_is_left_alone
+    odd = server { [200, { "Content-Encoding" => "gzip\xFF".b, "Content-Type" => "text/plain; charset=\xFF".b }, "text"] }
+    response = connection(odd.url).get("/")
+    assert_equal ["text", "gzip\xFF".b], [response.body, response.headers["content-encoding"].b]
+  end
+
   def test_retry_sends_a_body_again_whole_of_whatever_kind
     [-> { "text" }, -> { StringIO.new("text") }, -> { File.open(file("text"), "rb") }].each do |body|
       answers = [503, 503, 200]

@@ -50,6 +50,37 @@ class PersistentTest < NetHTTPTest
     end
   end
 
+  def test_what_is_no_url_of_http_is_refused_in_a_sentence
+    persistent do |http|
+      ["ftp://127.0.0.1/a", "mailto:a@b.test", "/a", "a.test/b", "ws://127.0.0.1/"].each do |uri|
+        [-> { http.request(URI(uri)) }, -> { http.request(uri, Net::HTTP::Get.new("/")) }, -> { http.connection_for(uri) { flunk } }].each do |ask|
+          assert_includes refused(/give an http or https URL/, &ask).message, uri.inspect
+        end
+      end
+      refused(/http:.*no host/) { http.request(URI("http:/a")) }
+      refused(/is a String: give a Net::HTTP request/) { http.request(url("/r/1"), "/r/1") }
+    end
+  end
+
+  # Of the original's methods none is missing: what takes a connection apart is refused.
+  def test_what_belongs_to_connections_is_refused
+    missing = Net::HTTP::Persistent.public_instance_methods(false) - Hecaton::Persistent.public_instance_methods
+    assert_empty missing
+    persistent do |http|
+      %i[pool timeout_key finish reset start ssl expired? error_message].each do |name|
+        refused(/\A#{Regexp.escape(name)} cannot be honoured: /) { http.public_send(name) }
+        refused(/\A#{Regexp.escape(name)} cannot be honoured: /) { http.public_send(name, Object.new) }
+      end
+      assert_equal [true, false], [Net::HTTP::Put, Net::HTTP::Post].map { |kind| http.idempotent?(kind.new("/")) }
+      [[nil, false], [1, true]].each do |retries, expected|
+        http.max_retries = retries if retries
+        assert_equal [expected, false], [Net::HTTP::Put, Net::HTTP::Post].map { |kind| http.can_retry?(kind.new("/")) }
+      end
+      http.retry_change_requests = true
+      assert http.can_retry?(Net::HTTP::Post.new("/"))
+    end
+  end
+
   def test_facts_and_defaults
     same_of_both do |http, klass|
       [http.name, http.idle_timeout, http.open_timeout, http.read_timeout, http.write_timeout, http.keep_alive, http.headers,

@@ -78,6 +78,12 @@ class NetHTTPSettingsTest < NetHTTPTest
     start { |http| refused(/peer_cert/) { http.peer_cert } }
   end
 
+  def test_an_address_or_a_port_that_is_none_is_refused
+    [0, -1, 65_536, "x", "", "80;", 80.5, :a].each { |port| refused(/the port is #{Regexp.escape(port.inspect)}: give a number/) { Hecaton::NetHTTP.new(host, port).get("/?secret") } }
+    [:localhost, URI(origin.url), 5].each { |address| refused(/the address is a #{address.class}: give a String/) { Hecaton::NetHTTP.new(address, port).get("/") } }
+    same { |klass| klass.new(host, port.to_s).get("/r/1").code }
+  end
+
   def test_tls_settings_do_not_matter_without_tls
     assert_equal "200", start(ciphers: "HIGH", verify_mode: OpenSSL::SSL::VERIFY_NONE) { |http| http.get("/r/1") }.code
   end

@@ -82,6 +82,21 @@ class SunsetTest < Minitest::Test
     assert_match(/INFO.*user_agent=pokedex;/, out.string)
   end
 
+  # Whatever a client sends: the answer is the application's, and the log has a line for it.
+  def test_bytes_that_are_no_text
+    app = ->(_) { [200, {}, ["ok"]] }
+    path, agent = "/v1/\xFF", "a\xFF\u0085\nb"
+    [path, path.b].product([agent, agent.b]).each do |asked, by|
+      log = StringIO.new
+      env = { "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "/é", "PATH_INFO" => asked, "HTTP_USER_AGENT" => by, "HTTP_X_APP_NAME" => "é" }
+      logger = Logger.new(log, formatter: ->(_, _, _, message) { "#{message}\n" })
+      app_with = Hecaton::Sunset::LogUserAgent.new(Hecaton::Sunset.new(app, DATE, only: %r{/é/v1}, logger: logger), logger: logger)
+      assert_equal [200, SAID], app_with.call(env).then { |status, headers, _| [status, headers["sunset"]] }
+      assert_equal ["user_agent=a\u{fffd}  b; app_name=é;", "GET /é/v1/\u{fffd}, a deprecated endpoint (sunset date 2089-12-31T23:59:59Z), has been called by a\u{fffd}  b"],
+                   log.string.force_encoding("UTF-8").lines(chomp: true)
+    end
+  end
+
   def test_it_needs_no_engine
     script = 'require "hecaton/sunset"; exit!(defined?(Hecaton::Native) ? 1 : 0)'
     assert system(RbConfig.ruby, "-I#{File.expand_path("../../../lib", __dir__)}", "-e", script)

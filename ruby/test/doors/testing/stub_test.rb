@@ -2,6 +2,7 @@
 require "test_helper"
 require "hecaton/testing/minitest"
 require "scripted"
+require "stringio"
 
 class StubTest < Minitest::Test
   SITE = "http://api.test".freeze
@@ -20,6 +21,26 @@ class StubTest < Minitest::Test
     false
   ensure
     Hecaton::Testing.reset
+  end
+
+  def test_percent_encoding_is_compared_by_what_it_means
+    assert matches?(:get, "#{SITE}/%c3%a9", to: "#{SITE}/%C3%A9") # RFC 3986 §6.2.2.1
+    assert matches?(:get, "#{SITE}/%C3%A9", to: "#{SITE}/%c3%a9")
+    assert matches?(:get, "#{SITE}/é", to: "#{SITE}/%c3%a9")
+    assert matches?(:get, "#{SITE}/%7Eada", to: "#{SITE}/~ada") # §6.2.2.2
+    refute matches?(:get, "#{SITE}/a%2fb", to: "#{SITE}/a/b")
+    refute matches?(:get, "#{SITE}/%25c3", to: "#{SITE}/%C3")
+  end
+
+  def test_what_no_request_could_match_is_refused
+    { { body: { a: 1 } } => /body of a stub is of class Hash.*give json or form/, { body: [1] } => /class Array/, { json: /x/ } => /json of a stub is of class Regexp.*body/,
+      { json: ->(_) { true } } => /class Proc/, { form: "a=1" } => /form is of class String/, { form: { a: StringIO.new } } => /form: the value of :a is of class StringIO/,
+      { query: { a: { b: 1 } } } => /query: the value of :a is nested, of class Hash/, { query: ["a"] } => /query: entry 0 is no pair/,
+      { headers: ["a"] } => /headers: entry 0 is no pair/ }.each do |conditions, message|
+      assert_match message, assert_raises(ArgumentError) { Hecaton.stub(:post, SITE, **conditions) }.message
+    end
+    assert_empty Hecaton::Testing.stubs
+    assert_equal [201, [1], {}], Hecaton::Testing.response(status: 201, json: [1], headers: nil).then { |made| [made.status, made.json, made.headers.to_h.except("content-type")] }
   end
 
   def test_answers

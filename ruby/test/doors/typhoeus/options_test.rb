@@ -27,6 +27,19 @@ class TyphoeusOptionsTest < DropInTest
     assert_equal "", echo(method: :post, body: false)["body"]
   end
 
+  # libcurl lets the header go first and resumes from nowhere.
+  def test_resume_from_beside_a_range_is_refused
+    [{ range: "0-3" }, { headers: { "Range" => "bytes=0-3" } }, { headers: { range: "bytes=0-3" } }].each do |other|
+      error = refused(Ethon::Errors::InvalidValue, /resume_from/) { response("/bytes/10", resume_from: 5, **other) }
+      assert_match(/beside a Range/, error.message)
+    end
+    Scripted.run("/" => Scripted.answer(206, {}, "x")) do |server|
+      assert_equal [206, :ok], Typhoeus.get(server.url, resume_from: 5, timeout: 20).then { |answer| [answer.code, answer.return_code] }
+      assert_match(/^range: bytes=5-\r$/i, server.requests.first)
+    end
+    assert_equal ["bytes=0-3"], field("range", resume_from: 0, range: "0-3")
+  end
+
   # As libcurl has it.
   def test_headers_go_before_options_of_the_same_meaning
     headers = { "Cookie" => "a=1", "referer" => "http://a.test/", "Range" => "bytes=0-1" }
@@ -48,9 +61,22 @@ class TyphoeusOptionsTest < DropInTest
     end
   end
 
+  def test_headers_that_are_none_are_refused
+    ["X-A: 1", 5, ["X-A: 1"]].each { |headers| refused(Ethon::Errors::InvalidValue, /for option: headers\.\nGive a Hash/) { request("/echo", headers: headers).run } }
+  end
+
   # One after the other, for the last ones are remembered.
   def test_headers_that_are_equal_and_not_the_same
     assert_equal [["1"], ["1.0"], ["1"]], [1, 1.0, 1].map { |value| field("X-A", headers: { "X-A" => value }) }
+  end
+
+  def test_a_redirect_to_another_scheme_is_no_matter_of_how_many
+    Scripted.run("/" => Scripted.answer(302, { "Location" => "ftp://127.0.0.1/x" }), "/two" => Scripted.answer(302, { "Location" => "/" })) do |server|
+      ["/", "/two"].each do |path|
+        answer = Typhoeus.get("#{server.url}#{path}", followlocation: true, timeout: 20)
+        assert_equal [302, :unsupported_protocol], [answer.code, answer.return_code]
+      end
+    end
   end
 
   # As libcurl has it: no redirect is one too many.

@@ -29,6 +29,10 @@ class TyphoeusParityTest < Minitest::Test
       end
       puts echoed(Typhoeus.post("#{url}/echo", body: "{}", headers: { "content-type" => "application/json" })).inspect
       puts echoed(Typhoeus.post("#{url}/echo", body: { a: "b c" }, escape: false)).inspect
+      [[1, "b c"], [%w[a 1], %w[b 2]], [{ a: 1 }], []].each do |list|
+        puts echoed(Typhoeus.post("#{url}/echo", body: list)).inspect, Typhoeus::Request.new("x", body: list).encoded_body
+        puts echoed(Typhoeus.post("#{url}/echo", body: list, params_encoding: :rack)).inspect
+      end
       puts echoed(Typhoeus.post("#{url}/echo", body: { a: nil, "b" => true })).inspect },
     "params" => %q{
       nested = { a: [1, "b c"], h: { x: { y: "z&=" } }, n: nil, e: "", "ü" => "ß", l: [[1, 2], [3]], hs: [{ k: 1 }, { k: 2 }] }

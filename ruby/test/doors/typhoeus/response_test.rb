@@ -57,6 +57,14 @@ class TyphoeusResponseTest < DropInTest
     assert_empty request("/r/1").run.debug_info.to_a
   end
 
+  def test_fields_that_are_no_text
+    Scripted.run("/" => Scripted.answer(401, { "WWW-Authenticate" => ["\xFF".b, "Basic realm=\"\xFF\"".b], "Location" => "\xFF".b })) do |server|
+      response = Typhoeus.get(server.url, timeout: 20)
+      assert_equal [401, 1, nil], [response.code, response.httpauth_avail, response.redirect_url]
+      assert_equal 401, Marshal.load(Marshal.dump(response)).code
+    end
+  end
+
   def test_names_of_classes
     assert_equal %w[Typhoeus::Response Typhoeus::Request Typhoeus::Hydra],
                  [Typhoeus::Response, Typhoeus::Request, Typhoeus::Hydra].map(&:name)

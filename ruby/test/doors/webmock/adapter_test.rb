@@ -54,6 +54,15 @@ class AdapterTest < OriginTest
     assert_not_requested :get, site("/a")
   end
 
+  def test_a_status_may_be_a_string
+    stub_request(:get, site).to_return(status: "404")
+    stub_request(:get, site("/2")).to_return(status: ["503", "Busy"])
+    assert_equal [404, 404, 404], ways(:get, site).map { |outcome| outcome.is_a?(Array) ? outcome.first : outcome.status }
+    assert_equal 503, client.get(site("/2")).status
+    stub_request(:get, site("/3")).to_return(status: "soon")
+    assert_match(/stub.*status "soon".*give an Integer/, error_of(ArgumentError) { client.get(site("/3")) }.message)
+  end
+
   def test_bodies_headers_queries_and_credentials_are_matched
     stub_request(:any, site("/json")).with(body: { a: { b: 1 } }, headers: { "Content-Type" => "application/json" }).to_return(body: "json")
     stub_request(:any, site("/form")).with(body: { a: "1", b: %w[2 3] }).to_return(body: "form")

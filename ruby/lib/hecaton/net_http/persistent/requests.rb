@@ -14,7 +14,7 @@ module Hecaton
       #
       # Raises Error when the connection was refused or the host is down, and what Net::HTTP raises else.
       def request(uri, request = nil, &block)
-        uri = URI(uri)
+        uri = place(uri)
         request = request_setup(request || uri)
         response = session_for(uri) { |http| http.request(request, &block) }
         @http_versions["#{uri.hostname}:#{uri.port}"] ||= response.http_version
@@ -23,12 +23,16 @@ module Hecaton
 
       # Yields a Connection, whose http is started; it may be used by other threads as well. Returns what the block does.
       def connection_for(uri)
-        session_for(URI(uri)) { |http| yield Connection.new(http) }
+        session_for(place(uri)) { |http| yield Connection.new(http) }
       end
 
       # The request with this object's headers; a URI becomes a GET.
       def request_setup(request_or_uri)
         request = request_or_uri.respond_to?(:request_uri) ? Net::HTTP::Get.new(request_or_uri.request_uri) : request_or_uri
+        unless request.is_a?(Net::HTTPGenericRequest)
+          raise NetHTTP::Refused, "the request is a #{request.class}: give a Net::HTTP request, such as Net::HTTP::Post.new(\"/\")"
+        end
+
         @headers.each { |name, value| request.add_field(name, value) }
         @override_headers.each { |name, value| request[name] = value }
         fields = request.instance_variable_get(:@header) # As Net::HTTPHeader keeps them: { "name" => ["value"] }.
@@ -40,7 +44,10 @@ module Hecaton
       end
 
       # "1.1", "2", or nil if nothing was asked there yet.
-      def http_version(uri) = @http_versions["#{uri.hostname}:#{uri.port}"]
+      def http_version(uri)
+        uri = URI(uri)
+        @http_versions["#{uri.hostname}:#{uri.port}"]
+      end
 
       # Closes all connections that wait, and those of running requests when they end. The object may be used again. Returns nil.
       def shutdown = reconnect
@@ -51,7 +58,32 @@ module Hecaton
         NetHTTP::Settings.refuse_setting(:pipeline, "requests are not pipelined; Hecaton::Client#batch sends many at once")
       end
 
+      # Whether a request of this method may be sent twice without doing more than once (RFC 9110 §9.2.2).
+      def idempotent?(request) = NetHTTP::Settings::IDEMPOTENT.include?(request.method)
+
+      # Whether such a request is sent again when it fails.
+      def can_retry?(request)
+        repeated = @given&.key?(:max_retries) ? max_retries.positive? : false
+        retry_change_requests || (repeated && idempotent?(request))
+      end
+
+      # These take a connection of net-http-persistent's apart. They raise NetHTTP::Refused.
+      %i[pool timeout_key finish reset start ssl expired? error_message request_failed].each do |name|
+        define_method(name) do |*|
+          NetHTTP::Settings.refuse_setting(name, "connections are the engine's; reconnect and shutdown close them")
+        end
+      end
+
       private
+
+      # The URI, if it can be asked. Raises NetHTTP::Refused for others.
+      def place(given)
+        uri = URI(given)
+        return uri if uri.is_a?(URI::HTTP) && uri.hostname
+
+        why = uri.is_a?(URI::HTTP) ? "it has no host" : "it is none of http or https"
+        raise NetHTTP::Refused, "the URI #{given.to_s.inspect} cannot be asked, for #{why}: give an http or https URL"
+      end
 
       def session_for(uri)
         http = session_at(uri.scheme.casecmp?("https"), uri.hostname, uri.port)

@@ -1,0 +1,66 @@
+# The programs of the gem's README and of the pages that show parts of programs run, with what they take for granted.
+require "test_helper"
+require "open3"
+require "scripted"
+
+class ReadmeTest < Minitest::Test
+  ROOT = File.expand_path("../..", __dir__)
+  LIB = File.expand_path("../lib", __dir__)
+  USER = { "Content-Type" => "application/json", "Set-Cookie" => "a=1" }.freeze
+  # The names that the parts use, and what they stand for.
+  GIVEN = <<~'RUBY'.freeze
+    require "hecaton"
+    require "stringio"
+    url, token, file = "http://127.0.0.1:8080/users/1", "token", StringIO.new
+    urls, endless, batch = [url] * 3, [url].cycle, nil
+    client = Hecaton::Client.new(timeout: 10)
+  RUBY
+
+  def served(&block)
+    answers = %w[/users/1 /users/2 /users/3].to_h { |path| [path, Scripted.answer(200, USER, '{"name":"Ada"}')] }
+    Scripted.run(answers, &block)
+  end
+
+  def programs(page) = File.read("#{ROOT}/#{page}").scan(/^```ruby\n(.*?)^```/m).flatten
+
+  def run_program(program, server, given = "")
+    said, complaints, status = Open3.capture3(RbConfig.ruby, "-I#{LIB}", "-", stdin_data: (given + program).gsub("http://127.0.0.1:8080", server.url))
+    assert_predicate status, :success?, "#{complaints}\n#{program}"
+    [said, complaints]
+  end
+
+  # What is said of a line behind it is what the line gives.
+  def test_the_first_program_of_the_readme
+    served do |server|
+      first = programs("ruby/README.md").first
+      told = first.gsub(/^(response\.(?:status|headers\["content-type"\]))( +# (.+))$/) { "p #{$1} == #{$3}" }
+      said, complaints = run_program("#{told}\nputs response.body.encoding, response.attempts.size, response.timings.first_byte.class\n", server)
+      assert_equal ["true\ntrue\nUTF-8\n1\nFloat\n", ""], [said, complaints]
+      assert_equal ["GET /users/1", "GET /users/2", "GET /users/3"], server.asked
+    end
+  end
+
+  def test_the_parts_of_the_readme
+    served do |server|
+      parts = programs("ruby/README.md").drop(1).join("\n")
+      pin = "sha256/#{["x" * 32].pack("m0")}"
+      said, complaints = run_program(parts.gsub("| … }", "| nil }").sub("sha256/…", pin), server, GIVEN)
+      assert_equal ["", ""], [said, complaints]
+      asked = server.asked
+      assert_includes asked, "POST /users/1"
+      assert_operator asked.count("GET /users/1"), :>=, 1000
+    end
+  end
+
+  def test_the_parts_of_other_pages
+    rails = "Rails = Struct.new(:application).new(Struct.new(:config).new(Struct.new(:x).new(Struct.new(:users_api).new)))\n" \
+            "require 'active_support/notifications'\nENV['USERS_TOKEN'] = 'token'\n"
+    pages = { "docs/requests.md" => programs("docs/requests.md"), "docs/installing.md" => programs("docs/installing.md").grep_v(/^gem /) }
+    pages.each do |page, parts|
+      refute_empty parts, page
+      served do |server|
+        parts.each { |part| assert_equal ["", ""], run_program(part.gsub("https://host/report", server.url), server, GIVEN + (page.include?("installing") ? rails : "")), part }
+      end
+    end
+  end
+end
