@@ -16,7 +16,7 @@ use crate::plan::{Folder, Held, InputFile, Part, Plan, Planned};
 use crate::record::Outcome;
 use crate::request::Maker;
 use crate::robots::Robots;
-use crate::segment::{Attempt, Claim, Counted, Piece, Tally, head_of, visit};
+use crate::segment::{Claim, Counted, Tally};
 use crate::sink::Sink;
 
 /// Inputs that are read from a group at once.
@@ -125,13 +125,13 @@ pub struct Reading<'a> {
 }
 
 impl OpenPart {
-    /// Looks at what earlier attempts came to.
+    /// Goes on from what earlier attempts came to.
     ///
     /// # Errors
     /// When the folder cannot be read.
     pub fn open(
         folder: &Folder,
-        (part, claim): (&Part, &Claim),
+        (part, claim): (&Part, &mut Claim),
         limits: Limits,
         keeper: &Keeper,
     ) -> Result<OpenPart> {
@@ -145,16 +145,17 @@ impl OpenPart {
             FRAME_TIME
         };
         let cursors = Cursor::all(Plan::index(folder, part.number)?);
-        let mut open = OpenPart {
+        let known = std::mem::take(&mut claim.known);
+        Ok(OpenPart {
             number: part.number,
             inputs: part.inputs,
             attempt: claim.attempt,
             counts: claim.counts.clone(),
             hosts: Hosts::new(limits),
-            opened: (Instant::now(), 0),
+            opened: (Instant::now(), known.tally.records),
             is_silent: false,
             in_flight: 0,
-            tally: Tally::default(),
+            tally: known.tally,
             lines: Vec::new(),
             lines_since: None,
             sink: keeper.sink(part.number, claim.attempt)?,
@@ -163,36 +164,10 @@ impl OpenPart {
             full: vec![false; cursors.len()],
             open: (0..cursors.len() as u16).collect(),
             cursors,
-            done: RoaringTreemap::new(),
-            intents: RoaringTreemap::new(),
+            done: known.done,
+            intents: known.intents,
             last: LastHost::default(),
             robots: HashMap::new(),
-        };
-        open.look_back(folder)?;
-        open.opened.1 = open.tally.records;
-        Ok(open)
-    }
-
-    fn look_back(&mut self, folder: &Folder) -> Result<()> {
-        let (done, intents, tally) = (&mut self.done, &mut self.intents, &mut self.tally);
-        visit(folder, self.number, &self.counts, &mut |piece, _| {
-            match piece {
-                Piece::Lines(lines) => {
-                    for line in crate::frame::lines(lines) {
-                        let (number, outcome, ok) =
-                            head_of(line).ok_or(std::io::ErrorKind::InvalidData)?;
-                        if done.insert(number) {
-                            tally.count(outcome, ok);
-                        }
-                    }
-                }
-                Piece::Aside(content) => {
-                    if let Some(Attempt::Intents(numbers)) = Attempt::read(content) {
-                        intents.extend(numbers);
-                    }
-                }
-            }
-            Ok(())
         })
     }
 

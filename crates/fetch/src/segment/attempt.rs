@@ -5,7 +5,8 @@ use std::io::{self, ErrorKind, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::scan::{Piece, scan};
+use super::known::Known;
+use super::scan::{Piece, scan, visit};
 use crate::error::{Result, at};
 use crate::frame::pack_aside;
 use crate::plan::{Folder, sync_folder_of};
@@ -61,6 +62,8 @@ pub struct Claim {
     pub bytes: u64,
     /// What counts of earlier attempts.
     pub counts: Vec<Counted>,
+    /// What they came to.
+    pub known: Known,
 }
 
 /// Begins the next attempt at a part; none if the part is done.
@@ -75,7 +78,7 @@ pub fn claim(folder: &Folder, part: u32, worker: &str) -> Result<Option<Claim>> 
         return Ok(None);
     }
     let (attempt, mut file) = create(folder, part)?;
-    let counts = counted_before(folder, part, attempt)?;
+    let (counts, known) = look_back(folder, part, attempt)?;
     // Whoever did the part meanwhile removes the segments after that, so this must be asked after looking at them.
     if commit.exists() {
         let _ = fs::remove_file(folder.attempt(part, attempt));
@@ -99,6 +102,7 @@ pub fn claim(folder: &Folder, part: u32, worker: &str) -> Result<Option<Claim>> 
         file,
         bytes: bytes.len() as u64,
         counts,
+        known,
     }))
 }
 
@@ -129,8 +133,19 @@ pub fn counted(folder: &Folder, part: u32) -> Result<Vec<Counted>> {
             folder,
             part,
             newest.map_err(at("read", &folder.part(part)))? + 1,
+            &mut |_| Ok(()),
         ),
     }
+}
+
+/// What counts before this attempt, and what it came to; each segment is read once.
+fn look_back(folder: &Folder, part: u32, attempt: u32) -> Result<(Vec<Counted>, Known)> {
+    let mut known = Known::default();
+    let counts = counted_before(folder, part, attempt, &mut |piece| known.take(&piece))?;
+    if let Some((_, earlier)) = counts.split_last() {
+        visit(folder, part, earlier, &mut |piece, _| known.take(&piece))?;
+    }
+    Ok((counts, known))
 }
 
 fn create(folder: &Folder, part: u32) -> Result<(u32, File)> {
@@ -146,8 +161,14 @@ fn create(folder: &Folder, part: u32) -> Result<(u32, File)> {
     }
 }
 
-/// What counts before this attempt: what the last one with a head counted, and that one itself up to its last whole frame.
-fn counted_before(folder: &Folder, part: u32, attempt: u32) -> Result<Vec<Counted>> {
+/// What counts before this attempt: what the last one with a head counted, and that one itself up to its last whole frame. `visit`
+/// sees the frames of that one.
+fn counted_before(
+    folder: &Folder,
+    part: u32,
+    attempt: u32,
+    visit: &mut dyn FnMut(Piece<'_>) -> io::Result<()>,
+) -> Result<Vec<Counted>> {
     for earlier in (1..attempt).rev() {
         let path = folder.attempt(part, earlier);
         // To the disk first: what counts once must be there for good.
@@ -159,10 +180,12 @@ fn counted_before(folder: &Folder, part: u32, attempt: u32) -> Result<Vec<Counte
         let mut head = None;
         let mut first = true;
         let bytes = scan(&path, u64::MAX, &mut |piece, _| {
-            if let (true, Piece::Aside(content)) = (first, piece) {
-                head = Attempt::read(content);
+            match (std::mem::take(&mut first), &piece) {
+                (true, Piece::Aside(content)) => head = Attempt::read(content),
+                // Without a head it counts for nothing.
+                _ if head.is_some() => visit(piece)?,
+                _ => {}
             }
-            first = false;
             Ok(())
         });
         let bytes = bytes.map_err(at("read", &path))?;

@@ -6,10 +6,12 @@
 
 mod attempt;
 mod commit;
+mod known;
 mod scan;
 mod writer;
 
 pub use self::attempt::{Attempt, Claim, Counted, claim, counted, newest};
 pub use self::commit::{Commit, Tally, load, settle};
+pub use self::known::Known;
 pub use self::scan::{Piece, head_of, scan, visit};
 pub use self::writer::{Finishing, Report, Writer};

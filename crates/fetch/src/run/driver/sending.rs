@@ -1,7 +1,7 @@
 //! What starts next: parts that are opened, requests with their intents, and slots for what is in flight.
 
 use std::collections::HashMap;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use hecaton::{Request, Retry};
 
@@ -16,6 +16,9 @@ use crate::run::settings;
 use crate::run::supply::worker_name;
 use crate::segment::claim;
 
+/// To go on with a part takes a while: what was started has so long before the next one is opened.
+const TURN: Duration = Duration::from_millis(10);
+
 impl Driver<'_> {
     /// Starts what may start. When to look again, if time alone keeps others from starting.
     pub(super) fn start(&mut self) -> Result<Option<Instant>> {
@@ -23,9 +26,17 @@ impl Driver<'_> {
         let mut next: Option<Instant> = None;
         let mut place = 0;
         let mut intents: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut has_looked_back = false;
         while self.in_flight < self.job.pace.concurrency {
-            if place == self.open.len() && !self.open_another()? {
-                break;
+            if place == self.open.len() {
+                if has_looked_back {
+                    next = Some(Instant::now() + TURN);
+                    break;
+                }
+                if !self.open_another()? {
+                    break;
+                }
+                has_looked_back = self.open.last().is_some_and(|part| part.opened.1 > 0);
             }
             let Some(part) = self.open.get_mut(place) else {
                 continue;
@@ -82,14 +93,14 @@ impl Driver<'_> {
             return Ok(false);
         };
         let part = self.plan.part(number)?;
-        let Some(claim) = claim(self.folder, number, &worker_name())? else {
+        let Some(mut claim) = claim(self.folder, number, &worker_name())? else {
             self.parts_done += 1;
             self.summary.elsewhere.push(number);
             self.supply.left(number);
             return Ok(true);
         };
         let limits = settings::limits(&self.job.pace, part.lane);
-        let open = OpenPart::open(self.folder, (part, &claim), limits, &self.keeper)?;
+        let open = OpenPart::open(self.folder, (part, &mut claim), limits, &self.keeper)?;
         self.found += open.tally.records;
         let path = self.folder.attempt(number, claim.attempt);
         self.writer.open(claim, path);
