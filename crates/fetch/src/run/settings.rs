@@ -30,7 +30,6 @@ fn config(job: &Job) -> Result<Config> {
     config.connect_timeout = network.connect_timeout;
     config.first_byte_timeout = network.first_byte_timeout;
     config.read_timeout = network.read_timeout;
-    config.redirects = network.redirects;
     config.cookies = network.cookies.then(Cookies::new);
     config.http = protocol(network)?;
     config.proxy = proxy(network)?;

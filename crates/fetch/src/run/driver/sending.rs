@@ -19,6 +19,9 @@ use crate::segment::claim;
 /// To go on with a part takes a while: what was started has so long before the next one is opened.
 const TURN: Duration = Duration::from_millis(10);
 
+/// Bytes of inputs that wait in memory, at most about so many.
+const MOST_HELD: usize = 12 << 20;
+
 impl Driver<'_> {
     /// Starts what may start. When to look again, if time alone keeps others from starting.
     pub(super) fn start(&mut self) -> Result<Option<Instant>> {
@@ -105,7 +108,16 @@ impl Driver<'_> {
         let path = self.folder.attempt(number, claim.attempt);
         self.writer.open(claim, path);
         self.open.push(open);
+        self.share_room();
         Ok(true)
+    }
+
+    /// All groups of hosts that are read side by side have as much room for inputs that wait.
+    fn share_room(&mut self) {
+        let groups: usize = self.open.iter().map(OpenPart::groups).sum();
+        for part in &mut self.open {
+            part.make_room(MOST_HELD / groups.max(1));
+        }
     }
 
     /// Puts a request into a slot and sends it, after its intent if it needs one.
@@ -168,7 +180,10 @@ impl Driver<'_> {
             (true, Held::Url(url)) => robots_request(url),
             _ => {
                 let rendered = self.maker.render(&planned.held);
-                rendered.and_then(|rendered| self.maker.request(&rendered, planned.number))
+                rendered.and_then(|rendered| match &flight.pending.onward {
+                    Some(onward) => self.maker.request_onward(&rendered, onward, planned.number),
+                    None => self.maker.request(&rendered, planned.number),
+                })
             }
         };
         match request {

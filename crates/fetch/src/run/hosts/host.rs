@@ -115,11 +115,7 @@ impl<T> Host<T> {
 
     pub fn is_idle(&self) -> bool {
         let nothing_left = self.waiting.is_empty() && self.in_flight == 0 && self.delayed == 0;
-        nothing_left
-            && !self.is_resting
-            && !self.is_ready
-            && self.failures == 0
-            && !self.is_given_up
+        nothing_left && !self.is_resting && !self.is_ready && self.opened == 0 && !self.is_given_up
     }
 
     pub fn fail(&mut self, limits: &Limits, now: Instant) -> Option<Change> {

@@ -21,8 +21,8 @@ const LATENESS: Duration = Duration::from_millis(5);
 /// Tries again that are free, whatever the budget.
 const FREE_RETRIES: u64 = 10;
 
-/// Hosts that nothing is known of are forgotten when there are more.
-const MOST_REMEMBERED: usize = 4096;
+/// Hosts of which nothing is asked any more, and which do not rest, are forgotten when there are more.
+const MOST_REMEMBERED: usize = 1024;
 
 /// What comes next.
 pub enum Next<T> {
@@ -44,6 +44,8 @@ pub struct Hosts<T> {
     resting: BTreeMap<(Instant, u64), u32>,
     delayed: BTreeMap<(Instant, u64), (u32, T)>,
     given_up: Vec<u32>,
+    /// Hosts that may be idle.
+    idle: Vec<u32>,
     order: u64,
 }
 
@@ -59,6 +61,7 @@ impl<T> Hosts<T> {
             resting: BTreeMap::new(),
             delayed: BTreeMap::new(),
             given_up: Vec::new(),
+            idle: Vec::new(),
             order: 0,
         }
     }
@@ -125,6 +128,7 @@ impl<T> Hosts<T> {
 
     /// What comes next. One to start counts as in flight until [`ended`](Hosts::ended) is told of it.
     pub fn next(&mut self, now: Instant) -> Next<T> {
+        self.forget_idle();
         self.wake(now);
         while let Some(number) = self.given_up.last().copied() {
             match self.hosts[number as usize].waiting.pop_front() {
@@ -192,7 +196,7 @@ impl<T> Hosts<T> {
             self.rest(number);
         }
         self.review(number);
-        self.forget_if_idle(number);
+        self.may_be_idle(number);
         change
     }
 
@@ -262,6 +266,7 @@ impl<T> Hosts<T> {
                 host.is_resting = false;
             }
             self.review(number);
+            self.may_be_idle(number);
         }
         while let Some(first) = self
             .delayed
@@ -276,11 +281,21 @@ impl<T> Hosts<T> {
         }
     }
 
-    fn forget_if_idle(&mut self, number: u32) {
-        let host = &mut self.hosts[number as usize];
-        if self.by_name.len() > MOST_REMEMBERED && host.is_idle() {
-            self.by_name.remove(&host.name);
-            self.free.push(number);
+    /// Looks at a host later, when all that is done about it is done.
+    fn may_be_idle(&mut self, number: u32) {
+        if self.by_name.len() > MOST_REMEMBERED {
+            self.idle.push(number);
+        }
+    }
+
+    fn forget_idle(&mut self) {
+        while let Some(number) = self.idle.pop() {
+            let host = &self.hosts[number as usize];
+            // It may be forgotten already.
+            if host.is_idle() && self.by_name.get(&host.name) == Some(&number) {
+                self.by_name.remove(&host.name);
+                self.free.push(number);
+            }
         }
     }
 }
