@@ -27,7 +27,7 @@ pub use self::spool::{Extent, LANES, Spool, bucket};
 use crate::error::{Error, Result, at};
 
 /// The version of the folder's layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A sealed plan: what `plan.json` holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

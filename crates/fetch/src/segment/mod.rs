@@ -5,6 +5,7 @@
 //! nobody. `COMMIT` is created exclusively too, and lists what counts: whoever comes second has worked in vain, and says so.
 
 mod attempt;
+mod checkpoint;
 mod commit;
 mod known;
 mod scan;
@@ -14,4 +15,4 @@ pub use self::attempt::{Attempt, Claim, Counted, claim, counted, newest};
 pub use self::commit::{Commit, Tally, load, settle};
 pub use self::known::Known;
 pub use self::scan::{Piece, head_of, scan, visit};
-pub use self::writer::{Finishing, Report, Writer};
+pub use self::writer::{Finishing, Lines, Report, Writer};

@@ -96,17 +96,16 @@ impl Driver<'_> {
             return Ok(false);
         };
         let part = self.plan.part(number)?;
-        let Some(mut claim) = claim(self.folder, number, &worker_name())? else {
+        let Some(claim) = claim(self.folder, number, &worker_name())? else {
             self.parts_done += 1;
             self.summary.elsewhere.push(number);
             self.supply.left(number);
             return Ok(true);
         };
         let limits = settings::limits(&self.job.pace, part.lane);
-        let open = OpenPart::open(self.folder, (part, &mut claim), limits, &self.keeper)?;
+        let open = OpenPart::open(self.folder, (part, &claim), limits, &self.keeper)?;
         self.found += open.tally.records;
-        let path = self.folder.attempt(number, claim.attempt);
-        self.writer.open(claim, path);
+        self.writer.open(claim, self.folder);
         self.open.push(open);
         self.share_room();
         Ok(true)

@@ -15,7 +15,7 @@ pub use self::pending::Pending;
 pub use self::reading::Reading;
 use super::hosts::{Hosts, Limits};
 use super::keep::Keeper;
-use super::line::Lines;
+use super::line;
 use super::view::PartView;
 use crate::error::Result;
 use crate::host::LastHost;
@@ -23,7 +23,7 @@ use crate::plan::{Folder, Index, Part, Plan, Planned};
 use crate::record::Outcome;
 use crate::request::Rendered;
 use crate::robots::Robots;
-use crate::segment::{Claim, Counted, Tally};
+use crate::segment::{Claim, Counted, Lines, Tally};
 use crate::sink::Sink;
 
 /// A frame is written when it has so many bytes.
@@ -84,12 +84,12 @@ impl OpenPart {
     /// When the folder cannot be read.
     pub fn open(
         folder: &Folder,
-        (part, claim): (&Part, &mut Claim),
+        (part, claim): (&Part, &Claim),
         limits: Limits,
         keeper: &Keeper,
     ) -> Result<OpenPart> {
         for counted in &claim.counts {
-            keeper.mend(part.number, counted.attempt)?;
+            keeper.mend(part.number, counted.attempt, &claim.known)?;
         }
         // What is in files must be on the disk before its record is written, and that is not done fifty times a second.
         let frame_time = if keeper.has_files() {
@@ -102,7 +102,7 @@ impl OpenPart {
             .into_iter()
             .map(Group::new)
             .collect();
-        let known = std::mem::take(&mut claim.known);
+        let known = claim.known.clone();
         Ok(OpenPart {
             number: part.number,
             inputs: part.inputs,
@@ -150,7 +150,7 @@ impl OpenPart {
     /// Writes the record of an input of which nothing is sent.
     pub fn unsent(
         &mut self,
-        writer: &mut Lines,
+        writer: &mut line::Lines,
         about: (&Planned, Option<&Rendered<'_>>),
         outcome: Outcome,
         why: &str,
@@ -175,7 +175,7 @@ impl OpenPart {
     ///
     /// # Errors
     /// When the bodies cannot be written.
-    pub fn take_lines(&mut self, now: Instant, all: bool) -> std::io::Result<Option<Vec<u8>>> {
+    pub fn take_lines(&mut self, now: Instant, all: bool) -> std::io::Result<Option<Lines>> {
         let is_time = self.lines.len() >= FRAME || self.due().is_some_and(|due| due <= now);
         if self.lines.is_empty() || !(all || is_time) {
             return Ok(None);
@@ -183,9 +183,9 @@ impl OpenPart {
         self.sink.sync()?;
         self.lines_since = None;
         let capacity = self.lines.len() + self.lines.len() / 4;
-        Ok(Some(std::mem::replace(
-            &mut self.lines,
-            Vec::with_capacity(capacity),
-        )))
+        Ok(Some(Lines {
+            text: std::mem::replace(&mut self.lines, Vec::with_capacity(capacity)),
+            archive: self.sink.archive(),
+        }))
     }
 }
