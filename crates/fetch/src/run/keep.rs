@@ -125,10 +125,10 @@ impl Keeper {
             }
             BodyPlace::Warc | BodyPlace::Tar => {
                 let names = known.archives.iter();
-                let names = names.filter_map(|(name, bytes)| {
+                let mut names = names.filter_map(|(name, bytes)| {
                     Some((name.strip_prefix(BODIES)?.strip_prefix('/')?, *bytes))
                 });
-                let last = names.filter(|(name, _)| is_of(name, &prefix)).last();
+                let last = names.rfind(|(name, _)| is_of(name, &prefix));
                 cut_archives(&home, &prefix, last)
             }
         }
