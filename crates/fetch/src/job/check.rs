@@ -96,7 +96,7 @@ fn check_pace(pace: &Pace) -> Result<()> {
         }
         if rate < SLOWEST {
             return refused(format!(
-                "rate is {rate} a second, which is less than one a day: use {SLOWEST} or more"
+                "rate is {rate:?} a second, which is less than one a day: use {SLOWEST} or more"
             ));
         }
     }
