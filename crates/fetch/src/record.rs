@@ -54,6 +54,9 @@ pub struct Record {
     pub outcome: Outcome,
     /// Whether a response came and the check holds.
     pub ok: bool,
+    /// Where a redirect led: the URL that answered in the end, or the one that was not asked any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
     /// The status of the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,

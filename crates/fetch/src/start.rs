@@ -37,6 +37,12 @@ pub struct Started {
 pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
     job.check()?;
     run::check(&job)?;
+    if folder.path().is_file() {
+        return Err(Error::usage(format!(
+            "{} is a file: name a folder for the results, or one that is not there yet",
+            folder.path().display()
+        )));
+    }
     if let Some(plan) = Plan::load(&folder)? {
         refuse_another(&folder, &job, &plan)?;
         Maker::new(&job.request, &plan.columns, plan.job)?;

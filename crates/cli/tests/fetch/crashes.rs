@@ -1,13 +1,14 @@
 //! Killed without notice at any moment: exactly one record for each input, and no POST twice.
 
 use std::collections::BTreeSet;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hecaton_origin::{Delay, Options};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::support::{World, count, end_of, until};
+use crate::support::{World, count, end_of, ending, until};
 
 /// An origin that takes its time, so that there is something in flight.
 fn slow() -> World {
@@ -120,4 +121,40 @@ fn a_key_lets_a_post_be_sent_again_and_stays_the_same() {
         })
         .collect();
     assert_eq!(keys.len(), 200);
+}
+
+#[test]
+fn after_kills_every_body_has_its_record_and_no_other_is_there() {
+    const INPUTS: u64 = 1500;
+    for (place, how, each) in [
+        ("files", "find {} -type f", 1),
+        ("warc", "cat {}/* | zcat | grep -a 'WARC-Type: response'", 1),
+        ("tar", "for t in {}/*; do tar tf $t; done", 2),
+    ] {
+        let world = slow();
+        let list = world.list(0..INPUTS);
+        let arguments = ["-c", "20", "--keep-body", place];
+        for _ in 0..3 {
+            let at = world.origin.summary().requests + 150;
+            let child = world.fetch(&list, &arguments).spawn().unwrap();
+            until(|| world.origin.summary().requests >= at);
+            kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
+            end_of(child);
+        }
+        world.run(&list, &arguments);
+        let records = world.records();
+        assert_eq!(count(&records, "response") as u64, INPUTS);
+        let named: BTreeSet<String> = records
+            .values()
+            .map(|record| record["body"].to_string())
+            .collect();
+        assert_eq!(named.len() as u64, INPUTS);
+        let how = how.replace("{}", world.out().join("bodies").to_str().unwrap());
+        let found = ending(Command::new("sh").args(["-c", &how]).stdout(Stdio::piped()));
+        assert_eq!(
+            found.stdout.lines().count() as u64,
+            each * INPUTS,
+            "{place}"
+        );
+    }
 }

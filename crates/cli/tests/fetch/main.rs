@@ -6,7 +6,9 @@ mod crashes;
 mod disk;
 #[cfg(feature = "nats")]
 mod many;
+mod network;
 mod pace;
+mod redirects;
 mod resume;
 mod sites;
 mod support;

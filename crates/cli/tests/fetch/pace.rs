@@ -90,3 +90,55 @@ fn a_host_that_nobody_serves_is_an_error_with_its_phase() {
     );
     assert_eq!(record["sent"], false);
 }
+
+#[test]
+fn tries_again_are_a_share_of_the_requests_of_a_host() {
+    let world = World::new();
+    let base = world.origin.base_url().to_owned();
+    let list = world.write(
+        "urls.txt",
+        (0..200).map(|n| format!("{base}/status/502?n={n}")),
+    );
+    let arguments = ["--retries", "5", "--retry-budget", "0.1", "--breaker", "0"];
+    world.run(&list, &arguments);
+    let records = world.records();
+    assert_eq!(records.len(), 200);
+    let again = world.origin.summary().requests - 200;
+    // Ten are free, and one for ten requests.
+    assert!((10..=30).contains(&again), "{again} tries again");
+    let told: u64 = records
+        .values()
+        .map(|record| record["attempts"].as_u64().unwrap() - 1)
+        .sum();
+    assert_eq!(told, again);
+}
+
+#[test]
+fn a_host_that_answers_429_for_ever_ends_and_pauses_of_any_length_are_bounded() {
+    for pause in ["99999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"] {
+        let world = World::new();
+        let base = world.origin.base_url().to_owned();
+        let pause = pause.replace(' ', "%20");
+        let list = world.write(
+            "urls.txt",
+            (0..50).map(|n| format!("{base}/status/429?Retry-After={pause}&n={n}")),
+        );
+        let arguments = [
+            "--longest-pause",
+            "50ms",
+            "--breaker",
+            "3",
+            "--breaker-rest",
+            "50ms",
+            "--retries",
+            "0",
+            "--per-host",
+            "1",
+        ];
+        let ending = world.run(&list, &arguments);
+        assert!(ending.stderr.contains("given up"), "{}", ending.stderr);
+        // Three that open it, and three that try again.
+        assert_eq!(world.origin.summary().requests, 6);
+        assert_eq!(world.records().len(), 50);
+    }
+}

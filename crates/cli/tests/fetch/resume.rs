@@ -3,7 +3,7 @@
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::support::{World, count, end_of, ending, hecaton};
+use crate::support::{World, count, end_of, ending, hecaton, until};
 
 #[test]
 fn every_input_has_one_record_and_a_second_run_sends_nothing() {
@@ -147,6 +147,36 @@ fn ctrl_c_ends_in_order_and_the_same_command_goes_on() {
     world.run(&list, &["-c", "4"]);
     assert_eq!(world.records().len(), 400);
     assert_eq!(world.origin.summary().requests, 400);
+}
+
+#[test]
+fn a_second_ctrl_c_ends_at_once_and_nothing_is_lost() {
+    let world = World::new();
+    let base = world.origin.base_url().to_owned();
+    let slow = (0..4).map(|n| format!("{base}/delay/3600000?{n}"));
+    let list = world.write(
+        "urls.txt",
+        (0..40).map(|n| format!("{base}/r/{n}")).chain(slow),
+    );
+    let child = world.fetch(&list, &["--timeout", "2h"]).spawn().unwrap();
+    let known = || {
+        let shown = ending(hecaton(&["fetch", "show"]).arg(world.out()));
+        shown.stdout.lines().count()
+    };
+    until(|| known() == 40);
+    let pid = Pid::from_raw(child.id() as i32);
+    kill(pid, Signal::SIGINT).unwrap();
+    // The first waits for what is in flight, which takes an hour.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    kill(pid, Signal::SIGINT).unwrap();
+    assert_eq!(end_of(child).status, Some(130));
+    assert_eq!(known(), 40);
+    world.run(&list, &["--timeout", "100ms", "--retries", "0"]);
+    let records = world.records();
+    assert_eq!(
+        (count(&records, "response"), count(&records, "error")),
+        (40, 4)
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::support::{World, count, ending, hecaton};
 
@@ -79,6 +80,41 @@ fn what_robots_txt_forbids_is_skipped_and_it_is_asked_first_and_once() {
     assert_eq!(asked[0], "/robots.txt");
     assert_eq!(asked.len(), 16, "{asked:?}");
     assert!(!asked.iter().any(|path| path.contains("secret")));
+}
+
+#[test]
+fn a_crawl_delay_is_time_between_two_requests() {
+    let world = World::new();
+    let site = Site::start(&[("/robots.txt", "User-agent: *\nCrawl-delay: 0.3\n")]);
+    let list = world.write(
+        "urls.txt",
+        (0..4).map(|n| format!("http://{}/page/{n}", site.address)),
+    );
+    world.run(&list, &["--robots"]);
+    let mut begun: Vec<_> = world
+        .records()
+        .values()
+        .map(|record| humantime::parse_rfc3339(record["at"].as_str().unwrap()).unwrap())
+        .collect();
+    begun.sort_unstable();
+    for pair in begun.windows(2) {
+        // A start that is late by a little does not put off those after it.
+        let between = pair[1].duration_since(pair[0]).unwrap();
+        assert!(between >= Duration::from_millis(280), "{begun:?}");
+    }
+}
+
+#[test]
+fn robots_that_hang_let_nobody_in_and_end() {
+    let world = World::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let list = world.write(
+        "urls.txt",
+        (0..5).map(|n| format!("http://{address}/page/{n}")),
+    );
+    world.run(&list, &["--robots", "--timeout", "300ms", "--retries", "0"]);
+    assert_eq!(count(&world.records(), "skipped"), 5);
 }
 
 #[test]

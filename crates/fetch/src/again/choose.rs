@@ -118,5 +118,8 @@ fn copy(
         lanes.retain(|extents| !extents.is_empty());
     }
     groups.retain(|lanes| !lanes.is_empty());
-    Ok(Index { groups })
+    Ok(Index {
+        groups,
+        numbers: index.numbers.clone(),
+    })
 }

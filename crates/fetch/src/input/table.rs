@@ -185,7 +185,8 @@ impl<R: Read> Table<R> {
         let known = self.columns.len();
         if fields != known {
             let reason = format!("has {fields} fields where the first line names {known} columns");
-            return Err(Bad::new(&self.row[..bytes], reason));
+            let fields: Vec<&[u8]> = self.fields(fields).collect();
+            return Err(Bad::new(&fields.join(&b", "[..]), reason));
         }
         let mut columns = Columns::with_capacity(known);
         for (name, field) in self.columns.iter().zip(self.fields(fields)) {

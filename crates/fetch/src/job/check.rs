@@ -1,8 +1,16 @@
 //! Refuses jobs that cannot be done, with one sentence each, before anything is planned or sent.
 
+use std::time::Duration;
+
 use super::secret::is_bare;
 use super::{Asked, Job, Pace};
 use crate::error::{Error, Result};
+
+/// One request a day, and a little less.
+const SLOWEST: f64 = 0.00001;
+
+/// The longest time that a host may be let alone.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 impl Job {
     /// Refuses what cannot be done.
@@ -86,6 +94,19 @@ fn check_pace(pace: &Pace) -> Result<()> {
         if !(rate.is_finite() && rate > 0.0) {
             return refused(format!("rate is {rate}: use a number above 0"));
         }
+        if rate < SLOWEST {
+            return refused(format!(
+                "rate is {rate:?} a second, which is less than one a day: use {SLOWEST} or more"
+            ));
+        }
+    }
+    for (name, time) in [
+        ("longest_pause", pace.longest_pause),
+        ("breaker_rest", pace.breaker_rest),
+    ] {
+        if time > LONGEST {
+            return refused(format!("{name} is more than a year: use 365 days at most"));
+        }
     }
     if !(pace.max_host_share > 0.0 && pace.max_host_share <= 1.0) {
         let share = pace.max_host_share;
@@ -132,10 +153,12 @@ mod tests {
     fn what_cannot_be_done_is_refused_by_name() {
         job().check().unwrap();
         type Spoil = fn(&mut Job);
-        let refused: [(&str, Spoil); 5] = [
+        let refused: [(&str, Spoil); 7] = [
             ("no input", |job| job.input.files.clear()),
             ("concurrency", |job| job.pace.concurrency = 0),
             ("rate", |job| job.pace.rate = Some(-1.0)),
+            ("one a day", |job| job.pace.rate = Some(1e-300)),
+            ("breaker_rest", |job| job.pace.breaker_rest = Duration::MAX),
             ("max_host_share", |job| job.pace.max_host_share = 1.5),
             ("header", |job| job.request.headers.push("nothing".into())),
         ];

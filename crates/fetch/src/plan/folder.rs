@@ -61,6 +61,11 @@ impl Folder {
         self.part(part).join(format!("attempt-{attempt}"))
     }
 
+    /// What an attempt had come to some time ago.
+    pub fn checkpoint(&self, part: u32, attempt: u32) -> PathBuf {
+        self.part(part).join(format!("attempt-{attempt}.known"))
+    }
+
     /// The results of all parts.
     pub fn results(&self) -> PathBuf {
         self.0.join("results")

@@ -1,6 +1,6 @@
 //! Makes a plan: every input into its bucket, the buckets into parts, and the seal at the end.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::hash::Hasher;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::entry::{Held, write_entry};
 use super::folder::{Folder, write_whole};
-use super::parts::{Part, assign};
+use super::parts::{Buckets, Part, assign};
 use super::sources::{Identity, is_standard_input};
 use super::spool::{Extent, GROUPS, LANES, Spool, Spooled, bucket};
 use super::{Index, Plan, VERSION};
@@ -125,8 +125,10 @@ fn write_indexes(
     for (bucket, extent) in &spooled.extents {
         by_bucket[usize::from(*bucket)].push(*extent);
     }
+    let assigned = assign(&spooled.counts, heaviest, rules.most_lanes, rules.part_size);
+    let owned = owned_groups(&assigned);
     let mut parts = Vec::new();
-    for (part, buckets) in assign(&spooled.counts, heaviest, rules.most_lanes, rules.part_size) {
+    for ((part, buckets), numbers) in assigned.into_iter().zip(owned) {
         let extents = |group: usize, lanes: Vec<usize>| {
             let lanes = lanes.into_iter();
             let lanes = lanes.map(|lane| std::mem::take(&mut by_bucket[bucket(group, lane)]));
@@ -137,11 +139,37 @@ fn write_indexes(
             .into_iter()
             .map(|(group, lanes)| extents(group, lanes))
             .collect();
-        let text = serde_json::to_vec(&Index { groups }).expect("an index becomes JSON");
+        let text = serde_json::to_vec(&Index { groups, numbers }).expect("an index becomes JSON");
         write_whole(&folder.index(part.number), &text)?;
         parts.push(part);
     }
     Ok(parts)
+}
+
+/// The groups of each part; those without inputs are dealt out.
+fn owned_groups(assigned: &[(Part, Buckets)]) -> Vec<Vec<u16>> {
+    let mut owned: Vec<Vec<u16>> = assigned
+        .iter()
+        .map(|(_, buckets)| buckets.iter().map(|(group, _)| *group as u16).collect())
+        .collect();
+    let filled: HashSet<u16> = owned.iter().flatten().copied().collect();
+    let free = (0..GROUPS as u16).filter(|group| !filled.contains(group));
+    for (number, group) in free.enumerate() {
+        let count = owned.len();
+        if let Some(part) = owned.get_mut(number % count.max(1)) {
+            part.push(group);
+        }
+    }
+    owned
+}
+
+/// The group of a host, by its canonical name.
+pub fn group(host: &str) -> usize {
+    group_of(digest(host.as_bytes()))
+}
+
+fn group_of(digest: u64) -> usize {
+    digest as usize % GROUPS
 }
 
 struct Sorter {
@@ -243,7 +271,7 @@ impl Hosts {
             self.heaviest.resize(GROUPS, 0);
         }
         let host = self.last.1;
-        let (group, lane) = (host as usize % GROUPS, placed.request as usize % LANES);
+        let (group, lane) = (group_of(host), placed.request as usize % LANES);
         if self.counts.len() < MOST_COUNTED || self.counts.contains_key(&host) {
             let count = self.counts.entry(host).or_default();
             *count = count.saturating_add(1);

@@ -19,7 +19,7 @@ use uuid::Uuid;
 pub use self::entry::{Held, Planned, read_entry, write_entry};
 pub use self::folder::{Folder, replace, sync_folder_of, write_whole};
 pub use self::inputs::InputFile;
-pub use self::make::{Placed, Rules, make};
+pub use self::make::{Placed, Rules, group, make};
 pub use self::parts::{Lane, Part};
 pub use self::sources::{Identity, changed, changed_stream, is_standard_input};
 pub use self::spool::{Extent, LANES, Spool, bucket};
@@ -27,7 +27,7 @@ pub use self::spool::{Extent, LANES, Spool, bucket};
 use crate::error::{Error, Result, at};
 
 /// The version of the folder's layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A sealed plan: what `plan.json` holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,6 +54,16 @@ pub struct Plan {
 pub struct Index {
     /// By group and by lane.
     pub groups: Vec<Vec<Vec<Extent>>>,
+    /// The numbers of these groups, and of those that no part has inputs of and that are left to this one: redirects may lead to their hosts.
+    #[serde(default)]
+    pub numbers: Vec<u16>,
+}
+
+impl Index {
+    /// Whether the limits of this host are this part's own business.
+    pub fn has(&self, host: &str) -> bool {
+        self.numbers.contains(&(group(host) as u16))
+    }
 }
 
 impl Plan {

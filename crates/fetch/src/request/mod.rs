@@ -1,5 +1,6 @@
 //! An input → the request that is sent for it: where it goes, what it is told apart by, and the engine's own form of it.
 
+mod onward;
 mod parts;
 
 use std::borrow::Cow;
@@ -13,6 +14,7 @@ use hecaton::{Defaults, Request};
 use siphasher::sip128::{Hasher128, SipHasher13};
 use uuid::Uuid;
 
+pub use self::onward::{Onward, Step, step};
 use self::parts::Text;
 use crate::error::{Error, Result};
 use crate::job::{Asked, reveal, split_header};
@@ -23,10 +25,15 @@ use crate::template::Place;
 /// The header that makes a repeated request count once, where the server implements it.
 const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
+/// An origin that no request goes to (RFC 6761 §6.4).
+const NOBODY: &str = "http://nobody.invalid/";
+
 /// Makes the requests of a job.
 pub struct Maker {
     /// The headers that all requests have.
     defaults: Arc<hecaton::Template>,
+    /// Those of them that may go where a redirect leads.
+    public: Arc<hecaton::Template>,
     /// None: the column `url` as it is.
     url: Option<Text>,
     method: Text,
@@ -56,12 +63,18 @@ impl Maker {
     /// When a template names another column, a header cannot be sent, or a secret is not there.
     pub fn new(asked: &Asked, columns: &[String], job: Uuid) -> Result<Maker> {
         let (constant, headers) = headers(asked, columns)?;
-        let defaults = Defaults {
-            headers: constant,
-            ..Defaults::default()
-        };
         let refused = |error: hecaton::InvalidRequest| Error::usage(error.to_string());
-        let defaults = hecaton::Template::new(&defaults).map_err(refused)?;
+        let template = |base_url: Option<&str>| {
+            let defaults = Defaults {
+                headers: constant.clone(),
+                base_url: base_url.map(str::to_owned),
+                ..Defaults::default()
+            };
+            hecaton::Template::new(&defaults).map(Arc::new)
+        };
+        let defaults = template(None).map_err(refused)?;
+        // Beside a base, all but public headers are for its origin alone, and nobody is there.
+        let public = template(Some(NOBODY)).map_err(refused)?;
         let url = asked
             .url
             .as_ref()
@@ -88,7 +101,8 @@ impl Maker {
         let body = asked.body.as_ref();
         let body = body.map(|body| Text::parse(body, Place::of_body(content_type, body), columns));
         Ok(Maker {
-            defaults: Arc::new(defaults),
+            defaults,
+            public,
             url: url.transpose()?,
             method,
             headers,
@@ -164,8 +178,39 @@ impl Maker {
         rendered: &Rendered<'_>,
         number: u64,
     ) -> std::result::Result<Request, String> {
+        self.made(
+            &self.defaults,
+            rendered,
+            self.keys_of.map(|job| (job, number)),
+        )
+    }
+
+    /// The engine's request for where a redirect led.
+    ///
+    /// # Errors
+    /// Why it cannot be sent.
+    pub fn request_onward(
+        &self,
+        rendered: &Rendered<'_>,
+        onward: &Onward,
+        number: u64,
+    ) -> std::result::Result<Request, String> {
+        let rendered = onward::rendered(rendered, onward);
+        let key = self.keys_of.map(|job| (job, number));
+        match onward.has_left {
+            true => self.made(&self.public, &rendered, None),
+            false => self.made(&self.defaults, &rendered, key),
+        }
+    }
+
+    fn made(
+        &self,
+        template: &Arc<hecaton::Template>,
+        rendered: &Rendered<'_>,
+        key: Option<(Uuid, u64)>,
+    ) -> std::result::Result<Request, String> {
         let url = Bytes::copy_from_slice(rendered.url.as_bytes());
-        let mut request = self.defaults.get(url).map_err(|error| error.to_string())?;
+        let mut request = template.get(url).map_err(|error| error.to_string())?;
         let refused = |error: hecaton::InvalidRequest| error.to_string();
         if rendered.method != "GET" {
             request = request.method(&rendered.method).map_err(refused)?;
@@ -173,7 +218,7 @@ impl Maker {
         for (name, value) in &rendered.headers {
             request = request.header(name, value.as_bytes()).map_err(refused)?;
         }
-        if let Some(job) = self.keys_of {
+        if let Some((job, number)) = key {
             let key = idempotency_key(job, number).to_string();
             request = request
                 .header(IDEMPOTENCY_KEY, key.as_bytes())

@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use foldhash::fast::FixedState;
 
 use crate::error::Result;
-use crate::plan::{Extent, Index, InputFile, Planned, read_entry};
+use crate::plan::{Extent, InputFile, Planned, read_entry};
 
 /// The inputs of one group of hosts.
 pub struct Cursor {
@@ -17,16 +17,14 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// One for each group of a part.
-    pub fn all(index: Index) -> Vec<Cursor> {
-        let groups = index.groups.into_iter();
-        let cursors = groups.map(|lanes| Cursor {
+    /// One for the inputs of a group, by lane.
+    pub fn new(lanes: Vec<Vec<Extent>>) -> Cursor {
+        Cursor {
             lanes: lanes.into_iter().map(VecDeque::from).collect(),
             frame: Vec::new(),
             at: 0,
             seen: HashSet::default(),
-        });
-        cursors.collect()
+        }
     }
 
     /// The next input; none at the end.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use hecaton::{Attempt, Response};
@@ -16,7 +16,8 @@ use crate::job::{BodyPlace, Kept as Asked};
 use crate::plan::{Folder, Held, Planned};
 use crate::record::URL;
 use crate::request::Rendered;
-use crate::sink::{Answer, Files, Shards, Sink, Warc, mend};
+use crate::segment::Known;
+use crate::sink::{Answer, Files, Shards, Sink, Warc, cut, keep_some};
 use crate::take::{Take, take_all};
 
 /// Where bodies are in a job's folder.
@@ -106,24 +107,31 @@ impl Keeper {
         sink.map_err(at("create", &root.join(BODIES)))
     }
 
-    /// Makes the archives of an earlier attempt whole, which a crash may have torn.
+    /// Takes away what an earlier attempt stored and has no record: the last of it, when a crash came between.
     ///
     /// # Errors
-    /// When one cannot be read or cut.
-    pub fn mend(&self, part: u32, attempt: u32) -> Result<()> {
-        if !matches!(self.place, BodyPlace::Warc | BodyPlace::Tar) {
-            return Ok(());
-        }
+    /// When the system refuses, or a body is missing that a record names.
+    pub fn mend(&self, part: u32, attempt: u32, known: &Known) -> Result<()> {
         let home = self.home.join(BODIES);
         let prefix = self.prefix(part, attempt);
-        for entry in std::fs::read_dir(&home).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let rest = name.to_str().and_then(|name| name.strip_prefix(&prefix));
-            if rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())) {
-                mend(&entry.path()).map_err(at("mend", &entry.path()))?;
+        match self.place {
+            BodyPlace::None | BodyPlace::Inline => Ok(()),
+            BodyPlace::Files => {
+                let folder = home.join(&prefix);
+                match keep_some(&folder, &|number| known.done.contains(number)) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                    kept => kept.map_err(at("read", &folder)),
+                }
+            }
+            BodyPlace::Warc | BodyPlace::Tar => {
+                let names = known.archives.iter();
+                let mut names = names.filter_map(|(name, bytes)| {
+                    Some((name.strip_prefix(BODIES)?.strip_prefix('/')?, *bytes))
+                });
+                let last = names.rfind(|(name, _)| is_of(name, &prefix));
+                cut_archives(&home, &prefix, last)
             }
         }
-        Ok(())
     }
 
     /// What is kept of an answer; its body is stored.
@@ -188,6 +196,28 @@ impl Keeper {
             body: response.body(),
         })
     }
+}
+
+/// Whether a file belongs to the attempt whose names begin with this.
+fn is_of(name: &str, prefix: &str) -> bool {
+    let rest = name.strip_prefix(prefix);
+    rest.is_some_and(|rest| rest.starts_with('-'))
+}
+
+/// Of the archives of an attempt those before the last one that records name are whole, and none behind it has any record.
+fn cut_archives(home: &Path, prefix: &str, last: Option<(&str, u64)>) -> Result<()> {
+    for entry in std::fs::read_dir(home).into_iter().flatten().flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        let Some(name) = name.to_str().filter(|name| is_of(name, prefix)) else {
+            continue;
+        };
+        match last {
+            Some((last, _)) if name < last => {}
+            Some((last, bytes)) if name == last => cut(&path, bytes).map_err(at("mend", &path))?,
+            _ => std::fs::remove_file(&path).map_err(at("remove", &path))?,
+        }
+    }
+    Ok(())
 }
 
 fn text(text: &str) -> Option<Value<'_>> {

@@ -22,6 +22,8 @@ pub struct Tried {
     pub attempts: u32,
     /// When the last try began.
     pub begun: SystemTime,
+    /// Where a redirect led.
+    pub location: Option<String>,
 }
 
 /// What is kept of an answer beside its status.
@@ -51,6 +53,7 @@ impl Lines {
     ) {
         begin(out, planned, Some(rendered), Outcome::Response, kept.ok);
         number(out, "status", response.status().into());
+        location(out, tried);
         headers(out, kept.headers, response);
         number(out, "attempts", tried.attempts.into());
         self.clock.write(out, tried.begun);
@@ -81,18 +84,34 @@ impl Lines {
         error: &Error,
     ) {
         begin(out, planned, Some(rendered), Outcome::Error, false);
-        out.extend_from_slice(b",\"error\":{\"kind\":");
-        text(out, kind_name(error.kind()));
-        out.extend_from_slice(b",\"phase\":");
-        text(out, error.phase().name());
-        out.extend_from_slice(b",\"message\":");
-        text(out, error.detail());
-        out.push(b'}');
+        location(out, tried);
+        let (kind, phase) = (kind_name(error.kind()), error.phase().name());
+        failure(out, kind, phase, error.detail());
         field(out, "sent");
         json(out, &error.sent());
         number(out, "attempts", tried.attempts.into());
         self.clock.write(out, tried.begun);
         elapsed(out, error.elapsed(), error.attempts().last());
+        out.extend_from_slice(b"}\n");
+    }
+
+    /// A redirect that is not followed, and why.
+    pub fn refused(
+        &mut self,
+        out: &mut Vec<u8>,
+        (planned, rendered): (&Planned, &Rendered<'_>),
+        tried: &Tried,
+        response: &Response,
+        why: &str,
+    ) {
+        begin(out, planned, Some(rendered), Outcome::Error, false);
+        location(out, tried);
+        failure(out, "redirect", "read", why);
+        field(out, "sent");
+        json(out, &true);
+        number(out, "attempts", tried.attempts.into());
+        self.clock.write(out, tried.begun);
+        elapsed(out, response.elapsed(), response.attempts().last());
         out.extend_from_slice(b"}\n");
     }
 
@@ -158,6 +177,23 @@ fn begin(
         field(out, "url");
         text(out, url);
     }
+}
+
+fn location(out: &mut Vec<u8>, tried: &Tried) {
+    if let Some(location) = &tried.location {
+        field(out, "location");
+        text(out, location);
+    }
+}
+
+fn failure(out: &mut Vec<u8>, kind: &str, phase: &str, message: &str) {
+    out.extend_from_slice(b",\"error\":{\"kind\":");
+    text(out, kind);
+    out.extend_from_slice(b",\"phase\":");
+    text(out, phase);
+    out.extend_from_slice(b",\"message\":");
+    text(out, message);
+    out.push(b'}');
 }
 
 fn headers(out: &mut Vec<u8>, names: &[String], response: &Response) {

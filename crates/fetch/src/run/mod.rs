@@ -8,6 +8,7 @@
 //! it without an outcome, and records `unknown`.
 
 mod cursor;
+mod descriptors;
 mod driver;
 mod hosts;
 mod keep;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hecaton::{Addresses, Client, Config, Cookies, Protocol, Proxy};
 
+use super::descriptors;
 use super::hosts::Limits;
 use super::keep::Keeper;
 use crate::error::{Error, Result};
@@ -24,13 +25,23 @@ pub fn client(job: &Job) -> Result<Client> {
     Client::try_new(config(job)?).map_err(|error| Error::usage(error.to_string()))
 }
 
+/// The same for a run, with as many connections as it may have.
+///
+/// # Errors
+/// When a setting cannot be used, or so many cannot be in flight.
+pub fn running_client(job: &Job) -> Result<Client> {
+    let mut config = config(job)?;
+    // What is idle is kept for as many hosts as there may be requests in flight.
+    config.max_idle = Some(descriptors::most_idle(job.pace.concurrency)?);
+    Client::try_new(config).map_err(|error| Error::usage(error.to_string()))
+}
+
 fn config(job: &Job) -> Result<Config> {
     let network = &job.network;
     let mut config = Config::new(network.timeout);
     config.connect_timeout = network.connect_timeout;
     config.first_byte_timeout = network.first_byte_timeout;
     config.read_timeout = network.read_timeout;
-    config.redirects = network.redirects;
     config.cookies = network.cookies.then(Cookies::new);
     config.http = protocol(network)?;
     config.proxy = proxy(network)?;
@@ -42,8 +53,6 @@ fn config(job: &Job) -> Result<Config> {
     config.decode = network.decode;
     config.resolve = addresses(network)?;
     config.concurrency = job.pace.concurrency;
-    // What is idle is kept for as many hosts as there may be requests in flight.
-    config.max_idle = Some(job.pace.concurrency.max(64));
     if let Some(agent) = &network.user_agent {
         config.user_agent = agent.clone();
     }

@@ -57,8 +57,9 @@ fn retry_after(response: &Response, now: SystemTime) -> Option<Duration> {
     let value = std::str::from_utf8(response.header("retry-after")?)
         .ok()?
         .trim();
-    if let Ok(seconds) = value.parse() {
-        return Some(Duration::from_secs(seconds));
+    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        // A number that is too large for a second count is as long as any.
+        return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
     }
     let date = httpdate::parse_http_date(value).ok()?;
     Some(date.duration_since(now).unwrap_or_default())

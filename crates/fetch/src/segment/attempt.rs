@@ -1,14 +1,23 @@
 //! An attempt at a part: begun by creating its file exclusively, with what counts of the earlier ones in its head.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::scan::{Piece, scan};
+use super::checkpoint::{self, Checkpoint};
+use super::known::Known;
+use super::scan::{scan_from, visit};
 use crate::error::{Result, at};
-use crate::frame::pack_aside;
+use crate::frame::{Frame, first, pack_aside};
 use crate::plan::{Folder, sync_folder_of};
+
+/// So many records take a while to read.
+const LONG: u64 = 50_000;
+
+/// No head is longer: it has a few bytes for each attempt before it.
+const LONGEST_HEAD: u64 = 1 << 20;
 
 /// How much of an attempt counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +43,8 @@ pub enum Attempt {
     },
     /// Inputs whose requests are about to be sent, of methods that must not be repeated.
     Intents(Vec<u64>),
+    /// The archive that bodies go into, and how long it was when all of the lines in the next frame had theirs on the disk.
+    Archive(String, u64),
 }
 
 impl Attempt {
@@ -42,10 +53,9 @@ impl Attempt {
         serde_json::from_slice(content).ok()
     }
 
-    /// The same as a frame, appended.
-    pub fn write(&self, out: &mut Vec<u8>) {
-        let content = serde_json::to_vec(self).expect("numbers become JSON");
-        pack_aside(&content, out);
+    /// What such a frame holds.
+    pub fn content(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("numbers become JSON")
     }
 }
 
@@ -61,6 +71,8 @@ pub struct Claim {
     pub bytes: u64,
     /// What counts of earlier attempts.
     pub counts: Vec<Counted>,
+    /// What they came to.
+    pub known: Known,
 }
 
 /// Begins the next attempt at a part; none if the part is done.
@@ -75,7 +87,7 @@ pub fn claim(folder: &Folder, part: u32, worker: &str) -> Result<Option<Claim>> 
         return Ok(None);
     }
     let (attempt, mut file) = create(folder, part)?;
-    let counts = counted_before(folder, part, attempt)?;
+    let (counts, known) = look_back(folder, part, attempt)?;
     // Whoever did the part meanwhile removes the segments after that, so this must be asked after looking at them.
     if commit.exists() {
         let _ = fs::remove_file(folder.attempt(part, attempt));
@@ -87,18 +99,23 @@ pub fn claim(folder: &Folder, part: u32, worker: &str) -> Result<Option<Claim>> 
         worker: worker.to_owned(),
     };
     let mut bytes = Vec::new();
-    head.write(&mut bytes);
+    pack_aside(&head.content(), &mut bytes);
     let path = folder.attempt(part, attempt);
     let written = file.write_all(&bytes).and_then(|()| file.sync_all());
     written
         .and_then(|()| sync_folder_of(&path))
         .map_err(at("write", &path))?;
+    if known.done.len() >= LONG {
+        // Whoever goes on after this one has not to read what came before it.
+        checkpoint::write(folder, (part, attempt), bytes.len() as u64, &known);
+    }
     Ok(Some(Claim {
         part,
         attempt,
         file,
         bytes: bytes.len() as u64,
         counts,
+        known,
     }))
 }
 
@@ -125,11 +142,10 @@ pub fn newest(folder: &Folder, part: u32) -> io::Result<u32> {
 pub fn counted(folder: &Folder, part: u32) -> Result<Vec<Counted>> {
     match newest(folder, part) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        newest => counted_before(
-            folder,
-            part,
-            newest.map_err(at("read", &folder.part(part)))? + 1,
-        ),
+        newest => {
+            let next = newest.map_err(at("read", &folder.part(part)))? + 1;
+            look_back(folder, part, next).map(|(counts, _)| counts)
+        }
     }
 }
 
@@ -146,47 +162,73 @@ fn create(folder: &Folder, part: u32) -> Result<(u32, File)> {
     }
 }
 
-/// What counts before this attempt: what the last one with a head counted, and that one itself up to its last whole frame.
-fn counted_before(folder: &Folder, part: u32, attempt: u32) -> Result<Vec<Counted>> {
+/// What counts before this attempt, and what it came to: what the last one with a head counted, and that one itself up to its last
+/// whole frame.
+fn look_back(folder: &Folder, part: u32, attempt: u32) -> Result<(Vec<Counted>, Known)> {
     for earlier in (1..attempt).rev() {
         let path = folder.attempt(part, earlier);
         // To the disk first: what counts once must be there for good.
-        let synced = File::open(&path).and_then(|file| file.sync_all());
-        match synced {
-            Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            synced => synced.map_err(at("read", &path))?,
-        }
-        let mut head = None;
-        let mut first = true;
-        let bytes = scan(&path, u64::MAX, &mut |piece, _| {
-            if let (true, Piece::Aside(content)) = (first, piece) {
-                head = Attempt::read(content);
-            }
-            first = false;
-            Ok(())
+        let length = File::open(&path).and_then(|file| {
+            file.sync_all()?;
+            Ok(file.metadata()?.len())
         });
-        let bytes = bytes.map_err(at("read", &path))?;
-        if let Some(Attempt::Head { mut counts, .. }) = head {
-            counts.push(Counted {
-                attempt: earlier,
-                bytes,
-            });
-            return Ok(counts);
-        }
+        let length = match length {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            length => length.map_err(at("read", &path))?,
+        };
+        let Some((mut counts, head)) = head(&path).map_err(at("read", &path))? else {
+            continue;
+        };
+        let checkpoint = Checkpoint::load(folder, (part, earlier), length);
+        let (start, mut known) = match checkpoint {
+            Some(checkpoint) => (checkpoint.bytes, checkpoint.known),
+            None => {
+                let mut known = Known::default();
+                visit(folder, part, &counts, &mut |piece, _| known.take(&piece))?;
+                (head, known)
+            }
+        };
+        let bytes = scan_from(&path, (start, u64::MAX), &mut |piece, _| known.take(&piece));
+        counts.push(Counted {
+            attempt: earlier,
+            bytes: bytes.map_err(at("read", &path))?,
+        });
+        return Ok((counts, known));
     }
-    Ok(Vec::new())
+    Ok((Vec::new(), Known::default()))
+}
+
+/// What counted before an attempt, and how long its head is; none if it has none yet.
+fn head(path: &Path) -> io::Result<Option<(Vec<Counted>, u64)>> {
+    let mut held = Vec::new();
+    File::open(path)?
+        .take(LONGEST_HEAD)
+        .read_to_end(&mut held)?;
+    let Some(Frame::Aside(content)) = first(&held) else {
+        return Ok(None);
+    };
+    Ok(match Attempt::read(content) {
+        Some(Attempt::Head { counts, .. }) => Some((counts, Frame::Aside(content).bytes() as u64)),
+        _ => None,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::frame::Packer;
+    use crate::segment::Piece;
+    use crate::segment::checkpoint::write;
 
     fn append(claim: &mut Claim, line: &str) -> Vec<u8> {
         let mut bytes = Vec::new();
         Packer::new(1).pack(line.as_bytes(), &mut bytes).unwrap();
         claim.file.write_all(&bytes).unwrap();
         bytes
+    }
+
+    fn line(n: u64) -> String {
+        format!("{{\"n\":{n},\"outcome\":\"response\",\"ok\":true}}\n")
     }
 
     fn lines(folder: &Folder, counts: &[Counted]) -> String {
@@ -206,15 +248,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = Folder::at(folder.path());
         let mut first = claim(&folder, 0, "first").unwrap().unwrap();
-        append(&mut first, "one\n");
+        append(&mut first, &line(1));
         let mut second = claim(&folder, 0, "second").unwrap().unwrap();
-        append(&mut first, "late\n");
-        append(&mut second, "two\n");
+        append(&mut first, &line(3));
+        append(&mut second, &line(2));
         let third = claim(&folder, 0, "third").unwrap().unwrap();
-        append(&mut first, "later\n");
-        append(&mut second, "too late\n");
+        append(&mut first, &line(4));
+        append(&mut second, &line(5));
         assert_eq!((first.attempt, second.attempt, third.attempt), (1, 2, 3));
-        assert_eq!(lines(&folder, &third.counts), "one\ntwo\n");
+        assert_eq!(lines(&folder, &third.counts), line(1) + &line(2));
         assert_eq!(newest(&folder, 0).unwrap(), 3);
     }
 
@@ -223,11 +265,40 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = Folder::at(folder.path());
         let mut first = claim(&folder, 0, "first").unwrap().unwrap();
-        append(&mut first, "one\n");
+        append(&mut first, &line(1));
         File::create(folder.attempt(0, 2)).unwrap();
-        append(&mut first, "two\n");
+        append(&mut first, &line(2));
         let third = claim(&folder, 0, "third").unwrap().unwrap();
         assert_eq!(third.attempt, 3);
-        assert_eq!(lines(&folder, &third.counts), "one\ntwo\n");
+        assert_eq!(lines(&folder, &third.counts), line(1) + &line(2));
+    }
+
+    #[test]
+    fn behind_a_checkpoint_alone_is_read_and_a_segment_that_is_shorter_is_read_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = Folder::at(folder.path());
+        let mut first = claim(&folder, 0, "first").unwrap().unwrap();
+        let before = first.bytes + append(&mut first, &line(1)).len() as u64;
+        append(&mut first, &line(2));
+        let known = |numbers: &[u64]| {
+            let mut known = Known::default();
+            for number in numbers {
+                known.take(&Piece::Lines(line(*number).as_bytes())).unwrap();
+            }
+            known
+        };
+        // What it says of the bytes before it is taken at its word.
+        write(&folder, (0, 1), before, &known(&[1, 77]));
+        let mut second = claim(&folder, 0, "second").unwrap().unwrap();
+        assert_eq!(second.known, known(&[1, 77, 2]));
+        append(&mut second, &line(3));
+        // The head of the second says how much of the first counts, and so all of it is read.
+        let third = claim(&folder, 0, "third").unwrap().unwrap();
+        assert_eq!(third.known, known(&[1, 2, 3]));
+        fs::remove_file(folder.attempt(0, 2)).unwrap();
+        fs::remove_file(folder.attempt(0, 3)).unwrap();
+        first.file.set_len(before - 1).unwrap();
+        let again = claim(&folder, 0, "again").unwrap().unwrap();
+        assert_eq!(again.known, known(&[]));
     }
 }

@@ -5,11 +5,14 @@
 //! nobody. `COMMIT` is created exclusively too, and lists what counts: whoever comes second has worked in vain, and says so.
 
 mod attempt;
+mod checkpoint;
 mod commit;
+mod known;
 mod scan;
 mod writer;
 
 pub use self::attempt::{Attempt, Claim, Counted, claim, counted, newest};
 pub use self::commit::{Commit, Tally, load, settle};
+pub use self::known::Known;
 pub use self::scan::{Piece, head_of, scan, visit};
-pub use self::writer::{Finishing, Report, Writer};
+pub use self::writer::{Finishing, Lines, Report, Writer};

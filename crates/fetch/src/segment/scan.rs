@@ -1,7 +1,7 @@
 //! Reads segments up to their last whole frame.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::attempt::Counted;
@@ -33,10 +33,24 @@ pub fn scan(
     most: u64,
     visit: &mut dyn FnMut(Piece<'_>, &[u8]) -> io::Result<()>,
 ) -> io::Result<u64> {
-    let mut file = File::open(path)?.take(most);
+    scan_from(path, (0, most), visit)
+}
+
+/// The same from a byte on where a frame begins, up to another; where the last whole frame ends.
+///
+/// # Errors
+/// As [`scan`].
+pub fn scan_from(
+    path: &Path,
+    (start, end): (u64, u64),
+    visit: &mut dyn FnMut(Piece<'_>, &[u8]) -> io::Result<()>,
+) -> io::Result<u64> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(start))?;
+    let mut file = file.take(end.saturating_sub(start));
     let (mut held, mut unpacked) = (Vec::new(), Vec::new());
     let mut unpacker = Unpacker::default();
-    let (mut from, mut valid, mut wanted) = (0, 0, CHUNK);
+    let (mut from, mut valid, mut wanted) = (0, start, CHUNK);
     loop {
         while let Some(frame) = first(&held[from..]) {
             let bytes = frame.bytes();

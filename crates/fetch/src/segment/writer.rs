@@ -12,8 +12,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::attempt::{Attempt, Claim};
+use super::checkpoint;
+use super::known::Known;
+use super::scan::Piece;
 use crate::error::{Error, Result, sentence};
-use crate::frame::Packer;
+use crate::frame::{Packer, pack_aside};
+use crate::plan::Folder;
 
 /// How often what was written goes to the disk.
 const SYNC: Duration = Duration::from_secs(1);
@@ -25,11 +29,19 @@ const MOST_WAITING: usize = 32;
 pub type Finishing = Box<dyn FnOnce(u64) -> Result<bool> + Send>;
 
 enum Command {
-    Open(u32, File, PathBuf, u64),
-    Lines(u32, Vec<u8>),
+    Open(Box<Segment>),
+    Lines(u32, Lines),
     Intents(u32, Vec<u64>, u64),
     Finish(u32, Finishing),
     Close(u32),
+}
+
+/// Lines of the results, whose bodies are on the disk.
+pub struct Lines {
+    /// The lines.
+    pub text: Vec<u8>,
+    /// The archive that their bodies are in, if they are in one, and how long it was then.
+    pub archive: Option<(String, u64)>,
 }
 
 /// What the writer tells.
@@ -80,12 +92,22 @@ impl Writer {
     }
 
     /// Takes on the segment of an attempt.
-    pub fn open(&self, claim: Claim, path: PathBuf) {
-        self.tell(Command::Open(claim.part, claim.file, path, claim.bytes));
+    pub fn open(&self, claim: Claim, folder: &Folder) {
+        self.tell(Command::Open(Box::new(Segment {
+            path: folder.attempt(claim.part, claim.attempt),
+            folder: folder.clone(),
+            part: claim.part,
+            attempt: claim.attempt,
+            file: claim.file,
+            bytes: claim.bytes,
+            noted: claim.bytes,
+            known: claim.known,
+            is_dirty: false,
+        })));
     }
 
     /// Appends lines as one frame.
-    pub fn lines(&self, part: u32, lines: Vec<u8>) {
+    pub fn lines(&self, part: u32, lines: Lines) {
         self.tell(Command::Lines(part, lines));
     }
 
@@ -137,10 +159,17 @@ impl Drop for Writer {
 }
 
 struct Segment {
+    folder: Folder,
+    part: u32,
+    attempt: u32,
     file: File,
     path: PathBuf,
     bytes: u64,
     is_dirty: bool,
+    /// What it has come to, with all that counted before it.
+    known: Known,
+    /// What of it is before the last checkpoint.
+    noted: u64,
 }
 
 struct Thread {
@@ -170,18 +199,12 @@ impl Thread {
 
     fn obey(&mut self, command: Command) {
         let done = match command {
-            Command::Open(part, file, path, bytes) => {
-                let segment = Segment {
-                    file,
-                    path,
-                    bytes,
-                    is_dirty: false,
-                };
-                self.segments.insert(part, segment);
+            Command::Open(segment) => {
+                self.segments.insert(segment.part, *segment);
                 Ok(())
             }
             _ if self.failed => return,
-            Command::Lines(part, lines) => self.lines(part, &lines),
+            Command::Lines(part, lines) => self.lines(part, lines),
             Command::Intents(part, numbers, ticket) => self.intents(part, numbers, ticket),
             Command::Finish(part, then) => self.finish(part, then),
             Command::Close(part) => {
@@ -202,23 +225,36 @@ impl Thread {
         }
     }
 
-    fn lines(&mut self, part: u32, lines: &[u8]) -> Result<()> {
+    fn lines(&mut self, part: u32, lines: Lines) -> Result<()> {
         self.packed.clear();
-        let packed = self.packer.pack(lines, &mut self.packed);
+        let archive = lines
+            .archive
+            .map(|(name, bytes)| Attempt::Archive(name, bytes).content());
+        if let Some(content) = &archive {
+            pack_aside(content, &mut self.packed);
+        }
+        let packed = self.packer.pack(&lines.text, &mut self.packed);
         packed.map_err(|error| Error::failed(format!("cannot compress: {error}")))?;
-        self.append(part)
+        let archive = archive.as_deref().map(Piece::Aside);
+        let pieces: Vec<Piece<'_>> = archive
+            .into_iter()
+            .chain([Piece::Lines(&lines.text)])
+            .collect();
+        self.append(part, &pieces)
     }
 
     fn intents(&mut self, part: u32, numbers: Vec<u64>, ticket: u64) -> Result<()> {
         self.packed.clear();
-        Attempt::Intents(numbers).write(&mut self.packed);
-        self.append(part)?;
+        let content = Attempt::Intents(numbers).content();
+        pack_aside(&content, &mut self.packed);
+        self.append(part, &[Piece::Aside(&content)])?;
         self.sync(part)?;
         let _ = self.reporting.send(Report::Intents(ticket));
         Ok(())
     }
 
-    fn append(&mut self, part: u32) -> Result<()> {
+    /// Appends what is packed, with what that holds.
+    fn append(&mut self, part: u32, pieces: &[Piece<'_>]) -> Result<()> {
         let Some(segment) = self.segments.get_mut(&part) else {
             return Ok(());
         };
@@ -230,7 +266,10 @@ impl Thread {
         }
         segment.bytes += self.packed.len() as u64;
         segment.is_dirty = true;
-        Ok(())
+        let noted = pieces
+            .iter()
+            .try_for_each(|piece| segment.known.take(piece));
+        noted.map_err(|error| Error::Failed(sentence("write", &segment.path, &error)))
     }
 
     fn sync(&mut self, part: u32) -> Result<()> {
@@ -240,6 +279,11 @@ impl Thread {
         if std::mem::replace(&mut segment.is_dirty, false) {
             let synced = segment.file.sync_data();
             synced.map_err(|error| Error::Failed(sentence("write", &segment.path, &error)))?;
+            if segment.bytes - segment.noted >= checkpoint::EVERY {
+                segment.noted = segment.bytes;
+                let place = (part, segment.attempt);
+                checkpoint::write(&segment.folder, place, segment.bytes, &segment.known);
+            }
         }
         Ok(())
     }

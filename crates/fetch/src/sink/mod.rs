@@ -4,6 +4,7 @@
 //! the body is on the disk. After a crash, `mend` makes whole archives of torn ones. An archive is never appended to: whoever goes on
 //! begins a new one under a name of its own.
 
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -20,7 +21,7 @@ mod shards;
 mod warc;
 
 pub use files::Files;
-pub use mend::mend;
+pub use mend::{cut, keep_some};
 pub use shards::Shards;
 pub use warc::Warc;
 
@@ -90,6 +91,15 @@ impl Sink {
         }
     }
 
+    /// The archive that is written and how long it is, after a sync.
+    pub fn archive(&self) -> Option<(String, u64)> {
+        match self {
+            Sink::Nowhere | Sink::Inline(_) | Sink::Files(_) => None,
+            Sink::Warc(warc) => warc.archive(),
+            Sink::Shards(shards) => shards.archive(),
+        }
+    }
+
     /// Ends the archives, and syncs.
     pub fn finish(mut self) -> io::Result<()> {
         if let Sink::Shards(shards) = &mut self {
@@ -128,9 +138,14 @@ fn shown(folder: &str, name: &str) -> String {
     }
 }
 
+/// A new archive. Whoever was asleep while another mended it writes behind its end, and leaves no hole.
+fn create(path: &Path) -> io::Result<File> {
+    File::options().append(true).create_new(true).open(path)
+}
+
 /// Comes back when the names in this folder are on the disk.
 fn sync_folder(folder: &Path) -> io::Result<()> {
-    std::fs::File::open(folder)?.sync_all()
+    File::open(folder)?.sync_all()
 }
 
 #[cfg(test)]

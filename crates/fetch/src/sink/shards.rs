@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use tar::{Builder, EntryType, Header};
 
-use super::{Answer, kind, shown, sync_folder};
+use super::{Answer, create, kind, shown, sync_folder};
 use crate::record::Body;
 
 /// How many answers a shard has before the next one is begun.
@@ -27,6 +27,8 @@ struct Open {
     builder: Builder<BufWriter<File>>,
     name: String,
     held: usize,
+    /// How long it was when it was on the disk last.
+    synced: u64,
 }
 
 impl Shards {
@@ -66,11 +68,12 @@ impl Shards {
                     &format!("{}-{:05}.tar", self.prefix, self.next),
                 );
                 self.next += 1;
-                let file = File::create_new(self.root.join(&name))?;
+                let file = create(&self.root.join(&name))?;
                 closed.insert(Open {
                     builder: Builder::new(BufWriter::with_capacity(64 << 10, file)),
                     name,
                     held: 0,
+                    synced: 0,
                 })
             }
         };
@@ -107,11 +110,18 @@ impl Shards {
         Ok(())
     }
 
+    pub(super) fn archive(&self) -> Option<(String, u64)> {
+        self.open
+            .as_ref()
+            .map(|open| (open.name.clone(), open.synced))
+    }
+
     pub(super) fn sync(&mut self) -> io::Result<()> {
         if let Some(open) = &mut self.open {
             let writer = open.builder.get_mut();
             writer.flush()?;
             writer.get_ref().sync_data()?;
+            open.synced = writer.get_ref().metadata()?.len();
             sync_folder(&self.root.join(&self.folder))?;
         }
         Ok(())

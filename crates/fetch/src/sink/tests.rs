@@ -221,56 +221,54 @@ fn entries(bytes: &[u8]) -> usize {
 }
 
 #[test]
-fn an_archive_that_is_cut_anywhere_is_mended_to_its_whole_entries() {
+fn an_archive_is_cut_behind_its_last_record_wherever_it_was_torn() {
     let root = tempfile::tempdir().unwrap();
-    shards(root.path());
-    let whole = fs::read(root.path().join("part-00001-00001.tar")).unwrap();
-    let torn = root.path().join("torn.tar");
-    let places = (0..2000)
-        .step_by(37)
-        .chain((200_000..whole.len()).step_by(97))
-        .chain([512, 1024, whole.len()]);
-    for cut in places {
-        fs::write(&torn, &whole[..cut]).unwrap();
-        let length = mend(&torn).unwrap();
-        let mended = fs::read(&torn).unwrap();
-        assert_eq!(mended.len() as u64, length);
-        assert!(mended.ends_with(&[0; 1024]));
-        assert!(whole.starts_with(&mended[..mended.len() - 1024]));
-        let expected = match cut {
-            cut if cut >= whole.len() - 1024 => 4,
-            cut if cut >= 1024 + 512 + 200_192 => 2,
-            cut if cut >= 1024 => 1,
-            _ => 0,
+    for ending in ["tar", "warc.gz"] {
+        let mut sink = match ending {
+            "tar" => Sink::Shards(Shards::new(root.path(), "", "torn").unwrap()),
+            _ => Sink::Warc(Box::new(Warc::new(root.path(), "", "torn").unwrap())),
         };
-        let found = entries(&mended);
-        assert!(
-            found >= expected && (cut >= 201_728 || found == expected),
-            "{cut}: {found}"
-        );
-        assert_eq!(
-            mend(&torn).unwrap(),
-            length,
-            "mending twice changes nothing"
-        );
-    }
-    warcs(root.path());
-    let whole = fs::read(root.path().join("warc/part-00001-00000.warc.gz")).unwrap();
-    let torn = root.path().join("torn.warc.gz");
-    let mut counts = std::collections::BTreeSet::new();
-    for cut in (0..2500).step_by(13).chain([whole.len() - 1, whole.len()]) {
-        fs::write(&torn, &whole[..cut]).unwrap();
-        let length = usize::try_from(mend(&torn).unwrap()).unwrap();
-        assert!(length <= cut);
-        let mut text = Vec::new();
-        if length > 0 {
-            flate2::read::MultiGzDecoder::new(&whole[..length])
-                .read_to_end(&mut text)
-                .unwrap();
+        for (number, body) in bodies().iter().take(3).enumerate() {
+            sink.store(&answer(number as u64, body)).unwrap();
         }
-        counts.insert(memchr::memmem::find_iter(&text, b"WARC-Record-ID").count());
+        sink.sync().unwrap();
+        let (name, recorded) = sink.archive().unwrap();
+        sink.store(&answer(9, b"nobody recorded this")).unwrap();
+        sink.finish().unwrap();
+        let path = root.path().join(name);
+        let whole = fs::read(&path).unwrap();
+        let recorded = recorded as usize;
+        assert!(whole.len() > recorded + 100);
+        for end in (recorded..=whole.len()).step_by(7).chain([whole.len()]) {
+            fs::write(&path, &whole[..end]).unwrap();
+            for _ in 0..2 {
+                cut(&path, recorded as u64).unwrap();
+                let after = fs::read(&path).unwrap();
+                assert_eq!(after[..recorded], whole[..recorded]);
+                match ending {
+                    "tar" => assert_eq!(entries(&after), 6),
+                    _ => assert_eq!(after.len(), recorded),
+                }
+            }
+        }
+        fs::write(&path, &whole[..recorded - 1]).unwrap();
+        let error = cut(&path, recorded as u64).unwrap_err().to_string();
+        assert!(error.contains("records name bodies"), "{error}");
     }
-    assert_eq!(Vec::from_iter(counts), [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn files_without_a_record_go_and_others_stay() {
+    let root = tempfile::tempdir().unwrap();
+    let mut sink = Sink::Files(Files::new(root.path(), "bodies").unwrap());
+    for number in [1, 2, 2000] {
+        sink.store(&answer(number, b"x")).unwrap();
+    }
+    fs::write(root.path().join("bodies/note.txt"), "mine").unwrap();
+    keep_some(&root.path().join("bodies"), &|number| number == 2).unwrap();
+    let is_there = |name: &str| root.path().join("bodies").join(name).exists();
+    assert!(is_there("000/000/000000002.html") && is_there("note.txt"));
+    assert!(!is_there("000/000/000000001.html") && !is_there("000/002/000002000.html"));
 }
 
 #[test]

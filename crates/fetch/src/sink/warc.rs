@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ring::digest::{Context, SHA256};
 
 use super::gzip::Members;
-use super::{Answer, shown, sync_folder};
+use super::{Answer, create, shown, sync_folder};
 use crate::record::Body;
 
 /// How long a file gets, in bytes, before the next one is begun.
@@ -82,7 +82,7 @@ impl Warc {
             &format!("{}-{:05}.warc.gz", self.prefix, self.next),
         );
         self.next += 1;
-        let file = File::create_new(self.root.join(&name))?;
+        let file = create(&self.root.join(&name))?;
         self.open = Some(Open {
             file,
             name,
@@ -112,6 +112,12 @@ impl Warc {
         open.file.write_all(&self.member)?;
         open.length += self.member.len() as u64;
         Ok((open.name.clone(), offset))
+    }
+
+    pub(super) fn archive(&self) -> Option<(String, u64)> {
+        self.open
+            .as_ref()
+            .map(|open| (open.name.clone(), open.length))
     }
 
     pub(super) fn sync(&mut self) -> io::Result<()> {

@@ -6,7 +6,7 @@ use super::Driver;
 use crate::error::{Result, at};
 use crate::plan::Planned;
 use crate::record::Outcome;
-use crate::request::Rendered;
+use crate::request::{Onward, Rendered, Step, step};
 use crate::robots::Robots;
 use crate::run::hosts::Change;
 use crate::run::keep::Keeper;
@@ -29,6 +29,9 @@ impl Driver<'_> {
         let change = part.hosts.ended(flight.host, verdict.ended, took, now);
         let sentence =
             change.and_then(|change| sentence(part.hosts.name(flight.host), &change, &outcome));
+        if let Some(sentence) = sentence {
+            self.observer.say(&sentence);
+        }
         if flight.pending.is_robots {
             let robot = robot(self.job.network.user_agent.as_deref());
             let robots = match &outcome {
@@ -46,26 +49,70 @@ impl Driver<'_> {
             || matches!(&outcome, Err(error) if !error.sent());
         let again = verdict.may_help
             && repeatable
-            && flight.pending.attempts <= self.job.pace.retries
+            && flight.pending.tries() <= self.job.pace.retries
             && part.hosts.may_retry(flight.host);
         if again {
             drop(rendered);
             let at = now + wait(flight.pending.attempts);
             part.again(flight.host, flight.pending, at);
-        } else {
-            let tried = Tried {
-                attempts: flight.pending.attempts,
-                begun: flight.begun,
-            };
-            let about = (&flight.pending.planned, &rendered);
-            let kept = record(part, &mut self.lines, about, &tried, &outcome, &self.keeper);
-            kept.map_err(at("write bodies below", self.folder.path()))?;
-            self.summary.written = self.summary.written.wrapping_add(1);
+            return Ok(());
         }
-        if let Some(sentence) = sentence {
-            self.observer.say(&sentence);
+        let most = self.job.network.redirects;
+        let way = leads(&outcome, &rendered, flight.pending.onward.as_deref(), most);
+        let rendered = matches!(way, Step::To(_)).then(|| rendered.into_owned());
+        let (mut pending, begun) = (flight.pending, flight.begun);
+        let mut location = pending.onward.as_ref().map(|onward| onward.url.clone());
+        let mut refused = None;
+        match (way, &rendered) {
+            // Nobody asked to follow it.
+            (Step::Refused(place, _), _) if most == 0 => location = place,
+            (Step::Refused(place, why), _) => (location, refused) = (place, Some(why)),
+            (Step::To(onward), Some(rendered)) => {
+                location = Some(onward.url.clone());
+                let writing = (&mut self.lines, self.job.pace.robots);
+                match part.go_on(pending, onward, rendered, writing) {
+                    Ok(()) => return Ok(()),
+                    Err((back, why)) => (pending, refused) = (back, Some(why)),
+                }
+            }
+            _ => {}
         }
+        let Ok(rendered) = self.maker.render(&pending.planned.held) else {
+            return Ok(());
+        };
+        let tried = Tried {
+            attempts: pending.attempts,
+            begun,
+            location,
+        };
+        let about = (&pending.planned, &rendered);
+        let kept = match (refused, &outcome) {
+            (Some(why), Ok(response)) => {
+                let out = part.record(Outcome::Error, false);
+                self.lines.refused(out, about, &tried, response, &why);
+                Ok(())
+            }
+            _ => record(part, &mut self.lines, about, &tried, &outcome, &self.keeper),
+        };
+        kept.map_err(at("write bodies below", self.folder.path()))?;
+        self.summary.written = self.summary.written.wrapping_add(1);
         Ok(())
+    }
+}
+
+/// Where an outcome leads.
+fn leads(
+    outcome: &hecaton::Outcome,
+    rendered: &Rendered<'_>,
+    earlier: Option<&Onward>,
+    most: u32,
+) -> Step {
+    match outcome {
+        Ok(response) => {
+            let asked = (response.status(), response.header("location"));
+            step(asked, rendered, earlier, most)
+        }
+        Err(_) => Step::Stay,
     }
 }
 

@@ -165,7 +165,7 @@ impl<'a> Driver<'a> {
         (options, supply): (&'a Options, &'a mut dyn Supply),
         observer: &'a mut dyn Observer,
     ) -> Result<Driver<'a>> {
-        let client: Client = settings::client(job)?;
+        let client: Client = settings::running_client(job)?;
         let reactor =
             Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
         let now = Instant::now();

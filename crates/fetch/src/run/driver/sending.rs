@@ -1,7 +1,7 @@
 //! What starts next: parts that are opened, requests with their intents, and slots for what is in flight.
 
 use std::collections::HashMap;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use hecaton::{Request, Retry};
 
@@ -16,6 +16,12 @@ use crate::run::settings;
 use crate::run::supply::worker_name;
 use crate::segment::claim;
 
+/// To go on with a part takes a while: what was started has so long before the next one is opened.
+const TURN: Duration = Duration::from_millis(10);
+
+/// Bytes of inputs that wait in memory, at most about so many.
+const MOST_HELD: usize = 12 << 20;
+
 impl Driver<'_> {
     /// Starts what may start. When to look again, if time alone keeps others from starting.
     pub(super) fn start(&mut self) -> Result<Option<Instant>> {
@@ -23,9 +29,17 @@ impl Driver<'_> {
         let mut next: Option<Instant> = None;
         let mut place = 0;
         let mut intents: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut has_looked_back = false;
         while self.in_flight < self.job.pace.concurrency {
-            if place == self.open.len() && !self.open_another()? {
-                break;
+            if place == self.open.len() {
+                if has_looked_back {
+                    next = Some(Instant::now() + TURN);
+                    break;
+                }
+                if !self.open_another()? {
+                    break;
+                }
+                has_looked_back = self.open.last().is_some_and(|part| part.opened.1 > 0);
             }
             let Some(part) = self.open.get_mut(place) else {
                 continue;
@@ -91,10 +105,18 @@ impl Driver<'_> {
         let limits = settings::limits(&self.job.pace, part.lane);
         let open = OpenPart::open(self.folder, (part, &claim), limits, &self.keeper)?;
         self.found += open.tally.records;
-        let path = self.folder.attempt(number, claim.attempt);
-        self.writer.open(claim, path);
+        self.writer.open(claim, self.folder);
         self.open.push(open);
+        self.share_room();
         Ok(true)
+    }
+
+    /// All groups of hosts that are read side by side have as much room for inputs that wait.
+    fn share_room(&mut self) {
+        let groups: usize = self.open.iter().map(OpenPart::groups).sum();
+        for part in &mut self.open {
+            part.make_room(MOST_HELD / groups.max(1));
+        }
     }
 
     /// Puts a request into a slot and sends it, after its intent if it needs one.
@@ -157,7 +179,10 @@ impl Driver<'_> {
             (true, Held::Url(url)) => robots_request(url),
             _ => {
                 let rendered = self.maker.render(&planned.held);
-                rendered.and_then(|rendered| self.maker.request(&rendered, planned.number))
+                rendered.and_then(|rendered| match &flight.pending.onward {
+                    Some(onward) => self.maker.request_onward(&rendered, onward, planned.number),
+                    None => self.maker.request(&rendered, planned.number),
+                })
             }
         };
         match request {

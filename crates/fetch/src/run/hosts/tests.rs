@@ -166,6 +166,40 @@ fn hosts_that_nothing_is_known_of_are_forgotten() {
 }
 
 #[test]
+fn hosts_that_are_dead_or_rested_are_forgotten_too_and_those_that_are_tried_again_are_not() {
+    let mut now = Instant::now();
+    let limits = Limits {
+        own_interval: Duration::from_secs(1),
+        ..FREELY
+    };
+    let mut hosts = Hosts::new(limits);
+    for host in 0..9 * MOST_REMEMBERED as u32 {
+        let (number, is_new) = hosts.number(&host.to_string(), false);
+        assert!(is_new);
+        hosts.push(number, host);
+        assert_eq!(starts(&mut hosts, now), [host]);
+        hosts.ended(number, Ended::Badly, Duration::ZERO, now);
+        now += Duration::from_millis(1);
+    }
+    let resting = 1000;
+    assert!(hosts.hosts.len() <= MOST_REMEMBERED + resting + 2);
+    // It waits to be tried again: whoever was forgotten could not be.
+    let (number, _) = hosts.number("again", false);
+    hosts.push(number, 1);
+    assert_eq!(starts(&mut hosts, now), [1]);
+    hosts.ended(number, Ended::Badly, Duration::ZERO, now);
+    hosts.again(number, 2, now + Duration::from_secs(2));
+    for _ in 0..3000 {
+        assert_eq!(hosts.number("again", false), (number, false));
+        now += Duration::from_millis(1);
+        if starts(&mut hosts, now) == [2] {
+            return;
+        }
+    }
+    panic!("it was not tried again");
+}
+
+#[test]
 fn behind_a_gate_one_starts_and_the_others_wait_for_what_it_brings() {
     let mut now = Instant::now();
     let mut hosts = filled(FREELY, 5);

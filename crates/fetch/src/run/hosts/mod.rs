@@ -3,67 +3,26 @@
 //! A host rests until its rate allows another request, for as long as it asked for (429, 503 with `Retry-After`), and when a run of
 //! failures opened its breaker. Then one request tries it again; after some that failed too, what waits for the host is skipped.
 
+mod host;
+mod view;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use foldhash::fast::FixedState;
 
+use self::host::Host;
+pub use self::host::{Change, Ended, Limits};
+pub use self::view::HostView;
+
 /// A start that is late by less does not put off those after it.
 const LATENESS: Duration = Duration::from_millis(5);
-
-/// The longest pause of a host that says that it is overrun, but not for how long.
-const LONGEST_GUESS: Duration = Duration::from_secs(60);
 
 /// Tries again that are free, whatever the budget.
 const FREE_RETRIES: u64 = 10;
 
-/// Hosts that nothing is known of are forgotten when there are more.
-const MOST_REMEMBERED: usize = 4096;
-
-/// What every host is held to.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
-    /// Most in flight to a host of this machine or a private network.
-    pub own: usize,
-    /// Most in flight to a host of others.
-    pub foreign: usize,
-    /// The time between two starts to one of our own.
-    pub own_interval: Duration,
-    /// The same to one of others.
-    pub foreign_interval: Duration,
-    /// Failures in a row that open the breaker; 0 for never.
-    pub breaker: u32,
-    /// The first rest.
-    pub rest: Duration,
-    /// Most tries of a host that rests.
-    pub probes: u32,
-    /// Tries again as a share of requests.
-    pub retry_budget: f64,
-    /// The longest pause that a host may ask for.
-    pub longest_pause: Duration,
-}
-
-/// How a request ended, as its host's limits see it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ended {
-    /// Well.
-    Well,
-    /// Badly.
-    Badly,
-    /// The host asks for a pause, of this length if it says so.
-    Pause(Option<Duration>),
-}
-
-/// What changed with a host, to be told.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Change {
-    /// It rests for so long after so many failures.
-    Rests(u32, Duration),
-    /// It is given up.
-    GivenUp,
-    /// It asked for a pause.
-    Paused(Duration),
-}
+/// Hosts of which nothing is asked any more, and which do not rest, are forgotten when there are more.
+const MOST_REMEMBERED: usize = 1024;
 
 /// What comes next.
 pub enum Next<T> {
@@ -85,53 +44,9 @@ pub struct Hosts<T> {
     resting: BTreeMap<(Instant, u64), u32>,
     delayed: BTreeMap<(Instant, u64), (u32, T)>,
     given_up: Vec<u32>,
+    /// Hosts that may be idle.
+    idle: Vec<u32>,
     order: u64,
-}
-
-struct Host<T> {
-    name: Box<str>,
-    is_foreign: bool,
-    waiting: VecDeque<T>,
-    delayed: usize,
-    in_flight: usize,
-    not_before: Option<Instant>,
-    is_ready: bool,
-    is_resting: bool,
-    /// In a row.
-    failures: u32,
-    pauses: u32,
-    /// How often the breaker opened since the last good answer.
-    opened: u32,
-    is_given_up: bool,
-    /// While robots.txt is asked for.
-    is_gated: bool,
-    /// What it asks to be let alone between two requests.
-    delay: Duration,
-    started: u64,
-    retried: u64,
-    ended: u64,
-    failed: u64,
-    taken: Duration,
-}
-
-/// What is told of a host.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct HostView {
-    /// Its name.
-    pub name: String,
-    /// Requests that wait for it, as far as they are read.
-    pub waiting: u64,
-    /// Requests in flight.
-    pub in_flight: u64,
-    /// Requests that ended.
-    pub done: u64,
-    /// Those of them that ended badly.
-    pub failed: u64,
-    /// What one took, on average, in milliseconds.
-    pub ms: f64,
-    /// `rests`, `paused` or `given up`, if it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub state: Option<String>,
 }
 
 impl<T> Hosts<T> {
@@ -146,6 +61,7 @@ impl<T> Hosts<T> {
             resting: BTreeMap::new(),
             delayed: BTreeMap::new(),
             given_up: Vec::new(),
+            idle: Vec::new(),
             order: 0,
         }
     }
@@ -212,6 +128,7 @@ impl<T> Hosts<T> {
 
     /// What comes next. One to start counts as in flight until [`ended`](Hosts::ended) is told of it.
     pub fn next(&mut self, now: Instant) -> Next<T> {
+        self.forget_idle();
         self.wake(now);
         while let Some(number) = self.given_up.last().copied() {
             match self.hosts[number as usize].waiting.pop_front() {
@@ -279,7 +196,7 @@ impl<T> Hosts<T> {
             self.rest(number);
         }
         self.review(number);
-        self.forget_if_idle(number);
+        self.may_be_idle(number);
         change
     }
 
@@ -287,40 +204,6 @@ impl<T> Hosts<T> {
     pub fn unstarted(&mut self, number: u32) {
         self.hosts[number as usize].in_flight -= 1;
         self.review(number);
-    }
-
-    /// The slowest hosts, and those that rest.
-    pub fn slowest(&self, most: usize, now: Instant) -> Vec<HostView> {
-        let mut known: Vec<&Host<T>> = self
-            .by_name
-            .values()
-            .map(|number| &self.hosts[*number as usize])
-            .collect();
-        let key = |host: &&Host<T>| {
-            let mean = host
-                .taken
-                .checked_div(host.ended.max(1) as u32)
-                .unwrap_or_default();
-            std::cmp::Reverse((host.is_given_up, host.state(now).is_some(), mean))
-        };
-        known.sort_by_key(key);
-        known.truncate(most);
-        known.into_iter().map(|host| host.view(now)).collect()
-    }
-
-    /// The host that holds up all: one that rests while requests wait for it, else the one with the most to do.
-    pub fn holding_up(&self, now: Instant) -> Option<HostView> {
-        let known = self
-            .by_name
-            .values()
-            .map(|number| &self.hosts[*number as usize]);
-        let busy = known.filter(|host| host.waiting.len() + host.delayed + host.in_flight > 0);
-        let worst = busy.max_by_key(|host| {
-            let waiting = host.waiting.len() + host.delayed;
-            let rests = waiting > 0 && host.state(now).is_some();
-            (rests, waiting + host.in_flight)
-        });
-        worst.map(|host| host.view(now))
     }
 
     fn most(&self, number: u32) -> usize {
@@ -383,6 +266,7 @@ impl<T> Hosts<T> {
                 host.is_resting = false;
             }
             self.review(number);
+            self.may_be_idle(number);
         }
         while let Some(first) = self
             .delayed
@@ -397,117 +281,21 @@ impl<T> Hosts<T> {
         }
     }
 
-    fn forget_if_idle(&mut self, number: u32) {
-        let host = &mut self.hosts[number as usize];
-        if self.by_name.len() > MOST_REMEMBERED && host.is_idle() {
-            self.by_name.remove(&host.name);
-            self.free.push(number);
-        }
-    }
-}
-
-impl<T> Host<T> {
-    fn new(name: Box<str>, is_foreign: bool) -> Host<T> {
-        Host {
-            name,
-            is_foreign,
-            waiting: VecDeque::new(),
-            delayed: 0,
-            in_flight: 0,
-            not_before: None,
-            is_ready: false,
-            is_resting: false,
-            failures: 0,
-            pauses: 0,
-            opened: 0,
-            is_given_up: false,
-            is_gated: false,
-            delay: Duration::ZERO,
-            started: 0,
-            retried: 0,
-            ended: 0,
-            failed: 0,
-            taken: Duration::ZERO,
+    /// Looks at a host later, when all that is done about it is done.
+    fn may_be_idle(&mut self, number: u32) {
+        if self.by_name.len() > MOST_REMEMBERED {
+            self.idle.push(number);
         }
     }
 
-    fn may_start(&self, most: usize) -> bool {
-        // While it is tried again, by one alone.
-        let most = if self.opened > 0 || self.is_gated {
-            1
-        } else {
-            most
-        };
-        !self.is_resting && !self.is_given_up && self.in_flight < most && !self.waiting.is_empty()
-    }
-
-    fn is_idle(&self) -> bool {
-        let nothing_left = self.waiting.is_empty() && self.in_flight == 0 && self.delayed == 0;
-        nothing_left
-            && !self.is_resting
-            && !self.is_ready
-            && self.failures == 0
-            && !self.is_given_up
-    }
-
-    fn fail(&mut self, limits: &Limits, now: Instant) -> Option<Change> {
-        self.failures = self.failures.saturating_add(1);
-        // Those that were on their way when it opened tell nothing new.
-        let late = self.opened > 0 && self.not_before.is_some_and(|until| until > now);
-        let run = self.failures >= limits.breaker || self.opened > 0;
-        if limits.breaker == 0 || self.is_given_up || late || !run {
-            return None;
-        }
-        self.opened += 1;
-        if self.opened > limits.probes {
-            self.is_given_up = true;
-            return Some(Change::GivenUp);
-        }
-        let rest = limits.rest.saturating_mul(1 << (self.opened - 1).min(10));
-        self.not_before = Some(self.not_before.map_or(now + rest, |at| at.max(now + rest)));
-        Some(Change::Rests(self.failures, rest))
-    }
-
-    fn pause(&mut self, asked: Option<Duration>, limits: &Limits, now: Instant) -> Option<Change> {
-        if let Some(change) = self.fail(limits, now) {
-            return Some(change);
-        }
-        let guess = Duration::from_secs(1 << self.pauses.min(6)).min(LONGEST_GUESS);
-        let pause = asked.unwrap_or(guess).min(limits.longest_pause);
-        let until = now + pause;
-        // Those that were on their way when it began do not make it longer, but what they ask for counts.
-        if self.not_before.is_some_and(|at| at > now) && asked.is_none() || pause.is_zero() {
-            return None;
-        }
-        let is_news = self.not_before.is_none_or(|at| at < until);
-        if is_news {
-            self.pauses += 1;
-            self.not_before = Some(until);
-        }
-        is_news.then_some(Change::Paused(pause))
-    }
-
-    fn state(&self, now: Instant) -> Option<&'static str> {
-        let rests = self
-            .not_before
-            .is_some_and(|until| until > now + Duration::from_millis(900));
-        match (self.is_given_up, self.opened > 0, rests) {
-            (true, _, _) => Some("given up"),
-            (_, true, _) => Some("rests"),
-            (_, _, true) => Some("paused"),
-            _ => None,
-        }
-    }
-
-    fn view(&self, now: Instant) -> HostView {
-        HostView {
-            name: self.name.to_string(),
-            waiting: (self.waiting.len() + self.delayed) as u64,
-            in_flight: self.in_flight as u64,
-            done: self.ended,
-            failed: self.failed,
-            ms: self.taken.as_secs_f64() * 1e3 / self.ended.max(1) as f64,
-            state: self.state(now).map(str::to_owned),
+    fn forget_idle(&mut self) {
+        while let Some(number) = self.idle.pop() {
+            let host = &self.hosts[number as usize];
+            // It may be forgotten already.
+            if host.is_idle() && self.by_name.get(&host.name) == Some(&number) {
+                self.by_name.remove(&host.name);
+                self.free.push(number);
+            }
         }
     }
 }

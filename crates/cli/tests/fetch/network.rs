@@ -1,0 +1,112 @@
+//! What comes over the network: bombs, bodies without end, TLS, proxies and cookies.
+
+use hecaton_origin::Options;
+
+use crate::support::{World, count};
+
+fn one(world: &World, path: &str) -> std::path::PathBuf {
+    let url = format!("{}{path}", world.origin.base_url());
+    world.write("urls.txt", std::iter::once(url))
+}
+
+#[test]
+fn a_bomb_and_a_body_without_end_are_errors_and_the_rest_goes_on() {
+    let world = World::with(Options {
+        faults: true,
+        ..Options::default()
+    });
+    let base = world.origin.base_url().to_owned();
+    let bad = [
+        "/bomb/gzip/512",
+        "/bomb/br/512",
+        "/bomb/zstd/512",
+        "/bytes/9000000",
+        "/pieces/100000/1000/0",
+        "/encoded/gzip-corrupt/5000",
+    ];
+    let good = (0..20).map(|n| format!("/r/{n}"));
+    let paths = bad.map(str::to_owned).into_iter().chain(good);
+    let list = world.write("urls.txt", paths.map(|path| format!("{base}{path}")));
+    world.run(&list, &["--max-body", "100000", "--retries", "0"]);
+    let records = world.records();
+    for n in 0..bad.len() as u64 {
+        assert_eq!(records[&n]["error"]["kind"], "body", "{}", records[&n]);
+    }
+    assert_eq!(count(&records, "response"), 20);
+}
+
+#[test]
+fn a_host_that_stalls_takes_its_time_and_no_more() {
+    let world = World::new();
+    let base = world.origin.base_url().to_owned();
+    let stalling = (0..4).map(|n| format!("{base}/pieces/1000/10/60000?{n}"));
+    let list = world.write(
+        "urls.txt",
+        stalling.chain((0..20).map(|n| format!("{base}/r/{n}"))),
+    );
+    world.run(&list, &["--read-timeout", "300ms", "--retries", "0"]);
+    let records = world.records();
+    for n in 0..4 {
+        assert_eq!(records[&n]["error"]["kind"], "timeout", "{}", records[&n]);
+    }
+    assert_eq!(count(&records, "response"), 20);
+}
+
+#[test]
+fn an_authority_of_ones_own_is_trusted_when_it_is_named() {
+    let world = World::with(Options {
+        tls: Some(hecaton_origin::Tls::default()),
+        ..Options::default()
+    });
+    let list = one(&world, "/r/1");
+    world.run(&list, &["--retries", "0"]);
+    assert_eq!(world.records()[&0]["error"]["kind"], "tls");
+    std::fs::remove_dir_all(world.out()).unwrap();
+    let authority = world.write(
+        "ca.pem",
+        std::iter::once(world.origin.ca_pem().expect("it speaks TLS").to_owned()),
+    );
+    world.run(&list, &["--ca", authority.to_str().unwrap()]);
+    assert_eq!(world.records()[&0]["status"], 200);
+}
+
+#[test]
+fn a_proxy_is_asked_in_the_place_of_the_host() {
+    let world = World::new();
+    // The origin answers for any host that it is asked for, as a proxy would.
+    let list = world.write(
+        "urls.txt",
+        std::iter::once("http://nowhere.invalid/r/3".to_owned()),
+    );
+    let proxy = world.origin.base_url().to_owned();
+    let mut command = world.fetch(&list, &["--proxy", &proxy]);
+    let ended = crate::support::ending(command.env_remove("no_proxy"));
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert_eq!(world.origin.summary().requests, 1);
+    assert_ne!(world.records()[&0]["outcome"], "invalid");
+}
+
+#[test]
+fn cookies_are_kept_when_they_are_asked_for() {
+    let world = World::new();
+    let base = world.origin.base_url().to_owned();
+    // Whose turn it is among requests to one host is nobody's promise: of many, some come after the first that sets it.
+    let set = (0..40).map(|n| format!("{base}/cookies/set?tea=green&n={n}"));
+    let get = (0..40).map(|n| format!("{base}/cookies?n={n}"));
+    let list = world.write("urls.txt", set.chain(get));
+    let said = |arguments: &[&str]| {
+        let _ = std::fs::remove_dir_all(world.out());
+        world.run(
+            &list,
+            &[&["-c", "1", "--keep-body", "inline"], arguments].concat(),
+        );
+        let records = world.records();
+        assert_eq!(count(&records, "response"), 80);
+        let echoes = records.range(40..);
+        echoes
+            .map(|(_, record)| record["body"]["text"].to_string())
+            .collect::<String>()
+    };
+    assert!(said(&["--cookies"]).contains("green"));
+    assert!(!said(&[]).contains("green"));
+}

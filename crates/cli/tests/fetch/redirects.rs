@@ -1,0 +1,135 @@
+//! Redirects: each is a request of its own host, with that host's limits, and what proves who asks stays at home.
+
+use std::collections::BTreeSet;
+
+use crate::support::{World, count};
+
+/// A URL of the first that redirects to one of the second.
+fn to(from: &World, status: u16, url: &str) -> String {
+    let encoded: String = url
+        .bytes()
+        .map(|byte| match byte {
+            b':' | b'/' | b'?' | b'=' => format!("%{byte:02X}"),
+            _ => char::from(byte).to_string(),
+        })
+        .collect();
+    format!(
+        "{}/redirect/{status}/1?to={encoded}",
+        from.origin.base_url()
+    )
+}
+
+#[test]
+fn where_redirects_lead_no_more_are_in_flight_than_asked() {
+    let (world, other) = (World::new(), World::new());
+    let target = |n: u64| format!("{}/delay/3?{n}", other.origin.base_url());
+    let list = world.write("urls.txt", (0..60).map(|n| to(&world, 302, &target(n))));
+    let arguments = ["--redirects", "3", "--per-host", "2", "-c", "30"];
+    world.run(&list, &arguments);
+    let records = world.records();
+    assert_eq!(count(&records, "response"), 60);
+    assert_eq!(records[&7]["status"], 200);
+    assert_eq!(records[&7]["url"], to(&world, 302, &target(7)));
+    assert_eq!(records[&7]["location"], target(7));
+    assert_eq!(records[&7]["attempts"], 2);
+    assert!(world.origin.summary().peak_in_flight <= 2);
+    assert_eq!(other.origin.summary().peak_in_flight, 2);
+    assert_eq!(other.origin.summary().requests, 60);
+}
+
+#[test]
+fn a_redirect_that_nobody_asked_to_follow_is_the_answer() {
+    let world = World::new();
+    let list = world.write("urls.txt", std::iter::once(to(&world, 301, "/echo?x")));
+    world.run(&list, &[]);
+    let record = &world.records()[&0];
+    assert_eq!(
+        (&record["status"], &record["outcome"]),
+        (&301.into(), &"response".into())
+    );
+    let place = format!("{}/echo?x", world.origin.base_url());
+    assert_eq!(record["location"], place);
+    assert_eq!(world.origin.summary().requests, 1);
+}
+
+#[test]
+fn what_proves_who_asks_stays_with_its_origin() {
+    let (world, other) = (World::new(), World::new());
+    let home = format!("{}/echo", world.origin.base_url());
+    let abroad = format!("{}/echo", other.origin.base_url());
+    let list = world.write(
+        "urls.txt",
+        [to(&world, 307, &home), to(&world, 307, &abroad)].into_iter(),
+    );
+    let arguments = [
+        "--redirects",
+        "3",
+        "-X",
+        "POST",
+        "--body",
+        "letter",
+        "-H",
+        "X-Shop: tea",
+        "-H",
+        "Accept-Language: cy",
+        "--keep-body",
+        "inline",
+    ];
+    world.run(&list, &arguments);
+    let records = world.records();
+    let echo = |n: u64| records[&n]["body"]["text"].as_str().unwrap().to_owned();
+    for n in 0..2 {
+        assert!(echo(n).contains("POST"), "{}", echo(n));
+        assert!(echo(n).contains("accept-language"), "{}", echo(n));
+    }
+    assert!(echo(0).contains("x-shop"), "{}", echo(0));
+    assert!(!echo(1).contains("x-shop"), "{}", echo(1));
+}
+
+#[test]
+fn a_circle_ends_and_says_where() {
+    let world = World::new();
+    let list = world.write(
+        "urls.txt",
+        std::iter::once(format!("{}/redirect-loop", world.origin.base_url())),
+    );
+    world.run(&list, &["--redirects", "4"]);
+    let record = &world.records()[&0];
+    assert_eq!(record["error"]["kind"], "redirect", "{record}");
+    let message = record["error"]["message"].as_str().unwrap();
+    assert!(message.contains("allowed 4"), "{message}");
+    assert_eq!(world.origin.summary().requests, 5);
+}
+
+#[test]
+fn a_host_of_another_part_is_left_to_a_list_of_its_own() {
+    let world = World::new();
+    let address = world.origin.base_url();
+    let port = address.rsplit(':').next().unwrap();
+    let base = |host: u64| format!("http://h{host}.localhost:{port}");
+    let own = (0..64).map(|n| format!("{}/r/{n}", base(n % 16)));
+    let leading = (0..16).map(|n| to(&world, 302, &format!("{}/r/{}", base(n), 100 + n)));
+    let list = world.write("urls.txt", own.chain(leading));
+    world.run(&list, &["--redirects", "1", "--part-size", "4"]);
+    let records = world.records();
+    assert_eq!(records.len(), 80);
+    let left: BTreeSet<&str> = records
+        .values()
+        .filter(|record| record["error"]["kind"] == "redirect")
+        .map(|record| {
+            let message = record["error"]["message"].as_str().unwrap();
+            assert!(message.contains("another part"), "{message}");
+            record["location"].as_str().unwrap()
+        })
+        .collect();
+    assert!(
+        !left.is_empty(),
+        "sixteen hosts were in one part of four inputs"
+    );
+    assert_eq!(count(&records, "error"), left.len());
+    assert_eq!(
+        world.origin.summary().requests,
+        96 - left.len() as u64,
+        "what was followed, and no more"
+    );
+}

@@ -1,0 +1,162 @@
+//! One host: what waits for it, what it is held to, and how its failures and pauses count. Pure decisions.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// The longest pause of a host that says that it is overrun, but not for how long.
+const LONGEST_GUESS: Duration = Duration::from_secs(60);
+
+/// What every host is held to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Most in flight to a host of this machine or a private network.
+    pub own: usize,
+    /// Most in flight to a host of others.
+    pub foreign: usize,
+    /// The time between two starts to one of our own.
+    pub own_interval: Duration,
+    /// The same to one of others.
+    pub foreign_interval: Duration,
+    /// Failures in a row that open the breaker; 0 for never.
+    pub breaker: u32,
+    /// The first rest.
+    pub rest: Duration,
+    /// Most tries of a host that rests.
+    pub probes: u32,
+    /// Tries again as a share of requests.
+    pub retry_budget: f64,
+    /// The longest pause that a host may ask for.
+    pub longest_pause: Duration,
+}
+
+/// How a request ended, as its host's limits see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ended {
+    /// Well.
+    Well,
+    /// Badly.
+    Badly,
+    /// The host asks for a pause, of this length if it says so.
+    Pause(Option<Duration>),
+}
+
+/// What changed with a host, to be told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// It rests for so long after so many failures.
+    Rests(u32, Duration),
+    /// It is given up.
+    GivenUp,
+    /// It asked for a pause.
+    Paused(Duration),
+}
+
+/// A host, and what waits for it.
+pub(super) struct Host<T> {
+    pub name: Box<str>,
+    pub is_foreign: bool,
+    pub waiting: VecDeque<T>,
+    pub delayed: usize,
+    pub in_flight: usize,
+    pub not_before: Option<Instant>,
+    pub is_ready: bool,
+    pub is_resting: bool,
+    /// In a row.
+    pub failures: u32,
+    pub pauses: u32,
+    /// How often the breaker opened since the last good answer.
+    pub opened: u32,
+    pub is_given_up: bool,
+    /// While robots.txt is asked for.
+    pub is_gated: bool,
+    /// What it asks to be let alone between two requests.
+    pub delay: Duration,
+    pub started: u64,
+    pub retried: u64,
+    pub ended: u64,
+    pub failed: u64,
+    pub taken: Duration,
+}
+
+impl<T> Host<T> {
+    pub fn new(name: Box<str>, is_foreign: bool) -> Host<T> {
+        Host {
+            name,
+            is_foreign,
+            waiting: VecDeque::new(),
+            delayed: 0,
+            in_flight: 0,
+            not_before: None,
+            is_ready: false,
+            is_resting: false,
+            failures: 0,
+            pauses: 0,
+            opened: 0,
+            is_given_up: false,
+            is_gated: false,
+            delay: Duration::ZERO,
+            started: 0,
+            retried: 0,
+            ended: 0,
+            failed: 0,
+            taken: Duration::ZERO,
+        }
+    }
+
+    pub fn may_start(&self, most: usize) -> bool {
+        // While it is tried again, by one alone.
+        let most = if self.opened > 0 || self.is_gated {
+            1
+        } else {
+            most
+        };
+        !self.is_resting && !self.is_given_up && self.in_flight < most && !self.waiting.is_empty()
+    }
+
+    pub fn is_idle(&self) -> bool {
+        let nothing_left = self.waiting.is_empty() && self.in_flight == 0 && self.delayed == 0;
+        nothing_left && !self.is_resting && !self.is_ready && self.opened == 0 && !self.is_given_up
+    }
+
+    pub fn fail(&mut self, limits: &Limits, now: Instant) -> Option<Change> {
+        self.failures = self.failures.saturating_add(1);
+        // Those that were on their way when it opened tell nothing new.
+        let late = self.opened > 0 && self.not_before.is_some_and(|until| until > now);
+        let run = self.failures >= limits.breaker || self.opened > 0;
+        if limits.breaker == 0 || self.is_given_up || late || !run {
+            return None;
+        }
+        self.opened += 1;
+        if self.opened > limits.probes {
+            self.is_given_up = true;
+            return Some(Change::GivenUp);
+        }
+        let rest = limits.rest.saturating_mul(1 << (self.opened - 1).min(10));
+        self.not_before = Some(self.not_before.map_or(now + rest, |at| at.max(now + rest)));
+        Some(Change::Rests(self.failures, rest))
+    }
+
+    pub fn pause(
+        &mut self,
+        asked: Option<Duration>,
+        limits: &Limits,
+        now: Instant,
+    ) -> Option<Change> {
+        if let Some(change) = self.fail(limits, now) {
+            return Some(change);
+        }
+        let guess = Duration::from_secs(1 << self.pauses.min(6)).min(LONGEST_GUESS);
+        let pause = asked.unwrap_or(guess).min(limits.longest_pause);
+        let until = now + pause;
+        // Those that were on their way when it began do not make it longer, but what they ask for counts.
+        if self.not_before.is_some_and(|at| at > now) && asked.is_none() || pause.is_zero() {
+            return None;
+        }
+        let is_news = self.not_before.is_none_or(|at| at < until);
+        if is_news {
+            self.pauses += 1;
+            self.not_before = Some(until);
+        }
+        is_news.then_some(Change::Paused(pause))
+    }
+}

@@ -1,0 +1,88 @@
+//! What is told of hosts: the slowest of them, and the one that holds up all.
+
+use std::time::{Duration, Instant};
+
+use super::Hosts;
+use super::host::Host;
+
+/// What is told of a host.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct HostView {
+    /// Its name.
+    pub name: String,
+    /// Requests that wait for it, as far as they are read.
+    pub waiting: u64,
+    /// Requests in flight.
+    pub in_flight: u64,
+    /// Requests that ended.
+    pub done: u64,
+    /// Those of them that ended badly.
+    pub failed: u64,
+    /// What one took, on average, in milliseconds.
+    pub ms: f64,
+    /// `rests`, `paused` or `given up`, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+}
+
+impl<T> Hosts<T> {
+    /// The slowest hosts, and those that rest.
+    pub fn slowest(&self, most: usize, now: Instant) -> Vec<HostView> {
+        let mut known: Vec<&Host<T>> = self
+            .by_name
+            .values()
+            .map(|number| &self.hosts[*number as usize])
+            .collect();
+        let key = |host: &&Host<T>| {
+            let mean = host
+                .taken
+                .checked_div(host.ended.max(1) as u32)
+                .unwrap_or_default();
+            std::cmp::Reverse((host.is_given_up, host.state(now).is_some(), mean))
+        };
+        known.sort_by_key(key);
+        known.truncate(most);
+        known.into_iter().map(|host| host.view(now)).collect()
+    }
+
+    /// The host that holds up all: one that rests while requests wait for it, else the one with the most to do.
+    pub fn holding_up(&self, now: Instant) -> Option<HostView> {
+        let known = self
+            .by_name
+            .values()
+            .map(|number| &self.hosts[*number as usize]);
+        let busy = known.filter(|host| host.waiting.len() + host.delayed + host.in_flight > 0);
+        let worst = busy.max_by_key(|host| {
+            let waiting = host.waiting.len() + host.delayed;
+            let rests = waiting > 0 && host.state(now).is_some();
+            (rests, waiting + host.in_flight)
+        });
+        worst.map(|host| host.view(now))
+    }
+}
+
+impl<T> Host<T> {
+    pub fn state(&self, now: Instant) -> Option<&'static str> {
+        let rests = self
+            .not_before
+            .is_some_and(|until| until > now + Duration::from_millis(900));
+        match (self.is_given_up, self.opened > 0, rests) {
+            (true, _, _) => Some("given up"),
+            (_, true, _) => Some("rests"),
+            (_, _, true) => Some("paused"),
+            _ => None,
+        }
+    }
+
+    pub fn view(&self, now: Instant) -> HostView {
+        HostView {
+            name: self.name.to_string(),
+            waiting: (self.waiting.len() + self.delayed) as u64,
+            in_flight: self.in_flight as u64,
+            done: self.ended,
+            failed: self.failed,
+            ms: self.taken.as_secs_f64() * 1e3 / self.ended.max(1) as f64,
+            state: self.state(now).map(str::to_owned),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! A part that is worked on: its inputs, its hosts, what is done of it, and what is still to be written.
+
+mod group;
+mod pending;
+mod reading;
+mod robots;
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use roaring::RoaringTreemap;
+
+use self::group::Group;
+pub use self::pending::Pending;
+pub use self::reading::Reading;
+use super::hosts::{Hosts, Limits};
+use super::keep::Keeper;
+use super::line;
+use super::view::PartView;
+use crate::error::Result;
+use crate::host::LastHost;
+use crate::plan::{Folder, Index, Part, Plan, Planned};
+use crate::record::Outcome;
+use crate::request::Rendered;
+use crate::robots::Robots;
+use crate::segment::{Claim, Counted, Lines, Tally};
+use crate::sink::Sink;
+
+/// A frame is written when it has so many bytes.
+const FRAME: usize = 256 << 10;
+
+/// A frame is written after so long.
+const FRAME_TIME: Duration = Duration::from_millis(20);
+
+/// The same where bodies go into files.
+const SLOW_FRAME_TIME: Duration = Duration::from_secs(1);
+
+/// A part that is worked on.
+pub struct OpenPart {
+    /// Its number.
+    pub number: u32,
+    /// How many inputs it has.
+    pub inputs: u64,
+    /// The attempt at it.
+    pub attempt: u32,
+    /// What counts of earlier attempts.
+    pub counts: Vec<Counted>,
+    /// Its hosts.
+    pub hosts: Hosts<Pending>,
+    /// When it was opened here, and how many records it had then.
+    pub opened: (Instant, u64),
+    /// Whether nothing more of it may be sent for now.
+    pub is_silent: bool,
+    /// Its requests that were started and have not ended.
+    pub in_flight: usize,
+    /// How its inputs ended so far.
+    pub tally: Tally,
+    /// Lines that are still to be written.
+    pub lines: Vec<u8>,
+    lines_since: Option<Instant>,
+    /// Where bodies go.
+    pub sink: Sink,
+    /// Lines are written after so long.
+    frame_time: Duration,
+    /// Its inputs, by group.
+    groups: Vec<Group>,
+    /// Groups that may be read on.
+    open: VecDeque<u16>,
+    /// Bytes of inputs that each group may have waiting.
+    room: usize,
+    /// Tells whose limits are this part's business.
+    index: Index,
+    done: RoaringTreemap,
+    intents: RoaringTreemap,
+    last: LastHost,
+    /// What sites ask, by the numbers of their hosts.
+    robots: HashMap<u32, Robots>,
+}
+
+impl OpenPart {
+    /// Goes on from what earlier attempts came to.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn open(
+        folder: &Folder,
+        (part, claim): (&Part, &Claim),
+        limits: Limits,
+        keeper: &Keeper,
+    ) -> Result<OpenPart> {
+        for counted in &claim.counts {
+            keeper.mend(part.number, counted.attempt, &claim.known)?;
+        }
+        // What is in files must be on the disk before its record is written, and that is not done fifty times a second.
+        let frame_time = if keeper.has_files() {
+            SLOW_FRAME_TIME
+        } else {
+            FRAME_TIME
+        };
+        let mut index = Plan::index(folder, part.number)?;
+        let groups: Vec<Group> = std::mem::take(&mut index.groups)
+            .into_iter()
+            .map(Group::new)
+            .collect();
+        let known = claim.known.clone();
+        Ok(OpenPart {
+            number: part.number,
+            inputs: part.inputs,
+            attempt: claim.attempt,
+            counts: claim.counts.clone(),
+            hosts: Hosts::new(limits),
+            opened: (Instant::now(), known.tally.records),
+            is_silent: false,
+            in_flight: 0,
+            tally: known.tally,
+            lines: Vec::new(),
+            lines_since: None,
+            sink: keeper.sink(part.number, claim.attempt)?,
+            frame_time,
+            open: (0..groups.len() as u16).collect(),
+            room: usize::MAX,
+            groups,
+            index,
+            done: known.done,
+            intents: known.intents,
+            last: LastHost::default(),
+            robots: HashMap::new(),
+        })
+    }
+
+    /// What is told of it.
+    pub fn view(&self, now: Instant) -> PartView {
+        PartView {
+            part: self.number,
+            attempt: self.attempt,
+            inputs: self.inputs,
+            tally: self.tally.clone(),
+            in_flight: self.in_flight as u64,
+            seconds: (now - self.opened.0).as_secs_f64(),
+            since: self.tally.records - self.opened.1,
+            held_up_by: self.hosts.holding_up(now),
+        }
+    }
+
+    /// Whether every input has its record.
+    pub fn is_done(&self) -> bool {
+        self.tally.records == self.inputs && self.in_flight == 0
+    }
+
+    /// Writes the record of an input of which nothing is sent.
+    pub fn unsent(
+        &mut self,
+        writer: &mut line::Lines,
+        about: (&Planned, Option<&Rendered<'_>>),
+        outcome: Outcome,
+        why: &str,
+    ) {
+        let lines = self.record(outcome, false);
+        writer.unsent(lines, about, outcome, why);
+    }
+
+    /// Counts a record; where its line goes.
+    pub fn record(&mut self, outcome: Outcome, ok: bool) -> &mut Vec<u8> {
+        self.tally.count(outcome, ok);
+        self.lines_since.get_or_insert_with(Instant::now);
+        &mut self.lines
+    }
+
+    /// When the lines are to be written; none if there are none.
+    pub fn due(&self) -> Option<Instant> {
+        self.lines_since.map(|since| since + self.frame_time)
+    }
+
+    /// The lines, if it is time to write them; the bodies are on the disk then.
+    ///
+    /// # Errors
+    /// When the bodies cannot be written.
+    pub fn take_lines(&mut self, now: Instant, all: bool) -> std::io::Result<Option<Lines>> {
+        let is_time = self.lines.len() >= FRAME || self.due().is_some_and(|due| due <= now);
+        if self.lines.is_empty() || !(all || is_time) {
+            return Ok(None);
+        }
+        self.sink.sync()?;
+        self.lines_since = None;
+        let capacity = self.lines.len() + self.lines.len() / 4;
+        Ok(Some(Lines {
+            text: std::mem::replace(&mut self.lines, Vec::with_capacity(capacity)),
+            archive: self.sink.archive(),
+        }))
+    }
+}

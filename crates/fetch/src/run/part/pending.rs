@@ -1,0 +1,55 @@
+//! An input whose request waits for its turn.
+
+use crate::plan::{Held, Planned};
+use crate::request::Onward;
+
+/// An input whose request waits for its turn.
+pub struct Pending {
+    /// The input.
+    pub planned: Planned,
+    /// Its group.
+    pub cursor: u16,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// Whether its intent is on the disk.
+    pub is_intended: bool,
+    /// Whether it asks for robots.txt, and for no input.
+    pub is_robots: bool,
+    /// Where redirects led it, if they did.
+    pub onward: Option<Box<Onward>>,
+}
+
+/// What one takes in memory beside what its input holds, about.
+const OWN_WEIGHT: usize = 128;
+
+impl Pending {
+    /// One that was not tried yet.
+    pub fn new(planned: Planned, cursor: u16) -> Pending {
+        Pending {
+            planned,
+            cursor,
+            attempts: 0,
+            is_intended: false,
+            is_robots: false,
+            onward: None,
+        }
+    }
+
+    /// How often the URL that it is at was tried; those that redirects led through were answered at their last try.
+    pub fn tries(&self) -> u32 {
+        self.attempts - self.onward.as_ref().map_or(0, |onward| onward.before)
+    }
+
+    /// About how many bytes of memory it takes.
+    pub fn weight(&self) -> usize {
+        OWN_WEIGHT
+            + match &self.planned.held {
+                Held::Url(url) => url.len(),
+                Held::Columns(columns) => columns
+                    .iter()
+                    .map(|(name, value)| OWN_WEIGHT + name.len() + value.len())
+                    .sum(),
+                Held::Invalid(what) => what.0.len() + what.1.len(),
+            }
+    }
+}

@@ -1,0 +1,217 @@
+//! Reads a part's inputs as far as there is need of them, and queues them at their hosts.
+
+use std::time::Instant;
+
+use super::{FRAME, Group, OpenPart, Pending};
+use crate::error::Result;
+use crate::plan::{InputFile, Planned};
+use crate::record::Outcome;
+use crate::request::{Maker, Onward, Rendered};
+use crate::run::hosts::Next;
+use crate::run::line::Lines;
+
+/// Inputs that are read from a group at once.
+const AT_ONCE: usize = 32;
+
+/// What reading inputs needs.
+pub struct Reading<'a> {
+    /// All inputs.
+    pub file: &'a mut InputFile,
+    /// Makes requests of them.
+    pub maker: &'a Maker,
+    /// Writes those that need none.
+    pub writer: &'a mut Lines,
+    /// Whether robots.txt decides what may be fetched.
+    pub robots: bool,
+    /// Whether requests that were there before are sent again.
+    pub keep_duplicates: bool,
+    /// Whether requests of which nobody knows whether they were sent are sent again.
+    pub resend_unknown: bool,
+}
+
+impl OpenPart {
+    /// What comes next of this part: reads inputs as far as there is need of them.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn next(&mut self, now: Instant, reading: &mut Reading<'_>) -> Result<Next<Pending>> {
+        loop {
+            match self.hosts.next(now) {
+                // What needs no request is written before more of it is read.
+                Next::Wait(_) if self.lines.len() >= FRAME => return Ok(Next::Wait(Some(now))),
+                Next::Wait(until) => {
+                    if !self.read(reading)? {
+                        return Ok(Next::Wait(until));
+                    }
+                }
+                Next::Start(host, pending) => {
+                    self.left_queue(&pending);
+                    return Ok(Next::Start(host, pending));
+                }
+                Next::Skip(pending) => {
+                    self.left_queue(&pending);
+                    return Ok(Next::Skip(pending));
+                }
+            }
+        }
+    }
+
+    /// Queues one again, from then on.
+    pub fn again(&mut self, host: u32, pending: Pending, at: Instant) {
+        self.groups[usize::from(pending.cursor)].joined(&pending);
+        self.hosts.again(host, pending, at);
+    }
+
+    /// How many groups of hosts are read side by side.
+    pub fn groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// How many bytes of inputs each group may have waiting from now on.
+    pub fn make_room(&mut self, room: usize) {
+        self.room = room;
+    }
+
+    pub(super) fn left_queue(&mut self, pending: &Pending) {
+        let (groups, room) = (self.groups.len(), self.room);
+        let group = &mut self.groups[usize::from(pending.cursor)];
+        if group.left(pending, groups, room) {
+            self.open.push_back(pending.cursor);
+        }
+    }
+
+    pub(super) fn queue(&mut self, host: u32, pending: Pending) {
+        self.groups[usize::from(pending.cursor)].joined(&pending);
+        self.hosts.push(host, pending);
+    }
+
+    /// Reads some inputs of each group that may be read on; false if there were none.
+    fn read(&mut self, reading: &mut Reading<'_>) -> Result<bool> {
+        let mut has_read = false;
+        for _ in 0..self.open.len() {
+            let Some(cursor) = self.open.pop_front() else {
+                break;
+            };
+            if self.read_group(cursor, reading, &mut has_read)? {
+                self.open.push_back(cursor);
+            }
+        }
+        Ok(has_read)
+    }
+
+    /// Reads some inputs of a group; false if it is at its end, or full.
+    fn read_group(
+        &mut self,
+        cursor: u16,
+        reading: &mut Reading<'_>,
+        has_read: &mut bool,
+    ) -> Result<bool> {
+        let (count, room) = (self.groups.len(), self.room);
+        for _ in 0..AT_ONCE {
+            let group: &mut Group = &mut self.groups[usize::from(cursor)];
+            if group.fill(count, room) {
+                return Ok(false);
+            }
+            let Some(planned) = group.next(reading.file)? else {
+                return Ok(false);
+            };
+            *has_read = true;
+            self.take(planned, cursor, reading);
+        }
+        Ok(true)
+    }
+
+    fn take(&mut self, planned: Planned, cursor: u16, reading: &mut Reading<'_>) {
+        let is_done = self.done.contains(planned.number);
+        let rendered = reading.maker.render(&planned.held);
+        let is_repeat = match &rendered {
+            Ok(rendered) if !reading.keep_duplicates => {
+                self.groups[usize::from(cursor)].is_repeat(rendered.digest())
+            }
+            _ => false,
+        };
+        if is_done {
+            return;
+        }
+        let unsent = match &rendered {
+            Err(reason) => Some((Outcome::Invalid, reason.as_str())),
+            Ok(_) if is_repeat => Some((Outcome::Skipped, "duplicate")),
+            Ok(rendered) => {
+                let again = reading.resend_unknown || reading.maker.may_repeat(&rendered.method);
+                let lost = self.intents.contains(planned.number) && !again;
+                lost.then_some((
+                    Outcome::Unknown,
+                    "it was about to be sent when the worker ended",
+                ))
+            }
+        };
+        if let Some((outcome, why)) = unsent {
+            let rendered = rendered.as_ref().ok();
+            self.unsent(reading.writer, (&planned, rendered), outcome, why);
+            return;
+        }
+        let Ok(rendered) = rendered else { return };
+        match self.host(&rendered.url, (cursor, reading.robots)) {
+            Err(why) => self.unsent(reading.writer, (&planned, None), Outcome::Invalid, &why),
+            Ok(host) if self.forbids(host, &rendered.url) => {
+                let about = (&planned, Some(&rendered));
+                self.unsent(reading.writer, about, Outcome::Skipped, "robots");
+            }
+            Ok(host) => {
+                drop(rendered);
+                self.queue(host, Pending::new(planned, cursor));
+            }
+        }
+    }
+
+    /// The host of a URL; a new one is asked for its robots.txt first, if that decides.
+    fn host(
+        &mut self,
+        url: &str,
+        (cursor, robots): (u16, bool),
+    ) -> std::result::Result<u32, String> {
+        let (name, foreign) = self.last.of(url).map_err(|error| error.to_string())?;
+        let (host, is_new) = self.hosts.number(name, foreign);
+        if robots && is_new {
+            self.ask_robots(host, url, cursor);
+        }
+        Ok(host)
+    }
+
+    /// Queues one for the URL that a redirect led to, behind what waits for that host; its own host is left.
+    ///
+    /// # Errors
+    /// Why that host is not asked.
+    pub fn go_on(
+        &mut self,
+        mut pending: Pending,
+        mut onward: Onward,
+        rendered: &Rendered<'_>,
+        (writer, robots): (&mut Lines, bool),
+    ) -> std::result::Result<(), (Pending, String)> {
+        let url = &onward.url;
+        let name = match self.last.of(url) {
+            Ok((name, _)) => name,
+            Err(error) => return Err((pending, error.to_string())),
+        };
+        if !self.index.has(name) {
+            let why = format!(
+                "it leads to {url}, and another part keeps the limits of that host: fetch it from a list of its own"
+            );
+            return Err((pending, why));
+        }
+        match self.host(url, (pending.cursor, robots)) {
+            Err(why) => return Err((pending, why)),
+            Ok(host) if self.forbids(host, url) => {
+                let about = (&pending.planned, Some(rendered));
+                self.unsent(writer, about, Outcome::Skipped, "robots");
+            }
+            Ok(host) => {
+                onward.before = pending.attempts;
+                pending.onward = Some(Box::new(onward));
+                self.queue(host, pending);
+            }
+        }
+        Ok(())
+    }
+}

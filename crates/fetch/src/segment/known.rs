@@ -1,0 +1,68 @@
+//! What earlier attempts at a part came to: which inputs have their record, and of which only an intent is known.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use roaring::RoaringTreemap;
+
+use super::attempt::Attempt;
+use super::commit::Tally;
+use super::scan::{Piece, head_of};
+
+/// What is known of a part's inputs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Known {
+    /// Inputs that have their record.
+    pub done: RoaringTreemap,
+    /// Inputs whose requests were about to be sent, of methods that must not be repeated.
+    pub intents: RoaringTreemap,
+    /// How those that are done ended.
+    pub tally: Tally,
+    /// Archives of bodies, and how many bytes of each have records.
+    pub archives: BTreeMap<String, u64>,
+    /// One of which the lines are still to come.
+    pub(super) archive: Option<(String, u64)>,
+}
+
+impl Known {
+    /// Adds what a frame says.
+    ///
+    /// # Errors
+    /// When a line is no record.
+    pub fn take(&mut self, piece: &Piece<'_>) -> io::Result<()> {
+        match piece {
+            Piece::Lines(lines) => {
+                self.archives.extend(self.archive.take());
+                for line in crate::frame::lines(lines) {
+                    let (number, outcome, ok) = head_of(line).ok_or(io::ErrorKind::InvalidData)?;
+                    if self.done.insert(number) {
+                        self.tally.count(outcome, ok);
+                    }
+                }
+            }
+            Piece::Aside(content) => match Attempt::read(content) {
+                Some(Attempt::Intents(numbers)) => self.intents.extend(numbers),
+                Some(Attempt::Archive(name, bytes)) => self.archive = Some((name, bytes)),
+                Some(Attempt::Head { .. }) | None => self.archive = None,
+            },
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_counts_as_far_as_the_lines_that_followed() {
+        let aside = |bytes| Attempt::Archive("a".into(), bytes).content();
+        let line = b"{\"n\":1,\"outcome\":\"response\",\"ok\":true}\n";
+        let mut known = Known::default();
+        known.take(&Piece::Aside(&aside(10))).unwrap();
+        assert!(known.archives.is_empty());
+        known.take(&Piece::Lines(line)).unwrap();
+        known.take(&Piece::Aside(&aside(20))).unwrap();
+        assert_eq!(known.archives, BTreeMap::from([("a".into(), 10)]));
+    }
+}
