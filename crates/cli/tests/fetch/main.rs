@@ -7,6 +7,7 @@ mod disk;
 #[cfg(feature = "nats")]
 mod many;
 mod pace;
+mod reading;
 mod resume;
 mod sites;
 mod support;

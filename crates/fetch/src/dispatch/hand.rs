@@ -111,6 +111,10 @@ impl Supply for Hand {
             return self.undone.is_empty();
         }
         self.looked = Some(now);
+        // A round goes when another worker has put its records in their place.
+        if !self.folder.plan().exists() {
+            self.undone.clear();
+        }
         while let Some(part) = self.undone.last() {
             if !self.folder.commit(*part).exists() {
                 break;

@@ -6,15 +6,18 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::error::Error;
-use hecaton_fetch::job::{BodyPlace, Job};
+use hecaton_fetch::job::{BodyPlace, Job, TableForm};
+use hecaton_fetch::plan::Folder;
+use hecaton_fetch::show::export;
+use hecaton_fetch::start::{Started, load};
 
 use super::tuning::Tuning;
 
 /// What is fetched, and what is kept.
 #[derive(Args, Clone)]
 pub struct Asked {
-    /// Lists of URLs, or - for standard input; or one job file (.toml).
-    #[arg(value_name = "INPUT", required_unless_present = "sitemap")]
+    /// Lists of URLs, or - for standard input; or one job file (.toml). None: goes on with the job that DIR holds.
+    #[arg(value_name = "INPUT")]
     pub input: Vec<PathBuf>,
     /// The URL of a sitemap to take as the input, with all that it lists.
     #[arg(long, value_name = "URL")]
@@ -67,6 +70,9 @@ pub struct Asked {
     /// What to take of each body: NAME=/json/pointer, NAME=css:SELECTOR or NAME=re:PATTERN. May be repeated.
     #[arg(long, value_name = "NAME=WHERE")]
     take: Vec<String>,
+    /// Tables to write into the folder when all is done: csv, parquet or both.
+    #[arg(long, value_name = "FORM,…", value_delimiter = ',', value_parser = table_form)]
+    seal: Vec<TableForm>,
     #[command(flatten)]
     tuning: Tuning,
 }
@@ -85,6 +91,14 @@ fn body_place(text: &str) -> Result<BodyPlace, String> {
         "tar" => BodyPlace::Tar,
         _ => return Err("use none, inline, files, warc or tar".into()),
     })
+}
+
+fn table_form(text: &str) -> Result<TableForm, String> {
+    let forms = [TableForm::Csv, TableForm::Parquet];
+    let form = forms.into_iter().find(|form| form.name() == text);
+    let form = form.ok_or("use csv or parquet")?;
+    export::check(form).map_err(|error| error.to_string())?;
+    Ok(form)
 }
 
 /// Puts what was given in its place.
@@ -128,11 +142,42 @@ impl Asked {
         Ok(job)
     }
 
+    /// Whether it says where the inputs are.
+    pub fn names_input(&self) -> bool {
+        !self.input.is_empty() || self.sitemap.is_some()
+    }
+
+    /// The job that a folder holds, to be gone on with at another pace, perhaps.
+    ///
+    /// # Errors
+    /// When the folder holds none, or something is given that is settled since it was planned.
+    pub fn go_on(&self, folder: Folder) -> Result<Started> {
+        let mut started = load(folder)?;
+        let mut job = started.job.clone();
+        self.change(&mut job);
+        self.tuning.change(&mut job);
+        let differences = started.job.differences(&job)?;
+        if !differences.is_empty() {
+            let what = format!(
+                "{} holds another job: {}; use another folder, and name the list",
+                started.folder.path().display(),
+                differences.join("; ")
+            );
+            return Err(Error::usage(what).into());
+        }
+        job.check()?;
+        started.job = job;
+        Ok(started)
+    }
+
     fn change(&self, job: &mut Job) {
         job.input.keep_duplicates |= self.keep_duplicates;
         set_some(&mut job.input.format, &self.format);
         set_some(&mut job.input.sitemap, &self.sitemap);
         set(&mut job.input.part_size, &self.part_size);
+        if !self.seal.is_empty() {
+            job.seal.clone_from(&self.seal);
+        }
         let request = &mut job.request;
         set_some(&mut request.url, &self.template);
         set(&mut request.method, &self.method);

@@ -7,6 +7,7 @@ mod live;
 mod offer;
 mod part;
 mod plan;
+mod products;
 mod report;
 mod run;
 mod show;
@@ -40,6 +41,7 @@ Examples:
   hecaton fetch skus.csv -o out/ --template 'https://api.example.com/p/{sku}' --rate 20 --check 'status == 200' --take price=/data/price
   hecaton fetch job.toml -o out/                 what a job file says; --print-job writes one
   hecaton fetch status out/                      how far it is, from another terminal
+  hecaton fetch -o out/                          goes on with the job of the folder
   hecaton fetch again out/                       what failed, once more
   hecaton fetch show out/ --where 'status == 404' --limit 20
   hecaton fetch export out/ --csv prices.csv     one table of all records
