@@ -24,8 +24,7 @@ use crate::stop;
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
-    /// Which: 'error or status >= 500', "outcome == 'unknown'".
-    #[arg(long = "where", value_name = "EXPRESSION", help = format!("Which records; default {USUAL}"))]
+    #[arg(long = "where", value_name = "EXPRESSION", help = format!("Which records, as for show. Default: {USUAL}"))]
     matching: Option<String>,
     /// Choose the inputs and send nothing: `offer` and `work`, or `part`, then do the round as they do a job.
     #[arg(long)]

@@ -22,19 +22,19 @@ pub struct Asked {
     /// The URL of a sitemap to take as the input, with all that it lists.
     #[arg(long, value_name = "URL")]
     sitemap: Option<String>,
-    /// What the lists hold: lines, csv, tsv, jsonl or parquet; by their names and first bytes when absent.
+    /// What the lists hold: lines, csv, tsv, jsonl or parquet. Default: what their names and first bytes say.
     #[arg(long, value_name = "FORM")]
     format: Option<String>,
-    /// The URL, with columns of the input in braces; the column url when absent.
+    /// The URL, with columns of the input in braces. Default: the column url.
     #[arg(short = 't', long, value_name = "URL")]
     template: Option<String>,
-    /// Keep requests that were there before, instead of skipping them as duplicates.
+    /// Send a request again that the list had before, instead of skipping it as a duplicate.
     #[arg(long)]
     keep_duplicates: bool,
-    /// About how many inputs are a part, which is what one worker has at a time. Default 100000.
+    /// About how many inputs make a part, the piece of a job that one worker takes. Default 100000.
     #[arg(long, value_name = "N")]
     part_size: Option<u64>,
-    /// The method; here as in headers and bodies a column of the input may stand in braces.
+    /// The method. Default GET. Columns of the input may stand in it in braces, as in headers and in the body.
     #[arg(short = 'X', long, value_name = "METHOD")]
     method: Option<String>,
     /// A header; a value of env:NAME is read from the environment. May be repeated.
@@ -55,16 +55,16 @@ pub struct Asked {
     /// A header of the answers to keep. May be repeated.
     #[arg(long = "keep-header", value_name = "NAME")]
     keep_headers: Vec<String>,
-    /// Where bodies go: none, inline, files, warc or tar.
+    /// Where bodies go: none (the default), inline, files, warc or tar.
     #[arg(long, value_name = "WHERE", value_parser = body_place)]
     keep_body: Option<BodyPlace>,
-    /// Most bytes of a body that is kept inline.
+    /// Most bytes of a body that is kept inline; a longer one is cut. Default 1048576.
     #[arg(long, value_name = "BYTES")]
     inline_most: Option<usize>,
     /// Do not keep a digest of each body.
     #[arg(long)]
     no_hash: bool,
-    /// What a good answer is, as in 'status == 200 and json:/stock > 0'; default a status under 400.
+    /// What a good answer is, as in 'status == 200 and json:/stock > 0'. Default: a status under 400.
     #[arg(long, value_name = "EXPRESSION")]
     check: Option<String>,
     /// What to take of each body: NAME=/json/pointer, NAME=css:SELECTOR or NAME=re:PATTERN. May be repeated.

@@ -16,10 +16,10 @@ use super::Home;
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
-    /// Which: 'status == 404', 'error and ms > 1000', "host == 'example.com'".
+    /// Which records: 'status == 404', 'error and ms > 1000', "host == 'example.com'". Default: all.
     #[arg(long = "where", value_name = "EXPRESSION")]
     matching: Option<String>,
-    /// Most records.
+    /// At most so many.
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 }

@@ -22,10 +22,10 @@ const PERIOD: Duration = Duration::from_secs(2);
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
-    /// As JSON.
+    /// Print it as JSON, for programs.
     #[arg(long)]
     json: bool,
-    /// Again every two seconds, until all parts are done.
+    /// Print it every two seconds, until all parts are done.
     #[arg(long)]
     watch: bool,
 }
