@@ -45,6 +45,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let stop = stop::on_request()?;
     let change = |job: &mut _| arguments.tuning.change(job);
     let Some(round) = again::prepare(&folder, arguments.matching.as_deref(), &change)? else {
+        if arguments.plan {
+            writeln!(stdout(), "0")?;
+        }
         eprintln!("no record matches: nothing to ask for again");
         return Ok(());
     };
