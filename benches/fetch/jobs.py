@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import statistics
 import subprocess
 import time
 
@@ -29,11 +28,16 @@ def enter_namespace():
     os.unlink(path)
 
 
+def processor():
+    with open("/proc/cpuinfo") as file:
+        return next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "unknown")
+
+
 class Origin:
     """The lab's server, alone on core 1; its summary is the ledger."""
 
-    def __init__(self):
-        self.process = subprocess.Popen(["taskset", "-c", "1", peers.HECATON, "serve", "--body", "133"], stdout=subprocess.PIPE,
+    def __init__(self, *more):
+        self.process = subprocess.Popen(["taskset", "-c", "1", peers.HECATON, "serve", "--body", "133", *more], stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True)
         self.port = self.process.stdout.readline().strip().rsplit(":", 1)[1]
 
@@ -51,9 +55,8 @@ def listed(origin, hosts, count, place):
     return path
 
 
-def started(name, urls, out):
-    command = peers.ALL[name][0](urls, out)
-    return subprocess.Popen(["taskset", "-c", "0", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+def started(command, cores="0"):
+    return subprocess.Popen(["taskset", "-c", cores, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                             stdin=subprocess.DEVNULL, start_new_session=True)
 
 
@@ -106,7 +109,7 @@ def prepared(name, hosts, urls, place):
 def once(name, hosts, urls, place):
     origin, listing, out, left, count = prepared(name, hosts, urls, place)
     begun = time.monotonic()
-    cpu, memory, status = waited(started(name, listing, out), LIMIT)
+    cpu, memory, status = waited(started(peers.ALL[name][0](listing, out)), LIMIT)
     seconds = time.monotonic() - begun
     ledger = origin.end()
     return {"peer": name, "hosts": hosts, "urls": count, "seconds": round(seconds, 3), "per_second": round(count / seconds),
@@ -114,32 +117,18 @@ def once(name, hosts, urls, place):
             "requests": ledger["requests"], "distinct": ledger["distinct"]}
 
 
-def killed_at_half(name, urls, whole, place):
-    """Kills the peer half way, counts what it has to show, then runs the same command again and counts what is asked twice."""
-    origin, listing, out, left, count = prepared(name, 1, urls, place)
-    process = started(name, listing, out)
-    time.sleep(whole / 2)
-    os.killpg(process.pid, signal.SIGKILL)
-    waited(process, LIMIT)
-    kept = left(out)
-    again = started(name, listing, out)
-    _, _, status = waited(again, LIMIT)
-    ledger = origin.end()
-    return {"peer": name, "urls": count, "left_after_kill": kept, "recorded_in_the_end": left(out), "exit": status,
-            "distinct": ledger["distinct"], "asked_again": ledger["requests"] - ledger["distinct"]}
+def side_by_side(asked, place):
+    rows = []
+    for hosts in (1, 20):
+        for turn in range(asked.rounds):
+            order = asked.peers[turn % len(asked.peers):] + asked.peers[: turn % len(asked.peers)]
+            for name in order:
+                row = once(name, hosts, asked.urls, place)
+                rows.append({"round": turn, **row})
+                print(line(row), flush=True)
+    return rows
 
 
 def line(row):
     return (f"{row['peer']:22} {row['hosts']:3} hosts {row['per_second']:8}/s {row['cpu_us_per_url']:9} us of CPU a URL "
             f"{row['peak_mb']:8} MB, {row['recorded']} of {row['urls']} recorded, exit {row['exit']}")
-
-
-def table(rows):
-    """Medians over the rounds, as Markdown."""
-    lines = ["| | hosts | URLs/s | µs of CPU a URL | MB | recorded |", "| --- | --- | --- | --- | --- | --- |"]
-    for name, hosts in sorted({(row["peer"], row["hosts"]) for row in rows}, key=lambda key: (key[1], list(peers.ALL).index(key[0]))):
-        mine = [row for row in rows if (row["peer"], row["hosts"]) == (name, hosts)]
-        middle = {key: statistics.median(row[key] for row in mine) for key in ("per_second", "cpu_us_per_url", "peak_mb", "recorded")}
-        lines.append(f"| {name} | {hosts} | {middle['per_second']:,.0f} | {middle['cpu_us_per_url']:,.0f} | {middle['peak_mb']:,.0f} "
-                     f"| {middle['recorded']:,.0f} of {mine[0]['urls']:,} |")
-    return "\n".join(lines)

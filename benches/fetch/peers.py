@@ -118,10 +118,10 @@ PROGRAMS = {"curl --parallel": "curl", "xargs -P 64 curl": "curl", "aria2c": "ar
 IN_VENV = {"scrapy": "Scrapy", "img2dataset": "img2dataset"}
 
 
-def present(name):
+def present(name, aloud=True):
     program = PROGRAMS.get(name) or (os.path.join(VENV, name) if name in IN_VENV else HECATON)
     found = shutil.which(program) is not None
-    if not found:
+    if not found and aloud:
         print(f"{name} is left out: it is not installed; `bin/setup fetch` installs it")
     return found
 
@@ -133,4 +133,4 @@ def version(name):
         told = subprocess.run([os.path.join(VENV, "pip"), "show", IN_VENV[name]], capture_output=True, text=True).stdout
         return next((line.split(": ")[1] for line in told.splitlines() if line.startswith("Version")), None)
     told = subprocess.run([PROGRAMS.get(name, HECATON), "--version"], capture_output=True, text=True).stdout
-    return told.splitlines()[0]
+    return told.splitlines()[0].split(" (")[0].split(" - ")[0]

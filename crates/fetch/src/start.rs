@@ -152,13 +152,7 @@ fn walk_sitemap(job: &Job, first: &str, take: &mut dyn FnMut(Entry) -> Result<()
 /// # Errors
 /// When there is none.
 pub fn load(folder: Folder) -> Result<Started> {
-    let Some(plan) = Plan::load(&folder)? else {
-        return Err(Error::usage(format!(
-            "{} holds no planned job: `hecaton fetch LIST -o {}` makes one",
-            folder.path().display(),
-            folder.path().display()
-        )));
-    };
+    let plan = Plan::planned(&folder)?;
     let job = Job::read(&folder.job())?;
     Ok(Started {
         folder,
@@ -198,15 +192,22 @@ impl Started {
 /// # Errors
 /// When another process holds it.
 pub fn lock(folder: &Folder) -> Result<Flock<File>> {
-    let path = folder.lock();
-    let file = File::create(&path).map_err(at("create", &path))?;
-    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| {
+    lock_if_free(folder)?.ok_or_else(|| {
+        let path = folder.base().display();
         Error::failed(format!(
-            "another process works on {} already: `hecaton fetch status {}` tells how far it is",
-            folder.path().display(),
-            folder.path().display()
+            "another process works on {path} already: `hecaton fetch status {path}` tells how far it is"
         ))
     })
+}
+
+/// The same; none when another process holds it.
+///
+/// # Errors
+/// When the file cannot be created.
+pub fn lock_if_free(folder: &Folder) -> Result<Option<Flock<File>>> {
+    let path = folder.lock();
+    let file = File::create(&path).map_err(at("create", &path))?;
+    Ok(Flock::lock(file, FlockArg::LockExclusiveNonblock).ok())
 }
 
 fn refuse_another(folder: &Folder, job: &Job, plan: &Plan) -> Result<()> {

@@ -8,6 +8,7 @@ mod disk;
 mod many;
 mod network;
 mod pace;
+mod reading;
 mod redirects;
 mod resume;
 mod sites;

@@ -231,7 +231,7 @@ fn status_tells_how_far_it_is_while_it_runs_and_after() {
     assert_eq!(end_of(child).status, Some(0));
     let after = status();
     assert!(
-        after.contains("100 of 100 done") && after.contains("1 of 1 parts done"),
+        after.contains("100 of 100 done") && after.contains("1 of 1 part done"),
         "{after}"
     );
 }

@@ -99,6 +99,41 @@ fn two_workers_at_once_end_in_one_result() {
     until(|| world.out().join("parts/000000/COMMIT").exists());
 }
 
+#[test]
+fn a_round_is_done_part_by_part_and_put_in_place_by_the_last() {
+    let (world, other) = (World::new(), World::new());
+    let bad = (0..60).map(|n| format!("{}/status/500?{n}", world.origin.base_url()));
+    let good = (0..140).map(|n| format!("{}/r/{n}", other.origin.base_url()));
+    let list = world.write("urls.txt", bad.chain(good));
+    let pace = ["--retries", "0", "--breaker", "0", "--per-host", "2"];
+    world.run(&list, &[&pace[..], &["--part-size", "30"]].concat());
+    let before = world.records();
+    let mut again = hecaton(&["fetch", "again", "--plan"]);
+    let planned = ending(again.arg(world.out()));
+    assert_eq!(planned.status, Some(0), "{}", planned.stderr);
+    let parts: u32 = planned.stdout.trim().parse().unwrap();
+    assert!(parts > 1, "one part proves nothing");
+    assert_eq!(world.origin.summary().requests, 60);
+    for number in 0..parts {
+        assert!(world.out().join("again/plan.json").exists());
+        assert_eq!(world.records(), before, "not before the last part is done");
+        let done = ending(&mut part(&world, number));
+        assert_eq!(done.status, Some(0), "{}", done.stderr);
+        if !world.out().join("again").exists() {
+            break;
+        }
+    }
+    assert!(!world.out().join("again").exists());
+    let after = world.records();
+    assert_eq!(after.len(), 200);
+    let changed = after
+        .iter()
+        .filter(|(number, record)| before[number]["at"] != record["at"]);
+    assert_eq!(changed.count(), 60);
+    assert_eq!(world.origin.summary().requests, 120);
+    assert_eq!(other.origin.summary().requests, 140);
+}
+
 #[cfg(not(feature = "nats"))]
 #[test]
 fn a_command_without_nats_says_how_to_get_it() {

@@ -17,11 +17,37 @@ use crate::expression::Expression;
 use crate::job::Job;
 use crate::plan::{Folder, Plan, write_whole};
 use crate::run::{Observer, Options, Summary};
-use crate::segment::load;
 use crate::start::{self, Started};
 
 /// What is asked for again unless it is said: what may end in another way by itself.
 pub const USUAL: &str = "error or status >= 500 or status == 429 or why == 'breaker'";
+
+/// The round of a folder that is not done yet, if there is one.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn current(folder: &Folder) -> Result<Option<Started>> {
+    let round = folder.again();
+    let Some(plan) = Plan::load(&round)? else {
+        return Ok(None);
+    };
+    let job = Job::read(&round.job())?;
+    Ok(Some(Started {
+        folder: round,
+        job,
+        plan,
+        is_resumed: true,
+    }))
+}
+
+/// Which records the round of a folder is for.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn asked(folder: &Folder) -> Result<String> {
+    let path = folder.again().path().join("where");
+    fs::read_to_string(&path).map_err(at("read", &path))
+}
 
 /// Prepares a round, or finds one that goes on. None when no record matches.
 ///
@@ -33,18 +59,20 @@ pub fn prepare(
     change: &dyn Fn(&mut Job),
 ) -> Result<Option<Started>> {
     let base = start::load(folder.clone())?;
-    for part in &base.plan.parts {
-        if load(folder, part.number)?.is_none() {
-            return Err(Error::usage(format!(
-                "{} is not done yet: the command that began it goes on, and again comes after it",
-                folder.path().display()
-            )));
-        }
+    let left = base.plan.undone(folder).count();
+    if left > 0 {
+        return Err(Error::usage(format!(
+            "{} is not done yet, {left} of its {} parts are left: `hecaton fetch -o {}` goes on with it, and again comes after it",
+            folder.path().display(),
+            base.plan.parts.len(),
+            folder.path().display()
+        )));
     }
+    if let Some(round) = current(folder)? {
+        return go_on(folder, round, matching, change).map(Some);
+    }
+    let _lock = start::lock(folder)?;
     let round = folder.again();
-    if let Some(plan) = Plan::load(&round)? {
-        return go_on(&round, plan, matching, change).map(Some);
-    }
     let asked = matching.unwrap_or(USUAL);
     let expression = Expression::parse(asked).map_err(|error| Error::usage(error.to_string()))?;
     let mut job = base.job;
@@ -73,27 +101,21 @@ pub fn prepare(
 }
 
 fn go_on(
-    round: &Folder,
-    plan: Plan,
+    folder: &Folder,
+    mut round: Started,
     matching: Option<&str>,
     change: &dyn Fn(&mut Job),
 ) -> Result<Started> {
-    let path = round.path().join("where");
-    let began = fs::read_to_string(&path).map_err(at("read", &path))?;
+    let began = asked(folder)?;
     if matching.is_some_and(|matching| matching != began) {
+        let path = folder.path().display();
         return Err(Error::usage(format!(
-            "a round for {began:?} is not done yet: `hecaton fetch again` without --where goes on with it"
+            "a round for '{began}' is not done yet: `hecaton fetch again {path}` without --where goes on with it"
         )));
     }
-    let mut job = Job::read(&round.job())?;
-    change(&mut job);
-    job.check()?;
-    Ok(Started {
-        folder: round.clone(),
-        job,
-        plan,
-        is_resumed: true,
-    })
+    change(&mut round.job);
+    round.job.check()?;
+    Ok(round)
 }
 
 /// Does a round and merges what it came to.
@@ -109,9 +131,32 @@ pub fn run(
 ) -> Result<Summary> {
     let _lock = start::lock(folder)?;
     let summary = round.run(options, stop, observer)?;
+    put_in_place(folder, round)?;
+    Ok(summary)
+}
+
+/// Puts the records of a round in their place once all of its parts are done, whoever did them; false if they are not, or
+/// another process does so.
+///
+/// # Errors
+/// When the results cannot be written.
+pub fn finish(folder: &Folder, round: &Started) -> Result<bool> {
+    let Some(_lock) = start::lock_if_free(folder)? else {
+        return Ok(false);
+    };
+    let is_there = round.folder.plan().exists();
+    let is_done = is_there && round.plan.undone(&round.folder).next().is_none();
+    if is_done {
+        put_in_place(folder, round)?;
+    }
+    Ok(is_done)
+}
+
+fn put_in_place(folder: &Folder, round: &Started) -> Result<()> {
     for part in round.plan.parts.iter().filter(|part| part.inputs > 0) {
         merge(folder, &round.folder, part.number)?;
     }
-    fs::remove_dir_all(round.folder.path()).map_err(at("remove", round.folder.path()))?;
-    Ok(summary)
+    // First of all the plan: without it there is no round, also if the rest stays after a crash.
+    fs::remove_file(round.folder.plan()).map_err(at("remove", &round.folder.plan()))?;
+    fs::remove_dir_all(round.folder.path()).map_err(at("remove", round.folder.path()))
 }

@@ -92,6 +92,13 @@ impl Hand {
     }
 }
 
+impl Hand {
+    /// A round goes when another worker has put its records in their place.
+    fn is_there(&self) -> bool {
+        self.folder.plan().exists()
+    }
+}
+
 impl Supply for Hand {
     fn next(&mut self) -> Option<u32> {
         let mut shared = self.board.lock();
@@ -100,7 +107,7 @@ impl Supply for Hand {
             shared.wants = true;
             self.board.wanted.notify_one();
         }
-        part
+        part.filter(|_| self.is_there())
     }
 
     /// Once every part has its `COMMIT`, whoever made it.
@@ -111,6 +118,9 @@ impl Supply for Hand {
             return self.undone.is_empty();
         }
         self.looked = Some(now);
+        if !self.is_there() {
+            self.undone.clear();
+        }
         while let Some(part) = self.undone.last() {
             if !self.folder.commit(*part).exists() {
                 break;

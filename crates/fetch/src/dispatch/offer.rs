@@ -44,7 +44,7 @@ pub fn offer(started: &Started, url: &str, lease: Duration) -> Result<Offered> {
 async fn publish_all(started: &Started, url: &str, lease: Duration) -> Result<Offered> {
     let client = connect(url, ConnectOptions::new(), PATIENCE).await?;
     let context = jetstream::new(client);
-    let queue = Queue::of(started.plan.job);
+    let queue = Queue::of(&started.plan);
     let refused = |what: &str, why: String| {
         Error::failed(format!("NATS at {} does not {what}: {why}", shown(url)))
     };

@@ -7,6 +7,7 @@ use async_nats::{Client, ConnectOptions, ServerInfo};
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
+use crate::plan::Plan;
 
 /// The oldest server that refuses a second message of a part.
 const OLDEST: [u32; 3] = [2, 9, 0];
@@ -89,37 +90,40 @@ pub fn innermost(error: &dyn std::error::Error) -> String {
     error.to_string()
 }
 
-/// The names of a job's queue.
+/// The names of a job's queue, or of a round's.
 pub struct Queue {
-    job: Uuid,
+    name: String,
 }
 
 impl Queue {
-    /// Those of this job.
-    pub fn of(job: Uuid) -> Queue {
-        Queue { job }
+    /// Those of this plan.
+    pub fn of(plan: &Plan) -> Queue {
+        let round = plan.round.iter().map(|round| format!("-{round}"));
+        Queue {
+            name: round.fold(plan.job.to_string(), |name, round| name + &round),
+        }
     }
 
     /// The stream.
     pub fn stream(&self) -> String {
-        format!("hecaton-fetch-{}", self.job)
+        format!("hecaton-fetch-{}", self.name)
     }
 
     /// The subject of a part.
     pub fn subject(&self, part: u32) -> String {
-        format!("hecaton.fetch.{}.{part}", self.job)
+        format!("hecaton.fetch.{}.{part}", self.name)
     }
 
     /// What one offer calls the message of a part: however often it has to be published, it is there once.
     pub fn message(&self, part: u32, offer: Uuid) -> String {
-        format!("{}.{part}.{offer}", self.job)
+        format!("{}.{part}.{offer}", self.name)
     }
 
     /// A work queue with at most one message of each part.
     pub fn settings(&self) -> stream::Config {
         stream::Config {
             name: self.stream(),
-            subjects: vec![format!("hecaton.fetch.{}.*", self.job)],
+            subjects: vec![format!("hecaton.fetch.{}.*", self.name)],
             retention: stream::RetentionPolicy::WorkQueue,
             storage: stream::StorageType::File,
             max_messages_per_subject: 1,

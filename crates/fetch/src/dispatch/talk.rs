@@ -69,7 +69,7 @@ impl Talk {
         });
         let client = connect(&topic.url, options, PATIENCE).await?;
         Ok(Talk {
-            queue: Queue::of(topic.plan.job),
+            queue: Queue::of(&topic.plan),
             context: jetstream::new(client.clone()),
             topic,
             board,
@@ -152,7 +152,7 @@ impl Talk {
         match why.contains("not found") {
             true => format!(
                 "NATS at {url} has no queue of this job: `hecaton fetch offer {} --nats {url}` makes one",
-                self.topic.folder.path().display()
+                self.topic.folder.base().display()
             ),
             false => format!("NATS at {url} does not tell of this job's queue: {why}"),
         }
@@ -194,7 +194,7 @@ impl Talk {
             format!(
                 "{undone} parts are not done, and NATS at {} has none of them: `hecaton fetch offer {} --nats {}` publishes them again",
                 shown(&self.topic.url),
-                self.topic.folder.path().display(),
+                self.topic.folder.base().display(),
                 shown(&self.topic.url)
             )
         });

@@ -21,6 +21,9 @@ pub use self::secret::reveal;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Job {
+    /// Tables that are written when all of it is done. It may change when a job goes on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub seal: Vec<TableForm>,
     /// Where the inputs are.
     pub input: Inputs,
     /// What is sent for each.
@@ -129,6 +132,26 @@ impl Default for Kept {
             hash: true,
             check: None,
             take: Vec::new(),
+        }
+    }
+}
+
+/// What a table of all records is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TableForm {
+    /// CSV.
+    Csv,
+    /// Parquet.
+    Parquet,
+}
+
+impl TableForm {
+    /// Its name, which is also what its files end with.
+    pub fn name(self) -> &'static str {
+        match self {
+            TableForm::Csv => "csv",
+            TableForm::Parquet => "parquet",
         }
     }
 }

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Result, at};
 
+/// The folder of a round, in the job's.
+const AGAIN: &str = "again";
+
 /// A job's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder(PathBuf);
@@ -83,7 +86,15 @@ impl Folder {
 
     /// The round that asks again for some of the inputs, while it is not done.
     pub fn again(&self) -> Folder {
-        Folder(self.0.join("again"))
+        Folder(self.0.join(AGAIN))
+    }
+
+    /// The path that people know it by: a round is asked for by the folder of its job.
+    pub fn base(&self) -> &Path {
+        match self.0.parent() {
+            Some(home) if self.0.ends_with(AGAIN) && home.join("plan.json").exists() => home,
+            _ => &self.0,
+        }
     }
 
     /// How far each worker is, a file each.

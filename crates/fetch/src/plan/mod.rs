@@ -93,6 +93,28 @@ impl Plan {
         Ok(Some(plan))
     }
 
+    /// The sealed plan of a folder that must hold one.
+    ///
+    /// # Errors
+    /// As [`Plan::load`], and when there is none: why, as far as the folder tells.
+    pub fn planned(folder: &Folder) -> Result<Plan> {
+        let path = folder.path();
+        if path.is_file() {
+            let what = format!("{} is a file: name the folder of a job", path.display());
+            return Err(Error::usage(what));
+        }
+        Plan::load(folder)?.ok_or_else(|| {
+            let path = path.display();
+            Error::usage(if !folder.path().exists() {
+                format!("there is no folder {path}: `hecaton fetch LIST -o {path}` makes a job in it")
+            } else if folder.job().exists() {
+                format!("{path} holds no planned job yet: its planning is under way or was ended, and the command that began it does it anew")
+            } else {
+                format!("{path} holds no planned job: name the folder that a job was begun in, which `hecaton fetch LIST -o DIR` does")
+            })
+        })
+    }
+
     /// The part with this number.
     ///
     /// # Errors

@@ -3,83 +3,193 @@
 use std::io;
 use std::path::Path;
 
+use roaring::RoaringTreemap;
+
 use crate::error::{Error, Result, at};
 use crate::plan::{Folder, Plan};
 use crate::record::Record;
-use crate::segment::{Piece, counted, scan, visit};
+use crate::segment::{Piece, counted, head_of, scan, visit};
 
 /// Visits each line of the results until the visitor says false.
 ///
 /// # Errors
-/// When the folder holds no job, it cannot be read, or the visitor fails.
-pub fn each_line(
+/// When the folder holds no job, it cannot be read, or the visitor fails: then its own error, as it is.
+pub fn each_line<E: From<Error>>(
     folder: &Folder,
-    visitor: &mut dyn FnMut(&[u8]) -> io::Result<bool>,
-) -> Result<()> {
-    let plan = Plan::load(folder)?
-        .ok_or_else(|| Error::usage(format!("{} holds no planned job", folder.path().display())))?;
-    let mut state = Visit {
-        visitor,
-        is_over: false,
-    };
+    visitor: &mut dyn FnMut(&[u8]) -> std::result::Result<bool, E>,
+) -> std::result::Result<(), E> {
+    let plan = Plan::planned(folder)?;
+    let mut ended = None;
     for part in &plan.parts {
-        let result = folder.result(part.number);
-        if result.exists() {
-            state.file(&result)?;
-        } else {
-            let counts = counted(folder, part.number)?;
-            let visited = visit(folder, part.number, &counts, &mut |piece, _| {
-                state.piece(piece)
-            });
-            state.unless_over(visited)?;
-        }
-        if state.is_over {
-            break;
+        let read = each_of_part(folder, part.number, &mut |line| match visitor(line) {
+            Ok(true) => Ok(()),
+            enough => {
+                ended = Some(enough.map(drop));
+                Err(io::ErrorKind::Other.into())
+            }
+        });
+        match ended {
+            Some(ended) => return ended,
+            None => read?,
         }
     }
     Ok(())
 }
 
+/// Visits what is known of a part: its results, or else what counts of its attempts.
+fn each_of_part(
+    folder: &Folder,
+    part: u32,
+    take: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+) -> Result<()> {
+    let result = folder.result(part);
+    if result.exists() {
+        return each_of_file(&result, take);
+    }
+    let mut seen = RoaringTreemap::new();
+    let read = counted(folder, part).and_then(|counts| {
+        let mut note = |line: &[u8]| {
+            seen.extend(head_of(line).map(|(number, ..)| number));
+            take(line)
+        };
+        visit(folder, part, &counts, &mut |piece, _| {
+            each_in(piece, &mut note)
+        })
+    });
+    // Its attempts are gone when it is done meanwhile: then the rest of it is in its results.
+    if read.is_err() && result.exists() {
+        return each_of_file(&result, &mut |line| match head_of(line) {
+            Some((number, ..)) if seen.contains(number) => Ok(()),
+            _ => take(line),
+        });
+    }
+    read
+}
+
+fn each_of_file(path: &Path, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<()> {
+    let scanned = scan(path, u64::MAX, &mut |piece, _| each_in(piece, take));
+    scanned.map(drop).map_err(at("read", path))
+}
+
+fn each_in(piece: Piece<'_>, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    match piece {
+        Piece::Lines(lines) => crate::frame::lines(lines).try_for_each(take),
+        Piece::Aside(_) => Ok(()),
+    }
+}
+
 /// Visits each record until the visitor says false.
 ///
 /// # Errors
-/// As [`each_line`].
-pub fn each_record(
+/// As [`each_line`], and when a line is no record.
+pub fn each_record<E: From<Error>>(
     folder: &Folder,
-    visitor: &mut dyn FnMut(Record) -> io::Result<bool>,
-) -> Result<()> {
-    each_line(folder, &mut |line| visitor(serde_json::from_slice(line)?))
+    visitor: &mut dyn FnMut(Record) -> std::result::Result<bool, E>,
+) -> std::result::Result<(), E> {
+    each_line(folder, &mut |line| visitor(record(line)?))
 }
 
-struct Visit<'a> {
-    visitor: &'a mut dyn FnMut(&[u8]) -> io::Result<bool>,
-    is_over: bool,
+/// A line as a record.
+///
+/// # Errors
+/// When it is none.
+pub fn record(line: &[u8]) -> Result<Record> {
+    let read = serde_json::from_slice(line);
+    read.map_err(|error| {
+        Error::failed(format!(
+            "the results hold a line that is no record ({error}): they were written by another program, or by another version of this one"
+        ))
+    })
 }
 
-impl Visit<'_> {
-    fn file(&mut self, path: &Path) -> Result<()> {
-        let visited = scan(path, u64::MAX, &mut |piece, _| self.piece(piece));
-        self.unless_over(visited.map_err(at("read", path)))
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::frame::Packer;
+    use crate::plan::{Part, VERSION};
+    use crate::segment::claim;
+
+    fn line(number: u64) -> String {
+        format!("{{\"n\":{number},\"outcome\":\"response\",\"ok\":true}}\n")
     }
 
-    fn piece(&mut self, piece: Piece<'_>) -> io::Result<()> {
-        let Piece::Lines(lines) = piece else {
-            return Ok(());
+    fn packed(numbers: &[u64]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for number in numbers {
+            Packer::new(1)
+                .pack(line(*number).as_bytes(), &mut bytes)
+                .unwrap();
+        }
+        bytes
+    }
+
+    /// A job of one part of five inputs, of which two attempts have three records.
+    fn half_done(home: &Path) -> Folder {
+        let folder = Folder::at(home);
+        let plan = Plan {
+            version: VERSION,
+            job: Uuid::nil(),
+            round: None,
+            inputs: 5,
+            columns: Vec::new(),
+            sources: Vec::new(),
+            parts: vec![Part {
+                number: 0,
+                inputs: 5,
+                lane: None,
+            }],
         };
-        for line in crate::frame::lines(lines) {
-            if !(self.visitor)(line)? {
-                self.is_over = true;
-                return Err(io::ErrorKind::Other.into());
-            }
+        fs::write(folder.plan(), serde_json::to_vec(&plan).unwrap()).unwrap();
+        fs::create_dir_all(folder.results()).unwrap();
+        for numbers in [&[3, 0][..], &[4]] {
+            let mut attempt = claim(&folder, 0, "worker").unwrap().unwrap();
+            attempt.file.write_all(&packed(numbers)).unwrap();
         }
-        Ok(())
+        folder
     }
 
-    /// That the visitor has had enough is no failure.
-    fn unless_over<T>(&self, visited: Result<T>) -> Result<()> {
-        match visited {
-            Err(error) if !self.is_over => Err(error),
-            _ => Ok(()),
-        }
+    fn numbers(folder: &Folder, mut first: impl FnMut()) -> Vec<u64> {
+        let mut seen = Vec::new();
+        let visited: Result<()> = each_line(folder, &mut |line| {
+            if seen.is_empty() {
+                first();
+            }
+            seen.push(head_of(line).unwrap().0);
+            Ok(true)
+        });
+        visited.unwrap();
+        seen
+    }
+
+    #[test]
+    fn a_part_that_is_done_while_it_is_read_has_each_record_once() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = half_done(home.path());
+        assert_eq!(numbers(&folder, || {}), [3, 0, 4]);
+        let finish = || {
+            fs::write(folder.result(0), packed(&[0, 1, 2, 3, 4])).unwrap();
+            fs::remove_file(folder.attempt(0, 1)).unwrap();
+            fs::remove_file(folder.attempt(0, 2)).unwrap();
+        };
+        assert_eq!(numbers(&folder, finish), [3, 0, 1, 2, 4]);
+    }
+
+    #[test]
+    fn a_visitors_own_error_comes_back_as_it_is() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = half_done(home.path());
+        let refused = each_line(&folder, &mut |_| Err(Error::failed("enough")));
+        assert_eq!(refused.unwrap_err().to_string(), "enough");
+        let damaged: Result<()> = each_record(&folder, &mut |_| Ok(true));
+        let why = damaged.unwrap_err().to_string();
+        assert!(
+            why.starts_with("the results hold a line that is no record"),
+            "{why}"
+        );
     }
 }

@@ -7,7 +7,7 @@ mod report;
 mod status;
 mod workers;
 
-pub use self::lines::{each_line, each_record};
+pub use self::lines::{each_line, each_record, record};
 pub use self::report::report;
 pub use self::status::{Status, status};
 pub use self::workers::{Worker, workers};

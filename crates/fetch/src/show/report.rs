@@ -15,7 +15,7 @@ pub fn report(folder: &Folder) -> Result<PathBuf> {
     let mut tally = Tally::default();
     each_record(folder, &mut |record| {
         tally.add(&record);
-        Ok(true)
+        Result::Ok(true)
     })?;
     let name = folder
         .path()

@@ -6,8 +6,8 @@ use std::fs::File;
 use nix::fcntl::{Flock, FlockArg};
 use serde::Serialize;
 
-use crate::error::{Error, Result};
-use crate::plan::{Folder, Plan};
+use crate::error::Result;
+use crate::plan::{Folder, Part, Plan};
 use crate::run::{PartView, Snapshot};
 use crate::segment::load;
 
@@ -25,23 +25,31 @@ pub struct Status {
     pub snapshot: Snapshot,
 }
 
+impl Status {
+    /// Whether all parts are done.
+    pub fn is_done(&self) -> bool {
+        self.snapshot.parts_done >= self.snapshot.parts
+    }
+}
+
 /// How far the job of a folder is.
 ///
 /// # Errors
 /// When there is none.
 pub fn status(folder: &Folder) -> Result<Status> {
-    let plan = Plan::load(folder)?
-        .ok_or_else(|| Error::usage(format!("{} holds no planned job", folder.path().display())))?;
+    let plan = Plan::planned(folder)?;
     let is_running = is_locked(folder);
     let noted = std::fs::read(folder.progress()).ok();
     let noted: Option<Snapshot> = noted.and_then(|text| serde_json::from_slice(&text).ok());
+    let is_asked = |part: &&Part| plan.round.is_none() || part.inputs > 0;
     let mut done = Snapshot {
         inputs: plan.inputs,
-        parts: plan.parts.len() as u64,
+        // A round may ask for nothing of a part.
+        parts: plan.parts.iter().filter(is_asked).count() as u64,
         ..Snapshot::default()
     };
     let mut are_done = BTreeSet::new();
-    for part in &plan.parts {
+    for part in plan.parts.iter().filter(is_asked) {
         if let Some(commit) = load(folder, part.number)? {
             done.tally.add(&commit.tally);
             done.parts_done += 1;
@@ -69,6 +77,7 @@ pub fn status(folder: &Folder) -> Result<Status> {
             };
             Snapshot {
                 parts_done: done.parts_done,
+                parts: done.parts,
                 ..live
             }
         }

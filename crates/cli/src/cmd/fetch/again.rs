@@ -1,13 +1,18 @@
 //! `hecaton fetch again`: some inputs of a job that is done, once more.
 
+use std::io::{Write, stdout};
+
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::again::{self, USUAL};
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::run::Options;
+use hecaton_fetch::start::load;
+use hecaton_lab::findings::words::plural;
 
 use super::Home;
 use super::live::Live;
+use super::products;
 use super::run::sentence;
 use super::tuning::Tuning;
 use crate::stop;
@@ -19,9 +24,11 @@ use crate::stop;
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
-    /// Which: 'error or status >= 500', "outcome == 'unknown'".
-    #[arg(long = "where", value_name = "EXPRESSION", help = format!("Which records; default {USUAL}"))]
+    #[arg(long = "where", value_name = "EXPRESSION", help = format!("Which records, as for show. Default: {USUAL}"))]
     matching: Option<String>,
+    /// Choose the inputs and send nothing: `offer` and `work`, or `part`, then do the round as they do a job.
+    #[arg(long)]
+    plan: bool,
     #[command(flatten)]
     tuning: Tuning,
     /// Say nothing while it goes well.
@@ -38,9 +45,21 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let stop = stop::on_request()?;
     let change = |job: &mut _| arguments.tuning.change(job);
     let Some(round) = again::prepare(&folder, arguments.matching.as_deref(), &change)? else {
+        if arguments.plan {
+            writeln!(stdout(), "0")?;
+        }
         eprintln!("no record matches: nothing to ask for again");
         return Ok(());
     };
+    if arguments.plan {
+        writeln!(stdout(), "{}", round.plan.parts.len())?;
+        let path = folder.path().display();
+        eprintln!(
+            "{} to ask for again: `hecaton fetch offer {path}` and `work`, or `part {path} N` for each part, do it",
+            plural(round.plan.inputs, "input")
+        );
+        return Ok(());
+    }
     let mut live = Live::new(arguments.quiet);
     live.begin(&round);
     let options = Options {
@@ -50,6 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let summary = again::run(&folder, &round, &options, &stop, &mut live);
     live.end();
     let summary = summary?;
+    products::make(&load(folder.clone())?, true)?;
     if !arguments.quiet {
         eprintln!("{}", sentence(&folder.results(), &summary));
     }

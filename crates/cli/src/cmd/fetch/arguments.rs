@@ -6,32 +6,35 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::error::Error;
-use hecaton_fetch::job::{BodyPlace, Job};
+use hecaton_fetch::job::{BodyPlace, Job, TableForm};
+use hecaton_fetch::plan::Folder;
+use hecaton_fetch::show::export;
+use hecaton_fetch::start::{Started, load};
 
 use super::tuning::Tuning;
 
 /// What is fetched, and what is kept.
 #[derive(Args, Clone)]
 pub struct Asked {
-    /// Lists of URLs, or - for standard input; or one job file (.toml).
-    #[arg(value_name = "INPUT", required_unless_present = "sitemap")]
+    /// Lists of URLs, or - for standard input; or one job file (.toml). None: goes on with the job that DIR holds.
+    #[arg(value_name = "INPUT")]
     pub input: Vec<PathBuf>,
     /// The URL of a sitemap to take as the input, with all that it lists.
     #[arg(long, value_name = "URL")]
     sitemap: Option<String>,
-    /// What the lists hold: lines, csv, tsv, jsonl or parquet; by their names and first bytes when absent.
+    /// What the lists hold: lines, csv, tsv, jsonl or parquet. Default: what their names and first bytes say.
     #[arg(long, value_name = "FORM")]
     format: Option<String>,
-    /// The URL, with columns of the input in braces; the column url when absent.
+    /// The URL, with columns of the input in braces. Default: the column url.
     #[arg(short = 't', long, value_name = "URL")]
     template: Option<String>,
-    /// Keep requests that were there before, instead of skipping them as duplicates.
+    /// Send a request again that the list had before, instead of skipping it as a duplicate.
     #[arg(long)]
     keep_duplicates: bool,
-    /// About how many inputs are a part, which is what one worker has at a time [default: 100000]
+    /// About how many inputs make a part, the piece of a job that one worker takes [default: 100000]
     #[arg(long, value_name = "N")]
     part_size: Option<u64>,
-    /// The method; here as in headers and bodies a column of the input may stand in braces.
+    /// The method; columns of the input may stand in it in braces, as in headers and in the body [default: GET]
     #[arg(short = 'X', long, value_name = "METHOD")]
     method: Option<String>,
     /// A header; a value of env:NAME is read from the environment. May be repeated.
@@ -52,21 +55,24 @@ pub struct Asked {
     /// A header of the answers to keep. May be repeated.
     #[arg(long = "keep-header", value_name = "NAME")]
     keep_headers: Vec<String>,
-    /// Where bodies go: none, inline, files, warc or tar.
+    /// Where bodies go: none (the default), inline, files, warc or tar.
     #[arg(long, value_name = "WHERE", value_parser = body_place)]
     keep_body: Option<BodyPlace>,
-    /// Most bytes of a body that is kept inline.
+    /// Most bytes of a body that is kept inline; a longer one is cut [default: 1048576]
     #[arg(long, value_name = "BYTES")]
     inline_most: Option<usize>,
     /// Do not keep a digest of each body.
     #[arg(long)]
     no_hash: bool,
-    /// What a good answer is, as in 'status == 200 and json:/stock > 0'; default a status under 400.
+    /// What a good answer is, as in 'status == 200 and json:/stock > 0' [default: a status under 400]
     #[arg(long, value_name = "EXPRESSION")]
     check: Option<String>,
     /// What to take of each body: NAME=/json/pointer, NAME=css:SELECTOR or NAME=re:PATTERN. May be repeated.
     #[arg(long, value_name = "NAME=WHERE")]
     take: Vec<String>,
+    /// Tables to write into the folder when all is done: csv, parquet or both.
+    #[arg(long, value_name = "FORM,…", value_delimiter = ',', value_parser = table_form)]
+    seal: Vec<TableForm>,
     #[command(flatten)]
     tuning: Tuning,
 }
@@ -85,6 +91,14 @@ fn body_place(text: &str) -> Result<BodyPlace, String> {
         "tar" => BodyPlace::Tar,
         _ => return Err("use none, inline, files, warc or tar".into()),
     })
+}
+
+fn table_form(text: &str) -> Result<TableForm, String> {
+    let forms = [TableForm::Csv, TableForm::Parquet];
+    let form = forms.into_iter().find(|form| form.name() == text);
+    let form = form.ok_or("use csv or parquet")?;
+    export::check(form).map_err(|error| error.to_string())?;
+    Ok(form)
 }
 
 /// Puts what was given in its place.
@@ -128,11 +142,42 @@ impl Asked {
         Ok(job)
     }
 
+    /// Whether it says where the inputs are.
+    pub fn names_input(&self) -> bool {
+        !self.input.is_empty() || self.sitemap.is_some()
+    }
+
+    /// The job that a folder holds, to be gone on with at another pace, perhaps.
+    ///
+    /// # Errors
+    /// When the folder holds none, or something is given that is settled since it was planned.
+    pub fn go_on(&self, folder: Folder) -> Result<Started> {
+        let mut started = load(folder)?;
+        let mut job = started.job.clone();
+        self.change(&mut job);
+        self.tuning.change(&mut job);
+        let differences = started.job.differences(&job)?;
+        if !differences.is_empty() {
+            let what = format!(
+                "{} holds another job: {}; use another folder, and name the list",
+                started.folder.path().display(),
+                differences.join("; ")
+            );
+            return Err(Error::usage(what).into());
+        }
+        job.check()?;
+        started.job = job;
+        Ok(started)
+    }
+
     fn change(&self, job: &mut Job) {
         job.input.keep_duplicates |= self.keep_duplicates;
         set_some(&mut job.input.format, &self.format);
         set_some(&mut job.input.sitemap, &self.sitemap);
         set(&mut job.input.part_size, &self.part_size);
+        if !self.seal.is_empty() {
+            job.seal.clone_from(&self.seal);
+        }
         let request = &mut job.request;
         set_some(&mut request.url, &self.template);
         set(&mut request.method, &self.method);

@@ -1,19 +1,21 @@
 //! `hecaton fetch export`: the records of a job as one table.
 
-use std::fs::File;
-use std::io::{BufWriter, Write, stdout};
+use std::io::stdout;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
-use hecaton_fetch::plan::Folder;
-use hecaton_fetch::record::Record;
-use hecaton_fetch::show::each_record;
-use hecaton_fetch::show::export::{Csv, Layout, Table};
+use hecaton_fetch::error::Error;
+use hecaton_fetch::job::TableForm;
+use hecaton_fetch::plan::{Folder, Plan};
+use hecaton_fetch::show::export;
+use hecaton_lab::findings::words::{count, plural};
 
 use super::Home;
 
 /// Writes the records of a job as one table.
+///
+/// Of a job that is not done it has the records that are there.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -37,44 +39,27 @@ pub struct Arguments {
 /// When the folder holds no job, or the file cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::at(&arguments.home.folder);
-    let mut layout = Layout::default();
-    each_record(&folder, &mut |record| {
-        layout.add(&record);
-        Ok(true)
-    })?;
-    let mut table = match (&arguments.csv, &arguments.parquet) {
-        (Some(path), _) => {
-            Box::new(Csv::new(&layout, BufWriter::new(csv(path)?))?) as Box<dyn Table>
+    let rows = match (&arguments.csv, &arguments.parquet) {
+        (Some(path), _) if path.as_os_str() == "-" => {
+            export::print::<anyhow::Error>(&folder, stdout().lock())?
         }
-        (None, path) => parquet(&layout, path.as_deref().unwrap_or(Path::new("out.parquet")))?,
+        (Some(path), _) => export::export(&folder, TableForm::Csv, path)?,
+        (_, Some(path)) if path.as_os_str() == "-" => {
+            let what = "Parquet cannot be written to standard output: name a file";
+            return Err(Error::usage(what).into());
+        }
+        (_, path) => {
+            let path = path.as_deref().unwrap_or(Path::new("table.parquet"));
+            export::export(&folder, TableForm::Parquet, path)?
+        }
     };
-    each_record(&folder, &mut |record: Record| {
-        table.add(&record)?;
-        Ok(true)
-    })?;
-    table.finish()?;
+    let inputs = Plan::planned(&folder)?.inputs;
+    if rows < inputs {
+        eprintln!(
+            "{} of {} have a record, and the table has those: the job is not done",
+            count(rows),
+            plural(inputs, "input")
+        );
+    }
     Ok(())
-}
-
-fn csv(path: &Path) -> Result<Box<dyn Write>> {
-    Ok(match path.as_os_str() == "-" {
-        true => Box::new(stdout().lock()),
-        false => Box::new(create(path)?),
-    })
-}
-
-fn create(path: &Path) -> Result<File> {
-    File::create(path).with_context(|| format!("cannot create {}", path.display()))
-}
-
-#[cfg(feature = "parquet")]
-fn parquet(layout: &Layout, path: &Path) -> Result<Box<dyn Table>> {
-    let table = hecaton_fetch::show::export::Parquet::new(layout, create(path)?)?;
-    Ok(Box::new(table))
-}
-
-#[cfg(not(feature = "parquet"))]
-fn parquet(_: &Layout, _: &Path) -> Result<Box<dyn Table>> {
-    let what = "this build cannot write Parquet: run `bin/setup fetch`, or build with `--features parquet`";
-    Err(hecaton_fetch::error::Error::usage(what).into())
 }

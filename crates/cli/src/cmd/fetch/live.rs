@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use hecaton_fetch::run::{Observer, Snapshot};
 use hecaton_fetch::start::Started;
-use hecaton_lab::findings::words::plural;
+use hecaton_lab::findings::words::{count, plural};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::progress::words;
@@ -95,12 +95,12 @@ pub fn line(snapshot: &Snapshot) -> String {
         )
     });
     format!(
-        "{} of {} done, {} failed, {:.0} a second, {} in flight{}",
-        tally.records,
-        snapshot.inputs,
-        tally.failed(),
-        snapshot.rate,
-        snapshot.in_flight,
+        "{} of {} done, {} failed, {} a second, {} in flight{}",
+        count(tally.records),
+        count(snapshot.inputs),
+        count(tally.failed()),
+        count(snapshot.rate.round() as u64),
+        count(snapshot.in_flight),
         left.unwrap_or_default()
     )
 }

@@ -7,6 +7,7 @@ mod live;
 mod offer;
 mod part;
 mod plan;
+mod products;
 mod report;
 mod run;
 mod show;
@@ -40,9 +41,11 @@ Examples:
   hecaton fetch urls.txt -o out/                 every URL of a list; the same command again goes on
   zcat urls.gz | hecaton fetch - -o out/         from standard input
   hecaton fetch urls.txt -o out/ --rate 20       at most 20 requests a second to each host
-  hecaton fetch skus.csv -o out/ --template 'https://api.example.com/p/{sku}' --rate 20 --check 'status == 200' --take price=/data/price
+  hecaton fetch skus.csv -o out/ --template 'https://api.example.com/p/{sku}' --rate 20 \\
+    --check 'status == 200' --take price=/data/price
   hecaton fetch job.toml -o out/                 what a job file says; --print-job writes one
   hecaton fetch status out/                      how far it is, from another terminal
+  hecaton fetch -o out/                          goes on with the job of the folder
   hecaton fetch again out/                       what failed, once more
   hecaton fetch show out/ --where 'status == 404' --limit 20
   hecaton fetch export out/ --csv prices.csv     one table of all records

@@ -28,19 +28,23 @@ pub struct Arguments {
 /// When there is no planned job, or NATS does not take it.
 #[cfg(feature = "nats")]
 pub fn run(arguments: &Arguments) -> Result<()> {
+    use std::io::{Write, stdout};
+
     use hecaton_fetch::dispatch::offer;
     use hecaton_fetch::plan::Folder;
-    use hecaton_fetch::start::load;
 
-    let started = load(Folder::at(&arguments.home.folder))?;
+    use super::products;
+
+    let started = products::open(&Folder::at(&arguments.home.folder))?;
     let offered = offer(&started, &arguments.server.url, arguments.lease)?;
-    println!(
+    writeln!(
+        stdout(),
         "{} parts offered, {} were in the queue already, {} are done; `hecaton fetch work {} --nats URL` on any machine does them",
         offered.new,
         offered.known,
         offered.done,
         arguments.home.folder.display()
-    );
+    )?;
     Ok(())
 }
 

@@ -5,10 +5,10 @@ use clap::Args;
 use hecaton_fetch::error::Error;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::run::Options;
-use hecaton_fetch::start::load;
 
 use super::Home;
 use super::live::Live;
+use super::products;
 use super::run::sentence;
 use crate::stop;
 
@@ -36,7 +36,8 @@ pub struct Arguments {
 /// When it cannot be done, or another worker took it over and has not done it yet.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let stop = stop::on_request()?;
-    let started = load(Folder::at(&arguments.home.folder))?;
+    let folder = Folder::at(&arguments.home.folder);
+    let started = products::open(&folder)?;
     let options = Options {
         parts: vec![arguments.part],
         resend_unknown: arguments.resend_unknown,
@@ -47,18 +48,23 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let summary = started.run(&options, &stop, &mut live);
     live.end();
     let summary = summary?;
-    if !started.folder.commit(arguments.part).exists() {
+    let is_done = started.plan.part(arguments.part)?.inputs == 0
+        || started.folder.commit(arguments.part).exists()
+        // A round goes when another process has put its records in their place.
+        || !started.folder.plan().exists();
+    if !is_done {
         let what = format!(
             "part {} was taken over by another worker, which has not done it yet",
             arguments.part
         );
         return Err(Error::failed(what).into());
     }
+    products::end(&folder, &started)?;
     if !arguments.quiet {
         eprintln!(
             "part {}: {}",
             arguments.part,
-            sentence(&started.folder.results(), &summary)
+            sentence(&folder.results(), &summary)
         );
     }
     Ok(())

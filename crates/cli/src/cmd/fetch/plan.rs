@@ -1,5 +1,6 @@
 //! `hecaton fetch plan`: plans a job and sends nothing, for workers that do its parts.
 
+use std::io::{Write, stdout};
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -26,7 +27,7 @@ pub struct Arguments {
 /// When it cannot be done.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let started = prepare(Folder::at(&arguments.into), arguments.asked.job()?)?;
-    println!("{}", started.plan.parts.len());
+    writeln!(stdout(), "{}", started.plan.parts.len())?;
     eprintln!(
         "{} in {}, 0 to {}: `hecaton fetch part {} N` does one",
         plural(started.plan.inputs, "input"),

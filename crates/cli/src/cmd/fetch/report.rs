@@ -1,5 +1,7 @@
 //! `hecaton fetch report`: what a job came to, on one page.
 
+use std::io::{Write, stdout};
+
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::plan::Folder;
@@ -22,6 +24,5 @@ pub struct Arguments {
 /// When the folder holds no job, or it cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let page = report(&Folder::at(&arguments.home.folder))?;
-    println!("{}", page.display());
-    Ok(())
+    Ok(writeln!(stdout(), "{}", page.display())?)
 }

@@ -1,21 +1,19 @@
 //! `hecaton fetch LIST -o DIR`: plans a job if it is new, and does what is left of it.
 
+use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::run::{Options, Summary};
-use hecaton_fetch::show::report;
 use hecaton_fetch::start::prepare;
 use hecaton_lab::findings::words::{self, plural};
 
 use super::arguments::Asked;
 use super::live::Live;
+use super::products;
 use crate::stop;
-
-/// The report of a job with more inputs is made when it is asked for: it reads every record.
-const MOST_REPORTED: u64 = 1_000_000;
 
 /// A job, and where it goes.
 #[derive(Args)]
@@ -46,15 +44,21 @@ pub struct Run {
 /// # Errors
 /// When it cannot be done.
 pub fn run(arguments: &Run) -> Result<()> {
-    let job = arguments.asked.job()?;
-    if arguments.print_job {
-        job.check()?;
-        print!("{}", job.to_toml()?);
-        return Ok(());
-    }
+    let goes_on = arguments.into.is_some() && !arguments.asked.names_input();
     let folder = Folder::at(arguments.into.clone().unwrap_or_default());
+    if arguments.print_job {
+        let job = match goes_on {
+            true => arguments.asked.go_on(folder)?.job,
+            false => arguments.asked.job()?,
+        };
+        job.check()?;
+        return Ok(stdout().write_all(job.to_toml()?.as_bytes())?);
+    }
     let stop = stop::on_request()?;
-    let started = prepare(folder, job)?;
+    let started = match goes_on {
+        true => arguments.asked.go_on(folder)?,
+        false => prepare(folder, arguments.asked.job()?)?,
+    };
     let mut live = Live::new(arguments.quiet);
     live.begin(&started);
     let options = Options {
@@ -65,11 +69,11 @@ pub fn run(arguments: &Run) -> Result<()> {
     let summary = started.run(&options, &stop, &mut live);
     live.end();
     let summary = summary?;
-    if started.plan.inputs <= MOST_REPORTED && (summary.written > 0 || !started.is_resumed) {
-        report(&started.folder)?;
-    }
+    let tables = products::make(&started, summary.written > 0)?;
     if !arguments.quiet {
-        eprintln!("{}", sentence(&started.folder.results(), &summary));
+        let tables = tables.iter().map(|table| format!(", {}", table.display()));
+        let ended = sentence(&started.folder.results(), &summary);
+        eprintln!("{ended}{}", tables.collect::<String>());
     }
     Ok(())
 }

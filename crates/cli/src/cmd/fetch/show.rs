@@ -7,8 +7,7 @@ use clap::Args;
 use hecaton_fetch::error::Error;
 use hecaton_fetch::expression::Expression;
 use hecaton_fetch::plan::Folder;
-use hecaton_fetch::record::Record;
-use hecaton_fetch::show::each_line;
+use hecaton_fetch::show::{each_line, record};
 
 use super::Home;
 
@@ -17,10 +16,10 @@ use super::Home;
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
-    /// Which: 'status == 404', 'error and ms > 1000', "host == 'example.com'".
+    /// Which records: 'status == 404', 'error and ms > 1000', "host == 'example.com'". Default: all.
     #[arg(long = "where", value_name = "EXPRESSION")]
     matching: Option<String>,
-    /// Most records.
+    /// At most so many.
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 }
@@ -28,7 +27,7 @@ pub struct Arguments {
 /// Prints them.
 ///
 /// # Errors
-/// When the folder holds no job, or nobody reads.
+/// When the folder holds no job, or it cannot be read.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let mut out = BufWriter::new(stdout().lock());
     let mut left = arguments.limit.unwrap_or(u64::MAX);
@@ -43,15 +42,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             return Ok(false);
         }
         if let Some(matching) = &matching {
-            let record: Record = serde_json::from_slice(line)?;
-            if !matching.holds(&record) {
+            if !matching.holds(&record(line)?) {
                 return Ok(true);
             }
         }
         left -= 1;
         out.write_all(line)?;
-        Ok(true)
+        anyhow::Ok(true)
     })?;
-    out.flush()?;
-    Ok(())
+    Ok(out.flush()?)
 }

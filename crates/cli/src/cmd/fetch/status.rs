@@ -1,12 +1,14 @@
 //! `hecaton fetch status`: how far a job is, from another terminal.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write, stdout};
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
+use hecaton_fetch::again;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::show::{Status, status};
+use hecaton_lab::findings::words::{count, plural};
 
 use super::Home;
 use super::live::{hosts, line};
@@ -20,12 +22,24 @@ const PERIOD: Duration = Duration::from_secs(2);
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
-    /// As JSON.
+    /// Print it as JSON, for programs.
     #[arg(long)]
     json: bool,
-    /// Again every two seconds, until all parts are done.
+    /// Print it every two seconds, until all parts are done.
     #[arg(long)]
     watch: bool,
+}
+
+/// What is told: the job, and the round of `again` that is under way.
+struct Told {
+    job: Status,
+    again: Option<Round>,
+}
+
+struct Round {
+    /// The records that are asked for again.
+    matching: String,
+    round: Status,
 }
 
 /// Tells it.
@@ -35,49 +49,81 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::at(&arguments.home.folder);
     loop {
-        let status = status(&folder)?;
-        let told = match arguments.json {
-            true => serde_json::to_string_pretty(&status)?,
-            false => lines(&status).join("\n"),
+        let told = look(&folder)?;
+        let text = match arguments.json {
+            true => json(&told)?,
+            false => lines(&folder, &told).join("\n"),
         };
-        if arguments.watch && std::io::stdout().is_terminal() {
-            // From the top left corner, on an empty screen.
-            print!("\x1b[H\x1b[2J");
-        }
-        println!("{told}");
-        let is_done = status.snapshot.parts_done >= status.snapshot.parts;
-        if !arguments.watch || is_done {
+        let is_screen = arguments.watch && stdout().is_terminal();
+        // From the top left corner, on an empty screen.
+        let clear = if is_screen { "\x1b[H\x1b[2J" } else { "" };
+        writeln!(stdout(), "{clear}{text}")?;
+        if !arguments.watch || (told.job.is_done() && told.again.is_none()) {
             return Ok(());
         }
         std::thread::sleep(PERIOD);
     }
 }
 
-fn lines(status: &Status) -> Vec<String> {
+/// The job's status, with that of the round in it.
+fn json(told: &Told) -> Result<String> {
+    let mut all = serde_json::to_value(&told.job)?;
+    if let Some(again) = &told.again {
+        all["again"] = serde_json::to_value(&again.round)?;
+        all["again"]["where"] = again.matching.as_str().into();
+    }
+    Ok(serde_json::to_string_pretty(&all)?)
+}
+
+fn look(folder: &Folder) -> Result<Told> {
+    let round = || -> Result<Round> {
+        Ok(Round {
+            matching: again::asked(folder)?,
+            round: status(&folder.again())?,
+        })
+    };
+    Ok(Told {
+        job: status(folder)?,
+        // One that ends meanwhile takes its folder away.
+        again: round().ok(),
+    })
+}
+
+fn lines(folder: &Folder, told: &Told) -> Vec<String> {
+    let path = folder.path().display();
+    let goes_on = format!("hecaton fetch -o {path}");
+    let mut lines = of_one(&told.job, &goes_on);
+    if let Some(again) = &told.again {
+        lines.push(format!("again, for '{}':", again.matching));
+        lines.extend(of_one(&again.round, &format!("hecaton fetch again {path}")));
+    }
+    lines
+}
+
+fn of_one(status: &Status, goes_on: &str) -> Vec<String> {
     let snapshot = &status.snapshot;
     let tally = &snapshot.tally;
     let mut lines = vec![line(snapshot)];
     lines.push(format!(
-        "{} of {} parts done; {} responses ({} good), {} errors, {} skipped, {} unknown, {} invalid",
+        "{} of {} done; {} ({} good), {}, {} skipped, {} unknown, {} invalid",
         snapshot.parts_done,
-        snapshot.parts,
-        tally.responses,
-        tally.ok,
-        tally.errors,
-        tally.skipped,
-        tally.unknown,
-        tally.invalid
+        plural(snapshot.parts, "part"),
+        plural(tally.responses, "response"),
+        count(tally.ok),
+        plural(tally.errors, "error"),
+        count(tally.skipped),
+        count(tally.unknown),
+        count(tally.invalid)
     ));
     lines.extend(workers::lines(&status.workers));
-    let is_left = snapshot.parts_done < snapshot.parts;
     if status.is_running {
         lines.push(format!(
             "process {} works on it{}",
             snapshot.pid,
             hosts(snapshot)
         ));
-    } else if is_left && !status.workers.iter().any(|worker| worker.is_here()) {
-        lines.push("nobody works on it: the command that began it goes on".into());
+    } else if !status.is_done() && !status.workers.iter().any(|worker| worker.is_here()) {
+        lines.push(format!("nobody works on it: `{goes_on}` goes on with it"));
     }
     lines
 }

@@ -25,10 +25,10 @@ pub struct Tuning {
     /// The hosts are yours: as many requests a second as they take.
     #[arg(long, help_heading = PACE)]
     i_own_these_hosts: bool,
-    /// Most tries after the first [default: 2]
+    /// Most tries of a request after the first [default: 2]
     #[arg(long, value_name = "N", help_heading = PACE)]
     retries: Option<u32>,
-    /// Most tries after the first as a share of a host's requests [default: 0.2]
+    /// How many tries after the first a host gets in all, as a share of its requests [default: 0.2]
     #[arg(long, value_name = "SHARE", help_heading = PACE)]
     retry_budget: Option<f64>,
     /// Statuses that are tried again [default: 429,502,503,504]

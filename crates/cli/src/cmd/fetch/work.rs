@@ -34,14 +34,15 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     use hecaton_fetch::dispatch::{Asked, work};
     use hecaton_fetch::plan::Folder;
-    use hecaton_fetch::start::load;
 
     use super::live::Live;
+    use super::products;
     use super::run::sentence;
     use crate::stop;
 
     let stop = stop::on_request()?;
-    let started = load(Folder::at(&arguments.home.folder))?;
+    let folder = Folder::at(&arguments.home.folder);
+    let started = products::open(&folder)?;
     let asked = Asked {
         url: arguments.server.url.clone(),
         most: arguments.parts as usize,
@@ -51,10 +52,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let summary = work(&started, &asked, &stop, &mut live);
     live.end();
     let summary = summary?;
+    products::end(&folder, &started)?;
     if !arguments.quiet {
         eprintln!(
             "all parts are done; this worker: {}",
-            sentence(&started.folder.results(), &summary)
+            sentence(&folder.results(), &summary)
         );
     }
     Ok(())

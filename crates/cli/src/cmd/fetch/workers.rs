@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hecaton_fetch::run::PartView;
 use hecaton_fetch::show::Worker;
+use hecaton_lab::findings::words::{count, plural};
 
 use crate::progress::words;
 
@@ -35,10 +36,10 @@ fn head(worker: &Worker) -> String {
         .map(|trouble| format!("; {trouble}"))
         .unwrap_or_default();
     format!(
-        "worker {name}: {:.0} a second, {} in flight, {} parts{trouble}",
-        snapshot.rate,
-        snapshot.in_flight,
-        snapshot.open.len()
+        "worker {name}: {} a second, {} in flight, {}{trouble}",
+        count(snapshot.rate.round() as u64),
+        count(snapshot.in_flight),
+        plural(snapshot.open.len() as u64, "part")
     )
 }
 
@@ -51,9 +52,9 @@ fn part(view: &PartView) -> String {
     format!(
         "  part {}: {} of {}, {} failed{}{again}",
         view.part,
-        view.tally.records,
-        view.inputs,
-        view.tally.failed(),
+        count(view.tally.records),
+        count(view.inputs),
+        count(view.tally.failed()),
         left.unwrap_or_default()
     )
 }

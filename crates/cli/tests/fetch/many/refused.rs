@@ -98,7 +98,7 @@ fn a_folder_without_a_plan_is_refused() {
     let refused = ending(&mut worker(&world, &nats));
     assert_eq!(refused.status, Some(2));
     assert!(
-        refused.stderr.contains("holds no planned job"),
+        refused.stderr.contains("there is no folder"),
         "{}",
         refused.stderr
     );

@@ -55,29 +55,6 @@ fn a_killed_workers_parts_go_to_others_and_nothing_is_lost() {
 }
 
 #[test]
-fn a_hosts_limit_holds_across_workers() {
-    let (world, nats) = (slow(5), Nats::start());
-    let list = world.list(0..1200);
-    // The host is taken apart into four lanes, each with one of its four requests at once.
-    let parts = plan(&world, &list, &["--per-host", "4", "--part-size", "200"]);
-    assert_eq!(parts, 4);
-    offer(&world, &nats, "1h");
-    let workers = [(); 3].map(|()| start(&world, &nats));
-    until(|| {
-        status(&world)["workers"]
-            .as_array()
-            .is_some_and(|workers| !workers.is_empty())
-    });
-    for worker in workers {
-        let ended = end_of(worker);
-        assert_eq!(ended.status, Some(0), "{}", ended.stderr);
-    }
-    assert_eq!(world.records().len(), 1200);
-    assert_eq!(world.origin.summary().duplicates, 0);
-    assert_eq!(world.origin.summary().peak_in_flight, 4);
-}
-
-#[test]
 fn a_worker_that_slept_through_its_lease_finds_its_parts_taken_and_sends_nothing() {
     let (world, nats) = (slow(5), Nats::start());
     let list = world.list(0..400);

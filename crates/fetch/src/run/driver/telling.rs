@@ -39,7 +39,8 @@ impl Driver<'_> {
             let _ = replace(&self.folder.progress(), &text);
         }
         if self.options.note_worker {
-            let _ = std::fs::create_dir_all(self.folder.workers());
+            // Not with the folders above it: a round that is done takes its own away.
+            let _ = std::fs::create_dir(self.folder.workers());
             let _ = replace(&self.folder.worker(&worker_name()), &text);
         }
     }

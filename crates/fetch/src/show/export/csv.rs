@@ -17,7 +17,8 @@ impl<W: Write> Csv<W> {
     pub fn new(layout: &Layout, out: W) -> io::Result<Csv<W>> {
         let columns = layout.columns();
         let mut writer = csv::Writer::from_writer(out);
-        writer.write_record(columns.iter().map(|column| &column.name))?;
+        let names = columns.iter().map(|column| &column.name);
+        writer.write_record(names).map_err(refused)?;
         Ok(Csv { writer, columns })
     }
 }
@@ -25,13 +26,22 @@ impl<W: Write> Csv<W> {
 impl<W: Write> Table for Csv<W> {
     fn add(&mut self, record: &Record) -> io::Result<()> {
         for column in &self.columns {
-            self.writer
-                .write_field(column.place.of(record).text().as_bytes())?;
+            let cell = column.place.of(record);
+            let written = self.writer.write_field(cell.text().as_bytes());
+            written.map_err(refused)?;
         }
-        Ok(self.writer.write_record(None::<&[u8]>)?)
+        self.writer.write_record(None::<&[u8]>).map_err(refused)
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
         self.writer.flush()
+    }
+}
+
+/// What the system said, as it said it.
+fn refused(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }

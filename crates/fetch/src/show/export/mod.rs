@@ -1,10 +1,7 @@
 //! Records → one table, as CSV or Parquet.
 //!
-//! Two passes over the records: a [`Layout`] learns which columns there are and of what kind, then a [`Table`] is written row by row.
-
-use std::io;
-
-use crate::record::Record;
+//! Two passes over the records: a [`Layout`] learns which columns there are and of what kind, then a [`Table`] is written row by row, of
+//! those records that the first pass saw: a job that is not done may have more meanwhile.
 
 mod cell;
 mod csv;
@@ -12,13 +9,22 @@ mod layout;
 #[cfg(feature = "parquet")]
 mod parquet;
 
-pub use self::csv::Csv;
-pub use layout::Layout;
-#[cfg(feature = "parquet")]
-pub use parquet::Parquet;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use roaring::RoaringTreemap;
+
+use self::csv::Csv;
+use self::layout::Layout;
+use super::lines::each_record;
+use crate::error::{Error, Result, at};
+use crate::job::TableForm;
+use crate::plan::{Folder, sync_folder_of};
+use crate::record::Record;
 
 /// A table that is being written.
-pub trait Table {
+trait Table {
     /// Adds a row.
     fn add(&mut self, record: &Record) -> io::Result<()>;
 
@@ -26,18 +32,95 @@ pub trait Table {
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
-/// A table of Parquet, if this build can write it.
-pub fn parquet(
-    layout: &Layout,
-    out: impl io::Write + Send + 'static,
-) -> io::Result<Box<dyn Table>> {
-    #[cfg(feature = "parquet")]
-    return Ok(Box::new(Parquet::new(layout, out)?));
-    #[cfg(not(feature = "parquet"))]
-    {
-        let _ = (layout, out);
-        let why = "this build cannot write Parquet: run `bin/setup fetch`, or build with `--features parquet`";
-        Err(io::Error::new(io::ErrorKind::Unsupported, why))
+/// Writes all records of a folder into a file, which is there whole or not at all; how many there were.
+///
+/// # Errors
+/// When the folder holds no job, or the file cannot be written.
+pub fn export(folder: &Folder, form: TableForm, path: &Path) -> Result<u64> {
+    let mut draft = path.to_owned().into_os_string();
+    draft.push(".draft");
+    let draft = Path::new(&draft);
+    let learned = learned(folder)?;
+    let refused = |error: io::Error| at("write", path)(error);
+    let file = File::create(draft).map_err(refused)?;
+    let synced = file.try_clone().map_err(refused)?;
+    let written = table(form, &learned.0, BufWriter::new(file))
+        .map_err(refused)
+        .and_then(|table| fill(folder, &learned, table, &refused))
+        .and_then(|()| {
+            let kept = synced.sync_all().and_then(|()| fs::rename(draft, path));
+            kept.and_then(|()| sync_folder_of(&std::path::absolute(path)?))
+                .map_err(refused)
+        });
+    if written.is_err() {
+        // Half a table is of no use, and takes room where there is none.
+        let _ = fs::remove_file(draft);
+    }
+    written.map(|()| learned.1.len())
+}
+
+/// The same as CSV to where it can only be written once.
+///
+/// # Errors
+/// When the folder holds no job; the error of `out` as it is.
+pub fn print<E: From<Error> + From<io::Error>>(
+    folder: &Folder,
+    out: impl Write,
+) -> std::result::Result<u64, E> {
+    let learned = learned(folder)?;
+    let table = Box::new(Csv::new(&learned.0, out)?);
+    fill(folder, &learned, table, &E::from)?;
+    Ok(learned.1.len())
+}
+
+/// The columns, and the numbers of the inputs that have a record.
+type Learned = (Layout, RoaringTreemap);
+
+fn learned(folder: &Folder) -> Result<Learned> {
+    let (mut layout, mut numbers) = Learned::default();
+    each_record(folder, &mut |record| {
+        layout.add(&record);
+        numbers.insert(record.n);
+        Result::Ok(true)
+    })?;
+    Ok((layout, numbers))
+}
+
+fn fill<E: From<Error>>(
+    folder: &Folder,
+    (_, numbers): &Learned,
+    mut table: Box<dyn Table + '_>,
+    refused: &dyn Fn(io::Error) -> E,
+) -> std::result::Result<(), E> {
+    each_record(folder, &mut |record| {
+        if numbers.contains(record.n) {
+            table.add(&record).map_err(refused)?;
+        }
+        Ok::<_, E>(true)
+    })?;
+    table.finish().map_err(refused)
+}
+
+fn table(form: TableForm, layout: &Layout, out: BufWriter<File>) -> io::Result<Box<dyn Table>> {
+    Ok(match form {
+        TableForm::Csv => Box::new(Csv::new(layout, out)?),
+        #[cfg(feature = "parquet")]
+        TableForm::Parquet => Box::new(parquet::Parquet::new(layout, out)?),
+        #[cfg(not(feature = "parquet"))]
+        TableForm::Parquet => return Err(io::ErrorKind::Unsupported.into()),
+    })
+}
+
+/// Refuses a form that this build cannot write.
+///
+/// # Errors
+/// How to get a build that can.
+pub fn check(form: TableForm) -> Result<()> {
+    match form {
+        TableForm::Parquet if cfg!(not(feature = "parquet")) => Err(Error::usage(
+            "this build cannot write Parquet: run `bin/setup fetch`, or build with `--features parquet`; CSV needs neither",
+        )),
+        _ => Ok(()),
     }
 }
 

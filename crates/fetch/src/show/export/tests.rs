@@ -96,7 +96,7 @@ fn a_table_has_the_columns_of_all_records() {
         "n line sku input_status method url outcome ok status error phase message why sent attempts at ms ms_resolve ms_connect ms_tls ms_wait ms_read \
          bytes header_content_type price tags taken_url hash body"
     );
-    let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
+    let rows: Vec<_> = reader.records().map(std::result::Result::unwrap).collect();
     let cell = |row: usize, name: &str| {
         rows[row]
             .get(names.iter().position(|it| it == name).unwrap())

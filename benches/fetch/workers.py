@@ -1,0 +1,126 @@
+"""Several workers at one job, which NATS hands out: what they make beside one process, and how soon a killed one is replaced."""
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import jobs
+import peers
+
+WAYS = {"one process, no queue": 0, "one worker": 1, "three workers": 3}
+LEASE = 30
+
+
+class Nats:
+    """A queue of its own, on the origin's core."""
+
+    def __init__(self):
+        self.home = tempfile.TemporaryDirectory()
+        ports = os.path.join(self.home.name, "ports")
+        os.mkdir(ports)
+        program = shutil.which("nats-server") or "/usr/sbin/nats-server"
+        self.process = subprocess.Popen(["taskset", "-c", "1", program, "-js", "-sd", self.home.name, "-a", "127.0.0.1", "-p", "-1",
+                                         "--ports_file_dir", ports], stderr=subprocess.DEVNULL)
+        while not (found := [path for path in glob.glob(f"{ports}/*") if os.path.getsize(path)]):
+            time.sleep(0.01)
+        with open(found[0]) as file:
+            self.url = json.load(file)["nats"][0]
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.home.cleanup()
+
+
+def hecaton(*arguments):
+    subprocess.run([peers.HECATON, "fetch", *arguments], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def planned(listing, out, size, more=()):
+    """A job of several parts; where nothing is left of an earlier one."""
+    shutil.rmtree(out, ignore_errors=True)
+    hecaton("plan", listing, "-o", out, "--i-own-these-hosts", "--per-host", "48", "--part-size", str(size), *more)
+
+
+def work(out, nats, cores):
+    return jobs.started([peers.HECATON, "fetch", "work", out, "--nats", nats.url, "--quiet"], cores)
+
+
+def beside_one(asked, place):
+    """The workers share core 0, or have all cores but the origin's, where there are more than two."""
+    cores = "0" if os.cpu_count() < 4 else ",".join(str(core) for core in range(os.cpu_count()) if core != 1)
+    rows = []
+    for turn in range(asked.rounds):
+        names = list(WAYS)[turn % 3:] + list(WAYS)[:turn % 3]
+        rows += [{"round": turn, "cores": cores, **one_way(name, asked.urls, place, cores)} for name in names]
+        print(json.dumps(rows[-3:]), flush=True)
+    return rows
+
+
+def one_way(name, urls, place, cores):
+    origin, nats = jobs.Origin(), Nats()
+    listing, out = jobs.listed(origin, 20, urls, place), os.path.join(place, "out")
+    planned(listing, out, max(urls // 12, 100))
+    if WAYS[name]:
+        hecaton("offer", out, "--nats", nats.url)
+    begun = time.monotonic()
+    many = [work(out, nats, cores) for _ in range(WAYS[name])] or [jobs.started([peers.HECATON, "fetch", "-o", out, "--quiet"], cores)]
+    ended = [jobs.waited(one, jobs.LIMIT) for one in many]
+    seconds = time.monotonic() - begun
+    nats.end()
+    ledger = origin.end()
+    return {"way": name, "urls": urls, "seconds": round(seconds, 3), "per_second": round(urls / seconds),
+            "cpu_us_per_url": round(sum(cpu for cpu, _, _ in ended) * 1e6 / urls, 1), "exits": [status for _, _, status in ended],
+            "recorded": peers.records(out), "distinct": ledger["distinct"], "asked_again": ledger["requests"] - ledger["distinct"]}
+
+
+def takeover(asked, place):
+    """Three workers; one is killed while it has parts; when each of them has its next attempt."""
+    # It lasts for a few seconds at least: workers note once a second what they hold.
+    urls = max(asked.urls // 2, 20_000)
+    origin, nats = jobs.Origin("--delay", "5ms"), Nats()
+    listing, out = jobs.listed(origin, 20, urls, place), os.path.join(place, "out")
+    # Each worker has few in flight, so that it holds a few parts, and others are left for the rest.
+    planned(listing, out, max(urls // 16, 100), ("-c", "8"))
+    hecaton("offer", out, "--nats", nats.url, "--lease", f"{LEASE}s")
+    many = [work(out, nats, "0") for _ in range(3)]
+    held = []
+    while not held and many[0].poll() is None:
+        time.sleep(0.1)
+        held = parts_of(out, many[0].pid)
+    if not held:
+        raise SystemExit("fetch bench: the first worker had no part: give more --urls")
+    os.killpg(many[0].pid, signal.SIGKILL)
+    begun = time.monotonic()
+    jobs.waited(many[0], jobs.LIMIT)
+    taken = {}
+    while len(taken) < len(held) and time.monotonic() - begun < jobs.LIMIT:
+        for part in set(held) - set(taken):
+            if is_taken(out, part, held[part]):
+                taken[part] = round(time.monotonic() - begun, 2)
+        time.sleep(0.02)
+    statuses = [jobs.waited(one, jobs.LIMIT)[2] for one in many[1:]]
+    nats.end()
+    ledger = origin.end()
+    return [{"urls": urls, "lease_seconds": LEASE, "parts_held": len(held), "taken_over_after_seconds": sorted(taken.values()),
+             "exits": statuses, "recorded": peers.records(out), "distinct": ledger["distinct"], "asked_again": ledger["requests"] - ledger["distinct"]}]
+
+
+def parts_of(out, pid):
+    """The parts that a worker has open, with their attempts, as it noted."""
+    for path in glob.glob(f"{out}/workers/*-{pid}.json"):
+        try:
+            with open(path) as file:
+                return {view["part"]: view["attempt"] for view in json.load(file)["open"]}
+        except (OSError, ValueError):
+            pass  # It is being written anew.
+    return {}
+
+
+def is_taken(out, part, attempt):
+    home = os.path.join(out, "parts", f"{part:06}")
+    return os.path.exists(os.path.join(home, f"attempt-{attempt + 1}")) or os.path.exists(os.path.join(home, "COMMIT"))

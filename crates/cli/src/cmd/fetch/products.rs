@@ -1,0 +1,65 @@
+//! What a job that is done leaves besides its records: `report.html`, and the tables that were asked for.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use hecaton_fetch::again;
+use hecaton_fetch::plan::Folder;
+use hecaton_fetch::show::{export, report};
+use hecaton_fetch::start::{Started, load, lock_if_free};
+
+/// The report of a job with more inputs is made when it is asked for: it reads every record.
+const MOST_REPORTED: u64 = 1_000_000;
+
+/// The job of a folder, or the round of it that is not done: what parts are offered and done of.
+///
+/// # Errors
+/// When there is none.
+pub fn open(folder: &Folder) -> Result<Started> {
+    let base = load(folder.clone())?;
+    Ok(again::current(folder)?.unwrap_or(base))
+}
+
+/// Ends what this process did its share of, once all parts are done, whoever did them: a round's records go to their
+/// place, and then the products are made. Of several processes one does so.
+///
+/// # Errors
+/// When something cannot be written.
+pub fn end(folder: &Folder, done: &Started) -> Result<()> {
+    let is_round = done.plan.round.is_some();
+    if done.plan.undone(&done.folder).next().is_some() {
+        return Ok(());
+    }
+    let is_fresh = is_round && again::finish(folder, done)?;
+    if is_round && !is_fresh {
+        return Ok(());
+    }
+    let base = load(folder.clone())?;
+    match lock_if_free(folder)? {
+        Some(_lock) => make(&base, is_fresh).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Makes the products of a job that is done: those that are not there, or all anew. The tables.
+///
+/// # Errors
+/// When one cannot be written.
+pub fn make(done: &Started, anew: bool) -> Result<Vec<PathBuf>> {
+    let folder = &done.folder;
+    let is_wanted = |path: &PathBuf| anew || !path.exists();
+    let page = folder.path().join("report.html");
+    if done.plan.inputs <= MOST_REPORTED && is_wanted(&page) {
+        report(folder)?;
+    }
+    let mut tables = Vec::new();
+    for form in &done.job.seal {
+        let path = folder.path().join(format!("table.{}", form.name()));
+        if is_wanted(&path) {
+            export::check(*form)?;
+            export::export(folder, *form, &path)?;
+        }
+        tables.push(path);
+    }
+    Ok(tables)
+}

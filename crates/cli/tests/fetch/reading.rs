@@ -1,0 +1,195 @@
+//! Reading a folder: while its job runs, before it is done, in another place, and when nobody reads what is printed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Stdio;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::support::{World, end_of, ending, hecaton};
+
+/// The rows of a table of CSV, without its line of names.
+fn rows(text: &str) -> usize {
+    text.lines().count() - 1
+}
+
+/// A job in two parts, of which the first is done.
+fn half_done(world: &World, more: &[&str]) -> usize {
+    let list = world.list(0..200);
+    let mut plan = hecaton(&["fetch", "plan", "--per-host", "2", "--part-size", "100"]);
+    let planned = ending(plan.arg(list).arg("-o").arg(world.out()).args(more));
+    assert_eq!(planned.stdout, "2\n", "{}", planned.stderr);
+    do_part(world, "0");
+    world.records().len()
+}
+
+fn do_part(world: &World, number: &str) {
+    let done = ending(hecaton(&["fetch", "part"]).arg(world.out()).arg(number));
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+}
+
+#[test]
+fn nobody_who_reads_is_no_failure() {
+    let world = World::new();
+    let list = world.list(0..100);
+    world.run(&list, &[]);
+    let out = world.out();
+    let out = out.to_str().unwrap();
+    let list = list.to_str().unwrap();
+    let planned = world.path("planned");
+    for arguments in [
+        &["fetch", "show", out][..],
+        &["fetch", "show", out, "--where", "ok"],
+        &["fetch", "export", out, "--csv", "-"],
+        &["fetch", "status", out],
+        &["fetch", "status", out, "--json"],
+        &["fetch", "report", out],
+        &["fetch", list, "--print-job"],
+        &["fetch", "plan", list, "-o", planned.to_str().unwrap()],
+        &["fetch", "--help"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ended = ending(hecaton(arguments).stdout(Stdio::from(writer)));
+        assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.stderr);
+        assert_eq!(ended.stderr, "", "{arguments:?}");
+    }
+    assert_eq!(world.origin.summary().requests, 100);
+}
+
+#[test]
+fn a_folder_goes_on_without_its_list_wherever_it_is() {
+    let world = World::new();
+    half_done(&world, &[]);
+    fs::remove_file(world.path("urls.txt")).unwrap();
+    let moved = world.path("moved");
+    fs::rename(world.out(), &moved).unwrap();
+    let told = ending(hecaton(&["fetch", "status"]).arg(&moved)).stdout;
+    let goes_on = format!("nobody works on it: `hecaton fetch -o {}`", moved.display());
+    assert!(told.contains(&goes_on), "{told}");
+    let go_on = |more: &[&str]| ending(hecaton(&["fetch", "-o"]).arg(&moved).args(more));
+    let other = go_on(&["-X", "PUT"]);
+    assert_eq!(other.status, Some(2));
+    assert!(
+        other.stderr.contains("holds another job"),
+        "{}",
+        other.stderr
+    );
+    let done = go_on(&["-c", "7"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    fs::rename(&moved, world.out()).unwrap();
+    assert_eq!(world.records().len(), 200);
+    assert_eq!(world.origin.summary().requests, 200);
+}
+
+#[test]
+fn a_table_of_half_a_job_has_what_is_there_and_says_so() {
+    let world = World::new();
+    let known = half_done(&world, &[]);
+    let table = ending(hecaton(&["fetch", "export", "--csv", "-"]).arg(world.out()));
+    assert_eq!(table.status, Some(0), "{}", table.stderr);
+    assert_eq!(rows(&table.stdout), known);
+    let told = format!("{known} of 200 inputs have a record");
+    assert!(table.stderr.contains(&told), "{}", table.stderr);
+}
+
+#[test]
+fn a_table_is_sealed_when_all_is_done_by_whomever_and_again() {
+    let world = World::new();
+    half_done(&world, &["--seal", "csv"]);
+    let table = world.out().join("table.csv");
+    assert!(!table.exists(), "not all is done");
+    do_part(&world, "1");
+    let sealed = fs::read_to_string(&table).unwrap();
+    assert_eq!(rows(&sealed), 200);
+    assert!(world.out().join("report.html").exists());
+    let again = ending(hecaton(&["fetch", "again", "--where", "n < 5"]).arg(world.out()));
+    assert_eq!(again.status, Some(0), "{}", again.stderr);
+    let renewed = fs::read_to_string(&table).unwrap();
+    assert_eq!(rows(&renewed), 200);
+    let [was, is] = [&sealed, &renewed].map(|text| text.lines().collect::<BTreeSet<_>>());
+    assert_eq!(was.difference(&is).count(), 5);
+    let refused = ending(hecaton(&["fetch", "urls.txt", "-o", "x", "--seal", "xls"]).env("A", "b"));
+    assert_eq!(refused.status, Some(2));
+    assert!(
+        refused.stderr.contains("use csv or parquet"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn records_are_shown_once_each_while_the_job_runs() {
+    let world = World::new();
+    let base = world.origin.base_url().to_owned();
+    let list = world.write("urls.txt", (0..600).map(|n| format!("{base}/delay/5?{n}")));
+    let parts = ["-c", "6", "--per-host", "6", "--part-size", "100"];
+    let mut child = world.fetch(&list, &parts).spawn().unwrap();
+    world.wait_for(20);
+    let mut looks = 0;
+    while child.try_wait().unwrap().is_none() {
+        let shown = ending(hecaton(&["fetch", "show"]).arg(world.out()));
+        assert_eq!(shown.status, Some(0), "{}", shown.stderr);
+        let numbers = shown.stdout.lines().map(|line| {
+            let record: Value = serde_json::from_str(line).expect("a whole record");
+            record["n"].as_u64().expect("its number")
+        });
+        let distinct: BTreeSet<u64> = numbers.collect();
+        assert_eq!(distinct.len(), shown.stdout.lines().count());
+        looks += 1;
+    }
+    assert!(looks > 0, "it was over before anybody looked");
+    assert_eq!(end_of(child).status, Some(0));
+}
+
+#[test]
+fn what_is_no_job_is_refused_with_what_it_is() {
+    let world = World::new();
+    let list = world.list(0..5);
+    let planning = world.path("planning");
+    fs::create_dir(&planning).unwrap();
+    fs::write(planning.join("job.toml"), "").unwrap();
+    let empty = world.path("empty");
+    fs::create_dir(&empty).unwrap();
+    for (path, told) in [
+        (list, "is a file"),
+        (world.path("nowhere"), "there is no folder"),
+        (empty, "holds no planned job"),
+        (planning, "its planning"),
+    ] {
+        for verb in ["status", "show", "report", "again"] {
+            let refused = ending(hecaton(&["fetch", verb]).arg(&path));
+            assert_eq!(refused.status, Some(2), "{verb} {}", refused.stderr);
+            assert!(refused.stderr.contains(told), "{verb}: {}", refused.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_round_is_told_of_while_it_is_not_done() {
+    let world = World::new();
+    let base = world.origin.base_url().to_owned();
+    let list = world.write("urls.txt", (0..300).map(|n| format!("{base}/delay/20?{n}")));
+    world.run(&list, &["-c", "100"]);
+    let mut again = hecaton(&["fetch", "again", "--where", "n < 200", "-c", "2"]);
+    let child = again.arg(world.out()).spawn().unwrap();
+    world.wait_for(320);
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
+    end_of(child);
+    let status = |more: &[&str]| ending(hecaton(&["fetch", "status"]).arg(world.out()).args(more));
+    let told = status(&[]).stdout;
+    for part in [
+        "300 of 300 done",
+        "again, for 'n < 200':",
+        " of 200 done",
+        "0 of 1 part done",
+        "`hecaton fetch again ",
+    ] {
+        assert!(told.contains(part), "{part:?} is not in\n{told}");
+    }
+    let told: Value = serde_json::from_str(&status(&["--json"]).stdout).unwrap();
+    assert_eq!(told["again"]["inputs"], 200);
+    assert_eq!(told["inputs"], 300);
+}
