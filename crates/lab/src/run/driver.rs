@@ -419,6 +419,11 @@ impl Driver {
         )
     }
 
+    /// What to say when it keeps so many connections open that there may be none for others.
+    pub fn hoards(&self, count: u64) -> anyhow::Error {
+        self.error("go", Problem::Hoards(count))
+    }
+
     fn error(&self, asked: &str, problem: Problem) -> anyhow::Error {
         let last_words = match problem {
             Problem::Refused(..) => String::new(),
