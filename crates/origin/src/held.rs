@@ -30,12 +30,16 @@ pub(crate) enum Hold {
     Nothing,
     Until(Instant),
     Gate(Ticket),
+    /// Goes out at once but for its last bytes, which wait until then.
+    LastBytes(Instant),
 }
 
 pub(crate) enum Answer {
     Item(Rc<Script>, Item),
     Small(Box<Small>),
     Stream(Box<Stream>),
+    /// The last bytes of an answer, and how long its body is.
+    Rest(Vec<u8>, usize),
 }
 
 /// A short answer kept whole.
@@ -67,7 +71,7 @@ impl Held {
 
     pub(crate) fn is_ready(&self, hub: &Hub, now: Instant) -> bool {
         match self.hold {
-            Hold::Nothing => true,
+            Hold::Nothing | Hold::LastBytes(_) => true,
             Hold::Until(at) => now >= at,
             Hold::Gate(ticket) => hub.gate.is_open(ticket),
         }
@@ -79,7 +83,7 @@ impl Held {
             return;
         }
         match self.hold {
-            Hold::Nothing => {}
+            Hold::Nothing | Hold::LastBytes(_) => {}
             Hold::Until(at) => hub.timer.wake_at(at, waker.clone()),
             Hold::Gate(_) => hub.gate.wake_on_release(waker.clone()),
         }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use crate::chaos::{Dealer, RandomFault};
+use crate::cut::Cuts;
 use crate::date::Date;
 use crate::document;
 use crate::exposure::Guests;
@@ -27,6 +28,7 @@ pub(crate) struct Hub {
     pub(crate) date: Date,
     pub(crate) timer: Timer,
     pub(crate) gate: Gate,
+    pub(crate) cuts: Cuts,
     pub(crate) key: Key,
     /// How HTTP/2 is spoken; none refuses it.
     pub(crate) http2: Option<Http2>,
@@ -34,6 +36,8 @@ pub(crate) struct Hub {
     pub(crate) close_after: u64,
     /// Whether strangers may reach it, and whether they get what harms them.
     pub(crate) exposed: bool,
+    /// Whether it serves rounds and nothing else.
+    pub(crate) rounds_only: bool,
     pub(crate) faults: bool,
     pub(crate) guests: Guests,
     script: RefCell<Rc<Script>>,
@@ -60,10 +64,12 @@ impl Hub {
             date: Date::new(),
             timer: Timer::new()?,
             gate: Gate::new(),
+            cuts: Cuts::default(),
             key: Key::random(),
             http2: options.http2.clone(),
             close_after: options.close_after.into(),
             exposed: options.exposed,
+            rounds_only: options.rounds_only,
             faults: options.faults,
             guests: Guests::default(),
             script: RefCell::new(between.clone()),
@@ -104,8 +110,12 @@ impl Hub {
             behind,
             item: None,
             stray: false,
+            otherwise: false,
         };
-        let word = self.script.borrow().word;
+        let (word, json) = {
+            let script = self.script.borrow();
+            (script.word, script.json)
+        };
         let hash = match request.route {
             Route::Ledger => return (None, 0),
             Route::Item(id, said) => {
@@ -118,6 +128,8 @@ impl Hub {
                     hash as u32
                 };
                 arrival.item = Some((id, token));
+                let meant = request.is_get && (request.wants_json || !json);
+                arrival.otherwise = word.is_some() && !meant;
                 hash
             }
             _ => {
@@ -165,7 +177,8 @@ impl Hub {
             (0, width) => self.gate.check(width, round.count),
             (width, _) => self.gate.set(width),
         }
-        let script = script.of_round(round.first, round.word);
+        self.cuts.draw(round.cuts, round.count);
+        let script = script.of_round(round.first, round.word, round.json);
         self.script.replace(Rc::new(script));
         let named = round.word.is_some();
         self.ledger
@@ -176,6 +189,7 @@ impl Hub {
     pub(crate) fn close_round(&self) -> Interval {
         let checks = self.gate.checks();
         self.gate.set(0);
+        self.cuts.draw(0, 0);
         let script = self.script.replace(self.between.clone());
         let token = |id| self.key.token(script.nonce, id).0;
         Interval {

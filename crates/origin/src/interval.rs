@@ -55,6 +55,14 @@ pub struct Interval {
     /// Requests that came together with one before them, or while their connection was still owed an answer. HTTP/1.1 only.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pipelined: u64,
+    /// Requests of a round that has a word which asked for something else than the round is about: by another method than GET, or not for
+    /// JSON where it is of documents.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub otherwise: u64,
+    /// Most connections at one moment that were opened in the round and had carried nothing yet, together with the requests in flight. Only
+    /// of a round that has a word.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub peak_ahead: u64,
     /// Most connections open at once that had carried a request of the round; 0 in documents of before.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub peak_connections: u64,

@@ -69,6 +69,8 @@ pub(crate) struct Arrival {
     pub(crate) item: Option<(u64, u32)>,
     /// It has not the word of the round.
     pub(crate) stray: bool,
+    /// It asked for something else than the round is about.
+    pub(crate) otherwise: bool,
 }
 
 /// A request that the ledger holds as unanswered.
@@ -121,6 +123,9 @@ impl Ledger {
             _ => &mut self.present,
         };
         interval.tally.connections_opened += 1;
+        if self.present.named {
+            self.present.tally.opens();
+        }
         self.connections_open += 1;
         self.peak_connections = self.peak_connections.max(self.connections_open);
         Marks {
@@ -132,8 +137,17 @@ impl Ledger {
 
     pub(crate) fn disconnected(&mut self, marks: &Marks) {
         self.connections_open -= 1;
+        self.uses(marks);
         if self.between.is_some() && marks.round == self.present.number {
             self.present.tally.connections_open -= 1;
+        }
+    }
+
+    /// A connection carries something, or ends: if it had carried nothing before, it is not unused any more.
+    fn uses(&mut self, marks: &Marks) {
+        if marks.carried == 0 && marks.since == self.present.number {
+            let unused = &mut self.present.tally.unused;
+            *unused = unused.saturating_sub(1);
         }
     }
 
@@ -162,6 +176,7 @@ impl Ledger {
     pub(crate) fn arrived(&mut self, marks: &mut Marks, arrival: Arrival) -> Receipt {
         let in_round = self.between.is_some();
         let stray = in_round && arrival.stray;
+        self.uses(marks);
         let interval = match (&mut self.between, stray) {
             (Some(between), true) => {
                 self.present.tally.stray += 1;
@@ -329,6 +344,7 @@ impl OpenInterval {
         tally.foreign += u64::from(foreign && in_round);
         tally.reused += u64::from(marks.carried > 0);
         tally.pipelined += u64::from(arrival.behind);
+        tally.otherwise += u64::from(arrival.otherwise && belongs);
         marks.carried += 1;
         if belongs {
             if marks.round == self.number {
@@ -384,6 +400,8 @@ impl OpenInterval {
             lateness_p99_us: tally.lateness_us(0.99),
             stray: tally.stray,
             pipelined: tally.pipelined,
+            otherwise: tally.otherwise,
+            peak_ahead: tally.peak_ahead,
             peak_connections: tally.peak_connections,
             checks: Vec::new(),
             held: tally.held.clone(),

@@ -13,6 +13,7 @@ mod certificates;
 mod chaos;
 mod coding;
 mod connection;
+mod cut;
 mod date;
 mod delay;
 mod detail;

@@ -37,6 +37,9 @@ pub struct Options {
     /// A Unix socket to listen on beside TCP, always in the clear. The file must not exist; it is removed
     /// at the end. Default none.
     pub unix: Option<PathBuf>,
+    /// Nothing is answered but what rounds are made of, `/r/…` and `/bytes/<n>`, so that nobody can keep it busy with
+    /// something else. Default no.
+    pub rounds_only: bool,
     /// Strangers may reach it: connections have deadlines and limits by address. Default no.
     pub exposed: bool,
     /// Strangers may ask for what harms them too: bombs, faults, bodies without end, long delays. Default no.
@@ -56,6 +59,7 @@ impl Default for Options {
             chaos: None,
             close_after: 0,
             unix: None,
+            rounds_only: false,
             exposed: false,
             faults: false,
         }
@@ -83,6 +87,8 @@ pub struct RoundSpec {
     pub first: u64,
     /// How many ids; 0 makes every request foreign. The ledger needs one byte of memory for each.
     pub count: u64,
+    /// Whether requests are to ask for documents in JSON: those that do not are counted. Only where there is a word.
+    pub json: bool,
     /// Bytes of an answer's body, decoded; fewer than 8 (0 too) means 8, the token alone.
     pub body_bytes: usize,
     /// Whether plain answers come in gzip, whatever the request accepts; documents stay as they are.
@@ -102,6 +108,9 @@ pub struct RoundSpec {
     /// At a few moments drawn by chance, hold every answer until this many requests are held at once, or until no new one has
     /// arrived for 30 ms. None and 0 never do; ignored when `gate` is given.
     pub checks: Option<usize>,
+    /// So many answers, drawn by chance, come in two parts: the last bytes follow 2 ms after the others. Whoever asks on before has not
+    /// waited for the answer. HTTP/1.1 only.
+    pub cuts: u64,
 }
 
 /// Why an origin could not start.

@@ -13,6 +13,7 @@ use crate::request::After;
 use crate::script::{Item, Script};
 use crate::socket::Socket;
 use crate::stream::{End, Stream};
+use crate::token::LENGTH;
 use crate::wire::Wire;
 
 /// Most answers that one connection may have waiting; further requests stay unread.
@@ -96,8 +97,16 @@ impl Outbox {
 
     fn emit(&mut self, held: Held, socket: &Socket, now: Instant) {
         let body = match &held.answer {
+            Answer::Item(script, item) if matches!(held.hold, Hold::LastBytes(_)) => {
+                let (script, item) = (script.clone(), *item);
+                return self.begin(held, &script, item, now);
+            }
             Answer::Item(script, item) => self.item(script, *item, held.after, socket, now),
             Answer::Small(small) => small.write(&mut self.output, held.after, &self.hub, now),
+            Answer::Rest(rest, body) => {
+                self.output.extend_from_slice(rest);
+                *body
+            }
             Answer::Stream(_) => 0,
         };
         let Some(receipt) = held.receipt else {
@@ -110,6 +119,20 @@ impl Outbox {
         } else {
             self.unwritten.push(receipt);
         }
+    }
+
+    /// Writes an answer but for its last bytes, which stay in front of the queue.
+    fn begin(&mut self, held: Held, script: &Script, item: Item, now: Instant) {
+        let begun = self.output.len();
+        let body = script.write(&mut self.output, item, held.after, &self.hub.date, now);
+        let rest = self.output.len().saturating_sub(LENGTH).max(begun);
+        let answer = Answer::Rest(self.output.split_off(rest), body);
+        let hold = match held.hold {
+            Hold::LastBytes(until) => Hold::Until(until),
+            hold => hold,
+        };
+        self.queue
+            .push_front(Held::new(held.receipt, hold, answer, held.after));
     }
 
     /// The hot path: a plain answer goes from the prepared bytes straight to the socket, and only what

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use crate::answer::{Field, JSON, Length, TEXT};
 use crate::body::Received;
 use crate::chaos::RandomFault;
-use crate::exposure::withholds;
+use crate::cut::PAUSE;
+use crate::exposure::{is_of_rounds, withholds};
 use crate::fault::Fault;
 use crate::held::{Answer, Held, Hold, Small};
 use crate::hub::Hub;
@@ -47,9 +48,12 @@ impl Reply<'_> {
         let after = match request.route {
             Route::Close | Route::Eof => After::Close,
             route if route.is_early() => After::Close,
+            // Whoever left it, it shall not keep the server busy while another is measured.
+            _ if receipt.is_some_and(|receipt| receipt.stray) => After::Close,
             _ => request.after,
         };
-        let withheld = self.hub.exposed && !self.hub.faults && withholds(&request);
+        let strangers = self.hub.exposed && !self.hub.faults && withholds(&request);
+        let withheld = strangers || self.hub.rounds_only && !is_of_rounds(&request);
         let hold = match withheld {
             true => Hold::Nothing,
             false => self.hold(&request, receipt, now),
@@ -69,6 +73,10 @@ impl Reply<'_> {
                     None => Answer::Item(script, item),
                 }
             }
+            _ if withheld && !strangers => {
+                let says = "this server answers /r/<id> and /bytes/<n>, and nothing else\n";
+                Answer::Small(Box::new(Small::text(404, says, request.is_head)))
+            }
             _ if withheld => {
                 let says =
                     "not for strangers; whoever runs this server can allow it with --faults\n";
@@ -78,7 +86,7 @@ impl Reply<'_> {
         };
         let planned = match (hold, &answer) {
             (Hold::Gate(_), _) | (_, Answer::Stream(_)) => None,
-            (Hold::Until(at), _) => Some(at),
+            (Hold::Until(at) | Hold::LastBytes(at), _) => Some(at),
             (Hold::Nothing, _) => Some(now),
         };
         let receipt = receipt.map(|receipt| receipt.planned_at(planned));
@@ -98,6 +106,9 @@ impl Reply<'_> {
                     .script(receipt.is_some_and(|receipt| receipt.stray));
                 let delay = script.delay(id).unwrap_or_default() + self.travel(script.round_trip);
                 match delay {
+                    Duration::ZERO if belongs && request.version < 2 && self.hub.cuts.is_due() => {
+                        Hold::LastBytes(now + PAUSE)
+                    }
                     Duration::ZERO => Hold::Nothing,
                     delay => Hold::Until(now + delay),
                 }

@@ -10,6 +10,7 @@ use crate::route::{self, Route};
 pub(crate) struct Request {
     pub(crate) route: Route,
     pub(crate) is_head: bool,
+    pub(crate) is_get: bool,
     pub(crate) wants_json: bool,
     pub(crate) framing: Framing,
     pub(crate) expects_continue: bool,
@@ -50,6 +51,7 @@ impl Request {
         Request {
             route,
             is_head: head.method == "HEAD",
+            is_get: head.method == "GET",
             wants_json: head.wants_json,
             framing: head.framing,
             // Nobody is asked to send a body that will be refused.

@@ -20,6 +20,8 @@ pub(crate) struct Script {
     base: u64,
     /// What requests of the round have in their path.
     pub(crate) word: Option<u64>,
+    /// Whether its requests are to ask for documents.
+    pub(crate) json: bool,
     /// A round trip of the network that is played.
     pub(crate) round_trip: Duration,
     prepared: RefCell<Prepared>,
@@ -59,6 +61,7 @@ impl Script {
             draw: Draw::new(delay, seed),
             base: 0,
             word: None,
+            json: false,
             round_trip,
             body_bytes: plain.decoded(),
             prepared: RefCell::new(Prepared { plain, second: 0 }),
@@ -66,8 +69,13 @@ impl Script {
     }
 
     /// The answers of a round whose ids begin at `base`, and whose requests have `word` in their path.
-    pub(crate) fn of_round(self, base: u64, word: Option<u64>) -> Script {
-        Script { base, word, ..self }
+    pub(crate) fn of_round(self, base: u64, word: Option<u64>, json: bool) -> Script {
+        Script {
+            base,
+            word,
+            json,
+            ..self
+        }
     }
 
     /// How long the answer of an id is delayed.

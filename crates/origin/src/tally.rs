@@ -24,6 +24,10 @@ pub(crate) struct Tally {
     pub(crate) peak_in_flight: u64,
     pub(crate) stray: u64,
     pub(crate) pipelined: u64,
+    pub(crate) otherwise: u64,
+    /// Connections opened in this interval that have carried nothing.
+    pub(crate) unused: u64,
+    pub(crate) peak_ahead: u64,
     /// Connections open that carried a request of the round.
     pub(crate) connections_open: u64,
     pub(crate) peak_connections: u64,
@@ -59,6 +63,9 @@ impl Tally {
             peak_in_flight: 0,
             stray: 0,
             pipelined: 0,
+            otherwise: 0,
+            unused: 0,
+            peak_ahead: 0,
             connections_open: 0,
             peak_connections: 0,
             held: Times::new(),
@@ -75,6 +82,12 @@ impl Tally {
         self.in_flight += 1;
         self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
         self.first_read.get_or_insert(now);
+    }
+
+    /// A connection is open that nothing came on yet.
+    pub(crate) fn opens(&mut self) {
+        self.unused += 1;
+        self.peak_ahead = self.peak_ahead.max(self.unused + self.in_flight);
     }
 
     /// A connection carries its first request of the round.

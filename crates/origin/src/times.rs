@@ -66,7 +66,8 @@ impl Times {
 
     /// How many are in the bucket of a time, or above it.
     pub fn at_least(&self, us: u32) -> u64 {
-        self.counts.iter().skip(bucket(us)).sum()
+        let counts = self.counts.iter().skip(bucket(us));
+        counts.fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// The time that the given share does not exceed, in microseconds, between the two that are nearest to it; each is the middle of
@@ -84,7 +85,7 @@ impl Times {
     fn ranked(&self, rank: u64) -> Option<f64> {
         let mut before = 0;
         for (bucket, count) in self.counts.iter().enumerate() {
-            before += count;
+            before = u64::saturating_add(before, *count);
             if before > rank {
                 return Some(middle(bucket));
             }

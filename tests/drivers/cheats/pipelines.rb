@@ -11,7 +11,7 @@ class Pipelines < Cheat
   end
 
   def stream(round, index)
-    socket = @sockets[index]
+    socket = @sockets[index] ||= TCPSocket.new(@host, @port)
     until (wave = @lock.synchronize { Array.new(DEPTH) { round.take }.compact }).empty?
       socket.write(wave.map { |url, _| "GET #{url[%r{\Ahttp://[^/]+(.*)}, 1]} HTTP/1.1\r\nHost: #{@host}\r\n\r\n" }.join)
       wave.each do |_, taken|

@@ -130,6 +130,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         chaos: arguments.chaos.clone(),
         close_after: arguments.close_after,
         unix: arguments.unix.clone(),
+        rounds_only: false,
         exposed: arguments.expose,
         faults: arguments.faults,
     })?;

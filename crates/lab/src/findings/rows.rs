@@ -188,7 +188,10 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
         in_flight: in_flight(rounds).map(|all| (all * 100.0).round() / 100.0),
         server: server(rounds, &cell.wait(*delay)),
         peak_rss_mb: rounds.iter().map(|r| r.peak_rss_kib).max().unwrap_or(0) as f64 * 1024.0 / 1e6,
-        errors: rounds.iter().map(|round| round.claim.errors).sum(),
+        errors: rounds
+            .iter()
+            .map(|round| round.claim.errors)
+            .fold(0, u64::saturating_add),
         connections: seen.iter().map(|interval| interval.connections_used).max(),
         duplicates: witnessed.then(|| all.iter().map(|interval| interval.duplicates).sum()),
         peak_in_flight: all.iter().map(|interval| interval.peak_in_flight).max(),

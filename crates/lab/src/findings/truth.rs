@@ -37,8 +37,8 @@ impl Truth {
             arrived: self.arrived + other.arrived,
             again: self.again + other.again,
             foreign: self.foreign + other.foreign,
-            failed: self.failed + other.failed,
-            timed_out: self.timed_out + other.timed_out,
+            failed: self.failed.saturating_add(other.failed),
+            timed_out: self.timed_out.saturating_add(other.timed_out),
             opened: self.opened + other.opened,
             connections: self.connections.max(other.connections),
             concurrency: self.concurrency.max(other.concurrency),
@@ -65,7 +65,12 @@ fn of_round(round: &Round) -> Option<Truth> {
         again: intervals().map(|interval| interval.duplicates).sum(),
         foreign: seen.foreign,
         failed: round.claim.errors,
-        timed_out: round.claim.errors_by.iter().filter_map(late).sum(),
+        timed_out: round
+            .claim
+            .errors_by
+            .iter()
+            .filter_map(late)
+            .fold(0, u64::saturating_add),
         opened: seen.connections_opened,
         connections: seen.connections_used,
         concurrency: round.cell.concurrency as u64,

@@ -48,10 +48,15 @@ impl Account {
         }
     }
 
+    /// All time since `earlier`.
+    pub fn total_since(&self, earlier: &Account) -> Duration {
+        self.total.saturating_sub(earlier.total)
+    }
+
     /// Time in user mode and in the kernel since `earlier`: the exact total, split as the ticks are.
     pub fn since(&self, earlier: &Account) -> (Duration, Duration) {
         // A child that nobody waits for takes its time with it, so less may be known than before.
-        let total = self.total.saturating_sub(earlier.total);
+        let total = self.total_since(earlier);
         let recent = (
             self.user_ticks.saturating_sub(earlier.user_ticks),
             self.system_ticks.saturating_sub(earlier.system_ticks),

@@ -165,10 +165,11 @@ impl Session<'_> {
         let Some(driver) = self.drivers.iter_mut().find(of_cell) else {
             return Ok(());
         };
-        driver.resume();
+        let meanwhile = driver.resume();
         match runner.trial(driver, trial) {
             Ok(mut round) => {
                 driver.pause();
+                round.offences.extend(meanwhile);
                 self.look_at_the_others(&mut round);
                 (self.observe)(Event::Measured(Box::new(round)))
             }
@@ -177,15 +178,20 @@ impl Session<'_> {
     }
 
     /// Whoever should have waited and ran may have disturbed the round; nobody knows who let it go on.
-    fn look_at_the_others(&self, round: &mut Round) {
+    fn look_at_the_others(&mut self, round: &mut Round) {
         let others = self
             .drivers
-            .iter()
+            .iter_mut()
             .filter(|driver| driver.client() != round.cell.client);
-        let awake: Vec<&Driver> = others.filter(|driver| !driver.waits()).collect();
-        awake.iter().for_each(|driver| driver.pause());
-        if !awake.is_empty() {
-            let count = super::process::drivers(awake.len());
+        let mut awake = 0;
+        for driver in others {
+            if !driver.waits() {
+                driver.pause();
+                awake += 1;
+            }
+        }
+        if awake > 0 {
+            let count = super::process::drivers(awake);
             round
                 .disturbed
                 .push(format!("{count} that should have waited ran meanwhile"));
@@ -194,9 +200,11 @@ impl Session<'_> {
 
     /// Ends the invocation's processes.
     fn leave(&mut self, invocation: u32) -> Result<()> {
-        for driver in self.drivers.drain(..) {
-            driver.resume();
+        for mut driver in self.drivers.drain(..) {
             let client = driver.client().to_string();
+            if let Some(says) = driver.resume() {
+                (self.observe)(Event::Offended(client.clone(), invocation, says))?;
+            }
             match driver.bye() {
                 Ok((_, None)) => {}
                 Ok((_, Some(says))) => (self.observe)(Event::Offended(client, invocation, says))?,

@@ -30,6 +30,13 @@ const TO_START: u32 = 4;
 /// How long what a driver started may take to end after it.
 const TO_FOLLOW: Duration = Duration::from_millis(500);
 
+/// CPU time that a driver may use while it should stand still: it is stopped a moment after it was told to.
+const AT_REST: Duration = Duration::from_millis(20);
+
+/// When a driver is looked at for the first time in a round, in milliseconds, and how much later each time; drawn by chance.
+const FIRST_LOOK: std::ops::Range<f64> = 2.0..12.0;
+const NEXT_LOOK: std::ops::Range<f64> = 1.5..3.0;
+
 /// A client's driver: its process, and the conversation with it.
 #[derive(Debug)]
 pub struct Driver {
@@ -42,6 +49,18 @@ pub struct Driver {
     asked_at: Instant,
     patience: Duration,
     stop: Arc<AtomicBool>,
+    /// What it had used when it was stopped, and when it was last looked at after that; none while it runs.
+    at_rest: Option<(Account, Account)>,
+    seen: Seen,
+}
+
+/// What was seen of a driver's processes at moments drawn by chance, since the peak of its memory was started afresh.
+#[derive(Debug, Default)]
+struct Seen {
+    /// What was wrong with them, in a sentence.
+    offence: Option<String>,
+    /// Their memory, in KiB.
+    peak_kib: u64,
 }
 
 impl Driver {
@@ -75,6 +94,8 @@ impl Driver {
             asked_at: Instant::now(),
             patience,
             stop,
+            at_rest: None,
+            seen: Seen::default(),
         })
     }
 
@@ -136,8 +157,11 @@ impl Driver {
         self.process.group().is_some()
     }
 
-    /// What its processes do against the rules, in a sentence.
+    /// What its processes do against the rules, or did when they were looked at, in a sentence.
     pub fn offence(&mut self) -> Option<String> {
+        if let Some(offence) = self.seen.offence.take() {
+            return Some(offence);
+        }
         match self.process.find_strays() {
             0 => members::out_of_place(&self.process.members(), self.core)
                 .or_else(|| self.disowned()),
@@ -161,9 +185,14 @@ impl Driver {
         members::stirrings(self.process.pid()) > 0
     }
 
-    /// Whether it waits for its turn as it should.
-    pub fn waits(&self) -> bool {
-        !self.stirred() && members::is_stopped(self.process.pid())
+    /// Whether it has waited for its turn as it should since it was last asked.
+    pub fn waits(&mut self) -> bool {
+        let now = self.account();
+        let last = self.at_rest.as_mut();
+        let used = last.map_or(Duration::ZERO, |(_, last)| {
+            now.total_since(&std::mem::replace(last, now))
+        });
+        used < AT_REST && !self.stirred() && members::is_stopped(self.process.pid())
     }
 
     /// Lets it get ready for requests.
@@ -261,23 +290,53 @@ impl Driver {
     }
 
     /// Starts the peak of its memory afresh.
-    pub fn reset_peak_memory(&self) {
+    pub fn reset_peak_memory(&mut self) {
+        self.seen = Seen::default();
         account::reset_peak_memory(&self.process.members());
     }
 
     /// Peak of its resident memory since then, in KiB.
     pub fn peak_memory_kib(&self) -> u64 {
-        account::peak_memory_kib(&self.process.members())
+        let now = account::peak_memory_kib(&self.process.members());
+        now.max(self.seen.peak_kib)
     }
 
     /// Stops its processes until [`Driver::resume`].
-    pub fn pause(&self) {
+    pub fn pause(&mut self) {
         self.process.pause();
+        // What it did until somebody had to stop it again is still to be told.
+        let now = self.account();
+        self.at_rest = Some((self.at_rest.map_or(now, |(first, _)| first), now));
     }
 
-    /// Lets its processes go on.
-    pub fn resume(&self) {
+    /// Lets its processes go on. Returns what they did while they should have waited, in a sentence; nothing where others might have
+    /// woken them.
+    pub fn resume(&mut self) -> Option<String> {
+        let before = self.at_rest.take();
+        let used = before.map_or(Duration::ZERO, |(first, _)| {
+            self.account().total_since(&first)
+        });
         self.process.resume();
+        (used >= AT_REST && self.user().is_some()).then(|| {
+            let ms = used.as_millis();
+            format!("its processes used {ms} ms of CPU time while it was stopped and others were measured")
+        })
+    }
+
+    /// Looks at some of its processes in the midst of their work, for whoever leaves its core and comes back, or ends before the end.
+    fn look(&mut self) {
+        let members = match self.process.group() {
+            Some(group) => group.processes(),
+            None => {
+                self.process.find_strays();
+                self.process.members()
+            }
+        };
+        let seen = &mut self.seen;
+        seen.peak_kib = seen.peak_kib.max(account::peak_memory_kib(&members));
+        if seen.offence.is_none() {
+            seen.offence = members::some_out_of_place(&members, self.core);
+        }
     }
 
     fn ask<T: DeserializeOwned>(
@@ -313,12 +372,18 @@ impl Driver {
     }
 
     fn wait(&mut self, asked: &str, start: Instant, patience: Duration) -> Result<Line> {
+        let mut look_after = Duration::from_secs_f64(rand::random_range(FIRST_LOOK) / 1e3);
         loop {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(Interrupted.into());
             }
             let left = patience.saturating_sub(start.elapsed());
-            match self.process.lines.recv_timeout(left.min(GLANCE)) {
+            if start.elapsed() >= look_after {
+                self.look();
+                look_after = start.elapsed().mul_f64(rand::random_range(NEXT_LOOK));
+            }
+            let pause = GLANCE.min(look_after.saturating_sub(start.elapsed()));
+            match self.process.lines.recv_timeout(left.min(pause)) {
                 Ok(line) => return Ok(line),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.ended(asked)),
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => {
@@ -352,6 +417,11 @@ impl Driver {
             asked,
             Problem::Ended(status.unwrap_or_else(|| "it closed its output".into())),
         )
+    }
+
+    /// What to say when it keeps so many connections open that there may be none for others.
+    pub fn hoards(&self, count: u64) -> anyhow::Error {
+        self.error("go", Problem::Hoards(count))
     }
 
     fn error(&self, asked: &str, problem: Problem) -> anyhow::Error {

@@ -32,6 +32,8 @@ pub enum Problem {
     Rubbish(String, String),
     /// It answered that it cannot: the error's kind, and its words.
     Refused(String, String),
+    /// It keeps so many connections open that there may be none for others.
+    Hoards(u64),
 }
 
 impl fmt::Display for DriverError {
@@ -62,6 +64,10 @@ impl fmt::Display for DriverError {
             Problem::Refused(kind, what) => write!(
                 f,
                 "the driver of {client} refused `{asked}` ({kind}: {what})"
+            )?,
+            Problem::Hoards(count) => write!(
+                f,
+                "the driver of {client} was ended: it kept {count} connections to the server open that carried nothing, and others need them"
             )?,
         }
         if !self.last_words.is_empty() {

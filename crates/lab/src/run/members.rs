@@ -8,6 +8,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, getpgid, getpgrp};
 
+/// How many threads are looked at in the midst of a round.
+const FEW: usize = 16;
+
 /// From here on whoever loses its parent below this process becomes its child: nobody leaves the tree. Nobody of the same user may
 /// look into the memory of this process either.
 pub fn adopt_orphans() {
@@ -121,23 +124,45 @@ pub fn disowns_children(pid: i32) -> bool {
 
 /// What is wrong with the threads of some processes: more cores than the one that is shared, or a priority over others.
 pub fn out_of_place(pids: &[i32], core: Option<usize>) -> Option<String> {
-    let threads = pids
-        .iter()
-        .flat_map(|pid| threads(*pid).into_iter().map(|thread| (*pid, thread)));
-    threads.into_iter().find_map(|(pid, thread)| {
-        let number = |place| field(pid, thread, place)?.parse::<i64>().ok();
-        if let Some(nice) = number(19).filter(|nice| *nice < 0) {
-            return Some(format!("a thread of the driver gave itself priority (nice {nice})"));
-        }
-        // SCHED_OTHER, SCHED_BATCH and SCHED_IDLE take no precedence (sched(7)).
-        if let Some(policy) = number(41).filter(|policy| ![0, 3, 5].contains(policy)) {
-            return Some(format!("a thread of the driver took a policy of real time (policy {policy})"));
-        }
-        let core = core?;
-        let allowed = allowed_cores(pid, thread)?;
-        (allowed != core.to_string()).then(|| {
-            format!("a thread of the driver may run on the cores {allowed}, though all share core {core}")
-        })
+    all_threads(pids).find_map(|(pid, thread)| wrong_with(pid, thread, core))
+}
+
+/// The same of a few threads drawn by chance, which takes no longer where there are many.
+pub fn some_out_of_place(pids: &[i32], core: Option<usize>) -> Option<String> {
+    let mut all: Vec<(i32, i32)> = all_threads(pids).collect();
+    (0..FEW.min(all.len())).find_map(|_| {
+        let (pid, thread) = all.swap_remove(rand::random_range(0..all.len()));
+        wrong_with(pid, thread, core)
+    })
+}
+
+fn all_threads(pids: &[i32]) -> impl Iterator<Item = (i32, i32)> {
+    let of_one = |pid: &i32| {
+        let pid = *pid;
+        threads(pid).into_iter().map(move |thread| (pid, thread))
+    };
+    pids.iter().flat_map(of_one)
+}
+
+fn wrong_with(pid: i32, thread: i32, core: Option<usize>) -> Option<String> {
+    let number = |place| field(pid, thread, place)?.parse::<i64>().ok();
+    if let Some(nice) = number(19).filter(|nice| *nice < 0) {
+        return Some(format!(
+            "a thread of the driver gave itself priority (nice {nice})"
+        ));
+    }
+    // SCHED_OTHER, SCHED_BATCH and SCHED_IDLE take no precedence (sched(7)).
+    if let Some(policy) = number(41).filter(|policy| ![0, 3, 5].contains(policy)) {
+        return Some(format!(
+            "a thread of the driver took a policy of real time (policy {policy})"
+        ));
+    }
+    let core = core?;
+    let allowed = allowed_cores(pid, thread)?;
+    (allowed != core.to_string()).then(|| {
+        format!(
+            "a thread of the driver may run on the cores {allowed}, though all share core {core}"
+        )
     })
 }
 

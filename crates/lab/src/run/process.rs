@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpgid};
 
 use super::cgroup::Group;
 use super::cores::on_core;
@@ -190,24 +190,27 @@ impl Process {
         let pid = self.pid();
         members::stirrings(pid); // what was before
         let _ = killpg(Pid::from_raw(pid), Signal::SIGSTOP);
-        members::signal(&self.strays, Signal::SIGSTOP);
+        // Children may have a group or a session of their own, and do not hear what is said to the driver's.
+        let apart = self.apart();
+        members::signal(&apart, Signal::SIGSTOP);
         let deadline = Instant::now() + TO_STOP;
         // The system tells when the last thread has stopped; of one that was stopped before it tells nothing.
         while members::stirrings(pid) == 0 && members::lives(pid) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
-        // Only then: a process that is frozen first would not be stopped. And only for those that left: should the lab be killed
+        // Only then: a process that is frozen first would not be stopped. And only where some are apart: should the lab be killed
         // meanwhile, nobody would thaw them, while what is stopped is woken and hung up by the kernel.
-        if let Some(group) = &self.group {
-            let tree = members::tree(pid);
-            if group
-                .processes()
-                .iter()
-                .any(|member| !tree.contains(member))
-            {
-                group.freeze(true);
-            }
+        if let Some(group) = self.group.as_ref().filter(|_| !apart.is_empty()) {
+            group.freeze(true);
         }
+    }
+
+    /// Its processes that are in another process group than the driver itself.
+    fn apart(&self) -> Vec<i32> {
+        let pid = Pid::from_raw(self.pid());
+        let elsewhere =
+            |member: &i32| getpgid(Some(Pid::from_raw(*member))).is_ok_and(|group| group != pid);
+        self.members().into_iter().filter(elsewhere).collect()
     }
 
     /// Lets the group go on.
@@ -215,7 +218,7 @@ impl Process {
         if let Some(group) = &self.group {
             group.freeze(false);
         }
-        members::signal(&self.strays, Signal::SIGCONT);
+        members::signal(&self.apart(), Signal::SIGCONT);
         let _ = killpg(Pid::from_raw(self.pid()), Signal::SIGCONT);
         members::stirrings(self.pid()); // that was ours
     }
@@ -330,6 +333,38 @@ fn forward_lines(stdout: ChildStdout, lines: &SyncSender<Line>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A child that leaves the driver's session, and never rests.
+    const WRITES: &str = "setsid sh -c 'while echo x >> words; do :; done' & wait";
+
+    #[test]
+    fn a_child_with_a_session_of_its_own_is_stopped_with_the_driver() {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = Manifest {
+            run: ["sh", "-c", WRITES].map(String::from).into(),
+            folder: folder.path().into(),
+            ..Manifest::raw(Path::new("sh"))
+        };
+        let log = folder.path().join("log");
+        let process = Process::start(&manifest, None, &log, None).unwrap();
+        let written =
+            || std::fs::metadata(folder.path().join("words")).map_or(0, |words| words.len());
+        let until_it_writes = || {
+            let before = written();
+            while written() == before {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        until_it_writes();
+        assert!(!process.apart().is_empty());
+        process.pause();
+        std::thread::sleep(Duration::from_millis(20));
+        let before = written();
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(written(), before);
+        process.resume();
+        until_it_writes();
+    }
 
     #[test]
     fn a_driver_never_sees_the_proxies_of_its_surroundings() {

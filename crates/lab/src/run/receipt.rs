@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::built;
 use super::process::command_of;
+use super::words::plain;
 use crate::spec::{Manifest, Need};
 
 /// Longest time that printing a version may take.
@@ -43,7 +44,7 @@ pub fn receipt(manifest: &Manifest) -> Result<String, Missing> {
     let problem = match output_of(command_of(manifest, &manifest.version)) {
         Ok(text) if text.trim().is_empty() => "its version command prints nothing".into(),
         Ok(text) => match built::outdated(manifest) {
-            None => return Ok(text.lines().next().unwrap_or_default().trim().to_string()),
+            None => return Ok(plain(text.lines().next().unwrap_or_default().trim())),
             Some(reason) => reason,
         },
         Err(problem) => problem,
@@ -165,6 +166,12 @@ mod tests {
         assert_eq!(
             receipt(&manifest("echo 1.2.3", "false")),
             Ok("1.2.3".into())
+        );
+        let loud = receipt(&manifest("printf \"1\\\\033[2J\"", "false"));
+        assert_eq!(
+            loud,
+            Ok("1\u{fffd}[2J".into()),
+            "nothing that terminals obey"
         );
     }
 

@@ -61,6 +61,7 @@ impl Servers {
                 seed: sweep.seed,
                 core: pinning.map(|pinning| pinning.origin_core),
                 tls: tls.then(Tls::default),
+                rounds_only: true,
                 ..Options::default()
             };
             Origin::start(options).context("the origin cannot start")

@@ -24,8 +24,17 @@ const LAT_EVERY: u64 = 1;
 /// A delay from which on the origin sees at any time how many are in flight.
 const SEEN_ANYWAY: Duration = Duration::from_millis(1);
 
+/// One answer in so many comes in two parts where one request is in flight; of several so many at most, and of more in flight together
+/// as many times as many, up to so many times.
+const REQUESTS_OF_A_CUT: u64 = 1000;
+const MOST_CUTS: u64 = 4;
+const MOST_CUT_TOGETHER: u64 = 8;
+
 /// Most requests of one round, whatever the rate.
 const MOST_REQUESTS: u64 = 20_000_000;
+
+/// From so many connections on that carry nothing a driver is ended, for there may be none left for others.
+const HOARD: u64 = 2000;
 
 /// Round trips of one request, when its connection is new and TLS is old.
 const MOST_ROUND_TRIPS: u32 = 4;
@@ -194,6 +203,8 @@ impl<'a> Runner<'a> {
             gate: Some(cell.concurrency),
             word: self.word_for(cell),
             checks: None,
+            cuts: 0,
+            json: self.is_of_documents(cell),
         };
         self.servers.open(cell, round);
         driver.prepare(&self.preparation(cell))?;
@@ -282,6 +293,16 @@ impl<'a> Runner<'a> {
         let stirred = driver
             .stirred()
             .then(|| "it was stopped or let go on by another program".to_string());
+        let mut disturbed: Vec<String> = stirred.into_iter().collect();
+        let most = HOARD.max(10 * trial.cell.concurrency as u64);
+        if let Some(seen) = seen.as_ref().filter(|seen| seen.peak_ahead > most) {
+            return Err(driver.hoards(seen.peak_ahead));
+        }
+        let opened = opened_ahead(&trial.cell, [probe.as_ref(), seen.as_ref()]);
+        match driver.user() {
+            Some(_) => offences.extend(opened),
+            None => disturbed.extend(opened), // others of the same user may have opened them
+        }
         offences.extend(driver.offence());
         offences.extend(began_early(seen.as_ref(), driver.asked_at()));
         offences.extend(more_than_its_core(driver, user + system, wall));
@@ -302,7 +323,7 @@ impl<'a> Runner<'a> {
             noise,
             lat_every: LAT_EVERY,
             offences,
-            disturbed: stirred.into_iter().collect(),
+            disturbed,
         })
     }
 
@@ -359,7 +380,14 @@ impl<'a> Runner<'a> {
             gate: None,
             word: self.word_for(cell),
             checks: self.checks(cell),
+            cuts: self.cuts(cell, count),
+            json: self.is_of_documents(cell),
         }
+    }
+
+    /// Whether requests ask for documents in JSON.
+    fn is_of_documents(&self, cell: &Cell) -> bool {
+        self.sweep.job == Job::Json && cell.client != RAW
     }
 
     /// What requests must have in their path; none of a load generator, which sends all to one path.
@@ -372,6 +400,15 @@ impl<'a> Runner<'a> {
         let waits = cell.overrides.delay.unwrap_or(self.sweep.delay).mean() + cell.round_trip();
         let shows = self.word_for(cell).is_some() && waits < SEEN_ANYWAY && cell.concurrency > 1;
         shows.then_some(cell.concurrency)
+    }
+
+    /// How many answers come in two parts, 2 ms apart: all together hold a round up for no more than 8 ms, and where it is short, for less.
+    /// Each holds one connection only. In a batch every request counts, and none is held.
+    fn cuts(&self, cell: &Cell, count: u64) -> u64 {
+        let judged = self.word_for(cell).is_some() && cell.overrides.mode.is_none();
+        let beside = MOST_CUT_TOGETHER.min(cell.concurrency as u64);
+        let cuts = (count * beside / REQUESTS_OF_A_CUT).min(MOST_CUTS * beside);
+        if judged { cuts } else { 0 }
     }
 
     /// How long a round on the origin should take: what was asked, or as many waves of delayed answers.
@@ -414,6 +451,22 @@ fn began_early(page: Option<&Interval>, asked: Instant) -> Option<String> {
         format!("its first request came {ms:.2} ms before it was asked to send any")
     };
     early.map(words)
+}
+
+/// What to say of connections that nothing came on while as many requests were in flight as were asked. A pool may open one for a
+/// request that then finds another free; where each request has its own, none is opened for a later one.
+fn opened_ahead(cell: &Cell, intervals: [Option<&Interval>; 2]) -> Option<String> {
+    let asked = cell.concurrency as u64;
+    let most = match cell.keepalive {
+        true => 2 * asked + 8,
+        false => asked + asked / 2 + 1,
+    };
+    let peak = intervals.into_iter().flatten().map(|seen| seen.peak_ahead);
+    let peak = peak.max().filter(|peak| *peak > most)?;
+    Some(format!(
+        "{peak} connections were open at once that carried nothing yet or were owed an answer, at most {most} expected for \
+         concurrency {asked}"
+    ))
 }
 
 /// What to say of a driver that used more time than its one core has. The clocks are read a moment apart.

@@ -31,7 +31,7 @@ fn probe(round: &mut Round) -> &mut Interval {
 
 #[test]
 fn every_rule_names_what_was_expected_and_what_was_seen() {
-    let cases: [Case; 23] = [
+    let cases: [Case; 25] = [
         (
             "a load generator, which verifies nothing",
             |r| {
@@ -51,6 +51,26 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
             &["1 of ", "never arrived"],
         ),
         ("miscounts", |r| r.claim.done -= 5, &["accounts for"]),
+        (
+            "tells the kinds of failures that there were not",
+            |r| {
+                r.claim.errors_by.insert("timeout".into(), u64::MAX);
+                r.claim.errors_by.insert("timed out".into(), 1);
+            },
+            &[
+                "claims 0 requests failed",
+                "kinds of 18,446,744,073,709,551,616",
+            ],
+        ),
+        (
+            "asks for something else",
+            |r| seen(r).otherwise = 3,
+            &[
+                "3 of ",
+                "asked for something else",
+                "Accept: application/json",
+            ],
+        ),
         (
             "keeps what it should not",
             |r| {

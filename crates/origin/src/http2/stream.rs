@@ -143,6 +143,7 @@ fn request_of(parts: &Parts, body: &RecvStream) -> Request {
     Request {
         route,
         is_head: parts.method == http::Method::HEAD,
+        is_get: parts.method == http::Method::GET,
         wants_json: json,
         framing: if body.is_end_stream() {
             Framing::None

@@ -19,9 +19,13 @@ fn what_has_not_the_word_of_the_round_is_counted_as_stray_and_as_nothing_else() 
     origin.open_round(named(2));
     let mut own = Client::new(&origin);
     let tokens = [1, 2].map(|id| own.get(&format!("/r/{WORD:016x}/{id}")).token());
-    let mut stranger = Client::new(&origin);
     let strays = ["/r/1", "/r/00000000000000ff/2", "/bytes/8", "/r/2"];
-    let stray = strays.map(|path| stranger.get(path).body);
+    let stray = strays.map(|path| {
+        let mut stranger = Client::new(&origin);
+        let body = stranger.get(path).body;
+        assert_eq!(stranger.rest(), b"", "its connection ends");
+        body
+    });
     let interval = origin.close_round();
     assert_eq!(
         (interval.stray, interval.requests, interval.distinct),
@@ -61,6 +65,83 @@ fn requests_that_do_not_wait_for_the_answer_before_them_are_counted() {
     (1..=4).for_each(|_| drop(client.answer()));
     (5..=8).for_each(|id| drop(client.get(&format!("/r/{id}"))));
     assert_eq!(origin.close_round().pipelined, 3);
+}
+
+#[test]
+fn who_asks_on_at_the_beginning_of_an_answer_has_not_waited_for_its_end() {
+    let origin = origin();
+    let cut = RoundSpec {
+        cuts: 1,
+        ..round(1, 1)
+    };
+    origin.open_round(cut.clone());
+    let mut hasty = Client::new(&origin);
+    hasty.request("GET", "/r/1", "");
+    hasty.head();
+    hasty.request("GET", "/r/1", "");
+    hasty.exactly(133);
+    hasty.answer();
+    assert_eq!(origin.close_round().pipelined, 1);
+
+    origin.open_round(cut);
+    Client::new(&origin).get("/r/1");
+    let interval = origin.close_round();
+    assert_eq!((interval.pipelined, interval.held.at_least(2000)), (0, 1));
+}
+
+#[test]
+fn what_asks_for_something_else_than_the_round_is_about_is_counted() {
+    let origin = origin();
+    let path = |id| format!("/r/{WORD:016x}/{id}");
+    let accept = "Accept: application/json\r\n";
+    for (json, otherwise) in [(true, 2), (false, 1)] {
+        origin.open_round(RoundSpec { json, ..named(3) });
+        let mut client = Client::new(&origin);
+        for (id, method, headers) in [(1, "GET", accept), (2, "GET", ""), (3, "POST", accept)] {
+            client.request(method, &path(id), headers);
+            client.answer();
+        }
+        assert_eq!(origin.close_round().otherwise, otherwise);
+    }
+}
+
+#[test]
+fn connections_that_carry_nothing_are_seen() {
+    let origin = origin();
+    origin.open_round(named(4));
+    let idle: Vec<Client> = (0..5).map(|_| Client::new(&origin)).collect();
+    eventually(&origin, |seen| seen.connections_open == 5);
+    let mut client = Client::new(&origin);
+    (1..=3).for_each(|id| drop(client.get(&format!("/r/{WORD:016x}/{id}"))));
+    drop(idle);
+    eventually(&origin, |seen| seen.connections_open == 1);
+    client.get(&format!("/r/{WORD:016x}/4"));
+    assert_eq!(origin.close_round().peak_ahead, 6);
+    origin.open_round(named(4));
+    (1..=4).for_each(|id| drop(client.get(&format!("/r/{WORD:016x}/{id}"))));
+    assert_eq!(origin.close_round().peak_ahead, 0);
+}
+
+#[test]
+fn a_server_of_rounds_does_nothing_else() {
+    let options = Options {
+        rounds_only: true,
+        ..Options::default()
+    };
+    let origin = Origin::start(options).unwrap();
+    let mut client = Client::new(&origin);
+    for path in [
+        "/encoded/br/60000000",
+        "/bomb/gzip/10",
+        "/delay/5",
+        "/echo",
+        "/bytes/100000000000",
+    ] {
+        assert_eq!(client.get(path).status, 404, "{path}");
+    }
+    for path in ["/r/1", "/bytes/20"] {
+        assert_eq!(client.get(path).status, 200, "{path}");
+    }
 }
 
 #[test]

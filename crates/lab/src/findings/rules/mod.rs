@@ -18,19 +18,21 @@ pub use marks::{in_flight, marks};
 pub use work::{done_elsewhere, foreign};
 
 /// Version of the rules, kept in every document: rows that one version ranks another may reject.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 type Rule = fn(&Round) -> Option<String>;
 type RuleOfARow = fn(&[&Round], &Delay) -> Option<String>;
 
 /// Rules that look at one round, in the order of causes.
-const RULES: [Rule; 22] = [
+const RULES: [Rule; 24] = [
     requests::only_a_reference,
     requests::unaccounted,
+    requests::kinds_wrong,
     requests::failed,
     requests::never_arrived,
     requests::duplicated,
     requests::foreign,
+    requests::asked_otherwise,
     requests::tokens_wrong,
     requests::bytes_wrong,
     requests::aborted,

@@ -18,13 +18,27 @@ pub(super) fn unaccounted(round: &Round) -> Option<String> {
         claim,
         ..
     } = round;
-    (claim.done + claim.errors != *asked).then(|| {
+    let accounted = u128::from(claim.done) + u128::from(claim.errors);
+    (accounted != u128::from(*asked)).then(|| {
         format!(
             "{} were asked, but the driver accounts for {}: {} done and {} failed",
             plural(*asked, "request"),
-            count(claim.done + claim.errors),
+            count(accounted as i128),
             count(claim.done),
             count(claim.errors)
+        )
+    })
+}
+
+/// Failures may come without a kind, and no more than there were.
+pub(super) fn kinds_wrong(round: &Round) -> Option<String> {
+    let claim = &round.claim;
+    let kinds: u128 = claim.errors_by.values().map(|n| u128::from(*n)).sum();
+    (kinds > u128::from(claim.errors)).then(|| {
+        format!(
+            "the driver claims {} failed, and tells the kinds of {}",
+            plural(claim.errors, "request"),
+            count(kinds as i128)
         )
     })
 }
@@ -87,6 +101,19 @@ pub(super) fn foreign(round: &Round) -> Option<String> {
                 "{} that nobody asked for{part}: the origin saw them outside the {}",
                 plural(interval.foreign, "request"),
                 plural(interval.count, "id")
+            )
+        })
+    })
+}
+
+pub(super) fn asked_otherwise(round: &Round) -> Option<String> {
+    find_interval(round, |interval, part| {
+        (interval.otherwise > 0).then(|| {
+            format!(
+                "{} of {} asked for something else{part}: by another method than GET, or without the `Accept: application/json` of \
+                 the JSON job",
+                count(interval.otherwise),
+                plural(interval.requests, "request")
             )
         })
     })

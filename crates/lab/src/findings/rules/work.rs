@@ -53,3 +53,31 @@ pub(super) fn nothing_used(round: &Round) -> Option<String> {
     (round.peak_rss_kib == 0)
         .then(|| "nothing is known of the memory of the driver's processes".to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_that_shows_only_as_that_of_others_is_told_where_it_is_quiet_otherwise() {
+        let quiet = [0.02, 0.05, 0.03];
+        let says = done_elsewhere(Some(0.6), &quiet).unwrap();
+        assert!(says.contains("60") && says.contains("else 3"), "{says}");
+        assert_eq!(
+            done_elsewhere(Some(0.3), &quiet),
+            None,
+            "little more than others"
+        );
+        assert_eq!(
+            done_elsewhere(Some(0.9), &[0.4, 0.5, 0.6]),
+            None,
+            "a machine under load"
+        );
+        assert_eq!(done_elsewhere(None, &quiet), None);
+        assert_eq!(
+            done_elsewhere(Some(0.9), &[]),
+            None,
+            "nobody to compare with"
+        );
+    }
+}

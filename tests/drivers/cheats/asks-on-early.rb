@@ -1,0 +1,30 @@
+# Behaves in the probe; then sends the next request as soon as it sees the beginning of an answer, before it reads that.
+require_relative "cheat"
+
+class AsksOnEarly < Cheat
+  def go(round)
+    @rounds = @rounds.to_i + 1
+    super
+  end
+
+  def work(round, index)
+    return super unless @rounds > 1
+    socket = @sockets[index] ||= TCPSocket.new(@host, @port)
+    url, taken = @lock.synchronize { round.take }
+    ask(socket, url) if url
+    while url
+      socket.wait_readable
+      following, started = @lock.synchronize { round.take }
+      ask(socket, following) if following
+      head = socket.gets("\r\n\r\n")
+      body = socket.read(head[/^content-length: *(\d+)/i, 1].to_i)
+      @lock.synchronize { round.done(200, body, taken) }
+      url, taken = following, started
+    end
+  end
+
+  def ask(socket, url) = socket.write("GET #{url[%r{\Ahttp://[^/]+(.*)}, 1]} HTTP/1.1\r\nHost: #{@host}\r\n\r\n")
+end
+
+require "io/wait"
+Cheat.run(AsksOnEarly, "asks-on-early")
