@@ -63,11 +63,18 @@ fn a_table_becomes_requests_and_what_was_taken_is_in_the_table_that_comes_out() 
 fn an_unknown_column_or_a_bad_expression_is_refused_and_nothing_is_sent() {
     let world = World::new();
     let list = world.write("skus.csv", ["sku", "1"].map(str::to_owned).into_iter());
+    let template = ["--template", "http://localhost/{sku}"];
+    let with = |more: &[&'static str]| [&template, more].concat();
     for (arguments, word) in [
-        (["--template", "http://localhost/{skew}"], "skew"),
-        (["--check", "status = 200"], "column"),
-        (["--take", "price"], "price"),
-        (["--keep-header", "x"], "no column url"),
+        (vec!["--template", "http://localhost/{skew}"], "skew"),
+        (vec!["--check", "status = 200"], "column"),
+        (vec!["--take", "price"], "price"),
+        (vec!["--keep-header", "x"], "no column url"),
+        (
+            with(&["--take", "a=/b", "--take", "a=/c"]),
+            "two takes have the name \"a\"",
+        ),
+        (with(&["--proxy", "nonsense"]), "proxy is no URL"),
     ] {
         let refused = ending(&mut world.fetch(&list, &arguments));
         assert_eq!(refused.status, Some(2), "{}", refused.stderr);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 
-use url::Url;
+use url::{ParseError, Url};
 
 mod fast;
 mod last;
@@ -135,7 +135,12 @@ fn is_shared(address: Ipv4Addr) -> bool {
 
 /// By the parser that browsers' URLs are read with: IDNA, and addresses in all their forms.
 fn slow(text: &str) -> Result<String, NoHost> {
-    let url = Url::parse(text).map_err(|error| NoHost(format!("is no URL: {error}")))?;
+    let url = Url::parse(text).map_err(|error| match error {
+        ParseError::RelativeUrlWithoutBase => {
+            NoHost("is no URL: it begins with no https:// or http://".into())
+        }
+        error => NoHost(format!("is no URL: {error}")),
+    })?;
     if !matches!(url.scheme(), "http" | "https") {
         let scheme = url.scheme();
         return Err(NoHost(format!(

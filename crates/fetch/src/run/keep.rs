@@ -1,6 +1,7 @@
 //! What is kept of an answer: whether it is good (`--check`), what is taken of its body (`--take`), and where the body goes.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -37,6 +38,18 @@ pub struct Keeper {
     prefix: String,
 }
 
+/// One name is one column of the record.
+fn unless_twice(takes: &[Take]) -> Result<()> {
+    let mut known = BTreeSet::new();
+    match takes.iter().find(|take| !known.insert(take.name())) {
+        None => Ok(()),
+        Some(take) => Err(Error::usage(format!(
+            "two takes have the name {:?}, and a record has one place for it: name one of them otherwise",
+            take.name()
+        ))),
+    }
+}
+
 impl Keeper {
     /// What a job asks for.
     ///
@@ -52,7 +65,9 @@ impl Keeper {
             .take
             .iter()
             .map(|take| Take::parse(take))
-            .collect::<std::result::Result<_, _>>();
+            .collect::<std::result::Result<Vec<Take>, _>>();
+        let takes = takes.map_err(|error| Error::usage(error.to_string()))?;
+        unless_twice(&takes)?;
         Ok(Keeper {
             headers: asked
                 .headers
@@ -61,7 +76,7 @@ impl Keeper {
                 .collect(),
             hash: asked.hash,
             check: check.map_err(|error| Error::usage(error.to_string()))?,
-            takes: takes.map_err(|error| Error::usage(error.to_string()))?,
+            takes,
             place: asked.body,
             inline_most: asked.inline_most,
             decode,

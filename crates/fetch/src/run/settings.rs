@@ -72,7 +72,15 @@ fn proxy(network: &Network) -> Result<Proxy> {
     Ok(match network.proxy.as_deref() {
         None => Proxy::Environment,
         Some("none") => Proxy::Off,
-        Some(url) => Proxy::Url(reveal(url)?),
+        Some(url) => {
+            let url = reveal(url)?;
+            if !url.contains("://") {
+                return Err(Error::usage(
+                    "proxy is no URL: write http://HOST:PORT, or env:NAME of a variable that holds it",
+                ));
+            }
+            Proxy::Url(url)
+        }
     })
 }
 

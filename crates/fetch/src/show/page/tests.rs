@@ -69,7 +69,7 @@ fn a_page_says_what_the_records_say() {
     for part in [
         "<b>12,000</b> inputs",
         "<b>300</b> answered, not good (2.5 %)",
-        "<b>150</b> errors (1.2 %)",
+        "<b>150</b> failed (1.2 %)",
         "<b>300</b> skipped",
         "from 2026-11-22 08:00:00 UTC to 2026-11-22 08:01:59 UTC",
         "<td class=word>shop12.example",
