@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 /// How long after the others the last bytes follow.
-pub(crate) const PAUSE: Duration = Duration::from_millis(2);
+pub(crate) const PAUSE: Duration = Duration::from_millis(1);
 
 /// The answers of a round that come in two parts.
 #[derive(Default)]

@@ -27,7 +27,7 @@ const SEEN_ANYWAY: Duration = Duration::from_millis(1);
 /// One answer in so many comes in two parts where one request is in flight; of several so many at most, and of more in flight together
 /// as many times as many, up to so many times.
 const REQUESTS_OF_A_CUT: u64 = 1000;
-const MOST_CUTS: u64 = 4;
+const MOST_CUTS: u64 = 2;
 const MOST_CUT_TOGETHER: u64 = 8;
 
 /// Most requests of one round, whatever the rate.
@@ -402,7 +402,7 @@ impl<'a> Runner<'a> {
         shows.then_some(cell.concurrency)
     }
 
-    /// How many answers come in two parts, 2 ms apart: all together hold a round up for no more than 8 ms, and where it is short, for less.
+    /// How many answers come in two parts, 1 ms apart: all together hold a round up for no more than 2 ms, 1 % of 200 ms, and where it is short, for less.
     /// Each holds one connection only. In a batch every request counts, and none is held.
     fn cuts(&self, cell: &Cell, count: u64) -> u64 {
         let judged = self.word_for(cell).is_some() && cell.overrides.mode.is_none();

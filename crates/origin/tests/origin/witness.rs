@@ -74,19 +74,23 @@ fn who_asks_on_at_the_beginning_of_an_answer_has_not_waited_for_its_end() {
         cuts: 1,
         ..round(1, 1)
     };
-    origin.open_round(cut.clone());
-    let mut hasty = Client::new(&origin);
-    hasty.request("GET", "/r/1", "");
-    hasty.head();
-    hasty.request("GET", "/r/1", "");
-    hasty.exactly(133);
-    hasty.answer();
-    assert_eq!(origin.close_round().pipelined, 1);
+    // The rest of the answer comes soon; on a busy machine it may be there before this asks on.
+    let is_seen = || {
+        origin.open_round(cut.clone());
+        let mut hasty = Client::new(&origin);
+        hasty.request("GET", "/r/1", "");
+        hasty.head();
+        hasty.request("GET", "/r/1", "");
+        hasty.exactly(133);
+        hasty.answer();
+        origin.close_round().pipelined == 1
+    };
+    assert!((0..1000).any(|_| is_seen()), "never seen");
 
     origin.open_round(cut);
     Client::new(&origin).get("/r/1");
     let interval = origin.close_round();
-    assert_eq!((interval.pipelined, interval.held.at_least(2000)), (0, 1));
+    assert_eq!((interval.pipelined, interval.held.at_least(1000)), (0, 1));
 }
 
 #[test]
