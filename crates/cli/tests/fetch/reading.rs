@@ -120,6 +120,23 @@ fn a_table_is_sealed_when_all_is_done_by_whomever_and_again() {
     );
 }
 
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_build_without_parquet_says_how_to_get_it() {
+    let world = World::new();
+    half_done(&world, &[]);
+    let table = world.path("table.parquet");
+    let mut asked = hecaton(&["fetch", "export", "--parquet"]);
+    let refused = ending(asked.arg(&table).arg(world.out()));
+    assert_eq!(refused.status, Some(2), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("bin/setup fetch"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!table.exists());
+}
+
 #[test]
 fn records_are_shown_once_each_while_the_job_runs() {
     let world = World::new();

@@ -30,13 +30,12 @@ pub fn end(folder: &Folder, done: &Started) -> Result<()> {
     if done.plan.undone(&done.folder).next().is_some() {
         return Ok(());
     }
-    let is_fresh = is_round && again::finish(folder, done)?;
-    if is_round && !is_fresh {
+    if is_round && !again::finish(folder, done)? {
         return Ok(());
     }
     let base = load(folder.clone())?;
     match lock_if_free(folder)? {
-        Some(_lock) => make(&base, is_fresh).map(drop),
+        Some(_lock) => make(&base, is_round).map(drop),
         None => Ok(()),
     }
 }
@@ -56,7 +55,6 @@ pub fn make(done: &Started, anew: bool) -> Result<Vec<PathBuf>> {
     for form in &done.job.seal {
         let path = folder.path().join(format!("table.{}", form.name()));
         if is_wanted(&path) {
-            export::check(*form)?;
             export::export(folder, *form, &path)?;
         }
         tables.push(path);

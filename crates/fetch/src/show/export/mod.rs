@@ -35,8 +35,9 @@ trait Table {
 /// Writes all records of a folder into a file, which is there whole or not at all; how many there were.
 ///
 /// # Errors
-/// When the folder holds no job, or the file cannot be written.
+/// When the folder holds no job, this build cannot write that form, or the file cannot be written.
 pub fn export(folder: &Folder, form: TableForm, path: &Path) -> Result<u64> {
+    check(form)?;
     let mut draft = path.to_owned().into_os_string();
     draft.push(".draft");
     let draft = Path::new(&draft);
