@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use hecaton::Redirect;
 use url::Url;
 
 use super::Rendered;
@@ -42,7 +43,7 @@ pub fn step(
     earlier: Option<&Onward>,
     most: u32,
 ) -> Step {
-    let (true, Some(location)) = (matches!(status, 301 | 302 | 303 | 307 | 308), location) else {
+    let (true, Some(location)) = (Redirect::is_one(status), location) else {
         return Step::Stay;
     };
     let here = earlier.map_or(&*rendered.url, |onward| &onward.url);
@@ -60,11 +61,7 @@ pub fn step(
         Some(onward) if onward.is_get => "GET",
         _ => &*rendered.method,
     };
-    let becomes_get = match status {
-        303 => method != "HEAD",
-        301 | 302 => method == "POST",
-        _ => false,
-    };
+    let becomes_get = Redirect::becomes_get(status, method);
     Step::To(Onward {
         has_left: earlier.is_some_and(|onward| onward.has_left) || here.origin() != there.origin(),
         is_get: earlier.is_some_and(|onward| onward.is_get) || becomes_get,

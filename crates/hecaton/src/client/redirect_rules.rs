@@ -45,7 +45,7 @@ impl<'a> Trail<'a> {
         status: u16,
         fields: &[u8],
     ) -> Result<bool, Failure> {
-        if !redirects(status) {
+        if !Redirect::is_one(status) {
             return Ok(false);
         }
         let Some(location) = location(fields).map_err(|why| self.failure(why))? else {
@@ -131,13 +131,9 @@ impl<'a> Trail<'a> {
     }
 }
 
-fn redirects(status: u16) -> bool {
-    matches!(status, 301 | 302 | 303 | 307 | 308)
-}
-
 /// Whether an answer names another place, readable or not.
 pub(crate) fn leads_elsewhere(status: u16, fields: &[u8]) -> bool {
-    redirects(status) && Fields(fields).get("location").is_some()
+    Redirect::is_one(status) && Fields(fields).get("location").is_some()
 }
 
 /// The one Location of an answer (RFC 9110 §10.2.2), none when there is none.
@@ -160,18 +156,10 @@ fn location(fields: &[u8]) -> Result<Option<&str>, &'static str> {
         .map_err(|_| "its Location is not UTF-8")
 }
 
-/// RFC 9110 §15.4: 303 asks for the result by GET, 301 and 302 turn a POST into a GET as they have always
-/// done, and 307 and 308 keep method and body.
 fn method_after(status: u16, method: &Method) -> Method {
-    let becomes_get = match status {
-        303 => *method != Method::HEAD,
-        301 | 302 => *method == Method::POST,
-        _ => false,
-    };
-    if becomes_get {
-        Method::GET
-    } else {
-        method.clone()
+    match Redirect::becomes_get(status, method.as_str()) {
+        true => Method::GET,
+        false => method.clone(),
     }
 }
 
