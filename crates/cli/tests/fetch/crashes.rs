@@ -1,6 +1,7 @@
 //! Killed without notice at any moment: exactly one record for each input, and no POST twice.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use hecaton_origin::{Delay, Options};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::support::{World, count, end_of, ending, until};
+use crate::support::{Ending, World, count, end_of, ending, until};
 
 /// An origin that takes its time, so that there is something in flight.
 fn slow() -> World {
@@ -16,6 +17,15 @@ fn slow() -> World {
         delay: Delay::Fixed(Duration::from_millis(5)),
         ..Options::default()
     })
+}
+
+/// Begins the job or goes on with it, and kills that once so many more requests have come.
+fn killed(world: &World, list: &Path, arguments: &[&str], after: u64) -> Ending {
+    let at = world.origin.summary().requests + after;
+    let child = world.fetch(list, arguments).spawn().unwrap();
+    until(|| world.origin.summary().requests >= at);
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
+    end_of(child)
 }
 
 #[test]
@@ -32,11 +42,8 @@ fn ten_kills_lose_nothing_and_repeat_little() {
         draw = draw
             .wrapping_mul(6364136223846793005)
             .wrapping_add(1442695040888963407);
-        let at = world.origin.summary().requests + draw % (INPUTS / 12);
-        let child = world.fetch(&list, &arguments).spawn().unwrap();
-        until(|| world.origin.summary().requests >= at);
-        kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
-        assert_eq!(end_of(child).status, None, "kill {kills} came too late");
+        let ended = killed(&world, &list, &arguments, draw % (INPUTS / 12));
+        assert_eq!(ended.status, None, "kill {kills} came too late");
     }
     world.run(&list, &arguments);
     let records = world.records();
@@ -56,11 +63,7 @@ fn a_post_is_never_sent_twice() {
     let list = world.list(0..INPUTS);
     let arguments = ["-c", "10", "-X", "POST", "--body", "x"];
     for _ in 0..6 {
-        let at = world.origin.summary().requests + 40;
-        let child = world.fetch(&list, &arguments).spawn().unwrap();
-        until(|| world.origin.summary().requests >= at);
-        kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
-        end_of(child);
+        killed(&world, &list, &arguments, 40);
     }
     world.run(&list, &arguments);
     let records = world.records();
@@ -135,11 +138,7 @@ fn after_kills_every_body_has_its_record_and_no_other_is_there() {
         let list = world.list(0..INPUTS);
         let arguments = ["-c", "20", "--keep-body", place];
         for _ in 0..3 {
-            let at = world.origin.summary().requests + 150;
-            let child = world.fetch(&list, &arguments).spawn().unwrap();
-            until(|| world.origin.summary().requests >= at);
-            kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
-            end_of(child);
+            killed(&world, &list, &arguments, 150);
         }
         world.run(&list, &arguments);
         let records = world.records();

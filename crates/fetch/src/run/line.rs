@@ -79,39 +79,48 @@ impl Lines {
     pub fn error(
         &mut self,
         out: &mut Vec<u8>,
-        (planned, rendered): (&Planned, &Rendered<'_>),
+        about: (&Planned, &Rendered<'_>),
         tried: &Tried,
         error: &Error,
     ) {
-        begin(out, planned, Some(rendered), Outcome::Error, false);
-        location(out, tried);
-        let (kind, phase) = (kind_name(error.kind()), error.phase().name());
-        failure(out, kind, phase, error.detail());
-        field(out, "sent");
-        json(out, &error.sent());
-        number(out, "attempts", tried.attempts.into());
-        self.clock.write(out, tried.begun);
-        elapsed(out, error.elapsed(), error.attempts().last());
-        out.extend_from_slice(b"}\n");
+        let what = (
+            kind_name(error.kind()),
+            error.phase().name(),
+            error.detail(),
+        );
+        let way = (error.sent(), error.elapsed(), error.attempts().last());
+        self.failed(out, about, tried, what, way);
     }
 
     /// A redirect that is not followed, and why.
     pub fn refused(
         &mut self,
         out: &mut Vec<u8>,
-        (planned, rendered): (&Planned, &Rendered<'_>),
+        about: (&Planned, &Rendered<'_>),
         tried: &Tried,
         response: &Response,
         why: &str,
     ) {
+        let way = (true, response.elapsed(), response.attempts().last());
+        self.failed(out, about, tried, ("redirect", "read", why), way);
+    }
+
+    fn failed(
+        &mut self,
+        out: &mut Vec<u8>,
+        (planned, rendered): (&Planned, &Rendered<'_>),
+        tried: &Tried,
+        (kind, phase, message): (&str, &str, &str),
+        (sent, total, attempt): (bool, Duration, Option<&Attempt>),
+    ) {
         begin(out, planned, Some(rendered), Outcome::Error, false);
         location(out, tried);
-        failure(out, "redirect", "read", why);
+        failure(out, kind, phase, message);
         field(out, "sent");
-        json(out, &true);
+        json(out, &sent);
         number(out, "attempts", tried.attempts.into());
         self.clock.write(out, tried.begun);
-        elapsed(out, response.elapsed(), response.attempts().last());
+        elapsed(out, total, attempt);
         out.extend_from_slice(b"}\n");
     }
 

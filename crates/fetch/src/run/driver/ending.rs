@@ -59,41 +59,43 @@ impl Driver<'_> {
         }
         let most = self.job.network.redirects;
         let way = leads(&outcome, &rendered, flight.pending.onward.as_deref(), most);
-        let rendered = matches!(way, Step::To(_)).then(|| rendered.into_owned());
-        let (mut pending, begun) = (flight.pending, flight.begun);
-        let mut location = pending.onward.as_ref().map(|onward| onward.url.clone());
-        let mut refused = None;
-        match (way, &rendered) {
-            // Nobody asked to follow it.
-            (Step::Refused(place, _), _) if most == 0 => location = place,
-            (Step::Refused(place, why), _) => (location, refused) = (place, Some(why)),
-            (Step::To(onward), Some(rendered)) => {
-                location = Some(onward.url.clone());
+        let mut tried = Tried {
+            attempts: flight.pending.attempts,
+            begun: flight.begun,
+            location: flight
+                .pending
+                .onward
+                .as_ref()
+                .map(|onward| onward.url.clone()),
+        };
+        let refused = match way {
+            Step::Stay => None,
+            Step::Refused(place, why) => {
+                tried.location = place;
+                // With 0 nobody asked to follow it.
+                (most > 0).then_some(why)
+            }
+            Step::To(onward) => {
+                tried.location = Some(onward.url.clone());
+                let rendered = rendered.into_owned();
                 let writing = (&mut self.lines, self.job.pace.robots);
-                match part.go_on(pending, onward, rendered, writing) {
-                    Ok(()) => return Ok(()),
-                    Err((back, why)) => (pending, refused) = (back, Some(why)),
-                }
+                let Err((pending, why)) = part.go_on(flight.pending, onward, &rendered, writing)
+                else {
+                    return Ok(());
+                };
+                let (about, came) = ((&pending.planned, &rendered), (&outcome, Some(&*why)));
+                let kept = record(part, &mut self.lines, about, &tried, came, &self.keeper);
+                return self.recorded(kept);
             }
-            _ => {}
-        }
-        let Ok(rendered) = self.maker.render(&pending.planned.held) else {
-            return Ok(());
         };
-        let tried = Tried {
-            attempts: pending.attempts,
-            begun,
-            location,
-        };
-        let about = (&pending.planned, &rendered);
-        let kept = match (refused, &outcome) {
-            (Some(why), Ok(response)) => {
-                let out = part.record(Outcome::Error, false);
-                self.lines.refused(out, about, &tried, response, &why);
-                Ok(())
-            }
-            _ => record(part, &mut self.lines, about, &tried, &outcome, &self.keeper),
-        };
+        let about = (&flight.pending.planned, &rendered);
+        let came = (&outcome, refused.as_deref());
+        let kept = record(part, &mut self.lines, about, &tried, came, &self.keeper);
+        self.recorded(kept)
+    }
+
+    /// One more is written, if its body could be.
+    fn recorded(&mut self, kept: std::io::Result<()>) -> Result<()> {
         kept.map_err(at("write bodies below", self.folder.path()))?;
         self.summary.written = self.summary.written.wrapping_add(1);
         Ok(())
@@ -116,21 +118,26 @@ fn leads(
     }
 }
 
+/// Writes the record of an outcome, or of a redirect that is not followed, and why.
 fn record(
     part: &mut OpenPart,
     lines: &mut Lines,
     about: (&Planned, &Rendered<'_>),
     tried: &Tried,
-    outcome: &hecaton::Outcome,
+    (outcome, refused): (&hecaton::Outcome, Option<&str>),
     keeper: &Keeper,
 ) -> std::io::Result<()> {
-    match outcome {
-        Ok(response) => {
+    match (outcome, refused) {
+        (Ok(response), Some(why)) => {
+            let out = part.record(Outcome::Error, false);
+            lines.refused(out, about, tried, response, why);
+        }
+        (Ok(response), None) => {
             let kept = keeper.keep(&mut part.sink, about, tried, response)?;
             let out = part.record(Outcome::Response, kept.ok);
             lines.response(out, about, tried, response, kept);
         }
-        Err(error) => {
+        (Err(error), _) => {
             let out = part.record(Outcome::Error, false);
             lines.error(out, about, tried, error);
         }
