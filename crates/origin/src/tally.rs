@@ -122,7 +122,7 @@ impl Tally {
         self.lateness.value_at_quantile(share).div_ceil(1000)
     }
 
-    /// Adds a interval that is over. In flight and its peak are not sums and stay as they are.
+    /// Adds an interval that is over. In flight and its peak are not sums and stay as they are.
     pub(crate) fn add(&mut self, other: &Tally) {
         self.requests += other.requests;
         self.items += other.items;

@@ -39,7 +39,7 @@ pub enum Event<'a> {
     LeftOut(String),
     /// A new process has answered its first request.
     Ready(Start),
-    /// A driver has done something against the rules in a invocation, after its rounds were measured: in a sentence.
+    /// A driver has done something against the rules in an invocation, after its rounds were measured: in a sentence.
     Offended(String, u32, String),
     /// A round has been measured.
     Measured(Box<Round>),

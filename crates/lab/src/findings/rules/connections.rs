@@ -31,7 +31,7 @@ const MOST_CONNECTIONS: u64 = 2;
 /// One request in so many may open a connection where connections are kept: pools retire those that are old.
 const RETIRED: u64 = 20;
 
-/// Most connections of a interval that were open at once.
+/// Most connections of an interval that were open at once.
 pub(super) fn open_at_once(interval: &Interval) -> u64 {
     match interval.peak_connections {
         0 => interval.connections_used, // documents of before know only that
