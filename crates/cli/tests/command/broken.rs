@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{Ending, document, hecaton, run};
+use crate::support::{Ending, document, hecaton, root, run};
 
 /// A short sweep of one client at one request in flight; it breaks in its second trial.
 fn sweep(client: &str, folder: &Path) -> Ending {
@@ -120,6 +120,38 @@ fn a_check_tells_a_crash_and_goes_on() {
     );
     assert!(
         ending.stdout[failed..].contains("✓ ends with status 0 on bye"),
+        "{}",
+        ending.stdout
+    );
+}
+
+#[test]
+fn several_are_checked_in_one_go_and_those_that_fail_are_named() {
+    let place = tempfile::tempdir().unwrap();
+    let broken = root().join("tests/drivers/broken");
+    for file in [
+        "absent.toml",
+        "crashes.toml",
+        "crashes.rb",
+        "mute.toml",
+        "mute.rb",
+        "broken.rb",
+    ] {
+        std::fs::copy(broken.join(file), place.path().join(file)).unwrap();
+    }
+    let mut command = hecaton("broken");
+    command.env("HECATON_DRIVERS", place.path());
+    let ending = run(command.args(["drivers", "check", "ruby", "--patience", "100ms", "-j", "2"]));
+    ending.assert(1, &["2 of 3 drivers failed: crashes, mute"]);
+    let lists = ending
+        .stdout
+        .split('\n')
+        .filter(|line| !line.starts_with(' '));
+    let mut heads: Vec<&str> = lists.filter_map(|line| line.split(' ').next()).collect();
+    heads.sort_unstable();
+    assert_eq!(
+        heads.join(" ").trim(),
+        "crashes mute –",
         "{}",
         ending.stdout
     );

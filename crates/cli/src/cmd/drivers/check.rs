@@ -9,35 +9,35 @@ use anyhow::{Result, bail};
 use hecaton_lab::run::{Interrupted, allow_descriptors, receipt};
 use hecaton_lab::spec::{Approach, Catalogue, Manifest, RAW};
 
+use super::each::{How, check_each};
 use super::promise::{Check, PROMISES, Promise, REFERENCE_PROMISES};
 use crate::stop;
 
 /// Open files that a check needs at most.
 const DESCRIPTORS: u64 = 256;
 
-/// Checks one driver, or those of a language or of all that are installed.
+/// Checks one driver, or those of a language or of all that are installed, some at once.
 ///
 /// # Errors
 /// When a check fails, when the client is unknown, or when one asked for by name is missing.
-pub fn check(catalogue: &Catalogue, name: &str, patience: Duration) -> Result<()> {
-    allow_descriptors(DESCRIPTORS)?;
+pub fn check(catalogue: &Catalogue, name: &str, how: &How<'_>) -> Result<()> {
     let raw = Manifest::raw(&std::env::current_exe()?);
     let manifests: Vec<&Manifest> = match name {
         "all" => catalogue.all().chain([&raw]).collect(),
         RAW => vec![&raw],
         name => catalogue.named(name)?,
     };
-    let several = manifests.len() > 1;
-    let stop = stop::on_request()?;
-    let mut failed = 0;
-    for manifest in manifests {
-        match receipt(manifest) {
-            Ok(version) => failed += check_one(manifest, &version, patience, &stop)?,
-            Err(missing) if several => writeln!(stdout(), "– {missing}")?,
-            Err(missing) => return Err(missing.into()),
-        }
+    match manifests.as_slice() {
+        [manifest] => check_alone(manifest, how.patience),
+        several => check_each(several, how),
     }
-    match failed {
+}
+
+/// Checks one driver in this process.
+fn check_alone(manifest: &Manifest, patience: Duration) -> Result<()> {
+    let version = receipt(manifest)?;
+    allow_descriptors(DESCRIPTORS)?;
+    match check_one(manifest, &version, patience, &stop::on_request()?)? {
         0 => Ok(()),
         1 => bail!("1 check failed; docs/driver-protocol.md says what a driver must do"),
         failed => {

@@ -1,16 +1,21 @@
 //! `hecaton drivers`: which clients there are, and whether their drivers keep the protocol.
 
 mod check;
+mod each;
 mod install;
 mod list;
 mod promise;
 
+use std::num::NonZeroUsize;
 use std::path::Path;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use hecaton_lab::spec::parse_duration;
+
+use each::How;
 
 /// Lists every client with its version, or with what is missing.
 #[derive(Args)]
@@ -29,6 +34,9 @@ enum Verb {
         /// How long the driver may be late.
         #[arg(long, hide = true, value_parser = parse_duration, default_value = "10s")]
         patience: Duration,
+        /// Drivers that are checked at once [default: the number of cores].
+        #[arg(long, short, value_name = "N")]
+        jobs: Option<NonZeroUsize>,
     },
     /// Installs what a client lacks: Debian packages, and what its manifest builds beside it.
     Install {
@@ -50,7 +58,19 @@ pub fn run(arguments: &Arguments, folder: Option<&Path>) -> Result<()> {
     let catalogue = super::catalogue(folder)?;
     match &arguments.verb {
         None => list::list(&catalogue),
-        Some(Verb::Check { name, patience }) => check::check(&catalogue, name, *patience),
+        Some(Verb::Check {
+            name,
+            patience,
+            jobs,
+        }) => {
+            let jobs = jobs.map_or_else(available_parallelism, Ok);
+            let how = How {
+                folder,
+                patience: *patience,
+                jobs: jobs.map_or(1, NonZeroUsize::get),
+            };
+            check::check(&catalogue, name, &how)
+        }
         Some(Verb::Install { name }) => install::install(&catalogue, name),
     }
 }

@@ -1,0 +1,108 @@
+//! `hecaton drivers check all`: several drivers at once, each in a process of its own.
+
+use std::io::{Write, stdout};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use hecaton_lab::run::{Interrupted, receipt};
+use hecaton_lab::spec::Manifest;
+
+use crate::stop;
+
+/// How drivers are checked.
+pub struct How<'a> {
+    /// Folder of the manifests; the project's when absent.
+    pub folder: Option<&'a Path>,
+    /// How long a driver may be late.
+    pub patience: Duration,
+    /// How many are checked at once.
+    pub jobs: usize,
+}
+
+/// Checks all of these, and prints the list of each in one piece when it is done.
+///
+/// A process checks one driver, because it adopts what its driver leaves behind: it must not find what another's left.
+///
+/// # Errors
+/// When a check fails, or someone wants it to end.
+pub fn check_each(manifests: &[&Manifest], how: &How<'_>) -> Result<()> {
+    let stop = stop::on_request()?;
+    let next = AtomicUsize::new(0);
+    let failed = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        let work = || work(manifests, how, &next, &failed, &stop);
+        let workers: Vec<_> = (0..how.jobs).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| {
+            worker
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    })?;
+    if stop.load(Ordering::Relaxed) {
+        return Err(Interrupted.into());
+    }
+    let mut failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failed.sort_unstable();
+    match failed.len() {
+        0 => Ok(()),
+        drivers => bail!(
+            "{drivers} of {} drivers failed: {}; docs/driver-protocol.md says what a driver must do",
+            manifests.len(),
+            failed.join(", ")
+        ),
+    }
+}
+
+/// Takes the next driver until there is none, or someone wants it to end.
+fn work(
+    manifests: &[&Manifest],
+    how: &How<'_>,
+    next: &AtomicUsize,
+    failed: &Mutex<Vec<String>>,
+    stop: &AtomicBool,
+) -> Result<()> {
+    while let Some(manifest) = manifests.get(next.fetch_add(1, Ordering::Relaxed)) {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        if let Err(missing) = receipt(manifest) {
+            writeln!(stdout(), "– {missing}")?;
+            continue;
+        }
+        let ended = check_in_process(&manifest.client, how)?;
+        print(&ended)?;
+        if !ended.status.success() {
+            let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+            failed.push(manifest.client.clone());
+        }
+    }
+    Ok(())
+}
+
+/// `hecaton drivers check NAME`.
+fn check_in_process(name: &str, how: &How<'_>) -> Result<Output> {
+    let mut command = Command::new(std::env::current_exe()?);
+    if let Some(folder) = how.folder {
+        command.arg("--drivers").arg(folder);
+    }
+    let patience = format!("{}ms", how.patience.as_millis());
+    command.args(["drivers", "check", name, "--patience", &patience]);
+    command
+        .output()
+        .with_context(|| format!("cannot start the check of {name}"))
+}
+
+/// What a check printed; what it said of its own end too where that is all there is.
+fn print(ended: &Output) -> Result<()> {
+    let mut out = stdout().lock();
+    out.write_all(&ended.stdout)?;
+    if ended.stdout.is_empty() || ended.status.code().is_none() {
+        out.write_all(&ended.stderr)?;
+    }
+    Ok(())
+}
