@@ -30,7 +30,7 @@ struct Line {
 
 const EXAMPLES: &str = "\
 Examples:
-  hecaton sweep                                  the default clients, in less than three minutes
+  hecaton sweep                                  the default clients, in about two minutes
   hecaton sweep --client net-http --delay 20ms   one client, answers after 20 ms
   hecaton sweep GET http://127.0.0.1:3000/ 500 10
   hecaton shootout                               every client that is installed, at one job

@@ -35,7 +35,7 @@ pub struct Arguments {
     /// A client to measure; several separated by commas, or repeated [default: hecaton-ruby and typhoeus].
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     client: Vec<String>,
-    /// Requests in flight, separated by commas [default: 1,2,3,4,5,10,20,40,…,200].
+    /// Requests in flight, separated by commas [default: 1,2,5,10,20,50,100,200].
     #[arg(short = 'c', long, value_name = "LIST", value_delimiter = ',')]
     concurrency: Vec<usize>,
     /// Bytes of the body of an answer; several separated by commas, or repeated [default: 133 and 13801].
@@ -48,7 +48,7 @@ pub struct Arguments {
     /// Rounds of each row; fewer than six allow no statement with 95 % confidence [default: 6].
     #[arg(short = 'r', long, value_name = "N")]
     rounds: Option<u32>,
-    /// How long a round lasts, as in 500ms or 1s; the number of requests follows from it [default: 200ms].
+    /// How long a round lasts, as in 500ms or 1s; the number of requests follows from it [default: 250ms].
     #[arg(long, value_parser = parse_duration)]
     time: Option<Duration>,
     #[command(flatten)]
