@@ -8,6 +8,9 @@ require "hecaton"
 class Origin
   BINARY = ENV.fetch("HECATON_BINARY") { File.expand_path("../../target/release/hecaton", __dir__) }
 
+  # The command built with bulk jobs, which a release build may be without.
+  WITH_FETCH = ENV.fetch("HECATON_WITH_FETCH", BINARY)
+
   attr_reader :url
 
   def self.shared = @shared ||= new.tap { |origin| Minitest.after_run { origin.stop } }

@@ -6,6 +6,17 @@ require "hecaton/fetch"
 class FetchTest < OriginTest
   Fetch = Hecaton::Fetch
 
+  def setup
+    super
+    @was = ENV["HECATON_BINARY"]
+    ENV["HECATON_BINARY"] = Origin::WITH_FETCH
+  end
+
+  def teardown
+    ENV["HECATON_BINARY"] = @was
+    super
+  end
+
   # Yields a folder for a job.
   def folder = Dir.mktmpdir { |folder| yield File.join(folder, "out") }
 
@@ -72,10 +83,7 @@ class FetchTest < OriginTest
   end
 
   def test_without_the_command_it_says_how_to_get_it
-    was = ENV["HECATON_BINARY"]
     ENV["HECATON_BINARY"] = "/nowhere/hecaton"
     assert_match(%r{/nowhere/hecaton was not found}, assert_raises(Fetch::Error) { Fetch.run([], into: "out") }.message)
-  ensure
-    ENV["HECATON_BINARY"] = was
   end
 end
