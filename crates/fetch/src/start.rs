@@ -63,6 +63,9 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         .map_or(vec![URL.to_owned()], |inputs| inputs.columns().to_vec());
     // Says now what would be said of each request.
     let maker = Maker::new(&job.request, &columns, Uuid::nil())?;
+    if list.as_ref().is_none_or(Inputs::knows_columns) {
+        run::check_columns(&job, &columns)?;
+    }
     fs::create_dir_all(folder.path()).map_err(at("create", folder.path()))?;
     write_whole(&folder.job(), job.to_toml()?.as_bytes())?;
     let [own, foreign] = job.pace.most();
@@ -73,15 +76,17 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
     };
     let mut last = LastHost::default();
     let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| {
-        match (&mut list, &job.input.sitemap) {
-            (None, Some(sitemap)) => walk_sitemap(&job, sitemap, take)?,
-            (list, _) => {
-                for entry in list.iter_mut().flatten() {
-                    take(entry.map_err(|error| Error::usage(error.to_string()))?)?;
-                }
-            }
+        let Some(list) = &mut list else {
+            let sitemap = job.input.sitemap.as_deref().unwrap_or_default();
+            walk_sitemap(&job, sitemap, take)?;
+            return Ok(columns.clone());
+        };
+        for entry in list.by_ref() {
+            take(entry.map_err(|error| Error::usage(error.to_string()))?)?;
         }
-        Ok(columns.clone())
+        let columns = list.seen_columns().to_vec();
+        run::check_columns(&job, &columns)?;
+        Ok(columns)
     };
     let plan = plan::make(
         &folder,
@@ -210,15 +215,25 @@ pub fn lock_if_free(folder: &Folder) -> Result<Option<Flock<File>>> {
     Ok(Flock::lock(file, FlockArg::LockExclusiveNonblock).ok())
 }
 
+/// Refuses what is settled since a job was planned, and would be otherwise now.
+///
+/// # Errors
+/// What differs.
+pub fn refuse_differing(folder: &Folder, planned: &Job, now: &Job) -> Result<()> {
+    let differences = planned.differences(now)?;
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(Error::usage(format!(
+        "{} holds another job: {}; use another folder",
+        folder.path().display(),
+        differences.join("; ")
+    )))
+}
+
 fn refuse_another(folder: &Folder, job: &Job, plan: &Plan) -> Result<()> {
     let path = folder.path().display();
-    let differences = Job::read(&folder.job())?.differences(job)?;
-    if !differences.is_empty() {
-        let differences = differences.join("; ");
-        return Err(Error::usage(format!(
-            "{path} holds another job: {differences}; use another folder"
-        )));
-    }
+    refuse_differing(folder, &Job::read(&folder.job())?, job)?;
     let reads_stream = job
         .input
         .files

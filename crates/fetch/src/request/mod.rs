@@ -19,7 +19,7 @@ use self::parts::Text;
 use crate::error::{Error, Result};
 use crate::job::{Asked, reveal, split_header};
 use crate::plan::Held;
-use crate::record::{Columns, URL};
+use crate::record::{Columns, URL, listed};
 use crate::template::Place;
 
 /// The header that makes a repeated request count once, where the server implements it.
@@ -82,7 +82,7 @@ impl Maker {
         if url.is_none() && !columns.is_empty() && !columns.iter().any(|column| column == URL) {
             return Err(Error::usage(format!(
                 "the input has no column url, but {}: say with --template what the URL is, as in 'https://example.com/{{{}}}'",
-                columns.join(", "),
+                listed(columns),
                 columns[0]
             )));
         }

@@ -11,7 +11,7 @@ use http::StatusCode;
 
 use super::line::{Kept, Tried};
 use crate::error::{Error, Result, at};
-use crate::expression::{Expression, Facts, Field, Timed, Value, pointer};
+use crate::expression::{Expression, Facts, Field, Known as Answers, Timed, Value, pointer};
 use crate::host::Host;
 use crate::job::{BodyPlace, Kept as Asked};
 use crate::plan::{Folder, Held, Planned};
@@ -91,6 +91,22 @@ impl Keeper {
         })
     }
 
+    /// Refuses a check that asks for what no input and no answer has.
+    ///
+    /// # Errors
+    /// What it asks for, and what there is.
+    pub fn check_columns(&self, columns: &[String]) -> Result<()> {
+        let known = Answers {
+            columns,
+            taken: self.takes.iter().map(|take| take.name().to_owned()).collect(),
+            headers: None,
+            bodies: true,
+        };
+        let check = self.check.iter();
+        let mut check = check.map(|check| check.check(&known));
+        check.try_for_each(|refused| refused.map_err(Error::usage))
+    }
+
     /// Whether bodies go into files, which must be on the disk before their records.
     pub fn has_files(&self) -> bool {
         matches!(
@@ -160,19 +176,20 @@ impl Keeper {
         tried: &Tried,
         response: &Response,
     ) -> io::Result<Kept<'_>> {
+        let taken = match self.takes.is_empty() {
+            true => serde_json::Map::new(),
+            false => take_all(&self.takes, response.body(), content_type(response)),
+        };
         let facts = Live {
             planned,
             rendered,
             tried,
             response,
+            taken: &taken,
         };
         let ok = match &self.check {
             Some(check) => check.holds(&facts),
             None => response.status() < 400,
-        };
-        let taken = match self.takes.is_empty() {
-            true => serde_json::Map::new(),
-            false => take_all(&self.takes, response.body(), content_type(response)),
         };
         let body = match self.place {
             BodyPlace::None => None,
@@ -249,6 +266,7 @@ struct Live<'a> {
     rendered: &'a Rendered<'a>,
     tried: &'a Tried,
     response: &'a Response,
+    taken: &'a serde_json::Map<String, serde_json::Value>,
 }
 
 impl Facts for Live<'_> {
@@ -283,12 +301,8 @@ impl Facts for Live<'_> {
                 Value::of_json(&part).map(Value::into_owned)
             }
             Field::Ms(timed) => self.milliseconds(*timed),
-            Field::Error
-            | Field::Phase
-            | Field::Message
-            | Field::Ok
-            | Field::Why
-            | Field::Taken(_) => None,
+            Field::Taken(name) => self.taken.get(name).and_then(Value::of_json),
+            Field::Error | Field::Phase | Field::Message | Field::Ok | Field::Why => None,
         }
     }
 }

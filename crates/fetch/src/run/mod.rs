@@ -21,6 +21,6 @@ mod view;
 
 pub use self::driver::{Options, Summary, run, run_supplied};
 pub use self::hosts::HostView;
-pub use self::settings::{check, client};
+pub use self::settings::{check, check_columns, client};
 pub use self::supply::{Standing, Supply};
 pub use self::view::{Observer, PartView, Snapshot};

@@ -143,6 +143,15 @@ pub fn limits(pace: &Pace, lane: Option<Lane>) -> Limits {
     }
 }
 
+/// Refuses a check that asks for what no input and no answer has.
+///
+/// # Errors
+/// Which column, and what columns there are.
+pub fn check_columns(job: &Job, columns: &[String]) -> Result<()> {
+    let keeper = Keeper::new(&job.results, true, (&Folder::at(""), None))?;
+    keeper.check_columns(columns)
+}
+
 /// Refuses settings that the engine cannot use.
 ///
 /// # Errors
