@@ -129,9 +129,16 @@ fn a_condition_on_records_that_no_record_can_answer_is_refused_with_what_there_i
     ];
     let list = world.write("urls.jsonl", lines.into_iter());
     let more = ["--take", "a=/b", "--keep-header", "ETag"];
-    world.run(&list, &[&more[..], &["--check", "column.late != 'x'"]].concat());
+    world.run(
+        &list,
+        &[&more[..], &["--check", "column.late != 'x'"]].concat(),
+    );
     let asked = |verb: &str, condition: &str| {
-        ending(hecaton(&["fetch", verb]).arg(world.out()).args(["--where", condition]))
+        ending(
+            hecaton(&["fetch", verb])
+                .arg(world.out())
+                .args(["--where", condition]),
+        )
     };
     for (condition, word) in [
         ("column.ids == 1", "it has id, url, late"),
@@ -147,12 +154,21 @@ fn a_condition_on_records_that_no_record_can_answer_is_refused_with_what_there_i
     }
     assert_eq!(world.origin.summary().requests, 2);
     let late = asked("show", "column.late == 'x' and not ok and not taken.a");
-    assert_eq!((late.status, late.stdout.lines().count()), (Some(0), 1), "{}", late.stderr);
+    assert_eq!(
+        (late.status, late.stdout.lines().count()),
+        (Some(0), 1),
+        "{}",
+        late.stderr
+    );
     let unknown = ending(&mut world.fetch(&list, &["--check", "column.never"]));
     assert_eq!(unknown.status, Some(2), "{}", unknown.stderr);
     std::fs::remove_dir_all(world.out()).unwrap();
     let unknown = ending(&mut world.fetch(&list, &["--check", "column.never"]));
-    assert!(unknown.stderr.contains("it has id, url, late"), "{}", unknown.stderr);
+    assert!(
+        unknown.stderr.contains("it has id, url, late"),
+        "{}",
+        unknown.stderr
+    );
     // What is there then is no job, and is in nobody's way.
     world.run(&list, &[]);
     assert_eq!(world.records().len(), 2);
@@ -165,5 +181,10 @@ fn a_check_may_ask_for_what_was_taken() {
     let takes = ["--take", "id=re:^(.)", "--check", "taken.id != 'T'"];
     world.run(&list, &takes);
     let records = world.records();
-    assert!(records.values().all(|record| record["taken"]["id"] == "T" && record["ok"] == false), "{records:?}");
+    assert!(
+        records
+            .values()
+            .all(|record| record["taken"]["id"] == "T" && record["ok"] == false),
+        "{records:?}"
+    );
 }

@@ -98,7 +98,11 @@ impl Keeper {
     pub fn check_columns(&self, columns: &[String]) -> Result<()> {
         let known = Answers {
             columns,
-            taken: self.takes.iter().map(|take| take.name().to_owned()).collect(),
+            taken: self
+                .takes
+                .iter()
+                .map(|take| take.name().to_owned())
+                .collect(),
             headers: None,
             bodies: true,
         };

@@ -1,7 +1,8 @@
-//! The loop of a run: `sending` (what starts next), `ending` (what came back), `closing` (parts that end), `telling` (how far it is).
+//! The loop of a run: `sending` (what starts next), `ending` (what came back), `robots` (what hosts ask of robots), `closing` (parts that end), `telling` (how far it is).
 
 mod closing;
 mod ending;
+mod robots;
 mod sending;
 mod telling;
 
@@ -139,6 +140,7 @@ struct Driver<'a> {
     /// Flights that wait for their intents, by ticket.
     intending: HashMap<u64, Vec<u32>>,
     ticket: u64,
+    robots: robots::Files,
     summary: Summary,
     parts_done: u64,
     /// Records of parts that were there when they were opened.
@@ -194,6 +196,7 @@ impl<'a> Driver<'a> {
             in_flight: 0,
             intending: HashMap::new(),
             ticket: 0,
+            robots: robots::Files::default(),
             summary: Summary::default(),
             parts_done: 0,
             found: 0,
@@ -222,6 +225,7 @@ impl<'a> Driver<'a> {
                 return Ok(());
             }
             self.wait(next, &mut outcomes);
+            self.robots.read(&mut self.batch);
             for (slot, outcome) in outcomes.drain(..) {
                 self.ended(slot, outcome)?;
             }
