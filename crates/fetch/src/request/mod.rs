@@ -10,7 +10,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use hecaton::{Defaults, Request};
+use hecaton::{Defaults, Redirect, Request};
 use siphasher::sip128::{Hasher128, SipHasher13};
 use uuid::Uuid;
 
@@ -32,8 +32,8 @@ const NOBODY: &str = "http://nobody.invalid/";
 pub struct Maker {
     /// The headers that all requests have.
     defaults: Arc<hecaton::Template>,
-    /// Those of them that may go where a redirect leads.
-    public: Arc<hecaton::Template>,
+    /// Those of them that go where redirects lead: `[at its origin, elsewhere][as it was, became a GET]`.
+    onward: [[Arc<hecaton::Template>; 2]; 2],
     /// None: the column `url` as it is.
     url: Option<Text>,
     method: Text,
@@ -64,17 +64,27 @@ impl Maker {
     pub fn new(asked: &Asked, columns: &[String], job: Uuid) -> Result<Maker> {
         let (constant, headers) = headers(asked, columns)?;
         let refused = |error: hecaton::InvalidRequest| Error::usage(error.to_string());
-        let template = |base_url: Option<&str>| {
+        let template = |base_url: Option<&str>, became_get: bool| {
+            let stays =
+                |name: &str| became_get && Redirect::describes_content(&name.to_ascii_lowercase());
+            let headers = constant.iter().filter(|(name, _)| !stays(name));
             let defaults = Defaults {
-                headers: constant.clone(),
+                headers: headers.cloned().collect(),
                 base_url: base_url.map(str::to_owned),
                 ..Defaults::default()
             };
-            hecaton::Template::new(&defaults).map(Arc::new)
+            let template = hecaton::Template::new(&defaults);
+            template.map(Arc::new).map_err(refused)
         };
-        let defaults = template(None).map_err(refused)?;
+        let defaults = template(None, false)?;
         // Beside a base, all but public headers are for its origin alone, and nobody is there.
-        let public = template(Some(NOBODY)).map_err(refused)?;
+        let onward = [
+            [defaults.clone(), template(None, true)?],
+            [
+                template(Some(NOBODY), false)?,
+                template(Some(NOBODY), true)?,
+            ],
+        ];
         let url = asked
             .url
             .as_ref()
@@ -102,7 +112,7 @@ impl Maker {
         let body = body.map(|body| Text::parse(body, Place::of_body(content_type, body), columns));
         Ok(Maker {
             defaults,
-            public,
+            onward,
             url: url.transpose()?,
             method,
             headers,
@@ -196,11 +206,9 @@ impl Maker {
         number: u64,
     ) -> std::result::Result<Request, String> {
         let rendered = onward::rendered(rendered, onward);
-        let key = self.keys_of.map(|job| (job, number));
-        match onward.has_left {
-            true => self.made(&self.public, &rendered, None),
-            false => self.made(&self.defaults, &rendered, key),
-        }
+        let key = self.keys_of.filter(|_| !onward.has_left);
+        let template = &self.onward[usize::from(onward.has_left)][usize::from(onward.is_get)];
+        self.made(template, &rendered, key.map(|job| (job, number)))
     }
 
     fn made(

@@ -104,8 +104,8 @@ fn leads(
 ) -> Step {
     match outcome {
         Ok(response) => {
-            let asked = (response.status(), response.header("location"));
-            step(asked, rendered, earlier, most)
+            let answer = (response.status(), response.headers());
+            step(answer, rendered, earlier, most)
         }
         Err(_) => Step::Stay,
     }
