@@ -66,6 +66,7 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
     if list.as_ref().is_none_or(Inputs::knows_columns) {
         run::check_columns(&job, &columns)?;
     }
+    let is_new = !folder.path().exists();
     fs::create_dir_all(folder.path()).map_err(at("create", folder.path()))?;
     write_whole(&folder.job(), job.to_toml()?.as_bytes())?;
     let [own, foreign] = job.pace.most();
@@ -103,7 +104,15 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
             });
             Ok(())
         },
-    )?;
+    );
+    let plan = plan.inspect_err(|error| {
+        if is_new && matches!(error, Error::Usage(_)) {
+            let _ = fs::remove_dir_all(folder.planned());
+            let _ = fs::remove_file(folder.job());
+            // Only if nobody else put anything there.
+            let _ = fs::remove_dir(folder.path());
+        }
+    })?;
     Ok(Started {
         folder,
         job,

@@ -87,11 +87,9 @@ impl Driver<'_> {
         self.recorded(kept)
     }
 
-    /// One more is written, if its body could be.
-    fn recorded(&mut self, kept: std::io::Result<()>) -> Result<()> {
-        kept.map_err(at("write bodies below", self.folder.path()))?;
-        self.summary.written = self.summary.written.wrapping_add(1);
-        Ok(())
+    /// Ends the run when a body could not be written.
+    fn recorded(&self, kept: std::io::Result<()>) -> Result<()> {
+        kept.map_err(at("write bodies below", self.folder.path()))
     }
 }
 

@@ -21,6 +21,7 @@ use super::view::Observer;
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::{Folder, InputFile, Plan};
+use crate::record::count;
 use crate::request::Maker;
 use crate::segment::{Report, Tally, Writer};
 
@@ -310,7 +311,7 @@ impl<'a> Driver<'a> {
             }
         }
         if !is_over {
-            let (done, all) = (snapshot.tally.records, self.plan.inputs);
+            let [done, all] = [snapshot.tally.records, self.plan.inputs].map(count);
             return Err(Error::Interrupted(format!(
                 "ended as asked: {done} of {all} inputs have their record; the same command again goes on"
             )));

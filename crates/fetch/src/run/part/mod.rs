@@ -140,9 +140,14 @@ impl OpenPart {
             tally: self.tally.clone(),
             in_flight: self.in_flight as u64,
             seconds: (now - self.opened.0).as_secs_f64(),
-            since: self.tally.records - self.opened.1,
+            since: self.written(),
             held_up_by: self.hosts.holding_up(now),
         }
+    }
+
+    /// How many records this run wrote of it.
+    pub fn written(&self) -> u64 {
+        self.tally.records - self.opened.1
     }
 
     /// Whether every input has its record.
