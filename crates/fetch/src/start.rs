@@ -63,6 +63,16 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         .map_or(vec![URL.to_owned()], |inputs| inputs.columns().to_vec());
     // Says now what would be said of each request.
     let maker = Maker::new(&job.request, &columns, Uuid::nil())?;
+    if let (true, false, Some(url)) = (
+        maker.is_constant(),
+        job.input.keep_duplicates,
+        &job.request.url,
+    ) {
+        return Err(Error::usage(format!(
+            "the template {url:?} names no column, so that all inputs are one request: write {{{}}} where it belongs, or give --keep-duplicates",
+            columns.first().map_or(URL, String::as_str)
+        )));
+    }
     if list.as_ref().is_none_or(Inputs::knows_columns) {
         run::check_columns(&job, &columns)?;
     }

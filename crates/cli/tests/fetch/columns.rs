@@ -67,7 +67,12 @@ fn an_unknown_column_or_a_bad_expression_is_refused_and_nothing_is_sent() {
     let with = |more: &[&'static str]| [&template, more].concat();
     for (arguments, word) in [
         (vec!["--template", "http://localhost/{skew}"], "skew"),
+        (
+            vec!["--template", "http://localhost/{sku"],
+            "names no column, so that all inputs are one request: write {sku}",
+        ),
         (vec!["--check", "status = 200"], "column"),
+        (with(&["--rate", "-1"]), "rate is -1: use a number above 0"),
         (vec!["--take", "price"], "price"),
         (vec!["--keep-header", "x"], "no column url"),
         (

@@ -238,6 +238,13 @@ impl Maker {
         Ok(request)
     }
 
+    /// Whether all inputs make the same request, because nothing of it names a column.
+    pub fn is_constant(&self) -> bool {
+        let is_constant = |text: &Text| matches!(text, Text::Constant(_));
+        let texts = self.url.iter().chain([&self.method]).chain(&self.body);
+        self.url.is_some() && self.headers.is_empty() && texts.into_iter().all(is_constant)
+    }
+
     /// Whether a request may be sent a second time when nobody knows what became of the first (RFC 9110 §9.2.2).
     pub fn may_repeat(&self, method: &str) -> bool {
         const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
@@ -352,6 +359,27 @@ mod tests {
             .err()
             .unwrap();
         assert!(error.to_string().contains("skew"), "{error}");
+    }
+
+    #[test]
+    fn a_request_that_names_no_column_is_the_same_for_all_inputs() {
+        let url = |asked: &mut Asked, url: &str| asked.url = Some(url.into());
+        assert!(
+            maker(|asked| url(asked, "http://h/{sku"))
+                .unwrap()
+                .is_constant()
+        );
+        assert!(
+            !maker(|asked| url(asked, "http://h/{sku}"))
+                .unwrap()
+                .is_constant()
+        );
+        assert!(!maker(|_| {}).unwrap().is_constant());
+        let of_body = maker(|asked| {
+            url(asked, "http://h/");
+            asked.body = Some("{sku}".into());
+        });
+        assert!(!of_body.unwrap().is_constant());
     }
 
     #[test]

@@ -190,6 +190,9 @@ impl Asked {
 
 /// A job file; what it names is found from its own folder.
 fn from_file(file: &Path) -> Result<Job> {
+    if !file.exists() {
+        return Err(Error::usage(format!("{}: there is no such file", file.display())).into());
+    }
     let mut job = Job::read(file)?;
     let home = file.parent().unwrap_or(Path::new(""));
     for input in &mut job.input.files {
