@@ -2,20 +2,20 @@
 
 mod onward;
 mod parts;
+mod rendered;
 
 use std::borrow::Cow;
-use std::hash::Hasher;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use hecaton::{Defaults, Redirect, Request};
-use siphasher::sip128::{Hasher128, SipHasher13};
 use uuid::Uuid;
 
 pub use self::onward::{Onward, Step, step};
 use self::parts::Text;
+pub use self::rendered::Rendered;
 use crate::error::{Error, Result};
 use crate::job::{Asked, reveal, split_header};
 use crate::plan::Held;
@@ -41,19 +41,6 @@ pub struct Maker {
     headers: Vec<(String, Text)>,
     body: Option<Text>,
     keys_of: Option<Uuid>,
-}
-
-/// A request in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rendered<'a> {
-    /// The method.
-    pub method: Cow<'a, str>,
-    /// The URL.
-    pub url: Cow<'a, str>,
-    /// The headers that not all requests have.
-    pub headers: Vec<(Cow<'a, str>, Cow<'a, str>)>,
-    /// The body.
-    pub body: Option<Cow<'a, str>>,
 }
 
 impl Maker {
@@ -279,114 +266,5 @@ fn idempotency_key(job: Uuid, number: u64) -> Uuid {
     Uuid::new_v5(&job, number.to_string().as_bytes())
 }
 
-impl Rendered<'_> {
-    /// The same on its own.
-    pub fn into_owned(self) -> Rendered<'static> {
-        let owned = |text: Cow<'_, str>| Cow::<'static, str>::Owned(text.into_owned());
-        let headers = self.headers.into_iter();
-        Rendered {
-            method: owned(self.method),
-            url: owned(self.url),
-            headers: headers
-                .map(|(name, value)| (owned(name), owned(value)))
-                .collect(),
-            body: self.body.map(owned),
-        }
-    }
-
-    /// What it is told apart by: equal requests have equal ones.
-    pub fn digest(&self) -> u128 {
-        let mut hasher = SipHasher13::new();
-        let mut part = |text: &str| {
-            hasher.write(text.as_bytes());
-            hasher.write_u8(0xff);
-        };
-        part(&self.method);
-        part(&self.url);
-        for (name, value) in &self.headers {
-            part(name);
-            part(value);
-        }
-        if let Some(body) = &self.body {
-            part(body);
-        }
-        hasher.finish128().as_u128()
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn maker(change: impl FnOnce(&mut Asked)) -> Result<Maker> {
-        let mut asked = Asked::default();
-        change(&mut asked);
-        Maker::new(&asked, &["sku".into(), "url".into()], Uuid::nil())
-    }
-
-    #[test]
-    fn columns_are_filled_in_and_only_equal_requests_are_told_to_be_equal() {
-        let maker = maker(|asked| {
-            asked.url = Some("http://h/{sku}".into());
-            asked.headers.push("X-Sku: {sku}".into());
-            asked.body = Some("{\"a\": \"{sku}\"}".into());
-        });
-        let maker = maker.unwrap();
-        let held = |sku: &str| {
-            let columns =
-                Columns::from([("sku".into(), sku.into()), ("url".into(), String::new())]);
-            Held::Columns(Box::new(columns))
-        };
-        let (first, second) = (held("a b"), held("\""));
-        let rendered = maker.render(&first).unwrap();
-        assert_eq!(rendered.url, "http://h/a%20b");
-        assert_eq!(
-            rendered.headers,
-            [(Cow::Borrowed("X-Sku"), Cow::Borrowed("a b"))]
-        );
-        let other = maker.render(&second).unwrap();
-        assert_eq!(other.body.as_deref(), Some("{\"a\": \"\\\"\"}"));
-        assert_ne!(rendered.digest(), other.digest());
-        assert_eq!(
-            rendered.digest(),
-            maker.render(&held("a b")).unwrap().digest()
-        );
-    }
-
-    #[test]
-    fn an_unknown_column_is_refused_before_anything_is_sent() {
-        let error = maker(|asked| asked.url = Some("http://h/{skew}".into()))
-            .err()
-            .unwrap();
-        assert!(error.to_string().contains("skew"), "{error}");
-    }
-
-    #[test]
-    fn a_request_that_names_no_column_is_the_same_for_all_inputs() {
-        let url = |asked: &mut Asked, url: &str| asked.url = Some(url.into());
-        assert!(
-            maker(|asked| url(asked, "http://h/{sku"))
-                .unwrap()
-                .is_constant()
-        );
-        assert!(
-            !maker(|asked| url(asked, "http://h/{sku}"))
-                .unwrap()
-                .is_constant()
-        );
-        assert!(!maker(|_| {}).unwrap().is_constant());
-        let of_body = maker(|asked| {
-            url(asked, "http://h/");
-            asked.body = Some("{sku}".into());
-        });
-        assert!(!of_body.unwrap().is_constant());
-    }
-
-    #[test]
-    fn keys_differ_by_input_and_by_job_and_by_nothing_else() {
-        let (a, b) = (Uuid::from_u128(1), Uuid::from_u128(2));
-        assert_eq!(idempotency_key(a, 7), idempotency_key(a, 7));
-        assert_ne!(idempotency_key(a, 7), idempotency_key(a, 8));
-        assert_ne!(idempotency_key(a, 7), idempotency_key(b, 7));
-    }
-}
+mod tests;

@@ -7,6 +7,7 @@
 //! Of a method that must not be repeated an intent is on the disk before the first byte leaves. Whoever goes on after a crash finds
 //! it without an outcome, and records `unknown`.
 
+mod answer;
 mod cursor;
 mod descriptors;
 mod driver;
