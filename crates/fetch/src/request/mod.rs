@@ -192,7 +192,7 @@ impl Maker {
         onward: &Onward,
         number: u64,
     ) -> std::result::Result<Request, String> {
-        let rendered = onward::rendered(rendered, onward);
+        let rendered = onward::rendered(rendered, onward, &self.defaults);
         let key = self.keys_of.filter(|_| !onward.has_left);
         let template = &self.onward[usize::from(onward.has_left)][usize::from(onward.is_get)];
         self.made(template, &rendered, key.map(|job| (job, number)))

@@ -110,24 +110,25 @@ fn refusal(here: &Url, there: &Url, is_too_far: bool, most: u32) -> Option<Strin
 }
 
 /// The request of an input, as it goes on.
-pub(super) fn rendered<'a>(rendered: &'a Rendered<'a>, onward: &'a Onward) -> Rendered<'a> {
+///
+/// Of its own headers only public ones leave its origin, as with those that all requests have.
+pub(super) fn rendered<'a>(
+    rendered: &'a Rendered<'a>,
+    onward: &'a Onward,
+    template: &hecaton::Template,
+) -> Rendered<'a> {
+    let goes = |name: &str| {
+        let is_left = onward.is_get && Redirect::describes_content(&name.to_ascii_lowercase());
+        !is_left && (!onward.has_left || template.is_public(name))
+    };
+    let headers = rendered.headers.iter();
     Rendered {
         method: match onward.is_get {
             true => Cow::Borrowed("GET"),
             false => Cow::Borrowed(&rendered.method),
         },
         url: Cow::Borrowed(&onward.url),
-        headers: match onward.has_left {
-            true => Vec::new(),
-            false => {
-                let stays = |name: &str| {
-                    let name = name.to_ascii_lowercase();
-                    onward.is_get && Redirect::describes_content(&name)
-                };
-                let headers = rendered.headers.iter();
-                headers.filter(|(name, _)| !stays(name)).cloned().collect()
-            }
-        },
+        headers: headers.filter(|(name, _)| goes(name)).cloned().collect(),
         body: match (&rendered.body, onward.is_get) {
             (Some(body), false) => Some(Cow::Borrowed(body)),
             _ => None,
@@ -159,6 +160,11 @@ mod tests {
     ) -> Step {
         let fields = location.into_iter().map(|value| ("location", value));
         super::step((status, fields), rendered, earlier, most)
+    }
+
+    fn rendered<'a>(asked: &'a Rendered<'a>, onward: &'a Onward) -> Rendered<'a> {
+        let template = hecaton::Template::new(&hecaton::Defaults::default()).unwrap();
+        super::rendered(asked, onward, &template)
     }
 
     fn to(step: Step) -> Onward {
@@ -195,6 +201,13 @@ mod tests {
         let gone = rendered(&asked, &second);
         assert_eq!((&*gone.method, &*gone.url), ("GET", "http://b.example/"));
         assert_eq!((gone.headers.len(), gone.body), (0, None));
+        let abroad = to(step((307, Some(b"http://b.example/")), &asked, None, 5));
+        let abroad = rendered(&asked, &abroad);
+        let names: Vec<_> = abroad.headers.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(
+            (&names[..], abroad.body.as_deref()),
+            (&["Content-Type"][..], Some("body"))
+        );
         // Back where it came from: what was left behind stays there.
         let third = to(step(
             (307, Some(b"http://a.example/")),
