@@ -115,6 +115,44 @@ fn parts_come_in_order_beside_whole_answers() {
 }
 
 #[test]
+fn who_has_read_enough_ends_a_body_without_end_and_the_others_go_on() {
+    let (url, _) = flood();
+    let world = World::new();
+    let mut batch = Batch::new(world.client.clone(), 4);
+    for tag in 0..3 {
+        batch.push(tag, Request::get(&url).unwrap());
+        batch.in_parts(tag, InParts::HeadAndBody);
+    }
+    push(
+        &world,
+        &mut batch,
+        3,
+        "/bytes/1000000",
+        InParts::HeadAndBody,
+    );
+    let (mut seen, mut outcomes) = (HashMap::new(), Vec::new());
+    while !batch.is_empty() {
+        world.run(batch.wait(&mut outcomes));
+        take(&mut batch, &mut seen);
+        for (tag, seen) in &seen {
+            if *tag < 3 && seen.body.len() > 100_000 {
+                batch.enough(tag);
+            }
+        }
+        for (tag, outcome) in outcomes.drain(..) {
+            seen.entry(tag).or_default().outcomes.push(outcome);
+        }
+    }
+    assert_eq!(seen[&3].body.len(), 1_000_000);
+    for tag in 0..3 {
+        let [Ok(outcome)] = &seen[&tag].outcomes[..] else {
+            panic!("{:?}", seen[&tag].outcomes);
+        };
+        assert_eq!((outcome.status(), outcome.body().len()), (200, 0));
+    }
+}
+
+#[test]
 fn nothing_is_read_ahead_of_the_reader_and_a_part_that_is_not_taken_waits() {
     let (url, sent) = flood();
     let world = World::new();

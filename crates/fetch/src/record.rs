@@ -10,6 +10,32 @@ pub type Columns = indexmap::IndexMap<String, String>;
 /// The column of a plain list of URLs.
 pub const URL: &str = "url";
 
+/// Most names that a sentence lists.
+const LISTED: usize = 20;
+
+/// Names for a sentence.
+pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
+    let first: Vec<&str> = names.iter().take(LISTED).map(AsRef::as_ref).collect();
+    match names.len().checked_sub(LISTED) {
+        _ if names.is_empty() => "none".to_owned(),
+        None | Some(0) => first.join(", "),
+        Some(more) => format!("{}, and {more} more", first.join(", ")),
+    }
+}
+
+/// With commas between thousands.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// One input: where it stood and what it held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {

@@ -63,6 +63,20 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         .map_or(vec![URL.to_owned()], |inputs| inputs.columns().to_vec());
     // Says now what would be said of each request.
     let maker = Maker::new(&job.request, &columns, Uuid::nil())?;
+    if let (true, false, Some(url)) = (
+        maker.is_constant(),
+        job.input.keep_duplicates,
+        &job.request.url,
+    ) {
+        return Err(Error::usage(format!(
+            "the template {url:?} names no column, so that all inputs are one request: write {{{}}} where it belongs, or give --keep-duplicates",
+            columns.first().map_or(URL, String::as_str)
+        )));
+    }
+    if list.as_ref().is_none_or(Inputs::knows_columns) {
+        run::check_columns(&job, &columns)?;
+    }
+    let is_new = !folder.path().exists();
     fs::create_dir_all(folder.path()).map_err(at("create", folder.path()))?;
     write_whole(&folder.job(), job.to_toml()?.as_bytes())?;
     let [own, foreign] = job.pace.most();
@@ -73,15 +87,17 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
     };
     let mut last = LastHost::default();
     let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| {
-        match (&mut list, &job.input.sitemap) {
-            (None, Some(sitemap)) => walk_sitemap(&job, sitemap, take)?,
-            (list, _) => {
-                for entry in list.iter_mut().flatten() {
-                    take(entry.map_err(|error| Error::usage(error.to_string()))?)?;
-                }
-            }
+        let Some(list) = &mut list else {
+            let sitemap = job.input.sitemap.as_deref().unwrap_or_default();
+            walk_sitemap(&job, sitemap, take)?;
+            return Ok(columns.clone());
+        };
+        for entry in list.by_ref() {
+            take(entry.map_err(|error| Error::usage(error.to_string()))?)?;
         }
-        Ok(columns.clone())
+        let columns = list.seen_columns().to_vec();
+        run::check_columns(&job, &columns)?;
+        Ok(columns)
     };
     let plan = plan::make(
         &folder,
@@ -98,7 +114,15 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
             });
             Ok(())
         },
-    )?;
+    );
+    let plan = plan.inspect_err(|error| {
+        if is_new && matches!(error, Error::Usage(_)) {
+            let _ = fs::remove_dir_all(folder.planned());
+            let _ = fs::remove_file(folder.job());
+            // Only if nobody else put anything there.
+            let _ = fs::remove_dir(folder.path());
+        }
+    })?;
     Ok(Started {
         folder,
         job,
@@ -210,15 +234,25 @@ pub fn lock_if_free(folder: &Folder) -> Result<Option<Flock<File>>> {
     Ok(Flock::lock(file, FlockArg::LockExclusiveNonblock).ok())
 }
 
+/// Refuses what is settled since a job was planned, and would be otherwise now.
+///
+/// # Errors
+/// What differs.
+pub fn refuse_differing(folder: &Folder, planned: &Job, now: &Job) -> Result<()> {
+    let differences = planned.differences(now)?;
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(Error::usage(format!(
+        "{} holds another job: {}; use another folder",
+        folder.path().display(),
+        differences.join("; ")
+    )))
+}
+
 fn refuse_another(folder: &Folder, job: &Job, plan: &Plan) -> Result<()> {
     let path = folder.path().display();
-    let differences = Job::read(&folder.job())?.differences(job)?;
-    if !differences.is_empty() {
-        let differences = differences.join("; ");
-        return Err(Error::usage(format!(
-            "{path} holds another job: {differences}; use another folder"
-        )));
-    }
+    refuse_differing(folder, &Job::read(&folder.job())?, job)?;
     let reads_stream = job
         .input
         .files

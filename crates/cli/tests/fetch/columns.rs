@@ -67,7 +67,12 @@ fn an_unknown_column_or_a_bad_expression_is_refused_and_nothing_is_sent() {
     let with = |more: &[&'static str]| [&template, more].concat();
     for (arguments, word) in [
         (vec!["--template", "http://localhost/{skew}"], "skew"),
+        (
+            vec!["--template", "http://localhost/{sku"],
+            "names no column, so that all inputs are one request: write {sku}",
+        ),
         (vec!["--check", "status = 200"], "column"),
+        (with(&["--rate", "-1"]), "rate is -1: use a number above 0"),
         (vec!["--take", "price"], "price"),
         (vec!["--keep-header", "x"], "no column url"),
         (
@@ -75,6 +80,14 @@ fn an_unknown_column_or_a_bad_expression_is_refused_and_nothing_is_sent() {
             "two takes have the name \"a\"",
         ),
         (with(&["--proxy", "nonsense"]), "proxy is no URL"),
+        (
+            with(&["--check", "column.skew == '1'"]),
+            "the column \"skew\", which the input does not have: it has sku",
+        ),
+        (
+            with(&["--take", "a=/b", "--check", "taken.c > 1"]),
+            "the job takes a",
+        ),
     ] {
         let refused = ending(&mut world.fetch(&list, &arguments));
         assert_eq!(refused.status, Some(2), "{}", refused.stderr);
@@ -109,4 +122,74 @@ fn bodies_go_where_they_are_asked_to_go() {
         }
         assert_eq!(shown.stdout.lines().count(), 30);
     }
+}
+
+#[test]
+fn a_condition_on_records_that_no_record_can_answer_is_refused_with_what_there_is() {
+    let world = World::new();
+    let base = world.origin.base_url();
+    let lines = [
+        format!(r#"{{"id": 1, "url": "{base}/r/1"}}"#),
+        format!(r#"{{"id": 2, "url": "{base}/r/2", "late": "x"}}"#),
+    ];
+    let list = world.write("urls.jsonl", lines.into_iter());
+    let more = ["--take", "a=/b", "--keep-header", "ETag"];
+    world.run(
+        &list,
+        &[&more[..], &["--check", "column.late != 'x'"]].concat(),
+    );
+    let asked = |verb: &str, condition: &str| {
+        ending(
+            hecaton(&["fetch", verb])
+                .arg(world.out())
+                .args(["--where", condition]),
+        )
+    };
+    for (condition, word) in [
+        ("column.ids == 1", "it has id, url, late"),
+        ("taken.b", "the job takes a"),
+        ("header.server", "they have etag"),
+        ("body contains 'x'", "--keep-body inline"),
+    ] {
+        for verb in ["show", "again"] {
+            let refused = asked(verb, condition);
+            assert_eq!(refused.status, Some(2), "{}", refused.stderr);
+            assert!(refused.stderr.contains(word), "{}", refused.stderr);
+        }
+    }
+    assert_eq!(world.origin.summary().requests, 2);
+    let late = asked("show", "column.late == 'x' and not ok and not taken.a");
+    assert_eq!(
+        (late.status, late.stdout.lines().count()),
+        (Some(0), 1),
+        "{}",
+        late.stderr
+    );
+    let unknown = ending(&mut world.fetch(&list, &["--check", "column.never"]));
+    assert_eq!(unknown.status, Some(2), "{}", unknown.stderr);
+    std::fs::remove_dir_all(world.out()).unwrap();
+    let unknown = ending(&mut world.fetch(&list, &["--check", "column.never"]));
+    assert!(
+        unknown.stderr.contains("it has id, url, late"),
+        "{}",
+        unknown.stderr
+    );
+    // What is there then is no job, and is in nobody's way.
+    world.run(&list, &[]);
+    assert_eq!(world.records().len(), 2);
+}
+
+#[test]
+fn a_check_may_ask_for_what_was_taken() {
+    let world = World::new();
+    let list = world.list(0..3);
+    let takes = ["--take", "id=re:^(.)", "--check", "taken.id != 'T'"];
+    world.run(&list, &takes);
+    let records = world.records();
+    assert!(
+        records
+            .values()
+            .all(|record| record["taken"]["id"] == "T" && record["ok"] == false),
+        "{records:?}"
+    );
 }

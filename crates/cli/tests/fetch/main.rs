@@ -1,11 +1,14 @@
 //! `hecaton fetch` as its users meet it: real processes against the real origin, whose ledger says what arrived.
 
 mod again;
+mod clock;
 mod columns;
 mod crashes;
 mod disk;
+mod hosts;
 #[cfg(feature = "nats")]
 mod many;
+mod names;
 mod network;
 mod pace;
 mod reading;

@@ -133,3 +133,35 @@ fn a_host_of_another_part_is_left_to_a_list_of_its_own() {
         "what was followed, and no more"
     );
 }
+
+#[test]
+fn what_becomes_a_get_says_nothing_of_a_body_that_it_does_not_have() {
+    let world = World::new();
+    let home = format!("{}/echo", world.origin.base_url());
+    let rows = [303, 307].map(|status| format!("{},deflate", to(&world, status, &home)));
+    let rows = std::iter::once("url,coding".to_owned()).chain(rows);
+    let list = world.write("urls.csv", rows);
+    let request = ["-X", "POST", "--body", "letter", "-H", "X-Shop: tea"];
+    let headers = [
+        "-H",
+        "Content-Type: text/x",
+        "-H",
+        "Content-Encoding: {coding}",
+    ];
+    let results = ["--redirects", "1", "--keep-body", "inline"];
+    world.run(&list, &[&request[..], &headers, &results].concat());
+    let records = world.records();
+    let echo = |n: u64| records[&n]["body"]["text"].as_str().unwrap().to_lowercase();
+    for (n, word, is_there) in [
+        (0, "\"method\":\"get\"", true),
+        (0, "x-shop", true),
+        (0, "content-", false),
+        (0, "letter", false),
+        (1, "\"method\":\"post\"", true),
+        (1, "text/x", true),
+        (1, "deflate", true),
+        (1, "letter", true),
+    ] {
+        assert_eq!(echo(n).contains(word), is_there, "{word}: {}", echo(n));
+    }
+}

@@ -105,6 +105,7 @@ fn a_host_of_others_needs_a_rate_and_nothing_is_sent_before() {
     ] {
         assert!(refused.stderr.contains(word), "{}", refused.stderr);
     }
+    assert!(!world.out().exists(), "nothing is left behind");
     // The same folder then takes the same list with a rate: names lead to this machine.
     let port = world
         .origin

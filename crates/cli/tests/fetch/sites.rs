@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -22,9 +23,12 @@ impl Site {
         std::thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
                 let mut head = Vec::new();
-                let mut byte = [0];
-                while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) == 1 {
-                    head.push(byte[0]);
+                let mut piece = [0; 16 << 10];
+                while !head.ends_with(b"\r\n\r\n") {
+                    match stream.read(&mut piece) {
+                        Ok(read @ 1..) => head.extend_from_slice(&piece[..read]),
+                        _ => break,
+                    }
                 }
                 let head = String::from_utf8_lossy(&head).into_owned();
                 let path = head.split(' ').nth(1).unwrap_or("").to_owned();
@@ -115,6 +119,84 @@ fn robots_that_hang_let_nobody_in_and_end() {
     );
     world.run(&list, &["--robots", "--timeout", "300ms", "--retries", "0"]);
     assert_eq!(count(&world.records(), "skipped"), 5);
+}
+
+/// A server whose robots.txt forbids `/page/0` and then has comments without end; it counts the bytes that it sent.
+fn endless() -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let sent = Arc::new(AtomicUsize::new(0));
+    let count = sent.clone();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut head = [0; 4096];
+            let read = stream.read(&mut head).unwrap_or(0);
+            if !head[..read].starts_with(b"GET /robots.txt ") {
+                let _ = stream.write_all(
+                    b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+                );
+                continue;
+            }
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nUser-agent: *\nDisallow: /page/0\n");
+            let rubbish = b"# a comment that goes on\n".repeat(4096);
+            while stream.write_all(&rubbish).is_ok() {
+                count.fetch_add(rubbish.len(), Ordering::SeqCst);
+            }
+        }
+    });
+    (address, sent)
+}
+
+#[test]
+fn a_robots_txt_without_end_counts_as_far_as_it_is_read() {
+    let world = World::new();
+    let (address, sent) = endless();
+    let list = world.write(
+        "urls.txt",
+        (0..5).map(|n| format!("http://{address}/page/{n}")),
+    );
+    world.run(&list, &["--robots", "--max-body", "1000"]);
+    let records = world.records();
+    assert_eq!(records[&0]["why"], "robots");
+    assert_eq!(count(&records, "response"), 4, "{records:?}");
+    // What buffers of two sockets hold is sent, and not read.
+    let sent = sent.load(Ordering::SeqCst);
+    assert!((512 << 10..64 << 20).contains(&sent), "{sent}");
+}
+
+#[test]
+fn rules_of_more_hosts_than_there_is_room_for_are_asked_for_again_and_hold() {
+    let world = World::new();
+    let long = format!("Disallow: /{}\n", "x".repeat(1000)).repeat(500);
+    let robots = format!("User-agent: *\nDisallow: /page/secret\n{long}");
+    let page: &'static [(&str, &str)] = Box::leak(Box::new([(
+        "/robots.txt",
+        &*Box::leak(robots.into_boxed_str()),
+    )]));
+    let site = Site::start(page);
+    let hosts = 80;
+    // Hosts in turns, and inputs so long that few of them wait at once.
+    let query = "q".repeat(8000);
+    let url = |n: u32| {
+        let place = match n % 400 {
+            0 => "secret",
+            _ => "open",
+        };
+        let (host, port) = (n % hosts, site.address.port());
+        format!("http://h{host}.localhost:{port}/page/{place}/{n}?{query}")
+    };
+    let list = world.write("urls.txt", (0..4000).map(url));
+    world.run(&list, &["--robots"]);
+    let records = world.records();
+    assert_eq!(
+        (count(&records, "response"), count(&records, "skipped")),
+        (3990, 10)
+    );
+    let asked = site.asked();
+    assert!(!asked.iter().any(|path| path.contains("secret")));
+    let robots = asked.iter().filter(|path| *path == "/robots.txt").count();
+    println!("{robots} times robots.txt of {hosts} hosts");
+    assert!(robots > hosts as usize, "{robots}: there was room for all");
 }
 
 #[test]

@@ -13,7 +13,6 @@ use std::sync::atomic::AtomicBool;
 use self::choose::choose;
 use self::merge::merge;
 use crate::error::{Error, Result, at};
-use crate::expression::Expression;
 use crate::job::Job;
 use crate::plan::{Folder, Plan, write_whole};
 use crate::run::{Observer, Options, Summary};
@@ -74,7 +73,7 @@ pub fn prepare(
     let _lock = start::lock(folder)?;
     let round = folder.again();
     let asked = matching.unwrap_or(USUAL);
-    let expression = Expression::parse(asked).map_err(|error| Error::usage(error.to_string()))?;
+    let expression = crate::show::matching(folder, asked)?;
     let mut job = base.job;
     change(&mut job);
     job.check()?;

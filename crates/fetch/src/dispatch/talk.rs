@@ -28,6 +28,9 @@ const QUESTION: Duration = Duration::from_secs(5);
 /// An answer of the server when nothing else is known.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How often a worker that rests looks whether leases have become shorter.
+const GLANCE: Duration = Duration::from_millis(100);
+
 /// How long the end waits for the server.
 const FAREWELL: Duration = Duration::from_secs(3);
 
@@ -221,7 +224,21 @@ impl Talk {
                     }
                 }
             }
-            sleep(if all { times.renewal() } else { times.again() }).await;
+            self.rest(all).await;
+        }
+    }
+
+    /// Until leases are to be renewed once more. How long they are may be told meanwhile: it is not known before the queue is found.
+    async fn rest(&self, all: bool) {
+        let begun = Instant::now();
+        loop {
+            let times = self.times();
+            let rest = if all { times.renewal() } else { times.again() };
+            let left = rest.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                return;
+            }
+            sleep(left.min(GLANCE)).await;
         }
     }
 

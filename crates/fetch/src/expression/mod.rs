@@ -2,19 +2,21 @@
 //!
 //! `parse` reads them into what `holds` asks of [`Facts`]; what is not known of a record is unequal to everything. `field` names what can
 //! be asked, `value` how it is compared, `facts` what a record answers,
-//! `pointer` finds a part of JSON.
+//! `known` what a job's records can answer at all, `pointer` finds a part of JSON.
 
 use std::fmt;
 
 mod display;
 mod facts;
 mod field;
+mod known;
 mod parse;
 pub mod pointer;
 mod scan;
 mod value;
 
 pub use field::{Field, Timed};
+pub use known::Known;
 pub use value::Value;
 
 use value::{Comparison, Literal, Pattern};

@@ -70,12 +70,17 @@ impl Bad {
 
 /// One form of list.
 trait Rows: Send {
-    /// The columns, as far as they are known before the first row.
+    /// The columns, as far as they are known.
     fn columns(&self) -> &[String];
+
+    /// Whether each row has columns of its own, so that more may come.
+    fn may_have_more(&self) -> bool {
+        false
+    }
 
     /// Whether no row has this column.
     fn lacks(&self, column: &String) -> bool {
-        !self.columns().contains(column)
+        !self.may_have_more() && !self.columns().contains(column)
     }
 
     /// The next row.
@@ -88,9 +93,24 @@ pub struct Inputs {
     form: Option<Form>,
     name: String,
     rows: Box<dyn Rows>,
+    /// Of the beginning of the first list.
     columns: Vec<String>,
+    /// Of all lists that are read to their end.
+    seen: Vec<String>,
     number: u64,
     over: bool,
+}
+
+/// Most names of columns that are noted. Rows of hostile lists may each bring some of their own.
+const MOST_COLUMNS: usize = 1000;
+
+/// Notes names that are new.
+fn note(columns: &mut Vec<String>, names: &[String]) {
+    for name in names {
+        if columns.len() < MOST_COLUMNS && !columns.contains(name) {
+            columns.push(name.clone());
+        }
+    }
 }
 
 impl Inputs {
@@ -107,6 +127,7 @@ impl Inputs {
             name,
             columns: rows.columns().to_vec(),
             rows,
+            seen: Vec::new(),
             number: 0,
             over: false,
         })
@@ -117,6 +138,16 @@ impl Inputs {
         &self.columns
     }
 
+    /// Whether all columns are known before all rows are read.
+    pub fn knows_columns(&self) -> bool {
+        self.waiting.as_slice().is_empty() && !self.rows.may_have_more()
+    }
+
+    /// The columns of all lists, once they are read.
+    pub fn seen_columns(&self) -> &[String] {
+        &self.seen
+    }
+
     fn following(&mut self) -> Result<Option<Entry>, InputError> {
         loop {
             let next = self.rows.next();
@@ -124,6 +155,7 @@ impl Inputs {
             if let Some(row) = next {
                 return Ok(Some(self.numbered(row)));
             }
+            note(&mut self.seen, self.rows.columns());
             let Some(source) = self.waiting.next() else {
                 return Ok(None);
             };

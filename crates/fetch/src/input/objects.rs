@@ -1,5 +1,6 @@
 //! Lines of JSON: an object each, whose members are the columns, or a string, which is the URL.
 
+use std::collections::HashSet;
 use std::io::{self, Read};
 
 use indexmap::IndexMap;
@@ -7,14 +8,15 @@ use serde_json::value::RawValue;
 
 use super::lines::{Line, Lines};
 use super::plain::{only_url, text, too_long};
-use super::{Bad, Row, Rows};
+use super::{Bad, MOST_COLUMNS, Row, Rows};
 use crate::record::Columns;
 
 /// One input a line; empty lines are passed over.
 pub(super) struct Objects<R> {
     lines: Lines<R>,
-    /// Of the first row that is an input.
+    /// Of the rows so far.
     columns: Vec<String>,
+    known: HashSet<String>,
     /// Rows that were read to know the columns.
     read: std::collections::VecDeque<Row>,
 }
@@ -27,6 +29,7 @@ impl<R: Read> Objects<R> {
         let mut objects = Objects {
             lines: Lines::new(reader),
             columns: Vec::new(),
+            known: HashSet::new(),
             read: Default::default(),
         };
         while objects.read.len() < AHEAD {
@@ -34,9 +37,6 @@ impl<R: Read> Objects<R> {
                 break;
             };
             let good = row.held.is_ok();
-            if let Ok(columns) = &row.held {
-                objects.columns = columns.keys().cloned().collect();
-            }
             objects.read.push_back(row);
             if good {
                 break;
@@ -54,6 +54,9 @@ impl<R: Read> Objects<R> {
                 },
                 Line::TooLong(beginning) => Err(too_long(&beginning)),
             };
+            if let Ok(columns) = &held {
+                note(columns, &mut self.known, &mut self.columns);
+            }
             return Ok(Some(Row { line, held }));
         }
         Ok(None)
@@ -65,15 +68,24 @@ impl<R: Read + Send> Rows for Objects<R> {
         &self.columns
     }
 
-    /// Each object has members of its own.
-    fn lacks(&self, _: &String) -> bool {
-        false
+    fn may_have_more(&self) -> bool {
+        true
     }
 
     fn next(&mut self) -> io::Result<Option<Row>> {
         match self.read.pop_front() {
             Some(row) => Ok(Some(row)),
             None => self.row(),
+        }
+    }
+}
+
+/// Notes the names of a row that are new.
+fn note(row: &Columns, known: &mut HashSet<String>, columns: &mut Vec<String>) {
+    for name in row.keys() {
+        if columns.len() < MOST_COLUMNS && !known.contains(name) {
+            known.insert(name.clone());
+            columns.push(name.clone());
         }
     }
 }

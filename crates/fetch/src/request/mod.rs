@@ -2,24 +2,24 @@
 
 mod onward;
 mod parts;
+mod rendered;
 
 use std::borrow::Cow;
-use std::hash::Hasher;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use hecaton::{Defaults, Request};
-use siphasher::sip128::{Hasher128, SipHasher13};
+use hecaton::{Defaults, Redirect, Request};
 use uuid::Uuid;
 
 pub use self::onward::{Onward, Step, step};
 use self::parts::Text;
+pub use self::rendered::Rendered;
 use crate::error::{Error, Result};
 use crate::job::{Asked, reveal, split_header};
 use crate::plan::Held;
-use crate::record::{Columns, URL};
+use crate::record::{Columns, URL, listed};
 use crate::template::Place;
 
 /// The header that makes a repeated request count once, where the server implements it.
@@ -32,8 +32,8 @@ const NOBODY: &str = "http://nobody.invalid/";
 pub struct Maker {
     /// The headers that all requests have.
     defaults: Arc<hecaton::Template>,
-    /// Those of them that may go where a redirect leads.
-    public: Arc<hecaton::Template>,
+    /// Those of them that go where redirects lead: `[at its origin, elsewhere][as it was, became a GET]`.
+    onward: [[Arc<hecaton::Template>; 2]; 2],
     /// None: the column `url` as it is.
     url: Option<Text>,
     method: Text,
@@ -41,19 +41,6 @@ pub struct Maker {
     headers: Vec<(String, Text)>,
     body: Option<Text>,
     keys_of: Option<Uuid>,
-}
-
-/// A request in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rendered<'a> {
-    /// The method.
-    pub method: Cow<'a, str>,
-    /// The URL.
-    pub url: Cow<'a, str>,
-    /// The headers that not all requests have.
-    pub headers: Vec<(Cow<'a, str>, Cow<'a, str>)>,
-    /// The body.
-    pub body: Option<Cow<'a, str>>,
 }
 
 impl Maker {
@@ -64,17 +51,27 @@ impl Maker {
     pub fn new(asked: &Asked, columns: &[String], job: Uuid) -> Result<Maker> {
         let (constant, headers) = headers(asked, columns)?;
         let refused = |error: hecaton::InvalidRequest| Error::usage(error.to_string());
-        let template = |base_url: Option<&str>| {
+        let template = |base_url: Option<&str>, became_get: bool| {
+            let stays =
+                |name: &str| became_get && Redirect::describes_content(&name.to_ascii_lowercase());
+            let headers = constant.iter().filter(|(name, _)| !stays(name));
             let defaults = Defaults {
-                headers: constant.clone(),
+                headers: headers.cloned().collect(),
                 base_url: base_url.map(str::to_owned),
                 ..Defaults::default()
             };
-            hecaton::Template::new(&defaults).map(Arc::new)
+            let template = hecaton::Template::new(&defaults);
+            template.map(Arc::new).map_err(refused)
         };
-        let defaults = template(None).map_err(refused)?;
+        let defaults = template(None, false)?;
         // Beside a base, all but public headers are for its origin alone, and nobody is there.
-        let public = template(Some(NOBODY)).map_err(refused)?;
+        let onward = [
+            [defaults.clone(), template(None, true)?],
+            [
+                template(Some(NOBODY), false)?,
+                template(Some(NOBODY), true)?,
+            ],
+        ];
         let url = asked
             .url
             .as_ref()
@@ -82,7 +79,7 @@ impl Maker {
         if url.is_none() && !columns.is_empty() && !columns.iter().any(|column| column == URL) {
             return Err(Error::usage(format!(
                 "the input has no column url, but {}: say with --template what the URL is, as in 'https://example.com/{{{}}}'",
-                columns.join(", "),
+                listed(columns),
                 columns[0]
             )));
         }
@@ -102,7 +99,7 @@ impl Maker {
         let body = body.map(|body| Text::parse(body, Place::of_body(content_type, body), columns));
         Ok(Maker {
             defaults,
-            public,
+            onward,
             url: url.transpose()?,
             method,
             headers,
@@ -195,12 +192,10 @@ impl Maker {
         onward: &Onward,
         number: u64,
     ) -> std::result::Result<Request, String> {
-        let rendered = onward::rendered(rendered, onward);
-        let key = self.keys_of.map(|job| (job, number));
-        match onward.has_left {
-            true => self.made(&self.public, &rendered, None),
-            false => self.made(&self.defaults, &rendered, key),
-        }
+        let rendered = onward::rendered(rendered, onward, &self.defaults);
+        let key = self.keys_of.filter(|_| !onward.has_left);
+        let template = &self.onward[usize::from(onward.has_left)][usize::from(onward.is_get)];
+        self.made(template, &rendered, key.map(|job| (job, number)))
     }
 
     fn made(
@@ -228,6 +223,13 @@ impl Maker {
             request = request.body(body.clone().into_owned());
         }
         Ok(request)
+    }
+
+    /// Whether all inputs make the same request, because nothing of it names a column.
+    pub fn is_constant(&self) -> bool {
+        let is_constant = |text: &Text| matches!(text, Text::Constant(_));
+        let texts = self.url.iter().chain([&self.method]).chain(&self.body);
+        self.url.is_some() && self.headers.is_empty() && texts.into_iter().all(is_constant)
     }
 
     /// Whether a request may be sent a second time when nobody knows what became of the first (RFC 9110 §9.2.2).
@@ -264,93 +266,5 @@ fn idempotency_key(job: Uuid, number: u64) -> Uuid {
     Uuid::new_v5(&job, number.to_string().as_bytes())
 }
 
-impl Rendered<'_> {
-    /// The same on its own.
-    pub fn into_owned(self) -> Rendered<'static> {
-        let owned = |text: Cow<'_, str>| Cow::<'static, str>::Owned(text.into_owned());
-        let headers = self.headers.into_iter();
-        Rendered {
-            method: owned(self.method),
-            url: owned(self.url),
-            headers: headers
-                .map(|(name, value)| (owned(name), owned(value)))
-                .collect(),
-            body: self.body.map(owned),
-        }
-    }
-
-    /// What it is told apart by: equal requests have equal ones.
-    pub fn digest(&self) -> u128 {
-        let mut hasher = SipHasher13::new();
-        let mut part = |text: &str| {
-            hasher.write(text.as_bytes());
-            hasher.write_u8(0xff);
-        };
-        part(&self.method);
-        part(&self.url);
-        for (name, value) in &self.headers {
-            part(name);
-            part(value);
-        }
-        if let Some(body) = &self.body {
-            part(body);
-        }
-        hasher.finish128().as_u128()
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn maker(change: impl FnOnce(&mut Asked)) -> Result<Maker> {
-        let mut asked = Asked::default();
-        change(&mut asked);
-        Maker::new(&asked, &["sku".into(), "url".into()], Uuid::nil())
-    }
-
-    #[test]
-    fn columns_are_filled_in_and_only_equal_requests_are_told_to_be_equal() {
-        let maker = maker(|asked| {
-            asked.url = Some("http://h/{sku}".into());
-            asked.headers.push("X-Sku: {sku}".into());
-            asked.body = Some("{\"a\": \"{sku}\"}".into());
-        });
-        let maker = maker.unwrap();
-        let held = |sku: &str| {
-            let columns =
-                Columns::from([("sku".into(), sku.into()), ("url".into(), String::new())]);
-            Held::Columns(Box::new(columns))
-        };
-        let (first, second) = (held("a b"), held("\""));
-        let rendered = maker.render(&first).unwrap();
-        assert_eq!(rendered.url, "http://h/a%20b");
-        assert_eq!(
-            rendered.headers,
-            [(Cow::Borrowed("X-Sku"), Cow::Borrowed("a b"))]
-        );
-        let other = maker.render(&second).unwrap();
-        assert_eq!(other.body.as_deref(), Some("{\"a\": \"\\\"\"}"));
-        assert_ne!(rendered.digest(), other.digest());
-        assert_eq!(
-            rendered.digest(),
-            maker.render(&held("a b")).unwrap().digest()
-        );
-    }
-
-    #[test]
-    fn an_unknown_column_is_refused_before_anything_is_sent() {
-        let error = maker(|asked| asked.url = Some("http://h/{skew}".into()))
-            .err()
-            .unwrap();
-        assert!(error.to_string().contains("skew"), "{error}");
-    }
-
-    #[test]
-    fn keys_differ_by_input_and_by_job_and_by_nothing_else() {
-        let (a, b) = (Uuid::from_u128(1), Uuid::from_u128(2));
-        assert_eq!(idempotency_key(a, 7), idempotency_key(a, 7));
-        assert_ne!(idempotency_key(a, 7), idempotency_key(a, 8));
-        assert_ne!(idempotency_key(a, 7), idempotency_key(b, 7));
-    }
-}
+mod tests;

@@ -19,8 +19,8 @@ pub struct Onward {
     pub followed: u32,
     /// How many requests were sent before it.
     pub before: u32,
-    /// Whether the request became a GET without a body on the way.
-    is_get: bool,
+    /// Whether the request became a GET on the way: its body, and what describes that, stay behind.
+    pub is_get: bool,
     /// Whether another origin was on the way: what proves who asks is not sent any more.
     pub has_left: bool,
 }
@@ -36,20 +36,24 @@ pub enum Step {
     Refused(Option<String>, String),
 }
 
-/// What an answer asks for with its status and its `Location`. `rendered` is the input's request, `earlier` the way so far.
-pub fn step(
-    (status, location): (u16, Option<&[u8]>),
+/// What an answer asks for with its status and its header fields. `rendered` is the input's request, `earlier` the way so far.
+pub fn step<'a>(
+    (status, fields): (u16, impl Iterator<Item = (&'a str, &'a [u8])>),
     rendered: &Rendered<'_>,
     earlier: Option<&Onward>,
     most: u32,
 ) -> Step {
-    let (true, Some(location)) = (Redirect::is_one(status), location) else {
+    if !Redirect::is_one(status) {
         return Step::Stay;
+    }
+    let location = match Redirect::place(fields) {
+        Ok(Some(location)) => location,
+        Ok(None) => return Step::Stay,
+        Err(why) => return Step::Refused(None, why.to_owned()),
     };
     let here = earlier.map_or(&*rendered.url, |onward| &onward.url);
     let Some((here, mut there)) = resolve(here, location) else {
-        let shown = String::from_utf8_lossy(location);
-        return Step::Refused(None, format!("it leads to {shown:?}, which is no URL"));
+        return Step::Refused(None, format!("it leads to {location:?}, which is no URL"));
     };
     there.set_fragment(None);
     let followed = earlier.map_or(0, |onward| onward.followed);
@@ -71,9 +75,9 @@ pub fn step(
     })
 }
 
-fn resolve(here: &str, location: &[u8]) -> Option<(Url, Url)> {
+fn resolve(here: &str, location: &str) -> Option<(Url, Url)> {
     let here = Url::parse(here).ok()?;
-    let there = here.join(std::str::from_utf8(location).ok()?.trim()).ok()?;
+    let there = here.join(location).ok()?;
     Some((here, there))
 }
 
@@ -106,17 +110,25 @@ fn refusal(here: &Url, there: &Url, is_too_far: bool, most: u32) -> Option<Strin
 }
 
 /// The request of an input, as it goes on.
-pub(super) fn rendered<'a>(rendered: &'a Rendered<'a>, onward: &'a Onward) -> Rendered<'a> {
+///
+/// Of its own headers only public ones leave its origin, as with those that all requests have.
+pub(super) fn rendered<'a>(
+    rendered: &'a Rendered<'a>,
+    onward: &'a Onward,
+    template: &hecaton::Template,
+) -> Rendered<'a> {
+    let goes = |name: &str| {
+        let is_left = onward.is_get && Redirect::describes_content(&name.to_ascii_lowercase());
+        !is_left && (!onward.has_left || template.is_public(name))
+    };
+    let headers = rendered.headers.iter();
     Rendered {
         method: match onward.is_get {
             true => Cow::Borrowed("GET"),
             false => Cow::Borrowed(&rendered.method),
         },
         url: Cow::Borrowed(&onward.url),
-        headers: match onward.has_left {
-            true => Vec::new(),
-            false => rendered.headers.clone(),
-        },
+        headers: headers.filter(|(name, _)| goes(name)).cloned().collect(),
         body: match (&rendered.body, onward.is_get) {
             (Some(body), false) => Some(Cow::Borrowed(body)),
             _ => None,
@@ -132,9 +144,27 @@ mod tests {
         Rendered {
             method: Cow::Borrowed(method),
             url: Cow::Borrowed(url),
-            headers: vec![(Cow::Borrowed("X-Key"), Cow::Borrowed("secret"))],
+            headers: vec![
+                (Cow::Borrowed("X-Key"), Cow::Borrowed("secret")),
+                (Cow::Borrowed("Content-Type"), Cow::Borrowed("text/plain")),
+            ],
             body: Some(Cow::Borrowed("body")),
         }
+    }
+
+    fn step(
+        (status, location): (u16, Option<&[u8]>),
+        rendered: &Rendered<'_>,
+        earlier: Option<&Onward>,
+        most: u32,
+    ) -> Step {
+        let fields = location.into_iter().map(|value| ("location", value));
+        super::step((status, fields), rendered, earlier, most)
+    }
+
+    fn rendered<'a>(asked: &'a Rendered<'a>, onward: &'a Onward) -> Rendered<'a> {
+        let template = hecaton::Template::new(&hecaton::Defaults::default()).unwrap();
+        super::rendered(asked, onward, &template)
     }
 
     fn to(step: Step) -> Onward {
@@ -153,8 +183,15 @@ mod tests {
             ("http://a.example/z", 1, false)
         );
         let same = rendered(&asked, &first);
-        assert_eq!((&*same.method, same.headers.len()), ("POST", 1));
+        assert_eq!((&*same.method, same.headers.len()), ("POST", 2));
         assert_eq!(same.body.as_deref(), Some("body"));
+        let got = to(step((303, Some(b"/got")), &asked, Some(&first), 5));
+        let got = rendered(&asked, &got);
+        let names: Vec<_> = got.headers.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(
+            (&*got.method, got.body.as_deref(), &names[..]),
+            ("GET", None, &["X-Key"][..])
+        );
         let second = to(step(
             (302, Some(b"http://b.example/#part")),
             &asked,
@@ -164,6 +201,13 @@ mod tests {
         let gone = rendered(&asked, &second);
         assert_eq!((&*gone.method, &*gone.url), ("GET", "http://b.example/"));
         assert_eq!((gone.headers.len(), gone.body), (0, None));
+        let abroad = to(step((307, Some(b"http://b.example/")), &asked, None, 5));
+        let abroad = rendered(&asked, &abroad);
+        let names: Vec<_> = abroad.headers.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(
+            (&names[..], abroad.body.as_deref()),
+            (&["Content-Type"][..], Some("body"))
+        );
         // Back where it came from: what was left behind stays there.
         let third = to(step(
             (307, Some(b"http://a.example/")),
@@ -177,6 +221,19 @@ mod tests {
     }
 
     #[test]
+    fn a_get_with_a_body_keeps_it_and_several_locations_must_agree() {
+        let asked = request("GET", "http://a.example/");
+        let next = to(step((303, Some(b"/z")), &asked, None, 5));
+        assert_eq!(rendered(&asked, &next).body.as_deref(), Some("body"));
+        let twice = |second: &'static [u8]| {
+            let fields = [("location", &b"/a"[..]), ("location", second)];
+            super::step((302, fields.into_iter()), &asked, None, 5)
+        };
+        assert_eq!(&*to(twice(b"/a")).url, "http://a.example/a");
+        assert!(matches!(twice(b"/b"), Step::Refused(None, why) if why.contains("disagree")));
+    }
+
+    #[test]
     fn what_is_not_followed_is_told() {
         let asked = request("GET", "https://a.example/");
         for (location, word) in [
@@ -186,7 +243,8 @@ mod tests {
             (b"https://127.0.0.1/", "network of your own"),
             (b"https://printer.local/", "network of your own"),
             (b"https://[", "no URL"),
-            (b"\xff", "no URL"),
+            (b"\xff", "not UTF-8"),
+            (b"/a\tb", "control character"),
         ] {
             match step((301, Some(location)), &asked, None, 5) {
                 Step::Refused(place, why) => {

@@ -8,7 +8,7 @@ pub(super) enum Line<'a> {
     Rule(bool, &'a str),
     /// Seconds.
     Delay(f64),
-    Sitemap(&'a str),
+    Sitemap,
 }
 
 /// Lines without comments; what is not known or no UTF-8 is passed over.
@@ -31,7 +31,7 @@ fn line(bytes: &[u8]) -> Option<Line<'_>> {
         let seconds: f64 = value.parse().ok()?;
         (seconds.is_finite() && seconds >= 0.0).then_some(Line::Delay(seconds))
     } else if is("sitemap") {
-        (!value.is_empty()).then_some(Line::Sitemap(rest.trim()))
+        Some(Line::Sitemap)
     } else {
         None
     }

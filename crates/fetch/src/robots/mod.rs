@@ -1,14 +1,16 @@
 //! What a site asks of robots (RFC 9309): which paths are theirs not to fetch, and how long to wait between two requests.
 //!
-//! `lines` reads the file, `pattern` compares a path with a rule of it.
+//! `lines` reads the file, `rules` keeps what it says in little room, `pattern` compares a path with a rule of it.
 
 use std::time::Duration;
 
 mod lines;
 mod pattern;
+mod rules;
 
 use lines::{Line, lines};
-use pattern::{Pattern, normal};
+use pattern::normal;
+use rules::Rules;
 
 /// Where a site says it.
 pub const PATH: &str = "/robots.txt";
@@ -16,25 +18,15 @@ pub const PATH: &str = "/robots.txt";
 /// Most of the file that is read, in bytes (RFC 9309 §2.5 asks for no less than 500 KiB).
 pub const MOST: usize = 512 << 10;
 
-/// Most rules for us that are kept.
-const MOST_RULES: usize = 20_000;
-
 /// Longest wait that is believed.
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What a site asks of one robot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Robots {
-    rules: Vec<Rule>,
+    rules: Rules,
     all: Option<bool>,
     delay: Option<Duration>,
-    sitemaps: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-struct Rule {
-    pattern: Pattern,
-    allows: bool,
 }
 
 impl Robots {
@@ -65,11 +57,10 @@ impl Robots {
 
     /// Reads the file for the robot of this name: the groups that name it, or else those for all.
     pub fn parse(file: &[u8], robot: &str) -> Robots {
-        let file = &file[..file.len().min(MOST)];
+        let file = counting(file);
         let mut own = Robots::default();
         let mut others = Robots::default();
         let (mut is_own, mut is_others, mut in_head, mut any_own) = (false, false, false, false);
-        let mut sitemaps = Vec::new();
         for line in lines(file) {
             if let Line::Agent(name) = line {
                 if !in_head {
@@ -81,8 +72,8 @@ impl Robots {
                 any_own |= is_own;
                 continue;
             }
-            if let Line::Sitemap(url) = line {
-                sitemaps.push(url.to_owned());
+            // It belongs to no group, and ends none.
+            if line == Line::Sitemap {
                 continue;
             }
             in_head = false;
@@ -93,18 +84,13 @@ impl Robots {
             }
         }
         let mut robots = if any_own { own } else { others };
-        robots.sitemaps = sitemaps;
+        robots.rules.shrink();
         robots
     }
 
     fn add(&mut self, line: &Line<'_>) {
         match line {
-            Line::Rule(allows, path) if !path.is_empty() && self.rules.len() < MOST_RULES => {
-                self.rules.push(Rule {
-                    pattern: Pattern::new(path),
-                    allows: *allows,
-                });
-            }
+            Line::Rule(allows, path) if !path.is_empty() => self.rules.add(path, *allows),
             Line::Delay(seconds) => {
                 let delay = Duration::try_from_secs_f64(*seconds).unwrap_or(LONGEST_DELAY);
                 self.delay = Some(delay.min(LONGEST_DELAY));
@@ -122,9 +108,7 @@ impl Robots {
             return all;
         }
         let path = normal(if path.is_empty() { "/" } else { path });
-        let matching = self.rules.iter().filter(|rule| rule.pattern.matches(&path));
-        let longest = matching.max_by_key(|rule| (rule.pattern.length(), rule.allows));
-        longest.is_none_or(|rule| rule.allows)
+        self.rules.allow(&path)
     }
 
     /// How long to wait between two requests.
@@ -132,10 +116,20 @@ impl Robots {
         self.delay
     }
 
-    /// The sitemaps that it names.
-    pub fn sitemaps(&self) -> &[String] {
-        &self.sitemaps
+    /// How many bytes of memory it takes, about.
+    pub fn weight(&self) -> usize {
+        size_of::<Robots>() + self.rules.weight()
     }
+}
+
+/// What counts of the file. A line that is cut short does not: half of `Disallow: /private` forbids everything.
+fn counting(file: &[u8]) -> &[u8] {
+    if file.len() < MOST {
+        return file;
+    }
+    let file = &file[..MOST];
+    let end = file.iter().rposition(|byte| matches!(byte, b'\r' | b'\n'));
+    &file[..end.unwrap_or(0)]
 }
 
 /// Whether a group for `named` is one for this robot: the name without its version, whatever the case of letters.

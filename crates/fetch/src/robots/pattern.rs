@@ -2,56 +2,38 @@
 
 use std::fmt::Write;
 
-/// A rule's path.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pattern {
-    /// What stands between the stars.
-    pieces: Vec<String>,
-    to_the_end: bool,
-    length: usize,
+/// A rule's path, in its normal form.
+pub(super) struct Pattern<'a> {
+    /// With stars, and without the `$` at its end.
+    pub path: &'a str,
+    pub to_the_end: bool,
 }
 
-impl Pattern {
-    pub(super) fn new(path: &str) -> Pattern {
-        let (inner, to_the_end) = match path.strip_suffix('$') {
-            Some(inner) => (inner, true),
-            None => (path, false),
-        };
-        let pieces: Vec<String> = inner.split('*').map(normal).collect();
-        // The longest rule is the one with the most bytes (RFC 9309 §2.2.2).
-        let length = pieces.iter().map(String::len).sum::<usize>() + pieces.len() - 1
-            + usize::from(to_the_end);
-        Pattern {
-            pieces,
-            to_the_end,
-            length,
-        }
-    }
-
-    pub(super) fn length(&self) -> usize {
-        self.length
+impl Pattern<'_> {
+    /// The longest rule is the one with the most bytes (RFC 9309 §2.2.2).
+    pub fn length(&self) -> usize {
+        self.path.len() + usize::from(self.to_the_end)
     }
 
     /// Whether it begins this path, which is in its normal form. The first place for each piece is the best one.
-    pub(super) fn matches(&self, path: &str) -> bool {
-        let Some((first, others)) = self.pieces.split_first() else {
-            return true;
+    pub fn matches(&self, path: &str) -> bool {
+        let Some((first, others)) = self.path.split_once('*') else {
+            let rest = path.strip_prefix(self.path);
+            return rest.is_some_and(|rest| !self.to_the_end || rest.is_empty());
         };
-        let Some(mut rest) = path.strip_prefix(first.as_str()) else {
+        let Some(mut rest) = path.strip_prefix(first) else {
             return false;
         };
-        let Some((last, middle)) = others.split_last() else {
-            return !self.to_the_end || rest.is_empty();
-        };
-        for piece in middle {
-            match rest.find(piece.as_str()) {
+        let (middle, last) = others.rsplit_once('*').unwrap_or(("", others));
+        for piece in middle.split('*') {
+            match rest.find(piece) {
                 Some(at) => rest = &rest[at + piece.len()..],
                 None => return false,
             }
         }
         match self.to_the_end {
-            true => rest.ends_with(last.as_str()),
-            false => rest.contains(last.as_str()),
+            true => rest.ends_with(last),
+            false => rest.contains(last),
         }
     }
 }

@@ -96,10 +96,9 @@ fn what_an_answer_means() {
 }
 
 #[test]
-fn sitemaps_and_delays_are_read_as_they_are() {
-    let file = b"\xef\xbb\xbfSitemap: https://a/x.xml#1\r\nuser-agent:*\rcrawl-delay: 1e300\nfoo\n\xff: x\nsitemap:\n";
+fn delays_are_read_as_they_are() {
+    let file = b"\xef\xbb\xbfSitemap: https://a/x.xml#1\r\nuser-agent:*\rsitemap: y\ncrawl-delay: 1e300\nfoo\n\xff: x\nsitemap:\n";
     let robots = Robots::parse(file, "hecaton");
-    assert_eq!(robots.sitemaps(), ["https://a/x.xml#1"]);
     assert_eq!(robots.delay(), Some(LONGEST_DELAY));
     for delay in ["-1", "NaN", "inf", "x"] {
         let file = format!("user-agent: *\ncrawl-delay: {delay}");
@@ -113,6 +112,46 @@ fn stars_cost_no_more_than_they_are_long() {
     assert!(allows(&file, &format!("/{}b", "a".repeat(20_000))));
 }
 
+#[test]
+fn all_rules_of_a_long_file_hold_and_none_takes_much_room() {
+    let ends = |rule: &dyn Fn(usize) -> String| {
+        let mut file = String::from("user-agent: *\n");
+        let mut rules = 0;
+        while file.len() + 50 < MOST {
+            file.push_str(&rule(rules));
+            rules += 1;
+        }
+        (file, rules)
+    };
+    let (file, rules) = ends(&|n| format!("allow:/{n:x}$\n"));
+    let file = format!("{file}disallow: /last\n");
+    let robots = Robots::parse(file.as_bytes(), "hecaton");
+    assert!(rules > 35_000 && !robots.allows("/last/one"), "{rules}");
+    for rule in [
+        &|n: usize| format!("allow:/{n:x}$\n"),
+        &|_: usize| "allow:*\n".to_owned(),
+        &|_: usize| format!("allow:{}\n", "*".repeat(40)),
+        &|_: usize| "disallow:/\u{e9}\u{e9}\u{e9}\u{e9}\n".to_owned(),
+    ] as [&dyn Fn(usize) -> String; 4]
+    {
+        let (file, _) = ends(rule);
+        let weight = Robots::parse(file.as_bytes(), "hecaton").weight();
+        assert!(weight <= 4 * MOST, "{weight}");
+    }
+    // A line that ends behind the end is none.
+    let begin = "user-agent: *\n";
+    for cut in 1..20 {
+        let filler = "#".repeat(MOST - begin.len() - 1 - cut);
+        assert!(
+            allows(&format!("{begin}{filler}\ndisallow: /private\n"), "/a"),
+            "{cut}"
+        );
+    }
+    // What is behind the end is not there.
+    let late = format!("user-agent: *\n{}disallow: /late\n", "#\n".repeat(MOST / 2));
+    assert!(allows(&late, "/late"));
+}
+
 proptest! {
     #[test]
     fn no_file_makes_it_panic(file in proptest::collection::vec(any::<u8>(), 0..200), path in any::<String>()) {
@@ -124,7 +163,9 @@ proptest! {
         let end = pattern.ends_with('$');
         let inner = pattern.trim_end_matches('$').replace('*', ".*");
         let regex = regex::Regex::new(&format!("^{inner}{}", if end { "$" } else { "" })).unwrap();
-        prop_assert_eq!(Pattern::new(&pattern).matches(&path), regex.is_match(&path), "{} {}", pattern, path);
+        let mut rules = Rules::default();
+        rules.add(&pattern, false);
+        prop_assert_eq!(!rules.allow(&path), regex.is_match(&path), "{} {}", pattern, path);
     }
 
     #[test]

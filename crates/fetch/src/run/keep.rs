@@ -1,21 +1,19 @@
 //! What is kept of an answer: whether it is good (`--check`), what is taken of its body (`--take`), and where the body goes.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use hecaton::{Attempt, Response};
+use hecaton::Response;
 use http::StatusCode;
 
+use super::answer::Live;
 use super::line::{Kept, Tried};
 use crate::error::{Error, Result, at};
-use crate::expression::{Expression, Facts, Field, Timed, Value, pointer};
-use crate::host::Host;
+use crate::expression::{Expression, Known as Answers};
 use crate::job::{BodyPlace, Kept as Asked};
-use crate::plan::{Folder, Held, Planned};
-use crate::record::URL;
+use crate::plan::{Folder, Planned};
 use crate::request::Rendered;
 use crate::segment::Known;
 use crate::sink::{Answer, Files, Shards, Sink, Warc, cut, keep_some};
@@ -91,6 +89,26 @@ impl Keeper {
         })
     }
 
+    /// Refuses a check that asks for what no input and no answer has.
+    ///
+    /// # Errors
+    /// What it asks for, and what there is.
+    pub fn check_columns(&self, columns: &[String]) -> Result<()> {
+        let known = Answers {
+            columns,
+            taken: self
+                .takes
+                .iter()
+                .map(|take| take.name().to_owned())
+                .collect(),
+            headers: None,
+            bodies: true,
+        };
+        let check = self.check.iter();
+        let mut check = check.map(|check| check.check(&known));
+        check.try_for_each(|refused| refused.map_err(Error::usage))
+    }
+
     /// Whether bodies go into files, which must be on the disk before their records.
     pub fn has_files(&self) -> bool {
         matches!(
@@ -160,19 +178,20 @@ impl Keeper {
         tried: &Tried,
         response: &Response,
     ) -> io::Result<Kept<'_>> {
+        let taken = match self.takes.is_empty() {
+            true => serde_json::Map::new(),
+            false => take_all(&self.takes, response.body(), content_type(response)),
+        };
         let facts = Live {
             planned,
             rendered,
             tried,
             response,
+            taken: &taken,
         };
         let ok = match &self.check {
             Some(check) => check.holds(&facts),
             None => response.status() < 400,
-        };
-        let taken = match self.takes.is_empty() {
-            true => serde_json::Map::new(),
-            false => take_all(&self.takes, response.body(), content_type(response)),
         };
         let body = match self.place {
             BodyPlace::None => None,
@@ -235,81 +254,6 @@ fn cut_archives(home: &Path, prefix: &str, last: Option<(&str, u64)>) -> Result<
     Ok(())
 }
 
-fn text(text: &str) -> Option<Value<'_>> {
-    Some(Value::Text(Cow::Borrowed(text)))
-}
-
 fn content_type(response: &Response) -> Option<&str> {
     std::str::from_utf8(response.header("content-type")?).ok()
-}
-
-/// An answer that has just come.
-struct Live<'a> {
-    planned: &'a Planned,
-    rendered: &'a Rendered<'a>,
-    tried: &'a Tried,
-    response: &'a Response,
-}
-
-impl Facts for Live<'_> {
-    fn field(&self, field: &Field) -> Option<Value<'_>> {
-        let number = |number: u64| Some(Value::Number(number as f64));
-        match field {
-            Field::Status => number(self.response.status().into()),
-            Field::Outcome => text("response"),
-            Field::Sent => Some(Value::Bool(true)),
-            Field::Attempts => number(self.tried.attempts.into()),
-            Field::Number => number(self.planned.number),
-            Field::Line => number(self.planned.line),
-            Field::Bytes => number(self.response.body().len() as u64),
-            Field::Method => text(&self.rendered.method),
-            Field::Url => text(&self.rendered.url),
-            Field::Host => {
-                let host = Host::of(&self.rendered.url).ok()?;
-                Some(Value::Text(host.into_owned().into()))
-            }
-            Field::Header(name) => {
-                let value = self.response.header(name)?;
-                Some(Value::Text(String::from_utf8_lossy(value)))
-            }
-            Field::Column(name) => match &self.planned.held {
-                Held::Url(url) if name == URL => text(url),
-                Held::Columns(columns) => text(columns.get(name)?),
-                _ => None,
-            },
-            Field::Body => Some(Value::Text(String::from_utf8_lossy(self.response.body()))),
-            Field::Json(place) => {
-                let part = pointer::at(self.response.body(), place)?;
-                Value::of_json(&part).map(Value::into_owned)
-            }
-            Field::Ms(timed) => self.milliseconds(*timed),
-            Field::Error
-            | Field::Phase
-            | Field::Message
-            | Field::Ok
-            | Field::Why
-            | Field::Taken(_) => None,
-        }
-    }
-}
-
-impl Live<'_> {
-    fn milliseconds(&self, timed: Timed) -> Option<Value<'static>> {
-        let of = |phase: fn(&Attempt) -> Option<std::time::Duration>| {
-            self.response
-                .attempts()
-                .last()
-                .and_then(phase)
-                .unwrap_or_default()
-        };
-        let time = match timed {
-            Timed::Total => self.response.elapsed(),
-            Timed::Resolve => of(|attempt| attempt.resolve),
-            Timed::Connect => of(|attempt| attempt.connect),
-            Timed::Tls => of(|attempt| attempt.tls),
-            Timed::Wait => of(|attempt| attempt.first_byte),
-            Timed::Read => of(|attempt| attempt.read),
-        };
-        Some(Value::Number(time.as_secs_f64() * 1e3))
-    }
 }

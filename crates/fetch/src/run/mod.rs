@@ -7,6 +7,7 @@
 //! Of a method that must not be repeated an intent is on the disk before the first byte leaves. Whoever goes on after a crash finds
 //! it without an outcome, and records `unknown`.
 
+mod answer;
 mod cursor;
 mod descriptors;
 mod driver;
@@ -21,6 +22,6 @@ mod view;
 
 pub use self::driver::{Options, Summary, run, run_supplied};
 pub use self::hosts::HostView;
-pub use self::settings::{check, client};
+pub use self::settings::{check, check_columns, client};
 pub use self::supply::{Standing, Supply};
 pub use self::view::{Observer, PartView, Snapshot};

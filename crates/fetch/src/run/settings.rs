@@ -17,6 +17,10 @@ const FOREIGN: usize = 8;
 /// Most requests a second to a host of others, unless the job says so.
 const FOREIGN_RATE: f64 = 10.0;
 
+/// A name that was looked up is not looked up again for so long, so that a list of many hosts asks for each once, and not for
+/// each of its connections.
+const NAMES: Duration = Duration::from_secs(15 * 60);
+
 /// The client of a job.
 ///
 /// # Errors
@@ -86,6 +90,7 @@ fn proxy(network: &Network) -> Result<Proxy> {
 
 fn addresses(network: &Network) -> Result<Addresses> {
     let mut addresses = Addresses::default();
+    addresses.keep_for(NAMES);
     for entry in &network.resolve {
         // The address may have colons of its own.
         let place = entry
@@ -141,6 +146,15 @@ pub fn limits(pace: &Pace, lane: Option<Lane>) -> Limits {
         retry_budget: pace.retry_budget,
         longest_pause: pace.longest_pause,
     }
+}
+
+/// Refuses a check that asks for what no input and no answer has.
+///
+/// # Errors
+/// Which column, and what columns there are.
+pub fn check_columns(job: &Job, columns: &[String]) -> Result<()> {
+    let keeper = Keeper::new(&job.results, true, (&Folder::at(""), None))?;
+    keeper.check_columns(columns)
 }
 
 /// Refuses settings that the engine cannot use.

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::record::Columns;
+use crate::record::{Columns, listed};
 
 mod parse;
 mod write;
@@ -131,13 +131,9 @@ impl Template {
 }
 
 fn unknown<S: AsRef<str>>(text: &str, name: &str, columns: &[S]) -> TemplateError {
-    let known: Vec<&str> = columns.iter().map(AsRef::as_ref).collect();
-    let known = match known[..] {
-        [] => "the input has no columns".to_owned(),
-        _ => format!("the input has {}", known.join(", ")),
-    };
+    let known = listed(columns);
     TemplateError(format!(
-        "the template {text:?} names the column {name:?}, which the input does not have: {known}; for the text itself write {{{{{name}}}}}"
+        "the template {text:?} names the column {name:?}, which the input does not have: it has {known}; for the text itself write {{{{{name}}}}}"
     ))
 }
 

@@ -149,6 +149,14 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         self.parts.iter_mut().flat_map(|parts| parts.take())
     }
 
+    /// Ends a request of which enough was read: its part was taken, and at the next wait it has its outcome, a response
+    /// without a body. Its connection is closed.
+    pub fn enough(&mut self, tag: &T) {
+        if let Some(parts) = &mut self.parts {
+            parts.enough(tag);
+        }
+    }
+
     /// How many requests are kept in flight.
     pub fn concurrency(&self) -> usize {
         self.concurrency

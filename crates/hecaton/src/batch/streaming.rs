@@ -68,6 +68,8 @@ struct Paused<T> {
     origin: Option<Arc<Origin>>,
     /// None once it was taken.
     part: Option<Part>,
+    /// Whether its reader wants no more of it.
+    is_enough: bool,
     going: Going,
 }
 
@@ -117,10 +119,18 @@ impl<T: Eq + Hash> Parts<T> {
             if paused.part.is_some() {
                 self.paused.push(paused);
             } else {
-                let next = paused.going.next();
+                let next = paused.going.next(paused.is_enough);
                 self.going
                     .push(InFlight::new(paused.tag, paused.origin, next));
             }
+        }
+    }
+
+    /// Reads no more of a request that waits for its reader.
+    pub fn enough(&mut self, tag: &T) {
+        let waiting = self.paused.iter_mut();
+        for paused in waiting.filter(|paused| paused.tag == *tag) {
+            (paused.is_enough, paused.part) = (true, None);
         }
     }
 
@@ -139,6 +149,7 @@ impl<T: Eq + Hash> Parts<T> {
                         tag,
                         origin,
                         part,
+                        is_enough: false,
                         going,
                     });
                     continue;
@@ -185,11 +196,14 @@ impl<T: Eq + Hash> Parts<T> {
 }
 
 impl Going {
-    /// Reads on: a piece, or to the end.
-    async fn next(mut self) -> Step {
+    /// Reads on: a piece, or to the end; or ends here, when that is enough.
+    async fn next(mut self, is_enough: bool) -> Step {
         // A server that is quicker than the reader always has a piece ready. The sockets of all others, and
         // the timers, get a turn between any two.
         yield_now().await;
+        if is_enough {
+            return Step::End(Ok(self.stream.response()));
+        }
         if self.in_parts == InParts::Head {
             return Step::End(self.stream.whole().await);
         }

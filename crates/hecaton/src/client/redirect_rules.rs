@@ -48,7 +48,8 @@ impl<'a> Trail<'a> {
         if !Redirect::is_one(status) {
             return Ok(false);
         }
-        let Some(location) = location(fields).map_err(|why| self.failure(why))? else {
+        let place = Redirect::place(Fields(fields).iter());
+        let Some(location) = place.map_err(|why| self.failure(why))? else {
             return Ok(false);
         };
         let here = Url::parse(&request.url()).map_err(|error| self.unreadable(error))?;
@@ -75,7 +76,7 @@ impl<'a> Trail<'a> {
         }
         if method != request.method {
             request.body = next.body;
-            request.retain(|name, _| !describes_content(name));
+            request.retain(|name, _| !Redirect::describes_content(name));
         }
         if next.origin != request.origin {
             request.leave_origin();
@@ -136,36 +137,11 @@ pub(crate) fn leads_elsewhere(status: u16, fields: &[u8]) -> bool {
     Redirect::is_one(status) && Fields(fields).get("location").is_some()
 }
 
-/// The one Location of an answer (RFC 9110 §10.2.2), none when there is none.
-fn location(fields: &[u8]) -> Result<Option<&str>, &'static str> {
-    let mut places = Fields(fields)
-        .iter()
-        .filter(|(name, _)| *name == "location")
-        .map(|(_, value)| value);
-    let Some(place) = places.next() else {
-        return Ok(None);
-    };
-    if places.any(|other| other != place) {
-        return Err("its Locations disagree");
-    }
-    if place.iter().any(u8::is_ascii_control) {
-        return Err("its Location contains a control character");
-    }
-    std::str::from_utf8(place)
-        .map(Some)
-        .map_err(|_| "its Location is not UTF-8")
-}
-
 fn method_after(status: u16, method: &Method) -> Method {
     match Redirect::becomes_get(status, method.as_str()) {
         true => Method::GET,
         false => method.clone(),
     }
-}
-
-/// Fields about a body that is not sent any more.
-fn describes_content(name: &str) -> bool {
-    name.starts_with("content-") || matches!(name, "digest" | "expect" | "last-modified")
 }
 
 #[cfg(test)]

@@ -1,14 +1,19 @@
-//! The setting `resolve`: addresses that are known without asking.
+//! The setting `resolve`: addresses that are known without asking, and how long those that were asked for are known.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use crate::message::failure::InvalidRequest;
 
 /// Addresses that are known without asking: for each host and port those to connect to, in order.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Addresses(BTreeMap<(String, u16), Vec<IpAddr>>);
+pub struct Addresses {
+    fixed: BTreeMap<(String, u16), Vec<IpAddr>>,
+    /// How long what a lookup found is known: not at all unless it is said.
+    pub(crate) kept_for: Duration,
+}
 
 impl Addresses {
     /// Adds a place, `host:port`, and at least one address of it.
@@ -22,23 +27,30 @@ impl Addresses {
         let addresses: Result<Vec<IpAddr>, _> = addresses.iter().map(|a| a.parse()).collect();
         match addresses {
             Ok(addresses) if !addresses.is_empty() => {
-                self.0.insert((host.to_ascii_lowercase(), port), addresses);
+                self.fixed
+                    .insert((host.to_ascii_lowercase(), port), addresses);
                 Ok(())
             }
             _ => Err(refused("needs IP addresses, at least one")),
         }
     }
 
+    /// Keeps what lookups find for so long, of some ten thousand names at most: for programs that ask many hosts a few times
+    /// each. A name to whose addresses no connection could be opened is looked up again all the same.
+    pub fn keep_for(&mut self, time: Duration) {
+        self.kept_for = time;
+    }
+
     pub(crate) fn of(&self, host: &str, port: u16) -> Option<&[IpAddr]> {
-        if self.0.is_empty() {
+        if self.fixed.is_empty() {
             return None;
         }
-        self.0.get(&(host.to_owned(), port)).map(Vec::as_slice)
+        self.fixed.get(&(host.to_owned(), port)).map(Vec::as_slice)
     }
 }
 
 impl fmt::Debug for Addresses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.fixed.fmt(f)
     }
 }

@@ -15,11 +15,40 @@ impl Redirect {
         matches!(status, 301 | 302 | 303 | 307 | 308)
     }
 
-    /// Whether a request of this method goes on as a GET without its body: 303 asks for the result by GET, 301 and 302 turn a
-    /// POST into a GET as they have always done, and 307 and 308 keep method and body.
+    /// Where an answer with these header fields, their names in lower case, leads (RFC 9110 §10.2.2); none when it names no place.
+    ///
+    /// # Errors
+    /// Why its place cannot be used: there are several, or it is no text.
+    pub fn place<'a>(
+        fields: impl Iterator<Item = (&'a str, &'a [u8])>,
+    ) -> Result<Option<&'a str>, &'static str> {
+        let mut places = fields
+            .filter(|(name, _)| *name == "location")
+            .map(|(_, value)| value);
+        let Some(place) = places.next() else {
+            return Ok(None);
+        };
+        if places.any(|other| other != place) {
+            return Err("its Locations disagree");
+        }
+        if place.iter().any(u8::is_ascii_control) {
+            return Err("its Location contains a control character");
+        }
+        std::str::from_utf8(place)
+            .map(Some)
+            .map_err(|_| "its Location is not UTF-8")
+    }
+
+    /// Whether a header, its name in lower case, is about a body, and stays behind with it when a request becomes a GET.
+    pub fn describes_content(name: &str) -> bool {
+        name.starts_with("content-") || matches!(name, "digest" | "expect" | "last-modified")
+    }
+
+    /// Whether a request of this method, which is no GET, goes on as a GET without its body: 303 asks for the result by GET, 301
+    /// and 302 turn a POST into a GET as they have always done, and 307 and 308 keep method and body.
     pub fn becomes_get(status: u16, method: &str) -> bool {
         match status {
-            303 => method != "HEAD",
+            303 => !matches!(method, "GET" | "HEAD"),
             301 | 302 => method == "POST",
             _ => false,
         }

@@ -151,6 +151,11 @@ impl Template {
         Ok(request)
     }
 
+    /// Whether a header of this name tells nothing of who asks, so that it may go anywhere.
+    pub fn is_public(&self, name: &str) -> bool {
+        is_public(&self.public, &name.to_ascii_lowercase())
+    }
+
     /// The headers that go to an origin.
     pub(crate) fn for_origin(&self, origin: &Origin) -> Option<&Inherited> {
         match self.is_own(origin) {

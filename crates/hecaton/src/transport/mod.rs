@@ -10,6 +10,7 @@
 //!   may be (`Pipe`), so TLS in TLS needs no code of its own.
 //! - One `connect_timeout` is around all addresses of a name.
 
+mod kept;
 pub(crate) mod pipe;
 pub(crate) mod proxy;
 mod race;
@@ -138,7 +139,10 @@ impl Connector {
         let (place, tried) = (place("", &origin.host, origin.port), Tried::default());
         let opening = tcp::connect(&addresses, &place, dial.close_idle, &tried);
         let opened = dial.within(Phase::Connect, opening).await;
-        let stream = opened.map_err(|failure| tried.name_in(failure))?;
+        let stream = opened.map_err(|failure| {
+            self.resolver.forget(&origin.host);
+            tried.name_in(failure)
+        })?;
         dial.trace.lap_connect();
         Ok(stream)
     }
@@ -197,7 +201,10 @@ impl Connector {
         };
         let opening = Box::pin(opening);
         let opened = dial.within(Phase::Connect, opening).await;
-        let opened = opened.map_err(|failure| tried.name_in(failure))?;
+        let opened = opened.map_err(|failure| {
+            self.resolver.forget(&server.host);
+            tried.name_in(failure)
+        })?;
         dial.trace.lap_connect();
         Ok(opened)
     }

@@ -4,18 +4,22 @@
 //! never looked up twice at the same time: who asks meanwhile joins, and a lookup that was given up is
 //! joined by the next. Only as many different names as tokio has threads for this, 512, could hold up others.
 //!
-//! So a burst of requests to one new host costs one lookup. Nothing is cached: the system knows how long an answer is good, and
-//! caches by itself. `localhost` and all names under it are 127.0.0.1 and ::1 without asking (RFC 6761); IPv4 first, for what
+//! So a burst of requests to one new host costs one lookup. Nothing is cached unless the settings ask for it (`kept`): the system
+//! knows how long an answer is good, and caches by itself. `localhost` and all names under it are 127.0.0.1 and ::1 without asking (RFC 6761); IPv4 first, for what
 //! listens there mostly does so.
 
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+#[cfg(test)]
+use std::time::Duration;
+use std::time::Instant;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 
+use super::kept::Kept;
 use crate::config::addresses::Addresses;
 use crate::message::failure::{Failure, Kind, Phase};
 
@@ -31,6 +35,7 @@ type Going = Arc<Mutex<HashMap<String, Shared<BoxFuture<'static, Found>>>>>;
 pub(super) struct Resolver {
     fixed: Addresses,
     going: Going,
+    kept: Arc<Mutex<Kept>>,
     ask: fn(&str) -> io::Result<Vec<IpAddr>>,
 }
 
@@ -39,6 +44,7 @@ impl Resolver {
         Resolver {
             fixed: fixed.clone(),
             going: Going::default(),
+            kept: Arc::new(Mutex::new(Kept::new(fixed.kept_for))),
             ask: ask_the_system,
         }
     }
@@ -46,9 +52,17 @@ impl Resolver {
     /// Asks this in the system's place.
     #[cfg(test)]
     pub fn asking(ask: fn(&str) -> io::Result<Vec<IpAddr>>) -> Resolver {
+        Resolver::keeping(Duration::ZERO, ask)
+    }
+
+    /// The same, and keeps what is found for so long.
+    #[cfg(test)]
+    pub fn keeping(time: Duration, ask: fn(&str) -> io::Result<Vec<IpAddr>>) -> Resolver {
+        let mut fixed = Addresses::default();
+        fixed.keep_for(time);
         Resolver {
             ask,
-            ..Resolver::new(&Addresses::default())
+            ..Resolver::new(&fixed)
         }
     }
 
@@ -85,12 +99,23 @@ impl Resolver {
         }
     }
 
+    /// Forgets what a lookup found, when no connection could be opened to it.
+    pub fn forget(&self, host: &str) {
+        if !self.fixed.kept_for.is_zero() {
+            lock(&self.kept).forget(host);
+        }
+    }
+
     async fn look_up(&self, host: &str) -> Found {
         let lookup = {
             let mut going = lock(&self.going);
             match going.get(host) {
                 Some(lookup) => lookup.clone(),
+                // One that has just ended is kept already.
                 None => {
+                    if let Some(found) = lock(&self.kept).get(host, Instant::now()) {
+                        return Ok(found);
+                    }
                     let lookup = self.start(host);
                     going.insert(host.to_owned(), lookup.clone());
                     lookup
@@ -101,15 +126,23 @@ impl Resolver {
     }
 
     fn start(&self, host: &str) -> Shared<BoxFuture<'static, Found>> {
-        let (ask, host) = (self.ask, host.to_owned());
+        let (ask, host, kept) = (self.ask, host.to_owned(), self.kept.clone());
         let ended = Ended(self.going.clone(), host.clone());
         let task = tokio::task::spawn_blocking(move || {
+            // It is kept before it is off the list: in between, nobody asks once more.
             let _ended = ended;
-            ask(&host).map_err(|error| error.to_string().into())
+            let found: Found = match ask(&host) {
+                Ok(found) => Ok(found.into()),
+                Err(error) => Err(error.to_string().into()),
+            };
+            if let Ok(found) = &found {
+                lock(&kept).keep(&host, found, Instant::now());
+            }
+            found
         });
         let found = async move {
             match task.await {
-                Ok(found) => found.map(Into::into),
+                Ok(found) => found,
                 Err(error) => Err(error.to_string().into()),
             }
         };
@@ -155,7 +188,6 @@ fn ask_the_system(host: &str) -> io::Result<Vec<IpAddr>> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
-    use std::time::Duration;
 
     use futures_util::future::join_all;
 
@@ -246,5 +278,36 @@ mod tests {
                 "nothing is kept once it is told"
             );
         });
+    }
+
+    #[test]
+    fn a_name_that_is_kept_is_looked_up_once_until_it_is_old_or_of_no_use() {
+        static ASKED: AtomicUsize = AtomicUsize::new(0);
+        let resolver = Resolver::keeping(Duration::from_secs(3600), |host| {
+            ASKED.fetch_add(1, Ordering::SeqCst);
+            match host {
+                "gone.example" => Err(io::Error::other("nobody knows")),
+                _ => Ok(vec![Ipv4Addr::LOCALHOST.into()]),
+            }
+        });
+        let reactor = Reactor::new().unwrap();
+        let asked = |host: &str, port: u16| {
+            let before = ASKED.load(Ordering::SeqCst);
+            let found = reactor.block_on(resolver.resolve(host, port));
+            let port = found.ok().map(|found| found[0].port());
+            (port, ASKED.load(Ordering::SeqCst) - before)
+        };
+        assert_eq!(asked("a.example", 80), (Some(80), 1));
+        assert_eq!(asked("a.example", 81), (Some(81), 0), "whatever the port");
+        assert_eq!(asked("b.example", 80), (Some(80), 1));
+        assert_eq!(asked("gone.example", 80), (None, 1));
+        assert_eq!(
+            asked("gone.example", 80),
+            (None, 1),
+            "a failure is not kept"
+        );
+        resolver.forget("a.example");
+        assert_eq!(asked("a.example", 80), (Some(80), 1));
+        assert_eq!(asked("b.example", 80), (Some(80), 0));
     }
 }

@@ -9,7 +9,7 @@ use hecaton_fetch::error::Error;
 use hecaton_fetch::job::{BodyPlace, Job, TableForm};
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::show::export;
-use hecaton_fetch::start::{Started, load};
+use hecaton_fetch::start::{Started, load, refuse_differing};
 
 use super::tuning::Tuning;
 
@@ -156,15 +156,7 @@ impl Asked {
         let mut job = started.job.clone();
         self.change(&mut job);
         self.tuning.change(&mut job);
-        let differences = started.job.differences(&job)?;
-        if !differences.is_empty() {
-            let what = format!(
-                "{} holds another job: {}; use another folder, and name the list",
-                started.folder.path().display(),
-                differences.join("; ")
-            );
-            return Err(Error::usage(what).into());
-        }
+        refuse_differing(&started.folder, &started.job, &job)?;
         job.check()?;
         started.job = job;
         Ok(started)
@@ -198,6 +190,9 @@ impl Asked {
 
 /// A job file; what it names is found from its own folder.
 fn from_file(file: &Path) -> Result<Job> {
+    if !file.exists() {
+        return Err(Error::usage(format!("{}: there is no such file", file.display())).into());
+    }
     let mut job = Job::read(file)?;
     let home = file.parent().unwrap_or(Path::new(""));
     for input in &mut job.input.files {

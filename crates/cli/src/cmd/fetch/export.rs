@@ -4,7 +4,7 @@ use std::io::stdout;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use clap::Args;
+use clap::{ArgGroup, Args};
 use hecaton_fetch::error::Error;
 use hecaton_fetch::job::TableForm;
 use hecaton_fetch::plan::{Folder, Plan};
@@ -17,16 +17,12 @@ use super::Home;
 ///
 /// Of a job that is not done it has the records that are there.
 #[derive(Args)]
+#[command(group(ArgGroup::new("table").required(true).args(["csv", "parquet"])))]
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
     /// A CSV file to write, or - for standard output.
-    #[arg(
-        long,
-        value_name = "FILE",
-        required_unless_present = "parquet",
-        conflicts_with = "parquet"
-    )]
+    #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     /// A Parquet file to write.
     #[arg(long, value_name = "FILE")]

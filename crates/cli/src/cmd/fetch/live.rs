@@ -16,6 +16,9 @@ const PERIOD: Duration = Duration::from_secs(10);
 /// Most hosts in the live view.
 const HOSTS: usize = 4;
 
+/// Columns that the line takes, about.
+const LINE: usize = 80;
+
 /// Whoever looks at a run from here.
 pub struct Live {
     bar: Option<ProgressBar>,
@@ -29,7 +32,7 @@ impl Live {
         let is_bar = !is_quiet && std::io::stderr().is_terminal();
         let bar =
             is_bar.then(|| ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()));
-        if let (Some(bar), Ok(style)) = (&bar, ProgressStyle::with_template("{bar:30} {msg}")) {
+        if let (Some(bar), Ok(style)) = (&bar, ProgressStyle::with_template(&template())) {
             bar.set_style(style);
         }
         Live {
@@ -84,6 +87,15 @@ impl Observer for Live {
     }
 }
 
+/// A bar beside the line, as long as leaves room for that.
+fn template() -> String {
+    let columns = usize::from(console::Term::stderr().size().1);
+    match columns.saturating_sub(LINE).min(30) {
+        0..5 => "{msg}".to_owned(),
+        bar => format!("{{bar:{bar}}} {{msg}}"),
+    }
+}
+
 /// How far it is.
 pub fn line(snapshot: &Snapshot) -> String {
     let tally = &snapshot.tally;
@@ -115,7 +127,11 @@ pub fn hosts(snapshot: &Snapshot) -> String {
             .unwrap_or_default();
         format!(
             "\n  {}: {} done, {} failed, {:.0} ms on average, {} in flight{state}",
-            host.name, host.done, host.failed, host.ms, host.in_flight
+            host.name,
+            count(host.done),
+            count(host.failed),
+            host.ms,
+            count(host.in_flight)
         )
     });
     lines.collect()

@@ -105,12 +105,16 @@ pub fn sentence(results: &Path, summary: &Summary) -> String {
             ends.push(what);
         }
     }
-    let rate = summary.written as f64 / summary.took.as_secs_f64().max(0.001);
+    let seconds = summary.took.as_secs_f64();
+    let rate = summary.written as f64 / seconds.max(0.001);
+    let took = match summary.written {
+        0 => "nothing was left to do".to_owned(),
+        _ => format!("{seconds:.1} s, {rate:.0} a second"),
+    };
     format!(
-        "{}: {}; {:.1} s, {rate:.0} a second; {}",
+        "{}: {}; {took}; {}",
         plural(tally.records, "record"),
         ends.join(", "),
-        summary.took.as_secs_f64(),
         results.display()
     )
 }

@@ -4,10 +4,8 @@ use std::io::{BufWriter, Write, stdout};
 
 use anyhow::Result;
 use clap::Args;
-use hecaton_fetch::error::Error;
-use hecaton_fetch::expression::Expression;
 use hecaton_fetch::plan::Folder;
-use hecaton_fetch::show::{each_line, record};
+use hecaton_fetch::show::{each_line, matching, record};
 
 use super::Home;
 
@@ -31,13 +29,10 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let mut out = BufWriter::new(stdout().lock());
     let mut left = arguments.limit.unwrap_or(u64::MAX);
-    let matching = arguments
-        .matching
-        .as_deref()
-        .map(Expression::parse)
-        .transpose();
-    let matching = matching.map_err(|error| Error::usage(error.to_string()))?;
-    each_line(&Folder::at(&arguments.home.folder), &mut |line| {
+    let folder = Folder::at(&arguments.home.folder);
+    let asked = arguments.matching.as_deref();
+    let matching = asked.map(|asked| matching(&folder, asked)).transpose()?;
+    each_line(&folder, &mut |line| {
         if left == 0 {
             return Ok(false);
         }

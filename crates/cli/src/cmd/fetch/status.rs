@@ -115,13 +115,17 @@ fn of_one(status: &Status, goes_on: &str) -> Vec<String> {
         count(tally.unknown),
         count(tally.invalid)
     ));
-    lines.extend(workers::lines(&status.workers));
+    lines.extend(workers::lines(&status.workers, status.is_done()));
     if status.is_running {
-        lines.push(format!(
-            "process {} works on it{}",
-            snapshot.pid,
-            hosts(snapshot)
-        ));
+        // A worker that makes what a job has at its end notes nothing.
+        let who = match (status.is_done(), snapshot.pid) {
+            (true, _) => {
+                "a process makes what it has at its end: its report, and its tables".to_owned()
+            }
+            (false, 0) => "a process works on it".to_owned(),
+            (false, pid) => format!("process {pid} works on it"),
+        };
+        lines.push(format!("{who}{}", hosts(snapshot)));
     } else if !status.is_done() && !status.workers.iter().any(|worker| worker.is_here()) {
         lines.push(format!("nobody works on it: `{goes_on}` goes on with it"));
     }

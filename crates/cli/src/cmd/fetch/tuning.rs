@@ -17,10 +17,10 @@ pub struct Tuning {
     #[arg(long, value_name = "N", help_heading = PACE)]
     per_host: Option<usize>,
     /// Most requests a second to one host.
-    #[arg(long, value_name = "N", help_heading = PACE)]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", help_heading = PACE)]
     rate: Option<f64>,
     /// The largest share of the requests in flight that one host may have, above 0 and at most 1.
-    #[arg(long, value_name = "SHARE", help_heading = PACE)]
+    #[arg(long, allow_negative_numbers = true, value_name = "SHARE", help_heading = PACE)]
     max_host_share: Option<f64>,
     /// The hosts are yours: as many requests a second as they take.
     #[arg(long, help_heading = PACE)]
@@ -29,7 +29,7 @@ pub struct Tuning {
     #[arg(long, value_name = "N", help_heading = PACE)]
     retries: Option<u32>,
     /// How many tries after the first a host gets in all, as a share of its requests [default: 0.2]
-    #[arg(long, value_name = "SHARE", help_heading = PACE)]
+    #[arg(long, allow_negative_numbers = true, value_name = "SHARE", help_heading = PACE)]
     retry_budget: Option<f64>,
     /// Statuses that are tried again [default: 429,502,503,504]
     #[arg(long, value_name = "STATUS,…", value_delimiter = ',', help_heading = PACE)]

@@ -9,9 +9,11 @@ use hecaton_lab::findings::words::{count, plural};
 use crate::progress::words;
 
 /// The workers, a line each and one for each of their parts; then the part that will be done last.
-pub fn lines(workers: &[Worker]) -> Vec<String> {
+///
+/// When all is done, who is silent is gone, and was missed by nobody.
+pub fn lines(workers: &[Worker], is_done: bool) -> Vec<String> {
     let mut lines = Vec::new();
-    for worker in workers {
+    for worker in workers.iter().filter(|worker| !is_done || worker.is_here()) {
         lines.push(head(worker));
         // What a silent one held may be another's by now.
         if worker.is_here() {
@@ -115,14 +117,17 @@ mod tests {
 
     #[test]
     fn the_part_that_takes_longest_is_named_with_its_reason() {
-        let told = lines(&[
-            worker(
-                "one",
-                0.5,
-                vec![view(0, 90, None), view(1, 50, Some("rests"))],
-            ),
-            worker("two", 0.5, vec![view(2, 80, None)]),
-        ]);
+        let told = lines(
+            &[
+                worker(
+                    "one",
+                    0.5,
+                    vec![view(0, 90, None), view(1, 50, Some("rests"))],
+                ),
+                worker("two", 0.5, vec![view(2, 80, None)]),
+            ],
+            false,
+        );
         assert_eq!(told.len(), 6);
         assert_eq!(told[2], "  part 1: 50 of 100, 0 failed, 10 s left");
         assert_eq!(
@@ -133,8 +138,10 @@ mod tests {
 
     #[test]
     fn one_that_is_silent_is_said_to_be_and_holds_up_nothing() {
-        let told = lines(&[worker("gone", 65.0, vec![view(0, 5, None)])]);
+        let gone = [worker("gone", 65.0, vec![view(0, 5, None)])];
+        let told = lines(&gone, false);
         assert!(told[0].starts_with("worker gone: silent for 1 min 5 s; if it is gone"));
         assert_eq!(told.len(), 1);
+        assert!(lines(&gone, true).is_empty(), "all is done without it");
     }
 }

@@ -7,7 +7,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::{Nats, offer, plan, start};
+use super::{Nats, offer, plan, start, worker};
 use crate::support::{World, count, end_of, ending, hecaton, until};
 
 fn slow(delay: u64) -> World {
@@ -52,6 +52,21 @@ fn a_killed_workers_parts_go_to_others_and_nothing_is_lost() {
     assert_eq!(seen.distinct, 3000);
     // What was in flight when it was killed, and what was not in a frame yet.
     assert!(seen.duplicates <= 100, "{} repeats", seen.duplicates);
+}
+
+#[test]
+fn a_lease_that_is_shorter_than_the_usual_one_is_kept() {
+    let (world, nats) = (World::new(), Nats::start());
+    let list = world.list(0..120);
+    assert_eq!(plan(&world, &list, &["--rate", "10"]), 1);
+    // Shorter than the time between two renewals of a lease of the usual length.
+    offer(&world, &nats, "8s");
+    // One that asks for no other part is not handed its own once more.
+    let ended = ending(worker(&world, &nats).args(["--parts", "1"]));
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("lease is over"), "{}", ended.stderr);
+    assert_eq!(world.records().len(), 120);
+    assert_eq!(world.origin.summary().requests, 120);
 }
 
 #[test]

@@ -32,6 +32,7 @@ impl Driver<'_> {
             .position(|part| part.is_done() && part.lines.is_empty())
         {
             let part = self.open.remove(place);
+            self.summary.written += part.written();
             part.sink
                 .finish()
                 .map_err(at("write bodies below", self.folder.path()))?;
@@ -52,6 +53,7 @@ impl Driver<'_> {
         let is_taken = |part: &OpenPart| is_taken_over(folder, part.number, part.attempt);
         while let Some(place) = self.open.iter().position(is_taken) {
             let part = self.open.remove(place);
+            self.summary.written += part.written();
             self.writer.close(part.number);
             self.gone(part.number);
             self.supply.left(part.number);
@@ -70,6 +72,7 @@ impl Driver<'_> {
                 continue;
             }
             let mut part = self.open.remove(place);
+            self.summary.written += part.written();
             let lines = part.take_lines(Instant::now(), true);
             if let Some(lines) = lines.map_err(at("write bodies below", self.folder.path()))? {
                 self.writer.lines(part.number, lines);

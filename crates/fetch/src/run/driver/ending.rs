@@ -7,7 +7,6 @@ use crate::error::{Result, at};
 use crate::plan::Planned;
 use crate::record::Outcome;
 use crate::request::{Onward, Rendered, Step, step};
-use crate::robots::Robots;
 use crate::run::hosts::Change;
 use crate::run::keep::Keeper;
 use crate::run::line::{Lines, Tried, kind_name};
@@ -22,6 +21,7 @@ impl Driver<'_> {
             Ok(response) => response.elapsed(),
             Err(error) => error.elapsed(),
         };
+        let robots = self.robots.take(slot);
         let Some((flight, Some(place))) = self.land(slot) else {
             return Ok(());
         };
@@ -33,14 +33,7 @@ impl Driver<'_> {
             self.observer.say(&sentence);
         }
         if flight.pending.is_robots {
-            let robot = robot(self.job.network.user_agent.as_deref());
-            let robots = match &outcome {
-                Ok(response) => Robots::of_answer(Some(response.status()), response.body(), robot),
-                Err(_) => Robots::of_answer(None, b"", robot),
-            };
-            let of = self.plan.part(flight.part)?.lane.map_or(1, |lane| lane.of);
-            part.heed(flight.host, robots, of, &self.maker, &mut self.lines);
-            return Ok(());
+            return self.heard_robots((&flight, place), &outcome, &robots);
         }
         let Ok(rendered) = self.maker.render(&flight.pending.planned.held) else {
             return Ok(());
@@ -94,11 +87,9 @@ impl Driver<'_> {
         self.recorded(kept)
     }
 
-    /// One more is written, if its body could be.
-    fn recorded(&mut self, kept: std::io::Result<()>) -> Result<()> {
-        kept.map_err(at("write bodies below", self.folder.path()))?;
-        self.summary.written = self.summary.written.wrapping_add(1);
-        Ok(())
+    /// Ends the run when a body could not be written.
+    fn recorded(&self, kept: std::io::Result<()>) -> Result<()> {
+        kept.map_err(at("write bodies below", self.folder.path()))
     }
 }
 
@@ -111,8 +102,8 @@ fn leads(
 ) -> Step {
     match outcome {
         Ok(response) => {
-            let asked = (response.status(), response.header("location"));
-            step(asked, rendered, earlier, most)
+            let answer = (response.status(), response.headers());
+            step(answer, rendered, earlier, most)
         }
         Err(_) => Step::Stay,
     }
@@ -143,13 +134,6 @@ fn record(
         }
     }
     Ok(())
-}
-
-/// The name that robots.txt may know this robot by.
-fn robot(user_agent: Option<&str>) -> &str {
-    user_agent
-        .and_then(|agent| agent.split(['/', ' ']).next())
-        .unwrap_or("hecaton")
 }
 
 fn sentence(host: &str, change: &Change, outcome: &hecaton::Outcome) -> Option<String> {

@@ -1,7 +1,8 @@
-//! The loop of a run: `sending` (what starts next), `ending` (what came back), `closing` (parts that end), `telling` (how far it is).
+//! The loop of a run: `sending` (what starts next), `ending` (what came back), `robots` (what hosts ask of robots), `closing` (parts that end), `telling` (how far it is).
 
 mod closing;
 mod ending;
+mod robots;
 mod sending;
 mod telling;
 
@@ -20,6 +21,7 @@ use super::view::Observer;
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::{Folder, InputFile, Plan};
+use crate::record::count;
 use crate::request::Maker;
 use crate::segment::{Report, Tally, Writer};
 
@@ -139,6 +141,7 @@ struct Driver<'a> {
     /// Flights that wait for their intents, by ticket.
     intending: HashMap<u64, Vec<u32>>,
     ticket: u64,
+    robots: robots::Files,
     summary: Summary,
     parts_done: u64,
     /// Records of parts that were there when they were opened.
@@ -194,6 +197,7 @@ impl<'a> Driver<'a> {
             in_flight: 0,
             intending: HashMap::new(),
             ticket: 0,
+            robots: robots::Files::default(),
             summary: Summary::default(),
             parts_done: 0,
             found: 0,
@@ -222,6 +226,7 @@ impl<'a> Driver<'a> {
                 return Ok(());
             }
             self.wait(next, &mut outcomes);
+            self.robots.read(&mut self.batch);
             for (slot, outcome) in outcomes.drain(..) {
                 self.ended(slot, outcome)?;
             }
@@ -306,7 +311,7 @@ impl<'a> Driver<'a> {
             }
         }
         if !is_over {
-            let (done, all) = (snapshot.tally.records, self.plan.inputs);
+            let [done, all] = [snapshot.tally.records, self.plan.inputs].map(count);
             return Err(Error::Interrupted(format!(
                 "ended as asked: {done} of {all} inputs have their record; the same command again goes on"
             )));

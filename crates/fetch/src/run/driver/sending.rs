@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
 
-use hecaton::{Request, Retry};
-
-use super::{Driver, Flight, MOST_OPEN};
+use super::{Driver, Flight, MOST_OPEN, robots};
 use crate::error::Result;
 use crate::plan::Held;
 use crate::record::Outcome;
@@ -21,6 +19,9 @@ const TURN: Duration = Duration::from_millis(10);
 
 /// Bytes of inputs that wait in memory, at most about so many.
 const MOST_HELD: usize = 12 << 20;
+
+/// Bytes that what hosts ask of robots takes in memory, at most about so many.
+const MOST_RULES: usize = 16 << 20;
 
 impl Driver<'_> {
     /// Starts what may start. When to look again, if time alone keeps others from starting.
@@ -114,8 +115,9 @@ impl Driver<'_> {
     /// All groups of hosts that are read side by side have as much room for inputs that wait.
     fn share_room(&mut self) {
         let groups: usize = self.open.iter().map(OpenPart::groups).sum();
+        let robots = MOST_RULES / self.open.len().max(1);
         for part in &mut self.open {
-            part.make_room(MOST_HELD / groups.max(1));
+            part.make_room(MOST_HELD / groups.max(1), robots);
         }
     }
 
@@ -176,7 +178,7 @@ impl Driver<'_> {
         flight.begun = SystemTime::now();
         let planned = &flight.pending.planned;
         let request = match (flight.pending.is_robots, &planned.held) {
-            (true, Held::Url(url)) => robots_request(url),
+            (true, Held::Url(url)) => robots::request(url),
             _ => {
                 let rendered = self.maker.render(&planned.held);
                 rendered.and_then(|rendered| match &flight.pending.onward {
@@ -186,6 +188,9 @@ impl Driver<'_> {
             }
         };
         match request {
+            Ok(request) if flight.pending.is_robots => {
+                self.robots.ask(&mut self.batch, slot, request);
+            }
             Ok(request) => self.batch.push(slot, request),
             Err(reason) => self.refused(slot, &reason),
         }
@@ -223,10 +228,4 @@ impl Driver<'_> {
         }
         Some((flight, place))
     }
-}
-
-/// Redirects are followed, as RFC 9309 §2.3.1.2 asks.
-fn robots_request(url: &str) -> std::result::Result<Request, String> {
-    let request = Request::get(url).map_err(|error| error.to_string())?;
-    Ok(request.redirects(5).retry(Some(Retry::default())))
 }

@@ -91,6 +91,11 @@ impl<T> Hosts<T> {
         self.hosts[number as usize].is_gated = true;
     }
 
+    /// Whether it is closed.
+    pub fn is_gated(&self, number: u32) -> bool {
+        self.hosts[number as usize].is_gated
+    }
+
     /// Opens the gate again, with this much time between two starts at least; what waited behind it, to be queued again.
     pub fn open_gate(&mut self, number: u32, delay: Duration) -> Vec<T> {
         let host = &mut self.hosts[number as usize];

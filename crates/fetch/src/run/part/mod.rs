@@ -5,7 +5,7 @@ mod pending;
 mod reading;
 mod robots;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use roaring::RoaringTreemap;
@@ -13,6 +13,7 @@ use roaring::RoaringTreemap;
 use self::group::Group;
 pub use self::pending::Pending;
 pub use self::reading::Reading;
+use self::robots::Sites;
 use super::hosts::{Hosts, Limits};
 use super::keep::Keeper;
 use super::line;
@@ -22,7 +23,6 @@ use crate::host::LastHost;
 use crate::plan::{Folder, Index, Part, Plan, Planned};
 use crate::record::Outcome;
 use crate::request::Rendered;
-use crate::robots::Robots;
 use crate::segment::{Claim, Counted, Lines, Tally};
 use crate::sink::Sink;
 
@@ -73,8 +73,10 @@ pub struct OpenPart {
     done: RoaringTreemap,
     intents: RoaringTreemap,
     last: LastHost,
-    /// What sites ask, by the numbers of their hosts.
-    robots: HashMap<u32, Robots>,
+    /// What its hosts ask of robots.
+    robots: Sites,
+    /// Bytes that may take.
+    robots_room: usize,
 }
 
 impl OpenPart {
@@ -124,7 +126,8 @@ impl OpenPart {
             done: known.done,
             intents: known.intents,
             last: LastHost::default(),
-            robots: HashMap::new(),
+            robots: Sites::default(),
+            robots_room: usize::MAX,
         })
     }
 
@@ -137,9 +140,14 @@ impl OpenPart {
             tally: self.tally.clone(),
             in_flight: self.in_flight as u64,
             seconds: (now - self.opened.0).as_secs_f64(),
-            since: self.tally.records - self.opened.1,
+            since: self.written(),
             held_up_by: self.hosts.holding_up(now),
         }
+    }
+
+    /// How many records this run wrote of it.
+    pub fn written(&self) -> u64 {
+        self.tally.records - self.opened.1
     }
 
     /// Whether every input has its record.

@@ -67,9 +67,9 @@ impl OpenPart {
         self.groups.len()
     }
 
-    /// How many bytes of inputs each group may have waiting from now on.
-    pub fn make_room(&mut self, room: usize) {
-        self.room = room;
+    /// How many bytes of inputs each group may have waiting from now on, and how many all that hosts ask of robots may take.
+    pub fn make_room(&mut self, room: usize, robots: usize) {
+        (self.room, self.robots_room) = (room, robots);
     }
 
     pub(super) fn left_queue(&mut self, pending: &Pending) {
@@ -172,7 +172,7 @@ impl OpenPart {
     ) -> std::result::Result<u32, String> {
         let (name, foreign) = self.last.of(url).map_err(|error| error.to_string())?;
         let (host, is_new) = self.hosts.number(name, foreign);
-        if robots && is_new {
+        if robots && (is_new || self.lacks_robots(host)) {
             self.ask_robots(host, url, cursor);
         }
         Ok(host)

@@ -1,5 +1,7 @@
 //! Figures and foreign text as a page shows them.
 
+pub(super) use crate::record::count;
+
 /// Makes text safe between tags and inside quoted attributes.
 pub(super) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -29,19 +31,6 @@ pub(super) fn short(text: &str, most: usize) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
-}
-
-/// With commas between thousands.
-pub(super) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A part of a whole in per cent; never 0 % of something, nor 100 % of less than all.

@@ -1,0 +1,74 @@
+//! Templates become requests, and what is wrong with them is said before anything is sent.
+
+use super::*;
+
+fn maker(change: impl FnOnce(&mut Asked)) -> Result<Maker> {
+    let mut asked = Asked::default();
+    change(&mut asked);
+    Maker::new(&asked, &["sku".into(), "url".into()], Uuid::nil())
+}
+
+#[test]
+fn columns_are_filled_in_and_only_equal_requests_are_told_to_be_equal() {
+    let maker = maker(|asked| {
+        asked.url = Some("http://h/{sku}".into());
+        asked.headers.push("X-Sku: {sku}".into());
+        asked.body = Some("{\"a\": \"{sku}\"}".into());
+    });
+    let maker = maker.unwrap();
+    let held = |sku: &str| {
+        let columns = Columns::from([("sku".into(), sku.into()), ("url".into(), String::new())]);
+        Held::Columns(Box::new(columns))
+    };
+    let (first, second) = (held("a b"), held("\""));
+    let rendered = maker.render(&first).unwrap();
+    assert_eq!(rendered.url, "http://h/a%20b");
+    assert_eq!(
+        rendered.headers,
+        [(Cow::Borrowed("X-Sku"), Cow::Borrowed("a b"))]
+    );
+    let other = maker.render(&second).unwrap();
+    assert_eq!(other.body.as_deref(), Some("{\"a\": \"\\\"\"}"));
+    assert_ne!(rendered.digest(), other.digest());
+    assert_eq!(
+        rendered.digest(),
+        maker.render(&held("a b")).unwrap().digest()
+    );
+}
+
+#[test]
+fn an_unknown_column_is_refused_before_anything_is_sent() {
+    let error = maker(|asked| asked.url = Some("http://h/{skew}".into()))
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("skew"), "{error}");
+}
+
+#[test]
+fn a_request_that_names_no_column_is_the_same_for_all_inputs() {
+    let url = |asked: &mut Asked, url: &str| asked.url = Some(url.into());
+    assert!(
+        maker(|asked| url(asked, "http://h/{sku"))
+            .unwrap()
+            .is_constant()
+    );
+    assert!(
+        !maker(|asked| url(asked, "http://h/{sku}"))
+            .unwrap()
+            .is_constant()
+    );
+    assert!(!maker(|_| {}).unwrap().is_constant());
+    let of_body = maker(|asked| {
+        url(asked, "http://h/");
+        asked.body = Some("{sku}".into());
+    });
+    assert!(!of_body.unwrap().is_constant());
+}
+
+#[test]
+fn keys_differ_by_input_and_by_job_and_by_nothing_else() {
+    let (a, b) = (Uuid::from_u128(1), Uuid::from_u128(2));
+    assert_eq!(idempotency_key(a, 7), idempotency_key(a, 7));
+    assert_ne!(idempotency_key(a, 7), idempotency_key(a, 8));
+    assert_ne!(idempotency_key(a, 7), idempotency_key(b, 7));
+}

@@ -1,0 +1,94 @@
+//! What lookups found, kept for a time: so many names and no more, those looked up longest ago first to go. Off unless asked for.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Most names that are kept, which take some 2 MB.
+const MOST: usize = 16_384;
+
+/// What lookups found.
+#[derive(Debug)]
+pub(super) struct Kept {
+    time: Duration,
+    found: HashMap<Arc<str>, (Instant, Arc<[IpAddr]>)>,
+    /// In the order of their lookups; some were forgotten, or looked up again.
+    order: VecDeque<(Instant, Arc<str>)>,
+}
+
+impl Kept {
+    /// None yet; each is good for so long.
+    pub fn new(time: Duration) -> Kept {
+        Kept {
+            time,
+            found: HashMap::new(),
+            order: VecDeque::new(),
+        }
+    }
+
+    /// The addresses of a host, if they are known and not old.
+    pub fn get(&self, host: &str, now: Instant) -> Option<Arc<[IpAddr]>> {
+        let (at, found) = self.found.get(host)?;
+        (now.saturating_duration_since(*at) < self.time).then(|| found.clone())
+    }
+
+    /// Keeps what was found just now, unless that is nothing.
+    pub fn keep(&mut self, host: &str, found: &Arc<[IpAddr]>, now: Instant) {
+        if self.time.is_zero() || found.is_empty() {
+            return;
+        }
+        while self.order.len() >= MOST {
+            self.drop_oldest();
+        }
+        let host: Arc<str> = host.into();
+        self.found.insert(host.clone(), (now, found.clone()));
+        self.order.push_back((now, host));
+    }
+
+    /// The next who asks for this host looks it up.
+    pub fn forget(&mut self, host: &str) {
+        self.found.remove(host);
+    }
+
+    fn drop_oldest(&mut self) {
+        let Some((at, host)) = self.order.pop_front() else {
+            return;
+        };
+        if self.found.get(&host).is_some_and(|(noted, _)| *noted == at) {
+            self.found.remove(&host);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn so_many_are_kept_and_no_longer_than_asked() {
+        let found: Arc<[IpAddr]> = [IpAddr::V4(Ipv4Addr::LOCALHOST)].into();
+        let begun = Instant::now();
+        let at = |second: u64| begun + Duration::from_secs(second);
+        let mut kept = Kept::new(Duration::from_secs(10));
+        kept.keep("a", &found, at(0));
+        kept.keep("nowhere", &[].into(), at(0));
+        assert_eq!(kept.get("a", at(9)), Some(found.clone()));
+        assert_eq!(
+            (kept.get("a", at(10)), kept.get("nowhere", at(0))),
+            (None, None)
+        );
+        kept.keep("a", &found, at(20));
+        kept.forget("a");
+        kept.keep("a", &found, at(21));
+        for n in 0..MOST - 1 {
+            kept.keep(&n.to_string(), &found, at(22));
+        }
+        assert!(kept.get("a", at(22)).is_some() && kept.get("0", at(22)).is_some());
+        kept.keep("last", &found, at(22));
+        assert!(kept.get("a", at(22)).is_none() && kept.get("0", at(22)).is_some());
+        assert!(kept.found.len() <= MOST && kept.order.len() <= MOST);
+    }
+}
