@@ -100,7 +100,7 @@ pub struct RoundSpec {
     /// opening itself. 0 adds nothing; ignored when `gate` is given.
     pub round_trip: Duration,
     /// Hold every answer until this many requests are held at once, or until no new one has arrived
-    /// for 150 ms. None and 0 hold nothing.
+    /// for 500 ms. None and 0 hold nothing.
     pub gate: Option<usize>,
     /// Requests of the round come to `/r/<word>/<id>`, the word as sixteen hexadecimal digits; what comes without it is stray, and
     /// counted as nothing else. None serves `/r/<id>`, and calls everything else foreign.

@@ -85,7 +85,8 @@ pub struct Tuning {
     /// Do not verify certificates. Dangerous: anyone on the way can read and change everything.
     #[arg(long, help_heading = NETWORK)]
     no_verify: bool,
-    /// Most bytes of a body [default: 64 MiB]
+    /// Most bytes of a body. A body is held in memory until it is whole: all in flight take this times --concurrency at most [default:
+    /// 64 MiB]
     #[arg(long, value_name = "BYTES", help_heading = NETWORK)]
     max_body: Option<usize>,
     /// Take bodies as they come, without asking for compressed ones.
