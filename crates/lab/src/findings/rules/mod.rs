@@ -18,7 +18,7 @@ pub use marks::{in_flight, marks};
 pub use work::{done_elsewhere, foreign};
 
 /// Version of the rules, kept in every document: rows that one version ranks another may reject.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 type Rule = fn(&Round) -> Option<String>;
 type RuleOfARow = fn(&[&Round], &Delay) -> Option<String>;
@@ -52,8 +52,9 @@ const RULES: [Rule; 24] = [
 ];
 
 /// Rules that look at all rounds of a row.
-const RULES_OF_A_ROW: [RuleOfARow; 5] = [
+const RULES_OF_A_ROW: [RuleOfARow; 6] = [
     connections::another_in_the_probe,
+    connections::waits_for_a_check,
     latencies::more_than_asked,
     latencies::faster_than_the_origin,
     latencies::shorter_than_held,
