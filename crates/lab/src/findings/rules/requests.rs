@@ -132,7 +132,7 @@ pub(super) fn tokens_wrong(round: &Round) -> Option<String> {
     (round.claim.sum != interval.expected_sum).then(|| {
         format!(
             "the sum of the tokens at the end of the bodies is wrong: {} expected, {} claimed; \
-             bodies were not read to their end, or not verified",
+             bodies were not read to their end, not parsed, or not verified",
             interval.expected_sum, round.claim.sum
         )
     })
