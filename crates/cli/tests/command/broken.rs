@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{Ending, document, hecaton, run};
+use crate::support::{Ending, document, hecaton, root, run};
 
 /// A short sweep of clients, separated by commas, at one request in flight; who breaks does so in the second trial.
 fn sweep(clients: &str, folder: &Path) -> Ending {
@@ -208,5 +208,32 @@ fn a_check_without_a_hello_is_short() {
         ending.stdout.contains("the rest was not tried"),
         "{}",
         ending.stdout
+    );
+}
+
+/// As root each driver runs as a user of its own, to whom a private folder is closed.
+#[test]
+fn a_driver_that_only_the_labs_own_user_may_start_runs_as_that_one() {
+    let place = tempfile::tempdir().unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(place.path(), mode).unwrap();
+    let program = root().join("tests/drivers/broken/honest.rb");
+    let program = program.canonicalize().unwrap();
+    let manifest = std::fs::read_to_string(program.with_extension("toml")).unwrap();
+    let manifest = manifest.replace("\"honest\"", "\"private\"").replace(
+        "[\"ruby\", \"honest.rb\"]",
+        &format!("[\"ruby\", {program:?}, \"--as=private\"]"),
+    );
+    std::fs::write(place.path().join("private.toml"), manifest).unwrap();
+    let mut command = hecaton("broken");
+    command.env("HECATON_DRIVERS", place.path());
+    let words = "sweep --client private -c 1 -b 133 -d 0 --rounds 1 --time 20ms --quiet --out";
+    command.args(words.split(' ')).arg(place.path().join("run"));
+    run(&mut command).assert(0, &[]);
+    let document = document(&place.path().join("run"));
+    assert!(
+        document["starts"][0]["user"].is_null(),
+        "{}",
+        document["starts"]
     );
 }
