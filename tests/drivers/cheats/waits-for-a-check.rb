@@ -3,7 +3,7 @@ require_relative "cheat"
 require "io/wait"
 
 class WaitsForACheck < Cheat
-  LATE = 0.003 # seconds
+  LATE = 0.008 # seconds
 
   def go(round)
     @round, @flying, @more = round, [], true
