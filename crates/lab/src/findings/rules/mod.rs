@@ -24,7 +24,7 @@ type Rule = fn(&Round) -> Option<String>;
 type RuleOfARow = fn(&[&Round], &Delay) -> Option<String>;
 
 /// Rules that look at one round, in the order of causes.
-const RULES: [Rule; 24] = [
+const RULES: [Rule; 23] = [
     requests::only_a_reference,
     requests::unaccounted,
     requests::kinds_wrong,
@@ -42,7 +42,6 @@ const RULES: [Rule; 24] = [
     connections::too_few_in_flight,
     connections::too_few_in_the_probe,
     connections::too_many_in_flight,
-    connections::reconnected,
     connections::kept,
     connections::opened_ahead,
     connections::too_many,
@@ -52,7 +51,8 @@ const RULES: [Rule; 24] = [
 ];
 
 /// Rules that look at all rounds of a row.
-const RULES_OF_A_ROW: [RuleOfARow; 6] = [
+const RULES_OF_A_ROW: [RuleOfARow; 7] = [
+    connections::reconnected,
     connections::another_in_the_probe,
     connections::waits_for_a_check,
     latencies::more_than_asked,
