@@ -41,8 +41,8 @@ pub(crate) struct Connection {
     reader: Reader,
     /// A request whose body is still being read.
     upload: Option<Box<Upload>>,
-    /// Bytes have come since the last request.
-    fresh: bool,
+    /// Bytes of the next request came before the answer to the last one was out.
+    early: bool,
     /// Until when a stranger's bytes are waited for, and whether they are the rest of a request.
     allowed: Option<(bool, Instant)>,
     outbox: Outbox,
@@ -87,7 +87,7 @@ impl Connection {
             marks,
             reader: Reader::new(),
             upload: None,
-            fresh: false,
+            early: false,
             allowed: None,
             last: false,
             silent: false,
@@ -163,7 +163,7 @@ impl Connection {
             Event::Part(length) => self.hub.ledger.borrow_mut().read(length),
             Event::Body(body, length) => {
                 self.hub.ledger.borrow_mut().read(length);
-                self.fresh = false;
+                self.early = self.has_more();
                 if let Some(upload) = self.upload.take() {
                     self.answer(upload.known, body, now);
                 }
@@ -172,10 +172,17 @@ impl Connection {
         }
     }
 
+    /// Whether something of another request came together with the last. An empty line is nothing (RFC 9112 §2.2).
+    fn has_more(&self) -> bool {
+        let mut bytes = self.reader.input.bytes().iter();
+        bytes.any(|byte| !b"\r\n".contains(byte))
+    }
+
     /// A head has been read: from here on the request is in flight.
     fn begin(&mut self, request: Request, length: usize, now: Instant) {
         self.allowed = None;
-        let behind = !std::mem::take(&mut self.fresh) || self.outbox.owes();
+        let behind = self.early;
+        self.early = self.has_more();
         let (receipt, hash) = self
             .hub
             .witness(&request, &mut self.marks, length, behind, now);
@@ -263,7 +270,7 @@ impl Connection {
                 .poll_read(&mut self.socket, context)
                 .map_ok(|count| {
                     self.ended = count == 0;
-                    self.fresh |= count > 0;
+                    self.early |= count > 0 && self.outbox.owes();
                     self.reader.fed();
                     if self.last && !self.silent {
                         self.reader.input.clear();

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use serde_json::{Value, json};
+use rand::seq::SliceRandom;
 
 use crate::token::{LENGTH, Token};
 
@@ -12,38 +12,65 @@ const RECORDS: usize = 15;
 /// The least number of a record; all have six digits.
 const LEAST: u32 = 100_000;
 
-/// `"records":[…]` with the least numbers, and where those stand.
-static RECORDS_PART: LazyLock<(Vec<u8>, Vec<usize>)> = LazyLock::new(|| {
-    let record = |number: usize| {
-        json!({
-            "time": format!("2011-04-26T12:00:{number:02}Z"),
-            "string": "X".repeat(1000),
-            "numbers": LEAST,
-            "float": 123.123,
-            "bool": true,
-        })
-    };
-    let records: Value = (0..RECORDS).map(record).collect();
-    let text = format!("\"records\":{records}").into_bytes();
-    let least = LEAST.to_string();
-    let places = memchr::memmem::find_iter(&text, &least).collect();
-    (text, places)
-});
+/// How many forms a record may have.
+const FORMS: usize = 64;
 
-/// The number of each record, drawn from the hash.
-fn numbers(hash: u64) -> impl Iterator<Item = u32> {
+/// Letters of a record's text beside what looks like a number in it.
+const LETTERS: usize = 930;
+
+/// The text of a record before and behind its number, drawn anew for each process: who does not parse can not know where the number
+/// stands, nor which of those that look alike it is.
+static FORM: LazyLock<Vec<(String, String)>> = LazyLock::new(|| (0..FORMS).map(form).collect());
+
+/// Fields in any order, one of them an object with the names of the record's own, and a text with quotes and brackets in it.
+fn form(number: usize) -> (String, String) {
+    const HOLE: char = '#';
+    let decoy = || rand::random_range(LEAST..10 * LEAST);
+    let before = rand::random_range(0..LETTERS);
+    let text = |letters| "X".repeat(letters);
+    let name = match number % 4 {
+        0 => r"num\u0062ers",
+        _ => "numbers",
+    };
+    let (left, right) = [("[{", "}]"), ("{", "}")][number % 2];
+    let mut fields = [
+        format!("\"time\":\"2011-04-26T12:00:{:02}Z\"", number % 60),
+        format!(
+            r#""string":"{}{{\"numbers\":{},\"float\":[{}""#,
+            text(before),
+            decoy(),
+            text(LETTERS - before)
+        ),
+        format!("\"{name}\":{HOLE}"),
+        "\"float\":123.123".to_string(),
+        "\"bool\":true".to_string(),
+        format!(
+            "\"also\":{left}\"numbers\":{},\"float\":0.5{right}",
+            decoy()
+        ),
+    ];
+    fields.shuffle(&mut rand::rng());
+    let record = format!("{{{}}}", fields.join(","));
+    let (left, right) = record.split_once(HOLE).expect("there is a hole");
+    (left.to_string(), right.to_string())
+}
+
+/// The form and the number of each record, drawn from the hash.
+fn draws(hash: u64) -> impl Iterator<Item = (usize, u32)> {
     let mut draw = hash | 1; // xorshift64 (Marsaglia 2003)
     (0..RECORDS).map(move |_| {
         draw ^= draw << 13;
         draw ^= draw >> 7;
         draw ^= draw << 17;
-        LEAST + (draw >> 32) as u32 % (9 * LEAST)
+        let number = LEAST + (draw >> 32) as u32 % (9 * LEAST);
+        (draw as usize % FORMS, number)
     })
 }
 
 /// What the document of a hash is worth: its token and the numbers of all its records, modulo 2³².
 pub(crate) fn value(hash: u64) -> u32 {
-    numbers(hash).fold(hash as u32, u32::wrapping_add)
+    let numbers = draws(hash).map(|(_, number)| number);
+    numbers.fold(hash as u32, u32::wrapping_add)
 }
 
 /// The document of a hash: its lower half is the token, its upper half decides where the token
@@ -69,7 +96,7 @@ pub(crate) fn of(hash: u64) -> Vec<u8> {
     let length = parts.len();
     parts.rotate_left(shape as usize % length);
     parts.swap(0, (shape >> 8) as usize % length);
-    let mut document = Vec::with_capacity(RECORDS_PART.0.len() + 32 * LENGTH);
+    let mut document = Vec::with_capacity(RECORDS * (LETTERS + 256) + 32 * LENGTH);
     document.push(b'{');
     document.extend(parts.join(&b','));
     document.push(b'}');
@@ -92,19 +119,28 @@ fn token_part(token: &str, shape: u32) -> Vec<u8> {
 }
 
 fn records_part(hash: u64) -> Vec<u8> {
-    let (text, places) = &*RECORDS_PART;
-    let mut text = text.clone();
-    for (place, number) in places.iter().zip(numbers(hash)) {
-        let digits = number.to_string();
-        text[*place..place + digits.len()].copy_from_slice(digits.as_bytes());
+    let mut text = Vec::with_capacity(RECORDS * (LETTERS + 256));
+    text.extend(b"\"records\":[");
+    for (place, (form, number)) in draws(hash).enumerate() {
+        if place > 0 {
+            text.push(b',');
+        }
+        let (left, right) = &FORM[form];
+        text.extend(left.as_bytes());
+        text.extend(number.to_string().as_bytes());
+        text.extend(right.as_bytes());
     }
+    text.push(b']');
     text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::*;
 
     #[test]
     fn a_parser_finds_the_token_and_the_records() {
@@ -120,6 +156,8 @@ mod tests {
                 assert!(records[0].get(key).is_some());
             }
             assert!((16_000..17_500).contains(&bytes.len()), "{}", bytes.len());
+            let sum = value_of_text(&bytes);
+            assert_ne!(sum, super::value(hash), "a search of the text finds it");
             let numbers = records
                 .iter()
                 .map(|record| record["numbers"].as_u64().unwrap());
@@ -132,6 +170,19 @@ mod tests {
             (900..1100).contains(&plain),
             "{plain} of 2000 have no letter of it escaped"
         );
+    }
+
+    /// The token, and the numbers as they follow their name or stand before the next name, as a search finds them.
+    fn value_of_text(bytes: &[u8]) -> u32 {
+        let found = memchr::memmem::find_iter(bytes, b"\"numbers\":").map(|at| {
+            let digits = bytes[at + 10..]
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit());
+            digits.fold(0u32, |sum, digit| {
+                sum.wrapping_mul(10).wrapping_add(u32::from(digit - b'0'))
+            })
+        });
+        found.fold(0x0123_abcd, u32::wrapping_add)
     }
 
     fn value_of(document: &Value, numbers: u64) -> u32 {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use crate::timer::Timer;
+use crate::times::Times;
 
 /// Without a new request for so long, what is held is released: long enough for a client that handshakes on a machine with a load of fifteen.
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
@@ -41,6 +42,10 @@ struct Checks {
     moments: Vec<u64>,
     held: bool,
     seen: Vec<u32>,
+    /// When the first answer of the present check was held.
+    begun: Option<Instant>,
+    /// How long after it the second request came.
+    gaps: Times,
 }
 
 impl Checks {
@@ -72,6 +77,15 @@ impl Checks {
             .last()
             .is_some_and(|moment| *moment <= self.arrived);
         self.held
+    }
+
+    /// An answer is held behind so many others.
+    fn hold(&mut self, behind: usize, now: Instant) {
+        match (behind, self.begun) {
+            (0, _) => self.begun = Some(now),
+            (1, Some(begun)) => self.gaps.record(now - begun),
+            _ => {}
+        }
     }
 
     /// What was held is released.
@@ -120,12 +134,12 @@ impl Gate {
         }
     }
 
-    /// How many were held at each check so far.
-    pub(crate) fn checks(&self) -> Vec<u32> {
+    /// How many were held at each check so far, and how long after the first the second request of each came.
+    pub(crate) fn checks(&self) -> (Vec<u32>, Times) {
         let checks = self.checks.borrow();
         checks
             .as_ref()
-            .map(|checks| checks.seen.clone())
+            .map(|checks| (checks.seen.clone(), checks.gaps.clone()))
             .unwrap_or_default()
     }
 
@@ -137,6 +151,9 @@ impl Gate {
         let mut checks = self.checks.borrow_mut();
         if checks.as_mut().is_some_and(|checks| !checks.arrive()) {
             return None;
+        }
+        if let Some(checks) = checks.as_mut() {
+            checks.hold(self.held.get(), now);
         }
         drop(checks);
         let ticket = Ticket(self.generation.get());
@@ -208,6 +225,19 @@ mod tests {
         assert!(gate.is_open(first) && gate.is_open(second));
         let third = gate.enter(now).unwrap();
         assert!(!gate.is_open(third));
+    }
+
+    #[test]
+    fn a_check_knows_how_long_the_second_was_in_coming() {
+        let (gate, now) = (Gate::new(), Instant::now());
+        gate.check(3, 9);
+        gate.checks.borrow_mut().as_mut().unwrap().moments = vec![2];
+        for ms in [0, 1, 5, 9] {
+            gate.enter(now + Duration::from_millis(ms));
+        }
+        let (seen, gaps) = gate.checks();
+        let gaps: Vec<_> = gaps.iter().collect();
+        assert_eq!((&seen[..], &gaps[..]), (&[3][..], &[(4000, 1)][..]));
     }
 
     #[test]

@@ -187,13 +187,14 @@ impl Hub {
     }
 
     pub(crate) fn close_round(&self) -> Interval {
-        let checks = self.gate.checks();
+        let (checks, check_gaps) = self.gate.checks();
         self.gate.set(0);
         self.cuts.draw(0, 0);
         let script = self.script.replace(self.between.clone());
         let token = |id| self.key.token(script.nonce, id).0;
         Interval {
             checks,
+            check_gaps,
             ..self.ledger.borrow_mut().close(token)
         }
     }

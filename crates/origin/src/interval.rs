@@ -70,6 +70,9 @@ pub struct Interval {
     /// there, or until none had come for a while.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<u32>,
+    /// At each check, how long after the first request whose answer was held the next one came.
+    #[serde(default, skip_serializing_if = "Times::is_empty")]
+    pub check_gaps: Times,
     /// How long answers were held, those that went out at once left out. A client can not have had them sooner.
     #[serde(default, skip_serializing_if = "Times::is_empty")]
     pub held: Times,

@@ -404,6 +404,7 @@ impl OpenInterval {
             peak_ahead: tally.peak_ahead,
             peak_connections: tally.peak_connections,
             checks: Vec::new(),
+            check_gaps: Default::default(),
             held: tally.held.clone(),
             held_ns: tally.held_ns,
             cycles: tally.cycles.clone(),

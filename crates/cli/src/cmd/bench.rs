@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Result};
 use clap::Args;
 use hecaton_lab::findings::{Findings, judge, judge_goal};
 use hecaton_lab::ledger::{Folder, SCHEMA};
 use hecaton_lab::plan::{estimate, trials};
 use hecaton_lab::report::{self, BenchDocument, JudgedGoal, PartDocument};
-use hecaton_lab::run::{self, DriverError};
+use hecaton_lab::run;
 use hecaton_lab::spec::{
     BenchScenario, Catalogue, Experiment, Goal, Kind, Part, Sweep, SweepRequest, Usage,
     project_root,
@@ -93,7 +93,8 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
         measured.extend(bench.measure(part, sweep)?);
     }
     bench.progress.end();
-    bench.finish(&scenario, &parts, &measured)
+    bench.finish(&scenario, &parts, &measured)?;
+    bench.nobody_broke(&measured)
 }
 
 fn chosen<'a>(scenario: &'a BenchScenario, names: &[String]) -> Result<Vec<&'a Part>, Usage> {
@@ -140,61 +141,48 @@ impl Bench<'_> {
         Ok(sweeps)
     }
 
-    /// Measures one part. A peer that breaks is left out and the part begun again; a part that cannot be measured here
-    /// is left out.
-    fn measure<'p>(&mut self, part: &'p Part, mut sweep: Sweep) -> Result<Option<Measured<'p>>> {
-        loop {
-            let descriptors = match run::allow_descriptors(run::descriptors_needed(&sweep)) {
-                Ok(descriptors) => descriptors,
-                Err(why) => {
-                    self.leave_out(format!("part {}: {why}", part.name));
-                    return Ok(None);
-                }
-            };
-            self.progress.say(&part.title);
-            let folder = Folder::create(Some(&self.out.join(&part.name)), "bench")?;
-            let experiment = Experiment::new(sweep.clone(), Kind::Bench);
-            let mut recording = Recording::begin(&experiment, folder, &self.root, descriptors)?;
-            let setup = self.arguments.common.setup(&recording, false)?;
-            let result = recording.measure(&sweep, &setup, &mut self.progress);
-            let Err(error) = result else {
-                let document = &recording.document;
+    /// Measures one part; one that cannot be measured here is left out.
+    fn measure<'p>(&mut self, part: &'p Part, sweep: Sweep) -> Result<Option<Measured<'p>>> {
+        let descriptors = match run::allow_descriptors(run::descriptors_needed(&sweep)) {
+            Ok(descriptors) => descriptors,
+            Err(why) => {
+                self.leave_out(format!("part {}: {why}", part.name));
+                return Ok(None);
+            }
+        };
+        self.progress.say(&part.title);
+        let folder = Folder::create(Some(&self.out.join(&part.name)), "bench")?;
+        let experiment = Experiment::new(sweep.clone(), Kind::Bench);
+        let mut recording = Recording::begin(&experiment, folder, &self.root, descriptors)?;
+        let setup = self.arguments.common.setup(&recording, false)?;
+        let result = recording.measure(&sweep, &setup, &mut self.progress);
+        let document = &recording.document;
+        for why in &document.left_out {
+            self.left_out.push(format!("in part {}: {why}", part.name));
+        }
+        match result {
+            Ok(()) => {
                 let findings = judge(&document.rounds, &document.plan.delay);
                 let full = report::document(document, &findings);
                 recording.folder.finish(&full)?;
-                return Ok(Some(Measured {
+                Ok(Some(Measured {
                     part,
                     recording,
                     findings,
-                }));
-            };
-            match self.broken_peer(&error, &sweep) {
-                Some(client) => {
-                    self.leave_out(format!("{client}, in part {}: {error:#}", part.name));
-                    sweep.clients.retain(|manifest| manifest.client != client);
-                }
-                None if error.is::<Usage>() => {
-                    recording.folder.discard();
-                    self.leave_out(format!("part {}: {error:#}", part.name));
-                    return Ok(None);
-                }
-                None => {
-                    self.progress.end();
-                    let error = recording.keep(error);
-                    let _ = std::fs::remove_dir(&self.out); // only when no other part is in it
-                    return Err(error);
-                }
+                }))
+            }
+            Err(error) if error.is::<Usage>() => {
+                recording.folder.discard();
+                self.leave_out(format!("part {}: {error:#}", part.name));
+                Ok(None)
+            }
+            Err(error) => {
+                self.progress.end();
+                let error = recording.keep(error);
+                let _ = std::fs::remove_dir(&self.out); // only when no other part is in it
+                Err(error)
             }
         }
-    }
-
-    /// The client whose driver failed, unless it is the one that all is about, or the only one.
-    fn broken_peer(&self, error: &Error, sweep: &Sweep) -> Option<String> {
-        let DriverError { client, .. } = error.downcast_ref()?;
-        let is_peer = sweep.clients.len() > 1
-            && *client != self.subject
-            && sweep.clients.iter().any(|known| known.client == *client);
-        is_peer.then(|| client.clone())
     }
 
     fn leave_out(&mut self, why: String) {
@@ -239,6 +227,15 @@ impl Bench<'_> {
             eprintln!("document: {}", path.display());
         }
         printed
+    }
+
+    /// A peer may break; who it is all about may not.
+    fn nobody_broke(&self, measured: &[Measured<'_>]) -> Result<()> {
+        let broken = measured.iter().find(|own| {
+            let subject = own.part.subject.as_ref().unwrap_or(&self.subject);
+            own.recording.broken.contains(subject)
+        });
+        broken.map_or(Ok(()), |own| own.recording.nobody_broke())
     }
 
     fn part<'m>(&'m self, measured: &'m Measured<'_>) -> report::Part<'m> {

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Error, Result};
+use anyhow::{Error, Result, bail};
+use hecaton_lab::findings::words::listed;
 use hecaton_lab::findings::{RULES, judge};
 use hecaton_lab::ledger::{ClientRecord, Document, Environment, Folder, PlanRecord, SCHEMA};
 use hecaton_lab::plan::trials;
 use hecaton_lab::report;
-use hecaton_lab::run::{self, Event, Setup};
+use hecaton_lab::run::{self, DriverError, Event, Setup};
 use hecaton_lab::spec::{Experiment, Manifest, Sweep};
 
 use super::session::plural;
@@ -19,6 +20,8 @@ pub struct Recording {
     pub folder: Folder,
     /// What has been measured until now.
     pub document: Document,
+    /// Clients whose drivers broke.
+    pub broken: Vec<String>,
 }
 
 impl Recording {
@@ -48,7 +51,11 @@ impl Recording {
         let mut known = document.clone();
         known.plan.seed = 0;
         folder.begin(&known)?;
-        Ok(Recording { folder, document })
+        Ok(Recording {
+            folder,
+            document,
+            broken: Vec::new(),
+        })
     }
 
     /// Makes every trial of the sweep, and keeps every round at once.
@@ -68,6 +75,10 @@ impl Recording {
                 Event::LeftOut(why) => {
                     progress.say(&format!("left out: {why}"));
                     self.document.left_out.push(why);
+                }
+                Event::Broke(error) => {
+                    progress.say(&format!("left out: {error}"));
+                    self.leave_out(error, sweep);
                 }
                 Event::Ready(start) => self.document.starts.push(start),
                 Event::Offended(client, invocation, says) => {
@@ -89,9 +100,43 @@ impl Recording {
         Ok(())
     }
 
+    /// Rounds of a client that broke were measured under other conditions than those of clients that held to the end.
+    fn leave_out(&mut self, error: &DriverError, sweep: &Sweep) {
+        let (client, happened) = (&error.client, error.happened());
+        let says = format!("its driver broke, and was left out of the rest: it {happened}");
+        let rounds = self.document.rounds.iter_mut();
+        rounds
+            .filter(|round| round.cell.client == *client)
+            .for_each(|round| round.offences.push(says.clone()));
+        let why = format!("the driver of {client} {happened}");
+        self.document.left_out.push(why);
+        // The lab's own, and a client that takes part twice, were not asked for.
+        if sweep.clients.iter().any(|own| own.client == *client) {
+            self.broken.push(client.clone());
+        }
+    }
+
+    /// Fails when a client's driver broke.
+    ///
+    /// # Errors
+    /// A sentence that names them.
+    pub fn nobody_broke(&self) -> Result<()> {
+        let names: Vec<&str> = self.broken.iter().map(String::as_str).collect();
+        match names[..] {
+            [] => Ok(()),
+            [first, ..] => bail!(
+                "{} broke and {} left out, the others were measured; `hecaton drivers check {first}` looks closer",
+                listed(&names),
+                if names.len() == 1 { "was" } else { "were" },
+            ),
+        }
+    }
+
     /// After a failure: what was measured until then stays on disk, and the sentence says where.
     pub fn keep(&self, error: Error) -> Error {
-        let Recording { folder, document } = self;
+        let Recording {
+            folder, document, ..
+        } = self;
         if folder.kept() == 0 {
             folder.discard();
             return error;

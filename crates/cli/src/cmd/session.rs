@@ -114,7 +114,13 @@ pub fn measure(experiment: &Experiment, common: &Common, csv: bool) -> Result<()
     let folder = Folder::create(Some(&common.folder(verb)?), verb)?;
     let mut recording = Recording::begin(experiment, folder, &project_root()?, descriptors)?;
     match rounds(experiment, common, &mut recording) {
-        Ok(()) => finish(&recording, common, csv),
+        Ok(()) => {
+            finish(&recording, common, csv)?;
+            match experiment.tolerant {
+                true => Ok(()),
+                false => recording.nobody_broke(),
+            }
+        }
         Err(error) => Err(recording.keep(error)),
     }
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::support::{Ending, document, hecaton, root, run};
 
-/// A short sweep of one client at one request in flight; it breaks in its second trial.
-fn sweep(client: &str, folder: &Path) -> Ending {
+/// A short sweep of clients, separated by commas, at one request in flight; who breaks does so in the second trial.
+fn sweep(clients: &str, folder: &Path) -> Ending {
     let mut command = hecaton("broken");
     command.args([
         "sweep",
@@ -21,7 +21,7 @@ fn sweep(client: &str, folder: &Path) -> Ending {
         "20ms",
     ]);
     command
-        .args(["--quiet", "--patience", "1s", "--client", client, "--out"])
+        .args(["--quiet", "--patience", "1s", "--client", clients, "--out"])
         .arg(folder);
     run(&mut command)
 }
@@ -78,6 +78,60 @@ fn rubbish_is_quoted() {
         ],
     );
     assert_kept(&ending, "rubbish", place.path());
+}
+
+/// Ways to break, and words of the reason for which the rows until then are rejected.
+const WAYS: [(&str, &str); 6] = [
+    ("crashes", "ended (exit status: 3) when asked to go"),
+    ("hangs", "did not answer `go` within"),
+    ("rubbish", "answered `go` with \"it went really well\""),
+    ("endless", "a line may have 1 MiB at most"),
+    ("floods", "its error output is a flood"),
+    ("mute", "did not answer `hello` within"),
+];
+
+#[test]
+fn who_breaks_is_rejected_and_the_others_are_measured_to_the_end() {
+    let place = tempfile::tempdir().unwrap();
+    let names = WAYS.map(|(name, _)| name).join(",");
+    let ending = sweep(&format!("{names},honest"), place.path());
+    ending.assert(1, &["the others were measured", "check mute"]);
+    let document = document(place.path());
+    let rows = document["rows"].as_array().unwrap();
+    let of = |client: &str| rows.iter().find(|row| row["client"] == client);
+    let rounds = |client: &str| {
+        let rounds = document["rounds"].as_array().unwrap().iter();
+        rounds.filter(|round| round["client"] == client).count()
+    };
+    for client in ["honest", "raw"] {
+        let row = of(client).unwrap();
+        assert!(row["verified"] == true && rounds(client) >= 6, "{row}");
+    }
+    for (client, words) in WAYS {
+        let left_out = document["left_out"].to_string().replace("\\\"", "\"");
+        let reason = of(client).map(|row| row["rejected"].to_string().replace("\\\"", "\""));
+        assert!(
+            reason.unwrap_or(left_out).contains(words),
+            "{client}: {document}"
+        );
+    }
+    assert!(document["unfinished"].is_null());
+}
+
+#[test]
+fn a_comparison_ends_with_the_rounds_of_the_one_that_holds() {
+    let place = tempfile::tempdir().unwrap();
+    for broken in ["crashes", "mute"] {
+        let mut command = hecaton("broken");
+        command.args([
+            "compare", "honest", broken, "-c", "1", "--rounds", "6", "--quiet",
+        ]);
+        command.args(["--patience", "1s", "--force", "--out"]);
+        let ending = run(command.arg(place.path()));
+        ending.assert(1, &[broken, "broke and was left out"]);
+        let rounds = document(place.path())["rounds"].to_string();
+        assert_eq!(rounds.matches("\"client\":\"honest\"").count(), 6);
+    }
 }
 
 #[test]
@@ -186,5 +240,32 @@ fn a_check_without_a_hello_is_short() {
         ending.stdout.contains("the rest was not tried"),
         "{}",
         ending.stdout
+    );
+}
+
+/// As root each driver runs as a user of its own, to whom a private folder is closed.
+#[test]
+fn a_driver_that_only_the_labs_own_user_may_start_runs_as_that_one() {
+    let place = tempfile::tempdir().unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(place.path(), mode).unwrap();
+    let program = root().join("tests/drivers/broken/honest.rb");
+    let program = program.canonicalize().unwrap();
+    let manifest = std::fs::read_to_string(program.with_extension("toml")).unwrap();
+    let manifest = manifest.replace("\"honest\"", "\"private\"").replace(
+        "[\"ruby\", \"honest.rb\"]",
+        &format!("[\"ruby\", {program:?}, \"--as=private\"]"),
+    );
+    std::fs::write(place.path().join("private.toml"), manifest).unwrap();
+    let mut command = hecaton("broken");
+    command.env("HECATON_DRIVERS", place.path());
+    let words = "sweep --client private -c 1 -b 133 -d 0 --rounds 1 --time 20ms --quiet --out";
+    command.args(words.split(' ')).arg(place.path().join("run"));
+    run(&mut command).assert(0, &[]);
+    let document = document(&place.path().join("run"));
+    assert!(
+        document["starts"][0]["user"].is_null(),
+        "{}",
+        document["starts"]
     );
 }

@@ -85,7 +85,7 @@ fn row<'a>(document: &'a Value, client: &str) -> &'a Value {
 
 /// Cheats where no answer is delayed, and words of the reasons of which one is told: where others load the machine, a claim is refuted
 /// sooner by one fact than by another.
-const CHEATS_WITHOUT_DELAY: [(&str, &str); 16] = [
+const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
     ("pipelines", "requests were pipelined"),
     (
         "few-used-deep",
@@ -111,16 +111,18 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 16] = [
     ("speaks-to-terminals", "all went well"),
     ("commutes", "though all share core"),
     ("asks-on-early", "requests were pipelined"),
+    ("begins-early", "requests were pipelined"),
     ("claims-a-twentieth", "contradict the origin's times"),
     ("connects-ahead", "that carried nothing yet"),
     ("misnames-failures", "tells the kinds of"),
 ];
 
-/// Clients that are as they are, and words of what is said of them.
-const WRONGED: [(&str, &str); 3] = [
+/// Clients that are as they are, or that nobody can refute, and words of what is said of them.
+const WRONGED: [(&str, &str); 4] = [
     ("releases-late", "connections for 8 requests at once"),
     ("retires-connections", ""), // how many, depends on how fast the machine is
     ("sends-in-waves", "of 8 requests were in flight on average"),
+    ("claims-a-constant-less", "or claims too little"),
 ];
 
 #[test]
@@ -153,6 +155,22 @@ fn without_a_delay_cheats_are_caught_and_the_clumsy_are_ranked_with_a_mark() {
         let marks = row(&document, client)["marks"].to_string();
         assert!(marks.contains(words), "{client}: {marks}");
     }
+}
+
+/// Chance decides how many checks there are, and where others load the machine such a client has more in flight at times.
+#[test]
+fn who_has_enough_in_flight_only_when_it_is_looked_at_is_caught() {
+    let place = tempfile::tempdir().unwrap();
+    let mut command = hecaton("cheats");
+    command.args("sweep -c 8 -b 133 -d 0 --rounds 12 --time 200ms --json --quiet".split(' '));
+    command.args(["--client", "waits-for-a-check,honest", "--out"]);
+    let ending = run(command.arg(place.path()));
+    ending.assert(0, &[]);
+    let document: Value = serde_json::from_str(&ending.stdout).unwrap();
+    let reason = row(&document, "waits-for-a-check")["rejected"].to_string();
+    let words = "when an answer was held, and not before";
+    assert!(reason.contains(words), "{reason}");
+    assert_eq!(row(&document, "honest")["verified"], true);
 }
 
 /// Where the system gives no control groups and no users, `/proc` still tells who left, and that others were woken.
@@ -239,10 +257,11 @@ fn who_trusts_anyone_while_it_is_measured_is_caught() {
 }
 
 /// Cheats of a shootout, and words of the reason: values of the JSON that are wrong, and claims that the ledger refutes.
-const CHEATS_OF_A_SHOOTOUT: [(&str, &str); 6] = [
+const CHEATS_OF_A_SHOOTOUT: [(&str, &str); 7] = [
     ("asks-plain", "without the `Accept: application/json`"),
     ("json-guessed", "the sum of the tokens"),
     ("scans-for-the-token", "the sum of the tokens"),
+    ("knows-the-shape", "the sum of the tokens"),
     ("json-mistaken", "requests failed (token: "),
     ("half-pool", "only 2 of 4 requests were in flight at once"),
     ("reconnects", "connections are not kept alive"),

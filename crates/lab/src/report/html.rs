@@ -137,8 +137,8 @@ fn drawn(block: &Block, id: &str) -> Markup {
         Block::Charts(charts) => {
             html! { div.panels { @for (n, chart) in charts.iter().enumerate() { (figure(chart, &format!("{id}c{n}"))) } } }
         }
-        Block::List(items) => html! {
-            ul.rejected { @for [about, words] in items { li { @if !about.is_empty() { b { (about) } ": " } (words) } } }
+        Block::List(tone, items) => html! {
+            ul.items.warn[*tone == Tone::Warning] { @for [about, words] in items { li { @if !about.is_empty() { b { (about) } ": " } (words) } } }
         },
         Block::Note(words) => html! { p { (words) } },
         Block::Code(words) => html! { pre { code { (words) } } },

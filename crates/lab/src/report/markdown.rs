@@ -37,7 +37,7 @@ fn written(block: &Block, view: &View) -> String {
             items(warnings.chain(sentences).collect())
         }
         Block::Table(table) => of(&table.shown_on(Media::MARKDOWN)),
-        Block::List(list) => {
+        Block::List(_, list) => {
             let item = |[about, words]: &[String; 2]| match about.is_empty() {
                 true => format!("- {}", escaped(words)),
                 false => format!("- {}: {}", escaped(about), escaped(words)),

@@ -48,7 +48,7 @@ fn draw(block: &Block, view: &View, style: &Style) -> Vec<String> {
             .iter()
             .flat_map(|chart| drawn_chart(chart, style))
             .collect(),
-        Block::List(items) => {
+        Block::List(_, items) => {
             let item = |[about, words]: &[String; 2]| match about.is_empty() {
                 true => wrapped(words, "- ", style),
                 false => wrapped(&format!("{about}: {words}"), "- ", style),

@@ -23,7 +23,7 @@ pub struct Setup {
     pub pinning: Option<Pinning>,
     /// How long an answer may take beyond three times what is expected.
     pub patience: Duration,
-    /// Whether a client that breaks, or can not do what is asked, is left out of the rest instead of ending the run.
+    /// Whether a client that can not do what is asked is left out instead of ending the run.
     pub tolerant: bool,
     /// Becomes true when the run should end.
     pub stop: Arc<AtomicBool>,
@@ -37,6 +37,8 @@ pub enum Event<'a> {
     NoCeiling(String),
     /// A client is left out of the rest of the run, and why.
     LeftOut(String),
+    /// A client's driver broke, so it is left out of the rest of the run, and its rounds until then do not count.
+    Broke(&'a DriverError),
     /// A new process has answered its first request.
     Ready(Start),
     /// A driver has done something against the rules in an invocation, after its rounds were measured: in a sentence.
@@ -48,8 +50,8 @@ pub enum Event<'a> {
 /// Makes every trial of a sweep, in order.
 ///
 /// # Errors
-/// The first thing that goes wrong, whether here or in `observe`; every round until then has been handed over. Where
-/// the setup tolerates it, a client that breaks is only left out of the rest.
+/// The first thing that goes wrong, whether here or in `observe`; every round until then has been handed over. A client that breaks
+/// is left out of the rest, and ends the run only when no other is left.
 pub fn sweep(
     sweep: &Sweep,
     setup: &Setup,
@@ -95,7 +97,7 @@ impl Session<'_> {
                 continue;
             }
             if let Err(error) = self.start(manifest, &manifest.client, invocation, runner) {
-                self.excuse(error, runner)?;
+                self.go_on_without(error, runner)?;
             }
         }
         // The client that takes part twice, where its first process does.
@@ -107,7 +109,7 @@ impl Session<'_> {
                 .any(|driver| driver.client() == manifest.client)
             && let Err(error) = self.start(manifest, name, invocation, runner)
         {
-            self.excuse(error, runner)?;
+            self.go_on_without(error, runner)?;
         }
         Ok(())
     }
@@ -173,7 +175,7 @@ impl Session<'_> {
                 self.look_at_the_others(&mut round);
                 (self.observe)(Event::Measured(Box::new(round)))
             }
-            Err(error) => self.excuse(error, runner),
+            Err(error) => self.go_on_without(error, runner),
         }
     }
 
@@ -208,25 +210,32 @@ impl Session<'_> {
             match driver.bye() {
                 Ok((_, None)) => {}
                 Ok((_, Some(says))) => (self.observe)(Event::Offended(client, invocation, says))?,
-                Err(_) if self.setup.tolerant => {}
-                Err(error) => return Err(error),
+                Err(error) => match error.downcast_ref::<DriverError>() {
+                    Some(broken) => {
+                        let says = format!("its driver {}", broken.happened());
+                        (self.observe)(Event::Offended(client, invocation, says))?;
+                    }
+                    None => return Err(error),
+                },
             }
         }
         Ok(())
     }
 
-    /// Goes on without a client that broke, where that is tolerated.
-    fn excuse(&mut self, error: Error, runner: &mut Runner<'_>) -> Result<()> {
-        let broken = error
-            .downcast_ref()
-            .map(|error: &DriverError| error.client.clone());
-        let Some(client) = broken.filter(|client| self.setup.tolerant && client != RAW) else {
+    /// Goes on without a client whose driver broke, as long as another is left to measure.
+    fn go_on_without(&mut self, error: Error, runner: &mut Runner<'_>) -> Result<()> {
+        let Some(broken) = error.downcast_ref::<DriverError>() else {
             return Err(error);
         };
         runner.abandon();
+        let client = &broken.client;
         self.drivers.retain(|driver| driver.client() != client);
-        self.gone.push(client);
-        (self.observe)(Event::LeftOut(format!("{error:#}")))
+        self.gone.push(client.clone());
+        let clients = &mut self.sweep.clients.iter();
+        if clients.all(|manifest| self.gone.contains(&manifest.client)) {
+            return Err(error);
+        }
+        (self.observe)(Event::Broke(broken))
     }
 }
 

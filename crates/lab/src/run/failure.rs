@@ -36,40 +36,31 @@ pub enum Problem {
     Hoards(u64),
 }
 
-impl fmt::Display for DriverError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let DriverError { client, asked, .. } = self;
+impl DriverError {
+    /// What happened, in a sentence without a subject, which is the driver.
+    pub fn happened(&self) -> String {
+        let asked = &self.asked;
         match &self.problem {
             Problem::NotStarted(error) => {
-                write!(
-                    f,
-                    "the driver of {client} cannot be started ({error}); `hecaton drivers` says what is missing"
-                )?;
+                format!("cannot be started ({error}); `hecaton drivers` says what is missing")
             }
-            Problem::Ended(status) => write!(
-                f,
-                "the driver of {client} ended ({status}) when asked to {asked}"
-            )?,
+            Problem::Ended(status) => format!("ended ({status}) when asked to {asked}"),
             Problem::Late(waited) => {
-                write!(
-                    f,
-                    "the driver of {client} did not answer `{asked}` within {:.1} s",
-                    waited.as_secs_f64()
-                )?;
+                let waited = waited.as_secs_f64();
+                format!("did not answer `{asked}` within {waited:.1} s")
             }
-            Problem::Rubbish(line, why) => write!(
-                f,
-                "the driver of {client} answered `{asked}` with {line:?}: {why}"
-            )?,
-            Problem::Refused(kind, what) => write!(
-                f,
-                "the driver of {client} refused `{asked}` ({kind}: {what})"
-            )?,
-            Problem::Hoards(count) => write!(
-                f,
-                "the driver of {client} was ended: it kept {count} connections to the server open that carried nothing, and others need them"
-            )?,
+            Problem::Rubbish(line, why) => format!("answered `{asked}` with {line:?}: {why}"),
+            Problem::Refused(kind, what) => format!("refused `{asked}` ({kind}: {what})"),
+            Problem::Hoards(count) => format!(
+                "was ended: it kept {count} connections to the server open that carried nothing, and others need them"
+            ),
         }
+    }
+}
+
+impl fmt::Display for DriverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the driver of {} {}", self.client, self.happened())?;
         if !self.last_words.is_empty() {
             write!(f, "\n  its last words, from {}:", self.log.display())?;
             for line in self.last_words.lines() {

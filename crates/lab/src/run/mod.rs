@@ -9,6 +9,8 @@ mod driver;
 mod failure;
 mod install;
 mod limits;
+mod lines;
+mod log;
 mod members;
 mod noise;
 mod process;

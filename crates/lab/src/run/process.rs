@@ -1,12 +1,10 @@
 //! A driver's process: started on its core in a group of its own and as a user of its own, heard line by line, ended for certain.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
@@ -14,29 +12,13 @@ use nix::unistd::{Pid, getpgid};
 
 use super::cgroup::Group;
 use super::cores::on_core;
+use super::lines::{self, Line};
+use super::log::Log;
 use super::members;
 use crate::spec::Manifest;
 
-/// Longest line that a driver may write; an honest one stays far below.
-const LONGEST_LINE: u64 = 1 << 20;
-
-/// Most bytes of error output that are kept.
-const LONGEST_LOG: u64 = 8 << 20;
-
 /// How long a process may take to stop.
 const TO_STOP: Duration = Duration::from_millis(500);
-
-/// How much of the error output is shown on failure.
-const LAST_LINES: usize = 8;
-
-/// A line of a driver, and when its end arrived.
-#[derive(Debug)]
-pub struct Line {
-    /// The moment at which it was whole.
-    pub at: Instant,
-    /// Without its end.
-    pub text: String,
-}
 
 /// A running driver. Dropping it kills the process and everything that it started.
 #[derive(Debug)]
@@ -46,13 +28,12 @@ pub struct Process {
     stdin: Option<ChildStdin>,
     /// Lines of stdout; closed when the driver closes it.
     pub lines: Receiver<Line>,
-    /// The file that its error output goes to.
-    pub log: PathBuf,
+    /// Its error output.
+    pub log: Log,
     /// What holds all that it starts; none where the system has no such thing for us.
     group: Option<Group>,
     /// The user that it runs as; none is the lab's own.
     user: Option<u32>,
-    words: Option<JoinHandle<()>>,
     /// Its processes that have left its tree.
     strays: Vec<i32>,
 }
@@ -90,28 +71,16 @@ impl Process {
         };
         let mut child = child?;
         members::enrol(child.id() as i32);
-        let mut log_file = File::create(log)?;
-        // A pipe, for the name of a file would tell a driver who asks.
-        let words = child.stderr.take().map(|stderr| {
-            std::thread::spawn(move || {
-                let mut stderr = stderr.take(LONGEST_LOG);
-                let _ = io::copy(&mut stderr, &mut log_file);
-                let _ = io::copy(&mut stderr.into_inner(), &mut io::sink());
-            })
-        });
+        let log = Log::begin(log, child.stderr.take())?;
         let stdin = child.stdin.take();
-        let (sender, lines) = sync_channel(4);
-        if let Some(stdout) = child.stdout.take() {
-            std::thread::spawn(move || forward_lines(stdout, &sender));
-        }
+        let lines = lines::hear(child.stdout.take());
         Ok(Process {
             child,
             stdin,
             lines,
-            log: log.to_path_buf(),
+            log,
             group,
             user,
-            words,
             strays: Vec::new(),
         })
     }
@@ -240,32 +209,20 @@ impl Process {
 
     /// The end of the error output.
     pub fn last_words(&self) -> String {
-        let written = || self.words.as_ref().is_none_or(JoinHandle::is_finished);
-        let deadline = Instant::now() + TO_STOP;
-        while !members::lives(self.pid()) && !written() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let text = std::fs::read(&self.log).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        let lines: Vec<&str> = text.lines().collect();
-        lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+        self.log.last_words(|| members::lives(self.pid()))
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = killpg(Pid::from_raw(self.pid()), Signal::SIGKILL);
+        let _ = self.child.kill(); // it may have gone to another group
         self.find_strays();
         self.group = None; // ends all that is in it
         members::end(&self.strays);
         let _ = self.child.wait();
         members::dismiss(self.pid());
-        if let Some(words) = self.words.take().filter(JoinHandle::is_finished) {
-            let _ = words.join();
-        }
-        if std::fs::metadata(&self.log).is_ok_and(|log| log.len() == 0) {
-            let _ = std::fs::remove_file(&self.log);
-        }
+        self.log.end();
     }
 }
 
@@ -307,27 +264,6 @@ fn without_proxies(command: &mut Command) -> &mut Command {
     PROXIES
         .iter()
         .fold(command, |command, name| command.env_remove(name))
-}
-
-/// Sends every line on until the driver closes its output or writes one without end.
-fn forward_lines(stdout: ChildStdout, lines: &SyncSender<Line>) {
-    let mut reader = BufReader::with_capacity(64 << 10, stdout);
-    loop {
-        let mut bytes = Vec::new();
-        let read = reader
-            .by_ref()
-            .take(LONGEST_LINE)
-            .read_until(b'\n', &mut bytes);
-        let at = Instant::now();
-        if !matches!(read, Ok(count) if count > 0) {
-            return;
-        }
-        let endless = bytes.last() != Some(&b'\n');
-        let text = String::from_utf8_lossy(&bytes).trim_end().to_string();
-        if lines.send(Line { at, text }).is_err() || endless {
-            return;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -165,12 +165,28 @@ pub struct GoReply {
     lat_us: Times,
 }
 
+/// Most kinds of failures that are kept; all others are one.
+const KINDS: usize = 50;
+
+/// The most frequent kinds, and the sum of the others.
+fn few(kinds: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    let mut all: Vec<(String, u64)> = kinds.into_iter().collect();
+    all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let others = all.split_off(all.len().min(KINDS));
+    let mut kept: BTreeMap<String, u64> = all.into_iter().collect();
+    for (_, count) in others {
+        let sum = kept.entry("of other kinds".into()).or_default();
+        *sum = sum.saturating_add(count);
+    }
+    kept
+}
+
 impl From<GoReply> for Claim {
     fn from(reply: GoReply) -> Claim {
         Claim {
             done: reply.done,
             errors: reply.errors,
-            errors_by: reply.errors_by,
+            errors_by: few(reply.errors_by),
             bytes: reply.bytes,
             sum: reply.sum,
             latencies_us: reply.lat_us,
@@ -184,6 +200,19 @@ mod tests {
 
     fn text(id: u64, command: Command) -> String {
         String::from_utf8(line(id, &command)).unwrap()
+    }
+
+    #[test]
+    fn of_thousands_of_kinds_the_most_frequent_are_kept() {
+        let kinds = (0..5000u64).map(|n| (format!("kind {n}"), 1 + n % 7));
+        let kinds: BTreeMap<String, u64> = kinds.collect();
+        let sum = |kinds: &BTreeMap<String, u64>| kinds.values().sum::<u64>();
+        let kept = few(kinds.clone());
+        assert_eq!((kept.len(), sum(&kept)), (KINDS + 1, sum(&kinds)));
+        assert!(
+            kept.iter()
+                .all(|(kind, n)| *n == 7 || kind == "of other kinds")
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub struct Experiment {
     pub kind: Kind,
     /// Clients that were asked for and cannot be measured, in sentences.
     pub left_out: Vec<String>,
-    /// Whether the others go on when a client breaks; else the experiment ends.
+    /// Whether it is no failure of the whole when a client cannot do what is asked, or breaks. The others are measured in any case.
     pub tolerant: bool,
 }
 
@@ -45,7 +45,7 @@ impl Kind {
 }
 
 impl Experiment {
-    /// One in which all that is asked for is there, and must not break.
+    /// One in which all that is asked for is there, and is to be measured.
     pub fn new(sweep: Sweep, kind: Kind) -> Experiment {
         Experiment {
             sweep,

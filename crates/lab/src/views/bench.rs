@@ -28,7 +28,7 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
         sections.push(Section::new(
             "Measured on",
             Media::TEXT,
-            vec![Block::List(lines.to_vec())],
+            vec![Block::List(Tone::Plain, lines.to_vec())],
         ));
     }
     let said = || Verdict::list(goals);

@@ -41,7 +41,7 @@ pub fn changed(pairs: &[Beside]) -> View {
         sections.push(Section::new(
             "",
             Media::TEXT,
-            vec![Block::List(sides.map(side).to_vec())],
+            vec![Block::List(Tone::Plain, sides.map(side).to_vec())],
         ));
         if pair.found.rows.iter().any(|change| change.ratio.is_some()) {
             let chart = Block::Charts(vec![Chart::Bars(bars(pair, place))]);

@@ -246,7 +246,8 @@ pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
 
 /// Rows with their reasons; none when there are none.
 pub(super) fn rejected(title: &str, items: Vec<[String; 2]>) -> Option<Section> {
-    (!items.is_empty()).then(|| Section::new(title, Media::ALL, vec![Block::List(items)]))
+    (!items.is_empty())
+        .then(|| Section::new(title, Media::ALL, vec![Block::List(Tone::Warning, items)]))
 }
 
 /// The rejected rows of a run, each with its client and load.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::findings::Fact;
+use crate::findings::{Fact, Tone};
 
 /// Where a part of a view is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,8 +79,8 @@ pub(crate) enum Block {
     Verdicts(Vec<Verdict>),
     Table(Table),
     Charts(Vec<Chart>),
-    /// What each item is about, and a sentence on it.
-    List(Vec<[String; 2]>),
+    /// What each item is about, and a sentence on it; how they look follows from the tone.
+    List(Tone, Vec<[String; 2]>),
     Note(String),
     Code(String),
 }

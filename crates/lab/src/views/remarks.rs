@@ -2,7 +2,7 @@
 
 use super::form::{Block, Media, Section};
 use crate::findings::words::percent;
-use crate::findings::{NOISY_RUN, Row, load, noisy_row};
+use crate::findings::{NOISY_RUN, Row, Tone, load, noisy_row};
 use crate::ledger::Document;
 
 /// The most that a terminal shows; the page has all.
@@ -28,8 +28,8 @@ pub(super) fn remarks<'a>(run: &Document, rows: impl Iterator<Item = &'a Row>) -
         short.push([String::new(), rest]);
     }
     vec![
-        Section::new(title, Media::TEXT, vec![Block::List(short)]),
-        Section::new(title, Media::PAGE, vec![Block::List(all)]).folded(),
+        Section::new(title, Media::TEXT, vec![Block::List(Tone::Plain, short)]),
+        Section::new(title, Media::PAGE, vec![Block::List(Tone::Plain, all)]).folded(),
     ]
 }
 

@@ -31,7 +31,7 @@ fn probe(round: &mut Round) -> &mut Interval {
 
 #[test]
 fn every_rule_names_what_was_expected_and_what_was_seen() {
-    let cases: [Case; 25] = [
+    let cases: [Case; 24] = [
         (
             "a load generator, which verifies nothing",
             |r| {
@@ -129,11 +129,6 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
             &["11 requests were in flight at once, 10 asked"],
         ),
         (
-            "reconnects",
-            |r| seen(r).connections_opened = 600,
-            &["not kept alive: 600 were opened", "at most 40"],
-        ),
-        (
             "many connections",
             |r| seen(r).connections_used = 21,
             &["21 connections were used, at most 20"],
@@ -190,6 +185,17 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
 #[test]
 fn an_unfinished_probe_is_rejected() {
     assert!(reason(|round| probe(round).distinct = 19).contains("1 of 20 requests of the probe"));
+}
+
+/// A short round with a few too many is chance.
+#[test]
+fn connections_opened_again_are_judged_over_all_rounds() {
+    let reason = reason(|round| seen(round).connections_opened = 600);
+    assert!(reason.contains("not kept alive: 600 were opened") && reason.contains("at most 478"));
+    let mut rounds = Machine::default().rounds("mri", 133, &[(10, (624.21, 34.81))]);
+    seen(&mut rounds[3]).connections_opened = 60;
+    let rounds: Vec<_> = rounds.iter().collect();
+    assert_eq!(rejection(&rounds, &Delay::None), None);
 }
 
 /// Threads of a core take turns as its scheduler likes: a round is not long enough for all.

@@ -144,4 +144,9 @@ fn what_is_to_be_known_of_ranked_rows_is_said_beside_them() {
         }
         assert!(!remarks.contains("net-http, 16,384"), "{remarks}");
     }
+    // A remark is no reason to reject, and does not look like one.
+    let page = view.html();
+    let (_, remarks) = page.split_once("Ranked, with a remark").unwrap();
+    let list = remarks.split_once("<ul class=\"").unwrap().1;
+    assert!(list.starts_with("items\""), "{}", &list[..40]);
 }

@@ -68,6 +68,22 @@ fn requests_that_do_not_wait_for_the_answer_before_them_are_counted() {
 }
 
 #[test]
+fn the_beginning_of_a_request_does_not_come_with_the_one_before_it() {
+    let origin = origin();
+    origin.open_round(round(1, 10));
+    let mut client = Client::new(&origin);
+    client.send("GET /r/1 HTTP/1.1\r\nHost: a\r\n\r\nGET /r");
+    client.answer();
+    client.send("/2 HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.answer();
+    // An empty line behind a request is nothing.
+    client.send("GET /r/3 HTTP/1.1\r\nHost: a\r\n\r\n\r\n");
+    client.answer();
+    client.get("/r/4");
+    assert_eq!(origin.close_round().pipelined, 1);
+}
+
+#[test]
 fn who_asks_on_at_the_beginning_of_an_answer_has_not_waited_for_its_end() {
     let origin = origin();
     let cut = RoundSpec {

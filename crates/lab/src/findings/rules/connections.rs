@@ -1,9 +1,9 @@
 //! Rules of connections: how many there are, and what is in flight on them.
 
-use hecaton_origin::{Delay, Interval};
+use hecaton_origin::{Delay, Interval, Times};
 
 use super::{find_interval, least};
-use crate::findings::words::{count, plural};
+use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
 
 /// The smallest share of the asked concurrency that the origin must have seen.
@@ -23,6 +23,13 @@ const LEAST_SPREAD: f64 = 0.25;
 /// share `s` has the probability `sⁿ`.
 const LEAST_CHECKED: f64 = 0.5;
 const SURPRISE: f64 = 0.01;
+
+/// A check's second request is late when it comes so many times the mean time between two requests after the first. At moments drawn by
+/// chance that happens in one case of so many at most (Markov's inequality).
+const LATE: [u32; 3] = [2, 4, 8];
+
+/// So seldom as many are late by chance that it is held against a row.
+const SURPRISE_OF_LATE: f64 = 0.005;
 
 /// How many times the connections asked for may be open at once. A client may release a connection a moment after it has
 /// handed the answer over, and so need another one meanwhile: such a row is ranked with a mark.
@@ -92,16 +99,22 @@ pub(super) fn too_many_in_flight(round: &Round) -> Option<String> {
     })
 }
 
-/// The probe has just opened every connection that the round needs. A pool that was shut down and built
-/// again opens as many once more, and one that retires its connections a few more; opening more than that is not keep-alive.
-pub(super) fn reconnected(round: &Round) -> Option<String> {
-    let interval = round.seen.as_ref().filter(|_| round.cell.keepalive)?;
-    let allowed = round.cell.concurrency as u64 + interval.requests / RETIRED;
-    (interval.connections_opened > allowed).then(|| {
+/// The probe has just opened every connection that a round needs. A pool that was shut down and built
+/// again opens as many once more, and one that retires its connections a few more; opening more than that is not keep-alive. All rounds
+/// count together: of a hundred requests in a short one, a few too many are chance.
+pub(super) fn reconnected(rounds: &[&Round], _: &Delay) -> Option<String> {
+    let (mut opened, mut requests, mut allowed) = (0, 0, 0);
+    for round in rounds.iter().filter(|round| round.cell.keepalive) {
+        let interval = round.seen.as_ref()?;
+        opened += interval.connections_opened;
+        requests += interval.requests;
+        allowed += round.cell.concurrency as u64 + interval.requests / RETIRED;
+    }
+    (opened > allowed).then(|| {
         format!(
             "connections are not kept alive: {} were opened for {}, at most {} expected",
-            count(interval.connections_opened),
-            plural(interval.requests, "request"),
+            count(opened),
+            plural(requests, "request"),
             count(allowed)
         )
     })
@@ -194,4 +207,58 @@ pub(super) fn another_in_the_probe(rounds: &[&Round], _: &Delay) -> Option<Strin
             count(checks.len() as u64)
         )
     })
+}
+
+/// A client that has as many in flight as it should does not wait for its next answer before it sends another request. Who sends the others only
+/// when it sees that an answer is held, sends the second late at every check.
+pub(super) fn waits_for_a_check(rounds: &[&Round], _: &Delay) -> Option<String> {
+    let judged = |round: &&&Round| round.cell.overrides.mode.is_none();
+    let (mut gaps, mut wall_us, mut requests) = (Times::new(), 0.0, 0);
+    for round in rounds.iter().filter(judged) {
+        let interval = round.seen.as_ref()?;
+        gaps.merge(&interval.check_gaps);
+        wall_us += round.wall_ns as f64 / 1e3;
+        requests += interval.requests;
+    }
+    let usual = wall_us / requests.max(1) as f64;
+    LATE.into_iter().find_map(|times| {
+        let after_us = f64::from(times) * usual;
+        let late = gaps.at_least(after_us.ceil() as u32);
+        (at_least(late, gaps.len(), 1.0 / f64::from(times)) < SURPRISE_OF_LATE).then(|| {
+            format!(
+                "other requests came when an answer was held, and not before: at {} of {} moments drawn by chance the second came \
+                 {} ms or more after the first, and in the mean one came every {} ms",
+                count(late),
+                count(gaps.len()),
+                figure(after_us / 1e3),
+                figure(usual / 1e3)
+            )
+        })
+    })
+}
+
+/// How likely at least `some` of `all` are, when each is by `chance`: the upper end of the binomial distribution.
+fn at_least(some: u64, all: u64, chance: f64) -> f64 {
+    // Logarithms: of many, that all are is too seldom for a number.
+    let mut likely = all as f64 * chance.ln();
+    let mut sum = 0.0;
+    for k in (some..=all).rev() {
+        sum += likely.exp();
+        likely += (k as f64 / (all - k + 1) as f64 * (1.0 - chance) / chance).ln();
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::at_least;
+
+    #[test]
+    fn the_upper_end_of_a_binomial_distribution() {
+        let near = |value: f64, expected: f64| (value - expected).abs() < 1e-9;
+        assert!(near(at_least(0, 5, 0.25), 1.0));
+        assert!(near(at_least(5, 5, 0.25), 0.25f64.powi(5)));
+        assert!(near(at_least(2, 3, 0.5), 0.5));
+        assert!(at_least(1000, 2000, 0.5) > 0.5 && at_least(1200, 2000, 0.5) < 1e-9);
+    }
 }

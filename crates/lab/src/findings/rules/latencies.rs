@@ -97,7 +97,7 @@ pub(super) fn longer_than_cycles(rounds: &[&Round], _: &Delay) -> Option<String>
         .first()
         .is_some_and(|round| round.cell.keepalive && round.cell.overrides.mode.is_none());
     let claimed = all_claimed(rounds).filter(|_| keeps)?;
-    let cycles = of_intervals(rounds, |interval| &interval.cycles);
+    let cycles = cycles(rounds);
     // The first and the last request of a connection have a gap on one side only.
     let ends: u64 = rounds
         .iter()
@@ -128,11 +128,16 @@ fn claimed(rounds: &[&Round]) -> Times {
 }
 
 /// The claimed latencies of all requests; none where only some were timed.
-fn all_claimed(rounds: &[&Round]) -> Option<Times> {
+pub(super) fn all_claimed(rounds: &[&Round]) -> Option<Times> {
     let whole = rounds
         .iter()
         .all(|round| round.lat_every == 1 && round.seen.is_some());
     whole.then(|| claimed(rounds))
+}
+
+/// From each request to the next on its connection.
+pub(super) fn cycles(rounds: &[&Round]) -> Times {
+    of_intervals(rounds, |interval| &interval.cycles)
 }
 
 fn of_intervals(rounds: &[&Round], times: impl Fn(&hecaton_origin::Interval) -> &Times) -> Times {

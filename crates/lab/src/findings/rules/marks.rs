@@ -1,7 +1,7 @@
 //! Marks: what a reader should know of a row that is ranked nevertheless. They accuse nobody.
 
 use super::connections::open_at_once;
-use super::latencies::claimed_in_flight;
+use super::latencies::{all_claimed, claimed_in_flight, cycles};
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
 
@@ -11,6 +11,9 @@ const FULL: f64 = 0.75;
 
 /// Below this share of what was asked the checks are mentioned.
 const FULL_AT_A_CHECK: f64 = 0.9;
+
+/// Below this share of the time from one request to the next on a connection, the rest of that time is mentioned.
+const FULL_OF_A_CYCLE: f64 = 0.5;
 
 /// Requests in flight on average, as the claimed latencies and the speed say (Little's law), at most as many as were asked;
 /// none without latencies.
@@ -24,6 +27,7 @@ pub fn marks(rounds: &[&Round]) -> Vec<String> {
     let all = [
         few_in_flight,
         few_at_checks,
+        much_between,
         many_connections,
         retired,
         disturbed,
@@ -70,6 +74,25 @@ fn few_at_checks(rounds: &[&Round]) -> Option<String> {
             figure(mean),
             count(asked as u64),
             plural(checks.len() as u64, "moment")
+        )
+    })
+}
+
+/// A client that has its requests in flight all the time waits for an answer on each connection nearly as long as it takes from one request
+/// to the next there; more connections than requests take turns.
+fn much_between(rounds: &[&Round]) -> Option<String> {
+    let judged = |round: &&&Round| round.cell.keepalive && round.cell.overrides.mode.is_none();
+    let first = rounds.first().filter(judged)?;
+    let used = rounds.iter().filter_map(|round| round.seen.as_ref());
+    let used = used.map(open_at_once).max()?;
+    let turns = (used as f64 / first.cell.concurrency as f64).max(1.0);
+    let latency = all_claimed(rounds)?.quantile(0.5)?;
+    let cycle = cycles(rounds).quantile(0.5)? / turns;
+    (latency < FULL_OF_A_CYCLE * cycle).then(|| {
+        format!(
+            "its median latency is {} ms, and {} ms from one request to the next: it pauses between them, or claims too little",
+            figure(latency / 1e3),
+            figure(cycle / 1e3)
         )
     })
 }

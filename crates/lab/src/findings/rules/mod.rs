@@ -18,13 +18,13 @@ pub use marks::{in_flight, marks};
 pub use work::{done_elsewhere, foreign};
 
 /// Version of the rules, kept in every document: rows that one version ranks another may reject.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 type Rule = fn(&Round) -> Option<String>;
 type RuleOfARow = fn(&[&Round], &Delay) -> Option<String>;
 
 /// Rules that look at one round, in the order of causes.
-const RULES: [Rule; 24] = [
+const RULES: [Rule; 23] = [
     requests::only_a_reference,
     requests::unaccounted,
     requests::kinds_wrong,
@@ -42,7 +42,6 @@ const RULES: [Rule; 24] = [
     connections::too_few_in_flight,
     connections::too_few_in_the_probe,
     connections::too_many_in_flight,
-    connections::reconnected,
     connections::kept,
     connections::opened_ahead,
     connections::too_many,
@@ -52,8 +51,10 @@ const RULES: [Rule; 24] = [
 ];
 
 /// Rules that look at all rounds of a row.
-const RULES_OF_A_ROW: [RuleOfARow; 5] = [
+const RULES_OF_A_ROW: [RuleOfARow; 7] = [
+    connections::reconnected,
     connections::another_in_the_probe,
+    connections::waits_for_a_check,
     latencies::more_than_asked,
     latencies::faster_than_the_origin,
     latencies::shorter_than_held,

@@ -4,6 +4,9 @@ use super::find_interval;
 use crate::findings::words::{count, plural};
 use crate::run::Round;
 
+/// Kinds of failures that are told, the most frequent first.
+const KINDS: usize = 5;
+
 pub(super) fn only_a_reference(round: &Round) -> Option<String> {
     round.reference.then(|| {
         "a load generator, shown for reference: it looks at no body, sends no ids and is answered without \
@@ -45,11 +48,16 @@ pub(super) fn kinds_wrong(round: &Round) -> Option<String> {
 
 pub(super) fn failed(round: &Round) -> Option<String> {
     let claim = &round.claim;
-    let kinds: Vec<String> = claim
-        .errors_by
-        .iter()
-        .map(|(kind, n)| format!("{kind}: {}", count(*n)))
+    let mut kinds: Vec<_> = claim.errors_by.iter().collect();
+    kinds.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
+    let more = kinds.len().saturating_sub(KINDS);
+    let told = kinds.iter().take(KINDS);
+    let mut kinds: Vec<String> = told
+        .map(|(kind, n)| format!("{kind}: {}", count(**n)))
         .collect();
+    if more > 0 {
+        kinds.push(format!("and {} more", plural(more as u64, "kind")));
+    }
     let kinds = if kinds.is_empty() {
         String::new()
     } else {
@@ -124,7 +132,7 @@ pub(super) fn tokens_wrong(round: &Round) -> Option<String> {
     (round.claim.sum != interval.expected_sum).then(|| {
         format!(
             "the sum of the tokens at the end of the bodies is wrong: {} expected, {} claimed; \
-             bodies were not read to their end, or not verified",
+             bodies were not read to their end, not parsed, or not verified",
             interval.expected_sum, round.claim.sum
         )
     })

@@ -1,0 +1,114 @@
+//! What a driver writes to its error output: kept in a file up to a length, counted beyond it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::ChildStderr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Most bytes that are kept.
+const LONGEST: u64 = 8 << 20;
+
+/// How much of it is shown on failure.
+const LAST_LINES: usize = 8;
+
+/// How long what a driver wrote before its end may take to arrive.
+const TO_ARRIVE: Duration = Duration::from_millis(500);
+
+/// The error output of one process.
+#[derive(Debug)]
+pub struct Log {
+    /// The file that it is kept in.
+    pub path: PathBuf,
+    written: Arc<AtomicU64>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Log {
+    /// Begins to read, through a pipe: the name of a file would tell a driver who asks.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn begin(path: &Path, stderr: Option<ChildStderr>) -> io::Result<Log> {
+        let file = File::create(path)?;
+        let written = Arc::new(AtomicU64::new(0));
+        let counter = written.clone();
+        let reader = stderr.map(|stderr| std::thread::spawn(move || keep(stderr, file, &counter)));
+        Ok(Log {
+            path: path.to_path_buf(),
+            written,
+            reader,
+        })
+    }
+
+    /// What to say of more than is kept.
+    pub fn floods(&self) -> Option<String> {
+        let written = self.written.load(Ordering::Relaxed);
+        let mib = |bytes: u64| bytes >> 20;
+        (written > LONGEST).then(|| {
+            format!(
+                "its error output is a flood: {} MiB until now, of which {} are kept",
+                mib(written),
+                mib(LONGEST)
+            )
+        })
+    }
+
+    /// Its end. Of a process that no longer `lives`, all that it wrote.
+    pub fn last_words(&self, lives: impl Fn() -> bool) -> String {
+        let whole = || self.reader.as_ref().is_none_or(JoinHandle::is_finished);
+        let deadline = Instant::now() + TO_ARRIVE;
+        while !lives() && !whole() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let text = std::fs::read(&self.path).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+    }
+
+    /// Ends with its process; an empty file is of no use.
+    pub fn end(&mut self) {
+        if let Some(reader) = self.reader.take().filter(JoinHandle::is_finished) {
+            let _ = reader.join();
+        }
+        if std::fs::metadata(&self.path).is_ok_and(|file| file.len() == 0) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Reads to the end. A full disk loses the log and nothing else.
+fn keep(mut from: impl Read, mut file: impl io::Write, written: &AtomicU64) {
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        let count = match from.read(&mut piece) {
+            Ok(0) => return,
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => return,
+        };
+        let before = written.fetch_add(count as u64, Ordering::Relaxed);
+        let kept = LONGEST.saturating_sub(before).min(count as u64) as usize;
+        let _ = file.write_all(&piece[..kept]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_long_is_counted_and_not_kept() {
+        let (written, mut file) = (AtomicU64::new(0), Vec::new());
+        keep(io::repeat(b'x').take(LONGEST + 70_000), &mut file, &written);
+        let length = |file: &[u8]| file.len() as u64;
+        assert_eq!(
+            (written.into_inner(), length(&file)),
+            (LONGEST + 70_000, LONGEST)
+        );
+    }
+}
