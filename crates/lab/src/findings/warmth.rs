@@ -68,7 +68,7 @@ pub(super) fn sentence<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String
         let warming = row.warming?;
         let (first, steady) = (figure(warming.first), figure(warming.steady));
         Some(format!(
-            "{} at {} ({first} requests/s at first, {steady} at last)",
+            "{} at concurrency {} ({first} requests/s at first, {steady} at last)",
             row.client, row.concurrency
         ))
     };
@@ -78,7 +78,7 @@ pub(super) fn sentence<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String
     }
     let names: Vec<&str> = named.iter().map(String::as_str).collect();
     Some(format!(
-        "Still warming, so that the figures mix cold rounds with warm ones: {}.",
+        "Still warming up, so that the figures mix cold rounds with warm ones: {}.",
         listed(&names)
     ))
 }

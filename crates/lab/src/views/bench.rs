@@ -55,7 +55,7 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
         .collect();
     sections.extend(rejected("Left out", items));
     let how = "Each part is a run of its own, whose page says more. Ratios compare rounds of the same block. A goal is judged by its \
-               figure; where the interval holds the limit, that is said beside it.";
+               figure; where the limit lies within the interval, that is said beside it.";
     sections.extend(
         parts
             .first()
