@@ -70,7 +70,7 @@ pub struct Interval {
     /// there, or until none had come for a while.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<u32>,
-    /// How long answers were held, those that went out at once left out. A client can not have had them sooner.
+    /// How long answers were held, those that went out at once left out. A client cannot have had them sooner.
     #[serde(default, skip_serializing_if = "Times::is_empty")]
     pub held: Times,
     /// The sum of the same, in nanoseconds.

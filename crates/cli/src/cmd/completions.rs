@@ -29,8 +29,10 @@ const EXAMPLES: &str = "\
 Examples:
   source <(hecaton completions bash)
   hecaton completions zsh > ~/.zfunc/_hecaton
-  hecaton completions fish > ~/.config/fish/completions/hecaton.fish
-  hecaton completions man > ~/.local/share/man/man1/hecaton.1";
+  hecaton completions fish \\
+    > ~/.config/fish/completions/hecaton.fish
+  hecaton completions man \\
+    > ~/.local/share/man/man1/hecaton.1";
 
 /// Writes to standard output what was asked for; `command` is the whole command line.
 pub fn run(arguments: &Arguments, mut command: Command) -> Result<()> {

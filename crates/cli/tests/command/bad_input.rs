@@ -107,7 +107,7 @@ fn more_in_flight_than_the_driver_can() {
     ];
     refused(
         &arguments,
-        &["honest can not keep 101 requests in flight, but 100 at most"],
+        &["honest cannot keep 101 requests in flight, but 100 at most"],
     );
 }
 

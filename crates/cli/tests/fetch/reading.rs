@@ -67,7 +67,10 @@ fn a_folder_goes_on_without_its_list_wherever_it_is() {
     let moved = world.path("moved");
     fs::rename(world.out(), &moved).unwrap();
     let told = ending(hecaton(&["fetch", "status"]).arg(&moved)).stdout;
-    let goes_on = format!("nobody works on it: `hecaton fetch -o {}`", moved.display());
+    let goes_on = format!(
+        "no process works on it: go on with `hecaton fetch -o {}`",
+        moved.display()
+    );
     assert!(told.contains(&goes_on), "{told}");
     let go_on = |more: &[&str]| ending(hecaton(&["fetch", "-o"]).arg(&moved).args(more));
     let other = go_on(&["-X", "PUT"]);

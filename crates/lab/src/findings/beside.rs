@@ -125,7 +125,7 @@ impl Beside<'_> {
     fn measure(&self) -> &'static str {
         match self.found.rows.iter().all(|change| change.against_ceiling) {
             true => {
-                "Each speed is first divided by that of the raw loader in its own run, so a machine that became faster or slower is no change."
+                "Each speed is first divided by that of the raw loader in its own run, so a change of the machine's own speed does not count."
             }
             false => {
                 "The raw loader is not in both runs, so a change may come from the machine instead of the client."

@@ -231,7 +231,10 @@ impl Catalogue {
         self.clients.get(name).ok_or_else(|| {
             let guess = match self.like(name).as_slice() {
                 [] => ";".to_owned(),
-                near => format!("; did you mean {}?", near.join(" or ")),
+                [first @ .., last] if !first.is_empty() => {
+                    format!("; did you mean {} or {last}?", first.join(", "))
+                }
+                near => format!("; did you mean {}?", near.concat()),
             };
             Usage(format!(
                 "no client is called `{name}`{guess} `hecaton drivers` lists them all"

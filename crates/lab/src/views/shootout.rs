@@ -358,7 +358,7 @@ fn how_to_read(run: &Document) -> String {
     )
 }
 
-/// What a shootout adds to a client's row. Clients with the same `group` can not be told apart from its fastest.
+/// What a shootout adds to a client's row. Clients with the same `group` cannot be told apart from its fastest.
 pub(crate) fn standing(entry: &Entry, ranking: &Ranking) -> Value {
     let place = ranking.ranked.iter().position(|other| other == entry);
     let ratio = entry.ratio;

@@ -153,7 +153,7 @@ fn the_terminal_shows_every_run_beside_the_first() {
         "after: run 2,",
         "Of 16 rows in both runs: 16 slower. The largest: typhoeus,",
         "Of 16 rows in both runs: 16 faster.",
-        "so a machine that became faster or slower is no change",
+        "so a change of the machine's own speed does not count",
     ] {
         assert!(text.contains(words), "{words} is missing in {text}");
     }

@@ -15,7 +15,7 @@ use super::Home;
 
 /// Writes the records of a job as one table.
 ///
-/// Of a job that is not done it has the records that are there.
+/// If the job is not done, the table has the records that are there.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let inputs = Plan::planned(&folder)?.inputs;
     if rows < inputs {
         eprintln!(
-            "{} of {} have a record, and the table has those: the job is not done",
+            "the job is not done: the table has the records of {} of {}",
             count(rows),
             plural(inputs, "input")
         );

@@ -24,17 +24,18 @@ pub struct Run {
     #[arg(
         short = 'o',
         long = "into",
+        visible_alias = "out",
         value_name = "DIR",
         required_unless_present = "print_job"
     )]
     into: Option<PathBuf>,
-    /// Send requests again of which nobody knows whether they were sent (POST and PATCH after a crash).
+    /// After a crash, send POST and PATCH requests again even if the server may have got them already.
     #[arg(long)]
     resend_unknown: bool,
-    /// Print the job as a job file, and do nothing.
+    /// Print the job as a job file, and send nothing.
     #[arg(long)]
     print_job: bool,
-    /// Say nothing while it goes well.
+    /// Print nothing unless something goes wrong.
     #[arg(short, long)]
     quiet: bool,
 }
