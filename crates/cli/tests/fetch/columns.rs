@@ -74,7 +74,7 @@ fn an_unknown_column_or_a_bad_expression_is_refused_and_nothing_is_sent() {
             with(&["--take", "a=/b", "--take", "a=/c"]),
             "two takes have the name \"a\"",
         ),
-        (with(&["--proxy", "nonsense"]), "proxy is no URL"),
+        (with(&["--proxy", "nonsense"]), "proxy is not a URL"),
     ] {
         let refused = ending(&mut world.fetch(&list, &arguments));
         assert_eq!(refused.status, Some(2), "{}", refused.stderr);

@@ -49,7 +49,7 @@ pub fn step(
     let here = earlier.map_or(&*rendered.url, |onward| &onward.url);
     let Some((here, mut there)) = resolve(here, location) else {
         let shown = String::from_utf8_lossy(location);
-        return Step::Refused(None, format!("it leads to {shown:?}, which is no URL"));
+        return Step::Refused(None, format!("it leads to {shown:?}, which is not a URL"));
     };
     there.set_fragment(None);
     let followed = earlier.map_or(0, |onward| onward.followed);
@@ -185,8 +185,8 @@ mod tests {
             (b"http://a.example/", "from https to http"),
             (b"https://127.0.0.1/", "network of your own"),
             (b"https://printer.local/", "network of your own"),
-            (b"https://[", "no URL"),
-            (b"\xff", "no URL"),
+            (b"https://[", "not a URL"),
+            (b"\xff", "not a URL"),
         ] {
             match step((301, Some(location)), &asked, None, 5) {
                 Step::Refused(place, why) => {

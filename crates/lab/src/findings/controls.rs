@@ -157,7 +157,7 @@ impl Controls {
             let client = &again.client;
             sentences.push(match again.apart {
                 false => format!(
-                    "As a control, {client} was measured twice: its second process differs by chance alone ({figures})."
+                    "As a control, {client} was measured twice; the two differ only by chance: {figures}."
                 ),
                 true => format!(
                     "As a control, {client} was measured twice, and the two look different ({figures}): do not trust small differences of this run."

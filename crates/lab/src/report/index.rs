@@ -21,7 +21,7 @@ pub fn index(runs: &[(String, Document)], file: impl Fn(&str) -> &'static str) -
     let columns = vec![
         words("run", |it| it.0.clone()),
         words("kind", |it| it.2.kind.into()),
-        words("date", |it| it.1.environment.date.chars().take(10).collect()),
+        col("date", 0, |it: &Run| it.1.environment.date.chars().take(10).collect()),
         col("clients", 0, |it: &Run| {
             it.1.plan.clients.iter().filter(|name| *name != CEILING).count().to_string()
         }),
@@ -31,7 +31,10 @@ pub fn index(runs: &[(String, Document)], file: impl Fn(&str) -> &'static str) -
     let mut page = View {
         kind: "results",
         question: "What was measured?",
-        job: format!("{}, each with its page", plural(runs.len() as u64, "run")),
+        job: format!(
+            "{}; each has a page of its own",
+            plural(runs.len() as u64, "run")
+        ),
         sections: vec![Section::new(
             "",
             Media::PAGE,

@@ -98,7 +98,11 @@ fn machine(environment: &Environment) -> [String; 2] {
             known(&environment.processor),
             known(&environment.kernel)
         ),
-        format!("{cores}{}, {}", load.unwrap_or_default(), environment.date),
+        format!(
+            "{cores}{}, {}",
+            load.unwrap_or_default(),
+            moment(&environment.date)
+        ),
     ]
 }
 

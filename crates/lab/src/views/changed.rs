@@ -29,7 +29,7 @@ pub fn changed(pairs: &[Beside]) -> View {
         let side = |(when, (name, run)): (&str, (&str, &Document))| {
             [
                 when.to_owned(),
-                format!("{name}, {}, {}", run.environment.date, run.command),
+                format!("{name}, {}, {}", moment(&run.environment.date), run.command),
             ]
         };
         let title = if pairs.len() > 1 {
@@ -244,7 +244,7 @@ fn table_of_runs(runs: &[(&str, &Document)]) -> Table {
     #[rustfmt::skip]
     let columns = vec![
         words("run", |it| it.0.to_owned()),
-        words("date", |it| it.1.environment.date.clone()),
+        col("date", 0, |it: &Named| moment(&it.1.environment.date)),
         col("rounds", 0, |it: &Named| it.1.plan.rounds.to_string()),
         col("verified", 0, |it: &Named| {
             let trust = trusted(it.1);

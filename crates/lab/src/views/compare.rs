@@ -104,7 +104,7 @@ fn of_pair(run: &Document, rows: &[Row], pair: &Pair) -> Table {
     let sides = sides(run, rows, pair);
     type Side<'a> = (&'static str, &'a String, &'a Row);
     let mut columns = vec![col("side", 0, |it: &Side| it.0.to_owned()).words()];
-    columns.extend(figures(|it: &Side| it.2));
+    columns.extend(figures(|it: &Side| it.2).into_iter().map(less_wanted));
     columns[1] = col("requests\nper s", 0, |it: &Side| {
         figure(it.2.requests_per_second)
     })
@@ -124,6 +124,14 @@ fn of_pair(run: &Document, rows: &[Row], pair: &Pair) -> Table {
     sides.iter().fold(table, |table, (letter, name, _)| {
         table.note(format!("{letter} is {name}"))
     })
+}
+
+/// What the page has in its table of what the server saw.
+fn less_wanted<T>(column: Shown<T>) -> Shown<T> {
+    match column.title() {
+        "peak in\nflight" | "errors" | "dupli-\ncates" => column.on(Media::TEXT),
+        _ => column,
+    }
 }
 
 fn of_round_trips(trips: &[RoundTrip]) -> Table {

@@ -63,7 +63,7 @@ fn controls_are_no_rows_and_say_what_the_run_can_resolve() {
         "{said}"
     );
     assert!(
-        said.contains("first was measured twice: its second process differs by chance alone (1.0"),
+        said.contains("first was measured twice; the two differ only by chance: 1.0"),
         "{said}"
     );
 }

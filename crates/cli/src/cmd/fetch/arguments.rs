@@ -79,7 +79,11 @@ pub struct Asked {
 
 /// A duration as a person writes it.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text).map_err(|error| format!("{error}: write 10s, 500ms or 2m"))
+    let seconds = || Duration::try_from_secs_f64(text.parse().ok()?).ok();
+    let read = humantime::parse_duration(text).ok().or_else(seconds);
+    read.ok_or_else(|| {
+        format!("`{text}` is not a duration; write 500ms, 10s or 2m (a number alone is seconds)")
+    })
 }
 
 fn body_place(text: &str) -> Result<BodyPlace, String> {

@@ -106,12 +106,16 @@ pub fn sentence(results: &Path, summary: &Summary) -> String {
             ends.push(what);
         }
     }
-    let rate = summary.written as f64 / summary.took.as_secs_f64().max(0.001);
+    let took = summary.took.as_secs_f64();
+    let rate = (summary.written as f64 / took.max(0.001)).round() as u64;
+    let work = match summary.written {
+        0 => "nothing was left to do".to_owned(),
+        _ => format!("{took:.1} s, {} a second", words::count(rate)),
+    };
     format!(
-        "{}: {}; {:.1} s, {rate:.0} a second; {}",
+        "{}: {}; {work}; {}",
         plural(tally.records, "record"),
         ends.join(", "),
-        summary.took.as_secs_f64(),
         results.display()
     )
 }
