@@ -14,7 +14,7 @@ use super::session::{self, Common};
 
 /// Compares any two clients or settings, in paired rounds.
 #[derive(Args)]
-#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(allow_negative_numbers = true, after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Arguments {
     #[command(subcommand)]
     preset: Option<Preset>,

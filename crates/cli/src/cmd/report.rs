@@ -196,7 +196,7 @@ fn share(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%');
     match number.parse::<f64>() {
         Ok(percent) if (0.0..100.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err(format!("`{text}` is not a share; write it as in 5%")),
+        _ => Err(format!("`{text}` is not a percentage; write it as in 5%")),
     }
 }
 

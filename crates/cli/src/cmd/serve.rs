@@ -16,7 +16,7 @@ use signal_hook::iterator::Signals;
 ///
 /// The first line on stdout is the base URL; the last is the summary of the ledger, as JSON.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(allow_negative_numbers = true, after_help = EXAMPLES)]
 pub struct Arguments {
     /// Address to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]

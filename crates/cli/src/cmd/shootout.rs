@@ -19,7 +19,7 @@ use super::session::{self, Common};
 /// The job: a client fetches a JSON document of 16 KB, parses it and checks one value; a wrong value is an error.
 /// Connections are kept if the client keeps them. Every client that is installed takes part, unless you name some.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(allow_negative_numbers = true, after_help = EXAMPLES)]
 pub struct Arguments {
     /// Clients to measure, separated by spaces or commas [default: all that are installed].
     #[arg(value_delimiter = ',')]
@@ -68,7 +68,7 @@ Examples:
 pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
     if arguments.job != JOB {
         bail!(Usage(format!(
-            "no job is called {}; there is {JOB}",
+            "no job is called {}; the only one is {JOB}",
             arguments.job
         )));
     }

@@ -18,7 +18,7 @@ use super::session::{self, Common};
 /// Without a URL the clients run against the lab's own server, whose ledger verifies everything they claim. With
 /// one they run against that server, unverified.
 #[derive(Args)]
-#[command(after_help = EXAMPLES, override_usage = USAGE)]
+#[command(allow_negative_numbers = true, after_help = EXAMPLES, override_usage = USAGE)]
 pub struct Arguments {
     /// Method of the requests to URL, such as GET.
     #[arg(requires = "url")]

@@ -43,7 +43,16 @@ fn each_shell_has_its_own_and_the_manual_has_a_section_for_each_verb() {
         assert!(printed(kind).contains(mark), "{kind}");
     }
     let manual = printed("man");
-    for verb in ["SWEEP", "SHOOTOUT", "COMPARE", "REPORT", "SERVE", "DOCTOR"] {
+    for verb in [
+        "SWEEP",
+        "SHOOTOUT",
+        "COMPARE",
+        "REPORT",
+        "SERVE",
+        "DOCTOR",
+        "DRIVERS CHECK",
+        "COMPARE SYNC-ASYNC",
+    ] {
         let section = format!(".SH \"HECATON {verb}\"");
         assert!(manual.contains(&section), "{section}");
     }

@@ -96,7 +96,7 @@ fn job(run: &Document) -> String {
     let target = serde_json::to_value(&run.plan.target).unwrap_or_default();
     match (target["method"].as_str(), target["url"].as_str()) {
         (Some(method), Some(url)) => {
-            format!("{method} {url}; each request is sent when an earlier one has ended")
+            format!("{method} {url}, as the clients themselves count")
         }
         _ => format!(
             "GET from the lab's own server (delay {}), every answer verified",

@@ -20,13 +20,16 @@ use super::Home;
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
+    #[command(flatten)]
+    form: Form,
+}
+
+/// One form of the table, and where it goes.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct Form {
     /// A CSV file to write, or - for standard output.
-    #[arg(
-        long,
-        value_name = "FILE",
-        required_unless_present = "parquet",
-        conflicts_with = "parquet"
-    )]
+    #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     /// A Parquet file to write.
     #[arg(long, value_name = "FILE")]
@@ -39,7 +42,7 @@ pub struct Arguments {
 /// When the folder holds no job, or the file cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::at(&arguments.home.folder);
-    let rows = match (&arguments.csv, &arguments.parquet) {
+    let rows = match (&arguments.form.csv, &arguments.form.parquet) {
         (Some(path), _) if path.as_os_str() == "-" => {
             export::print::<anyhow::Error>(&folder, stdout().lock())?
         }
