@@ -89,6 +89,6 @@ fn examples(man: &clap_mangen::Man, verb: &Command, page: &mut Vec<u8>) -> io::R
     }
     let mut text = Vec::new();
     man.render_extra_section(&mut text)?;
-    page.extend_from_slice(text.strip_prefix(b".SH EXTRA\n").unwrap_or(&text));
-    Ok(())
+    let text = String::from_utf8_lossy(&text).replacen(".SH EXTRA\n", ".PP\n", 1);
+    page.write_all(text.as_bytes())
 }
