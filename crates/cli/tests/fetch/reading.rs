@@ -94,7 +94,7 @@ fn a_table_of_half_a_job_has_what_is_there_and_says_so() {
     let table = ending(hecaton(&["fetch", "export", "--csv", "-"]).arg(world.out()));
     assert_eq!(table.status, Some(0), "{}", table.stderr);
     assert_eq!(rows(&table.stdout), known);
-    let told = format!("{known} of 200 inputs have a record");
+    let told = format!("the table has the records of {known} of 200 inputs");
     assert!(table.stderr.contains(&told), "{}", table.stderr);
 }
 
@@ -202,7 +202,7 @@ fn a_round_is_told_of_while_it_is_not_done() {
     let told = status(&[]).stdout;
     for part in [
         "300 of 300 done",
-        "again, for 'n < 200':",
+        "again, for the records with n < 200:",
         " of 200 done",
         "0 of 1 part done",
         "`hecaton fetch again ",

@@ -94,7 +94,7 @@ fn lines(folder: &Folder, told: &Told) -> Vec<String> {
     let goes_on = format!("hecaton fetch -o {path}");
     let mut lines = of_one(&told.job, &goes_on);
     if let Some(again) = &told.again {
-        lines.push(format!("again, for '{}':", again.matching));
+        lines.push(format!("again, for the records with {}:", again.matching));
         lines.extend(of_one(&again.round, &format!("hecaton fetch again {path}")));
     }
     lines
