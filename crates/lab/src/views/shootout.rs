@@ -127,6 +127,7 @@ fn sentences(ranking: &Ranking) -> Vec<String> {
             percent(first.row.requests_per_second / ceiling.row.requests_per_second)
         ));
     }
+    sentences.extend(ranking.notes.iter().cloned());
     sentences
 }
 
