@@ -257,7 +257,7 @@ fn check_concurrency(concurrency: &[usize], target: &Target) -> Result<(), Usage
         && *requests < highest
     {
         return Err(Usage(format!(
-            "{requests} requests cannot keep {highest} in flight; ask for more REQUESTS or a lower --concurrency"
+            "a round of {requests} cannot keep {highest} requests in flight; ask for more REQUESTS or a lower --concurrency"
         )));
     }
     Ok(())
