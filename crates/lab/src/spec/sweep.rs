@@ -401,7 +401,7 @@ mod tests {
                     foreign: foreign(9),
                     ..Default::default()
                 },
-                "9 requests cannot keep 10 in flight",
+                "a round of 9 cannot keep 10 requests in flight",
             ),
         ];
         for (request, words) in cases {
