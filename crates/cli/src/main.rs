@@ -30,17 +30,28 @@ struct Line {
 
 const EXAMPLES: &str = "\
 Examples:
-  hecaton sweep                                  the default clients, in about two minutes
-  hecaton sweep --client net-http --delay 20ms   one client, answers after 20 ms
+  hecaton sweep
+      the default clients, in about two minutes
+  hecaton sweep --client net-http --delay 20ms
+      one client, answers after 20 ms
   hecaton sweep GET http://127.0.0.1:3000/ 500 10
-  hecaton shootout                               every client that is installed, at one job
-  hecaton compare hecaton-ruby net-http          two clients, or one with other settings
-  hecaton bench --quick                          the gem beside its peers, and its goals
-  hecaton report before/ after/                  two runs side by side
-  hecaton fetch urls.txt -o out/                 every URL of a list, each recorded once
-  hecaton serve --body 13801 --delay 5ms         the server alone
-  hecaton drivers                                which clients there are, and what is missing
-  hecaton doctor                                 check this machine before measuring";
+      a server of yours, 500 requests in each of 10 rounds
+  hecaton shootout
+      every client that is installed, at one job
+  hecaton compare hecaton-ruby net-http
+      two clients, or one with other settings
+  hecaton bench --quick
+      the gem beside other Ruby clients, and its goals
+  hecaton report before/ after/
+      two runs side by side
+  hecaton fetch urls.txt -o out/
+      every URL of a list, each recorded once
+  hecaton serve --body 13801 --delay 5ms
+      the test server alone
+  hecaton drivers
+      which clients there are, and what is missing
+  hecaton doctor
+      checks this machine before you measure";
 
 #[derive(Subcommand)]
 enum Verb {

@@ -27,7 +27,7 @@ const WORDS: [(&str, &str); 7] = [
     ),
     (
         "invalid socket address syntax",
-        "it is not an address; write one as in 127.0.0.1:8080",
+        "it is not an address and a port; write them as in 127.0.0.1:8080",
     ),
     (
         "invalid IP address syntax",
@@ -48,7 +48,13 @@ pub fn line<T: Parser>() -> T {
 
 fn plain(text: &str) -> String {
     let replaced = |text: String, (from, to): &(&str, &str)| text.replace(from, to);
-    WORDS.iter().fold(text.to_owned(), replaced)
+    let text = WORDS.iter().fold(text.to_owned(), replaced);
+    match text.split_once(" is not in ") {
+        Some((number, range)) => {
+            format!("{number} is not from {}", range.replacen("..=", " to ", 1))
+        }
+        None => text,
+    }
 }
 
 #[cfg(test)]
@@ -73,5 +79,9 @@ mod tests {
             assert_eq!(said, from);
             assert_eq!(plain(&format!("error: '{said}'")), format!("error: '{to}'"));
         }
+        assert_eq!(
+            plain("error: 3 is not in 8..=99"),
+            "error: 3 is not from 8 to 99"
+        );
     }
 }

@@ -36,7 +36,7 @@ pub struct Chaos {
 /// Why a text describes no chaos.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no such chaos: {0}; write shares such as reset=1%,stall=1%,truncate=1%,500=2%,garbage=1%,close=1%,slow=2%,early=1%, \
+    "`{0}` is no share of what can go wrong; write one or more of reset=1%,stall=1%,truncate=1%,500=2%,garbage=1%,close=1%,slow=2%,early=1%, \
      100% at most in sum"
 )]
 pub struct ChaosError(String);

@@ -72,7 +72,7 @@ impl Coding {
             }
             Coding::Zstd => {
                 let mut encoder = zstd::Encoder::new(Vec::new(), 1)?;
-                // Without it some damage can not be seen by anyone.
+                // Without it some damage cannot be seen by anyone.
                 encoder.include_checksum(true)?;
                 encoder.write_all(bytes)?;
                 encoder.finish()

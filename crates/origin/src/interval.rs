@@ -73,7 +73,7 @@ pub struct Interval {
     /// At each check, how long after the first request whose answer was held the next one came.
     #[serde(default, skip_serializing_if = "Times::is_empty")]
     pub check_gaps: Times,
-    /// How long answers were held, those that went out at once left out. A client can not have had them sooner.
+    /// How long answers were held, those that went out at once left out. A client cannot have had them sooner.
     #[serde(default, skip_serializing_if = "Times::is_empty")]
     pub held: Times,
     /// The sum of the same, in nanoseconds.

@@ -96,7 +96,7 @@ pub struct RoundSpec {
     /// Delay of every answer; ignored when `gate` is given.
     pub delay: Delay,
     /// How long a round trip takes that loopback has not: every answer waits one more, and the first of a connection
-    /// as many more as opening it costs on a network (TCP 1, TLS 1.3 1, TLS 1.2 2), for a server can not delay the
+    /// as many more as opening it costs on a network (TCP 1, TLS 1.3 1, TLS 1.2 2), for a server cannot delay the
     /// opening itself. 0 adds nothing; ignored when `gate` is given.
     pub round_trip: Duration,
     /// Hold every answer until this many requests are held at once, or until no new one has arrived

@@ -20,12 +20,12 @@ use crate::progress::{Progress, words};
 
 /// Measures the gem beside other Ruby clients, and says which of its goals it meets.
 ///
-/// What is measured and what is asked is in scenarios/bench/client.toml. A goal that is missed is no failure of the
-/// command; clients that are not installed are left out.
+/// What is measured, and its goals, are in scenarios/bench/client.toml. A missed goal does not make the command fail;
+/// clients that are not installed are left out.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Fewer and shorter rounds, in about two minutes: to see that everything works, not for figures.
+    /// A smoke test of about two minutes, with fewer and shorter rounds; do not quote its numbers.
     #[arg(long)]
     quick: bool,
     /// A part to measure; repeat it for several [default: all].
@@ -37,9 +37,11 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  hecaton bench                                  all parts, in less than a quarter of an hour
-  hecaton bench --quick                          a two-minute smoke test; do not quote its numbers
-  hecaton bench --part many --part memory --out /tmp/bench
+  hecaton bench
+      all parts, in less than a quarter of an hour
+  hecaton bench --quick
+      a two-minute smoke test; do not quote its numbers
+  hecaton bench --part many --part memory -o /tmp/bench
   hecaton bench --json --quiet > bench.json";
 
 /// A part that has been measured.

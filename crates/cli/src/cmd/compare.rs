@@ -14,7 +14,7 @@ use super::session::{self, Common};
 
 /// Compares any two clients or settings, in paired rounds.
 #[derive(Args)]
-#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(allow_negative_numbers = true, after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Arguments {
     #[command(subcommand)]
     preset: Option<Preset>,
@@ -24,40 +24,40 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Preset {
-    /// Kept connections against a new one for each request, over TLS, at round trips of 0, 1, 20 and 100 ms.
+    /// Compares kept connections with a new one for each request, over TLS, at round trips of 0, 1, 20 and 100 ms.
     ///
-    /// The round trips are simulated, for loopback has none: the server waits before each answer, and before the first
-    /// of a connection for those that open it (one for TCP, one for TLS 1.3). Beside what is measured stands what
-    /// arithmetic predicts, column by column.
+    /// The round trips are simulated, because loopback has none: the server waits one before each answer, and two more
+    /// before the first answer of a connection (one for TCP, one for TLS 1.3). The report shows what was measured, and
+    /// beside it what arithmetic predicts.
     Keepalive(KeepaliveArguments),
-    /// Batches of 1 to 60 requests, one request after another against all at once.
+    /// Compares batches of 1 to 60 requests, sent one after another and all at once.
     ///
-    /// Before each batch, requests that are not counted open the connections.
+    /// Connections are opened before each batch, by requests that are not counted.
     SyncAsync(SyncAsyncArguments),
 }
 
 #[derive(Args)]
 struct PairArguments {
-    /// The client whose speed is divided.
+    /// The first client: the result says how many times as fast as B it is.
     #[arg(required = true)]
     a: Option<String>,
-    /// The client that it is divided by; it may be the same one with other settings.
+    /// The second client; it may be the same one with other settings.
     #[arg(required = true)]
     b: Option<String>,
-    /// A setting of B, or of A as in A:keepalive=off: keepalive=on|off, concurrency=N, body=BYTES, delay=15ms,
-    /// tls=on|off; repeat it for several.
+    /// Settings of B, separated by spaces, or of A with A: in front, as in A:keepalive=off. They are keepalive=on|off,
+    /// concurrency=N, body=BYTES, delay=15ms and tls=on|off.
     #[arg(long, value_name = "SETTING", num_args = 1..)]
     set: Vec<Setting>,
-    /// Requests in flight of both [default: 10].
+    /// Requests in flight, for both [default: 10].
     #[arg(short = 'c', long, value_name = "N")]
     concurrency: Option<usize>,
-    /// Bytes of the body of an answer, for both [default: 133].
+    /// Bytes of an answer's body, for both [default: 133].
     #[arg(short = 'b', long, value_name = "BYTES")]
     body: Option<usize>,
-    /// Wait before each answer, for both, as in 15ms or fixed:15ms [default: 0].
+    /// How long the server waits before each answer, for both, as in 15ms or fixed:15ms [default: 0].
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
-    /// Rounds of each side; fewer than six allow no statement with 95 % confidence [default: 12].
+    /// Rounds of each side; six or more give 95 % confidence intervals [default: 12].
     #[arg(short = 'r', long, value_name = "N")]
     rounds: Option<u32>,
     #[command(flatten)]
@@ -66,9 +66,9 @@ struct PairArguments {
 
 #[derive(Args)]
 struct KeepaliveArguments {
-    /// The client.
+    /// The client to measure.
     client: String,
-    /// Rounds of each cell; fewer than six allow no statement with 95 % confidence [default: 12].
+    /// Rounds of each row of the table; six or more give 95 % confidence intervals [default: 12].
     #[arg(short = 'r', long, value_name = "N")]
     rounds: Option<u32>,
     #[command(flatten)]
@@ -77,24 +77,24 @@ struct KeepaliveArguments {
 
 #[derive(Args)]
 struct SyncAsyncArguments {
-    /// The client.
+    /// The client to measure.
     client: String,
-    /// An absolute URL, requested as it is; without one the lab's own server is asked, whose ledger verifies.
+    /// An absolute URL, requested as it is and unverified [default: the lab's own server, whose ledger verifies].
     #[arg(short, long, conflicts_with = "delay")]
     url: Option<String>,
     /// Requests of the largest batch [default: 60].
     #[arg(short, long, value_name = "N")]
     mul: Option<usize>,
-    /// Batches of each size, each way [default: 50].
+    /// Batches of each size, in each of the two ways [default: 50].
     #[arg(short, long = "loop", visible_alias = "rounds", value_name = "N")]
     loops: Option<u32>,
-    /// Wait before each answer, as in 15ms or fixed:15ms [default: lognormal:p50=10ms,p99=20ms].
+    /// How long the server waits before each answer, as in 15ms or fixed:15ms [default: lognormal:p50=10ms,p99=20ms].
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
-    /// Print the averages as comma-separated values: mul,loop,sync,async, in milliseconds of a batch.
+    /// Print comma-separated values: mul,loop,sync,async, the last two in milliseconds of an average batch.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// Allow a URL on another machine: batches send as many requests at once as they have.
+    /// Allow a URL on another machine, which gets all requests of a batch at once.
     #[arg(long)]
     i_own_this_host: bool,
     #[command(flatten)]
@@ -103,11 +103,16 @@ struct SyncAsyncArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  hecaton compare hecaton-ruby typhoeus --concurrency 50
-  hecaton compare net-http-persistent net-http-persistent --set keepalive=off
-  hecaton compare hecaton-ruby hecaton-ruby --set tls=on A:concurrency=20 concurrency=20
+  hecaton compare hecaton-ruby typhoeus -c 50
+      two clients, 50 requests in flight
+  hecaton compare excon excon --set keepalive=off
+      one client, with and without kept connections
+  hecaton compare curb curb --set tls=on A:concurrency=20
+      two settings: tls of B, and concurrency of A
   hecaton compare keepalive hecaton-ruby
-  hecaton compare sync-async httpc-async -m 60 -l 50 --csv";
+      what kept connections save, at several distances
+  hecaton compare sync-async httpc-async -m 60 -l 50 --csv
+      batches one after another, and all at once";
 
 /// Measures, writes the files, prints the result.
 pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {

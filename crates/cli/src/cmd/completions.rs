@@ -29,8 +29,10 @@ const EXAMPLES: &str = "\
 Examples:
   source <(hecaton completions bash)
   hecaton completions zsh > ~/.zfunc/_hecaton
-  hecaton completions fish > ~/.config/fish/completions/hecaton.fish
-  hecaton completions man > ~/.local/share/man/man1/hecaton.1";
+  hecaton completions fish \\
+    > ~/.config/fish/completions/hecaton.fish
+  hecaton completions man \\
+    > ~/.local/share/man/man1/hecaton.1";
 
 /// Writes to standard output what was asked for; `command` is the whole command line.
 pub fn run(arguments: &Arguments, mut command: Command) -> Result<()> {
@@ -53,21 +55,40 @@ fn shell(kind: Kind) -> Option<Shell> {
     }
 }
 
-/// The page of the command, then one section a verb, so that one file holds all.
+/// The page of the command, then one section a verb and a verb's verb, so that one file holds all.
 fn manual(command: Command, page: &mut Vec<u8>) -> io::Result<()> {
     let mut command = command.disable_help_subcommand(true);
     command.build();
-    clap_mangen::Man::new(command.clone()).render(page)?;
+    let man = clap_mangen::Man::new(command.clone());
+    man.render_title(page)?;
+    man.render_name_section(page)?;
+    man.render_synopsis_section(page)?;
+    man.render_description_section(page)?;
+    man.render_options_section(page)?;
+    examples(&man, &command, page)?;
+    sections(&command, page)
+}
+
+fn sections(command: &Command, page: &mut Vec<u8>) -> io::Result<()> {
     for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
         let man = clap_mangen::Man::new(verb.clone());
-        let name = verb
-            .get_display_name()
-            .unwrap_or(verb.get_name())
-            .replace('-', " ");
+        let name = verb.get_bin_name().unwrap_or(verb.get_name());
         writeln!(page, ".SH \"{}\"", name.to_uppercase())?;
         man.render_description_section(page)?;
         man.render_options_section(page)?;
-        man.render_extra_section(page)?;
+        examples(&man, verb, page)?;
+        sections(verb, page)?;
     }
     Ok(())
+}
+
+/// What stands below a verb's help; it has a heading of its own.
+fn examples(man: &clap_mangen::Man, verb: &Command, page: &mut Vec<u8>) -> io::Result<()> {
+    if verb.get_after_help().is_none() {
+        return Ok(());
+    }
+    let mut text = Vec::new();
+    man.render_extra_section(&mut text)?;
+    let text = String::from_utf8_lossy(&text).replacen(".SH EXTRA\n", ".PP\n", 1);
+    page.write_all(text.as_bytes())
 }

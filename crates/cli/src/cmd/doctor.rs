@@ -1,17 +1,18 @@
 //! `hecaton doctor`: what on this machine would disturb a measurement, and the command that mends it.
 
-use std::io::{Write, stdout};
+use std::io::{self, Write, stdout};
 use std::path::Path;
 
 use anyhow::Result;
 use clap::Args;
-use console::style;
+use console::{Term, style};
 use hecaton_lab::doctor::{Finding, Root, Standing, machine, noise, tools};
+use hecaton_lab::report::{Style, wrapped};
 
 /// Checks this machine for anything that skews measurements, and suggests fixes; changes nothing itself.
 ///
-/// Looks at cores, their clock, other work, limits and ports, tries how steady the clients' core is, and
-/// which clients are installed. Takes a few seconds.
+/// It looks at cores, clock, other work, limits and ports, measures how steady the core of the clients is, and lists
+/// which clients are installed. It takes a few seconds.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -23,36 +24,47 @@ pub struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   hecaton doctor
-  hecaton doctor --json | jq '.[] | select(.standing == \"mend\")'";
+  hecaton doctor --json | jq '.[] | select(.mend)'
+      only what can be mended";
 
 /// Examines and prints.
 pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
     let mut findings = machine(&Root::default());
     findings.push(noise());
     findings.extend(tools(&super::catalogue(drivers)?));
+    let look = super::style(&Term::stdout());
     let mut out = stdout().lock();
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&findings)?)?;
         return Ok(());
     }
     for finding in &findings {
-        writeln!(out, "{}", line(finding))?;
+        write_finding(&mut out, finding, &look)?;
     }
     writeln!(out, "\n{}", verdict(&findings))?;
     Ok(())
 }
 
-fn line(finding: &Finding) -> String {
+/// One finding, and below it what mends it; lines are broken where a terminal ends.
+fn write_finding(out: &mut impl Write, finding: &Finding, look: &Style) -> io::Result<()> {
     let mark = match finding.standing {
         Standing::Good => style("✓").green(),
         Standing::Note => style("·").dim(),
         Standing::Mend => style("!").yellow().bold(),
     };
-    let first = format!("{mark} {:<16} {}", finding.about, finding.seen);
-    match &finding.mend {
-        Some(deed) => format!("{first}\n  {:<16} → {}", "", style(deed).bold()),
-        None => first,
+    let about = format!("{:<16} ", finding.about);
+    for (place, line) in wrapped(&finding.seen, &about, look).iter().enumerate() {
+        match place {
+            0 => writeln!(out, "{mark} {}", line.trim_start())?,
+            _ => writeln!(out, "{line}")?,
+        }
     }
+    let deed = finding.mend.iter().flat_map(|deed| {
+        let arrow = format!("{:<16} → ", "");
+        wrapped(deed, &arrow, look)
+    });
+    deed.into_iter()
+        .try_for_each(|line| writeln!(out, "{}", style(line).bold()))
 }
 
 fn verdict(findings: &[Finding]) -> String {
@@ -62,6 +74,6 @@ fn verdict(findings: &[Finding]) -> String {
     let names: Vec<&str> = bad.map(|found| found.about).collect();
     match names[..] {
         [] => "This machine is fit to measure on.".to_owned(),
-        _ => format!("To mend before figures are trusted: {}.", names.join(", ")),
+        _ => format!("Fix these before you trust figures: {}.", names.join(", ")),
     }
 }

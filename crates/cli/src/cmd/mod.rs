@@ -30,11 +30,13 @@ fn catalogue(folder: Option<&Path>) -> Result<Catalogue> {
     }
 }
 
-/// How a report looks in `term`.
+/// How a report looks in `term`; elsewhere than in a terminal it is as wide as `COLUMNS` says, as help is.
 fn style(term: &Term) -> Style {
+    let said = std::env::var("COLUMNS").ok().filter(|_| !term.is_term());
+    let said = said.and_then(|columns| columns.parse().ok());
     Style::detect(
         |name| std::env::var(name).ok(),
         term.is_term(),
-        usize::from(term.size().1),
+        said.unwrap_or(usize::from(term.size().1)),
     )
 }

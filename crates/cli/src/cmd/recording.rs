@@ -152,9 +152,12 @@ impl Recording {
         );
         let is = if folder.kept() == 1 { "is" } else { "are" };
         let note = match folder.finish(&report::document(document, &findings)) {
-            Ok(path) => format!("{stamp}, its {kept} {is} in {}", path.display()),
+            Ok(path) => format!(
+                "{stamp}; its {kept} {is} in {}, which `hecaton report` shows",
+                path.display()
+            ),
             Err(problem) => format!(
-                "{stamp}, its {kept} {is} in {}, beside which no run.json could be written ({problem:#})",
+                "{stamp}; its {kept} {is} in {}, and run.json could not be written ({problem:#})",
                 folder.path().join("rounds.jsonl").display()
             ),
         };

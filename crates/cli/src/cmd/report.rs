@@ -13,15 +13,14 @@ use hecaton_lab::spec::Usage;
 
 use crate::ending::Worse;
 
-/// Shows runs again from their documents: in the terminal, as Markdown, CSV, JSON, SVG or HTML, one or side by side.
+/// Shows kept runs again, one or side by side: in the terminal, as Markdown, CSV, JSON, SVG or HTML.
 ///
-/// With one document, its report. With several, the first next to each of the others: what was measured in both, as
-/// a share of each run's own ceiling, so that what the machine changed is left out.
+/// Of one run it shows the report. Of several it compares the first with each of the others. It divides each speed by
+/// that of the raw loader in the same run, so that a change of the machine's own speed does not count.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The run.json of a run, or its folder, or that of a benchmark; several are shown side by side, the first as the one
-    /// before.
+    /// A run's run.json or its folder, or the folder of a benchmark; with several, the first is the one before.
     #[arg(required_unless_present = "index")]
     runs: Vec<PathBuf>,
     /// Print Markdown instead of the report for the terminal.
@@ -30,7 +29,7 @@ pub struct Arguments {
     /// Print the rows as comma-separated values.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// Print the document; of several runs, what changed.
+    /// Print the document; of several runs, the changes.
     #[arg(long)]
     json: bool,
     /// Write the charts into this folder, one file each.
@@ -39,11 +38,11 @@ pub struct Arguments {
     /// Write the page to this file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write index.html into this folder: a page that names every run below it.
+    /// Write index.html into this folder: a page that links every run below it.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["runs", "md", "csv", "json", "svg", "html", "fail_if_worse"])]
     index: Option<PathBuf>,
-    /// End with status 3 when a client of the last run is slower than in the first by more than this, as in 5%, or can no
-    /// longer be ranked.
+    /// End with status 3 when a client is slower in the last run than in the first by more than this, as in 5%, or can
+    /// no longer be ranked.
     #[arg(long, value_name = "PERCENT", value_parser = share)]
     fail_if_worse: Option<f64>,
 }
@@ -53,9 +52,11 @@ Examples:
   hecaton report hecaton-report/20261121T010000Z-sweep
   hecaton report run.json --md > table.md
   hecaton report run.json --html report.html --svg charts
-  hecaton report before/run.json after/run.json --html changes.html
-  hecaton report before/run.json after/run.json --fail-if-worse 5%
-  hecaton report --index docs/results";
+  hecaton report before/ after/ --html changes.html
+  hecaton report before/ after/ --fail-if-worse 5%
+      ends with status 3 when a client became slower
+  hecaton report --index docs/results
+      writes a page that links every run below";
 
 /// Reads, shows, compares.
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -195,7 +196,7 @@ fn share(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%');
     match number.parse::<f64>() {
         Ok(percent) if (0.0..100.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err(format!("`{text}` is not a share; write it as in 5%")),
+        _ => Err(format!("`{text}` is not a percentage; write it as in 5%")),
     }
 }
 

@@ -16,43 +16,44 @@ use signal_hook::iterator::Signals;
 ///
 /// The first line on stdout is the base URL; the last is the summary of the ledger, as JSON.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(allow_negative_numbers = true, after_help = EXAMPLES)]
 pub struct Arguments {
     /// Address to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// Let others than this machine connect: needed to listen beyond loopback. Connections then have deadlines and limits by address.
+    /// Let other machines connect: needed to listen beyond loopback. Connections then have deadlines, and limits by address.
     #[arg(long)]
     expose: bool,
-    /// Answer them with what harms who asks, too: bombs, faults, bodies of any size, delays of an hour.
+    /// Answer other machines also on paths that harm a client: bombs, faults, bodies of any size, delays of an hour.
     #[arg(long, requires = "expose")]
     faults: bool,
-    /// Bytes of the body of an answer, at least 8.
-    #[arg(long, value_name = "BYTES", default_value_t = 133, value_parser = clap::value_parser!(u32).range(8..))]
+    /// Bytes of an answer's body, at least 8.
+    #[arg(short = 'b', long, value_name = "BYTES", default_value_t = 133, value_parser = clap::value_parser!(u32).range(8..))]
     body: u32,
-    /// Wait before each answer: 15ms, uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms; 0 is none.
-    #[arg(long, default_value = "0")]
+    /// How long to wait before each answer: 15ms, uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms; 0 is no
+    /// wait.
+    #[arg(short = 'd', long, default_value = "0")]
     delay: Delay,
-    /// Seed of the delays and of chaos.
+    /// Seed of the delays and of --chaos.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Listen on this Unix socket too, always in the clear; the file must not exist.
+    /// Listen on this Unix socket too, always without TLS; the file must not exist.
     #[arg(long, value_name = "PATH")]
     unix: Option<PathBuf>,
-    /// Speak TLS and show this certificate: valid, expired, not-yet-valid, wrong-host or self-signed.
+    /// Speak TLS with this certificate: valid (the default of --tls), expired, not-yet-valid, wrong-host or self-signed.
     #[arg(long, value_name = "CERTIFICATE", num_args = 0..=1, require_equals = true, default_missing_value = "valid")]
     tls: Option<Certificate>,
     #[command(flatten)]
     secure: Secure,
-    /// Speak HTTP/2 too: by prior knowledge in the clear, by ALPN over TLS.
+    /// Speak HTTP/2 too: by prior knowledge without TLS, by ALPN with it.
     #[arg(long)]
     http2: bool,
     #[command(flatten)]
     streams: Streams,
-    /// What goes wrong by chance on /r/<id>: reset=1%,stall=1%,truncate=1%,500=2%,garbage=1%,close=1%,slow=2%,early=1%.
+    /// What goes wrong by chance on /r/<id>, as in reset=1%,500=2%: reset, stall, truncate, 500, garbage, close, slow, early.
     #[arg(long, value_name = "SHARES")]
     chaos: Option<Chaos>,
-    /// End each connection of HTTP/1.1 without notice after so many answers, as a server does that reloads; 0 is never.
+    /// Close each HTTP/1.1 connection without notice after so many answers, as a server that reloads does; 0 is never.
     #[arg(long, value_name = "ANSWERS", default_value_t = 0)]
     close_after: u32,
 }
@@ -63,7 +64,7 @@ struct Streams {
     /// Most streams open at once on a connection.
     #[arg(long, value_name = "STREAMS", requires = "http2")]
     http2_max_streams: Option<u32>,
-    /// Send GOAWAY when so many streams of a connection have begun.
+    /// Send GOAWAY on a connection when it has begun so many streams.
     #[arg(long, value_name = "STREAMS", requires = "http2")]
     http2_goaway_after: Option<u32>,
     /// Refuse the first stream that asks for an id.
@@ -74,13 +75,13 @@ struct Streams {
 /// What only makes sense with `--tls`.
 #[derive(Args)]
 struct Secure {
-    /// Write the authority that clients must trust to this file, as PEM.
+    /// Write the certificate authority that clients must trust to this file, as PEM.
     #[arg(long, value_name = "FILE", requires = "tls")]
     tls_ca_out: Option<PathBuf>,
-    /// Demand a certificate of that authority from clients.
+    /// Require that clients show a certificate of that authority.
     #[arg(long, requires = "tls")]
     tls_client: bool,
-    /// Write a client's certificate and its key to this file, as PEM.
+    /// Write a certificate for clients, and its key, to this file, as PEM.
     #[arg(long, value_name = "FILE", requires = "tls")]
     tls_client_out: Option<PathBuf>,
     /// Another name or address in the certificate; may be repeated.
@@ -98,16 +99,22 @@ const EXAMPLES: &str = "\
 Examples:
   hecaton serve
   hecaton serve --tls --tls-ca-out /tmp/ca.pem
-  hecaton serve --listen 127.0.0.1:8080 --body 13801 --delay lognormal:p50=5ms,p99=40ms
-Then, from another terminal: curl http://127.0.0.1:8080/r/1
+  hecaton serve --listen 127.0.0.1:8080 --delay 5ms
+  curl http://127.0.0.1:8080/r/1
+      then, from another terminal
 Paths:
-  /r/<id>  /echo  /status/<code>?<header>=<value>  /headers?<header>=<value>  /ledger
-  /bytes/<n>  /chunked/<n>  /pieces/<n>/<bytes>/<ms>  /delay/<ms>  /close  /eof
-  /encoded/<gzip|deflate|br|zstd>[-corrupt|-truncated]/<n>?layers=<k>  /bomb/<coding>/<MiB>
-  /redirect/<status>/<n>?to=<URL>  /redirect-loop  /cookies/set?<name>=<value>  /cookies
-  /basic/<user>/<password>  /upload  /early  /fault/<kind>
-Faults: truncate truncate-chunked tls-cut reset close garbage stall-head stall-body drip huge-head
-  early idle-close goaway refused-stream";
+  /r/<id>  /echo  /ledger  /headers?<header>=<value>
+  /status/<code>?<header>=<value>  /delay/<ms>
+  /bytes/<n>  /chunked/<n>  /pieces/<n>/<bytes>/<ms>
+  /close  /eof  /upload  /early  /bomb/<coding>/<MiB>
+  /encoded/<coding>[-corrupt|-truncated]/<n>?layers=<k>
+  /redirect/<status>/<n>?to=<URL>  /redirect-loop
+  /cookies  /cookies/set?<name>=<value>
+  /basic/<user>/<password>  /fault/<fault>
+Codings: gzip deflate br zstd
+Faults: truncate truncate-chunked tls-cut reset close
+  garbage stall-head stall-body drip huge-head early
+  idle-close goaway refused-stream";
 
 /// Serves until a signal comes.
 pub fn run(arguments: &Arguments) -> Result<()> {

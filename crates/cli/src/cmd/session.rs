@@ -21,20 +21,20 @@ use crate::stop;
 /// Options of every verb that measures.
 #[derive(Args)]
 pub struct Common {
-    /// Seed of the order and of the delays; a random one, kept in the document, when absent.
+    /// Seed of the order of rounds and of the delays [default: a random one, which the document keeps].
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Print the document on stdout, and everything else on stderr.
+    /// Print the document as JSON on stdout, and everything else on stderr.
     #[arg(long)]
     pub json: bool,
-    /// Folder for the document and the page [default: a new one in hecaton-report].
+    /// Folder for run.json and report.html [default: a new one in hecaton-report].
     #[arg(short = 'o', long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write over a run that is in that folder.
+    /// Write over a run that is already in the folder.
     #[arg(long)]
     pub force: bool,
     /// Print nothing but the result.
-    #[arg(long)]
+    #[arg(short = 'q', long)]
     pub quiet: bool,
     /// How long a driver may be late beyond three times what is expected.
     #[arg(long, hide = true, value_parser = parse_duration, default_value = "20s")]

@@ -16,36 +16,36 @@ use super::session::{self, Common};
 
 /// Measures many clients at one job, and ranks them.
 ///
-/// The job: a JSON document of 16 KB is fetched and parsed, and one value of it checked; a wrong one is an error.
-/// Connections are kept if the client keeps them. Every client that is installed takes part unless some are named.
+/// The job: a client fetches a JSON document of 16 KB, parses it and checks one value; a wrong value is an error.
+/// Connections are kept if the client keeps them. Every client that is installed takes part, unless you name some.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(allow_negative_numbers = true, after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Clients to measure, separated by spaces or commas; all that are installed when none is named.
+    /// Clients to measure, separated by spaces or commas [default: all that are installed].
     #[arg(value_delimiter = ',')]
     clients: Vec<String>,
     /// Clients to leave out, separated by commas.
     #[arg(long, env = "SKIP", value_name = "LIST", value_delimiter = ',')]
     skip: Vec<String>,
-    /// Requests of each client, shared out among its rounds [default: 10000].
+    /// Requests of each client, over all of its rounds [default: 10000].
     #[arg(long, value_name = "N")]
     requests: Option<u64>,
     /// Requests in flight [default: 1].
     #[arg(short = 'c', long, env = "CONCURRENCY", value_name = "N")]
     concurrency: Option<usize>,
-    /// Requests of each of the concurrent threads: --requests is this times the concurrency [env: PER_THREAD].
+    /// Requests for each one in flight: M times the concurrency in all, instead of --requests [env: PER_THREAD].
     #[arg(long, value_name = "M", conflicts_with = "requests")]
     per_thread: Option<u64>,
-    /// What is done; there is one job so far.
+    /// The job; there is one so far.
     #[arg(long, value_name = "NAME", default_value = JOB)]
     job: String,
-    /// The client whose speed the others' are divided by [default: net-http, or the first where that is not measured].
+    /// The client whose speed the others' are divided by [default: net-http, or the first client if it is not measured].
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
-    /// Wait before each answer, as in 15ms, fixed:15ms or lognormal:p50=5ms,p99=40ms [default: 0].
+    /// How long the server waits before each answer, as in 15ms, fixed:15ms or lognormal:p50=5ms,p99=40ms [default: 0].
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
-    /// Rounds of each client; fewer than six allow no statement with 95 % confidence [default: 12].
+    /// Rounds of each client; six or more give 95 % confidence intervals [default: 12].
     #[arg(short = 'r', long, value_name = "N")]
     rounds: Option<u32>,
     #[command(flatten)]
@@ -57,16 +57,18 @@ const JOB: &str = "get-16k-json";
 
 const EXAMPLES: &str = "\
 Examples:
-  hecaton shootout                                    everything that is installed
-  hecaton shootout hecaton-ruby curb typhoeus --concurrency 20
-  hecaton shootout --skip rest-client,excon --requests 2000 --rounds 6
-  CONCURRENCY=20 PER_THREAD=200 hecaton shootout      as the first shootouts were asked";
+  hecaton shootout
+      everything that is installed
+  hecaton shootout hecaton-ruby curb typhoeus -c 20
+  hecaton shootout --skip excon --requests 2000 -r 6
+  CONCURRENCY=20 PER_THREAD=200 hecaton shootout
+      20 in flight, 200 requests for each of the 20";
 
 /// Measures, ranks, writes the files.
 pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
     if arguments.job != JOB {
         bail!(Usage(format!(
-            "no job is called {}; there is {JOB}",
+            "no job is called {}; the only one is {JOB}",
             arguments.job
         )));
     }
@@ -85,7 +87,7 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
     session::measure(&experiment, &arguments.common, false)
 }
 
-/// Who takes part, and sentences about who can not.
+/// Who takes part, and sentences about who cannot.
 fn present(arguments: &Arguments, catalogue: &Catalogue) -> Result<(Vec<String>, Vec<String>)> {
     let skipped: BTreeSet<&str> = arguments
         .skip
@@ -127,8 +129,8 @@ fn not_installed(missing: &[&str]) -> Vec<String> {
         [first @ .., last] => format!("{} and {last} are not installed", first.join(", ")),
     };
     vec![format!(
-        "{names}: `bin/hecaton drivers install all` (or a name, or a language) makes what is missing, and \
-         `bin/hecaton drivers` says why each is"
+        "{names}: `bin/hecaton drivers install all` (or a name, or a language) installs what is missing, and \
+         `bin/hecaton drivers` says what that is"
     )]
 }
 

@@ -18,7 +18,7 @@ use super::session::{self, Common};
 /// Without a URL the clients run against the lab's own server, whose ledger verifies everything they claim. With
 /// one they run against that server, unverified.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(allow_negative_numbers = true, after_help = EXAMPLES, override_usage = USAGE)]
 pub struct Arguments {
     /// Method of the requests to URL, such as GET.
     #[arg(requires = "url")]
@@ -29,42 +29,50 @@ pub struct Arguments {
     /// Requests of each round to URL.
     #[arg(default_value_t = 500)]
     requests: u64,
-    /// Rounds of each row with URL.
+    /// Rounds of each row of the table, with URL.
     #[arg(default_value_t = 10, conflicts_with = "rounds")]
     repeats: u32,
-    /// A client to measure; several separated by commas, or repeated [default: hecaton-ruby and typhoeus].
+    /// Clients to measure, separated by commas [default: hecaton-ruby and typhoeus].
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     client: Vec<String>,
     /// Requests in flight, separated by commas [default: 1,2,5,10,20,50,100,200].
     #[arg(short = 'c', long, value_name = "LIST", value_delimiter = ',')]
     concurrency: Vec<usize>,
-    /// Bytes of the body of an answer; several separated by commas, or repeated [default: 133 and 13801].
+    /// Bytes of an answer's body, separated by commas [default: 133 and 13801].
     #[arg(short = 'b', long, value_name = "BYTES", value_delimiter = ',')]
     body: Vec<usize>,
-    /// Wait before each answer: 15ms is the median of a log-normal distribution whose p99 is twice as long; fixed:15ms,
-    /// uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms; 0 is none [default: lognormal:p50=10ms,p99=20ms].
+    /// How long the server waits before each answer. 15ms is the median of a log-normal distribution whose p99 is twice as
+    /// long; 0 is no wait; or fixed:15ms, uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms [default:
+    /// lognormal:p50=10ms,p99=20ms].
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
-    /// Rounds of each row; fewer than six allow no statement with 95 % confidence [default: 6].
+    /// Rounds of each row of the table; six or more give 95 % confidence intervals [default: 6].
     #[arg(short = 'r', long, value_name = "N")]
     rounds: Option<u32>,
-    /// How long a round lasts, as in 500ms or 1s; the number of requests follows from it [default: 250ms].
+    /// How long a round lasts, as in 500ms or 1s; it decides the number of requests [default: 250ms].
     #[arg(long, value_parser = parse_duration)]
     time: Option<Duration>,
     #[command(flatten)]
     common: Common,
-    /// Allow a URL on another machine: a sweep sends as many requests as it can.
+    /// Allow a URL on another machine, which gets as many requests as the clients can send.
     #[arg(long)]
     i_own_this_host: bool,
 }
 
+const USAGE: &str = "\
+hecaton sweep [OPTIONS]
+       hecaton sweep [OPTIONS] <METHOD> <URL>
+                     [REQUESTS] [REPEATS]";
+
 const EXAMPLES: &str = "\
 Examples:
   hecaton sweep
-  hecaton sweep --client hecaton-ruby --client net-http --concurrency 1,10,50 --body 133 --delay 0
-  hecaton sweep --delay lognormal:p50=5ms,p99=40ms --rounds 12 --time 1s
+  hecaton sweep --client hecaton-ruby,net-http -c 1,10,50
+  hecaton sweep -b 133 -d 0 -r 12 --time 1s
+  hecaton sweep --delay lognormal:p50=5ms,p99=40ms
   hecaton sweep --json --quiet > run.json
-  hecaton sweep GET http://127.0.0.1:3000/ 500 10";
+  hecaton sweep GET http://127.0.0.1:3000/ 500 10
+      a server of yours, 500 requests in each of 10 rounds";
 
 /// Measures, writes the files, prints the result.
 pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {

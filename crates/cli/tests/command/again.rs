@@ -147,7 +147,7 @@ fn what_is_no_run_is_refused_with_its_name() {
     run(hecaton("cheats").args(["report", &kept(), "--fail-if-worse", "5%"]))
         .assert(2, &["compares two runs"]);
     run(hecaton("cheats").args(["report", &kept(), &kept(), "--fail-if-worse", "much"]))
-        .assert(2, &["`much` is not a share"]);
+        .assert(2, &["`much` is not a percentage"]);
 }
 
 #[test]

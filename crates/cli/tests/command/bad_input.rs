@@ -107,7 +107,7 @@ fn more_in_flight_than_the_driver_can() {
     ];
     refused(
         &arguments,
-        &["honest can not keep 101 requests in flight, but 100 at most"],
+        &["honest cannot keep 101 requests in flight, but 100 at most"],
     );
 }
 
@@ -127,7 +127,7 @@ fn targets_that_may_not_be_loaded() {
     );
     refused(
         &["sweep", "GET", "http://127.0.0.1/", "50"],
-        &["50 requests cannot keep 200 in flight"],
+        &["a round of 50 cannot keep 200 requests in flight"],
     );
     refused(
         &["sweep", "GET", "http://127.0.0.1/", "500", "0"],

@@ -173,7 +173,7 @@ fn a_check_tells_a_crash_and_goes_on() {
         ending.stdout
     );
     assert!(
-        ending.stdout[failed..].contains("✓ ends with status 0 on bye"),
+        ending.stdout[failed..].contains("✓ ends with status 0 after `bye`"),
         "{}",
         ending.stdout
     );

@@ -43,9 +43,20 @@ fn each_shell_has_its_own_and_the_manual_has_a_section_for_each_verb() {
         assert!(printed(kind).contains(mark), "{kind}");
     }
     let manual = printed("man");
-    for verb in ["SWEEP", "SHOOTOUT", "COMPARE", "REPORT", "SERVE", "DOCTOR"] {
+    for verb in [
+        "SWEEP",
+        "SHOOTOUT",
+        "COMPARE",
+        "REPORT",
+        "SERVE",
+        "DOCTOR",
+        "DRIVERS CHECK",
+        "COMPARE SYNC-ASYNC",
+    ] {
         let section = format!(".SH \"HECATON {verb}\"");
         assert!(manual.contains(&section), "{section}");
     }
-    assert!(!manual.contains("HECATON RAW"));
+    for nothing in ["HECATON RAW", ".SH EXTRA", "hecaton\\-sweep(1)"] {
+        assert!(!manual.contains(nothing), "{nothing}");
+    }
 }

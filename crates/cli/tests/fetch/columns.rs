@@ -79,7 +79,7 @@ fn an_unknown_column_or_a_bad_expression_is_refused_and_nothing_is_sent() {
             with(&["--take", "a=/b", "--take", "a=/c"]),
             "two takes have the name \"a\"",
         ),
-        (with(&["--proxy", "nonsense"]), "proxy is no URL"),
+        (with(&["--proxy", "nonsense"]), "proxy is not a URL"),
         (
             with(&["--check", "column.skew == '1'"]),
             "the column \"skew\", which the input does not have: it has sku",

@@ -67,7 +67,10 @@ fn a_folder_goes_on_without_its_list_wherever_it_is() {
     let moved = world.path("moved");
     fs::rename(world.out(), &moved).unwrap();
     let told = ending(hecaton(&["fetch", "status"]).arg(&moved)).stdout;
-    let goes_on = format!("nobody works on it: `hecaton fetch -o {}`", moved.display());
+    let goes_on = format!(
+        "no process works on it: go on with `hecaton fetch -o {}`",
+        moved.display()
+    );
     assert!(told.contains(&goes_on), "{told}");
     let go_on = |more: &[&str]| ending(hecaton(&["fetch", "-o"]).arg(&moved).args(more));
     let other = go_on(&["-X", "PUT"]);
@@ -91,7 +94,7 @@ fn a_table_of_half_a_job_has_what_is_there_and_says_so() {
     let table = ending(hecaton(&["fetch", "export", "--csv", "-"]).arg(world.out()));
     assert_eq!(table.status, Some(0), "{}", table.stderr);
     assert_eq!(rows(&table.stdout), known);
-    let told = format!("{known} of 200 inputs have a record");
+    let told = format!("the table has the records of {known} of 200 inputs");
     assert!(table.stderr.contains(&told), "{}", table.stderr);
 }
 
@@ -199,7 +202,7 @@ fn a_round_is_told_of_while_it_is_not_done() {
     let told = status(&[]).stdout;
     for part in [
         "300 of 300 done",
-        "again, for 'n < 200':",
+        "again, for the records with n < 200:",
         " of 200 done",
         "0 of 1 part done",
         "`hecaton fetch again ",

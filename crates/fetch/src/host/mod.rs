@@ -137,9 +137,9 @@ fn is_shared(address: Ipv4Addr) -> bool {
 fn slow(text: &str) -> Result<String, NoHost> {
     let url = Url::parse(text).map_err(|error| match error {
         ParseError::RelativeUrlWithoutBase => {
-            NoHost("is no URL: it begins with no https:// or http://".into())
+            NoHost("not a URL: it does not begin with https:// or http://".into())
         }
-        error => NoHost(format!("is no URL: {error}")),
+        error => NoHost(format!("not a URL: {error}")),
     })?;
     if !matches!(url.scheme(), "http" | "https") {
         let scheme = url.scheme();

@@ -80,7 +80,7 @@ pub fn make(
     if let (Some(host), false) = (&sorter.hosts.busy, rules.any_rate) {
         let _ = fs::remove_dir_all(&planned);
         return Err(Error::usage(format!(
-            "more than {WITHOUT_RATE} inputs are for {host}, a host of others: say how many requests a second it may get with --rate, or that it is yours with --i-own-these-hosts; nothing was sent"
+            "more than {WITHOUT_RATE} inputs are for {host}, which is not your own: say with --rate how many requests a second it may get, or with --i-own-these-hosts that it is yours; nothing was sent"
         )));
     }
     let sources: Result<Vec<Identity>> = identities

@@ -53,7 +53,10 @@ pub fn step<'a>(
     };
     let here = earlier.map_or(&*rendered.url, |onward| &onward.url);
     let Some((here, mut there)) = resolve(here, location) else {
-        return Step::Refused(None, format!("it leads to {location:?}, which is no URL"));
+        return Step::Refused(
+            None,
+            format!("it leads to {location:?}, which is not a URL"),
+        );
     };
     there.set_fragment(None);
     let followed = earlier.map_or(0, |onward| onward.followed);
@@ -242,7 +245,7 @@ mod tests {
             (b"http://a.example/", "from https to http"),
             (b"https://127.0.0.1/", "network of your own"),
             (b"https://printer.local/", "network of your own"),
-            (b"https://[", "no URL"),
+            (b"https://[", "not a URL"),
             (b"\xff", "not UTF-8"),
             (b"/a\tb", "control character"),
         ] {

@@ -80,7 +80,7 @@ fn proxy(network: &Network) -> Result<Proxy> {
             let url = reveal(url)?;
             if !url.contains("://") {
                 return Err(Error::usage(
-                    "proxy is no URL: write http://HOST:PORT, or env:NAME of a variable that holds it",
+                    "proxy is not a URL: write http://HOST:PORT, or env:NAME of a variable that holds it",
                 ));
             }
             Proxy::Url(url)

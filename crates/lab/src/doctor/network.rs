@@ -26,7 +26,10 @@ pub(super) fn findings(root: &Root) -> Vec<Finding> {
 
 fn descriptors() -> Finding {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
-    let seen = format!("{soft} open files, which a run raises to {hard} by itself");
+    let seen = match soft < hard {
+        true => format!("{soft} open files; a run raises that to {hard} by itself"),
+        false => format!("{soft} open files"),
+    };
     if hard < WANTED {
         return Finding::mend(
             "descriptors",
@@ -87,11 +90,11 @@ fn lingering(root: &Root) -> Option<Finding> {
     let line = root.field("proc/net/sockstat", "TCP:")?;
     let mut words = line.split_whitespace().skip_while(|word| *word != "tw");
     let count: u64 = words.nth(1)?.parse().ok()?;
-    let seen = format!("{count} connections rest in TIME_WAIT");
+    let seen = format!("{count} closed connections still hold one (TIME_WAIT)");
     Some(if count > PORTS / 2 {
-        Finding::mend("resting ports", seen, "wait a minute")
+        Finding::mend("ports in use", seen, "wait a minute")
     } else {
-        Finding::good("resting ports", seen)
+        Finding::good("ports in use", seen)
     })
 }
 

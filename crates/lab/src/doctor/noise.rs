@@ -45,7 +45,9 @@ fn judge(mut times: Vec<Duration>) -> Finding {
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize].as_secs_f64();
     let (middle, slow) = (at(0.5), at(0.99));
     let ratio = slow / middle;
-    let seen = format!("one in a hundred pieces of the same work took {ratio:.2} times the median");
+    let seen = format!(
+        "of equal pieces of work, the slowest 1 % took {ratio:.2} times the median or more"
+    );
     if ratio > CALM {
         Finding::mend(
             "noise",

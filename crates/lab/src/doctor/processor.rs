@@ -81,10 +81,7 @@ fn listed(list: &str) -> Vec<usize> {
 fn governor(root: &Root, core: usize) -> Finding {
     let path = format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor");
     match root.read(&path).as_deref() {
-        None => Finding::note(
-            "governor",
-            "the machine does not tell, as virtual ones do not",
-        ),
+        None => Finding::note("governor", "unknown; virtual machines do not show it"),
         Some("performance") => Finding::good("governor", "performance"),
         Some(other) => Finding::mend(
             "governor",
@@ -107,7 +104,7 @@ fn turbo(root: &Root) -> Option<Finding> {
             mend: Some(deed),
             ..Finding::note(
                 "turbo",
-                "on: the clock follows heat and the other cores; ratios in one run stand",
+                "on: the clock follows heat and the other cores; ratios within one run still hold",
             )
         },
         false => Finding::good("turbo", "off"),
@@ -140,7 +137,7 @@ fn quota(root: &Root) -> Option<Finding> {
         .field("sys/fs/cgroup/cpu.stat", "nr_throttled")
         .unwrap_or_else(|| "?".into());
     let seen = format!(
-        "{:.1} cores of time, stopped {throttled} times so far",
+        "{:.1} cores of time; it stopped the processes {throttled} times so far",
         most / period
     );
     Some(Finding::mend(
@@ -159,7 +156,7 @@ fn host(root: &Root) -> Finding {
         Some(share) if share > STOLEN => Finding::mend(
             "host",
             format!("virtual; {share:.1} % of all time since boot went to other guests"),
-            "measure at a calmer hour, or on a machine of its own",
+            "measure at a calmer hour, or on a machine that is not shared",
         ),
         Some(share) => Finding::note(
             "host",
@@ -227,7 +224,7 @@ fn clock(root: &Root) -> Option<Finding> {
     };
     let seen = match standing {
         Standing::Good => source,
-        _ => format!("{source}: each look at the clock is a system call"),
+        _ => format!("{source}: reading the clock takes a system call"),
     };
     Some(Finding {
         standing,
@@ -312,7 +309,7 @@ mod tests {
             quota(&root)
                 .unwrap()
                 .seen
-                .contains("1.5 cores of time, stopped 7 times")
+                .contains("1.5 cores of time; it stopped the processes 7 times")
         );
         assert_eq!(battery(&root).unwrap().standing, Standing::Mend);
         assert!(host(&root).seen.contains("10.0 %"), "{}", host(&root).seen);

@@ -26,7 +26,10 @@ fn finding(language: &str, there: usize, missing: &[&str]) -> Finding {
     if missing.is_empty() {
         return Finding::good("clients", format!("{language}: all {there} are installed"));
     }
-    let seen = format!("{language}: {there} installed, not {}", missing.join(", "));
+    let seen = format!(
+        "{language}: {there} installed; missing: {}",
+        missing.join(", ")
+    );
     Finding {
         mend: Some(format!("bin/hecaton drivers install {language}")),
         standing: Standing::Note,

@@ -142,8 +142,8 @@ fn limit(batches: &[Batch]) -> Option<String> {
     let first = batches.iter().find(short)?;
     let most = batches.iter().filter_map(|batch| batch.in_flight).max()?;
     Some(format!(
-        "From batches of {} on, not all of it was in flight at once: the origin never saw more than {most}. \
-         A limit of the client's pool, or answers that came before the last request was sent.",
+        "From batches of {} on, not all requests were in flight at once: the server never saw more than {most}. The \
+         reason is a limit of the client's pool, or answers that came before the last request was sent.",
         first.size
     ))
 }

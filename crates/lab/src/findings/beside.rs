@@ -99,7 +99,7 @@ impl Beside<'_> {
                 .ratio
                 .map(|ratio| format!("{} {}", times(ratio.value), interval(&ratio)));
             format!(
-                " The most: {}: {}.",
+                " The largest: {}: {}.",
                 self.name(change),
                 ratio.unwrap_or_default()
             )
@@ -114,7 +114,7 @@ impl Beside<'_> {
         let rows: Vec<&Change> = self.found.rows.iter().filter(broken).collect();
         let first = rows.first()?;
         Some(format!(
-            "Rejected only after: {}, the first ({}) because {}.",
+            "Rejected in the later run only: {}; the first is {}, because {}.",
             plural(rows.len() as u64, "row"),
             self.name(first),
             first.new.rejected.as_deref().unwrap_or_default()
@@ -125,9 +125,11 @@ impl Beside<'_> {
     fn measure(&self) -> &'static str {
         match self.found.rows.iter().all(|change| change.against_ceiling) {
             true => {
-                "Changes are those of the share of each run's own raw loader: what the machine itself changed is left out."
+                "Each speed is first divided by that of the raw loader in its own run, so a change of the machine's own speed does not count."
             }
-            false => "Without a raw loader in both runs, a change may also be the machine's.",
+            false => {
+                "The raw loader is not in both runs, so a change may come from the machine instead of the client."
+            }
         }
     }
 

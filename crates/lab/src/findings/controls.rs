@@ -148,21 +148,25 @@ impl Controls {
         let mut sentences = Vec::new();
         if let Some(resolution) = self.resolution {
             let share = percent((resolution * 100.0).ceil() / 100.0);
-            sentences.push(format!("Differences below {share} cannot be told here."));
+            sentences.push(format!(
+                "This run cannot tell differences below {share} from chance."
+            ));
         }
         if let Some(again) = &self.again {
             let figures = format!("{} {}", times(again.ratio), interval(&again.estimate));
             let client = &again.client;
             sentences.push(match again.apart {
-                false => format!("Chance made {client} {figures} as fast as itself in a second process."),
+                false => format!(
+                    "As a control, {client} was measured twice; the two differ only by chance: {figures}."
+                ),
                 true => format!(
-                    "{client} seems to be {figures} as fast as itself in a second process: do not trust small differences of this run."
+                    "As a control, {client} was measured twice, and the two look different ({figures}): do not trust small differences of this run."
                 ),
             });
         }
         if let Some(spread) = self.canary.filter(|spread| *spread >= RESTLESS) {
             sentences.push(format!(
-                "The machine changed meanwhile: the same work of the raw loader took up to {} longer in some rounds than in others.",
+                "The machine's speed changed during the run: the same work of the raw loader took up to {} longer in some rounds than in others.",
                 percent(spread)
             ));
         }

@@ -53,7 +53,12 @@ pub fn facts(run: &Document, trust: &Trust) -> Vec<Fact> {
         let rows = plural(trust.rejected as u64, "row");
         facts.push(Fact::new(Tone::Warning, format!("{rows} rejected")));
     }
-    let unknown = || Fact::new(Tone::Plain, "no raw loader beside the clients");
+    let unknown = || {
+        Fact::new(
+            Tone::Plain,
+            "the raw loader was not measured beside the clients",
+        )
+    };
     facts.push(trust.headroom.map_or_else(unknown, words_of_headroom));
     facts.extend(trust.server.iter().flat_map(server));
     facts.extend(trust.noisy.map(noise));
@@ -84,7 +89,7 @@ fn verified(trust: &Trust) -> Fact {
     Fact::new(
         Tone::Good,
         format!(
-            "{} of {rows} verified by the origin's ledger",
+            "{} of {rows} verified by the server's ledger",
             trust.verified
         ),
     )
@@ -93,7 +98,10 @@ fn verified(trust: &Trust) -> Fact {
 fn words_of_headroom(headroom: Headroom) -> Fact {
     let words = match headroom {
         Headroom::Waiting => "waiting is the limit, not the server".into(),
-        Headroom::Times(ratio) => format!("raw loader {} the fastest client", times(ratio)),
+        Headroom::Times(ratio) => format!(
+            "the raw loader is {} as fast as the fastest client",
+            times(ratio)
+        ),
     };
     Fact::new(Tone::Plain, words)
 }
@@ -102,7 +110,7 @@ fn words_of_headroom(headroom: Headroom) -> Fact {
 fn server(server: &Server) -> [Fact; 2] {
     let busy = format!("server busy {} of a core", percent(server.busy));
     let late = format!(
-        "99\u{a0}% of answers at most {} ms late",
+        "the server sent 99\u{a0}% of its answers at most {} ms late",
         figure(server.late_ms)
     );
     let judged = |bad: bool, words: String, why: &str| match bad {
@@ -114,7 +122,7 @@ fn server(server: &Server) -> [Fact; 2] {
         judged(
             server.is_late(),
             late,
-            "part of the latencies is the server’s",
+            "part of the latencies is the server's",
         ),
     ]
 }

@@ -104,8 +104,8 @@ fn judge_ratio(what: String, found: &Estimate, asked: f64) -> Judgement {
     let doubt = match found.against(asked) {
         Statement::More | Statement::Less => "",
         Statement::Same => ", same-ish as asked",
-        Statement::Unclear => ", but not clear",
-        Statement::TooFew => ", by too few rounds",
+        Statement::Unclear => ", but not clearly",
+        Statement::TooFew => ", but with too few rounds to be sure",
     };
     let sentence = format!(
         "{what}: {} {}, asked {}: {}{doubt}",

@@ -165,16 +165,22 @@ fn prediction(trips: &[RoundTrip]) -> Option<String> {
             .iter()
             .filter(|(_, share, _)| (*share <= HOLDS) == holds);
         let words = those.map(|(name, share, trip)| {
-            format!("{name} (off by {} at most, at {trip} ms)", percent(*share))
+            format!("{name} (off by at most {}, at {trip} ms)", percent(*share))
         });
         let words: Vec<String> = words.collect();
         listed(&words.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let (holding, failing) = (named(true), named(false));
     Some(match (holding.as_str(), failing.as_str()) {
-        (_, "") => format!("The predictions hold: {holding}."),
-        ("", _) => format!("The predictions do not hold: {failing}."),
-        _ => format!("The predictions do not hold for {failing}; they hold for {holding}."),
+        (_, "") => format!("The predictions hold within {}: {holding}.", percent(HOLDS)),
+        ("", _) => format!(
+            "The predictions do not hold within {}: {failing}.",
+            percent(HOLDS)
+        ),
+        _ => format!(
+            "The predictions do not hold within {} for {failing}; they hold for {holding}.",
+            percent(HOLDS)
+        ),
     })
 }
 

@@ -50,8 +50,10 @@ pub struct Ranking {
     pub outside: Vec<Entry>,
     /// Share of all rounds during which others took more of the machine than they should; none where that is not known.
     pub noisy: Option<f64>,
-    /// Who won, and what the run can resolve, in sentences.
+    /// Who won, in a sentence.
     pub verdict: String,
+    /// Who was still warming up, and what the run can resolve, in sentences.
+    pub notes: Vec<String>,
 }
 
 /// Ranks the rows of a run that measured each client once.
@@ -92,9 +94,7 @@ pub fn ranking(
     ranking.verdict = verdict(&ranking.ranked, &cells, &group.family);
     let warming = warmth::sentence(ranking.ranked.iter().map(|entry| &entry.row));
     let controls = of_groups(&[group], &cells).sentences();
-    for sentence in warming.into_iter().chain(controls) {
-        ranking.verdict += &format!(" {sentence}");
-    }
+    ranking.notes = warming.into_iter().chain(controls).collect();
     ranking
 }
 

@@ -17,6 +17,9 @@ const DEARER_EACH: f64 = 1.1;
 /// Share of processes that are most of them.
 const MOST: f64 = 0.75;
 
+/// Rows that a sentence names; the remarks name all.
+const SHOWN: usize = 3;
+
 /// Fewest processes that show it.
 const PROCESSES: usize = 3;
 
@@ -68,7 +71,7 @@ pub(super) fn sentence<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String
         let warming = row.warming?;
         let (first, steady) = (figure(warming.first), figure(warming.steady));
         Some(format!(
-            "{} at {} ({first} requests/s at first, {steady} at last)",
+            "{} at concurrency {} ({first} requests/s at first, {steady} at last)",
             row.client, row.concurrency
         ))
     };
@@ -76,9 +79,12 @@ pub(super) fn sentence<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String
     if named.is_empty() {
         return None;
     }
-    let names: Vec<&str> = named.iter().map(String::as_str).collect();
+    let more = named.len().saturating_sub(SHOWN);
+    let more = (more > 0).then(|| format!("{more} more"));
+    let shown = named.iter().take(SHOWN).chain(&more);
+    let names: Vec<&str> = shown.map(String::as_str).collect();
     Some(format!(
-        "Still warming, so that the figures mix cold rounds with warm ones: {}.",
+        "Still warming up, so that the figures mix cold rounds with warm ones: {}.",
         listed(&names)
     ))
 }

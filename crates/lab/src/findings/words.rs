@@ -63,6 +63,16 @@ pub fn percent(share: f64) -> String {
     format!("{:.0}\u{a0}%", share * 100.0)
 }
 
+/// A date as one reads it: `2026-11-22T15:20:14Z` → `2026-11-22 15:20 UTC`; what is none stays as it is.
+pub fn moment(date: &str) -> String {
+    match date.split_once('T') {
+        Some((day, time)) if time.len() == 9 && time.is_ascii() && time.ends_with('Z') => {
+            format!("{day} {} UTC", &time[..5])
+        }
+        _ => date.to_owned(),
+    }
+}
+
 /// `1 round`, `2 rounds`.
 pub fn plural(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
@@ -91,6 +101,12 @@ mod tests {
         assert_eq!(figure(0.0), "0");
         assert_eq!(figure(f64::NAN), "–");
         assert_eq!(count(-1_000_i64), "-1,000");
+    }
+
+    #[test]
+    fn dates_are_for_people() {
+        assert_eq!(moment("2026-11-22T15:20:14Z"), "2026-11-22 15:20 UTC");
+        assert_eq!(moment("Tuesday"), "Tuesday");
     }
 
     #[test]

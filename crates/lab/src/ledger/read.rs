@@ -12,7 +12,7 @@ use crate::run::Round;
 /// Reads a run's document, or the `run.json` in a folder; of a run that was killed, the rounds until then.
 ///
 /// # Errors
-/// One sentence with the path when it can not be read, is not a run's document, or has another schema.
+/// One sentence with the path when it cannot be read, is not a run's document, or has another schema.
 pub fn read(path: &Path) -> Result<Document> {
     if is_unfinished(path) {
         let mut document = document(&path.join(HEAD))?;

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::bars::bars;
 use super::lines::lines;
+use crate::findings::words::moment;
 use crate::findings::{Fact, Tone};
 use crate::views::form::{Block, Chart, Column, Line, Look, Media, Section, Table, Verdict, View};
 
@@ -39,7 +40,7 @@ pub(super) fn html(view: &View) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                header { h1 { (view.question) } p.soft { (view.job) @if !view.date.is_empty() { ", " (view.date) } } }
+                header { h1 { (view.question) } p.soft { (view.job) @if !view.date.is_empty() { ", " span.date { (moment(&view.date)) } } } }
                 main {
                     (facts(view.facts.iter().filter(|fact| fact.tone == Tone::Warning)))
                     @for (place, section) in shown.enumerate() { (part(section, place)) }

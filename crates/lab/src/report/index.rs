@@ -20,18 +20,21 @@ pub fn index(runs: &[(String, Document)], file: impl Fn(&str) -> &'static str) -
     #[rustfmt::skip]
     let columns = vec![
         words("run", |it| it.0.clone()),
-        words("kind", |it| it.2.kind.into()),
-        words("date", |it| it.1.environment.date.chars().take(10).collect()),
+        words("what was found", |it| first(&it.2)),
+        words("what was done", |it| it.2.job.clone()),
         col("clients", 0, |it: &Run| {
             it.1.plan.clients.iter().filter(|name| *name != CEILING).count().to_string()
         }),
-        words("what was done", |it| it.2.job.clone()),
-        words("what was found", |it| first(&it.2)),
+        col("date", 0, |it: &Run| it.1.environment.date.chars().take(10).collect()),
+        words("kind", |it| it.2.kind.into()),
     ];
     let mut page = View {
         kind: "results",
         question: "What was measured?",
-        job: format!("{}, each with its page", plural(runs.len() as u64, "run")),
+        job: format!(
+            "{}; a name leads to its page, or to its data where there is no page",
+            plural(runs.len() as u64, "run")
+        ),
         sections: vec![Section::new(
             "",
             Media::PAGE,

@@ -72,7 +72,9 @@ fn standings(ranking: &Ranking, unfinished: Option<u64>) -> Value {
         .chain(&ranking.outside)
         .chain(&ranking.rejected);
     let clients: Vec<Value> = all.map(|entry| standing(entry, ranking)).collect();
-    let verdict = unfinished.is_none().then_some(&ranking.verdict);
+    let said = std::iter::once(&ranking.verdict).chain(&ranking.notes);
+    let said: Vec<&str> = said.map(String::as_str).collect();
+    let verdict = unfinished.is_none().then(|| said.join(" "));
     json!({ "verdict": verdict, "noisy_rounds": ranking.noisy, "clients": clients })
 }
 

@@ -1,13 +1,14 @@
 //! A view as Markdown, to paste into an issue or a post.
 
 use crate::findings::Tone;
+use crate::findings::words::moment;
 use crate::views::form::{Block, Media, Table, View};
 
 /// The command, what was done, then every section.
 pub(super) fn markdown(view: &View) -> String {
     let mut text = String::new();
     if let Some(command) = &view.command {
-        text += &format!("`{command}`, {}\n\n", view.date);
+        text += &format!("`{command}`, {}\n\n", moment(&view.date));
     }
     text += &escaped(&view.job);
     let shown = view

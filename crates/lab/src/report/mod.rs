@@ -18,6 +18,7 @@ pub use crate::views::{Part, View, bench, changed, view};
 pub use index::index;
 pub use json::{BenchDocument, FullDocument, JudgedGoal, PartDocument, document};
 pub use style::Style;
+pub use terminal::wrapped;
 
 use serde_json::Value;
 

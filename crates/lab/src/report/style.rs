@@ -74,7 +74,14 @@ impl Style {
                     '◀' => out.push('<'),
                     '✗' => out.push('x'),
                     '\u{a0}' => out.push(' '),
-                    '·' => out.push('-'),
+                    '·' | '−' => out.push('-'),
+                    '÷' => out.push('/'),
+                    '’' => out.push('\''),
+                    '“' | '”' => out.push('"'),
+                    '→' => out.push_str("->"),
+                    '±' => out.push_str("+-"),
+                    '›' => out.push('>'),
+                    'µ' => out.push('u'),
                     c if c.is_ascii() => out.push(c),
                     _ => out.push('?'),
                 }
@@ -96,6 +103,17 @@ mod tests {
         };
         let style = Style::detect(find, terminal, 100);
         (style.color, style.unicode)
+    }
+
+    #[test]
+    fn what_views_say_is_legible_in_ascii() {
+        let style = Style {
+            width: 80,
+            color: false,
+            unicode: false,
+        };
+        let said = style.plain("A ÷ B: 1.5× [1.0–2.0], ±2\u{a0}% → “x’s”".to_owned());
+        assert_eq!(said, "A / B: 1.5x [1.0-2.0], +-2 % -> \"x's\"");
     }
 
     #[test]

@@ -225,8 +225,8 @@ fn drawn(table: &Table, style: &Style) -> Vec<String> {
 }
 
 /// Breaks at spaces; the first line begins with `lead`, the others with as much room.
-pub(super) fn wrapped(text: &str, lead: &str, style: &Style) -> Vec<String> {
-    let room = style.width - 2 - lead.len();
+pub fn wrapped(text: &str, lead: &str, style: &Style) -> Vec<String> {
+    let room = style.width - 2 - lead.chars().count();
     let mut lines: Vec<String> = Vec::new();
     for word in clean(text).split(' ').flat_map(|word| pieces(word, room)) {
         match lines.last_mut() {
@@ -240,7 +240,7 @@ pub(super) fn wrapped(text: &str, lead: &str, style: &Style) -> Vec<String> {
         if place == 0 {
             lead.to_owned()
         } else {
-            " ".repeat(lead.len())
+            " ".repeat(lead.chars().count())
         }
     };
     lines

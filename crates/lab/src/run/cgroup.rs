@@ -47,7 +47,7 @@ impl Group {
     }
 
     /// Does what starts a process while this one is in the group, so that what it starts is in it from its first moment on. None
-    /// when this process can not enter it.
+    /// when this process cannot enter it.
     pub fn around<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
         let _moving = MOVING.lock().ok()?;
         move_to(&self.path)?;
@@ -55,7 +55,7 @@ impl Group {
         // Should the way back be barred, nothing may be stopped here any more: this process would be.
         if move_to(&self.home).is_none() {
             eprintln!(
-                "hecaton: the control group {} can not be left",
+                "hecaton: the control group {} cannot be left",
                 self.path.display()
             );
         }

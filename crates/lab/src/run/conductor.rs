@@ -23,7 +23,7 @@ pub struct Setup {
     pub pinning: Option<Pinning>,
     /// How long an answer may take beyond three times what is expected.
     pub patience: Duration,
-    /// Whether a client that can not do what is asked is left out instead of ending the run.
+    /// Whether a client that breaks, or cannot do what is asked, is left out of the rest instead of ending the run.
     pub tolerant: bool,
     /// Becomes true when the run should end.
     pub stop: Arc<AtomicBool>,
@@ -83,7 +83,7 @@ struct Session<'a> {
     setup: &'a Setup,
     observe: &'a mut dyn FnMut(Event<'_>) -> Result<()>,
     drivers: Vec<Driver>,
-    /// Clients that can not serve the target, or broke.
+    /// Clients that cannot serve the target, or broke.
     gone: Vec<String>,
 }
 
@@ -146,7 +146,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// A client that can not be asked for this sweep.
+    /// A client that cannot be asked for this sweep.
     fn refuse(&mut self, hello: &Hello, why: String) -> Result<()> {
         if hello.name == RAW && !self.sweep.clients.is_empty() {
             (self.observe)(Event::NoCeiling(why))?;
@@ -261,7 +261,7 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
     let highest = sweep.highest_concurrency_of(name);
     if hello.max_concurrency < highest {
         return Some(format!(
-            "{name} can not keep {highest} requests in flight, but {} at most",
+            "{name} cannot keep {highest} requests in flight, but {} at most",
             hello.max_concurrency
         ));
     }
@@ -342,7 +342,7 @@ mod tests {
         let cases = [
             (
                 sweep(51, "GET", "http://127.0.0.1/"),
-                "x can not keep 51 requests in flight, but 50 at most",
+                "x cannot keep 51 requests in flight, but 50 at most",
             ),
             (
                 sweep(50, "GET", "https://127.0.0.1/"),

@@ -136,7 +136,7 @@ impl Driver {
         self.ask_within(&Command::Hello { proto: PROTO }, TO_START * self.patience)
     }
 
-    /// A driver whose files only the lab's own user may read can not run as another: then it runs as that one, and the
+    /// A driver whose files only the lab's own user may read cannot run as another: then it runs as that one, and the
     /// document says so.
     fn greet_again(&mut self, error: anyhow::Error) -> Result<(Hello, Duration)> {
         let ended = |error: &DriverError| matches!(error.problem, Problem::Ended(_));

@@ -82,7 +82,11 @@ pub fn unmet_needs(manifest: &Manifest) -> Vec<(&Need, String)> {
 }
 
 fn check(manifest: &Manifest, need: &Need) -> Result<(), String> {
-    let shown = need.run.join(" ");
+    let words = need.run.iter().map(|word| match word.as_str() {
+        "" => "''",
+        word => word,
+    });
+    let shown = words.collect::<Vec<_>>().join(" ");
     let text = output_of(command_of(manifest, &need.run))
         .map_err(|problem| format!("`{shown}` fails, {problem}"))?;
     if text.contains(&need.says) {

@@ -228,10 +228,17 @@ impl Catalogue {
     /// # Errors
     /// [`Usage`] that names clients like it, and where all are listed.
     pub fn find(&self, name: &str) -> Result<&Manifest, Usage> {
+        if name.is_empty() {
+            let what = "a name of a client is empty; `hecaton drivers` lists them all";
+            return Err(Usage(what.into()));
+        }
         self.clients.get(name).ok_or_else(|| {
             let guess = match self.like(name).as_slice() {
                 [] => ";".to_owned(),
-                near => format!("; did you mean {}?", near.join(" or ")),
+                [first @ .., last] if !first.is_empty() => {
+                    format!("; did you mean {} or {last}?", first.join(", "))
+                }
+                near => format!("; did you mean {}?", near.concat()),
             };
             Usage(format!(
                 "no client is called `{name}`{guess} `hecaton drivers` lists them all"

@@ -113,7 +113,8 @@ impl Sweep {
         let rounds = request.rounds.unwrap_or(scenario.rounds);
         if rounds == 0 {
             return Err(Usage(
-                "0 rounds measure nothing; ask for at least one, better six".into(),
+                "0 rounds measure nothing; ask for at least 1, or 6 for confidence intervals"
+                    .into(),
             ));
         }
         let concurrency = ascending(or_default(request.concurrency, &scenario.concurrency));
@@ -256,7 +257,7 @@ fn check_concurrency(concurrency: &[usize], target: &Target) -> Result<(), Usage
         && *requests < highest
     {
         return Err(Usage(format!(
-            "{requests} requests cannot keep {highest} in flight; ask for more REQUESTS or a lower --concurrency"
+            "a round of {requests} cannot keep {highest} requests in flight; ask for more REQUESTS or a lower --concurrency"
         )));
     }
     Ok(())
@@ -266,7 +267,7 @@ pub(super) fn checked_bodies(body_bytes: Vec<usize>) -> Result<Vec<usize>, Usage
     for &bytes in &body_bytes {
         if bytes < SMALLEST_BODY {
             return Err(Usage(format!(
-                "a body of {bytes} bytes has no room for the token; {SMALLEST_BODY} are needed"
+                "a body of {bytes} bytes has no room for the token that proves that it was read; use {SMALLEST_BODY} or more"
             )));
         }
         if bytes > LARGEST_BODY {
@@ -400,7 +401,7 @@ mod tests {
                     foreign: foreign(9),
                     ..Default::default()
                 },
-                "9 requests cannot keep 10 in flight",
+                "a round of 9 cannot keep 10 requests in flight",
             ),
         ];
         for (request, words) in cases {

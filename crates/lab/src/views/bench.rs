@@ -55,7 +55,7 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
         .collect();
     sections.extend(rejected("Left out", items));
     let how = "Each part is a run of its own, whose page says more. Ratios compare rounds of the same block. A goal is judged by its \
-               figure; where the interval holds the limit, that is said beside it.";
+               figure; where the limit lies within the interval, that is said beside it.";
     sections.extend(
         parts
             .first()
@@ -98,7 +98,11 @@ fn machine(environment: &Environment) -> [String; 2] {
             known(&environment.processor),
             known(&environment.kernel)
         ),
-        format!("{cores}{}, {}", load.unwrap_or_default(), environment.date),
+        format!(
+            "{cores}{}, {}",
+            load.unwrap_or_default(),
+            moment(&environment.date)
+        ),
     ]
 }
 
@@ -132,14 +136,17 @@ fn table(part: &Part, bytes: usize, rows: &[&Row]) -> Table {
     };
     #[rustfmt::skip]
     let mut columns = vec![
-        col(&format!("client, {}", body_words(bytes)), 0, named).words(),
+        col(&format!("client,\n{}", body_words(bytes)), 0, named).words(),
         col("concur-\nrency", 0, |row: &&Row| row.concurrency.to_string()),
     ];
     let mut figures = figures(|row: &&Row| row).into_iter();
     columns.extend(figures.next());
-    columns.push(col(&format!("{subject}\n÷ this"), 0, |row: &&Row| {
-        against(row, rows, run, subject)
-    }));
+    let ratio = col(
+        &format!("{}\n÷ this", in_lines(subject)),
+        0,
+        |row: &&Row| against(row, rows, run, subject),
+    );
+    columns.push(ratio.intervals(2));
     columns.extend(figures);
     columns.extend(standing(|row: &&Row| row, |_| false));
     let line = |line: &mut Line, row: &&Row| {
@@ -164,6 +171,14 @@ fn table(part: &Part, bytes: usize, rows: &[&Row]) -> Table {
     marks
         .into_iter()
         .fold(table, |table, (mark, words)| table.marks(mark, words))
+}
+
+/// A long name in two lines, so that a column is not as wide as its title.
+fn in_lines(name: &str) -> String {
+    match name.rfind('-') {
+        Some(dash) if name.len() > 16 => format!("{}\n{}", &name[..=dash], &name[dash + 1..]),
+        _ => name.to_owned(),
+    }
 }
 
 /// How many times faster the subject is than a row, in the subject's row at the same load.

@@ -29,7 +29,7 @@ pub fn changed(pairs: &[Beside]) -> View {
         let side = |(when, (name, run)): (&str, (&str, &Document))| {
             [
                 when.to_owned(),
-                format!("{name}, {}, {}", run.environment.date, run.command),
+                format!("{name}, {}, {}", moment(&run.environment.date), run.command),
             ]
         };
         let title = if pairs.len() > 1 {
@@ -98,7 +98,7 @@ pub fn changed(pairs: &[Beside]) -> View {
         kind: "changes",
         question: "What changed?",
         job: format!(
-            "{}, the first next to each of the others",
+            "{}: the first is compared with each of the others",
             plural(runs.len() as u64, "run")
         ),
         sections,
@@ -134,7 +134,7 @@ fn table(pair: &Beside, name: &str) -> Table {
         col("requests/s\nbefore", 3, |it: &Change| figure(it.old.requests_per_second)),
         col("requests/s\nafter", 3, |it: &Change| figure(it.new.requests_per_second)),
         col("change", 0, change).intervals(2),
-        col("which\nway", 0, |it: &Change| it.direction().words().into()).words(),
+        col("verdict", 0, |it: &Change| it.direction().words().into()).words(),
     ]);
     Table::of(name, rows, columns).each(rows, |line, it| {
         let worse = matches!(it.direction(), Direction::Slower | Direction::Rejected);
@@ -174,10 +174,7 @@ fn bars(pair: &Beside, place: usize) -> Bars {
     };
     let left_out = match all - rows.len() {
         0 => String::new(),
-        n => format!(
-            " {} in the table alone.",
-            plural(n as u64, "smaller change")
-        ),
+        n => format!(" {} only in the table.", plural(n as u64, "smaller change")),
     };
     let group = Group {
         bars: rows.iter().map(bar).collect(),
@@ -189,7 +186,7 @@ fn bars(pair: &Beside, place: usize) -> Bars {
         same: Some(SAME_ISH),
         groups: vec![group],
         caption: format!(
-            "Requests per second; the line is the interval, the band what is called the same. Squares are slower, \
+            "Requests per second, after ÷ before. Lines are intervals; the band holds what counts as the same. Squares are slower, \
              triangles faster, circles neither.{left_out}"
         ),
         ..Bars::default()
@@ -247,7 +244,7 @@ fn table_of_runs(runs: &[(&str, &Document)]) -> Table {
     #[rustfmt::skip]
     let columns = vec![
         words("run", |it| it.0.to_owned()),
-        words("date", |it| it.1.environment.date.clone()),
+        col("date", 0, |it: &Named| moment(&it.1.environment.date)),
         col("rounds", 0, |it: &Named| it.1.plan.rounds.to_string()),
         col("verified", 0, |it: &Named| {
             let trust = trusted(it.1);
@@ -271,7 +268,7 @@ fn otherwise(runs: &[(&str, &Document)]) -> Block {
     keys.retain(|key| facts.iter().any(|own| own.get(*key) != facts[0].get(*key)));
     if keys.is_empty() {
         return Block::Note(
-            "Nothing that is known of the machine, the versions and the plans.".into(),
+            "Nothing: machine, versions and plans are the same, as far as they are known.".into(),
         );
     }
     let mut columns = vec![col("what", 0, |key: &&String| (*key).clone()).words()];
@@ -286,9 +283,9 @@ fn how_to_read() -> String {
     format!(
         "The runs were made at different times, so no rounds are paired: a change is the Hodges–Lehmann shift of the logarithms \
          of all their rounds, with the interval of the rank-sum test (Mann, Whitney and Wilcoxon) of at least 95 %. Where both \
-         runs have the raw loader, each round counts as its share of the raw loader’s round in the same block, which leaves out what \
+         runs have the raw loader, each round counts as its share of the raw loader's round in the same block, which leaves out what \
          the machine itself changed. Same-ish means that the whole interval lies within ±{:.0} %. With fewer than four rounds on each side \
-         nothing is called.",
+         nothing is said.",
         SAME_ISH * 100.0
     )
 }

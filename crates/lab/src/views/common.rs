@@ -20,7 +20,7 @@ pub(super) const UNVERIFIED: (&str, &str) = ("~", "unverified");
 pub(super) const INTERVAL: (&str, &str) = ("[ ]", "95 % confidence interval");
 pub(super) const RANGE: (&str, &str) = (
     "( )",
-    "the range of fewer than six rounds, too few for a statement",
+    "the range of all rounds: fewer than six are too few for a confidence interval",
 );
 
 /// The figures of a row, the same in every table of rows.
@@ -220,9 +220,9 @@ pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
     };
     let (wrong, right): (Vec<&Witnessed>, Vec<&Witnessed>) =
         lines.iter().partition(|line| line.wrong);
-    let note = "All rounds together, by the origin’s ledger; only what failed and what timed out is the driver’s own word.";
+    let note = "All rounds together, as the server's ledger has them; only \u{201c}failed\u{201d} and \u{201c}timed out\u{201d} are what the driver says itself.";
     let mut first = vec![Block::Note(match wrong.is_empty() {
-        true => "The origin’s ledger contradicts no row.".into(),
+        true => "The server's ledger contradicts no row.".into(),
         false => note.into(),
     })];
     if !wrong.is_empty() {

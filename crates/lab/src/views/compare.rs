@@ -79,7 +79,7 @@ fn job(run: &Document) -> String {
                 "{client}: batches one request after another against all at once; {bodies}{delay}"
             )
         }
-        _ => format!("Two sides in the same blocks; {bodies}{delay}"),
+        _ => format!("Two sides, measured in the same blocks; {bodies}{delay}"),
     }
 }
 
@@ -104,7 +104,7 @@ fn of_pair(run: &Document, rows: &[Row], pair: &Pair) -> Table {
     let sides = sides(run, rows, pair);
     type Side<'a> = (&'static str, &'a String, &'a Row);
     let mut columns = vec![col("side", 0, |it: &Side| it.0.to_owned()).words()];
-    columns.extend(figures(|it: &Side| it.2));
+    columns.extend(figures(|it: &Side| it.2).into_iter().map(less_wanted));
     columns[1] = col("requests\nper s", 0, |it: &Side| {
         figure(it.2.requests_per_second)
     })
@@ -126,6 +126,14 @@ fn of_pair(run: &Document, rows: &[Row], pair: &Pair) -> Table {
     })
 }
 
+/// What the page has in its table of what the server saw.
+fn less_wanted<T>(column: Shown<T>) -> Shown<T> {
+    match column.title() {
+        "peak in\nflight" | "errors" | "dupli-\ncates" => column.on(Media::TEXT),
+        _ => column,
+    }
+}
+
 fn of_round_trips(trips: &[RoundTrip]) -> Table {
     let mark = |rejected: &Option<String>| if rejected.is_some() { " ✗" } else { "" };
     #[rustfmt::skip]
@@ -140,12 +148,13 @@ fn of_round_trips(trips: &[RoundTrip]) -> Table {
     ];
     let table = Table::of("All figures", trips, columns);
     let table = table.note(
-        "Milliseconds of a request. Predicted: kept = R + W1, fresh = 3 R + W2, with the work W of both sides as measured \
-         where the round trip R is 0; TCP and TLS 1.3 take one R each before a request.",
+        "Milliseconds of a request, on a kept connection and on a fresh one. Predicted: kept = R + W1, fresh = 3 R + W2. R is \
+         the round trip; W1 and W2 are the times measured where R is 0. A fresh connection takes one R for TCP and one for \
+         TLS 1.3 before its request.",
     );
     table.note(
-        "Loopback has no round trips: the origin plays them before each answer, and those that open a connection before its \
-         first.",
+        "Loopback has no round trips. The server simulates them: it waits before each answer, and longer before the first of a \
+         connection.",
     )
 }
 
@@ -163,7 +172,7 @@ fn of_batches(batches: &[Batch]) -> Table {
         col("TCP\nconns", 1, |it: &Batch| optional(it.connections, count)),
     ];
     let table = Table::of("All figures", batches, columns);
-    table.note("Milliseconds of a whole batch; before each, requests that are not counted open the connections.")
+    table.note("Milliseconds of a whole batch. Connections are opened before each batch, by requests that are not counted.")
 }
 
 /// What the origin's ledger saw of every setting.
@@ -184,7 +193,7 @@ fn how_to_read() -> String {
         "All settings are measured in every block, in random order; ratios compare rounds of the same block (Hodges–Lehmann on \
          log-ratios, Wilcoxon signed-rank interval). Brackets and bars are 95 % confidence intervals, or the full range where \
          there are fewer than 6 rounds. Same-ish means that the whole interval lies within ±{:.0} %. A row is rejected when the client's \
-         claim and the origin's ledger disagree.",
+         claim and the server's ledger disagree.",
         SAME_ISH * 100.0
     )
 }
@@ -249,12 +258,12 @@ fn trip_bars(trips: &[RoundTrip]) -> Chart {
                 predicted.unwrap_or_default()
             ),
             bars: vec![
-                bar(0, "a new connection each", fresh, trip.predicted_fresh_ms),
+                bar(0, "fresh", fresh, trip.predicted_fresh_ms),
                 bar(1, "kept", kept, trip.predicted_kept_ms),
             ],
         })
     };
-    let caption = "Each round trip has a scale of its own; the upright line is the prediction.";
+    let caption = "Kept: one connection for all requests. Fresh: a new connection for each. Each round trip has a scale of its own; the upright line is the prediction.";
     chart(
         "keepalive",
         "Time of a request at each round trip",

@@ -1,52 +1,115 @@
 //! What to know of rows that are ranked: what the server marked, processes that were still warming, noise of their own.
 
 use super::form::{Block, Media, Section};
-use crate::findings::words::percent;
+use crate::findings::words::{percent, plural};
 use crate::findings::{NOISY_RUN, Row, Tone, load, noisy_row};
 use crate::ledger::Document;
 
-/// The most that a terminal shows; the page has all.
+/// The most remarks, and the most rows of one remark, that a terminal shows; the page has all.
 const SHORT: usize = 6;
 
-/// A list of rows with what to know of each; nothing where there is nothing to say.
+/// A list of remarks, each with the rows that it is about; nothing where there is nothing to say.
 pub(super) fn remarks<'a>(run: &Document, rows: impl Iterator<Item = &'a Row>) -> Vec<Section> {
-    let item = |row: &Row| {
-        let words = of_row(run, row);
-        let subject = format!("{}, {}", row.client, load(row, true));
-        (!words.is_empty()).then(|| [subject, format!("{}.", words.join("; "))])
-    };
-    let ranked = rows.filter(|row| row.rejected.is_none() && !row.is_ceiling());
-    let all: Vec<[String; 2]> = ranked.filter_map(item).collect();
-    if all.is_empty() {
+    let ranked: Vec<&Row> = rows
+        .filter(|row| row.rejected.is_none() && !row.is_ceiling())
+        .collect();
+    let mut about = together(&ranked);
+    about.extend(noise(run, &ranked));
+    if about.is_empty() {
         return Vec::new();
     }
+    let items = |most: usize| {
+        let item = |(words, rows): &(String, Vec<&Row>)| {
+            [named(rows, ranked.len(), most), format!("{words}.")]
+        };
+        let shown = about.iter().take(most).map(item);
+        shown.chain(rest(about.len(), most)).collect()
+    };
     let title = "Ranked, with a remark";
-    let mut short = all.clone();
-    short.truncate(SHORT);
-    if all.len() > SHORT {
-        let rest = format!("{} more such rows are in report.html.", all.len() - SHORT);
-        short.push([String::new(), rest]);
-    }
     vec![
-        Section::new(title, Media::TEXT, vec![Block::List(Tone::Plain, short)]),
-        Section::new(title, Media::PAGE, vec![Block::List(Tone::Plain, all)]).folded(),
+        Section::new(
+            title,
+            Media::TEXT,
+            vec![Block::List(Tone::Plain, items(SHORT))],
+        ),
+        Section::new(
+            title,
+            Media::PAGE,
+            vec![Block::List(Tone::Plain, items(usize::MAX))],
+        )
+        .folded(),
     ]
 }
 
-fn of_row(run: &Document, row: &Row) -> Vec<String> {
+/// What rows have a remark on, the same words once with all of their rows.
+fn together<'a>(ranked: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
+    let mut about: Vec<(String, Vec<&Row>)> = Vec::new();
+    for row in ranked {
+        let words = of_row(row).join("; ");
+        match about.iter_mut().find(|(known, _)| *known == words) {
+            _ if words.is_empty() => {}
+            Some((_, rows)) => rows.push(*row),
+            None => about.push((words, vec![*row])),
+        }
+    }
+    about
+}
+
+/// Which rows a remark is about.
+fn named(rows: &[&Row], all: usize, most: usize) -> String {
+    let names = |rows: &[&Row]| {
+        let names: Vec<String> = rows.iter().map(|row| subject(row)).collect();
+        names.join("; ")
+    };
+    match rows.len() {
+        1 => names(rows),
+        many if many == all => format!("all {all} rows"),
+        many if many <= most => format!("{many} of {all} rows ({})", names(rows)),
+        many => {
+            let (shown, more) = (names(&rows[..most]), many - most);
+            format!("{many} of {all} rows ({shown}; and {more} more)")
+        }
+    }
+}
+
+fn subject(row: &Row) -> String {
+    format!("{}, {}", row.client, load(row, true))
+}
+
+/// How many more remarks there are than are shown.
+fn rest(all: usize, shown: usize) -> Option<[String; 2]> {
+    let more = all.checked_sub(shown).filter(|more| *more > 0)? as u64;
+    let verb = if more == 1 { "is" } else { "are" };
+    let words = format!("{} {verb} in report.html.", plural(more, "more remark"));
+    Some([String::new(), words])
+}
+
+/// What to know of one row, besides noise.
+fn of_row(row: &Row) -> Vec<String> {
     let mut words = row.marks.clone();
     if row.warming.is_some() {
-        words.push("its processes were still warming".into());
+        words.push("processes were still warming up".into());
     }
     if let Some(server) = &row.server {
         words.extend(server.lateness());
     }
-    let noise = noisy_row(&run.rounds, &row.cell(), run.environment.cores);
-    if let Some(share) = noise.filter(|share| *share > NOISY_RUN) {
-        words.push(format!(
-            "other programs, or the machine's host, took much of {} of its rounds",
-            percent(share)
-        ));
-    }
     words
+}
+
+/// One remark for all rows whose rounds others disturbed: most of them are so together.
+fn noise<'a>(run: &Document, ranked: &[&'a Row]) -> Option<(String, Vec<&'a Row>)> {
+    let noisy = ranked.iter().filter_map(|row| {
+        let share = noisy_row(&run.rounds, &row.cell(), run.environment.cores)?;
+        (share > NOISY_RUN).then_some((*row, share))
+    });
+    let (rows, shares): (Vec<&Row>, Vec<f64>) = noisy.unzip();
+    let least = shares.iter().copied().fold(1.0, f64::min);
+    let most = shares.iter().copied().fold(0.0, f64::max);
+    let share = match percent(least) == percent(most) {
+        true => percent(most),
+        false => format!("{:.0} to {}", least * 100.0, percent(most)),
+    };
+    let whose = if rows.len() == 1 { "its" } else { "their" };
+    let words = format!("other programs, or the machine's host, ran in {share} of {whose} rounds");
+    (!rows.is_empty()).then_some((words, rows))
 }

@@ -50,8 +50,8 @@ pub(super) fn view(run: &Document, findings: &Findings, ranking: &Ranking) -> Vi
     });
     sections.extend(rejected("Rejected: shown, not ranked", items.collect()));
     sections.extend(remarks(run, ranking.ranked.iter().map(|entry| &entry.row)));
-    let seconds = "Seconds are of all rounds together: of the processor in the client and in the kernel, and of the clock. First \
-                   and boot are of a new process, the median of its invocations.";
+    let seconds = "Seconds are of all rounds together: user and system are CPU time, real is what the clock shows. First and boot are \
+                   the first request and the start of a new process, medians over its invocations.";
     let figures = vec![Block::Note(seconds.into()), table(&everyone)];
     sections.push(Section::new("All figures", Media::PAGE, figures).folded());
     sections.extend(left_out(run));
@@ -127,6 +127,7 @@ fn sentences(ranking: &Ranking) -> Vec<String> {
             percent(first.row.requests_per_second / ceiling.row.requests_per_second)
         ));
     }
+    sentences.extend(ranking.notes.iter().cloned());
     sentences
 }
 
@@ -213,7 +214,7 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
     if let Some(ratio) = range {
         let rounds = plural(ratio.samples as u64, "round");
         table = table.note(format!(
-            "( ) is the range of {rounds}, too few for a statement"
+            "( ) is the range of {rounds}, too few for a confidence interval"
         ));
     }
     table = table.marks(INTERVAL.0, INTERVAL.1).marks(TUNED.0, TUNED.1);
@@ -224,14 +225,14 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
         .collect();
     if !generators.is_empty() {
         table = table.note(format!(
-            "(reference) {}: load generators, not clients: they parse nothing, look at no body and send no ids, so nothing of \
+            "(reference) {}: load generators, not clients: they parse nothing, read no body and send no ids, so nothing of \
              them can be verified",
             generators.join(", ")
         ));
     }
     match ranking.ranked.is_empty() {
         true => table,
-        false => table.note("by the ledger, all that are ranked: no error, no duplicate, as many in flight as asked"),
+        false => table.note("the server's ledger confirms of all that are ranked: no error, no duplicate, as many in flight as asked"),
     }
 }
 
@@ -271,10 +272,10 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
         };
         let ratio = entry
             .ratio
-            .map_or_else(String::new, |ratio| format!("  {}", times(ratio.value)));
+            .map_or_else(String::new, |ratio| format!(" · {}", times(ratio.value)));
         let tie = match entry.letters.as_str() {
             "" => String::new(),
-            letters => format!("  {letters}"),
+            letters => format!(" · {letters}"),
         };
         Bar {
             name: format!("{}{own}", named(run, entry)),
@@ -294,7 +295,7 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
         notes.push(format!("Hollow bars, {}: {}.", TUNED.0, TUNED.1));
     }
     notes.push(
-        "× is requests/s ÷ the baseline’s; names in bold are this project’s own clients.".into(),
+        "× is requests/s ÷ the baseline's; names in bold are this project's own clients.".into(),
     );
     if tied(ranking) {
         notes.push("Clients that share a letter cannot be told apart.".into());
@@ -306,7 +307,7 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
     Bars {
         name: "shootout".into(),
         title: "Requests per second of each client".into(),
-        unit: "requests/s  × baseline".into(),
+        unit: "requests/s · × baseline · ties".into(),
         groups: vec![Group {
             bars: ranking.ranked.iter().map(bar).collect(),
             ..Group::default()
@@ -346,11 +347,11 @@ fn how_to_read(run: &Document) -> String {
     format!(
         "Every client does the same job, on one core, against the same server on another. Rounds of all clients are \
          interleaved in random order; ratios are to {} and compare rounds of the same block (Hodges–Lehmann on log-ratios, \
-         Wilcoxon signed-rank interval of at least 95 % from 6 rounds on). {} is {}. Differences within {:.0} % are not \
-         called. The winner is one only if all comparisons with it hold together (Holm). Latencies are of a closed loop: a \
-         request waits for nobody before it is sent. The raw loader is the lab’s own driver, which parses nothing. Parsing JSON \
+         Wilcoxon signed-rank interval of at least 95 % from 6 rounds on). {} is {}. Differences within {:.0} % \
+         count as none. The winner is one only if all comparisons with it hold together (Holm). Latencies are of a closed loop: a \
+         new request is sent only when an earlier one has ended. The raw loader is the lab's own driver, which parses nothing. Parsing JSON \
          is part of the job and done by the usual parser of each language, so across languages it is compared too. A row is \
-         rejected when the client's claim and the origin's ledger disagree.",
+         rejected when the client's claim and the server's ledger disagree.",
         run.plan.baseline.as_deref().unwrap_or(NONE),
         RANGE.0,
         RANGE.1,
@@ -358,7 +359,7 @@ fn how_to_read(run: &Document) -> String {
     )
 }
 
-/// What a shootout adds to a client's row. Clients with the same `group` can not be told apart from its fastest.
+/// What a shootout adds to a client's row. Clients with the same `group` cannot be told apart from its fastest.
 pub(crate) fn standing(entry: &Entry, ranking: &Ranking) -> Value {
     let place = ranking.ranked.iter().position(|other| other == entry);
     let ratio = entry.ratio;

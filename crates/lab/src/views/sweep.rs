@@ -95,9 +95,11 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
 fn job(run: &Document) -> String {
     let target = serde_json::to_value(&run.plan.target).unwrap_or_default();
     match (target["method"].as_str(), target["url"].as_str()) {
-        (Some(method), Some(url)) => format!("{method} {url}, closed loop"),
+        (Some(method), Some(url)) => {
+            format!("{method} {url}, as the clients themselves count")
+        }
         _ => format!(
-            "GET from the lab's own origin (delay {}), closed loop, every answer verified",
+            "GET from the lab's own server (delay {}), every answer verified",
             run.plan.delay
         ),
     }
@@ -248,7 +250,7 @@ fn table(run: &Document, groups: &[&Group], bytes: usize) -> Table {
         .collect();
     #[rustfmt::skip]
     let mut columns = vec![
-        col("client", 0, |it: &(&Group, &Row)| it.0.name.replace(" loader", "")).words(),
+        col("client", 0, |it: &(&Group, &Row)| it.0.name.clone()).words(),
         col("concur-\nrency", 0, |it: &(&Group, &Row)| it.1.concurrency.to_string()),
     ];
     columns.extend(figures(|it: &(&Group, &Row)| it.1));
@@ -385,7 +387,7 @@ fn panel(group: &Group) -> Lines {
     };
     let latency = match group.valid().any(|row| row.p50_ms.or(row.p99_ms).is_some()) {
         true => "latency in ms: p50 as a line, p99 dashed",
-        false => "latency: the driver tells none",
+        false => "latency: the driver reports none",
     };
     let use_it = |row: &Row| {
         (
@@ -477,8 +479,8 @@ fn how_to_read(run: &Document) -> String {
         "Rounds of all clients are interleaved in random order; ratios compare rounds of the same block (Hodges–Lehmann on \
          log-ratios, Wilcoxon signed-rank interval). {interval}. The recommended concurrency is the smallest whose ratio to \
          the fastest has a lower bound of at least {ENOUGH}. Same-ish means that the whole interval lies within ±{:.0} %. Latencies are of \
-         a closed loop: a request waits for nobody before it is sent. The raw loader is the lab’s own driver, which does no more \
-         than it must. A row is rejected when the client's claim and the origin's ledger disagree.{unverified}",
+         a closed loop: a new request is sent only when an earlier one has ended. The raw loader is the lab's own driver, \
+         which does no more than it must. A row is rejected when the client's claim and the server's ledger disagree.{unverified}",
         SAME_ISH * 100.0
     )
 }

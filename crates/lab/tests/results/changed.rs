@@ -151,9 +151,9 @@ fn the_terminal_shows_every_run_beside_the_first() {
         "before: run 0,",
         "after: run 1,",
         "after: run 2,",
-        "Of 16 rows in both runs: 16 slower. The most: typhoeus,",
+        "Of 16 rows in both runs: 16 slower. The largest: typhoeus,",
         "Of 16 rows in both runs: 16 faster.",
-        "what the machine itself changed is left out",
+        "so a change of the machine's own speed does not count",
     ] {
         assert!(text.contains(words), "{words} is missing in {text}");
     }
@@ -241,7 +241,7 @@ fn the_page_is_whole_small_and_alone() {
         "16 slower",
         "16 faster",
         "6.2.0",
-        "the first next to",
+        "the first is compared with",
     ] {
         assert!(page.contains(words), "{words} is missing");
     }

@@ -184,7 +184,7 @@ fn the_gain_of_kept_connections_is_predicted_from_the_round_trip_of_zero() {
 fn a_handshake_that_takes_longer_than_predicted_is_said() {
     let found = of_keepalive(&keepalive(1.0));
     assert!(
-        found.verdict[1].contains("do not hold for fresh (off by 3")
+        found.verdict[1].contains("do not hold within 10\u{a0}% for fresh (off by at most 3")
             && found.verdict[1].contains("they hold for kept"),
         "{:?}",
         found.verdict
@@ -209,11 +209,11 @@ fn each_column_is_held_against_its_prediction() {
     let found = of_keepalive(&all);
     let sentence = &found.verdict[1];
     assert!(
-        sentence.contains("do not hold for kept (off by 2"),
+        sentence.contains("do not hold within 10\u{a0}% for kept (off by at most 2"),
         "{sentence}"
     );
     assert!(
-        sentence.contains("at 20 ms) and fresh (off by 2"),
+        sentence.contains("at 20 ms) and fresh (off by at most 2"),
         "{sentence}"
     );
     assert!(sentence.contains("they hold for gain"), "{sentence}");

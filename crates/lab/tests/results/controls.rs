@@ -59,10 +59,13 @@ fn controls_are_no_rows_and_say_what_the_run_can_resolve() {
     assert_eq!((again.client.as_str(), again.apart), ("first", false));
     let said = calm.verdicts.join(" ");
     assert!(
-        said.contains("Differences below 4\u{a0}% cannot be told here."),
+        said.contains("This run cannot tell differences below 4\u{a0}% from chance."),
         "{said}"
     );
-    assert!(said.contains("Chance made first 1.0"), "{said}");
+    assert!(
+        said.contains("first was measured twice; the two differ only by chance: 1.0"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn the_canary_tells_of_a_machine_that_changed() {
         findings
             .verdicts
             .join(" ")
-            .contains("The machine changed meanwhile")
+            .contains("The machine's speed changed during the run")
     );
 }
 

@@ -221,8 +221,8 @@ fn rows_of_a_kept_shootout_that_were_still_warming_are_marked() {
         .unwrap();
     assert!(warming.steady > 2.0 * warming.first, "{warming:?}");
     assert!(
-        ranking.verdict.contains("Still warming"),
-        "{}",
-        ranking.verdict
+        ranking.notes[0].contains("Still warming"),
+        "{:?}",
+        ranking.notes
     );
 }

@@ -271,7 +271,7 @@ fn the_chart_is_a_bar_for_every_ranked_client() {
     let tied = chart
         .lines()
         .flat_map(|line| line.split("</text>"))
-        .filter(|text| text.ends_with("  a"));
+        .filter(|text| text.ends_with(" · a"));
     assert_eq!(tied.count(), 2, "two that share a letter");
 }
 
@@ -287,7 +287,7 @@ fn the_page_is_whole_small_and_alone() {
         "client-00 and client-01 are the fastest of 30 clients",
         "31 of 32 rows verified",
         "1 row rejected",
-        "raw loader 2.",
+        "the raw loader is 2.",
         "no noise from other programs",
         "This is the client's own doing: it sends all twice.",
         "curb is not installed",

@@ -17,21 +17,21 @@ use super::run::sentence;
 use super::tuning::Tuning;
 use crate::stop;
 
-/// Asks again for the inputs whose records match; their new records take the place of the old ones.
+/// Sends some requests of a finished job again; their new records replace the old ones.
 ///
-/// The same command again goes on where it was.
+/// The same command goes on where it stopped.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
-    #[arg(long = "where", value_name = "EXPRESSION", help = format!("Which records, as for show. Default: {USUAL}"))]
+    #[arg(long = "where", value_name = "EXPRESSION", help = format!("Which records, in the words of `show --where` [default: {USUAL}]"))]
     matching: Option<String>,
-    /// Choose the inputs and send nothing: `offer` and `work`, or `part`, then do the round as they do a job.
+    /// Choose the inputs and send nothing; then `offer` and `work`, or `part`, send them as they do for a job.
     #[arg(long)]
     plan: bool,
     #[command(flatten)]
     tuning: Tuning,
-    /// Say nothing while it goes well.
+    /// Print nothing unless something goes wrong.
     #[arg(short, long)]
     quiet: bool,
 }
@@ -48,14 +48,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         if arguments.plan {
             writeln!(stdout(), "0")?;
         }
-        eprintln!("no record matches: nothing to ask for again");
+        eprintln!("no record matches, so nothing is sent again");
         return Ok(());
     };
     if arguments.plan {
         writeln!(stdout(), "{}", round.plan.parts.len())?;
         let path = folder.path().display();
         eprintln!(
-            "{} to ask for again: `hecaton fetch offer {path}` and `work`, or `part {path} N` for each part, do it",
+            "{} to send again: now run `hecaton fetch offer {path}` and `work`, or `hecaton fetch part {path} N` for each part",
             plural(round.plan.inputs, "input")
         );
         return Ok(());

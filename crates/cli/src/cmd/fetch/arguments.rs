@@ -16,31 +16,31 @@ use super::tuning::Tuning;
 /// What is fetched, and what is kept.
 #[derive(Args, Clone)]
 pub struct Asked {
-    /// Lists of URLs, or - for standard input; or one job file (.toml). None: goes on with the job that DIR holds.
+    /// Lists of URLs, or - for standard input, or one job file (.toml) [default: go on with the job in DIR].
     #[arg(value_name = "INPUT")]
     pub input: Vec<PathBuf>,
-    /// The URL of a sitemap to take as the input, with all that it lists.
+    /// A sitemap whose URLs, and those of the sitemaps that it lists, are the input.
     #[arg(long, value_name = "URL")]
     sitemap: Option<String>,
-    /// What the lists hold: lines, csv, tsv, jsonl or parquet. Default: what their names and first bytes say.
+    /// What the lists hold: lines, csv, tsv, jsonl or parquet [default: what their names and first bytes tell].
     #[arg(long, value_name = "FORM")]
     format: Option<String>,
-    /// The URL, with columns of the input in braces. Default: the column url.
+    /// The URL, with columns of the input in braces, as in https://example.com/{sku} [default: the column url].
     #[arg(short = 't', long, value_name = "URL")]
     template: Option<String>,
-    /// Send a request again that the list had before, instead of skipping it as a duplicate.
+    /// Send each request of the list, also those that it has more than once [default: skip duplicates].
     #[arg(long)]
     keep_duplicates: bool,
-    /// About how many inputs make a part, the piece of a job that one worker takes [default: 100000]
+    /// About how many inputs make a part; parts are what workers share out [default: 100000]
     #[arg(long, value_name = "N")]
     part_size: Option<u64>,
-    /// The method; columns of the input may stand in it in braces, as in headers and in the body [default: GET]
+    /// The method; it may have columns in braces, as headers and the body may [default: GET]
     #[arg(short = 'X', long, value_name = "METHOD")]
     method: Option<String>,
-    /// A header; a value of env:NAME is read from the environment. May be repeated.
+    /// A header of each request; the value env:NAME is read from the environment. May be repeated.
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
-    /// The body.
+    /// The body of each request.
     #[arg(long, value_name = "TEXT")]
     body: Option<String>,
     /// User and password for Basic authentication, as env:NAME.
@@ -52,25 +52,25 @@ pub struct Asked {
     /// Send an Idempotency-Key with each request, so that a POST may be sent again.
     #[arg(long)]
     idempotency_key: bool,
-    /// A header of the answers to keep. May be repeated.
+    /// A header of the answers to keep in the records. May be repeated.
     #[arg(long = "keep-header", value_name = "NAME")]
     keep_headers: Vec<String>,
-    /// Where bodies go: none (the default), inline, files, warc or tar.
+    /// Where the bodies of answers go: none, inline (into the records), files, warc or tar [default: none].
     #[arg(long, value_name = "WHERE", value_parser = body_place)]
     keep_body: Option<BodyPlace>,
-    /// Most bytes of a body that is kept inline; a longer one is cut [default: 1048576]
+    /// The most bytes of a body that is kept inline; a longer one is cut [default: 1048576]
     #[arg(long, value_name = "BYTES")]
     inline_most: Option<usize>,
     /// Do not keep a digest of each body.
     #[arg(long)]
     no_hash: bool,
-    /// What a good answer is, as in 'status == 200 and json:/stock > 0' [default: a status under 400]
+    /// What a good answer is, as in 'status == 200 and json:/stock > 0' [default: status < 400]
     #[arg(long, value_name = "EXPRESSION")]
     check: Option<String>,
-    /// What to take of each body: NAME=/json/pointer, NAME=css:SELECTOR or NAME=re:PATTERN. May be repeated.
+    /// A value to take from each body: NAME=/json/pointer, NAME=css:SELECTOR or NAME=re:PATTERN. May be repeated.
     #[arg(long, value_name = "NAME=WHERE")]
     take: Vec<String>,
-    /// Tables to write into the folder when all is done: csv, parquet or both.
+    /// Tables to write into the folder when the job is done: csv, parquet or csv,parquet.
     #[arg(long, value_name = "FORM,…", value_delimiter = ',', value_parser = table_form)]
     seal: Vec<TableForm>,
     #[command(flatten)]
@@ -79,7 +79,11 @@ pub struct Asked {
 
 /// A duration as a person writes it.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text).map_err(|error| format!("{error}: write 10s, 500ms or 2m"))
+    let seconds = || Duration::try_from_secs_f64(text.parse().ok()?).ok();
+    let read = humantime::parse_duration(text).ok().or_else(seconds);
+    read.ok_or_else(|| {
+        format!("`{text}` is not a duration; write 500ms, 10s or 2m (a number alone is seconds)")
+    })
 }
 
 fn body_place(text: &str) -> Result<BodyPlace, String> {

@@ -15,12 +15,20 @@ use super::Home;
 
 /// Writes the records of a job as one table.
 ///
-/// Of a job that is not done it has the records that are there.
+/// If the job is not done, the table has the records that are there.
 #[derive(Args)]
 #[command(group(ArgGroup::new("table").required(true).args(["csv", "parquet"])))]
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
+    #[command(flatten)]
+    form: Form,
+}
+
+/// One form of the table, and where it goes.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct Form {
     /// A CSV file to write, or - for standard output.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -35,7 +43,7 @@ pub struct Arguments {
 /// When the folder holds no job, or the file cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::at(&arguments.home.folder);
-    let rows = match (&arguments.csv, &arguments.parquet) {
+    let rows = match (&arguments.form.csv, &arguments.form.parquet) {
         (Some(path), _) if path.as_os_str() == "-" => {
             export::print::<anyhow::Error>(&folder, stdout().lock())?
         }
@@ -52,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let inputs = Plan::planned(&folder)?.inputs;
     if rows < inputs {
         eprintln!(
-            "{} of {} have a record, and the table has those: the job is not done",
+            "the job is not done: the table has the records of {} of {}",
             count(rows),
             plural(inputs, "input")
         );

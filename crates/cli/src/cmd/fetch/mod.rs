@@ -26,7 +26,7 @@ use crate::ending;
 
 /// Fetches every URL of a list, and records each exactly once.
 ///
-/// The same command again goes on where it was: after Ctrl-C, a crash, a power cut or a full disk.
+/// The same command goes on where it stopped: after Ctrl-C, a crash, a power cut or a full disk.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -38,18 +38,29 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  hecaton fetch urls.txt -o out/                 every URL of a list; the same command again goes on
-  zcat urls.gz | hecaton fetch - -o out/         from standard input
-  hecaton fetch urls.txt -o out/ --rate 20       at most 20 requests a second to each host
-  hecaton fetch skus.csv -o out/ --template 'https://api.example.com/p/{sku}' --rate 20 \\
+  hecaton fetch urls.txt -o out/
+      every URL of a list; the same command again goes on
+  zcat urls.gz | hecaton fetch - -o out/
+      from standard input
+  hecaton fetch urls.txt -o out/ --rate 20
+      at most 20 requests a second to each host
+  hecaton fetch skus.csv -o out/ --rate 20 \\
+    --template 'https://api.example.com/p/{sku}' \\
     --check 'status == 200' --take price=/data/price
-  hecaton fetch job.toml -o out/                 what a job file says; --print-job writes one
-  hecaton fetch status out/                      how far it is, from another terminal
-  hecaton fetch -o out/                          goes on with the job of the folder
-  hecaton fetch again out/                       what failed, once more
+      a table with a column sku; a value of each answer
+  hecaton fetch job.toml -o out/
+      what a job file says; --print-job writes one
+  hecaton fetch status out/
+      how far it is, from another terminal
+  hecaton fetch -o out/
+      goes on with the job of the folder
+  hecaton fetch again out/
+      what failed, once more
   hecaton fetch show out/ --where 'status == 404' --limit 20
-  hecaton fetch export out/ --csv prices.csv     one table of all records
-  zstdcat out/results/*.zst | jq .status         the same with other tools";
+  hecaton fetch export out/ --csv prices.csv
+      one table of all records
+  zstdcat out/results/*.zst | jq .status
+      the same with other tools";
 
 #[derive(Subcommand)]
 enum Verb {

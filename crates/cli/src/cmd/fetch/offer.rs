@@ -8,16 +8,16 @@ use clap::Args;
 use super::arguments::duration;
 use super::{Home, Server};
 
-/// Offers the parts of a planned job that are not done to workers, through NATS.
+/// Offers the open parts of a planned job to workers, through NATS.
 ///
-/// It may be run again at any time: a part is in the queue once. After NATS was lost, that is all there is to do.
+/// Run it again at any time: no part is in the queue twice. If NATS lost its queue, this is how to fill it again.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
     #[command(flatten)]
     server: Server,
-    /// A worker that is not heard of for so long loses its parts to others.
+    /// A worker that is silent for so long loses its parts to other workers.
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s")]
     lease: Duration,
 }

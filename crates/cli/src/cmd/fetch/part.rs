@@ -12,9 +12,9 @@ use super::products;
 use super::run::sentence;
 use crate::stop;
 
-/// Does one part of a planned job, and takes it over from whoever works on it.
+/// Does one part of a planned job; takes it over if another process works on it.
 ///
-/// Ends with status 0 when the part is done, by whomever.
+/// Ends with status 0 when the part is done, by this process or another.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -22,10 +22,10 @@ pub struct Arguments {
     /// The number of the part, from 0.
     #[arg(value_name = "N")]
     part: u32,
-    /// Send requests again of which nobody knows whether they were sent (POST and PATCH after a crash).
+    /// After a crash, send POST and PATCH requests again even if the server may have got them already.
     #[arg(long)]
     resend_unknown: bool,
-    /// Say nothing while it goes well.
+    /// Print nothing unless something goes wrong.
     #[arg(short, long)]
     quiet: bool,
 }

@@ -11,13 +11,13 @@ use hecaton_lab::findings::words::plural;
 
 use super::arguments::Asked;
 
-/// Plans a job and sends nothing: `hecaton fetch part DIR N` then does its part N.
+/// Plans a job and sends nothing; `hecaton fetch part DIR N` then does part N.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     asked: Asked,
     /// The job's folder.
-    #[arg(short = 'o', long = "into", value_name = "DIR")]
+    #[arg(short = 'o', long = "into", visible_alias = "out", value_name = "DIR")]
     into: PathBuf,
 }
 
@@ -29,7 +29,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let started = prepare(Folder::at(&arguments.into), arguments.asked.job()?)?;
     writeln!(stdout(), "{}", started.plan.parts.len())?;
     eprintln!(
-        "{} in {}, 0 to {}: `hecaton fetch part {} N` does one",
+        "{} in {}, numbered 0 to {}: `hecaton fetch part {} N` does one of them",
         plural(started.plan.inputs, "input"),
         plural(started.plan.parts.len() as u64, "part"),
         started.plan.parts.len().saturating_sub(1),

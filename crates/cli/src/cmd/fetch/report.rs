@@ -11,7 +11,7 @@ use super::Home;
 
 /// Writes report.html into the job's folder: outcomes over time, hosts, latencies, and what went wrong.
 ///
-/// A job of up to a million inputs has it when it is done.
+/// A job of up to a million inputs writes it by itself when it is done.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]

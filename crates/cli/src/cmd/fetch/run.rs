@@ -24,17 +24,18 @@ pub struct Run {
     #[arg(
         short = 'o',
         long = "into",
+        visible_alias = "out",
         value_name = "DIR",
         required_unless_present = "print_job"
     )]
     into: Option<PathBuf>,
-    /// Send requests again of which nobody knows whether they were sent (POST and PATCH after a crash).
+    /// After a crash, send POST and PATCH requests again even if the server may have got them already.
     #[arg(long)]
     resend_unknown: bool,
-    /// Print the job as a job file, and do nothing.
+    /// Print the job as a job file, and send nothing.
     #[arg(long)]
     print_job: bool,
-    /// Say nothing while it goes well.
+    /// Print nothing unless something goes wrong.
     #[arg(short, long)]
     quiet: bool,
 }
@@ -105,14 +106,14 @@ pub fn sentence(results: &Path, summary: &Summary) -> String {
             ends.push(what);
         }
     }
-    let seconds = summary.took.as_secs_f64();
-    let rate = summary.written as f64 / seconds.max(0.001);
-    let took = match summary.written {
+    let took = summary.took.as_secs_f64();
+    let rate = (summary.written as f64 / took.max(0.001)).round() as u64;
+    let work = match summary.written {
         0 => "nothing was left to do".to_owned(),
-        _ => format!("{seconds:.1} s, {rate:.0} a second"),
+        _ => format!("{took:.1} s, {} a second", words::count(rate)),
     };
     format!(
-        "{}: {}; {took}; {}",
+        "{}: {}; {work}; {}",
         plural(tally.records, "record"),
         ends.join(", "),
         results.display()

@@ -9,15 +9,15 @@ use hecaton_fetch::show::{each_line, matching, record};
 
 use super::Home;
 
-/// Prints records, a line of JSON each: those of parts that are done, and what is known of the others.
+/// Prints records, one line of JSON each; also those of a job that is not done.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
-    /// Which records: 'status == 404', 'error and ms > 1000', "host == 'example.com'". Default: all.
+    /// Which records: 'status == 404', 'error and ms > 1000', "host == 'example.com'" [default: all].
     #[arg(long = "where", value_name = "EXPRESSION")]
     matching: Option<String>,
-    /// At most so many.
+    /// Print at most so many records [default: all].
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 }

@@ -17,15 +17,15 @@ use super::workers;
 /// How often it is told while it is watched.
 const PERIOD: Duration = Duration::from_secs(2);
 
-/// Tells how far a job is, with all of its workers.
+/// Shows how far a job has come, and what each worker does.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
-    /// Print it as JSON, for programs.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Print it every two seconds, until all parts are done.
+    /// Print it again every two seconds, until all parts are done.
     #[arg(long)]
     watch: bool,
 }
@@ -94,7 +94,7 @@ fn lines(folder: &Folder, told: &Told) -> Vec<String> {
     let goes_on = format!("hecaton fetch -o {path}");
     let mut lines = of_one(&told.job, &goes_on);
     if let Some(again) = &told.again {
-        lines.push(format!("again, for '{}':", again.matching));
+        lines.push(format!("again, for the records with {}:", again.matching));
         lines.extend(of_one(&again.round, &format!("hecaton fetch again {path}")));
     }
     lines
@@ -127,7 +127,7 @@ fn of_one(status: &Status, goes_on: &str) -> Vec<String> {
         };
         lines.push(format!("{who}{}", hosts(snapshot)));
     } else if !status.is_done() && !status.workers.iter().any(|worker| worker.is_here()) {
-        lines.push(format!("nobody works on it: `{goes_on}` goes on with it"));
+        lines.push(format!("no process works on it: go on with `{goes_on}`"));
     }
     lines
 }

@@ -10,92 +10,94 @@ use super::arguments::{duration, set, set_some};
 /// How it is done.
 #[derive(Args, Clone)]
 pub struct Tuning {
-    /// Most requests in flight [default: 200]
+    /// The most requests in flight [default: 200]
     #[arg(short = 'c', long, value_name = "N", help_heading = PACE)]
     concurrency: Option<usize>,
-    /// Most requests in flight to one host [default: 8 for hosts of others]
+    /// The most requests in flight to one host [default: 8; no limit for your own hosts]
     #[arg(long, value_name = "N", help_heading = PACE)]
     per_host: Option<usize>,
-    /// Most requests a second to one host.
+    /// The most requests a second to one host; needed when one that is not yours has more than 10 inputs [default: 10; no
+    /// limit for your own hosts]
     #[arg(long, allow_negative_numbers = true, value_name = "N", help_heading = PACE)]
     rate: Option<f64>,
-    /// The largest share of the requests in flight that one host may have, above 0 and at most 1.
+    /// The largest share of the requests in flight that one host may have, above 0 [default: 1]
     #[arg(long, allow_negative_numbers = true, value_name = "SHARE", help_heading = PACE)]
     max_host_share: Option<f64>,
-    /// The hosts are yours: as many requests a second as they take.
+    /// All hosts are your own, as those of this machine and of private networks are without it.
     #[arg(long, help_heading = PACE)]
     i_own_these_hosts: bool,
-    /// Most tries of a request after the first [default: 2]
+    /// The most tries of a request after the first [default: 2]
     #[arg(long, value_name = "N", help_heading = PACE)]
     retries: Option<u32>,
-    /// How many tries after the first a host gets in all, as a share of its requests [default: 0.2]
+    /// The most tries after the first that a host gets in all, as a share of its requests; ten are always allowed [default:
+    /// 0.2]
     #[arg(long, allow_negative_numbers = true, value_name = "SHARE", help_heading = PACE)]
     retry_budget: Option<f64>,
     /// Statuses that are tried again [default: 429,502,503,504]
     #[arg(long, value_name = "STATUS,…", value_delimiter = ',', help_heading = PACE)]
     retry_status: Option<Vec<u16>>,
-    /// Failures in a row after which a host rests; 0 for never [default: 20]
+    /// After so many failures in a row a host gets no requests for a while; 0 for never [default: 20]
     #[arg(long, value_name = "N", help_heading = PACE)]
     breaker: Option<u32>,
-    /// How long a host rests first [default: 10s]
+    /// How long that while is; it doubles each time [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     breaker_rest: Option<Duration>,
-    /// How often a host that rests is asked again before what is left for it is skipped [default: 3]
+    /// After so many such pauses the rest of the host's inputs is skipped [default: 3]
     #[arg(long, value_name = "N", help_heading = PACE)]
     breaker_probes: Option<u32>,
-    /// The longest pause that a host may ask for [default: 1h]
+    /// The longest pause that a host may ask for with Retry-After [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     longest_pause: Option<Duration>,
-    /// Ask each host for its robots.txt first, and hold to it, Crawl-delay included.
+    /// Fetch each host's robots.txt first and obey it, with its Crawl-delay.
     #[arg(long, help_heading = PACE)]
     robots: bool,
-    /// The deadline of one try [default: 30s]
+    /// The longest that one try may take, with its body [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     timeout: Option<Duration>,
     /// The longest that opening a connection may take [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     connect_timeout: Option<Duration>,
-    /// The longest wait for the head of an answer.
+    /// The longest wait for the head of an answer [default: only --timeout].
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     first_byte_timeout: Option<Duration>,
-    /// The longest time between two pieces of a body.
+    /// The longest time between two pieces of a body [default: only --timeout].
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     read_timeout: Option<Duration>,
-    /// Most redirects that are followed [default: 0: the redirect is the answer]
+    /// The most redirects to follow; at 0 the redirect is the answer [default: 0]
     #[arg(long, value_name = "N", help_heading = NETWORK)]
     redirects: Option<u32>,
-    /// Keep cookies while the command runs.
+    /// Store cookies and send them back, while the command runs.
     #[arg(long, help_heading = NETWORK)]
     cookies: bool,
-    /// 1.1 or 2; default what the server chooses.
+    /// The version of HTTP, 1.1 or 2 [default: what the server chooses].
     #[arg(long, value_name = "VERSION", help_heading = NETWORK)]
     http: Option<String>,
-    /// The URL of a proxy, as env:NAME if it holds a password, or none. Default: the environment's.
+    /// The URL of a proxy (as env:NAME if it holds a password), or none [default: as HTTP_PROXY and the like say].
     #[arg(long, value_name = "URL", help_heading = NETWORK)]
     proxy: Option<String>,
-    /// A PEM file with the authorities to trust.
+    /// A PEM file with the certificate authorities to trust [default: the system's].
     #[arg(long, value_name = "FILE", help_heading = NETWORK)]
     ca: Option<String>,
-    /// A PEM file with the certificate to show.
+    /// A PEM file with the client certificate to show.
     #[arg(long, value_name = "FILE", help_heading = NETWORK)]
     client_cert: Option<String>,
-    /// A PEM file with its key.
+    /// A PEM file with the key of --client-cert.
     #[arg(long, value_name = "FILE", help_heading = NETWORK)]
     client_key: Option<String>,
-    /// Do not verify certificates. Dangerous: anyone on the way can read and change everything.
+    /// Do not verify certificates. Dangerous: anyone between you and the server can read and change everything.
     #[arg(long, help_heading = NETWORK)]
     no_verify: bool,
-    /// Most bytes of a body. A body is held in memory until it is whole: all in flight take this times --concurrency at most [default:
-    /// 64 MiB]
+    /// The most bytes of a body; a longer one is an error. A body is held in memory until it is whole, so all that are in
+    /// flight take at most this times --concurrency [default: 64 MiB]
     #[arg(long, value_name = "BYTES", help_heading = NETWORK)]
     max_body: Option<usize>,
-    /// Take bodies as they come, without asking for compressed ones.
+    /// Do not ask for compressed bodies, and keep bodies as they come.
     #[arg(long, help_heading = NETWORK)]
     no_decode: bool,
-    /// The User-Agent.
+    /// The User-Agent header.
     #[arg(long, value_name = "TEXT", help_heading = NETWORK)]
     user_agent: Option<String>,
-    /// An address that is known without asking. May be repeated.
+    /// The address of a host, used instead of asking DNS. May be repeated.
     #[arg(long, value_name = "HOST:PORT:ADDRESS", help_heading = NETWORK)]
     resolve: Vec<String>,
 }

@@ -5,23 +5,23 @@ use clap::Args;
 
 use super::{Home, Server};
 
-/// Does parts of an offered job, until all of them are done, by whomever.
+/// Does parts of an offered job, until all parts of it are done.
 ///
-/// Start as many as there are machines, at any time, and end any of them: Ctrl-C gives back what it holds, and what a killed one
-/// held goes to others when its lease is over.
+/// Start one on each machine, at any time, and end any of them: Ctrl-C gives its parts back, and those of a killed
+/// worker go to others when its lease is over.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
     #[command(flatten)]
     server: Server,
-    /// Most parts at once. Another is begun only while fewer requests are in flight than may be.
+    /// The most parts at once; a further part begins only while there is room for more requests in flight.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=32))]
     parts: u32,
-    /// Send requests again of which nobody knows whether they were sent (POST and PATCH after a crash).
+    /// After a crash, send POST and PATCH requests again even if the server may have got them already.
     #[arg(long)]
     resend_unknown: bool,
-    /// Say nothing while it goes well.
+    /// Print nothing unless something goes wrong.
     #[arg(short, long)]
     quiet: bool,
 }

@@ -175,7 +175,7 @@ fn round_up(value: f64) -> f64 {
 fn figure(value: f64) -> String {
     match value {
         value if value >= 1e6 => format!("{:.1} M", value / 1e6),
-        value if value >= 10_000.0 => format!("{:.0} k", value / 1e3),
+        value if value >= 1000.0 => count(value.round() as u64),
         value if value >= 10.0 || value == 0.0 => format!("{value:.0}"),
         value => format!("{value:.2}"),
     }

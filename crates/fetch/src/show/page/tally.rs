@@ -62,7 +62,7 @@ pub(super) const PHASES: [(&str, OfPhase); 6] = [
     ("TLS", |ms| ms.tls),
     ("wait", |ms| ms.wait),
     ("read", |ms| ms.read),
-    ("all of it", |ms| ms.total),
+    ("total", |ms| ms.total),
 ];
 
 /// What all records say together.

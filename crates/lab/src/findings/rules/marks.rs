@@ -107,9 +107,9 @@ fn many_connections(rounds: &[&Round]) -> Option<String> {
         .max()?;
     (most > asked).then(|| {
         format!(
-            "up to {} connections for {} requests at once",
+            "up to {} connections for {} at once",
             count(most),
-            count(asked)
+            plural(asked, "request")
         )
     })
 }

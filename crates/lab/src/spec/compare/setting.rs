@@ -32,7 +32,7 @@ impl FromStr for Setting {
         };
         let (factor, value) = rest
             .split_once('=')
-            .ok_or_else(|| format!("`{text}` sets nothing; write it as in keepalive=off"))?;
+            .ok_or_else(|| format!("`{text}` has no value; write it as in keepalive=off"))?;
         let setting = Setting {
             of,
             factor: factor.into(),

@@ -53,7 +53,7 @@ fn equal_sides_are_refused_with_what_to_do() {
 #[test]
 fn what_is_no_setting_is_refused_with_a_sentence() {
     for (text, words) in [
-        ("keepalive", "sets nothing"),
+        ("keepalive", "has no value"),
         ("keepalive=yes", "on or off"),
         ("concurrency=many", "not a number"),
         ("colour=red", "cannot be set"),

@@ -1,4 +1,4 @@
-//! What a driver says when it can not do what is asked: that it does not know it, or that the requests failed.
+//! What a driver says when it cannot do what is asked: that it does not know it, or that the requests failed.
 
 use std::net::TcpListener;
 

@@ -27,7 +27,7 @@ pub type Promise = (&'static str, fn(&Check<'_>) -> Result<()>);
 pub const PROMISES: [Promise; 15] = [
     ("says hello", |check| check.start().map(drop)),
     (
-        "calls a command that it does not know unsupported",
+        "answers a command that it does not know with `unsupported`",
         refuses_the_unheard,
     ),
     (
@@ -41,20 +41,20 @@ pub const PROMISES: [Promise; 15] = [
         keeps_in_flight(check, MOST, false)
     }),
     (
-        "2 in flight over https, if it says so: the same, and it trusts no other server",
+        "2 in flight over https, if it says that it can: the same, and it refuses an unknown certificate",
         speaks_tls,
     ),
-    ("times every k-th request", times_some),
-    ("verifies JSON, if it says so", |check| {
+    ("times every k-th request, as it is asked to", times_some),
+    ("verifies JSON, if it says that it can", |check| {
         verifies(check, Verify::Json)
     }),
-    ("decodes gzip, if it says so", |check| {
+    ("decodes gzip, if it says that it can", |check| {
         verifies(check, Verify::Gzip)
     }),
     ("is idle between commands", is_idle),
     ("counts answers of status 500 as errors", counts_statuses),
     ("counts refused connections as errors", counts_refusals),
-    ("ends with status 0 on bye", |check| {
+    ("ends with status 0 after `bye`", |check| {
         let (status, left) = check.start()?.bye()?;
         ensure!(left.is_none(), left.unwrap_or_default());
         ends(status)
@@ -76,7 +76,7 @@ pub const REFERENCE_PROMISES: [Promise; 9] = [
         refuses_to_verify,
     ),
     (
-        "claims no more requests than the origin saw",
+        "claims no more requests than the server saw",
         claims_what_was_seen,
     ),
     ("counts answers of status 500 as errors", counts_statuses),
