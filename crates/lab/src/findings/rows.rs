@@ -4,7 +4,7 @@ use hecaton_origin::{Delay, Interval, Times};
 use serde::Serialize;
 
 use super::cells::{Cells, seconds, speed};
-use super::rules::{done_elsewhere, foreign, in_flight, marks, rejection};
+use super::rules::{Foreign, in_flight, marks, rejection};
 use super::server::{Server, server};
 use super::stats::{Estimate, centre, median};
 use super::warmth::{Warming, warming};
@@ -132,16 +132,11 @@ pub(super) fn rows(cells: &Cells, delay: &Delay) -> Vec<Row> {
     rows
 }
 
-/// Rejects whose work shows only as that of other programs, compared with the rows of all other clients.
+/// Rejects whose work shows only as that of other programs.
 fn suspect(rows: &mut [Row], cells: &Cells) {
-    let shares: Vec<(String, f64)> = cells
-        .iter()
-        .filter_map(|(cell, rounds)| Some((cell.client.clone(), foreign(rounds)?)))
-        .collect();
+    let foreign = Foreign::new(cells.iter().flat_map(|(_, rounds)| rounds).copied());
     for row in rows.iter_mut().filter(|row| row.rejected.is_none()) {
-        let others = shares.iter().filter(|(client, _)| *client != row.client);
-        let others: Vec<f64> = others.map(|(_, share)| *share).collect();
-        row.rejected = done_elsewhere(foreign(cells.rounds(&row.cell())), &others);
+        row.rejected = foreign.done_elsewhere(&row.cell());
         row.verified &= row.rejected.is_none();
     }
 }

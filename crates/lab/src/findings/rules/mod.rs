@@ -15,7 +15,7 @@ use super::words::plural;
 use crate::run::Round;
 
 pub use marks::{in_flight, marks};
-pub use work::{done_elsewhere, foreign};
+pub use work::Foreign;
 
 /// Version of the rules, kept in every document: rows that one version ranks another may reject.
 pub const VERSION: u32 = 4;

@@ -2,6 +2,7 @@
 
 use crate::findings::stats::median;
 use crate::findings::words::{figure, percent};
+use crate::plan::Cell;
 use crate::run::Round;
 
 /// CPU time that a request takes at least, in nanoseconds: it can not be sent and its answer can not be read for less than two
@@ -15,26 +16,55 @@ const ELSEWHERE: f64 = 0.3;
 const QUIET: f64 = 0.1;
 const FEWEST_ROUNDS: usize = 3;
 
-/// CPU time of other programs during a row's rounds, as a share of a core, median; none where it is not known.
-pub fn foreign(rounds: &[&Round]) -> Option<f64> {
-    let shares = rounds.iter().filter_map(|round| {
-        let noise = round.noise?;
-        Some(noise.foreign_ns as f64 / round.wall_ns.max(1) as f64)
-    });
-    let shares: Vec<f64> = shares.collect();
-    median(&shares).filter(|_| shares.len() >= FEWEST_ROUNDS)
+/// CPU time of other programs in each round of which it is known, as a share of a core, in the order in which they were measured.
+pub struct Foreign<'a> {
+    shares: Vec<(&'a Cell, f64)>,
 }
 
-/// Work that nobody accounts for, whenever this client is measured and never else. `others`: the same share of all other clients.
-pub fn done_elsewhere(own: Option<f64>, others: &[f64]) -> Option<String> {
-    let (own, usual) = (own?, median(others)?);
-    (usual < QUIET && own > usual + ELSEWHERE).then(|| {
-        format!(
-            "work was done elsewhere: while it was measured, other programs used {} of a core, else {}",
-            percent(own),
-            percent(usual)
-        )
-    })
+impl<'a> Foreign<'a> {
+    /// Of all rounds of a run.
+    pub fn new(rounds: impl Iterator<Item = &'a Round>) -> Foreign<'a> {
+        let mut rounds: Vec<&Round> = rounds.collect();
+        rounds.sort_by_key(|round| (round.block, round.order));
+        let share = |round: &'a Round| {
+            let foreign = round.noise?.foreign_ns as f64;
+            Some((&round.cell, foreign / round.wall_ns.max(1) as f64))
+        };
+        Foreign {
+            shares: rounds.into_iter().filter_map(share).collect(),
+        }
+    }
+
+    /// Work that nobody accounts for, whenever this client is measured and neither right before nor right after. What others
+    /// do on the machine, for seconds or all the time, falls into the neighbours' rounds too.
+    pub fn done_elsewhere(&self, cell: &Cell) -> Option<String> {
+        let is_own = |place: &usize| self.shares[*place].0 == cell;
+        let rounds = (0..self.shares.len()).filter(is_own);
+        let more: Vec<f64> = rounds.filter_map(|place| self.more(place)).collect();
+        let of = |keep: &dyn Fn(&Cell) -> bool| {
+            let kept = self.shares.iter().filter(|(of, _)| keep(of));
+            median(&kept.map(|(_, share)| *share).collect::<Vec<_>>())
+        };
+        let usual = of(&|other| other.client != cell.client)?;
+        let own = of(&|other| other == cell)?;
+        (more.len() >= FEWEST_ROUNDS && usual < QUIET && median(&more)? > ELSEWHERE).then(|| {
+            format!(
+                "work was done elsewhere: while it was measured, other programs used {} of a core, else {}",
+                percent(own),
+                percent(usual)
+            )
+        })
+    }
+
+    /// How much more others did in a round than in its two neighbours of other clients; none when it has none.
+    fn more(&self, place: usize) -> Option<f64> {
+        let (cell, share) = self.shares[place];
+        let other = |(of, _): &&(&Cell, f64)| of.client != cell.client;
+        let before = self.shares[..place].iter().rfind(other);
+        let after = self.shares[place..].iter().find(other);
+        let beside = before.into_iter().chain(after).map(|(_, share)| *share);
+        Some(share - beside.max_by(f64::total_cmp)?)
+    }
 }
 
 /// What the lab saw itself.
@@ -58,26 +88,38 @@ pub(super) fn nothing_used(round: &Round) -> Option<String> {
 mod tests {
     use super::*;
 
+    /// What is said of "own", whose share of each round is the second of a pair; the first is of the round before it.
+    fn said(pairs: &[(f64, f64)]) -> Option<String> {
+        let cells = ["other", "own"].map(Cell::plain);
+        let one = |(other, own): &(f64, f64)| [(&cells[0], *other), (&cells[1], *own)];
+        let shares = pairs.iter().flat_map(one).collect();
+        Foreign { shares }.done_elsewhere(&cells[1])
+    }
+
     #[test]
     fn work_that_shows_only_as_that_of_others_is_told_where_it_is_quiet_otherwise() {
-        let quiet = [0.02, 0.05, 0.03];
-        let says = done_elsewhere(Some(0.6), &quiet).unwrap();
+        let says = said(&[(0.02, 0.6), (0.05, 0.6), (0.03, 0.7)]).unwrap();
         assert!(says.contains("60") && says.contains("else 3"), "{says}");
-        assert_eq!(
-            done_elsewhere(Some(0.3), &quiet),
-            None,
-            "little more than others"
-        );
-        assert_eq!(
-            done_elsewhere(Some(0.9), &[0.4, 0.5, 0.6]),
-            None,
-            "a machine under load"
-        );
-        assert_eq!(done_elsewhere(None, &quiet), None);
-        assert_eq!(
-            done_elsewhere(Some(0.9), &[]),
-            None,
-            "nobody to compare with"
-        );
+        for (why, pairs) in [
+            (
+                "little more than others",
+                [(0.02, 0.3), (0.05, 0.3), (0.03, 0.3)],
+            ),
+            ("a machine under load", [(0.4, 0.9), (0.5, 0.9), (0.6, 0.9)]),
+            (
+                "others worked for two rounds",
+                [(0.0, 0.6), (0.6, 0.6), (0.0, 0.0)],
+            ),
+        ] {
+            assert_eq!(said(&pairs), None, "{why}");
+        }
+        assert_eq!(said(&[(0.0, 0.9), (0.0, 0.9)]), None, "two rounds");
+    }
+
+    #[test]
+    fn alone_there_is_nobody_to_compare_with() {
+        let cell = Cell::plain("own");
+        let shares = vec![(&cell, 0.9); 5];
+        assert_eq!(Foreign { shares }.done_elsewhere(&cell), None);
     }
 }
