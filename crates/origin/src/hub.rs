@@ -171,7 +171,8 @@ impl Hub {
             Plain::new(round.body_bytes, round.gzip),
             round.delay,
             round.round_trip,
-            self.seed,
+            // Draws far apart: the next seed's delays are these, moved on.
+            self.seed.wrapping_add(u64::from(round.draw) << 32),
         );
         match (round.gate.unwrap_or(0), round.checks.unwrap_or(0)) {
             (0, width) => self.gate.check(width, round.count),
@@ -211,8 +212,8 @@ impl Hub {
 mod tests {
     use super::*;
 
-    /// The delays of ids 1 to 50 in a round of an origin with that seed.
-    fn delays(seed: u64) -> Vec<Option<Duration>> {
+    /// The delays of ids 1 to 50 in a round of an origin with that seed, of that draw.
+    fn delays(seed: u64, draw: u32) -> Vec<Option<Duration>> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .build()
@@ -233,6 +234,7 @@ mod tests {
             body_bytes: 8,
             gzip: false,
             delay,
+            draw,
             round_trip: Duration::ZERO,
             ..RoundSpec::default()
         });
@@ -241,8 +243,10 @@ mod tests {
 
     #[test]
     fn rounds_draw_their_delays_from_the_seed_of_the_origin() {
-        assert_eq!(delays(1), delays(1));
-        assert_ne!(delays(1), delays(2));
-        assert!(delays(1).iter().all(Option::is_some));
+        assert_eq!(delays(1, 3), delays(1, 3));
+        assert_ne!(delays(1, 3), delays(2, 3));
+        let (one, other) = (delays(1, 3), delays(1, 4));
+        assert!(!other.iter().any(|delay| one.contains(delay)));
+        assert!(delays(1, 3).iter().all(Option::is_some));
     }
 }

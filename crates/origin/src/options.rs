@@ -95,6 +95,8 @@ pub struct RoundSpec {
     pub gzip: bool,
     /// Delay of every answer; ignored when `gate` is given.
     pub delay: Delay,
+    /// Which draw of the delays: rounds of one origin and one number have the same delays, in the order of their ids.
+    pub draw: u32,
     /// How long a round trip takes that loopback has not: every answer waits one more, and the first of a connection
     /// as many more as opening it costs on a network (TCP 1, TLS 1.3 1, TLS 1.2 2), for a server cannot delay the
     /// opening itself. 0 adds nothing; ignored when `gate` is given.

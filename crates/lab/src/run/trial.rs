@@ -199,6 +199,7 @@ impl<'a> Runner<'a> {
             body_bytes: cell.body_bytes,
             gzip: self.sweep.job == Job::Gzip,
             delay: Delay::None,
+            draw: 0,
             round_trip: Duration::ZERO,
             gate: Some(cell.concurrency),
             word: self.word_for(cell),
@@ -248,7 +249,7 @@ impl<'a> Runner<'a> {
     /// A round like a measured one that nobody keeps. Returns how long it took.
     fn rehearse(&mut self, driver: &mut Driver, cell: &Cell, count: u64) -> Result<Duration> {
         let first = draw_ids(count);
-        let round = self.measured_round(cell, first, count);
+        let round = self.measured_round(cell, first, count, 0);
         self.servers.open(cell, round);
         let (_, wall) = driver.go(
             Go {
@@ -271,7 +272,7 @@ impl<'a> Runner<'a> {
         probe: Option<Interval>,
     ) -> Result<Round> {
         let first = draw_ids(count);
-        let round = self.measured_round(&trial.cell, first, count);
+        let round = self.measured_round(&trial.cell, first, count, trial.block);
         self.servers.open(&trial.cell, round);
         driver.reset_peak_memory();
         let mut offences: Vec<String> = driver.offence().into_iter().collect();
@@ -369,13 +370,15 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn measured_round(&self, cell: &Cell, first: u64, count: u64) -> RoundSpec {
+    /// Clients of one block have the same delays, and each block has its own: what an interval spans is what chance makes of delays, too.
+    fn measured_round(&self, cell: &Cell, first: u64, count: u64, block: u32) -> RoundSpec {
         RoundSpec {
             first,
             count,
             body_bytes: cell.body_bytes,
             gzip: self.sweep.job == Job::Gzip,
             delay: cell.overrides.delay.unwrap_or(self.sweep.delay),
+            draw: block,
             round_trip: cell.round_trip(),
             gate: None,
             word: self.word_for(cell),
