@@ -3,7 +3,7 @@
 use crate::support::{hecaton, root, run};
 
 fn kept() -> String {
-    let folder = root().join("docs/results/2026-11-21-many-at-once");
+    let folder = root().join("docs/results/2026-11-22-many-at-once");
     folder.to_string_lossy().into_owned()
 }
 
