@@ -18,7 +18,7 @@ const FORMS: usize = 64;
 /// Letters of a record's text beside what looks like a number in it.
 const LETTERS: usize = 930;
 
-/// The text of a record before and behind its number, drawn anew for each process: who does not parse can not know where the number
+/// The text of a record before and behind its number, drawn anew for each process: who does not parse cannot know where the number
 /// stands, nor which of those that look alike it is.
 static FORM: LazyLock<Vec<(String, String)>> = LazyLock::new(|| (0..FORMS).map(form).collect());
 

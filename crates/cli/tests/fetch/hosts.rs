@@ -24,13 +24,7 @@ fn most(child: &mut Child) -> (usize, u64) {
 #[test]
 fn ten_thousand_hosts_have_each_record_once_in_little_room() {
     let world = World::new();
-    let port = world
-        .origin
-        .base_url()
-        .rsplit(':')
-        .next()
-        .unwrap()
-        .to_owned();
+    let port = world.port();
     let url = |n: u64| format!("http://h{}.localhost:{port}/r/{n}", n % HOSTS);
     let list = world.write("urls.txt", (0..2 * HOSTS).map(url));
     let mut child = world.fetch(&list, &["-c", "100"]).spawn().unwrap();

@@ -88,13 +88,7 @@ fn a_name_of_no_use_is_looked_up_again() {
     let ran = alone(home.path(), || {
         let asked = names();
         let world = World::new();
-        let port = world
-            .origin
-            .base_url()
-            .rsplit(':')
-            .next()
-            .unwrap()
-            .to_owned();
+        let port = world.port();
         let url = |n: u32| format!("http://moves.names.test:{port}/close?{n}");
         let list = world.write("urls.txt", (0..20).map(url));
         world.run(&list, &["--i-own-these-hosts", "--per-host", "1"]);
@@ -117,13 +111,7 @@ fn a_name_is_looked_up_once_and_not_for_each_connection() {
     let ran = alone(home.path(), || {
         let asked = names();
         let world = World::new();
-        let port = world
-            .origin
-            .base_url()
-            .rsplit(':')
-            .next()
-            .unwrap()
-            .to_owned();
+        let port = world.port();
         // Every answer ends its connection.
         let url = |n: u32| format!("http://h{}.names.test:{port}/close?{n}", n % 20);
         let list = world.write("urls.txt", (0..400).map(url));

@@ -107,13 +107,7 @@ fn a_host_of_others_needs_a_rate_and_nothing_is_sent_before() {
     }
     assert!(!world.out().exists(), "nothing is left behind");
     // The same folder then takes the same list with a rate: names lead to this machine.
-    let port = world
-        .origin
-        .base_url()
-        .rsplit(':')
-        .next()
-        .unwrap()
-        .to_owned();
+    let port = world.port();
     let list = world.write(
         "urls.txt",
         (0..12).map(|n| format!("http://host.example:{port}/r/{n}")),

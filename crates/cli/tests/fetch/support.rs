@@ -40,6 +40,12 @@ impl World {
         World::with(Options::default())
     }
 
+    /// The origin's port.
+    pub fn port(&self) -> String {
+        let url = self.origin.base_url();
+        url.rsplit(':').next().unwrap().to_owned()
+    }
+
     /// A path in the test's folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.home.path().join(name)

@@ -189,7 +189,7 @@ pub(super) fn too_few(round: &Round) -> Option<String> {
     })
 }
 
-/// At moments that it can not know, a client has in flight what it had in the probe. Who sends in waves has less, and a mark.
+/// At moments that it cannot know, a client has in flight what it had in the probe. Who sends in waves has less, and a mark.
 pub(super) fn another_in_the_probe(rounds: &[&Round], _: &Delay) -> Option<String> {
     let asked = rounds.first()?.cell.concurrency;
     let intervals = rounds.iter().filter_map(|round| round.seen.as_ref());
