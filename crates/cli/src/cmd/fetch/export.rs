@@ -4,7 +4,7 @@ use std::io::stdout;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use clap::{ArgGroup, Args};
+use clap::Args;
 use hecaton_fetch::error::Error;
 use hecaton_fetch::job::TableForm;
 use hecaton_fetch::plan::{Folder, Plan};
@@ -17,7 +17,6 @@ use super::Home;
 ///
 /// If the job is not done, the table has the records that are there.
 #[derive(Args)]
-#[command(group(ArgGroup::new("table").required(true).args(["csv", "parquet"])))]
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
