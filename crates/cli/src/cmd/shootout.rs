@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use hecaton_lab::findings::words::listed;
 use hecaton_lab::run;
 use hecaton_lab::spec::{
     Catalogue, Experiment, Kind, RAW, ShootoutRequest, ShootoutScenario, Usage, parse_delay,
@@ -123,13 +124,14 @@ fn present(arguments: &Arguments, catalogue: &Catalogue) -> Result<(Vec<String>,
 
 /// One sentence, for where little is installed a sentence for each would bury all others.
 fn not_installed(missing: &[&str]) -> Vec<String> {
-    let names = match missing {
-        [] => return Vec::new(),
-        [one] => format!("{one} is not installed"),
-        [first @ .., last] => format!("{} and {last} are not installed", first.join(", ")),
+    let are = match missing.len() {
+        0 => return Vec::new(),
+        1 => "is",
+        _ => "are",
     };
+    let names = listed(missing);
     vec![format!(
-        "{names}: `bin/hecaton drivers install all` (or a name, or a language) installs what is missing, and \
+        "{names} {are} not installed: `bin/hecaton drivers install all` (or a name, or a language) installs what is missing, and \
          `bin/hecaton drivers` says what that is"
     )]
 }
