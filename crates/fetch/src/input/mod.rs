@@ -1,14 +1,17 @@
 //! Lists of any length → inputs with their numbers and lines, one by one in flat memory.
 //!
 //! What is no input is an [`Invalid`], never an end: `source` opens and decompresses, `lines`, `plain`, `objects`, `table` and
-//! `parquet` read one form each, `sitemap` reads what a site lists of itself.
+//! `parquet` read one form each, `names` keeps their columns, `sitemap` reads what a site lists of itself.
 
 use std::fmt;
 use std::io;
 
 use crate::record::{Columns, Input, Invalid};
 
+use names::Names;
+
 mod lines;
+mod names;
 mod objects;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -96,21 +99,9 @@ pub struct Inputs {
     /// Of the beginning of the first list.
     columns: Vec<String>,
     /// Of all lists that are read to their end.
-    seen: Vec<String>,
+    seen: Names,
     number: u64,
     over: bool,
-}
-
-/// Most names of columns that are noted. Rows of hostile lists may each bring some of their own.
-const MOST_COLUMNS: usize = 1000;
-
-/// Notes names that are new.
-fn note(columns: &mut Vec<String>, names: &[String]) {
-    for name in names {
-        if columns.len() < MOST_COLUMNS && !columns.contains(name) {
-            columns.push(name.clone());
-        }
-    }
 }
 
 impl Inputs {
@@ -127,7 +118,7 @@ impl Inputs {
             name,
             columns: rows.columns().to_vec(),
             rows,
-            seen: Vec::new(),
+            seen: Names::default(),
             number: 0,
             over: false,
         })
@@ -145,7 +136,7 @@ impl Inputs {
 
     /// The columns of all lists, once they are read.
     pub fn seen_columns(&self) -> &[String] {
-        &self.seen
+        self.seen.list()
     }
 
     fn following(&mut self) -> Result<Option<Entry>, InputError> {
@@ -155,7 +146,7 @@ impl Inputs {
             if let Some(row) = next {
                 return Ok(Some(self.numbered(row)));
             }
-            note(&mut self.seen, self.rows.columns());
+            self.seen.note(self.rows.columns());
             let Some(source) = self.waiting.next() else {
                 return Ok(None);
             };

@@ -1,22 +1,21 @@
 //! Lines of JSON: an object each, whose members are the columns, or a string, which is the URL.
 
-use std::collections::HashSet;
 use std::io::{self, Read};
 
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
 use super::lines::{Line, Lines};
+use super::names::Names;
 use super::plain::{only_url, text, too_long};
-use super::{Bad, MOST_COLUMNS, Row, Rows};
+use super::{Bad, Row, Rows};
 use crate::record::Columns;
 
 /// One input a line; empty lines are passed over.
 pub(super) struct Objects<R> {
     lines: Lines<R>,
     /// Of the rows so far.
-    columns: Vec<String>,
-    known: HashSet<String>,
+    columns: Names,
     /// Rows that were read to know the columns.
     read: std::collections::VecDeque<Row>,
 }
@@ -28,8 +27,7 @@ impl<R: Read> Objects<R> {
     pub(super) fn new(reader: R) -> io::Result<Objects<R>> {
         let mut objects = Objects {
             lines: Lines::new(reader),
-            columns: Vec::new(),
-            known: HashSet::new(),
+            columns: Names::default(),
             read: Default::default(),
         };
         while objects.read.len() < AHEAD {
@@ -55,7 +53,7 @@ impl<R: Read> Objects<R> {
                 Line::TooLong(beginning) => Err(too_long(&beginning)),
             };
             if let Ok(columns) = &held {
-                note(columns, &mut self.known, &mut self.columns);
+                self.columns.note(columns.keys());
             }
             return Ok(Some(Row { line, held }));
         }
@@ -65,7 +63,7 @@ impl<R: Read> Objects<R> {
 
 impl<R: Read + Send> Rows for Objects<R> {
     fn columns(&self) -> &[String] {
-        &self.columns
+        self.columns.list()
     }
 
     fn may_have_more(&self) -> bool {
@@ -76,16 +74,6 @@ impl<R: Read + Send> Rows for Objects<R> {
         match self.read.pop_front() {
             Some(row) => Ok(Some(row)),
             None => self.row(),
-        }
-    }
-}
-
-/// Notes the names of a row that are new.
-fn note(row: &Columns, known: &mut HashSet<String>, columns: &mut Vec<String>) {
-    for name in row.keys() {
-        if columns.len() < MOST_COLUMNS && !known.contains(name) {
-            known.insert(name.clone());
-            columns.push(name.clone());
         }
     }
 }

@@ -1,0 +1,29 @@
+//! The names of a list's columns, each once, in the order in which they came.
+
+use std::collections::HashSet;
+
+/// Most names that are noted. Rows of hostile lists may each bring some of their own.
+const MOST: usize = 1000;
+
+/// Names of columns.
+#[derive(Default)]
+pub(super) struct Names {
+    list: Vec<String>,
+    known: HashSet<String>,
+}
+
+impl Names {
+    /// Notes those that are new.
+    pub fn note<'a>(&mut self, names: impl IntoIterator<Item = &'a String>) {
+        for name in names {
+            if self.list.len() < MOST && !self.known.contains(name) {
+                self.known.insert(name.clone());
+                self.list.push(name.clone());
+            }
+        }
+    }
+
+    pub fn list(&self) -> &[String] {
+        &self.list
+    }
+}
