@@ -65,7 +65,7 @@ fn sweep(
     ]);
     let rounds = if delay == "0" { "3" } else { "1" };
     command.args([
-        "--rounds", rounds, "--time", "200ms", "--json", "--quiet", "--out",
+        "--rounds", rounds, "--time", "100ms", "--json", "--quiet", "--out",
     ]);
     command.arg(place);
     let all = cheats.iter().map(|(cheat, _)| cheat).chain(others);
