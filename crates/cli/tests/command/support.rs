@@ -19,7 +19,11 @@ fn hasty_root() -> &'static Path {
         let bench = hasty.join("scenarios/bench");
         std::fs::create_dir_all(hasty.join("drivers")).expect("a folder");
         std::fs::create_dir_all(&bench).expect("a folder");
-        for scenario in root().join("scenarios/bench").read_dir().expect("scenarios") {
+        for scenario in root()
+            .join("scenarios/bench")
+            .read_dir()
+            .expect("scenarios")
+        {
             let scenario = scenario.expect("a scenario");
             let text = std::fs::read_to_string(scenario.path()).expect("text");
             let lines = text.lines().map(hasty_line);

@@ -11,7 +11,8 @@ use anyhow::{Result, bail};
 /// A sentence when `HECATON_ROOT` does not lead there, or when no such folder is found.
 pub fn project_root() -> Result<PathBuf> {
     if let Some(root) = std::env::var_os("HECATON_ROOT") {
-        let root = PathBuf::from(root);
+        // Drivers are started in folders of their own.
+        let root = std::path::absolute(root)?;
         if !looks_like_root(&root) {
             bail!(
                 "HECATON_ROOT is {}, which has no folders drivers and scenarios; unset it or correct it",

@@ -1,5 +1,6 @@
 //! `hecaton drivers check`: one list of ✓ and ✗ for each driver.
 
+use std::cell::Cell;
 use std::io::{Write, stdout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,17 +66,18 @@ fn check_one(
         Approach::Reference => &REFERENCE_PROMISES,
         _ => &PROMISES,
     };
+    let check = Check {
+        manifest,
+        patience,
+        stop: stop.clone(),
+        log: logs.join("stderr.log"),
+        kept: Cell::default(),
+    };
     for (index, (promise, run)) in promises.iter().enumerate() {
-        let check = Check {
-            manifest,
-            patience,
-            stop: stop.clone(),
-            log: logs.join("stderr.log"),
-        };
-        let first = run(&check);
+        let first = check.holds(*run);
         // What a driver does wrong it does again; what a machine does that stood still, hardly.
         let again = first.is_err() && index > 0 && !stop.load(Ordering::Relaxed);
-        let second = again.then(|| run(&check));
+        let second = again.then(|| check.holds(*run));
         if stop.load(Ordering::Relaxed) {
             let _ = std::fs::remove_dir_all(&logs);
             return Err(Interrupted.into());

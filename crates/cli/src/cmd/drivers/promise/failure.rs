@@ -9,30 +9,26 @@ use super::Check;
 use super::asked::{go, origin, to};
 
 pub(super) fn refuses_the_unheard(check: &Check<'_>) -> Result<()> {
-    let Err(error) = check.start()?.unheard() else {
+    check.ask(|asked| is_unsupported(asked.driver.unheard()))
+}
+
+/// Whether a driver said that it cannot do what it was asked.
+fn is_unsupported<T>(answer: Result<T>) -> Result<()> {
+    let Err(error) = answer else {
         bail!("it said ok")
     };
-    match error
-        .downcast_ref::<DriverError>()
-        .map(|error| &error.problem)
-    {
-        Some(Problem::Refused(kind, _)) if kind == "unsupported" => Ok(()),
+    match error.downcast_ref::<DriverError>() {
+        Some(DriverError {
+            problem: Problem::Refused(kind, _),
+            ..
+        }) if kind == "unsupported" => Ok(()),
         _ => Err(error),
     }
 }
 
 pub(super) fn refuses_to_verify(check: &Check<'_>) -> Result<()> {
     let prepare = to("http://127.0.0.1:1/r/".to_string(), true, Verify::Tail);
-    match check.prepare(&mut check.start()?, &prepare) {
-        Ok(()) => bail!("it said that it would"),
-        Err(error) => match error
-            .downcast_ref::<DriverError>()
-            .map(|error| &error.problem)
-        {
-            Some(Problem::Refused(kind, _)) if kind == "unsupported" => Ok(()),
-            _ => Err(error),
-        },
-    }
+    check.ask(|asked| is_unsupported(check.prepare(&mut asked.driver, &prepare)))
 }
 
 pub(super) fn counts_statuses(check: &Check<'_>) -> Result<()> {
@@ -42,7 +38,7 @@ pub(super) fn counts_statuses(check: &Check<'_>) -> Result<()> {
         false,
         Verify::None,
     );
-    let claim = check.round(&mut check.start()?, &prepare, go(5))?;
+    let claim = check.ask(|asked| check.round(&mut asked.driver, &prepare, go(5)))?;
     all_failed(&claim, 5)
 }
 
@@ -54,12 +50,12 @@ pub(super) fn counts_refusals(check: &Check<'_>) -> Result<()> {
         false => to(url, true, Verify::Tail),
     };
     drop(listener);
-    fails_whole(check, check.start()?, &prepare)
+    check.ask(|asked| fails_whole(check, &mut asked.driver, &prepare))
 }
 
 /// Whether a round of which nothing can succeed is counted so.
-pub(super) fn fails_whole(check: &Check<'_>, mut driver: Driver, prepare: &Prepare) -> Result<()> {
-    match check.round(&mut driver, prepare, go(5)) {
+pub(super) fn fails_whole(check: &Check<'_>, driver: &mut Driver, prepare: &Prepare) -> Result<()> {
+    match check.round(driver, prepare, go(5)) {
         Ok(claim) => all_failed(&claim, 5),
         // A driver that opens its connections early says so when asked to prepare.
         Err(error) => match error.downcast_ref::<DriverError>() {

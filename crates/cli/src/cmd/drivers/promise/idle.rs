@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
-use hecaton_lab::run::Verify;
+use hecaton_lab::run::{Driver, Verify};
 
 use super::Check;
 use super::asked::{go, origin, page, to};
@@ -19,16 +19,19 @@ const IDLE_SHARE: f64 = 0.1;
 
 /// Watches the driver after a round, with its connections open.
 pub(super) fn is_idle(check: &Check<'_>) -> Result<()> {
+    check.ask(|asked| rests(check, &mut asked.driver))
+}
+
+fn rests(check: &Check<'_>, driver: &mut Driver) -> Result<()> {
     let origin = origin()?;
-    let mut driver = check.start()?;
     let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Tail);
     origin.open_round(page(0));
-    check.prepare(&mut driver, &prepare)?;
+    check.prepare(driver, &prepare)?;
     ensure!(
         origin.close_round().requests == 0,
         "it sent requests when asked to prepare"
     );
-    check.round(&mut driver, &prepare, go(20))?;
+    check.round(driver, &prepare, go(20))?;
     let mut least = f64::INFINITY;
     for _ in 0..WATCHES {
         origin.open_round(page(0));

@@ -1,4 +1,4 @@
-//! What a driver must do, one function for each promise, each with a process of its own.
+//! What a driver must do, one function for each promise. One process is asked as long as it keeps them; then comes a new one.
 
 mod asked;
 mod failure;
@@ -6,6 +6,7 @@ mod idle;
 mod secure;
 mod work;
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -25,7 +26,7 @@ pub type Promise = (&'static str, fn(&Check<'_>) -> Result<()>);
 
 /// Every promise, in the order in which they are tried.
 pub const PROMISES: [Promise; 15] = [
-    ("says hello", |check| check.start().map(drop)),
+    ("says hello", |check| check.ask(|_| Ok(()))),
     (
         "answers a command that it does not know with `unsupported`",
         refuses_the_unheard,
@@ -55,15 +56,15 @@ pub const PROMISES: [Promise; 15] = [
     ("counts answers of status 500 as errors", counts_statuses),
     ("counts refused connections as errors", counts_refusals),
     ("ends with status 0 after `bye`", |check| {
-        let (status, left) = check.start()?.bye()?;
+        let (status, left) = check.take()?.driver.bye()?;
         ensure!(left.is_none(), left.unwrap_or_default());
         ends(status)
     }),
     ("ends with status 0 when its input ends", |check| {
-        ends(check.start()?.close_input()?)
+        ends(check.start()?.driver.close_input()?)
     }),
     ("ends on SIGTERM", |check| {
-        check.start()?.terminate().map(drop)
+        check.start()?.driver.terminate().map(drop)
     }),
 ];
 
@@ -96,16 +97,43 @@ pub struct Check<'a> {
     pub stop: Arc<AtomicBool>,
     /// File for the driver's error output.
     pub log: PathBuf,
+    /// The process that has kept every promise so far.
+    pub kept: Cell<Option<Asked>>,
+}
+
+/// A process of the driver.
+pub struct Asked {
+    driver: Driver,
+    /// What it said.
+    hello: Hello,
+    /// Whether it has been busy before.
+    warm: bool,
 }
 
 impl Check<'_> {
-    /// A driver that has said hello.
-    fn start(&self) -> Result<Driver> {
-        Ok(self.start_and_ask()?.0)
+    /// Tries one promise; a process that breaks one is not asked again.
+    pub fn holds(&self, promise: fn(&Check<'_>) -> Result<()>) -> Result<()> {
+        promise(self).inspect_err(|_| drop(self.kept.take()))
     }
 
-    /// A driver, and what it said.
-    fn start_and_ask(&self) -> Result<(Driver, Hello)> {
+    /// Asks the process that has kept every promise so far, or a new one.
+    fn ask<T>(&self, ask: impl FnOnce(&mut Asked) -> Result<T>) -> Result<T> {
+        let mut asked = self.take()?;
+        let answer = ask(&mut asked)?;
+        self.kept.set(Some(asked));
+        Ok(answer)
+    }
+
+    /// The process that has kept every promise so far, for good, or a new one.
+    fn take(&self) -> Result<Asked> {
+        match self.kept.take() {
+            Some(asked) => Ok(asked),
+            None => self.start(),
+        }
+    }
+
+    /// A new process, which has said hello.
+    fn start(&self) -> Result<Asked> {
         let mut driver = Driver::start(
             self.manifest,
             choose_cores().map(|pinning| pinning.client_core),
@@ -140,7 +168,11 @@ impl Check<'_> {
             hello.tls == self.manifest.can.contains(&Ability::Tls),
             "its hello and its manifest do not agree whether it speaks https"
         );
-        Ok((driver, hello))
+        Ok(Asked {
+            driver,
+            hello,
+            warm: false,
+        })
     }
 
     /// Whether it is a load generator, of which nothing can be verified.

@@ -11,13 +11,13 @@ use super::work::keeps_in_flight;
 /// The same as in the clear, and nothing from a server whose authority it was not told to trust: who does not look at
 /// certificates would also be faster than who does.
 pub(super) fn speaks_tls(check: &Check<'_>) -> Result<()> {
-    let (driver, hello) = check.start_and_ask()?;
-    if !hello.tls {
+    if !check.ask(|asked| Ok(asked.hello.tls))? {
         return Ok(());
     }
     keeps_in_flight(check, 2, true)?;
     let origin = secure_origin()?;
     let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Tail);
-    fails_whole(check, driver, &prepare)
+    // The one that was asked until here was told whom to trust.
+    fails_whole(check, &mut check.start()?.driver, &prepare)
         .context("of a server with a certificate of an authority that it was not told to trust")
 }

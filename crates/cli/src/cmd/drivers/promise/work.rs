@@ -9,8 +9,8 @@ use hecaton_lab::run::{Go, Round, Runner, Servers, Verify};
 use hecaton_lab::spec::{Job, Pitfall, Sweep, Target};
 use hecaton_origin::{Delay, RoundSpec};
 
-use super::Check;
 use super::asked::{FIRST, go, origin, page, secure_origin, to};
+use super::{Asked, Check};
 
 /// Most requests in flight that are tried, if the driver can.
 pub(super) const MOST: usize = 7;
@@ -18,7 +18,8 @@ pub(super) const MOST: usize = 7;
 /// The rules of a sweep judge the driver, and agree with what its manifest says of itself.
 pub(super) fn keeps_in_flight(check: &Check<'_>, concurrency: usize, tls: bool) -> Result<()> {
     let pitfall = check.manifest.pitfall.as_ref();
-    match (reason_to_reject(check, concurrency, tls)?, pitfall) {
+    let reason = check.ask(|asked| reason_to_reject(check, asked, concurrency, tls))?;
+    match (reason, pitfall) {
         (
             None,
             Some(Pitfall {
@@ -36,8 +37,17 @@ pub(super) fn keeps_in_flight(check: &Check<'_>, concurrency: usize, tls: bool) 
 }
 
 /// Visits small and larger bodies as a sweep does, and lets the same rules judge; as many in flight as the driver can.
-fn reason_to_reject(check: &Check<'_>, concurrency: usize, tls: bool) -> Result<Option<String>> {
-    let (mut driver, hello) = check.start_and_ask()?;
+fn reason_to_reject(
+    check: &Check<'_>,
+    asked: &mut Asked,
+    concurrency: usize,
+    tls: bool,
+) -> Result<Option<String>> {
+    let Asked {
+        driver,
+        hello,
+        warm,
+    } = asked;
     let concurrency = concurrency.min(hello.max_concurrency);
     let delay = Delay::Fixed(Duration::from_millis(3));
     let sweep = Sweep {
@@ -64,7 +74,9 @@ fn reason_to_reject(check: &Check<'_>, concurrency: usize, tls: bool) -> Result<
         false => Servers::clear(origin()?),
     };
     let mut runner = Runner::new(&sweep, servers);
-    runner.warm_up(&mut driver)?;
+    if !std::mem::replace(warm, true) {
+        runner.warm_up(driver)?;
+    }
     let both = |&keepalive| {
         sweep
             .body_bytes
@@ -85,7 +97,7 @@ fn reason_to_reject(check: &Check<'_>, concurrency: usize, tls: bool) -> Result<
             block: 0,
             order: 0,
         };
-        let round: Round = runner.trial(&mut driver, &trial)?;
+        let round: Round = runner.trial(driver, &trial)?;
         if let Some(reason) = rejection(&[&round], &delay) {
             let way = if keepalive {
                 ""
@@ -103,15 +115,12 @@ fn reason_to_reject(check: &Check<'_>, concurrency: usize, tls: bool) -> Result<
 pub(super) fn times_some(check: &Check<'_>) -> Result<()> {
     let origin = origin()?;
     let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Tail);
-    let claim = check.round(
-        &mut check.start()?,
-        &prepare,
-        Go {
-            first: FIRST,
-            count: 50,
-            lat_every: 7,
-        },
-    )?;
+    let go = Go {
+        first: FIRST,
+        count: 50,
+        lat_every: 7,
+    };
+    let claim = check.ask(|asked| check.round(&mut asked.driver, &prepare, go))?;
     ensure!(
         claim.latencies_us.len() == 8,
         "50 requests, every 7th timed: {} of 8 times",
@@ -122,8 +131,7 @@ pub(super) fn times_some(check: &Check<'_>) -> Result<()> {
 
 /// Bodies that end in no token: the one way to find it, if the driver says that it knows it.
 pub(super) fn verifies(check: &Check<'_>, way: Verify) -> Result<()> {
-    let (mut driver, hello) = check.start_and_ask()?;
-    if !hello.verify.contains(&way) {
+    if !check.ask(|asked| Ok(asked.hello.verify.contains(&way)))? {
         return Ok(());
     }
     let origin = origin()?;
@@ -132,7 +140,7 @@ pub(super) fn verifies(check: &Check<'_>, way: Verify) -> Result<()> {
         ..page(20)
     });
     let prepare = to(format!("{}/r/", origin.base_url()), true, way);
-    let claim = check.round(&mut driver, &prepare, go(20))?;
+    let claim = check.ask(|asked| check.round(&mut asked.driver, &prepare, go(20)))?;
     let page = origin.close_round();
     ensure!(
         claim.done == 20,
@@ -164,7 +172,7 @@ pub(super) fn claims_what_was_seen(check: &Check<'_>) -> Result<()> {
         false,
         Verify::None,
     );
-    let claim = check.round(&mut check.start()?, &prepare, go(20))?;
+    let claim = check.ask(|asked| check.round(&mut asked.driver, &prepare, go(20)))?;
     let seen = origin.close_round().requests;
     ensure!(
         claim.done >= 20 && (claim.done..=claim.done + 2).contains(&seen),
