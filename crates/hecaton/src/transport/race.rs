@@ -22,6 +22,16 @@ pub(super) async fn first<T, F: Future<Output = io::Result<T>>>(
     addresses: &[SocketAddr],
     open: impl Fn(SocketAddr) -> F,
 ) -> Result<T, Refusals> {
+    match *addresses {
+        [only] => open(only).await.map_err(|error| vec![(only, error)]),
+        _ => Box::pin(first_of_several(addresses, open)).await,
+    }
+}
+
+async fn first_of_several<T, F: Future<Output = io::Result<T>>>(
+    addresses: &[SocketAddr],
+    open: impl Fn(SocketAddr) -> F,
+) -> Result<T, Refusals> {
     let mut waiting = VecDeque::from(in_turn(addresses));
     let mut going = FuturesUnordered::new();
     let mut refusals = Vec::new();
