@@ -221,11 +221,11 @@ fn rows_of_a_kept_shootout_that_were_still_warming_are_marked() {
         assert!(!marked.contains(&name), "{name} of {marked:?}");
     }
     let warming = entries()
-        .find(|row| row.client == "okhttp")
+        .find(|row| row.client == "jruby-net-http")
         .unwrap()
         .warming
         .unwrap();
-    assert!(warming.steady > 1.1 * warming.first, "{warming:?}");
+    assert!(warming.steady > 1.8 * warming.first, "{warming:?}");
     assert!(
         ranking.notes[0].contains("Still warming"),
         "{:?}",
