@@ -97,21 +97,32 @@ class ForkTest < OriginTest
     $VERBOSE = told
   end
 
-  # Each generation forks the next with a connection and a reactor open, and says what it has that the first had not.
-  GENERATIONS = <<~RUBY
+  # What a script says in a process of its own, where no other test has left a descriptor. It has a client, an address, and `links`:
+  # how many descriptors of a client there are more than at its begin.
+  def alone(script)
+    command = [RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", ALONE + script, url("/r/1")]
+    IO.popen([*command, err: %i[child out]], &:read)
+  end
+
+  ALONE = <<~'RUBY'
     require "hecaton"
     $stdout.sync = true
-    links = lambda do
-      Dir.children("/proc/self/fd").filter_map { |name| File.readlink("/proc/self/fd/\#{name}") rescue nil }
+    count = lambda do
+      Dir.children("/proc/self/fd").filter_map { |name| File.readlink("/proc/self/fd/#{name}") rescue nil }
          .grep(/socket|eventpoll|eventfd/).size
     end
     address, = ARGV
-    first = links.call
+    first = count.call
+    links = -> { count.call - first }
     client = Hecaton::Client.new(timeout: 20)
+  RUBY
+
+  # Each generation forks the next with a connection and a reactor open.
+  GENERATIONS = <<~RUBY
     generation = lambda do |left|
-      print links.call - first, " "
+      print links.call, " "
       client.get(address).status == 200 or raise
-      print links.call - first, " "
+      print links.call, " "
       next if left.zero?
 
       Process.wait(fork { generation.call(left - 1) })
@@ -122,18 +133,19 @@ class ForkTest < OriginTest
   RUBY
 
   def test_descriptors_do_not_grow_from_child_to_child
-    command = [RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", GENERATIONS, url("/r/1")]
     # Before its first request and after, each: a reactor, and a connection with it. A child begins with nothing.
-    assert_equal "3 4 0 4 0 4 0 4 ", IO.popen([*command, err: %i[child out]], &:read)
+    assert_equal "3 4 0 4 0 4 0 4 ", alone(GENERATIONS)
   end
 
+  CLOSED = <<~RUBY
+    client.get(address)
+    open = links.call
+    Process.wait(fork { client.get(address); client.close; print links.call, " " })
+    print links.call - open, " ", client.get(address).status, " ", client.stats[:opened]
+  RUBY
+
   def test_a_child_that_closes_its_client_has_no_descriptor_left
-    client = client()
-    connection_of(client)
-    before = beside_child(-> { descriptors }) { |said| said }
-    after = beside_child(-> { connection_of(client); client.close; descriptors }) { |said| said }
-    assert_equal before, after
-    assert_operator after, :<=, descriptors - 2 # Its connections, of course, are the parent's alone.
+    assert_equal "0 0 200 1", alone(CLOSED) # The parent has its own as they were.
   end
 
   def test_the_parents_connection_is_used_again_after_a_child_used_its_own_and_ended
@@ -146,52 +158,49 @@ class ForkTest < OriginTest
     assert_equal 1, client.stats[:opened]
   end
 
+  DAEMON = <<~RUBY
+    client.get(address)
+    reader, writer = IO.pipe
+    fork do
+      reader.close
+      client.get(address)
+      Process.daemon(true, true)
+      2.times { client.get(address) }
+      writer.print links.call, " ", client.stats[:opened]
+    end
+    Process.wait
+    writer.close
+    print reader.read
+  RUBY
+
   def test_a_daemon_begins_with_nothing_of_what_it_left
     skip "this system has no daemons" unless Process.respond_to?(:daemon)
-    reader, writer = IO.pipe
-    client = client()
-    connection_of(client)
-    pid = fork do
-      reader.close
-      client.get(url("/r/1"))
-      before = descriptors
-      Process.daemon(true, true)
-      2.times { client.get(url("/r/1")) }
-      writer.write(Marshal.dump([descriptors - before, client.stats[:opened]]))
-    ensure
-      exit!(0)
-    end
-    writer.close
-    Process.wait(pid)
-    assert_equal [0, 1], Marshal.load(reader.read)
+    assert_equal "4 1", alone(DAEMON) # As a process that has asked once.
   end
 
+  HANDLER = <<~'RUBY'
+    require "socket"
+    parent = Process.pid
+    trap("USR1") { fork }
+    server = TCPServer.new("127.0.0.1", 0)
+    Thread.new do
+      connection = server.accept
+      connection.readpartial(10_000)
+      Process.kill("USR1", parent)
+      sleep 0.01 until (Process.wait rescue nil)
+      connection.write("HTTP/1.1 204 X\r\n\r\n")
+    end
+    begin
+      said = client.get("http://127.0.0.1:#{server.local_address.ip_port}/").status
+    rescue Hecaton::ForkError => error
+      said = "#{error.class} #{client.get(address).status}"
+      client = nil
+      GC.start
+    end
+    puts "#{Process.pid == parent ? "parent" : "child"} #{said}"
+  RUBY
+
   def test_a_handler_of_signals_may_fork_while_a_request_is_waited_for
-    script = <<~RUBY
-      require "hecaton"
-      require "socket"
-      client = Hecaton::Client.new(timeout: 20)
-      parent = Process.pid
-      trap("USR1") { fork }
-      server = TCPServer.new("127.0.0.1", 0)
-      Thread.new do
-        connection = server.accept
-        connection.readpartial(10_000)
-        Process.kill("USR1", parent)
-        sleep 0.01 until (Process.wait rescue nil)
-        connection.write("HTTP/1.1 204 X\r\n\r\n")
-      end
-      begin
-        said = client.get("http://127.0.0.1:\#{server.local_address.ip_port}/").status
-      rescue Hecaton::ForkError => error
-        said = "\#{error.class} \#{client.get(ARGV[0]).status}"
-        client = nil
-        GC.start
-      end
-      puts "\#{Process.pid == parent ? "parent" : "child"} \#{said}"
-    RUBY
-    command = [RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script, url("/r/1")]
-    said = IO.popen([*command, err: %i[child out]], &:read)
-    assert_equal ["child Hecaton::ForkError 200", "parent 204"], said.lines(chomp: true).sort
+    assert_equal ["child Hecaton::ForkError 200", "parent 204"], alone(HANDLER).lines(chomp: true).sort
   end
 end
