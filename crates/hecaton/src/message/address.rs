@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use http::uri::{Authority, PathAndQuery, Uri};
 use memchr::memchr;
 use percent_encoding::percent_decode_str;
@@ -72,9 +72,15 @@ pub(crate) struct Destination {
 
 /// Takes a URL apart. One that is valid goes on the wire as it stands; others are encoded as browsers do, unless that
 /// is refused (`strict`).
-pub(crate) fn read(url: &Bytes, strict: bool) -> Result<Destination, InvalidUrl> {
-    match parse(url) {
-        Err(refusal) if !strict => match encoded(url) {
+pub(crate) fn read(mut url: Bytes, strict: bool) -> Result<Destination, InvalidUrl> {
+    if let Some((begin, place)) = at_last_place(&url) {
+        url.advance(begin); // Not a slice, which is another reference to count.
+        let target = PathAndQuery::from_maybe_shared(url)
+            .map_err(|error| InvalidUrl::new(b"", format!("cannot be read: {error}")))?;
+        return Ok(place.with(target));
+    }
+    match parse(&url) {
+        Err(refusal) if !strict => match encoded(&url) {
             Some(encoded) => parse(&encoded).map_err(|_| refusal),
             None => Err(refusal),
         },
@@ -149,32 +155,62 @@ fn refused_by_parser(url: &[u8], why: &str) -> InvalidUrl {
     }
 }
 
-/// The origin and the `Host` header of an authority. Programs tend to ask the same host again, so
-/// each thread keeps the last.
+/// Where a URL without user and password goes.
+#[derive(Clone)]
+struct Place {
+    origin: Arc<Origin>,
+    host: Bytes,
+}
+
+impl Place {
+    fn with(self, target: PathAndQuery) -> Destination {
+        Destination {
+            origin: self.origin,
+            host: self.host,
+            target,
+            login: None,
+        }
+    }
+}
+
+thread_local! {
+    /// The last place and what its URLs begin with, `http://host:port`: programs tend to ask the same host again.
+    static LAST: RefCell<Option<(String, Place)>> = const { RefCell::new(None) };
+}
+
+/// The longest URL that `http` reads.
+const LONGEST: usize = u16::MAX as usize - 1;
+
+/// Where a URL goes whose place was the last, and where its path begins; none if anything in it needs a second look. It is the
+/// short way of most to what `parse` would come to.
+fn at_last_place(url: &[u8]) -> Option<(usize, Place)> {
+    LAST.with_borrow(|last| {
+        let (begin, place) = last.as_ref()?;
+        let path = url.strip_prefix(begin.as_bytes())?;
+        let is_plain = path.starts_with(b"/") && path.iter().all(is_plain);
+        (is_plain && url.len() <= LONGEST).then(|| (begin.len(), place.clone()))
+    })
+}
+
+/// Whether a byte of a path or a query is one that everybody reads alike (RFC 3986 §3.3, but for quotes).
+fn is_plain(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"/?&=%.-_~+,:;@!$*".contains(byte)
+}
+
+/// The origin and the `Host` header of an authority.
 fn destination(
     scheme: Scheme,
     authority: Authority,
     target: PathAndQuery,
     url: &[u8],
 ) -> Result<Destination, InvalidUrl> {
-    thread_local! {
-        static LAST: RefCell<Option<(Authority, Arc<Origin>, Bytes)>> = const { RefCell::new(None) };
-    }
-    let known = LAST.with_borrow(|last| match last {
-        Some((known, origin, host))
-            if known.as_str() == authority.as_str() && origin.scheme == scheme =>
-        {
-            Some((origin.clone(), host.clone()))
-        }
-        _ => None,
+    let begin = format!("{}://{authority}", scheme.name());
+    let known = LAST.with_borrow(|last| {
+        let (_, place) = last.as_ref().filter(|(known, _)| *known == begin)?;
+        Some(place.clone())
     });
-    if let Some((origin, host)) = known {
-        return Ok(Destination {
-            origin,
-            host,
-            target,
-            login: None,
-        });
+    if let Some(known) = known {
+        return Ok(known.with(target));
     }
     if let Some((login, place)) = authority.as_str().rsplit_once('@') {
         let login = authorization(login, url)?;
@@ -189,13 +225,9 @@ fn destination(
     }
     let origin = Arc::new(parse_origin(scheme, &authority, url)?);
     let host = Bytes::from(origin.authority());
-    LAST.set(Some((authority, origin.clone(), host.clone())));
-    Ok(Destination {
-        origin,
-        host,
-        target,
-        login: None,
-    })
+    let place = Place { origin, host };
+    LAST.set(Some((begin, place.clone())));
+    Ok(place.with(target))
 }
 
 /// The `Authorization` of `user:password`, both percent-encoded; none if both are empty.

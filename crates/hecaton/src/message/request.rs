@@ -60,12 +60,12 @@ impl Request {
 
     /// The same with a URL that is not copied.
     pub fn with_url(method: &str, url: Bytes) -> Result<Request, InvalidRequest> {
-        let request = Request::to(address::read(&url, false)?);
+        let request = Request::to(address::read(url, false)?);
         request.method(method)
     }
 
     /// The same with what may be asked of a URL decided already.
-    pub(crate) fn read(url: &Bytes, strict: bool) -> Result<Request, InvalidUrl> {
+    pub(crate) fn read(url: Bytes, strict: bool) -> Result<Request, InvalidUrl> {
         Ok(Request::to(address::read(url, strict)?))
     }
 

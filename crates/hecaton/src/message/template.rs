@@ -134,10 +134,10 @@ impl Template {
     /// A GET of a URL, which may be relative to the base.
     pub fn get(self: &Arc<Self>, url: Bytes) -> Result<Request, InvalidUrl> {
         let mut request = match &self.base {
-            None => Request::read(&url, self.strict)?,
+            None => Request::read(url, self.strict)?,
             Some(base) => {
                 let absolute = reference::beside(&base.url, &url, self.strict)?;
-                Request::read(&String::from(absolute).into(), self.strict)?
+                Request::read(String::from(absolute).into(), self.strict)?
             }
         };
         if self.all.is_some() {
@@ -224,7 +224,7 @@ fn base(
 ) -> Result<Base, InvalidRequest> {
     let strict = defaults.strict_urls;
     let mut url = reference::parse_base(url, strict)?;
-    let asked = Request::read(&String::from(url.clone()).into(), strict)
+    let asked = Request::read(String::from(url.clone()).into(), strict)
         .map_err(|error| InvalidRequest(format!("base {error}")))?;
     let _ = (url.set_username(""), url.set_password(None));
     let is_named = |(name, _): &(String, _)| name.eq_ignore_ascii_case("authorization");

@@ -157,6 +157,25 @@ proptest::proptest! {
             proptest::prop_assert!(request.origin.port > 0 && !request.origin.host.is_empty());
         }
     }
+
+    /// The place of the URL before makes no difference to what comes of this one.
+    #[test]
+    fn the_short_way_leads_to_where_the_long_one_does(rest in "[/?#@:]?[/?#@:.a-c0-9%]{0,6}\\PC{0,3}") {
+        let alone = parse(&Bytes::from(format!("http://host:81{rest}")));
+        for before in ["http://host:81/", "http://host:8/", "https://host:81/", "http://user@host:81/"] {
+            let _ = Request::get(before);
+            let behind = read(Bytes::from(format!("http://host:81{rest}")), true);
+            proptest::prop_assert_eq!(format!("{alone:?}"), format!("{behind:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_url_of_the_last_place_may_be_as_long_as_any() {
+    let _ = Request::get("http://host/").unwrap();
+    let long = |bytes: usize| Request::get(&format!("http://host/{}", "a".repeat(bytes - 12)));
+    assert_eq!(long(LONGEST).unwrap().target.as_str().len(), LONGEST - 11);
+    assert!(long(LONGEST + 1).is_err());
 }
 
 #[test]
@@ -166,9 +185,9 @@ fn a_backslash_before_the_query_is_refused_and_not_mended() {
         r"http://good.example\x",
     ] {
         assert!(
-            read(&Bytes::from_static(url.as_bytes()), false).is_err(),
+            read(Bytes::from_static(url.as_bytes()), false).is_err(),
             "{url}"
         );
     }
-    assert!(read(&Bytes::from_static(br"http://a/b?c\d"), false).is_ok());
+    assert!(read(Bytes::from_static(br"http://a/b?c\d"), false).is_ok());
 }
