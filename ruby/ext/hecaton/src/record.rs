@@ -19,7 +19,7 @@ use hecaton::{
     Attempt, Ending, Error as Failure, InvalidUrl, Kind, Method, Outcome, Part, Phase, Redirect,
     Response, Streaming, Version,
 };
-use magnus::encoding::EncodingCapable;
+use magnus::encoding::Index;
 use magnus::{IntoValue, RArray, RString, Ruby, Value};
 
 /// Status, record and body of a response; nil, record and a list of facts of an error.
@@ -158,21 +158,42 @@ const OF_THE_PROCESS: [&str; 4] = ["locale", "external", "internal", "filesystem
 
 /// The body with the encoding that its Content-Type names; bytes when it names none.
 fn body(ruby: &Ruby, response: &Response) -> RString {
-    let content_type = response.header("content-type").map(String::from_utf8_lossy);
-    let name = content_type.as_deref().and_then(charset);
-    if name.is_some_and(is_utf8) {
-        return ruby.enc_str_new(response.body(), ruby.utf8_encoding());
+    let content_type = response.header("content-type").unwrap_or_default();
+    match encoding(ruby, content_type) {
+        Some(index) => ruby.enc_str_new(response.body(), index),
+        None => ruby.str_from_slice(response.body()),
     }
-    let string = ruby.str_from_slice(response.body());
-    let known = name.filter(|name| {
-        !OF_THE_PROCESS
-            .iter()
-            .any(|own| name.eq_ignore_ascii_case(own))
-    });
-    if let Some(index) = known.and_then(|name| ruby.find_encindex(name).ok()) {
-        let _ = string.enc_associate(index);
+}
+
+thread_local! {
+    /// The last Content-Type and its encoding: a server tends to send the same again.
+    static LAST: RefCell<(Vec<u8>, Option<Index>)> = const { RefCell::new((Vec::new(), None)) };
+}
+
+/// Ruby's number of the encoding that a Content-Type names; none for bytes.
+fn encoding(ruby: &Ruby, content_type: &[u8]) -> Option<Index> {
+    let known = LAST.with_borrow(|(last, index)| (last == content_type).then_some(*index));
+    known.unwrap_or_else(|| {
+        // Without a hold on the last one: Ruby may load the encoding, and run other code meanwhile.
+        let index =
+            charset(&String::from_utf8_lossy(content_type)).and_then(|name| find(ruby, name));
+        if content_type.len() <= MOST_KEPT {
+            LAST.set((content_type.to_vec(), index));
+        }
+        index
+    })
+}
+
+/// The encoding of this name, if Ruby has one. Those of the process are none of a charset.
+fn find(ruby: &Ruby, name: &str) -> Option<Index> {
+    if name.eq_ignore_ascii_case("utf8") {
+        return Some(ruby.utf8_encindex()); // So do many write it (RFC 3629 §8 has the name with a hyphen alone).
     }
-    string
+    let is = |own: &&str| name.eq_ignore_ascii_case(own);
+    if OF_THE_PROCESS.iter().any(is) {
+        return None;
+    }
+    ruby.find_encindex(name).ok()
 }
 
 /// The charset parameter (RFC 9110 §8.3.2), or UTF-8 for JSON (RFC 8259 §8.1).
@@ -187,11 +208,6 @@ fn charset(content_type: &str) -> Option<&str> {
     });
     let named = named.filter(|name| !name.is_empty());
     named.or(is_json(media_type).then_some("utf-8"))
-}
-
-/// The second is no name of it (RFC 3629 §8), but many write it so.
-fn is_utf8(name: &str) -> bool {
-    name.eq_ignore_ascii_case("utf-8") || name.eq_ignore_ascii_case("utf8")
 }
 
 /// JSON itself, and what is written in it (RFC 6839 §3.1): `application/problem+json`.
@@ -241,7 +257,7 @@ fn written(ruby: &Ruby, write: impl FnOnce(&mut Vec<u8>)) -> RString {
     })
 }
 
-/// Bytes that a thread keeps for the next record; most need some hundred.
+/// Bytes that a thread keeps for the next record, or of the last Content-Type; most need some hundred.
 const MOST_KEPT: usize = 4096;
 
 fn add_method(record: &mut Vec<u8>, method: &Method) {
