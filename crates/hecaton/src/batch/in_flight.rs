@@ -5,14 +5,20 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use tokio_util::sync::ReusableBoxFuture;
+
 use crate::client::Outcome;
 use crate::message::origin::Origin;
+
+/// The memory of a future, to be used again: it has a kibibyte, and malloc takes its time for that.
+pub(crate) type Slot<Output = Outcome> = ReusableBoxFuture<'static, Output>;
 
 /// Ready when the request has ended, or has come as far as it goes by itself.
 pub(crate) struct InFlight<T, Output = Outcome> {
     tag: Option<T>,
     origin: Option<Arc<Origin>>,
-    sending: Pin<Box<dyn Future<Output = Output> + Send>>,
+    /// None when it has ended.
+    sending: Option<Slot<Output>>,
 }
 
 /// The same with how it ended.
@@ -20,6 +26,8 @@ pub(crate) struct Ended<T, Output = Outcome> {
     pub tag: T,
     pub origin: Option<Arc<Origin>>,
     pub result: std::thread::Result<Output>,
+    /// None after a panic.
+    pub slot: Option<Slot<Output>>,
 }
 
 impl<T, Output> InFlight<T, Output> {
@@ -28,10 +36,19 @@ impl<T, Output> InFlight<T, Output> {
         origin: Option<Arc<Origin>>,
         sending: impl Future<Output = Output> + Send + 'static,
     ) -> InFlight<T, Output> {
+        InFlight::in_slot(tag, origin, Slot::new(sending))
+    }
+
+    /// The same with what is in a slot already.
+    pub fn in_slot(
+        tag: T,
+        origin: Option<Arc<Origin>>,
+        sending: Slot<Output>,
+    ) -> InFlight<T, Output> {
         InFlight {
             tag: Some(tag),
             origin,
-            sending: Box::pin(sending),
+            sending: Some(sending),
         }
     }
 
@@ -54,16 +71,52 @@ impl<T, Output> Future for InFlight<T, Output> {
 
     /// A panic is an end too: the batch has to know of it, and lets it go on.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended<T, Output>> {
-        let polled = catch_unwind(AssertUnwindSafe(|| self.sending.as_mut().poll(cx)));
-        let result = match polled {
+        let sending = self.sending.as_mut().expect(UNENDED);
+        let result = match catch_unwind(AssertUnwindSafe(|| sending.poll(cx))) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(output)) => Ok(output),
             Err(panic) => Err(panic),
         };
         Poll::Ready(Ended {
-            tag: self.tag.take().expect("it has not ended before"),
+            tag: self.tag.take().expect(UNENDED),
             origin: self.origin.take(),
+            slot: self.sending.take().filter(|_| result.is_ok()),
             result,
         })
+    }
+}
+
+const UNENDED: &str = "it has not ended before";
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    /// What a request held, its client and its body among it, goes with its end.
+    #[test]
+    fn a_free_slot_holds_nothing_of_its_last_request() {
+        let held = Arc::new(());
+        let holding = held.clone();
+        let mut request = InFlight::new(1, None, async move { Arc::strong_count(&holding) });
+        let Poll::Ready(ended) =
+            Pin::new(&mut request).poll(&mut Context::from_waker(Waker::noop()))
+        else {
+            panic!("it waits for nothing");
+        };
+        assert_eq!((ended.result.unwrap(), Arc::strong_count(&held)), (2, 1));
+        let mut slot = ended.slot.expect("its slot is there");
+        slot.set(async { 7 });
+        let mut next = InFlight::in_slot(2, None, slot);
+        let ended = Pin::new(&mut next).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(
+            ended,
+            Poll::Ready(Ended {
+                tag: 2,
+                result: Ok(7),
+                ..
+            })
+        ));
     }
 }

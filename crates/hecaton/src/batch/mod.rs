@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Sleep, sleep_until};
 
-use self::in_flight::{Ended, InFlight};
+use self::in_flight::{Ended, InFlight, Slot};
 use self::scheduler::Scheduler;
 use self::streaming::{InParts, Part, Parts};
 use crate::client::judge::Judge;
@@ -68,6 +68,8 @@ pub struct Batch<T> {
     concurrency: usize,
     queue: Queue<T>,
     in_flight: FuturesUnordered<InFlight<T>>,
+    /// Slots of those that have ended, for the next.
+    free: Vec<Slot>,
     /// Those that are handed over in parts, once there is one.
     parts: Option<Box<Parts<T>>>,
     /// Tags of requests that a panic ended.
@@ -83,6 +85,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
             concurrency: concurrency.max(1),
             queue: Queue::Plain(VecDeque::new()),
             in_flight,
+            free: Vec::new(),
             parts: None,
             lost: Vec::new(),
         }
@@ -248,7 +251,14 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
                 }
             }
             let sending = self.client.send(request);
-            self.in_flight.push(InFlight::new(tag, origin, sending));
+            let sending = match self.free.pop() {
+                None => Slot::new(sending),
+                Some(mut slot) => {
+                    slot.set(sending);
+                    slot
+                }
+            };
+            self.in_flight.push(InFlight::in_slot(tag, origin, sending));
         }
     }
 
@@ -256,6 +266,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         if let (Queue::Limited(limited), Some(origin)) = (&mut self.queue, &ended.origin) {
             limited.scheduler.ended(origin);
         }
+        self.free.extend(ended.slot);
         match ended.result {
             Ok(outcome) => (ended.tag, outcome),
             Err(panic) => {

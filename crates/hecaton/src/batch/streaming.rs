@@ -141,6 +141,7 @@ impl<T: Eq + Hash> Parts<T> {
                 tag,
                 origin,
                 result,
+                slot: _,
             } = ended;
             let result = match result {
                 Ok(Step::Part(part, going)) => {
@@ -161,6 +162,7 @@ impl<T: Eq + Hash> Parts<T> {
                 tag,
                 origin,
                 result,
+                slot: None,
             });
         }
         None
