@@ -39,9 +39,8 @@ module Hecaton
       @wanting = [] # those whose body the engine wants more of
       @parts = [] # heads and pieces of bodies that were not told yet, three values each
       @get = @kind = [GET, native].freeze
-      @judge = request_builder.judge
       # The method whose requests need no more than a URL, if any; nil is none.
-      @plain = GET unless request_builder.token_source || request_builder.log
+      @plain = GET if request_builder.plain?
     end
 
     # Queues a request and returns a Request. Arguments as in Client#request, without a block, and
@@ -138,12 +137,12 @@ module Hecaton
 
       # Most requests are plain GETs, and their way is short.
       if method == @plain &&
-         !(headers || body || timeout || params || redirects || form || multipart || queue || @judge) &&
+         !(headers || body || timeout || params || redirects || form || multipart || queue) &&
          basic_auth.nil? && bearer.nil? && json.nil? && digest_auth.nil? && again.nil?
         return @native.push_get(Request.of(@get, strict, nil), url)
       end
 
-      if (bearer || !@plain) && (token = Token.for(@request_builder.token_source, url, headers, basic_auth, bearer, digest_auth))
+      if (bearer || @request_builder.token_source) && (token = Token.for(@request_builder.token_source, url, headers, basic_auth, bearer, digest_auth))
         return send_with_token(token, method, url, headers, body, timeout, params, basic_auth, redirects, strict, json, form, multipart,
                                digest_auth, queue, again)
       end

@@ -14,17 +14,14 @@ module Hecaton
     # Array of Strings in small letters: their names.
     def header_names = @headers.each_slice(2).map { |name, _| name.downcase }
 
-    # For clients and batches: TokenSource, if bearer is code to call; RequestLog, if there is a logger; the client's timeout.
-    attr_reader :token_source, :log, :timeout
+    # For clients and batches: TokenSource, if bearer is code to call; the client's timeout.
+    attr_reader :token_source, :timeout
 
     # Whether a request that asks for no more than a URL can go to the engine as it is.
     def plain? = @token_source.nil? && @log.nil? && @judge.nil?
 
     # For the engine: user and password of digest authentication, nil for none.
     attr_reader :login
-
-    # What decides whether requests are sent again, nil for rules or none.
-    attr_reader :judge
 
     # The client's defaults; Client.new says what each is.
     def initialize(headers: nil, basic_auth: nil, bearer: nil, digest_auth: nil, app_name: nil, app_env: nil, judge: nil,
