@@ -16,7 +16,8 @@ module Kit
   # One `go`. Threads that share it must take turns.
   class Round
     def initialize(job, first:, count:, lat_every:, **)
-      @url, @append_id, @verify = job.url, job.append_id, job.verify
+      @url, @append_id = job.url, job.append_id
+      @json, @tokens = job.verify == "json", job.verify != "none"
       @next, @end, @every, @untimed = first, first + count, lat_every, 0
       @done, @bytes, @sum, @errors, @latencies = 0, 0, 0, Hash.new(0), Hash.new(0)
     end
@@ -34,10 +35,10 @@ module Kit
     # Counts an answer whose body has been read.
     def done(status, body, taken = nil)
       return failed("status #{status}") unless status / 100 == 2
-      @sum += @verify == "json" ? value(JSON.parse(body)) : body.byteslice(-8, 8).hex unless @verify == "none"
+      @sum += @json ? value(JSON.parse(body)) : body.byteslice(-8, 8).hex if @tokens
       @bytes += body.bytesize
       @done += 1
-      @latencies[bucket((now - taken).div(1000))] += 1 if taken
+      @latencies[bucket((now - taken) / 1000)] += 1 if taken
     rescue JSON::ParserError, NoMethodError, TypeError # no JSON, or no token in it
       failed("token")
     end
