@@ -28,13 +28,13 @@ use std::sync::Arc;
 use tokio::net::{TcpStream, UnixStream};
 
 use self::pipe::Pipe;
-use self::proxy::{Forward, Proxies, Server, Socks, Speech, Target};
+use self::proxy::{Forward, Proxies, Server, Speech, Target};
 use self::resolve::Resolver;
 use self::tcp::{CloseIdle, Place, Tried, open};
 use self::tls::{Offer, Tls};
 use self::wire::{Socket, Wire};
+use crate::config::Config;
 use crate::config::allowed::AllowAddress;
-use crate::config::{Config, Protocol};
 use crate::message::attempt::Trace;
 use crate::message::elapsed::Elapsed;
 use crate::message::failure::{Failure, InvalidRequest, Kind, Phase};
@@ -141,12 +141,23 @@ impl Connector {
         let (place, tried) = (place("", &origin.host, origin.port), Tried::default());
         let opening = tcp::connect(&addresses, &place, dial.close_idle, &tried);
         let opened = dial.within(Phase::Connect, opening).await;
-        let stream = opened.map_err(|failure| {
-            self.resolver.forget(&origin.host);
+        self.opened(opened, &origin.host, &tried, dial)
+    }
+
+    /// What came of connecting to a host, whose addresses are looked up anew after a failure.
+    fn opened<T>(
+        &self,
+        opened: Result<T, Failure>,
+        host: &str,
+        tried: &Tried,
+        dial: &mut Dial<'_>,
+    ) -> Result<T, Failure> {
+        let opened = opened.map_err(|failure| {
+            self.resolver.forget(host);
             tried.name_in(failure)
         })?;
         dial.trace.lap_connect();
-        Ok(stream)
+        Ok(opened)
     }
 
     /// A connection to a proxy, and through it unless it is handed the requests. The limit of connecting is around
@@ -167,47 +178,15 @@ impl Connector {
         let opening = async {
             let tcp = tcp::connect(&addresses, &place, dial.close_idle, &tried).await?;
             let mut pipe = self.to_proxy(server, tcp).await?;
-            let asked = match &server.speech {
-                // HTTP/2 in the clear is not for such proxies to understand.
-                Speech::Http(forward)
-                    if origin.scheme == Scheme::Http && config.http != Protocol::Http2 =>
-                {
-                    let forward = Some(forward.clone());
-                    return Ok(Opened { pipe, forward });
-                }
-                Speech::Http(forward) => {
-                    proxy::tunnel(&mut pipe, forward, origin, &config.user_agent).await
-                }
-                Speech::Socks { socks, .. } => match socks {
-                    Socks::Five(credentials) => {
-                        let asked = proxy::ask_socks(&mut pipe, credentials, target).await;
-                        asked.map_err(Into::into)
-                    }
-                    Socks::Four(user) => {
-                        let asked = proxy::ask_socks4(&mut pipe, user, target).await;
-                        asked.map_err(Into::into)
-                    }
-                },
-            };
-            asked
-                .map(|()| Opened::from(pipe))
-                .map_err(|refused: proxy::Refused| {
-                    let (Origin { host, port, .. }, why) = (origin, refused.why);
-                    let detail = format!("{place} does not connect to {host} port {port}: {why}");
-                    let failure = Failure::new(Kind::Connect, Phase::Connect, detail);
-                    match refused.for_good {
-                        true => failure.for_good(),
-                        false => failure,
-                    }
-                })
+            let forward = server.handed_whole(origin, config);
+            if forward.is_none() {
+                let asked = server.ask(&mut pipe, origin, target, config).await;
+                asked.map_err(|refused| refused.into_failure(&place, origin))?;
+            }
+            Ok(Opened { pipe, forward })
         };
         let opened = dial.within(Phase::Connect, opening).await;
-        let opened = opened.map_err(|failure| {
-            self.resolver.forget(&server.host);
-            tried.name_in(failure)
-        })?;
-        dial.trace.lap_connect();
-        Ok(opened)
+        self.opened(opened, &server.host, &tried, dial)
     }
 
     /// What a proxy is spoken to on.

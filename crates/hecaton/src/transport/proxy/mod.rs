@@ -25,11 +25,8 @@ mod socks4;
 use std::sync::Arc;
 
 pub(crate) use self::http::Forward;
-pub(crate) use self::http::tunnel;
-pub(crate) use self::refused::Refused;
-pub(super) use self::server::{Server, Socks, Speech};
-pub(super) use self::socks::{Target, ask as ask_socks};
-pub(super) use self::socks4::ask as ask_socks4;
+pub(super) use self::server::{Server, Speech};
+pub(super) use self::socks::Target;
 
 #[cfg(any(fuzzing, test))]
 pub(crate) mod fuzzing {

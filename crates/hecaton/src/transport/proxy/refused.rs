@@ -1,11 +1,29 @@
 //! What a proxy is reported to have said when it does not connect to an origin.
 
+use std::fmt::Display;
+
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::origin::Origin;
+
 /// Why a proxy does not connect to an origin.
 #[derive(Debug)]
 pub(crate) struct Refused {
     pub why: String,
     /// Whether it would say the same if it was asked again.
     pub for_good: bool,
+}
+
+impl Refused {
+    /// What the request fails with. `proxy` names it.
+    pub fn into_failure(self, proxy: impl Display, origin: &Origin) -> Failure {
+        let (Origin { host, port, .. }, why) = (origin, self.why);
+        let detail = format!("{proxy} does not connect to {host} port {port}: {why}");
+        let failure = Failure::new(Kind::Connect, Phase::Connect, detail);
+        match self.for_good {
+            true => failure.for_good(),
+            false => failure,
+        }
+    }
 }
 
 impl From<String> for Refused {

@@ -1,12 +1,18 @@
-//! One proxy: what its URL says.
+//! One proxy: what its URL says, and how it is asked for a connection.
 
 use std::fmt;
 use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
+use tokio::io::{AsyncRead, AsyncWrite};
 use url::Url;
 
-use super::http::Forward;
+use super::http::{Forward, tunnel};
+use super::refused::Refused;
+use super::socks::{self, Target};
+use super::socks4;
+use crate::config::{Config, Protocol};
+use crate::message::origin::{Origin, Scheme};
 
 /// The port of SOCKS when the URL names none (RFC 1928 §3).
 const SOCKS_PORT: u16 = 1080;
@@ -74,6 +80,36 @@ impl Server {
                 .to_ascii_lowercase(),
             port: url.port().unwrap_or(default_port),
         })
+    }
+
+    /// What requests to this origin say to it when they are handed to it whole; none where it is asked for a connection.
+    /// HTTP/2 in the clear is not for such proxies to understand.
+    pub fn handed_whole(&self, origin: &Origin, config: &Config) -> Option<Arc<Forward>> {
+        let is_whole = origin.scheme == Scheme::Http && config.http != Protocol::Http2;
+        match &self.speech {
+            Speech::Http(forward) if is_whole => Some(forward.clone()),
+            _ => None,
+        }
+    }
+
+    /// Asks it for a connection to the origin, which SOCKS is told as `target`.
+    pub async fn ask<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: &mut S,
+        origin: &Origin,
+        target: Target<'_>,
+        config: &Config,
+    ) -> Result<(), Refused> {
+        let asked = match &self.speech {
+            Speech::Http(forward) => {
+                return tunnel(stream, forward, origin, &config.user_agent).await;
+            }
+            Speech::Socks { socks, .. } => match socks {
+                Socks::Five(credentials) => socks::ask(stream, credentials, target).await,
+                Socks::Four(user) => socks4::ask(stream, user, target).await,
+            },
+        };
+        asked.map_err(Refused::from)
     }
 }
 
