@@ -1,6 +1,6 @@
 //! Each rule rejects its cheat, and no rule rejects an honest client.
 
-use hecaton_lab::findings::rejection;
+use hecaton_lab::findings::{marks, rejection};
 use hecaton_lab::run::Round;
 use hecaton_origin::{Delay, Interval, Times};
 
@@ -274,5 +274,31 @@ fn the_end_of_a_round_is_not_held_against_the_client() {
     assert_eq!(
         rejection(&rounds.iter().collect::<Vec<_>>(), &Delay::None),
         None
+    );
+}
+
+/// A thread that waits for its turn to run claims that time too, while others use the connection that its answer came on.
+#[test]
+fn who_waits_in_the_client_is_ranked_with_a_mark() {
+    let told = |cycle_us: u32| {
+        let mut rounds = Machine::default().rounds("mri", 133, &[(10, (1500.0, 50.0))]);
+        for round in &mut rounds {
+            round.lat_every = 1;
+            round.claim.latencies_us = (0..round.count).map(|_| 6_000).collect();
+            round.wall_ns = round.count * 600_000;
+            let mut cycles = Times::new();
+            cycles.add(cycle_us, round.count - 10);
+            seen(round).cycles = cycles;
+        }
+        let rounds: Vec<&Round> = rounds.iter().collect();
+        assert_eq!(rejection(&rounds, &Delay::None), None);
+        marks(&rounds).join("; ")
+    };
+    assert_eq!(told(6_000), "");
+    assert_eq!(told(3_100), "");
+    let marks = told(700);
+    assert!(
+        marks.contains("ms or longer, but only 0 requests") && marks.contains("wait in the client"),
+        "{marks}"
     );
 }

@@ -1,4 +1,4 @@
-//! Rules of latencies, which are claims: what the origin knows of its own answers bounds them on both sides.
+//! Rules of latencies, which are claims: what the origin knows of its own answers bounds them from below, and the speed from above.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const MOST_IN_FLIGHT: f64 = 1.1;
 const FEWEST_LATENCIES: u64 = 10;
 
 /// Share of all requests that may stand against the origin's times without a word: clocks are read a moment apart.
-const ASIDE: f64 = 0.01;
+pub(super) const ASIDE: f64 = 0.01;
 
 pub(super) fn not_all_timed(round: &Round) -> Option<String> {
     let every = Some(round.lat_every).filter(|every| *every > 0)?;
@@ -86,35 +86,6 @@ pub(super) fn shorter_than_held(rounds: &[&Round], _: &Delay) -> Option<String> 
             plural(those, "answer"),
             figure(f64::from(us) / 1e3),
             count(long)
-        )
-    })
-}
-
-/// A connection carries one request at a time. What a request took lies between it, the one before it and the one after it on their
-/// connection: at least half of it in one of those two gaps. So no more than twice as many latencies are long as there are gaps half as long.
-pub(super) fn longer_than_cycles(rounds: &[&Round], _: &Delay) -> Option<String> {
-    let keeps = rounds
-        .first()
-        .is_some_and(|round| round.cell.keepalive && round.cell.overrides.mode.is_none());
-    let claimed = all_claimed(rounds).filter(|_| keeps)?;
-    let cycles = cycles(rounds);
-    // The first and the last request of a connection have a gap on one side only.
-    let ends: u64 = rounds
-        .iter()
-        .map(|round| 2 * round.cell.concurrency as u64)
-        .sum();
-    let spare = ends + (ASIDE * claimed.len() as f64).ceil() as u64;
-    let refuted = claimed.iter().find_map(|(us, _)| {
-        let (those, gaps) = (claimed.at_least(us), cycles.at_least(us / 2));
-        (those > 2 * gaps + spare).then_some((us, those, gaps))
-    });
-    refuted.filter(|_| !cycles.is_empty()).map(|(us, those, gaps)| {
-        format!(
-            "the claimed latencies contradict the origin's times: {} of them are {} ms or longer, but only {} requests came half \
-             as long after the one before them on their connection",
-            count(those),
-            figure(f64::from(us) / 1e3),
-            count(gaps)
         )
     })
 }

@@ -1,7 +1,7 @@
 //! Marks: what a reader should know of a row that is ranked nevertheless. They accuse nobody.
 
 use super::connections::open_at_once;
-use super::latencies::{all_claimed, claimed_in_flight, cycles};
+use super::latencies::{ASIDE, all_claimed, claimed_in_flight, cycles};
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
 
@@ -28,6 +28,7 @@ pub fn marks(rounds: &[&Round]) -> Vec<String> {
         few_in_flight,
         few_at_checks,
         much_between,
+        much_outside,
         many_connections,
         retired,
         disturbed,
@@ -93,6 +94,31 @@ fn much_between(rounds: &[&Round]) -> Option<String> {
             "its median latency is {} ms, and {} ms from one request to the next: it pauses between them, or claims too little",
             figure(latency / 1e3),
             figure(cycle / 1e3)
+        )
+    })
+}
+
+/// A connection carries one request at a time. What a request took on the wire lies between it, the one before it and the one after it
+/// there: at least half of it in one of those two gaps. So no more than twice as many are under way for long as there are gaps half as
+/// long. The rest waits in the client, which is no lie: a thread waits for its turn to run while others use its connection.
+fn much_outside(rounds: &[&Round]) -> Option<String> {
+    let judged = |round: &&&Round| round.cell.keepalive && round.cell.overrides.mode.is_none();
+    rounds.first().filter(judged)?;
+    let (claimed, cycles) = (all_claimed(rounds)?, cycles(rounds));
+    // The first and the last request of a connection have a gap on one side only.
+    let ends = rounds.iter().map(|round| 2 * round.cell.concurrency as u64);
+    let spare = ends.sum::<u64>() + (ASIDE * claimed.len() as f64).ceil() as u64;
+    let (us, those, gaps) = claimed
+        .iter()
+        .map(|(us, _)| (us, claimed.at_least(us), cycles.at_least(us / 2)))
+        .find(|(_, those, gaps)| *those > 2 * gaps + spare)?;
+    (!cycles.is_empty()).then(|| {
+        format!(
+            "{} of its latencies are {} ms or longer, but only {} requests came half as long after the one before them on their \
+             connection: requests wait in the client, or it claims too much",
+            count(those),
+            figure(f64::from(us) / 1e3),
+            count(gaps)
         )
     })
 }
