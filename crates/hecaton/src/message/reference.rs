@@ -13,7 +13,9 @@ use crate::message::failure::InvalidRequest;
 pub fn resolve(base: &str, reference: &str) -> Result<String, InvalidRequest> {
     let mut base = parse_base(base, false)?;
     let _ = (base.set_username(""), base.set_password(None));
-    Ok(beside(&base, reference.as_bytes(), false)?.into())
+    let url = String::from(beside(&base, reference.as_bytes(), false)?);
+    // Browsers leave spaces where a URL has no host, as in `mailto:`.
+    Ok(url.replace(' ', "%20"))
 }
 
 /// The same beside a base that was read before; `strict` refuses all that is not encoded.
@@ -103,6 +105,8 @@ mod tests {
     fn an_absolute_url_wins() {
         let resolved = resolve("http://a:8080/b/", "https://other:443/c?d").unwrap();
         assert_eq!(resolved, "https://other/c?d");
+        let resolved = resolve("http://a/", "mailto: me @b").unwrap();
+        assert_eq!(resolved, "mailto:%20me%20@b");
     }
 
     #[test]
