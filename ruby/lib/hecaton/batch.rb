@@ -136,7 +136,7 @@ module Hecaton
       raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
 
       # Most requests are plain GETs, and their way is short.
-      if method == @plain &&
+      if @plain && method == @plain &&
          !(headers || body || timeout || params || redirects || form || multipart || queue) &&
          basic_auth.nil? && bearer.nil? && json.nil? && digest_auth.nil? && again.nil?
         return @native.push_get(Request.of(@get, strict, nil), url)

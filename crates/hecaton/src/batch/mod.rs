@@ -60,6 +60,9 @@ pub struct Aborted<T> {
     pub started: Vec<T>,
 }
 
+/// How many free slots a batch keeps, of a kibibyte each: as many as may end in a turn of a usual batch.
+const MOST_FREE: usize = 256;
+
 /// Requests run together, each known by a tag of the caller's choice.
 ///
 /// Dropping the batch gives up what is in flight and closes those connections.
@@ -68,7 +71,7 @@ pub struct Batch<T> {
     concurrency: usize,
     queue: Queue<T>,
     in_flight: FuturesUnordered<InFlight<T>>,
-    /// Slots of those that have ended, for the next.
+    /// Slots of those that have ended, for the next; at most `MOST_FREE`.
     free: Vec<Slot>,
     /// Those that are handed over in parts, once there is one.
     parts: Option<Box<Parts<T>>>,
@@ -266,7 +269,9 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         if let (Queue::Limited(limited), Some(origin)) = (&mut self.queue, &ended.origin) {
             limited.scheduler.ended(origin);
         }
-        self.free.extend(ended.slot);
+        if self.free.len() < MOST_FREE {
+            self.free.extend(ended.slot);
+        }
         match ended.result {
             Ok(outcome) => (ended.tag, outcome),
             Err(panic) => {

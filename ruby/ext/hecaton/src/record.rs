@@ -175,9 +175,13 @@ fn encoding(ruby: &Ruby, content_type: &[u8]) -> Option<Index> {
     let known = LAST.with_borrow(|(last, index)| (last == content_type).then_some(*index));
     known.unwrap_or_else(|| {
         // Without a hold on the last one: Ruby may load the encoding, and run other code meanwhile.
-        let index =
-            charset(&String::from_utf8_lossy(content_type)).and_then(|name| find(ruby, name));
-        if content_type.len() <= MOST_KEPT {
+        let text = String::from_utf8_lossy(content_type);
+        let name = charset(&text);
+        let index = name.and_then(|name| find(ruby, name));
+        // One that cannot be loaded now, for which Ruby gives that of bytes, may be next time.
+        let is_sure =
+            name.is_none() || index.is_some_and(|index| index != ruby.ascii8bit_encindex());
+        if is_sure && content_type.len() <= MOST_KEPT {
             LAST.set((content_type.to_vec(), index));
         }
         index
