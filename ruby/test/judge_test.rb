@@ -126,11 +126,4 @@ class JudgeTest < OriginTest
     error = error_of(ArgumentError) { client(retry: { if: :error.to_proc, statuses: [1], methods: [:get] }) }
     assert_equal "retry: if decides alone: leave out methods, statuses", error.message
   end
-
-  # No short way of batches is meant by it.
-  def test_a_request_of_a_batch_without_a_method_is_refused
-    [{}, { retry: { if: ->(_) { false } } }, { bearer: -> { "token" } }].each do |settings|
-      client(**settings).batch { |batch| assert_raises(ArgumentError) { batch.request(nil, url("/r/1")) } }
-    end
-  end
 end
