@@ -83,6 +83,13 @@ class BadSettingTest < OriginTest
     assert_match(/\Aheaders\b/, refusal { Hecaton::Response.new(status: 200, headers: ["a"]) })
   end
 
+  # Whatever the client is asked to look at, so that it has no short way.
+  def test_a_request_of_a_batch_without_a_method_is_refused
+    [{}, { retry: { if: ->(_) { false } } }, { bearer: -> { "token" } }].each do |settings|
+      client(**settings).batch { |batch| assert_raises(ArgumentError) { batch.request(nil, url("/r/1")) } }
+    end
+  end
+
   private
 
   def refusal(&block) = assert_raises(ArgumentError, &block).message
@@ -96,13 +103,6 @@ class BadSettingTest < OriginTest
       nil # It could be asked for, and did not go well.
     rescue StandardError => error
       flunk "#{name}: #{value.class} #{value.inspect rescue nil}: #{error.class}: #{error.message} #{error.backtrace.first(4)}"
-    end
-  end
-
-  # Whatever the client is asked to look at, so that it has no short way.
-  def test_a_request_of_a_batch_without_a_method_is_refused
-    [{}, { retry: { if: ->(_) { false } } }, { bearer: -> { "token" } }].each do |settings|
-      client(**settings).batch { |batch| assert_raises(ArgumentError) { batch.request(nil, url("/r/1")) } }
     end
   end
 end
