@@ -79,11 +79,16 @@ fn few_at_checks(rounds: &[&Round]) -> Option<String> {
     })
 }
 
+/// The first round, where connections are kept and requests are sent in no mode of their own: what gaps on a connection tell.
+fn first_kept<'a>(rounds: &[&'a Round]) -> Option<&'a Round> {
+    let first = rounds.first().copied();
+    first.filter(|round| round.cell.keepalive && round.cell.overrides.mode.is_none())
+}
+
 /// A client that has its requests in flight all the time waits for an answer on each connection nearly as long as it takes from one request
 /// to the next there; more connections than requests take turns.
 fn much_between(rounds: &[&Round]) -> Option<String> {
-    let judged = |round: &&&Round| round.cell.keepalive && round.cell.overrides.mode.is_none();
-    let first = rounds.first().filter(judged)?;
+    let first = first_kept(rounds)?;
     let used = rounds.iter().filter_map(|round| round.seen.as_ref());
     let used = used.map(open_at_once).max()?;
     let turns = (used as f64 / first.cell.concurrency as f64).max(1.0);
@@ -102,8 +107,7 @@ fn much_between(rounds: &[&Round]) -> Option<String> {
 /// there: at least half of it in one of those two gaps. So no more than twice as many are under way for long as there are gaps half as
 /// long. The rest waits in the client, which is no lie: a thread waits for its turn to run while others use its connection.
 fn much_outside(rounds: &[&Round]) -> Option<String> {
-    let judged = |round: &&&Round| round.cell.keepalive && round.cell.overrides.mode.is_none();
-    rounds.first().filter(judged)?;
+    first_kept(rounds)?;
     let (claimed, cycles) = (all_claimed(rounds)?, cycles(rounds));
     // The first and the last request of a connection have a gap on one side only.
     let ends = rounds.iter().map(|round| 2 * round.cell.concurrency as u64);
