@@ -190,8 +190,8 @@ fn encoding(ruby: &Ruby, content_type: &[u8]) -> Option<Index> {
 
 /// The encoding of this name, if Ruby has one. Those of the process are none of a charset.
 fn find(ruby: &Ruby, name: &str) -> Option<Index> {
-    if name.eq_ignore_ascii_case("utf8") {
-        return Some(ruby.utf8_encindex()); // So do many write it (RFC 3629 §8 has the name with a hyphen alone).
+    if is_utf8(name) {
+        return Some(ruby.utf8_encindex());
     }
     let is = |own: &&str| name.eq_ignore_ascii_case(own);
     if OF_THE_PROCESS.iter().any(is) {
@@ -212,6 +212,11 @@ fn charset(content_type: &str) -> Option<&str> {
     });
     let named = named.filter(|name| !name.is_empty());
     named.or(is_json(media_type).then_some("utf-8"))
+}
+
+/// The second is no name of it (RFC 3629 §8), but many write it so.
+fn is_utf8(name: &str) -> bool {
+    name.eq_ignore_ascii_case("utf-8") || name.eq_ignore_ascii_case("utf8")
 }
 
 /// JSON itself, and what is written in it (RFC 6839 §3.1): `application/problem+json`.
