@@ -36,11 +36,11 @@ pub fn of(result: Result<()>) -> ExitCode {
     }
     // An error of the system alone comes from printing: all others say which file they are about.
     match error.is::<io::Error>() && error.chain().count() == 1 {
-        true => eprintln!("hecaton: cannot write to standard output: {error}"),
-        false => eprintln!("hecaton: {error:#}"),
+        true => crate::say!("hecaton: cannot write to standard output: {error}"),
+        false => crate::say!("hecaton: {error:#}"),
     }
     if let Some(DriverError { client, .. }) = error.downcast_ref() {
-        eprintln!("`hecaton drivers check {client}` looks closer");
+        crate::say!("`hecaton drivers check {client}` looks closer");
     }
     ExitCode::from(status(&error))
 }

@@ -1,9 +1,12 @@
 //! The command `hecaton`: reads the command line, does one verb, and ends with its status.
 
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
 mod cmd;
 mod ending;
 mod progress;
 mod reading;
+mod stderr;
 mod stop;
 
 use std::path::PathBuf;
@@ -11,7 +14,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-/// Measures HTTP clients of any language by what the server saw.
+use crate::reading::Group;
+
+/// Downloads in bulk, and measures HTTP clients of any language by what the server saw.
 #[derive(Parser)]
 #[command(name = "hecaton", version, arg_required_else_help = true, after_help = EXAMPLES)]
 struct Line {
@@ -28,14 +33,32 @@ struct Line {
     drivers: Option<PathBuf>,
 }
 
+/// How the verbs are grouped in the help; every verb that is not hidden stands in one group.
+const GROUPS: [Group; 3] = [
+    Group {
+        title: "Download in bulk",
+        verbs: &["fetch"],
+    },
+    Group {
+        title: "Measure HTTP clients",
+        verbs: &["sweep", "shootout", "compare", "bench", "report"],
+    },
+    Group {
+        title: "Tools",
+        verbs: &["serve", "drivers", "doctor", "completions", "help"],
+    },
+];
+
 const EXAMPLES: &str = "\
 Examples:
+  hecaton fetch urls.txt -o out/
+      every URL of a list, each recorded once
   hecaton sweep
       the default clients, in about two minutes
   hecaton sweep --client net-http --delay 20ms
       one client, answers after 20 ms
-  hecaton sweep GET http://127.0.0.1:3000/ 500 10
-      a server of yours, 500 requests in each of 10 rounds
+  hecaton sweep http://127.0.0.1:3000/
+      a server of yours
   hecaton shootout
       every client that is installed, at one job
   hecaton compare hecaton-ruby net-http
@@ -44,8 +67,6 @@ Examples:
       the gem beside other Ruby clients, and its goals
   hecaton report before/ after/
       two runs side by side
-  hecaton fetch urls.txt -o out/
-      every URL of a list, each recorded once
   hecaton serve --body 13801 --delay 5ms
       the test server alone
   hecaton drivers
@@ -71,7 +92,7 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    let line: Line = reading::line();
+    let line: Line = reading::line(&GROUPS);
     let result = match line.verb {
         Verb::Sweep(arguments) => cmd::sweep::run(&arguments, line.drivers.as_deref()),
         Verb::Shootout(arguments) => cmd::shootout::run(&arguments, line.drivers.as_deref()),

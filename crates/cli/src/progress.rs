@@ -58,8 +58,8 @@ impl Progress {
     pub fn say(&self, line: &str) {
         match self {
             Progress::Quiet => {}
-            Progress::Bar(bar) => bar.suspend(|| eprintln!("{line}")),
-            Progress::Lines { .. } => eprintln!("{line}"),
+            Progress::Bar(bar) => bar.suspend(|| crate::say!("{line}")),
+            Progress::Lines { .. } => crate::say!("{line}"),
         }
     }
 
@@ -88,7 +88,7 @@ impl Progress {
                     } else {
                         String::new()
                     };
-                    eprintln!("{done} of {total} rounds{left}");
+                    crate::say!("{done} of {total} rounds{left}");
                 }
             }
         }

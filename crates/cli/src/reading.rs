@@ -1,7 +1,15 @@
 //! Reads the command line; what cannot be read is told in plain words.
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{Command, Parser};
+
+/// Verbs that stand together in the help.
+pub struct Group {
+    /// What they are for.
+    pub title: &'static str,
+    /// Their names, in the order in which they are shown.
+    pub verbs: &'static [&'static str],
+}
 
 /// What Rust says of a text that is no number or address, and what to say instead.
 const WORDS: [(&str, &str); 7] = [
@@ -36,14 +44,36 @@ const WORDS: [(&str, &str); 7] = [
 ];
 
 /// The command line; ends the process with status 2, or 0 after help.
-pub fn line<T: Parser>() -> T {
-    T::try_parse().unwrap_or_else(|error| {
+pub fn line<T: Parser>(groups: &[Group]) -> T {
+    let command = grouped(T::command(), groups);
+    let matches = command.try_get_matches();
+    let line = matches.and_then(|matches| T::from_arg_matches(&matches));
+    line.unwrap_or_else(|error| {
         if error.kind() != ErrorKind::ValueValidation {
             error.exit();
         }
-        eprint!("{}", plain(&error.render().to_string()));
+        crate::say!("{}", plain(error.render().to_string().trim_end()));
         std::process::exit(2)
     })
+}
+
+/// The command with a help that shows its verbs in groups, which clap has for options alone.
+fn grouped(mut command: Command, groups: &[Group]) -> Command {
+    command.build();
+    let mut verbs = String::new();
+    for group in groups {
+        verbs += &format!("{}:\n", group.title);
+        for name in group.verbs {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let first = about.split(['.', ':']).next().unwrap_or_default();
+            verbs += &format!("  {name:<12} {first}\n");
+        }
+        verbs.push('\n');
+    }
+    command.help_template(format!(
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{verbs}Options:\n{{options}}{{after-help}}"
+    ))
 }
 
 fn plain(text: &str) -> String {

@@ -226,7 +226,7 @@ impl Bench<'_> {
             .and_then(|()| std::fs::write(self.out.join("report.html"), view.html()))
             .with_context(|| format!("cannot write {}", path.display()))?;
         if !self.arguments.common.quiet {
-            eprintln!("document: {}", path.display());
+            crate::say!("document: {}", path.display());
         }
         printed
     }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use hecaton_lab::spec::{
     Catalogue, CompareScenario, Comparison, Experiment, Kind, PairRequest, Setting, Sweep,
-    SyncAsyncRequest, Target, parse_delay, project_root,
+    SyncAsyncRequest, Target, Usage, parse_delay, project_root,
 };
 use hecaton_origin::Delay;
 
@@ -39,11 +39,14 @@ enum Preset {
 #[derive(Args)]
 struct PairArguments {
     /// The first client: the result says how many times as fast as B it is.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "client")]
     a: Option<String>,
     /// The second client; it may be the same one with other settings.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "client")]
     b: Option<String>,
+    /// Both clients, separated by a comma; the same as naming them alone.
+    #[arg(long, visible_alias = "clients", value_name = "A,B", value_delimiter = ',', conflicts_with_all = ["a", "b"])]
+    client: Vec<String>,
     /// Settings of B, separated by spaces, or of A with A: in front, as in A:keepalive=off. They are keepalive=on|off,
     /// concurrency=N, body=BYTES, delay=15ms and tls=on|off.
     #[arg(long, value_name = "SETTING", num_args = 1..)]
@@ -120,7 +123,7 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
     let catalogue = super::catalogue(drivers)?;
     let (asked, common, csv) = match &arguments.preset {
         None => {
-            let request = pair(&arguments.pair);
+            let request = pair(&arguments.pair)?;
             let asked = scenario.pair(request, &catalogue)?;
             (asked, &arguments.pair.common, false)
         }
@@ -142,17 +145,29 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
     )
 }
 
-fn pair(given: &PairArguments) -> PairRequest {
-    let name = |name: &Option<String>| name.clone().unwrap_or_default();
-    PairRequest {
-        clients: [name(&given.a), name(&given.b)],
+fn pair(given: &PairArguments) -> Result<PairRequest, Usage> {
+    let named: Vec<&String> = given
+        .a
+        .iter()
+        .chain(&given.b)
+        .chain(&given.client)
+        .collect();
+    let [a, b] = named[..] else {
+        let named = named.len();
+        let why = format!(
+            "a comparison is of two clients, and {named} are named; name two, as in --client curb,excon"
+        );
+        return Err(Usage(why));
+    };
+    Ok(PairRequest {
+        clients: [a.clone(), b.clone()],
         settings: given.set.clone(),
         concurrency: given.concurrency,
         body_bytes: given.body,
         delay: given.delay,
         rounds: given.rounds,
         seed: given.common.seed,
-    }
+    })
 }
 
 fn sync_async(
@@ -224,6 +239,10 @@ mod tests {
         let words = "x a b --set tls=on A:body=9 --set concurrency=2";
         let line = Line::try_parse_from(words.split(' ')).unwrap();
         assert_eq!(line.arguments.pair.set.len(), 3);
+        let line = Line::try_parse_from(["x", "--clients", "a,b"]).unwrap();
+        assert_eq!(pair(&line.arguments.pair).unwrap().clients, ["a", "b"]);
+        let line = Line::try_parse_from(["x", "--client", "a"]).unwrap();
+        assert!(pair(&line.arguments.pair).is_err());
         assert!(Line::try_parse_from("x sync-async a -u http://h/ -m 6 -l 5".split(' ')).is_ok());
     }
 }

@@ -38,10 +38,12 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
         writeln!(out, "{}", serde_json::to_string_pretty(&findings)?)?;
         return Ok(());
     }
+    writeln!(out, "{}\n", verdict(&findings))?;
+    // What needs a deed stands first; the sort keeps the order otherwise.
+    findings.sort_by_key(|finding| finding.standing != Standing::Mend);
     for finding in &findings {
         write_finding(&mut out, finding, &look)?;
     }
-    writeln!(out, "\n{}", verdict(&findings))?;
     Ok(())
 }
 

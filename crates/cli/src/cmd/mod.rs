@@ -40,3 +40,9 @@ fn style(term: &Term) -> Style {
         said.unwrap_or(usize::from(term.size().1)),
     )
 }
+
+/// The names in words of the command line, each of which may hold several, separated by commas.
+fn names(words: &[String]) -> Vec<String> {
+    let names = words.iter().flat_map(|word| word.split(','));
+    names.map(str::to_owned).collect()
+}

@@ -107,7 +107,7 @@ const ONE: &str = "--fail-if-worse compares two runs; give the one before and th
 fn opened(path: &Path) -> Result<Document> {
     let run = read(path)?;
     if let Some(planned) = run.unfinished {
-        eprintln!(
+        crate::say!(
             "{}: INCOMPLETE {}/{planned}: this run did not end",
             path.display(),
             run.rounds.len()
@@ -144,7 +144,7 @@ fn index(folder: &Path) -> Result<()> {
         false => "run.json",
     };
     save(&path, report::index(&runs, file))?;
-    eprintln!("index: {}", path.display());
+    crate::say!("index: {}", path.display());
     Ok(())
 }
 

@@ -162,8 +162,8 @@ fn finish(recording: &Recording, common: &Common, csv: bool) -> Result<()> {
     }
     written?;
     if !common.quiet {
-        eprintln!("report: {}", page.display());
-        eprintln!("SHA-256 of run.json: {}", folder.fingerprint()?);
+        crate::say!("report: {}", page.display());
+        crate::say!("SHA-256 of run.json: {}", folder.fingerprint()?);
     }
     printed?;
     let mut clients = findings

@@ -25,6 +25,14 @@ pub struct Arguments {
     /// Clients to measure, separated by spaces or commas [default: all that are installed].
     #[arg(value_delimiter = ',')]
     clients: Vec<String>,
+    /// Clients to measure, separated by commas; the same as naming them alone.
+    #[arg(
+        long,
+        visible_alias = "clients",
+        value_name = "NAMES",
+        value_delimiter = ','
+    )]
+    client: Vec<String>,
     /// Clients to leave out, separated by commas.
     #[arg(long, env = "SKIP", value_name = "LIST", value_delimiter = ',')]
     skip: Vec<String>,
@@ -67,6 +75,7 @@ Examples:
 
 /// Measures, ranks, writes the files.
 pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
+    let named = [&arguments.clients[..], &arguments.client].concat();
     if arguments.job != JOB {
         bail!(Usage(format!(
             "no job is called {}; the only one is {JOB}",
@@ -76,22 +85,25 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
     let root = project_root()?;
     let scenario = ShootoutScenario::load(&root)?;
     let catalogue = super::catalogue(drivers)?;
-    let (clients, missing) = present(arguments, &catalogue)?;
+    let (clients, missing) = present(&named, &arguments.skip, &catalogue)?;
     let baseline = baseline(arguments, &scenario, &clients, &catalogue)?;
     let sweep = scenario.sweep(request(arguments, &scenario, clients)?, &catalogue)?;
     let experiment = Experiment {
         left_out: missing,
         // One that is named must work; of all that happen to be there, one may break.
-        tolerant: arguments.clients.is_empty(),
+        tolerant: named.is_empty(),
         ..Experiment::new(sweep, Kind::Shootout { baseline })
     };
     session::measure(&experiment, &arguments.common, false)
 }
 
 /// Who takes part, and sentences about who cannot.
-fn present(arguments: &Arguments, catalogue: &Catalogue) -> Result<(Vec<String>, Vec<String>)> {
-    let skipped: BTreeSet<&str> = arguments
-        .skip
+fn present(
+    named: &[String],
+    skip: &[String],
+    catalogue: &Catalogue,
+) -> Result<(Vec<String>, Vec<String>)> {
+    let skipped: BTreeSet<&str> = skip
         .iter()
         .map(|name| name.trim())
         .filter(|name| !name.is_empty())
@@ -100,16 +112,11 @@ fn present(arguments: &Arguments, catalogue: &Catalogue) -> Result<(Vec<String>,
         catalogue.find(name)?;
     }
     let wanted = |name: &str| !skipped.contains(name) && name != RAW;
-    if !arguments.clients.is_empty() {
-        for name in &arguments.clients {
+    if !named.is_empty() {
+        for name in named {
             run::receipt(catalogue.find(name)?)?;
         }
-        let clients: Vec<String> = arguments
-            .clients
-            .iter()
-            .filter(|name| wanted(name))
-            .cloned()
-            .collect();
+        let clients: Vec<String> = named.iter().filter(|name| wanted(name)).cloned().collect();
         return nobody(clients, Vec::new());
     }
     let (mut clients, mut missing): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use hecaton_lab::spec::{
-    Experiment, Kind, Sweep, SweepRequest, SweepScenario, Target, parse_delay, parse_duration,
-    project_root,
+    Catalogue, Experiment, Kind, Sweep, SweepRequest, SweepScenario, Target, Usage, parse_delay,
+    parse_duration, project_root,
 };
 use hecaton_origin::Delay;
 
@@ -20,20 +20,19 @@ use super::session::{self, Common};
 #[derive(Args)]
 #[command(allow_negative_numbers = true, after_help = EXAMPLES, override_usage = USAGE)]
 pub struct Arguments {
-    /// Method of the requests to URL, such as GET.
-    #[arg(requires = "url")]
-    method: Option<String>,
-    /// An absolute URL, requested as it is.
-    #[arg(conflicts_with_all = ["body", "delay", "time"])]
-    url: Option<String>,
-    /// Requests of each round to URL.
-    #[arg(default_value_t = 500)]
-    requests: u64,
-    /// Rounds of each row of the table, with URL.
-    #[arg(default_value_t = 10, conflicts_with = "rounds")]
-    repeats: u32,
+    /// Clients, separated by spaces or commas; or a server: [METHOD] URL [REQUESTS] [REPEATS].
+    ///
+    /// URL is absolute and requested as it is. METHOD is GET unless you name another. REQUESTS is the number of requests in a
+    /// round, 500 by default. REPEATS is the number of rounds of each row of the table, 10 by default.
+    #[arg(value_name = "CLIENTS or URL")]
+    what: Vec<String>,
     /// Clients to measure, separated by commas [default: hecaton-ruby and typhoeus].
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(
+        long,
+        visible_alias = "clients",
+        value_name = "NAMES",
+        value_delimiter = ','
+    )]
     client: Vec<String>,
     /// Requests in flight, separated by commas [default: 1,2,5,10,20,50,100,200].
     #[arg(short = 'c', long, value_name = "LIST", value_delimiter = ',')]
@@ -60,28 +59,28 @@ pub struct Arguments {
 }
 
 const USAGE: &str = "\
-hecaton sweep [OPTIONS]
-       hecaton sweep [OPTIONS] <METHOD> <URL>
+hecaton sweep [OPTIONS] [CLIENTS]...
+       hecaton sweep [OPTIONS] [METHOD] <URL>
                      [REQUESTS] [REPEATS]";
 
 const EXAMPLES: &str = "\
 Examples:
   hecaton sweep
-  hecaton sweep --client hecaton-ruby,net-http -c 1,10,50
+  hecaton sweep hecaton-ruby net-http -c 1,10,50
   hecaton sweep -b 133 -d 0 -r 12 --time 1s
   hecaton sweep --delay lognormal:p50=5ms,p99=40ms
   hecaton sweep --json --quiet > run.json
-  hecaton sweep GET http://127.0.0.1:3000/ 500 10
-      a server of yours, 500 requests in each of 10 rounds";
+  hecaton sweep http://127.0.0.1:3000/
+      a server of yours
+  hecaton sweep HEAD http://127.0.0.1:3000/ 100 6
+      HEAD requests to it, 100 in each of 6 rounds";
 
 /// Measures, writes the files, prints the result.
 pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
     let root = project_root()?;
-    let sweep = Sweep::new(
-        request(arguments)?,
-        &SweepScenario::load(&root)?,
-        &super::catalogue(drivers)?,
-    )?;
+    let catalogue = super::catalogue(drivers)?;
+    let request = request(arguments, &catalogue)?;
+    let sweep = Sweep::new(request, &SweepScenario::load(&root)?, &catalogue)?;
     session::measure(
         &Experiment::new(sweep, Kind::Sweep),
         &arguments.common,
@@ -89,19 +88,25 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
     )
 }
 
-fn request(arguments: &Arguments) -> Result<SweepRequest> {
+fn request(arguments: &Arguments, catalogue: &Catalogue) -> Result<SweepRequest, Usage> {
+    let mut clients = arguments.client.clone();
     let (mut rounds, mut foreign) = (arguments.rounds, None);
-    if let (Some(method), Some(url)) = (&arguments.method, &arguments.url) {
-        foreign = Some(Target::foreign(
-            method,
-            url,
-            arguments.requests,
-            arguments.i_own_this_host,
-        )?);
-        rounds = rounds.or(Some(arguments.repeats));
+    match Server::named_by(&arguments.what, catalogue)? {
+        None => clients.extend(super::names(&arguments.what)),
+        Some(server) => {
+            server.refuse_options_of_the_test_server(arguments)?;
+            let owned = arguments.i_own_this_host;
+            foreign = Some(Target::foreign(
+                &server.method,
+                &server.url,
+                server.requests,
+                owned,
+            )?);
+            rounds = rounds.or(Some(server.repeats));
+        }
     }
     Ok(SweepRequest {
-        clients: arguments.client.clone(),
+        clients,
         concurrency: arguments.concurrency.clone(),
         body_bytes: arguments.body.clone(),
         delay: arguments.delay,
@@ -109,6 +114,83 @@ fn request(arguments: &Arguments) -> Result<SweepRequest> {
         round_time: arguments.time,
         seed: arguments.common.seed,
         foreign,
+    })
+}
+
+/// A server other than the lab's, as the words of the command line name it.
+#[derive(Debug, PartialEq)]
+struct Server {
+    method: String,
+    url: String,
+    requests: u64,
+    repeats: u32,
+}
+
+impl Server {
+    /// The server of `[METHOD] URL [REQUESTS] [REPEATS]`; none where the words are names of clients.
+    fn named_by(words: &[String], catalogue: &Catalogue) -> Result<Option<Server>, Usage> {
+        let Some(first) = words.first().filter(|word| !is_name(word, catalogue)) else {
+            return Ok(None);
+        };
+        let (method, rest) = match is_method(first) {
+            true => (first.as_str(), &words[1..]),
+            false => ("GET", words),
+        };
+        let [url, numbers @ ..] = rest else {
+            return Err(Usage(format!(
+                "{method} needs a URL: hecaton sweep {method} <URL>"
+            )));
+        };
+        if let [_, _, surplus, ..] = numbers {
+            return Err(Usage(format!(
+                "`{surplus}` is one word too many; write [METHOD] URL [REQUESTS] [REPEATS]"
+            )));
+        }
+        Ok(Some(Server {
+            method: method.to_owned(),
+            url: url.clone(),
+            requests: number("REQUESTS", numbers.first(), 500)?,
+            repeats: number("REPEATS", numbers.get(1), 10)?,
+        }))
+    }
+
+    fn refuse_options_of_the_test_server(&self, arguments: &Arguments) -> Result<(), Usage> {
+        let given = [
+            ("--body", !arguments.body.is_empty()),
+            ("--delay", arguments.delay.is_some()),
+            ("--time", arguments.time.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(Usage(format!(
+                "{option} is for the lab's own test server and cannot be set for {}; leave one of them out",
+                self.url
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a word names clients: whatever is neither a method nor looks like a URL.
+fn is_name(word: &str, catalogue: &Catalogue) -> bool {
+    let is_url = word.contains(['/', ':', '.']) || word == "localhost";
+    let names = word.split(',');
+    names.into_iter().any(|name| catalogue.find(name).is_ok()) || !(is_method(word) || is_url)
+}
+
+fn is_method(word: &str) -> bool {
+    let usual = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    let is_usual = usual.iter().any(|method| method.eq_ignore_ascii_case(word));
+    is_usual || !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase())
+}
+
+fn number<T: std::str::FromStr>(name: &str, word: Option<&String>, usual: T) -> Result<T, Usage> {
+    word.map_or(Ok(usual), |word| {
+        let wrong = |_| {
+            Usage(format!(
+                "{name} is `{word}`; write a whole number, as in 10"
+            ))
+        };
+        word.parse().map_err(wrong)
     })
 }
 
@@ -123,6 +205,39 @@ mod tests {
     struct Line {
         #[command(flatten)]
         arguments: Arguments,
+    }
+
+    fn server(words: &[&str]) -> Result<Option<Server>, Usage> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let catalogue = Catalogue::load(&root.join("drivers")).unwrap();
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        Server::named_by(&words, &catalogue)
+    }
+
+    #[test]
+    fn a_url_alone_is_a_get_and_other_words_are_clients() {
+        let get = |url: &str, requests, repeats| Server {
+            method: "GET".into(),
+            url: url.into(),
+            requests,
+            repeats,
+        };
+        let url = "http://127.0.0.1:3000/";
+        assert_eq!(server(&[url]).unwrap(), Some(get(url, 500, 10)));
+        assert_eq!(server(&["GET", url, "20"]).unwrap(), Some(get(url, 20, 10)));
+        assert_eq!(server(&[url, "20", "3"]).unwrap(), Some(get(url, 20, 3)));
+        assert_eq!(
+            server(&["localhost"]).unwrap(),
+            Some(get("localhost", 500, 10))
+        );
+        let head = server(&["head", url]).unwrap().unwrap();
+        assert_eq!((head.method.as_str(), head.url.as_str()), ("head", url));
+        for clients in [&["curb", "excon"][..], &["curb,excon"], &["nobody"], &[]] {
+            assert_eq!(server(clients).unwrap(), None, "{clients:?}");
+        }
+        for wrong in [&["GET"][..], &[url, "many"], &[url, "1", "2", "3"]] {
+            assert!(server(wrong).is_err(), "{wrong:?}");
+        }
     }
 
     /// The help cannot read the scenario, so this holds them together.

@@ -46,6 +46,16 @@ fn questions_that_cannot_be_asked() {
         &["open files", "ulimit"],
     );
     refused(&["sweep", "GET"], &["<URL>"]);
+    refused(
+        &["sweep", "localhost:3000"],
+        &["`localhost:3000` has no scheme; did you mean http://localhost:3000?"],
+    );
+    refused(
+        &["sweep", "--clients", ""],
+        &["a name of a client is empty"],
+    );
+    refused(&["shootout", ""], &["a name of a client is empty"]);
+    refused(&["compare", "--client", "honest"], &["two clients, and 1"]);
     refused(&["serve", "--body", "1"], &["8"]);
     refused(&["serve", "--tls=rusty"], &["'rusty'", "self-signed"]);
     refused(&["serve", "--tls-client"], &["--tls"]);
@@ -184,4 +194,21 @@ fn a_project_that_is_not_there() {
         .args(["sweep"])
         .env("HECATON_ROOT", "/nowhere"));
     ending.assert(1, &["HECATON_ROOT is /nowhere"]);
+}
+
+#[test]
+fn a_closed_stderr_is_no_failure() {
+    let place = tempfile::tempdir().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = hecaton("cheats");
+    command.args(["sweep", "honest", "-c", "1", "-b", "133", "-r", "1"]);
+    let ending = command
+        .args(["-o", "run"])
+        .current_dir(place.path())
+        .stderr(writer)
+        .output()
+        .unwrap();
+    assert_eq!(ending.status.code(), Some(0));
+    assert!(place.path().join("run/run.json").exists());
 }

@@ -1,37 +1,35 @@
 //! Which clients can run here, by language, and what installs the rest.
 
-use std::collections::BTreeMap;
-
 use super::{Finding, Standing};
-use crate::run::receipt;
-use crate::spec::Catalogue;
+use crate::run::{Gap, Missing, gaps, receipt};
+use crate::spec::{Catalogue, Manifest};
 
-/// One finding for each language: how many of its clients are there, and what installs the others.
+/// How many clients are installed, then one finding for each group of those that are not.
 pub fn tools(catalogue: &Catalogue) -> Vec<Finding> {
-    let mut languages: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
-    for manifest in catalogue.all() {
-        let (there, missing) = languages.entry(&manifest.language).or_default();
-        match receipt(manifest) {
-            Ok(_) => *there += 1,
-            Err(_) => missing.push(&manifest.client),
-        }
-    }
-    languages
-        .into_iter()
-        .map(|(language, (there, missing))| finding(language, there, &missing))
-        .collect()
+    let looked: Vec<(&Manifest, Result<String, Missing>)> = catalogue
+        .all()
+        .map(|manifest| (manifest, receipt(manifest)))
+        .collect();
+    let missing = looked.iter().filter_map(|(manifest, receipt)| {
+        let missing = receipt.as_ref().err()?;
+        Some((*manifest, missing))
+    });
+    let gaps = gaps(missing);
+    let absent: usize = gaps.iter().map(|gap| gap.clients.len()).sum();
+    let there = format!(
+        "{} of {} are installed",
+        looked.len() - absent,
+        looked.len()
+    );
+    let mut findings = vec![Finding::good("clients", there)];
+    findings.extend(gaps.iter().map(finding));
+    findings
 }
 
-fn finding(language: &str, there: usize, missing: &[&str]) -> Finding {
-    if missing.is_empty() {
-        return Finding::good("clients", format!("{language}: all {there} are installed"));
-    }
-    let seen = format!(
-        "{language}: {there} installed; missing: {}",
-        missing.join(", ")
-    );
+fn finding(gap: &Gap) -> Finding {
+    let seen = format!("missing of {}: {}", gap.language, gap.clients.join(", "));
     Finding {
-        mend: Some(format!("bin/hecaton drivers install {language}")),
+        mend: Some(gap.advice.clone()),
         standing: Standing::Note,
         ..Finding::good("clients", seen)
     }

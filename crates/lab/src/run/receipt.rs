@@ -13,6 +13,9 @@ use crate::spec::{Manifest, Need};
 /// Longest time that printing a version may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The command that installs a client.
+pub(super) const INSTALL: &str = "bin/hecaton drivers install";
+
 /// A client that cannot run here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
@@ -22,6 +25,13 @@ pub struct Missing {
     pub what: String,
     /// The command that installs it.
     pub hint: String,
+}
+
+impl Missing {
+    /// Whether `hecaton drivers install` brings it.
+    pub fn can_be_installed(&self) -> bool {
+        self.hint.starts_with(INSTALL)
+    }
 }
 
 impl fmt::Display for Missing {
@@ -67,7 +77,7 @@ pub fn receipt(manifest: &Manifest) -> Result<String, Missing> {
 
 fn hint(manifest: &Manifest, installable: bool) -> String {
     if installable || !manifest.build.is_empty() || !manifest.install.apt.is_empty() {
-        format!("bin/hecaton drivers install {}", manifest.client)
+        format!("{INSTALL} {}", manifest.client)
     } else {
         "bin/setup".to_string()
     }

@@ -37,6 +37,11 @@ impl Target {
                 "`{method}` is not an HTTP method; write GET, HEAD, POST, …"
             )));
         }
+        if let Some(meant) = with_scheme(url) {
+            return Err(Usage(format!(
+                "`{url}` has no scheme; did you mean {meant}?"
+            )));
+        }
         let parsed = Url::parse(url).map_err(|error| {
             Usage(format!(
                 "`{url}` is not a URL ({error}); write it whole, as in http://127.0.0.1:8080/path"
@@ -70,6 +75,15 @@ impl Target {
     pub fn is_origin(&self) -> bool {
         matches!(self, Target::Origin)
     }
+}
+
+/// The URL that was meant by a host and perhaps a port without a scheme; none for anything else.
+fn with_scheme(url: &str) -> Option<String> {
+    let names_scheme = url.contains("://") || Url::parse(url).is_ok_and(|url| url.has_host());
+    let host = url.split(['/', ':', '?']).next().unwrap_or_default();
+    let is_host = host == "localhost" || host.contains('.');
+    let meant = format!("http://{url}");
+    (!names_scheme && is_host && Url::parse(&meant).is_ok()).then_some(meant)
 }
 
 fn is_loopback(url: &Url) -> bool {

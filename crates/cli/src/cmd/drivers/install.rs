@@ -4,15 +4,25 @@ use std::io::{Write, stdout};
 
 use anyhow::{Result, bail};
 use hecaton_lab::run::{Installed, install as install_one};
-use hecaton_lab::spec::Catalogue;
+use hecaton_lab::spec::{Catalogue, Manifest};
 
-/// Installs a client, those of a language, or all.
+/// Installs clients, those of languages, or all.
 ///
 /// # Errors
-/// When the name is unknown, when a client could not be installed (the others are), or when the only one that is asked
+/// When a name is unknown, when a client could not be installed (the others are), or when the only one that is asked
 /// for lacks a toolchain. Of several, those whose toolchain is missing are named, and that is no failure.
-pub fn install(catalogue: &Catalogue, name: &str) -> Result<()> {
-    let manifests = catalogue.named(name)?;
+pub fn install(catalogue: &Catalogue, names: &[String]) -> Result<()> {
+    let mut manifests: Vec<&Manifest> = Vec::new();
+    for name in names {
+        for manifest in catalogue.named(name)? {
+            if !manifests
+                .iter()
+                .any(|known| known.client == manifest.client)
+            {
+                manifests.push(manifest);
+            }
+        }
+    }
     let (several, mut failed) = (manifests.len() > 1, Vec::new());
     for manifest in manifests {
         let mut out = stdout();

@@ -1,11 +1,11 @@
-//! The list of clients: version, or what is missing and the command that installs it; and why rows are rejected.
+//! The list of clients with their versions; below it what is missing, a group a language, and why rows are rejected.
 
 use std::io::{Write, stdout};
 
 use anyhow::Result;
 use console::Term;
 use hecaton_lab::report::{Style, wrapped};
-use hecaton_lab::run::receipt;
+use hecaton_lab::run::{Missing, gaps, receipt};
 use hecaton_lab::spec::{Ability, Catalogue, Manifest};
 
 /// From this width on, a line has room for what a client can do.
@@ -14,7 +14,7 @@ const WIDE: usize = 100;
 /// The width of what is no terminal: who filters the list wants all of a client on one line.
 const ENDLESS: usize = usize::MAX;
 
-/// Prints one line for each client, and below it what is missing or to be known of it.
+/// Prints one line for each client, and below them what installs those that are missing.
 pub fn list(catalogue: &Catalogue) -> Result<()> {
     let raw = Manifest::raw(&std::env::current_exe()?);
     let term = Term::stdout();
@@ -25,37 +25,63 @@ pub fn list(catalogue: &Catalogue) -> Result<()> {
     let mut out = stdout().lock();
     let titles = ["client", "language", "approach", "can", "version"];
     line(&mut out, titles, &style)?;
+    let mut missing = Vec::new();
     for manifest in catalogue.all().chain([&raw]) {
-        one(&mut out, manifest, &style)?;
+        let receipt = receipt(manifest);
+        one(
+            &mut out,
+            manifest,
+            receipt.as_deref().unwrap_or("missing"),
+            &style,
+        )?;
+        if let Err(absent) = receipt {
+            missing.push((manifest, absent));
+        }
     }
-    Ok(())
+    write_missing(&mut out, &missing, &style)
 }
 
-fn one(out: &mut impl Write, manifest: &Manifest, style: &Style) -> Result<()> {
+fn one(out: &mut impl Write, manifest: &Manifest, version: &str, style: &Style) -> Result<()> {
     let approach = format!("{:?}", manifest.approach).to_lowercase();
     let can: Vec<String> = manifest.can.iter().map(Ability::to_string).collect();
-    let (version, missing) = match receipt(manifest) {
-        Ok(version) => (version, None),
-        Err(missing) => {
-            let why = format!("{}; install it with `{}`", missing.what, missing.hint);
-            match style.width {
-                ENDLESS => (format!("missing: {why}"), None),
-                _ => ("missing".to_owned(), Some(why)),
-            }
-        }
-    };
     let own = [
         manifest.client.as_str(),
         &manifest.language,
         &approach,
         &can.join(" "),
-        &version,
+        version,
     ];
     line(out, own, style)?;
     let pitfall = manifest.pitfall.as_ref().map(ToString::to_string);
-    let notes = missing.into_iter().chain(pitfall);
-    for line in notes.flat_map(|note| wrapped(&note, "– ", style)) {
+    for line in pitfall.iter().flat_map(|note| wrapped(note, "– ", style)) {
         writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// A group for each language: what installs its missing clients, and their names.
+fn write_missing(
+    out: &mut impl Write,
+    missing: &[(&Manifest, Missing)],
+    style: &Style,
+) -> Result<()> {
+    for gap in gaps(
+        missing
+            .iter()
+            .map(|(manifest, missing)| (*manifest, missing)),
+    ) {
+        let (count, language) = (gap.clients.len(), &gap.language);
+        writeln!(out, "\n{count} missing of {language}: {}", gap.advice)?;
+        for line in wrapped(&gap.clients.join(", "), "", style) {
+            writeln!(out, "{line}")?;
+        }
+    }
+    if let Some((manifest, _)) = missing.first() {
+        let name = &manifest.client;
+        writeln!(
+            out,
+            "\n`hecaton drivers check {name}` says what {name} lacks."
+        )?;
     }
     Ok(())
 }

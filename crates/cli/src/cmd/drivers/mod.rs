@@ -40,8 +40,9 @@ enum Verb {
     },
     /// Installs what a client lacks: Debian packages, and what its manifest builds beside it.
     Install {
-        /// The client's name, a language, or `all`.
-        name: String,
+        /// Names of clients, languages, or `all`, separated by spaces or commas.
+        #[arg(required = true, value_delimiter = ',')]
+        names: Vec<String>,
     },
 }
 
@@ -50,7 +51,7 @@ Examples:
   hecaton drivers
   hecaton drivers check net-http
   hecaton drivers check all
-  hecaton drivers install python
+  hecaton drivers install python curb excon
   hecaton drivers install all";
 
 /// Lists, checks, or installs.
@@ -71,6 +72,6 @@ pub fn run(arguments: &Arguments, folder: Option<&Path>) -> Result<()> {
             };
             check::check(&catalogue, name, &how)
         }
-        Some(Verb::Install { name }) => install::install(&catalogue, name),
+        Some(Verb::Install { names }) => install::install(&catalogue, names),
     }
 }

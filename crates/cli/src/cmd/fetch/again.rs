@@ -48,13 +48,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         if arguments.plan {
             writeln!(stdout(), "0")?;
         }
-        eprintln!("no record matches, so nothing is sent again");
+        crate::say!("no record matches, so nothing is sent again");
         return Ok(());
     };
     if arguments.plan {
         writeln!(stdout(), "{}", round.plan.parts.len())?;
         let path = folder.path().display();
-        eprintln!(
+        crate::say!(
             "{} to send again: now run `hecaton fetch offer {path}` and `work`, or `hecaton fetch part {path} N` for each part",
             plural(round.plan.inputs, "input")
         );
@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let summary = summary?;
     products::make(&load(folder.clone())?, true)?;
     if !arguments.quiet {
-        eprintln!("{}", sentence(&folder.results(), &summary));
+        crate::say!("{}", sentence(&folder.results(), &summary));
     }
     Ok(())
 }

@@ -58,7 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let inputs = Plan::planned(&folder)?.inputs;
     if rows < inputs {
-        eprintln!(
+        crate::say!(
             "the job is not done: the table has the records of {} of {}",
             count(rows),
             plural(inputs, "input")

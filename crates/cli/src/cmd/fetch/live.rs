@@ -16,8 +16,8 @@ const PERIOD: Duration = Duration::from_secs(10);
 /// Most hosts in the live view.
 const HOSTS: usize = 4;
 
-/// Columns that the line takes, about.
-const LINE: usize = 80;
+/// Columns that stand beside the bar, at most.
+const BESIDE_BAR: usize = 44;
 
 /// Whoever looks at a run from here.
 pub struct Live {
@@ -52,7 +52,7 @@ impl Live {
             } else {
                 "planned"
             };
-            eprintln!(
+            crate::say!(
                 "{doing} {inputs} in {parts} in {}",
                 started.folder.path().display()
             );
@@ -72,48 +72,54 @@ impl Observer for Live {
         if let Some(bar) = &self.bar {
             bar.set_length(snapshot.inputs);
             bar.set_position(snapshot.tally.records);
-            bar.set_message([line(snapshot), hosts(snapshot)].concat());
+            bar.set_prefix(far(snapshot));
+            bar.set_message([flow(snapshot), hosts(snapshot)].concat());
         } else if !self.is_quiet && self.last.elapsed() >= PERIOD {
             self.last = Instant::now();
-            eprintln!("{}", line(snapshot));
+            crate::say!("{}", line(snapshot));
         }
     }
 
     fn say(&mut self, sentence: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{sentence}")),
-            None => eprintln!("{sentence}"),
+            Some(bar) => bar.suspend(|| crate::say!("{sentence}")),
+            None => crate::say!("{sentence}"),
         }
     }
 }
 
-/// A bar beside the line, as long as leaves room for that.
+/// A bar with how far it is, and below it what happens; two lines, so that 80 columns are enough.
 fn template() -> String {
     let columns = usize::from(console::Term::stderr().size().1);
-    match columns.saturating_sub(LINE).min(30) {
-        0..5 => "{msg}".to_owned(),
-        bar => format!("{{bar:{bar}}} {{msg}}"),
-    }
+    let bar = columns.saturating_sub(BESIDE_BAR).clamp(8, 40);
+    format!("{{bar:{bar}.cyan/dim}} {{prefix}}\n{{wide_msg}}")
+}
+
+/// How far it is, and how it flows, in one line.
+pub fn line(snapshot: &Snapshot) -> String {
+    format!("{}, {}", far(snapshot), flow(snapshot))
 }
 
 /// How far it is.
-pub fn line(snapshot: &Snapshot) -> String {
-    let tally = &snapshot.tally;
-    let left = snapshot.left().filter(|_| tally.records < snapshot.inputs);
-    let left = left.map(|seconds| {
-        format!(
-            ", {} left",
-            words(Duration::from_secs_f64(seconds.min(1e9)))
-        )
-    });
+fn far(snapshot: &Snapshot) -> String {
+    let done = snapshot.tally.records;
+    let left = snapshot.left().filter(|_| done < snapshot.inputs);
+    let left = left.map(|seconds| words(Duration::from_secs_f64(seconds.min(1e9))));
     format!(
-        "{} of {} done, {} failed, {} a second, {} in flight{}",
-        count(tally.records),
-        count(snapshot.inputs),
-        count(tally.failed()),
+        "{} of {}{}",
+        count(done),
+        plural(snapshot.inputs, "input"),
+        left.map_or(String::new(), |left| format!(", {left} left"))
+    )
+}
+
+/// What happens at the moment.
+fn flow(snapshot: &Snapshot) -> String {
+    format!(
+        "{} failed, {} a second, {} in flight",
+        count(snapshot.tally.failed()),
         count(snapshot.rate.round() as u64),
         count(snapshot.in_flight),
-        left.unwrap_or_default()
     )
 }
 

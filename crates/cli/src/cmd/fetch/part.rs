@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     products::end(&folder, &started)?;
     if !arguments.quiet {
-        eprintln!(
+        crate::say!(
             "part {}: {}",
             arguments.part,
             sentence(&folder.results(), &summary)

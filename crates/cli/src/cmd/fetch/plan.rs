@@ -28,7 +28,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let started = prepare(Folder::at(&arguments.into), arguments.asked.job()?)?;
     writeln!(stdout(), "{}", started.plan.parts.len())?;
-    eprintln!(
+    crate::say!(
         "{} in {}, numbered 0 to {}: `hecaton fetch part {} N` does one of them",
         plural(started.plan.inputs, "input"),
         plural(started.plan.parts.len() as u64, "part"),

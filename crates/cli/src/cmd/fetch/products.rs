@@ -40,6 +40,11 @@ pub fn end(folder: &Folder, done: &Started) -> Result<()> {
     }
 }
 
+/// Where the report of a job is, once it is made.
+pub fn page(folder: &Folder) -> PathBuf {
+    folder.path().join("report.html")
+}
+
 /// Makes the products of a job that is done: those that are not there, or all anew. The tables.
 ///
 /// # Errors
@@ -47,7 +52,7 @@ pub fn end(folder: &Folder, done: &Started) -> Result<()> {
 pub fn make(done: &Started, anew: bool) -> Result<Vec<PathBuf>> {
     let folder = &done.folder;
     let is_wanted = |path: &PathBuf| anew || !path.exists();
-    let page = folder.path().join("report.html");
+    let page = page(folder);
     if done.plan.inputs <= MOST_REPORTED && is_wanted(&page) {
         report(folder)?;
     }

@@ -72,9 +72,11 @@ pub fn run(arguments: &Run) -> Result<()> {
     let summary = summary?;
     let tables = products::make(&started, summary.written > 0)?;
     if !arguments.quiet {
-        let tables = tables.iter().map(|table| format!(", {}", table.display()));
+        let page = products::page(&started.folder);
+        let made = tables.iter().chain(page.exists().then_some(&page));
+        let made = made.map(|product| format!(", {}", product.display()));
         let ended = sentence(&started.folder.results(), &summary);
-        eprintln!("{ended}{}", tables.collect::<String>());
+        crate::say!("{ended}{}", made.collect::<String>());
     }
     Ok(())
 }

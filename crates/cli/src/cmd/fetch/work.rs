@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let summary = summary?;
     products::end(&folder, &started)?;
     if !arguments.quiet {
-        eprintln!(
+        crate::say!(
             "all parts are done; this worker: {}",
             sentence(&folder.results(), &summary)
         );
