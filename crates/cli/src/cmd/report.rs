@@ -38,7 +38,7 @@ pub struct Arguments {
     /// Write the page to this file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write index.html into this folder: a page that links every run below it.
+    /// Write index.html into this folder, and a page into each run below it.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["runs", "md", "csv", "json", "svg", "html", "fail_if_worse"])]
     index: Option<PathBuf>,
     /// End with status 3 when a client is slower in the last run than in the first by more than this, as in 5%, or can
@@ -129,23 +129,79 @@ fn of_bench(bench: &Bench) -> View {
     report::bench(&parts, &bench.goals, &bench.left_out)
 }
 
-/// Writes the page that names every run below a folder.
+/// Writes the page of every run below a folder, and the page that leads to them.
 fn index(folder: &Path) -> Result<()> {
-    let runs = runs_below(folder)?;
-    if runs.is_empty() {
+    let mut entries = Vec::new();
+    for (name, run) in runs_below(folder)? {
+        let home = "../".repeat(name.split('/').count()) + "index.html";
+        let view = report::view(&run, &judge(&run.rounds, &run.plan.delay)).at_home(home);
+        entries.push(entry(folder, &name, view)?);
+    }
+    for place in names_in(folder)? {
+        let path = folder.join(&place);
+        if let Some(bench) = ledger::bench(&path)?.filter(|bench| !bench.parts.is_empty()) {
+            entries.push(entry(
+                folder,
+                &place,
+                of_bench(&bench).at_home("../index.html"),
+            )?);
+        } else if let Some(what) = readme(&path)? {
+            let page = format!("{place}/README.md");
+            entries.push(report::Entry { page, what });
+        }
+    }
+    if entries.is_empty() {
         bail!(
             "{} holds no run: no run.json is in it or in a folder of it",
             folder.display()
         );
     }
     let path = folder.join("index.html");
-    let file = |run: &str| match folder.join(run).join("report.html").exists() {
-        true => "report.html",
-        false => "run.json",
-    };
-    save(&path, report::index(&runs, file))?;
+    save(&path, report::index(&entries))?;
     crate::say!("index: {}", path.display());
     Ok(())
+}
+
+/// Writes the page of a run, and says what the index has of it.
+fn entry(folder: &Path, name: &str, view: View) -> Result<report::Entry> {
+    save(&folder.join(name).join("report.html"), view.html())?;
+    Ok(report::Entry {
+        page: format!("{name}/report.html"),
+        what: report::What::Run(Box::new(view)),
+    })
+}
+
+/// Title and first sentence of results that are a README; none without one, or beside a run.
+fn readme(folder: &Path) -> Result<Option<report::What>> {
+    let path = folder.join("README.md");
+    if folder.join("run.json").exists() || !path.exists() {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let title = lines
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches(['#', ' ']);
+    Ok(Some(report::What::Other {
+        title: title.to_owned(),
+        words: lines.next().unwrap_or_default().to_owned(),
+    }))
+}
+
+/// Names of the folders in a folder, sorted.
+fn names_in(folder: &Path) -> Result<Vec<String>> {
+    let problem = || format!("cannot read {}", folder.display());
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(problem)? {
+        let entry = entry.with_context(problem)?;
+        if entry.path().is_dir() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// Writes the files that were asked for, and prints what was asked for; without either, the report.

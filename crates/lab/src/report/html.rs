@@ -28,31 +28,18 @@ pub(super) fn html(view: &View) -> String {
         .sections
         .iter()
         .filter(|section| section.media.has(Media::PAGE));
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta http-equiv="Content-Security-Policy" content=(policy);
-                title { "hecaton " (view.kind) ", " (view.date) }
-                style { (PreEscaped(STYLE)) }
+    let page = page(
+        view,
+        &policy,
+        html! {
+            (facts(view.facts.iter().filter(|fact| fact.tone == Tone::Warning)))
+            @for (place, section) in shown.enumerate() { (part(section, place)) }
+            @if !view.facts.is_empty() {
+                section { details { summary { "How far to trust this run" } (facts(view.facts.iter())) } }
             }
-            body {
-                header { h1 { (view.question) } p.soft { (view.job) @if !view.date.is_empty() { ", " span.date { (moment(&view.date)) } } } }
-                main {
-                    (facts(view.facts.iter().filter(|fact| fact.tone == Tone::Warning)))
-                    @for (place, section) in shown.enumerate() { (part(section, place)) }
-                    @if !view.facts.is_empty() {
-                        section { details { summary { "How far to trust this run" } (facts(view.facts.iter())) } }
-                    }
-                    "\0"
-                }
-                script { (PreEscaped(SCRIPT)) }
-            }
-        }
-    };
+            "\0"
+        },
+    );
     let page = page.into_string();
     let (start, end) = page.rsplit_once('\0').unwrap_or((&page, ""));
     let start: String = start
@@ -67,6 +54,40 @@ pub(super) fn html(view: &View) -> String {
         .collect();
     let data = data(view, LARGEST.saturating_sub(start.len() + end.len()));
     format!("{start}{data}{end}\n")
+}
+
+/// A page with its head, and with this in its middle.
+fn page(view: &View, policy: &str, middle: Markup) -> Markup {
+    let title = match view.finding.as_str() {
+        "" => view.question,
+        finding => finding.trim_end_matches('.'),
+    };
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    p.brand.soft {
+                        @match &view.home { Some(home) => a href=(home) { "Hecaton" }, None => b { "Hecaton" } }
+                        @if !view.machine.is_empty() { span { (view.machine) } }
+                        @if !view.date.is_empty() { span.date { (moment(&view.date)) } }
+                    }
+                    h1 { (title) }
+                    p.soft { @if !view.finding.is_empty() { (view.question) " " } (view.job) }
+                }
+                main { (middle) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    }
 }
 
 /// The richest data for which there is room.
@@ -140,6 +161,9 @@ fn drawn(block: &Block, id: &str) -> Markup {
         }
         Block::List(tone, items) => html! {
             ul.items.warn[*tone == Tone::Warning] { @for [about, words] in items { li { @if !about.is_empty() { b { (about) } ": " } (words) } } }
+        },
+        Block::Links(links) => html! {
+            ul.runs { @for link in links { li { a href=(link.to) { (link.title) } p.soft { (link.words) } } } }
         },
         Block::Note(words) => html! { p { (words) } },
         Block::Code(words) => html! { pre { code { (words) } } },

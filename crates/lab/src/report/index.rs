@@ -1,69 +1,114 @@
-//! The page that names every run of a folder.
+//! The page that leads to every run of a folder, grouped by what was asked, the newest first.
 
-use maud::html;
+use std::collections::BTreeMap;
 
 use super::terminal::shortened;
 use crate::findings::words::plural;
-use crate::findings::{CEILING, judge};
-use crate::ledger::Document;
+use crate::views::BENCH;
 use crate::views::form::*;
-use crate::views::view;
 
-/// Runs with the folders that they are in, relative to the page; `file` is what to open in such a folder.
-pub fn index(runs: &[(String, Document)], file: impl Fn(&str) -> &'static str) -> String {
-    let views: Vec<(&String, &Document, View)> = runs
-        .iter()
-        .map(|(folder, run)| (folder, run, view(run, &judge(&run.rounds, &run.plan.delay))))
-        .collect();
-    type Run<'a> = (&'a String, &'a Document, View);
-    let words = |title: &str, value: fn(&Run) -> String| col(title, 0, value).words();
-    #[rustfmt::skip]
-    let columns = vec![
-        words("run", |it| it.0.clone()),
-        words("what was found", |it| first(&it.2)),
-        words("what was done", |it| it.2.job.clone()),
-        col("clients", 0, |it: &Run| {
-            it.1.plan.clients.iter().filter(|name| *name != CEILING).count().to_string()
-        }),
-        col("date", 0, |it: &Run| it.1.environment.date.chars().take(10).collect()),
-        words("kind", |it| it.2.kind.into()),
-    ];
-    let mut page = View {
-        kind: "results",
-        question: "What was measured?",
-        job: format!(
-            "{}; a name leads to its page, or to its data where there is no page",
-            plural(runs.len() as u64, "run")
-        ),
-        sections: vec![Section::new(
-            "",
-            Media::PAGE,
-            vec![Block::Table(Table::of("Runs", &views, columns))],
-        )],
-        ..View::default()
-    }
-    .html();
-    for (folder, ..) in &views {
-        let name = html! { td.word { (folder) } }.into_string();
-        let link = html! { td.word { a href=(format!("{folder}/{}", file(folder))) { (folder) } } }
-            .into_string();
-        page = page.replacen(&name, &link, 1);
-    }
-    page
+/// A run, or other results, below the folder.
+pub struct Entry {
+    /// The page, relative to the index.
+    pub page: String,
+    /// What is shown of it.
+    pub what: What,
 }
 
-/// Characters of what was found; the run's own page has the rest.
-const MOST: usize = 200;
+/// What an entry is.
+pub enum What {
+    /// A run of this program, or a benchmark.
+    Run(Box<View>),
+    /// Results of another kind: a title, and a sentence.
+    Other {
+        /// Its title.
+        title: String,
+        /// What it is about.
+        words: String,
+    },
+}
 
-/// What was found first.
-fn first(view: &View) -> String {
-    let blocks = view.sections.iter().flat_map(|section| &section.blocks);
-    let mut verdicts = blocks.filter_map(|block| match block {
-        Block::Verdicts(verdicts) => verdicts.first(),
-        _ => None,
-    });
-    let words = |verdict: &Verdict| format!("{}{}", verdict.subject, verdict.words);
-    verdicts
-        .next()
-        .map_or_else(|| NONE.into(), |verdict| shortened(&words(verdict), MOST))
+/// Characters of a title; the page has the rest.
+const MOST: usize = 120;
+
+/// What is asked by results that are no runs of the lab.
+const OTHER: &str = "Other measurements";
+
+/// The page.
+pub fn index(entries: &[Entry]) -> String {
+    let mut groups: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    for entry in entries {
+        groups.entry(entry.question()).or_default().push(entry);
+    }
+    let mut groups: Vec<(&str, Vec<&Entry>)> = groups.into_iter().collect();
+    for (_, entries) in &mut groups {
+        entries.sort_by(|a, b| {
+            b.folder()
+                .cmp(a.folder())
+                .then_with(|| a.depth().cmp(&b.depth()))
+        });
+    }
+    groups.sort_by_key(|(question, _)| *question == OTHER);
+    let section = |(question, entries): &(&str, Vec<&Entry>)| {
+        let links = entries.iter().map(|entry| entry.link()).collect();
+        Section::new(*question, Media::PAGE, vec![Block::Links(links)])
+    };
+    let sections = groups.iter().map(section).collect();
+    View {
+        question: "Results",
+        job: plural(entries.len() as u64, "measurement"),
+        sections,
+        ..View::default()
+    }
+    .html()
+}
+
+impl Entry {
+    /// The parts of a benchmark stand below it.
+    fn question(&self) -> &str {
+        match &self.what {
+            What::Run(_) if self.depth() > 1 => BENCH,
+            What::Run(view) => view.question,
+            What::Other { .. } => OTHER,
+        }
+    }
+
+    /// The folder beside the index that it is in; its name begins with the day.
+    fn folder(&self) -> &str {
+        self.page.split('/').next().unwrap_or_default()
+    }
+
+    fn depth(&self) -> usize {
+        self.page.matches('/').count()
+    }
+
+    fn link(&self) -> Link {
+        let (title, words) = match &self.what {
+            What::Run(view) => (view.headline(), view.summary(&self.page)),
+            What::Other { title, words } => (title.clone(), words.clone()),
+        };
+        Link {
+            to: self.page.clone(),
+            title,
+            words,
+        }
+    }
+}
+
+impl View {
+    /// What was found, or else what is asked.
+    fn headline(&self) -> String {
+        let found = self.finding.trim_end_matches('.');
+        match found.is_empty() {
+            true => self.question.to_owned(),
+            false => shortened(found, MOST),
+        }
+    }
+
+    /// Its folder, when it was measured, and what was done, in a line.
+    fn summary(&self, page: &str) -> String {
+        let day: String = self.date.chars().take(10).collect();
+        let folder = page.rsplit_once('/').map_or("", |(folder, _)| folder);
+        format!("{folder} · {day} · {}", self.job)
+    }
 }

@@ -1,6 +1,6 @@
 //! Draws charts of lines as SVG: plots above one another over one axis.
 
-use super::scale::{Linear, Spread, tick_label, ticks};
+use super::scale::{Spread, Upright, ticks};
 use super::svg::Svg;
 use crate::views::form::{Lines, Plot, Point, Series, Stroke};
 
@@ -86,29 +86,28 @@ fn draw(svg: &mut Svg, plot: &Plot, across: Spread, (top, bottom): (f64, f64), r
     if most <= 0.0 {
         return;
     }
-    let axis = ticks(most, plot.ticks);
-    let up = Linear {
-        most: axis.last().copied().unwrap_or(most),
-        from: bottom,
-        to: top,
-    };
-    for tick in &axis {
-        let (y, class) = (up.at(*tick), if *tick == 0.0 { "base" } else { "grid" });
+    let least = points()
+        .map(|point| point.range.0.min(point.y))
+        .fold(most, f64::min);
+    let up = Upright::new((least, most), plot.ticks, plot.log, (bottom, top));
+    for (place, tick) in up.ticks.iter().enumerate() {
+        let (y, class) = (up.at(*tick), if place == 0 { "base" } else { "grid" });
         svg.line(class, (LEFT, y), (right, y));
-        svg.text(
-            "tick end",
-            (LEFT - 6.0, y + 4.0),
-            &tick_label(*tick, up.most),
-        );
+        svg.text("tick end", (LEFT - 6.0, y + 4.0), &up.label(*tick));
     }
-    for series in &plot.series {
+    // Bounds first, so that they lie behind what they bound.
+    let (bounds, others): (Vec<&Series>, Vec<&Series>) = plot
+        .series
+        .iter()
+        .partition(|series| series.stroke == Stroke::Bound);
+    for series in bounds.into_iter().chain(others) {
         svg.group(&[("class", &series.colour.class())], |svg| {
-            draw_series(svg, series, across, up)
+            draw_series(svg, series, across, &up)
         });
     }
 }
 
-fn draw_series(svg: &mut Svg, series: &Series, across: Spread, up: Linear) {
+fn draw_series(svg: &mut Svg, series: &Series, across: Spread, up: &Upright) {
     let at = |point: &Point| (across.at(point.x), up.at(point.y));
     if series.stroke != Stroke::Marks {
         svg.path(

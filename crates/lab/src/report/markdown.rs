@@ -46,6 +46,7 @@ fn written(block: &Block, view: &View) -> String {
             items(list.iter().map(item).collect())
         }
         Block::Note(words) => format!("\n\n{}", escaped(words)),
+        Block::Links(_) => String::new(),
         Block::Code(words) => format!("\n\n    {words}"),
         Block::Charts(_) => String::new(),
     }

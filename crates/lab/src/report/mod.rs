@@ -15,7 +15,7 @@ mod terminal;
 
 pub use crate::findings::{Beside, beside};
 pub use crate::views::{Part, View, bench, changed, view};
-pub use index::index;
+pub use index::{Entry, What, index};
 pub use json::{BenchDocument, FullDocument, JudgedGoal, PartDocument, document};
 pub use style::Style;
 pub use terminal::wrapped;
@@ -33,6 +33,14 @@ impl View {
     /// As Markdown, to paste into an issue or a post.
     pub fn markdown(&self) -> String {
         markdown::markdown(self)
+    }
+
+    /// The same view, whose page links to this as the project's home.
+    pub fn at_home(self, home: impl Into<String>) -> View {
+        View {
+            home: Some(home.into()),
+            ..self
+        }
     }
 
     /// As one page that needs nothing else.

@@ -55,6 +55,82 @@ impl Linear {
     }
 }
 
+/// Maps values to a height: in proportion from 0, or by their logarithms from the lowest tick.
+#[derive(Clone, Debug)]
+pub(super) struct Upright {
+    pub(super) ticks: Vec<f64>,
+    log: bool,
+    pub(super) from: f64,
+    to: f64,
+}
+
+impl Upright {
+    /// An axis that spans `least` to `most`; with `log` both are above 0.
+    pub(super) fn new(
+        (least, most): (f64, f64),
+        steps: usize,
+        log: bool,
+        (from, to): (f64, f64),
+    ) -> Upright {
+        let log = log && least > 0.0;
+        let ticks = if log {
+            decades(least, most)
+        } else {
+            ticks(most, steps)
+        };
+        Upright {
+            ticks,
+            log,
+            from,
+            to,
+        }
+    }
+
+    pub(super) fn at(&self, value: f64) -> f64 {
+        let low = self.ticks.first().copied().unwrap_or_default();
+        let high = self.top();
+        let share = match self.log {
+            true => (value.max(low) / low).ln() / (high / low).ln(),
+            false => value / high,
+        };
+        self.from + (self.to - self.from) * share.clamp(0.0, 1.0)
+    }
+
+    /// What stands beside a tick: all in one unit, or each in its own on a logarithmic axis.
+    pub(super) fn label(&self, tick: f64) -> String {
+        tick_label(tick, if self.log { tick } else { self.top() })
+    }
+
+    fn top(&self) -> f64 {
+        self.ticks.last().copied().unwrap_or(1.0)
+    }
+}
+
+/// Ticks of a logarithmic axis: the powers of ten, and at its ends the nearest of 1, 2 and 5 times one that span the data. Over
+/// less than two decades all of these.
+fn decades(least: f64, most: f64) -> Vec<f64> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the logarithm of a finite number is small"
+    )]
+    let power = |value: f64| value.log10().floor() as i32;
+    let all: Vec<(f64, bool)> = (power(least)..=power(most) + 1)
+        .flat_map(|power| [1.0, 2.0, 5.0].map(|factor| (factor * 10f64.powi(power), factor == 1.0)))
+        .collect();
+    let first = all
+        .iter()
+        .rposition(|(tick, _)| *tick <= least * (1.0 + 1e-9));
+    let last = all
+        .iter()
+        .position(|(tick, _)| *tick >= most * (1.0 - 1e-9));
+    let (first, last) = (first.unwrap_or(0), last.unwrap_or(all.len() - 1));
+    let dense = (most / least).log10() < 2.0;
+    let shown = |place: usize, is_power: bool| dense || is_power || place == first || place == last;
+    let between = all.iter().enumerate().take(last + 1).skip(first);
+    let kept = between.filter(|(place, (_, is_power))| shown(*place, *is_power));
+    kept.map(|(_, (tick, _))| *tick).collect()
+}
+
 /// Maps what was measured to a range across: by its logarithm, or in proportion.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spread {
@@ -112,6 +188,18 @@ mod tests {
     }
 
     #[test]
+    fn a_logarithmic_axis_begins_and_ends_at_its_ticks() {
+        assert_eq!(decades(97.0, 18_306.0), [50.0, 100.0, 1e3, 1e4, 2e4]);
+        assert_eq!(decades(120.0, 1_800.0), [100.0, 200.0, 500.0, 1e3, 2e3]);
+        let up = Upright::new((97.0, 18_306.0), 5, true, (200.0, 0.0));
+        assert_eq!(
+            [10.0, 1e3, 1e5].map(|y| up.at(y).round()),
+            [200.0, 100.0, 0.0]
+        );
+        assert_eq!(Upright::new((0.0, 7.0), 4, true, (0.0, 1.0)).ticks[0], 0.0);
+    }
+
+    #[test]
     fn a_doubling_is_always_as_far() {
         let across = Across {
             title: "concurrency",
@@ -129,6 +217,8 @@ mod tests {
         #[test]
         fn ticks_span_the_data(most in 1e-3..1e7f64, fewest in 2usize..6) {
             let ticks = ticks(most, fewest);
+            let decades = decades(most / 50.0, most);
+            prop_assert!(decades[0] <= most / 50.0 * 1.001 && *decades.last().unwrap() >= most * 0.999);
             prop_assert!(*ticks.last().unwrap() >= most * (1.0 - 1e-6));
             prop_assert!(ticks.len() > fewest && ticks.len() <= fewest + 4, "{:?}", ticks);
         }

@@ -55,6 +55,7 @@ fn draw(block: &Block, view: &View, style: &Style) -> Vec<String> {
             };
             items.iter().flat_map(item).collect()
         }
+        Block::Links(_) => Vec::new(),
         Block::Note(words) | Block::Code(words) => wrapped(words, "", style),
     }
 }

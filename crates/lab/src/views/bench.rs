@@ -8,6 +8,9 @@ use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::{Document, Environment};
 
+/// What a benchmark answers.
+pub(crate) const QUESTION: &str = "How does the gem compare with its peers?";
+
 /// One part of a benchmark: a run, and the client that it is about.
 pub struct Part<'a> {
     /// What it measures.
@@ -64,13 +67,14 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
     );
     let first = parts.first().map(|part| part.run);
     View {
-        kind: "benchmark",
-        question: "How does it compare with its peers?",
+        finding: finding(goals),
+        question: QUESTION,
         job: format!(
             "{}, each a run of its own",
             plural(parts.len() as u64, "part")
         ),
         command: first.map(|run| run.command.clone()),
+        machine: first.map_or(String::new(), |run| machine_words(&run.environment)),
         date: first
             .map(|run| run.environment.date.clone())
             .unwrap_or_default(),
@@ -82,6 +86,17 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
         )],
         records,
         ..View::default()
+    }
+}
+
+/// How many goals there are; of parts alone nothing.
+fn finding(goals: &[String]) -> String {
+    match goals.len() {
+        0 => String::new(),
+        all => format!(
+            "The gem beside its peers, and {}",
+            plural(all as u64, "goal")
+        ),
     }
 }
 

@@ -95,7 +95,6 @@ pub fn changed(pairs: &[Beside]) -> View {
         "There were too many changes to put them there; `hecaton report --json` gives them.",
     );
     View {
-        kind: "changes",
         question: "What changed?",
         job: format!(
             "{}: the first is compared with each of the others",

@@ -8,7 +8,7 @@ use super::form::*;
 use crate::findings::stats::Estimate;
 use crate::findings::words::*;
 use crate::findings::*;
-use crate::ledger::Document;
+use crate::ledger::{Document, Environment};
 use crate::run::Round;
 
 /// What mark stands behind a row, and what it means.
@@ -359,12 +359,21 @@ fn plain(value: &Value) -> String {
 pub(super) fn of_run(run: &Document, findings: &Findings) -> View {
     View {
         command: Some(run.command.clone()),
+        machine: machine_words(&run.environment),
         date: run.environment.date.clone(),
         facts: facts(run, &trust(run, findings)),
         records: findings.rows.iter().map(|row| json!(row)).collect(),
         data: data(run, findings),
         ..View::default()
     }
+}
+
+/// Version, processor and cores, for the top of a page.
+pub(super) fn machine_words(environment: &Environment) -> String {
+    let processor = environment.processor.as_deref();
+    let cores = plural(environment.cores as u64, "core");
+    let machine = processor.map_or(cores.clone(), |name| format!("{name}, {cores}"));
+    format!("{} · {machine}", environment.hecaton)
 }
 
 /// What of a round is put into the page, each a path in it; latencies would not fit.

@@ -46,13 +46,33 @@ pub(super) fn view(run: &Document, findings: &Findings, found: &Compared) -> Vie
     sections.extend(remarks(run, rows.iter()));
     sections.extend(ending(run, how_to_read()));
     View {
-        kind: "comparison",
+        finding: finding(run, found).unwrap_or_default(),
         question,
         job: job(run),
         sections,
         csv: averages(found),
         ..of_run(run, findings)
     }
+}
+
+/// What was found, short enough for a title.
+fn finding(run: &Document, found: &Compared) -> Option<String> {
+    if run.unfinished.is_some() {
+        return None;
+    }
+    let What::RoundTrips(trips) = &found.what else {
+        return found.verdict.first().cloned();
+    };
+    let gain = |trip: &RoundTrip| {
+        let gain = times(trip.gain?.value);
+        Some(format!(
+            "{gain} at a round trip of {} ms",
+            trip.round_trip_ms
+        ))
+    };
+    let ends = [trips.first().and_then(gain)?, trips.last().and_then(gain)?];
+    let client = run.plan.clients.first()?;
+    Some(format!("{client}: keep-alive is {}", ends.join(" and ")))
 }
 
 /// What was compared, in a line.
@@ -103,7 +123,7 @@ fn sides<'a>(
 fn of_pair(run: &Document, rows: &[Row], pair: &Pair) -> Table {
     let sides = sides(run, rows, pair);
     type Side<'a> = (&'static str, &'a String, &'a Row);
-    let mut columns = vec![col("side", 0, |it: &Side| it.0.to_owned()).words()];
+    let mut columns = vec![col("side", 0, |it: &Side| it.1.clone()).words()];
     columns.extend(figures(|it: &Side| it.2).into_iter().map(less_wanted));
     columns[1] = col("requests\nper s", 0, |it: &Side| {
         figure(it.2.requests_per_second)
@@ -117,13 +137,11 @@ fn of_pair(run: &Document, rows: &[Row], pair: &Pair) -> Table {
     let mut table = Table::of("All figures", &sides, columns)
         .each(&sides, |line, it| line.look = look(it.2, false));
     let mut foot = vec![String::new(); table.columns.len()];
-    foot[0] = "A ÷ B".into();
+    foot[0] = format!("{} ÷ {}", pair.names[0], pair.names[1]);
     foot[1] = optional(pair.ratio, |found| ratio_words(&found));
     foot[3] = optional(pair.cpu_ratio, |found| ratio_words(&found));
     table.foot = vec![foot];
-    sides.iter().fold(table, |table, (letter, name, _)| {
-        table.note(format!("{letter} is {name}"))
-    })
+    table
 }
 
 /// What the page has in its table of what the server saw.
@@ -322,6 +340,7 @@ fn batch_lines(batches: &[Batch]) -> Vec<Chart> {
                 height: 220.0,
                 most: 0.0,
                 ticks: 4,
+                log: false,
                 series,
             }],
             band: None,

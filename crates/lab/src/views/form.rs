@@ -26,10 +26,14 @@ impl Media {
 /// Everything that is shown of a run, of a benchmark, or of runs side by side.
 #[derive(Debug, Default)]
 pub struct View {
-    /// What kind of run it is, in a word.
-    pub(crate) kind: &'static str,
+    /// What was found, as the page's title; empty where the question is the title.
+    pub(crate) finding: String,
     /// What the page answers.
     pub(crate) question: &'static str,
+    /// The project's version and the machine; empty where there are several.
+    pub(crate) machine: String,
+    /// Where the project's name links to; none for a page on its own.
+    pub(crate) home: Option<String>,
     /// What was done, in a line.
     pub(crate) job: String,
     /// The command that was given; none where there are several.
@@ -83,6 +87,18 @@ pub(crate) enum Block {
     List(Tone, Vec<[String; 2]>),
     Note(String),
     Code(String),
+    /// Other pages; a page alone shows them.
+    Links(Vec<Link>),
+}
+
+/// Another page.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// Its place, relative to this page.
+    pub(crate) to: String,
+    pub(crate) title: String,
+    /// What it is about, in a line.
+    pub(crate) words: String,
 }
 
 /// A sentence of what was found.
@@ -390,6 +406,8 @@ pub(crate) struct Plot {
     pub(crate) most: f64,
     /// How many steps its axis has at least.
     pub(crate) ticks: usize,
+    /// Whether its axis is logarithmic; the terminal's is linear all the same.
+    pub(crate) log: bool,
     pub(crate) series: Vec<Series>,
 }
 

@@ -11,6 +11,7 @@ mod remarks;
 mod shootout;
 mod sweep;
 
+pub(crate) use bench::QUESTION as BENCH;
 pub use bench::{Part, bench};
 pub use changed::changed;
 pub use form::View;

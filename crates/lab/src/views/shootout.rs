@@ -16,7 +16,7 @@ const TUNED: (&str, &str) = (
     "set up for speed; all others as their own documentation shows them",
 );
 
-/// How the names of this project's own clients begin.
+/// What the names of all rows have in them that run this project's engine.
 const OURS: &str = "hecaton";
 
 /// The whole view.
@@ -25,7 +25,7 @@ pub(super) fn view(run: &Document, findings: &Findings, ranking: &Ranking) -> Vi
     let sentences = || verdicts(run, || Verdict::list(&sentences(ranking)));
     let table = |entries: &[&Entry]| Block::Table(table(run, ranking, entries));
     let everyone: Vec<&Entry> = all.iter().copied().chain(&ranking.rejected).collect();
-    let mut sections = vec![Section::new("", Media::PAPER, vec![sentences()])];
+    let mut sections = vec![Section::new("", Media::MARKDOWN, vec![sentences()])];
     if !ranking.ranked.is_empty() {
         let chart = Block::Charts(vec![Chart::Bars(bars(run, ranking))]);
         sections.push(Section::new(
@@ -34,6 +34,7 @@ pub(super) fn view(run: &Document, findings: &Findings, ranking: &Ranking) -> Vi
             vec![chart],
         ));
     }
+    sections.push(Section::new("", Media::PAGE, vec![sentences()]));
     sections.push(Section::new("", Media::TEXT, vec![table(&all)]));
     sections.push(Section::new("Verdict", Media::TERMINAL, vec![sentences()]));
     let lines: Vec<Witnessed> = everyone
@@ -62,7 +63,7 @@ pub(super) fn view(run: &Document, findings: &Findings, ranking: &Ranking) -> Vi
     let mut facts = facts(run, &trust);
     facts.push(Fact::new(Tone::Plain, numbers(ranking)));
     View {
-        kind: "shootout",
+        finding: ranking.verdict.clone(),
         question: "Which client is the fastest?",
         job: job(run),
         facts,
@@ -284,7 +285,7 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
             label: format!("{}{ratio}{tie}", figure(entry.row.requests_per_second)),
             colour: Colour::Of(place.unwrap_or(0)),
             hollow: is_tuned(run, entry),
-            ours: entry.row.client.starts_with(OURS),
+            ours: entry.row.client.contains(OURS),
             language,
             ..Bar::default()
         }
@@ -295,7 +296,9 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
         notes.push(format!("Hollow bars, {}: {}.", TUNED.0, TUNED.1));
     }
     notes.push(
-        "× is requests/s ÷ the baseline's; names in bold are this project's own clients.".into(),
+        "× is the paired ratio to the baseline: the median over blocks, which is not the ratio of the medians. Names in bold run \
+         this project's engine."
+            .into(),
     );
     if tied(ranking) {
         notes.push("Clients that share a letter cannot be told apart.".into());

@@ -44,6 +44,16 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
             )
         })
     };
+    // The page has the recommendations in its table, so that it repeats of the sentences only what is nobody's.
+    let remaining = || match sentences() {
+        Block::Verdicts(all) => {
+            let common = all
+                .into_iter()
+                .filter(|it| it.subject.is_empty() || groups.is_empty());
+            Block::Verdicts(common.collect())
+        }
+        other => other,
+    };
     let advised = || Block::Table(advised(run, &groups));
     let charts = |bytes| overview(&of(bytes), bytes, &groups);
     let all = bodies
@@ -52,7 +62,8 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
         .collect();
     let mut sections = vec![
         Section::new("", Media::PAGE, vec![advised(), Block::Charts(all)]),
-        Section::new("", Media::PAPER, vec![sentences()]),
+        Section::new("", Media::PAGE, vec![remaining()]),
+        Section::new("", Media::MARKDOWN, vec![sentences()]),
     ];
     for bytes in &bodies {
         let chart = Block::Charts(vec![Chart::Lines(charts(*bytes))]);
@@ -83,12 +94,34 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
     sections.extend(left_out(run));
     sections.extend(ending(run, how_to_read(run)));
     View {
-        kind: "sweep",
+        finding: finding(&groups).unwrap_or_default(),
         question: "Which concurrency, and which client?",
         job: job(run),
         sections,
         ..of_run(run, findings)
     }
+}
+
+/// The fastest recommendation of the smallest body, beside the next client's.
+fn finding(groups: &[Group]) -> Option<String> {
+    let smallest = groups.iter().map(|group| group.bytes).min()?;
+    let clients = groups
+        .iter()
+        .filter(|it| it.bytes == smallest && !it.is_ceiling());
+    let mut rows: Vec<(&str, &Row)> = clients
+        .filter_map(|group| Some((group.name.as_str(), group.recommended()?)))
+        .collect();
+    rows.sort_by(|(_, a), (_, b)| b.requests_per_second.total_cmp(&a.requests_per_second));
+    let (name, first) = *rows.first()?;
+    let speed = figure(first.requests_per_second);
+    let beside = rows.get(1).map_or(String::new(), |(other, row)| {
+        let ratio = first.requests_per_second / row.requests_per_second;
+        format!(", {} {other}", times(ratio))
+    });
+    let at = first.concurrency;
+    Some(format!(
+        "{name}: {speed} requests/s at concurrency {at}{beside}"
+    ))
 }
 
 /// What was measured, in one sentence.
@@ -303,6 +336,7 @@ fn overview(groups: &[&Group], bytes: usize, all: &[Group]) -> Lines {
             height: 220.0,
             most,
             ticks: 5,
+            log: true,
             series: groups
                 .iter()
                 .map(|group| Series {
@@ -383,6 +417,7 @@ fn panel(group: &Group) -> Lines {
         height,
         most,
         ticks: 1,
+        log: false,
         series,
     };
     let latency = match group.valid().any(|row| row.p50_ms.or(row.p99_ms).is_some()) {
