@@ -279,19 +279,30 @@ fn describe<T>(request: &Request<T>) -> String {
     .to_string()
 }
 
+/// The bytes of one frame.
+pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = (payload.len() as u32).to_be_bytes();
+    let mut frame = vec![length[1], length[2], length[3], kind, flags];
+    frame.extend(stream.to_be_bytes());
+    frame.extend(payload);
+    frame
+}
+
 /// One connection of a server of raw frames, after the client's preface.
 pub struct Raw(TcpStream);
 
 pub const DATA: u8 = 0;
 pub const HEADERS: u8 = 1;
-const RST_STREAM: u8 = 3;
+pub const RST_STREAM: u8 = 3;
 pub const SETTINGS: u8 = 4;
 pub const PING: u8 = 6;
-const GOAWAY: u8 = 7;
+pub const GOAWAY: u8 = 7;
 pub const WINDOW_UPDATE: u8 = 8;
-const CONTINUATION: u8 = 9;
+pub const PUSH_PROMISE: u8 = 5;
+pub const CONTINUATION: u8 = 9;
 pub const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
+pub const PADDED: u8 = 8;
+pub const END_HEADERS: u8 = 4;
 pub const NO_ERROR: u32 = 0;
 
 impl Raw {
@@ -317,11 +328,7 @@ impl Raw {
     }
 
     pub fn frame(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
-        let length = (payload.len() as u32).to_be_bytes();
-        let mut frame = vec![length[1], length[2], length[3], kind, flags];
-        frame.extend(stream.to_be_bytes());
-        frame.extend(payload);
-        let _ = self.0.write_all(&frame);
+        self.write(&frame(kind, flags, stream, payload));
     }
 
     /// `:status: 200` (RFC 7541 appendix A), and more.

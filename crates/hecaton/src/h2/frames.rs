@@ -7,6 +7,7 @@ const FRAME_HEAD: usize = 9;
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const END_STREAM: u8 = 1;
+const PADDED: u8 = 8;
 const GOAWAY: u8 = 7;
 /// What of a GOAWAY is looked at: its head, the last stream and the code (RFC 9113 §6.8).
 const GOAWAY_HEAD: usize = FRAME_HEAD + 8;
@@ -18,8 +19,10 @@ pub(super) const NO_STREAM: u32 = 0x7fff_ffff;
 pub(super) enum Frame {
     /// Of this stream; told when its head has been seen.
     Headers(u32),
-    /// The last one of this stream's side (END_STREAM); told when it has passed whole.
-    End(u32),
+    /// So many bytes of a stream's body, without padding; told before `End`.
+    Data(u32, usize),
+    /// The last one of this stream's side (END_STREAM), and whether it is a head; told when it has passed whole.
+    End(u32, bool),
     /// Told when it has passed whole: who drops the connection then has let `h2` read it.
     GoAway { last: u32, code: u32 },
 }
@@ -81,20 +84,32 @@ impl Frames {
         let length = (number(0) >> 8) as usize;
         let kind = self.head[3];
         let is_goaway = kind == GOAWAY && length >= GOAWAY_HEAD - FRAME_HEAD;
-        if is_goaway && self.wanted == FRAME_HEAD {
-            self.wanted = GOAWAY_HEAD;
+        let is_padded = kind == DATA && self.head[4] & PADDED != 0 && length > 0;
+        if (is_goaway || is_padded) && self.wanted == FRAME_HEAD {
+            self.wanted = if is_goaway {
+                GOAWAY_HEAD
+            } else {
+                FRAME_HEAD + 1
+            };
             return None;
         }
         let stream = number(5) & NO_STREAM;
         self.passing = match kind {
-            DATA | HEADERS if self.head[4] & END_STREAM != 0 => Some(Frame::End(stream)),
+            DATA | HEADERS if self.head[4] & END_STREAM != 0 => {
+                Some(Frame::End(stream, kind == HEADERS))
+            }
             GOAWAY if is_goaway => Some(Frame::GoAway {
                 last: number(9) & NO_STREAM,
                 code: number(13),
             }),
             _ => None,
         };
-        let frame = (kind == HEADERS).then_some(Frame::Headers(stream));
+        let padding = usize::from(is_padded) * (1 + usize::from(self.head[FRAME_HEAD]));
+        let frame = match kind {
+            HEADERS => Some(Frame::Headers(stream)),
+            DATA => Some(Frame::Data(stream, length.saturating_sub(padding))),
+            _ => None,
+        };
         self.skip = length + FRAME_HEAD - self.known;
         self.known = 0;
         self.wanted = FRAME_HEAD;
@@ -132,14 +147,32 @@ mod tests {
     fn a_request_has_left_when_the_head_of_its_frame_has() {
         let (first, second) = (PREFACE + 15 + 9, written().len());
         let [one, three] = [1, 3].map(Frame::Headers);
+        let data = Frame::Data(1, 9);
         for (sent, expected) in [
             (first - 1, &[][..]),
             (first, &[one]),
-            (second - 1, &[one]),
-            (second, &[one, three]),
+            (second - 1, &[one, data]),
+            (second, &[one, data, three]),
         ] {
             let mut frames = Frames::after(PREFACE);
             assert_eq!(told(&mut frames, &written()[..sent]), expected, "{sent}");
+        }
+    }
+
+    #[test]
+    fn padding_is_not_counted_as_data() {
+        // A byte that says how much padding there is, the data, and the padding.
+        for (payload, data) in [
+            (&[3, 7, 7, 0, 0, 0][..], 2),
+            (&[0, 7], 1),
+            (&[9, 7], 0),
+            (&[], 0),
+        ] {
+            let mut bytes = frame(DATA, 1, payload.len() as u8);
+            bytes[4] = PADDED;
+            bytes.splice(FRAME_HEAD.., payload.iter().copied());
+            let expected = [Frame::Data(1, data)];
+            assert_eq!(told(&mut Frames::after(0), &bytes), expected, "{payload:?}");
         }
     }
 
@@ -166,8 +199,9 @@ mod tests {
         let data = bytes.len();
         bytes.extend(frame(GOAWAY, 0, 12));
         let mut frames = Frames::after(0);
-        assert_eq!(told(&mut frames, &bytes[..data - 1]), []);
-        assert_eq!(told(&mut frames, &bytes[data - 1..data]), [Frame::End(3)]);
+        assert_eq!(told(&mut frames, &bytes[..data - 1]), [Frame::Data(3, 5)]);
+        let end = Frame::End(3, false);
+        assert_eq!(told(&mut frames, &bytes[data - 1..data]), [end]);
         assert_eq!(told(&mut frames, &bytes[data..bytes.len() - 1]), []);
         assert_eq!(told(&mut frames, &bytes[bytes.len() - 1..]).len(), 1);
     }
@@ -181,7 +215,8 @@ mod tests {
             let mut frames = Frames::after(PREFACE);
             let pieces = [&bytes[..cuts[0]], &bytes[cuts[0]..cuts[1]], &bytes[cuts[1]..]];
             let seen: Vec<_> = pieces.iter().flat_map(|piece| told(&mut frames, piece)).collect();
-            proptest::prop_assert_eq!(seen, [1, 3].map(Frame::Headers));
+            let expected = [Frame::Headers(1), Frame::Data(1, 9), Frame::Headers(3)];
+            proptest::prop_assert_eq!(seen, expected);
         }
     }
 }

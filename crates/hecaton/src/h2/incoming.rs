@@ -154,7 +154,9 @@ impl Incoming {
                         }))
                     }
                     Poll::Ready(Ok(None)) => Poll::Ready(self.end()),
-                    Poll::Ready(Err(_)) if self.permit.is_answered() => Poll::Ready(self.end()),
+                    Poll::Ready(Err(_)) if self.permit.is_whole(self.received) => {
+                        Poll::Ready(self.end())
+                    }
                     Poll::Ready(Err(error)) => {
                         let why = explain(&error, self.permit.link.last_word());
                         Poll::Ready(Err(cut_short(&why)))
@@ -162,7 +164,9 @@ impl Incoming {
                     Poll::Pending => timer.poll(cx).map(Err),
                 },
                 // The answer was whole before the connection ended, with the rest of the request unsent.
-                Poll::Ready(Some(Err(_))) if self.permit.is_answered() => Poll::Ready(self.end()),
+                Poll::Ready(Some(Err(_))) if self.permit.is_whole(self.received) => {
+                    Poll::Ready(self.end())
+                }
                 // A reset of the stream, whatever its code, is no end: after END_STREAM `h2` tells of none, be it
                 // one that the rest of the request is not wanted (RFC 9113 §8.1).
                 Poll::Ready(Some(Err(error))) => {

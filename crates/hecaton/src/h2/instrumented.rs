@@ -26,12 +26,24 @@ pub(crate) struct Observed {
     reads: AtomicU32,
     /// Whether the peer has begun to answer a request, or says that it took one up.
     progressed: AtomicBool,
-    /// The streams of requests that are not done with, and whether the peer has ended its side of them.
-    streams: Mutex<HashMap<u32, bool>>,
+    /// What came on the streams of requests that are not done with.
+    streams: Mutex<HashMap<u32, Came>>,
     /// The code of the peer's GOAWAY, 0 as long as it has said of no error.
     goaway_error: AtomicU32,
     /// Why TLS ended the connection, if it did.
     refusal: OnceLock<String>,
+}
+
+/// What the peer has sent on one stream, which `h2` may not have processed yet.
+#[derive(Clone, Copy, Default)]
+struct Came {
+    heads: u32,
+    /// Bytes of the body.
+    body: u64,
+    /// Whether the peer has ended its side (END_STREAM).
+    ended: bool,
+    /// Whether it did so with fields behind the body.
+    trailers: bool,
 }
 
 /// A stream that may know more of why it failed than an error of `h2` keeps, which is a text.
@@ -71,7 +83,7 @@ impl Observed {
 
     /// A request is sent on this stream.
     pub fn opened(&self, stream: u32) {
-        self.streams().insert(stream, false);
+        self.streams().insert(stream, Came::default());
     }
 
     /// It is done with.
@@ -79,23 +91,39 @@ impl Observed {
         self.streams().remove(&stream);
     }
 
-    /// Whether the peer has ended its side of it (END_STREAM).
-    pub fn has_ended(&self, stream: u32) -> bool {
-        self.streams().get(&stream).copied().unwrap_or(false)
+    /// How many bytes of a body came on this stream, if the peer has ended it (END_STREAM), and nothing but them: fields
+    /// behind a body are something that may be lost, too.
+    pub fn whole_body(&self, stream: u32) -> Option<u64> {
+        let came = self.streams().get(&stream).copied()?;
+        (came.ended && !came.trailers).then_some(came.body)
     }
 
-    fn streams(&self) -> MutexGuard<'_, HashMap<u32, bool>> {
+    fn streams(&self) -> MutexGuard<'_, HashMap<u32, Came>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What comes after END_STREAM is no part of the response.
+    fn note_on(&self, stream: u32, note: impl FnOnce(&mut Came)) {
+        if let Some(came) = self
+            .streams()
+            .get_mut(&stream)
+            .filter(|came: &&mut Came| !came.ended)
+        {
+            note(came);
+        }
     }
 
     fn note_coming(&self, frame: Frame) {
         match frame {
-            Frame::Headers(_) => self.progressed.store(true, Ordering::Relaxed),
-            Frame::End(stream) => {
-                if let Some(ended) = self.streams().get_mut(&stream) {
-                    *ended = true;
-                }
+            Frame::Headers(stream) => {
+                self.progressed.store(true, Ordering::Relaxed);
+                self.note_on(stream, |came| came.heads += 1);
             }
+            Frame::Data(stream, count) => self.note_on(stream, |came| came.body += count as u64),
+            Frame::End(stream, with_head) => self.note_on(stream, |came| {
+                came.ended = true;
+                came.trailers |= with_head && came.heads > 1;
+            }),
             Frame::GoAway { last, code } => {
                 self.goaway_error.fetch_max(code, Ordering::Relaxed);
                 let took_some = last > 0 && last < NO_STREAM;

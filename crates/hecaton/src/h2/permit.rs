@@ -75,10 +75,12 @@ impl StreamPermit {
         Ok((response, stream))
     }
 
-    /// Whether the peer has ended its side of the stream, which `h2` forgets when the connection ends then.
-    pub fn is_answered(&self) -> bool {
-        self.stream
-            .is_some_and(|stream| self.link.observed.has_ended(stream))
+    /// Whether a body of so many bytes is all that the peer sent before it ended its side of the stream, which `h2` forgets
+    /// when the connection ends then. The frames are seen before `h2` processes them, so that an end was seen does not mean
+    /// that what came before it was handed over.
+    pub fn is_whole(&self, received: u64) -> bool {
+        let whole = |stream| self.link.observed.whole_body(stream);
+        self.stream.and_then(whole) == Some(received)
     }
 
     /// Whether the request on this stream has begun to leave the machine.
