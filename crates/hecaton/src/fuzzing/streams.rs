@@ -117,7 +117,8 @@ pub fn tap(bytes: &[u8]) {
     follow(bytes, |frame, _, goaway| match (frame, goaway) {
         (1, _) => progressed = true,
         (7, Some((last, error))) => {
-            code = code.max(error);
+            // A code that HTTP/2 does not have says of no error.
+            code = code.max(if error <= 13 { error } else { 0 });
             progressed |= last > 0 && last < 0x7fff_ffff;
         }
         _ => {}

@@ -151,8 +151,9 @@ impl StreamPermit {
             self.retire();
             return Broken::Refused(failure);
         }
-        // A GOAWAY guarantees the same of the streams above the one that it names, and `h2` tells of it to those alone.
-        let left_out = error.is_remote() && error.is_go_away();
+        // A GOAWAY guarantees the same of the streams above the one that it names, whatever its code. `h2` tells of it to
+        // those alone, unless the connection ends before `h2` has processed it.
+        let left_out = (error.is_remote() && error.is_go_away()) || self.is_left_out();
         let ended = error.is_io() || error.is_go_away();
         if left_out || (ended && !sent) {
             return Broken::Unprocessed(failure, self.link.observed.has_progressed());

@@ -17,6 +17,9 @@ use crate::transport::wire::{Look, Wire};
 /// How many reads one turn of a connection may do before other tasks have theirs.
 const READS_PER_TURN: u32 = 16;
 
+/// The greatest error code that HTTP/2 has (RFC 9113 §7).
+const LAST_ERROR: u32 = 13;
+
 /// What is known of a connection from its bytes.
 #[derive(Default)]
 pub(crate) struct Observed {
@@ -30,6 +33,8 @@ pub(crate) struct Observed {
     streams: Mutex<HashMap<u32, Came>>,
     /// The code of the peer's GOAWAY, 0 as long as it has said of no error.
     goaway_error: AtomicU32,
+    /// One more than the last stream that the peer's GOAWAY names; 0 without one.
+    goaway_end: AtomicU32,
     /// Why TLS ended the connection, if it did.
     refusal: OnceLock<String>,
 }
@@ -73,6 +78,12 @@ impl Observed {
     /// Whether the peer has got anything done, as far as is known.
     pub fn has_progressed(&self) -> bool {
         self.progressed.load(Ordering::Relaxed)
+    }
+
+    /// Whether the peer has said that it did nothing of the request on this stream, and will not (RFC 9113 §6.8).
+    pub fn leaves_out(&self, stream: u32) -> bool {
+        let end = self.goaway_end.load(Ordering::Relaxed);
+        end != 0 && stream >= end
     }
 
     /// The code for which the peer has ended the connection, none without an error.
@@ -125,7 +136,16 @@ impl Observed {
                 came.trailers |= with_head && came.heads > 1;
             }),
             Frame::GoAway { last, code } => {
-                self.goaway_error.fetch_max(code, Ordering::Relaxed);
+                // A code that nobody knows means nothing (RFC 9113 §7).
+                let error = if code <= LAST_ERROR { code } else { 0 };
+                self.goaway_error.fetch_max(error, Ordering::Relaxed);
+                let before = self.goaway_end.load(Ordering::Relaxed);
+                let end = if before == 0 {
+                    last + 1
+                } else {
+                    before.min(last + 1)
+                };
+                self.goaway_end.store(end, Ordering::Relaxed);
                 let took_some = last > 0 && last < NO_STREAM;
                 self.progressed.fetch_or(took_some, Ordering::Relaxed);
             }

@@ -83,6 +83,12 @@ impl StreamPermit {
         self.stream.and_then(whole) == Some(received)
     }
 
+    /// Whether the peer's GOAWAY says that it did nothing of this request.
+    pub fn is_left_out(&self) -> bool {
+        self.stream
+            .is_some_and(|stream| self.link.observed.leaves_out(stream))
+    }
+
     /// Whether the request on this stream has begun to leave the machine.
     pub fn has_left(&self, stream: u32) -> bool {
         self.link.observed.has_left(stream)
