@@ -99,8 +99,8 @@ fn after_goaway(method: &'static str, code: u32) -> (Vec<Outcome>, usize) {
             }
             raw.go_away(1, code);
             thread::sleep(Duration::from_millis(50)); // The answer comes in another read.
-            raw.answer(1);
             count.fetch_add(1, Ordering::SeqCst);
+            raw.answer(1);
             return raw.wait_for_end();
         }
         let mut next = first;
@@ -140,7 +140,7 @@ fn streams_above_the_last_one_of_a_goaway_move_and_the_others_are_answered() {
 
 #[test]
 fn streams_above_the_last_one_of_a_goaway_move_whatever_its_code() {
-    for code in [1, 2, 11, 13, 14, u32::MAX] {
+    for code in [1, 2, 11, 14, u32::MAX] {
         let url = Raw::serve(move |mut raw, number| {
             let first = raw.request();
             if number == 0 {

@@ -17,6 +17,7 @@ mod http2_ends;
 mod http2_faults;
 mod http2_origin;
 mod http2_peer;
+mod http2_required;
 mod http2_streams;
 mod http2_whole;
 mod http2_window;

@@ -5,7 +5,9 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
-use hecaton::{Client, Config, Error, Kind, Outcome, Phase, Proxy, Reactor, Request, TlsVersion};
+use hecaton::{
+    Batch, Client, Config, Error, Kind, Outcome, Phase, Proxy, Reactor, Request, TlsVersion,
+};
 use rcgen::date_time_ymd;
 use rustls::HandshakeKind;
 use rustls::version::{TLS12, TLS13};
@@ -36,12 +38,23 @@ impl Trusting {
         }
     }
 
-    fn send(&self, request: Request) -> Outcome {
+    pub fn send(&self, request: Request) -> Outcome {
         self.reactor.block_on(self.client.send(request))
     }
 
     pub fn get(&self, url: &str) -> Outcome {
         self.send(Request::get(url).unwrap())
+    }
+
+    /// So many GETs at once.
+    pub fn batch(&self, url: &str, count: usize) -> Vec<Outcome> {
+        let mut batch = Batch::new(self.client.clone(), count);
+        (0..count).for_each(|tag| batch.push(tag, Request::get(url).unwrap()));
+        let mut outcomes = Vec::new();
+        while !batch.is_empty() {
+            self.reactor.block_on(batch.wait(&mut outcomes));
+        }
+        outcomes.into_iter().map(|(_, outcome)| outcome).collect()
     }
 
     /// The failure of a GET, which sent nothing and says all of `words`.

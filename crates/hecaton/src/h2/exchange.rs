@@ -129,6 +129,10 @@ impl Exchange {
     }
 }
 
+/// Why a request fails that is to be sent over HTTP/2 alone.
+const NO_HTTP1: &str =
+    "the server requires HTTP/1.1 (HTTP_1_1_REQUIRED), and the setting `http` allows HTTP/2 alone";
+
 /// Whether the peer refused the stream, which is a guarantee that it did nothing of the request (RFC 9113 §8.7).
 fn is_refusal(error: &h2::Error) -> bool {
     error.is_remote() && error.is_reset() && error.reason() == Some(Reason::REFUSED_STREAM)
@@ -139,6 +143,14 @@ fn protocol(phase: Phase, detail: String) -> Broken {
 }
 
 impl StreamPermit {
+    /// Whether the peer requires HTTP/1.1 (RFC 9113 §7), and if so, whether it did nothing of this request.
+    fn requires_http1(&self, error: &h2::Error) -> Option<bool> {
+        let refused = error.is_remote() && error.is_reset();
+        let reason = error.reason().filter(|_| error.is_remote());
+        let required = reason.or(self.link.last_word()) == Some(Reason::HTTP_1_1_REQUIRED);
+        required.then(|| refused || self.is_left_out())
+    }
+
     /// What the end of a stream without a response means.
     fn broken(&mut self, error: &h2::Error, sent: bool, phase: Phase) -> Broken {
         // It would be refused again.
@@ -146,6 +158,13 @@ impl StreamPermit {
             return Broken::Failed(Failure::new(Kind::Tls, phase, why));
         }
         let failure = Failure::new(Kind::Protocol, phase, explain(error, self.link.last_word()));
+        if let Some(left_out) = self.requires_http1(error) {
+            return match self.use_http1() {
+                true if left_out => Broken::Unprocessed(failure, false),
+                true => Broken::Failed(failure),
+                false => protocol(phase, NO_HTTP1.into()),
+            };
+        }
         if is_refusal(error) {
             // A peer that refuses one stream is not asked again on this connection.
             self.retire();

@@ -14,6 +14,9 @@ use crate::message::origin::Origin;
 pub(crate) trait Lender: Send + Sync {
     /// The stream has ended; `retires` says that its connection is to be used by no further request.
     fn take_back(self: Arc<Self>, origin: &Arc<Origin>, connection: u64, retires: bool);
+
+    /// The peer requires HTTP/1.1. Whether the settings allow it; it is used from now on then.
+    fn use_http1(self: Arc<Self>, origin: &Arc<Origin>) -> bool;
 }
 
 pub(crate) struct StreamPermit {
@@ -97,6 +100,11 @@ impl StreamPermit {
     /// Why the peer refused the whole connection, if it did so by TLS.
     pub fn refusal(&self) -> Option<&str> {
         self.link.observed.refusal()
+    }
+
+    /// The peer requires HTTP/1.1. Whether requests to its origin are sent so from now on.
+    pub fn use_http1(&self) -> bool {
+        self.lender.clone().use_http1(&self.origin)
     }
 
     /// No further request is to use this connection.

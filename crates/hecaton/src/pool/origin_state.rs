@@ -119,6 +119,14 @@ impl OriginState {
         }
     }
 
+    /// Takes all who wait out of the queue, but for the one who opens a connection.
+    pub fn leave_to_opener(&mut self) -> VecDeque<Arc<Waiter>> {
+        let all = std::mem::take(&mut self.queue);
+        let (opener, others) = all.into_iter().partition(|waiter| waiter.is(&self.opener));
+        self.queue = opener;
+        others
+    }
+
     /// A stream has ended.
     pub fn release(&mut self, id: u64, retires: bool, idle_timeout: Duration) {
         let Some(session) = self.sessions.iter_mut().find(|s| s.ticket.id == id) else {

@@ -218,6 +218,21 @@ impl Lender for Sessions {
             state.release(connection, retires, self.idle_timeout)
         });
     }
+
+    fn use_http1(self: Arc<Sessions>, origin: &Arc<Origin>) -> bool {
+        if self.http != Protocol::Auto {
+            return false;
+        }
+        let mut all = self.lock();
+        let state = all.origins.entry(origin.clone()).or_default();
+        state.note_http1();
+        for waiter in state.leave_to_opener() {
+            self.left_the_queue();
+            waiter.leave();
+            waiter.give(Grant::Http1);
+        }
+        true
+    }
 }
 
 impl All {
