@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::thread;
 
 use bytes::Bytes;
-use hecaton::{Request, Source};
+use hecaton::{Kind, Request, Source};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::World;
@@ -70,6 +70,19 @@ fn refuse(mut stream: impl Read + Write) {
     stream.flush().unwrap();
 }
 
+/// A server that cuts off what it says before the body of its response has ended, and hangs up.
+fn cutting(said: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for mut tcp in listener.incoming().map_while(Result::ok) {
+            assert_ne!(tcp.read(&mut [0; 1000]).unwrap(), 0);
+            tcp.write_all(said).unwrap();
+        }
+    });
+    url
+}
+
 #[test]
 fn a_refusal_during_an_upload_is_the_answer_and_not_a_broken_pipe() {
     let authority = Authority::new();
@@ -83,5 +96,42 @@ fn a_refusal_during_an_upload_is_the_answer_and_not_a_broken_pipe() {
         let response = world.send(request).expect("the answer");
         let (status, body) = (response.status(), &response.body()[..]);
         assert_eq!((status, body), (413, &b"too large"[..]), "{scheme}");
+    }
+}
+
+#[test]
+fn a_cut_body_says_which_status_it_had() {
+    let world = World::new();
+    for said in [
+        &b"HTTP/1.1 413 Too Large\r\ncontent-length: 9\r\n\r\n"[..],
+        b"HTTP/1.1 413 Too Large\r\ncontent-length: 9\r\n\r\ntoo",
+        b"HTTP/1.1 413 Too Large\r\ntransfer-encoding: chunked\r\n\r\n9\r\ntoo",
+        b"HTTP/1.1 413 Too Large\r\ncontent-encoding: gzip\r\ncontent-length: 3\r\n\r\ntoo",
+    ] {
+        let url = cutting(said);
+        // It is not written to its end.
+        let request = || {
+            Request::new("POST", &url)
+                .unwrap()
+                .body(vec![b'x'; 20 << 20])
+        };
+        let error = world.send(request()).unwrap_err();
+        let streamed = world.run(async {
+            let mut stream = world.client.open(request()).await.expect("a head");
+            loop {
+                match stream.chunk().await {
+                    Ok(Some(_)) => {}
+                    Ok(None) => panic!("the stream ended as if it were whole"),
+                    Err(error) => return error,
+                }
+            }
+        });
+        for error in [error, streamed] {
+            let attempt = error.attempts().last().unwrap();
+            assert_eq!(error.kind(), Kind::Body, "{error}");
+            assert_eq!(attempt.status, Some(413), "{error}");
+            assert_eq!(error.status(), Some(413), "{error}");
+            assert!(error.to_string().contains("status 413"), "{error}");
+        }
     }
 }

@@ -53,6 +53,7 @@ fn a_body_whose_stream_was_reset_without_an_error_is_cut_short() {
             "{error}"
         );
         assert!(error.detail().contains("cut short"), "{error}");
+        assert_eq!(error.status(), Some(200), "{error}");
         let error = reactor.block_on(async {
             let mut stream = client.open(request()).await.expect("a head");
             loop {

@@ -10,7 +10,7 @@ module Hecaton
   # - ending: :status (answered), :failed, :moved (the server did nothing of it for sure, and the request
   #   moved to another connection: the pooled one turned out to be closed before a byte was written, or
   #   an HTTP/2 server said so), :unfinished (given up)
-  # - status: the status code when answered
+  # - status: the status code, nil before the head of a response came; with :failed the body did not come whole
   # - version: of HTTP, "1.1" or "2"; nil when the request was not begun
   # - redirects: how many were followed before it
   # - begun, ended: seconds from the start of the request; ended is nil for what was given up

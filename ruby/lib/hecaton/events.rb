@@ -114,7 +114,7 @@ module Hecaton
 
       def attempt_payload(method, outcome, attempt, index)
         payload = common(method, attempt.status, attempt)
-        payload["error.type"] ||= failure(outcome, attempt) unless attempt.status
+        payload["error.type"] ||= failure(outcome, attempt) unless attempt.ending == :status
         payload["http.request.resend_count"] = index if index.positive?
         payload["hecaton.connection"] = attempt.connection if attempt.connection
         payload.merge!("hecaton.reused" => attempt.reused, "hecaton.sent" => attempt.sent,

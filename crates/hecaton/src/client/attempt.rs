@@ -38,6 +38,7 @@ impl Shared {
         };
         let http1 = &mut connection.http1;
         let (head, mut incoming) = exchange(http1, request, &self.config, trace).await?;
+        trace.attempt().status = Some(head.status);
         let decoder = match head.coded {
             true => decoder(request, &self.config, &head.fields).map_err(Broken::Failed)?,
             false => None,

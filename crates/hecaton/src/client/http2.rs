@@ -35,6 +35,7 @@ impl Shared {
             Acquired::Http1(held) => return Ok(Reply::Http1(held)),
         };
         let (head, mut incoming) = exchange(permit, request, config, trace).await?;
+        trace.attempt().status = Some(head.status);
         let decoder = decoder(request, config, &head.fields).map_err(Broken::Failed)?;
         let reading = self.reading_of(order, request, head.status, &head.fields);
         let body = if reading == Reading::Open || decoder.is_some() {

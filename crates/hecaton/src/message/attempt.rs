@@ -39,6 +39,8 @@ pub struct Attempt {
     pub redirects: u16,
     /// The phase that the attempt reached last.
     pub phase: Phase,
+    /// The status of the response, once its head has come. The body may have failed afterwards.
+    pub status: Option<u16>,
     /// How the attempt ended.
     pub ending: Ending,
 }
@@ -62,6 +64,7 @@ impl Attempt {
             first_byte: None,
             read: None,
             phase: Phase::Queue,
+            status: None,
             ending: Ending::Unfinished,
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::message::attempt::Attempt;
+use crate::message::attempt::{Attempt, Ending};
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::redirect::Redirect;
 
@@ -95,6 +95,13 @@ impl Error {
         &self.0.attempts
     }
 
+    /// The status of a response that began and did not end well: its head came, its body did not come whole.
+    pub fn status(&self) -> Option<u16> {
+        let last = self.0.attempts.last()?;
+        last.status
+            .filter(|_| !matches!(last.ending, Ending::Status(_)))
+    }
+
     /// The reason alone, without URL and times.
     pub fn detail(&self) -> &str {
         &self.0.detail
@@ -115,7 +122,11 @@ impl fmt::Display for Error {
         } else {
             "nothing had been sent"
         };
-        write!(f, "{detail} ({url}, after {:.0?}; {left})", elapsed)
+        write!(f, "{detail} ({url}, after {elapsed:.0?}; {left}")?;
+        match self.status() {
+            Some(status) => write!(f, ", and a response with status {status} had begun)"),
+            None => f.write_str(")"),
+        }
     }
 }
 

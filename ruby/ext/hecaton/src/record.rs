@@ -305,12 +305,13 @@ fn add_times(
 }
 
 fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
-    let (ending, status) = match attempt.ending {
-        Ending::Unfinished => (0, 0),
-        Ending::Status(status) => (1, status),
-        Ending::Failed => (2, 0),
-        Ending::Moved => (3, 0),
+    let ending = match attempt.ending {
+        Ending::Unfinished => 0,
+        Ending::Status(_) => 1,
+        Ending::Failed => 2,
+        Ending::Moved => 3,
     };
+    let status = attempt.status.unwrap_or(0);
     let flags = u8::from(attempt.reused) | u8::from(attempt.sent) << 1;
     let version = match attempt.version {
         None => 0,
