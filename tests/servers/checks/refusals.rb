@@ -32,6 +32,24 @@ module Servers
     end
   end
 
+  # How uploads end on kept connections where the server answers with a body at once and closes: with the response, or, where
+  # its system threw the body away, with an error that says the status.
+  check "early cut", "413 with a body while 100 kB are sent on a kept connection, and the end of it, 40 times: the status is had each time",
+        needs: :early_cut, like_curl: ->(server) { server.curl_early_cut(40).all?("413 0") } do |server|
+    door = server.door(:early_cut)
+    cut = Array.new(40) do
+      client = door.client
+      client.get(door.url("/echo?id=1"))
+      same(413, client.post(door.url("/early/9"), body: "x" * 100_000).status, "status")
+      nil
+    rescue Hecaton::BodyError => error
+      must(error.message.include?("status 413"), "the error does not say the status: #{Asked.kind(error)}")
+      same(413, error.attempts.last.status, "status of the attempt")
+      error
+    end.compact
+    "#{cut.size} of 40 bodies were cut, so said"
+  end
+
   [1, 10, 100].each do |streams|
     check "streams #{streams}", "300 GETs at 100 where a connection may hold #{streams} stream#{"s" if streams > 1}: none is lost",
           needs: :"streams_#{streams}" do |server|

@@ -58,6 +58,57 @@ module Servers
     reload_gets(server.door(:h2))
   end
 
+  class Asked
+    # GETs at 50 in a batch, which goes on until the server has been reloaded so often. Returns the outcomes.
+    def batch_while_reloading(client, door)
+      over, id, outcomes = false, 0, []
+      reloading = Thread.new { reload } # the batch is the whole of this thread
+      reloading.report_on_exception = false
+      client.batch(concurrency: 50) do |batch|
+        again = lambda do
+          this = id += 1
+          batch.get(door.url("/echo?id=#{this}")).on_complete do |outcome|
+            outcomes << [outcome, this]
+            over ||= !reloading.alive?
+            again.call unless over
+          end
+        end
+        50.times { again.call }
+      end
+      reloading.join
+      outcomes
+    end
+
+    def reload_batch(door)
+      client = door.client
+      outcomes = batch_while_reloading(client, door)
+      failed, answered = outcomes.partition { |outcome,| outcome.error }
+      answered.each { |outcome, id| answers(outcome.response, id) }
+      none_failed(failed.map { |outcome,| outcome.error }, outcomes.size)
+      must(answered.size > 500, "only #{answered.size} GETs were answered")
+      fresh = client.stats[:opened]
+      must(fresh > 50, "the reload closed no connection (#{fresh} opened): it shows nothing") unless door.options[:http] == "2"
+      must(fresh > 1, "the reload closed no connection (#{fresh} opened): it shows nothing")
+      told(answered.sum { |outcome,| moved([outcome]) }, "#{answered.size} GETs, #{fresh} connections")
+    end
+
+    # As many GETs as last longer than the reloads, each of which must be answered.
+    def curl_reload_batch(door)
+      reloading = Thread.new { reload }
+      told = door.curl("/echo?id=[1-20000]", "--parallel", "--parallel-max", "50", "-w", "\n%{http_code} %{exitcode}\n", limit: 60)
+      reloading.join
+      codes = told.body.scrub.scan(/^(\d{3}) (\d+)$/).tally
+      codes.keys == [%w[200 0]]
+    end
+  end
+
+  [[:clear, ""], [:h2, "/2"]].each do |name, suffix|
+    check "reload batch#{suffix}", "#{RELOADS} reloads during a batch of GETs at 50#{" over HTTP/2" if name == :h2}: none is lost",
+          needs: [:reload, name], limit: 90, like_curl: ->(server) { curl_reload_batch(server.door(name)) } do |server|
+      reload_batch(server.door(name))
+    end
+  end
+
   # What fails may fail, for it may have been processed: but nothing arrives twice, and what was answered has arrived.
   check "reload POST", "#{RELOADS} reloads while 5 threads POST: none reaches the back end twice", needs: %i[reload clear ledger] do |server|
     door = server.door

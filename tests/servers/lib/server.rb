@@ -88,6 +88,9 @@ module Servers
 
     def behind = @origin ||= Origin.new
 
+    # A back end that sends interim responses and trailers.
+    def back_end = @back_end ||= BackEnd.new
+
     def write(name, text)
       File.join(dir, name).tap { |path| File.write(path, text) }
     end
@@ -117,6 +120,7 @@ module Servers
       stop_process
     ensure
       @origin&.stop
+      @back_end&.stop
     end
 
     # What it said last, for the one who wonders why it did not start.

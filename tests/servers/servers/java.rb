@@ -48,6 +48,22 @@ module Servers
     title "jdk-httpserver"
 
     def command = java("Jdk", port(:clear).to_s)
-    def doors = { clear: Door.clear(port(:clear)), early: Door.clear(port(:clear)) }
+
+    def doors
+      clear = Door.clear(port(:clear))
+      { clear: clear, early: clear, early_cut: clear }
+    end
+
+    # Status and exit code of so many uploads by curl, each on a connection that a GET has used.
+    def curl_early_cut(times)
+      Tempfile.create("body", dir) do |file|
+        file.write("x" * 100_000)
+        file.flush
+        Array.new(times) do
+          door.curl("/echo", "-o", "/dev/null", "--next", "-s", "--noproxy", "*", "-o", "/dev/null", "-w", "\n%{http_code} %{exitcode}",
+                    "-H", "Expect:", "--data-binary", "@#{file.path}", door.url("/early/9")).then { |told| "#{told.status} #{told.version}" }
+        end
+      end
+    end
   end
 end

@@ -23,7 +23,7 @@ module Servers
 
     def doors
       { clear: Door.clear(port(:clear)), short: Door.clear(port(:short)), early: Door.clear(port(:limited)),
-        h2: Door.tls(port(:tls_rsa), certificates.ca, http: "2"), **tls_doors }
+        h2: Door.tls(port(:tls_rsa), certificates.ca, http: "2"), trailers: Door.tls(port(:trailers), certificates.ca, http: "2"), **tls_doors }
     end
 
     # Debian packages the module by itself.
@@ -50,14 +50,17 @@ module Servers
           deflate.mimetypes = ("text/plain")
           deflate.allowed-encodings = ("gzip")
         }
-        $HTTP["url"] != "/static.txt" {
-          proxy.server = ("" => (("host" => "127.0.0.1", "port" => #{behind.port})))
-        }
+        $SERVER["socket"] != "127.0.0.1:#{port(:trailers)}" { $HTTP["url"] != "/static.txt" {
+          #{to(behind)}
+        } }
         #{listen(:short, "server.max-keep-alive-idle = 1")}
         #{listen(:limited, "server.max-request-size = 1000")}
+        #{listen(:trailers, "#{secure(kinds.first)}\nserver.stream-response-body = 2\n#{to(back_end)}")}
         #{kinds.map { |kind| listen(:"tls_#{kind.name}", secure(kind)) }.join("\n")}
       CONF
     end
+
+    def to(back_end) = "proxy.server = (\"\" => ((\"host\" => \"127.0.0.1\", \"port\" => #{back_end.port})))"
 
     def listen(name, more) = "$SERVER[\"socket\"] == \"127.0.0.1:#{port(name)}\" {\n#{more}\n}"
 

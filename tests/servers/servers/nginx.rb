@@ -18,6 +18,7 @@ module Servers
       h2 = Door.tls(port(:tls_rsa), certificates.ca, http: "2")
       { clear: Door.clear(port(:clear)), short: Door.clear(port(:short)), early: Door.clear(port(:limited)), h2: h2,
         few: Door.tls(port(:few), certificates.ca, http: "2"), early_h2: Door.tls(port(:limited_tls), certificates.ca, http: "2"),
+        hints: Door.tls(port(:hints), certificates.ca, http: "2"),
         **[1, 10, 100].to_h { |most| [:"streams_#{most}", Door.tls(port(:"streams_#{most}"), certificates.ca, http: "2")] },
         **tls_doors }
     end
@@ -51,6 +52,7 @@ module Servers
           #{listen(:short, "keepalive_timeout 1s;")}
           #{listen(:limited, "client_max_body_size 1m;")}
           #{listen(:limited_tls, "client_max_body_size 1m;", "ssl http2")}
+          server { listen 127.0.0.1:#{port(:hints)} ssl http2; location / { proxy_pass http://127.0.0.1:#{back_end.port}; } }
           #{listen(:few, "keepalive_requests #{FEW};", "ssl http2")}
           #{[1, 10, 100].map { |most| listen(:"streams_#{most}", "http2_max_concurrent_streams #{most};", "ssl http2") }.join("\n")}
           #{kinds.map { |kind| listen(:"tls_#{kind.name}", of(kind), "ssl http2") }.join("\n")}

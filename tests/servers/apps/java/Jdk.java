@@ -22,6 +22,10 @@ public class Jdk {
     String path = exchange.getRequestURI().toString();
     if (path.equals("/early")) {
       exchange.sendResponseHeaders(413, -1);
+    } else if (path.startsWith("/early/")) {
+      byte[] why = "x".repeat(Integer.parseInt(path.substring(7))).getBytes();
+      exchange.sendResponseHeaders(413, why.length);
+      exchange.getResponseBody().write(why);
     } else if (path.equals("/upload")) {
       CRC32 sum = new CRC32();
       long bytes = 0;
