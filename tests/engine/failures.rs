@@ -91,11 +91,12 @@ fn a_short_body_is_an_error() {
 #[test]
 fn a_broken_connection_is_an_error_and_no_reason_to_send_again() {
     let world = World::new();
-    for path in [
-        "/fault/reset",
-        "/fault/close",
-        "/fault/garbage",
-        "/fault/huge-head",
+    // A reset may mean that nobody read the request: an idempotent one is sent once more.
+    for (path, attempts) in [
+        ("/fault/reset", 2),
+        ("/fault/close", 1),
+        ("/fault/garbage", 1),
+        ("/fault/huge-head", 1),
     ] {
         let error = failure(&world, path);
         assert_eq!(
@@ -103,7 +104,7 @@ fn a_broken_connection_is_an_error_and_no_reason_to_send_again() {
             (Kind::Protocol, true),
             "{path}: {error}"
         );
-        assert_eq!(error.attempts().len(), 1, "{path}");
+        assert_eq!(error.attempts().len(), attempts, "{path}");
     }
     assert_eq!(world.client.idle_connections(), 0);
 }

@@ -7,9 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use rustls::{ServerConnection, StreamOwned};
+
 use hecaton::{Batch, Config, Ending, Kind, Outcome, Request};
 
 use crate::World;
+use crate::tls_server::Authority;
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 
@@ -148,6 +151,92 @@ fn it_moves_once_and_not_from_a_new_connection_nor_after_a_byte_of_the_answer() 
     assert!(world.send(request(&cut)).is_ok());
     assert_eq!(endings(&world.send(request(&cut))), [Ending::Failed]);
     assert_eq!(arrived.load(Ordering::SeqCst), 2);
+}
+
+/// The endings of a request to a server that resets new connections, by the methods that it is asked with.
+fn reset(world: &World, method: &str) -> (Vec<Ending>, usize) {
+    let (url, arrived) = server(|connection, _| match connection {
+        0 => (b"", Hangs::Hard),
+        _ => (OK, Hangs::No),
+    });
+    let outcome = world.send(Request::new(method, &url).unwrap());
+    (endings(&outcome), arrived.load(Ordering::SeqCst))
+}
+
+#[test]
+fn an_idempotent_request_moves_from_a_new_connection_that_was_reset() {
+    let moved = vec![Ending::Moved, Ending::Status(200)];
+    for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"] {
+        assert_eq!(reset(&World::new(), method), (moved.clone(), 2), "{method}");
+    }
+    for method in ["POST", "PATCH", "PURGE"] {
+        let failed = vec![Ending::Failed];
+        assert_eq!(reset(&World::new(), method), (failed, 1), "{method}");
+    }
+    let world = World::with(|config| config.reconnect = false);
+    assert_eq!(reset(&world, "GET"), (vec![Ending::Failed], 1));
+}
+
+#[test]
+fn it_moves_once_whether_its_connections_were_kept_or_new() {
+    let world = World::new();
+    let request = |url: &str| Request::get(url).unwrap();
+    let (never, arrived) = server(|_, _| (b"", Hangs::Hard));
+    let outcome = world.send(request(&never));
+    assert_eq!(endings(&outcome), [Ending::Moved, Ending::Failed]);
+    assert_eq!(arrived.load(Ordering::SeqCst), 2);
+
+    let (stale, arrived) = server(|connection, request| match (connection, request) {
+        (0, 0) => (OK, Hangs::No),
+        _ => (b"", Hangs::Hard),
+    });
+    assert!(world.send(request(&stale)).is_ok());
+    let outcome = world.send(request(&stale));
+    assert_eq!(endings(&outcome), [Ending::Moved, Ending::Failed]);
+    assert_eq!(arrived.load(Ordering::SeqCst), 3);
+}
+
+#[test]
+fn any_request_moves_from_a_connection_that_was_reset_before_it_was_sent() {
+    let authority = Authority::new();
+    let tls = Arc::new(authority.sign(&["localhost"]).server_any());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!(
+        "https://localhost:{}/",
+        listener.local_addr().unwrap().port()
+    );
+    thread::spawn(move || {
+        for (connection, mut stream) in listener.incoming().map_while(Result::ok).enumerate() {
+            if connection.is_multiple_of(2) {
+                // In the middle of the handshake.
+                let _ = stream.read(&mut [0]);
+                let socket = socket2::SockRef::from(&stream);
+                socket.set_linger(Some(Duration::ZERO)).unwrap();
+                continue;
+            }
+            let session = ServerConnection::new(tls.clone()).unwrap();
+            let mut stream = StreamOwned::new(session, stream);
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream
+                .write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+        }
+    });
+    for (reconnect, expected) in [
+        (true, vec![Ending::Moved, Ending::Status(200)]),
+        (false, vec![Ending::Failed]),
+    ] {
+        let world = World::with(|config| {
+            config.ca = Some(authority.pem.clone().into());
+            config.reconnect = reconnect;
+        });
+        let outcome = world.send(Request::new("POST", &url).unwrap().body("once"));
+        assert_eq!(endings(&outcome), expected, "{outcome:?}");
+        let sent = |outcome: Outcome| match outcome {
+            Ok(response) => response.attempts()[0].sent,
+            Err(error) => error.sent(),
+        };
+        assert!(!sent(outcome));
+    }
 }
 
 #[test]

@@ -59,7 +59,8 @@ module Hecaton
     #   whatever its method. It runs in the thread that waits, and what it raises leaves the request, or the batch.
     # reconnect:: whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) moves to a new connection, at once and once, when
     #   the kept one that it was sent on ended before a byte of the response (RFC 9110 §9.2.2): the server may have closed
-    #   it just then. Listed in attempts as :moved. Default true; POST and PATCH never do.
+    #   it just then. So does one whose new connection was reset: a server that reloads resets what it has not accepted.
+    #   Listed in attempts as :moved. Default true; POST and PATCH never do once a byte was sent.
     # redirects:: most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4). Default 0: a
     #   redirect is a Response. With more than 0, one that is one too many, leads in a circle, from https to http,
     #   or to what is no URL is a RedirectError. A POST becomes a GET by 301, 302 and 303. On the way to another

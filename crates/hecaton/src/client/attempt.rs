@@ -33,7 +33,7 @@ impl Shared {
             Some(held) => held,
             None => {
                 let held = self.pool.http1(origin, order.fresh, trace).await;
-                held.map_err(Broken::Failed)?
+                held.map_err(Broken::opening)?
             }
         };
         let http1 = &mut connection.http1;

@@ -210,11 +210,12 @@ impl Shared {
         let mover = Mover {
             idempotent: request.method.is_idempotent(),
             reused: trace.attempt().reused,
+            sent: trace.attempt().sent,
             reconnect: self.config.reconnect,
         };
         let next = course.moves.next(&broken, &mover);
         let next = next.filter(|to| to.wait.is_zero() || to.wait < deadline.left());
-        let unsent = matches!(broken, Broken::Unsent);
+        let unsent = !mover.sent && matches!(broken, Broken::Unsent | Broken::Reset(_));
         let (ending, result) = match next {
             // A body is begun again only for a request that does move.
             Some(to) if unsent || request.body.begin_again() => (Ending::Moved, Ok(to)),

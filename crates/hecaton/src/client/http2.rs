@@ -30,7 +30,7 @@ impl Shared {
     ) -> Result<Reply, Broken> {
         let config = &self.config;
         let acquired = acquire(&self.pool, &request.origin, trace).await;
-        let permit = match acquired.map_err(Broken::Failed)? {
+        let permit = match acquired.map_err(Broken::opening)? {
             Acquired::Stream(permit) => permit,
             Acquired::Http1(held) => return Ok(Reply::Http1(held)),
         };

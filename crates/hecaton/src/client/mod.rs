@@ -11,6 +11,9 @@
 //!   did nothing of for sure, because its pooled connection had been closed before a byte was written, or by the word of an
 //!   HTTP/2 server; and, once, an idempotent request whose pooled connection ended before a byte of the response (RFC 9110
 //!   §9.2.2; `reconnect` switches it off). No other method is sent twice once a byte left.
+//! - A new connection that was reset counts as one that was pooled: the system of a server that reloads resets what the server has
+//!   not accepted or not read. One that was closed without a response does not: somebody read the request, and hung up.
+//!   Measured with Caddy 2.6 at 50 requests at once, each on a new connection, 20 reloads: 105 of 21,246 GETs were lost.
 //! - What no client can see is a close that is on its way while the request goes out. An idempotent request moves then, once;
 //!   any other fails, as sent.
 //! - Over HTTP/2 a request that a GOAWAY left out moves as long as each connection got something done (an answer begun, or a

@@ -17,7 +17,10 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// How often a request has moved, and why.
 #[derive(Default)]
 pub(crate) struct Moves {
-    stale: u32,
+    /// Moves after which it may have been processed twice.
+    again: u32,
+    /// Moves from new connections before anything was sent.
+    unopened: u32,
     refused: u32,
     stuck: u32,
     all: u32,
@@ -29,6 +32,8 @@ pub(crate) struct Mover {
     pub idempotent: bool,
     /// Whether its last connection had carried a request before.
     pub reused: bool,
+    /// Whether a byte of it was written to that connection.
+    pub sent: bool,
     /// The setting.
     pub reconnect: bool,
 }
@@ -41,15 +46,20 @@ pub(crate) struct Move {
 }
 
 impl Moves {
-    /// A request without an answer moves if its peer did nothing of it for sure, or if it is idempotent and its
-    /// connection was closed by the peer at about the time that it was sent.
+    /// A request without an answer moves if its peer did nothing of it for sure, or, once, if it is idempotent and its
+    /// connection was closed by the peer at about the time that it was sent, or reset when it was new.
     pub fn next(&mut self, broken: &Broken, mover: &Mover) -> Option<Move> {
         let (moves, wait) = match broken {
-            Broken::Unsent => (mover.reused, Duration::ZERO),
-            Broken::Stale(_) => {
-                self.stale += 1;
+            Broken::Unsent if mover.reused => (true, Duration::ZERO),
+            // One more try finds a server that reloads; one that refuses connections is not asked for ever.
+            Broken::Unsent | Broken::Reset(_) if !mover.sent => {
+                self.unopened += 1;
+                (mover.reconnect && self.unopened == 1, Duration::ZERO)
+            }
+            Broken::Unsent | Broken::Stale(_) | Broken::Reset(_) => {
+                self.again += 1;
                 let may = mover.idempotent && mover.reconnect;
-                (may && self.stale == 1, Duration::ZERO)
+                (may && self.again == 1, Duration::ZERO)
             }
             Broken::Unprocessed(_, progress) => {
                 self.stuck += u32::from(!progress);
@@ -63,7 +73,7 @@ impl Moves {
             Broken::Failed(_) => (false, Duration::ZERO),
         };
         self.all += 1;
-        let fresh = matches!(broken, Broken::Stale(_));
+        let fresh = matches!(broken, Broken::Stale(_) | Broken::Reset(_));
         (moves && self.all <= MOST).then_some(Move { wait, fresh })
     }
 }
@@ -83,6 +93,7 @@ mod tests {
     const GET: Mover = Mover {
         idempotent: true,
         reused: true,
+        sent: true,
         reconnect: true,
     };
     const POST: Mover = Mover {
@@ -127,11 +138,37 @@ mod tests {
     #[test]
     fn what_was_not_sent_moves_from_a_connection_that_was_kept() {
         assert_eq!(waits(&POST, |_| Broken::Unsent).len(), 1000);
+        assert!(waits(&GET, Broken::Failed).is_empty());
+    }
+
+    #[test]
+    fn a_new_connection_that_was_reset_is_left_once_by_what_is_idempotent_or_was_not_sent() {
+        let fresh = |sent, mover| Mover {
+            reused: false,
+            sent,
+            ..mover
+        };
+        assert_eq!(waits(&fresh(true, GET), Broken::Reset), [0]);
+        assert!(waits(&fresh(true, POST), Broken::Reset).is_empty());
+        assert_eq!(waits(&fresh(false, POST), Broken::Reset), [0]);
+        assert_eq!(waits(&fresh(false, POST), |_| Broken::Unsent), [0]);
+        let asked_not_to = |sent| Mover {
+            reconnect: false,
+            ..fresh(sent, GET)
+        };
+        assert!(waits(&asked_not_to(true), Broken::Reset).is_empty());
+        assert!(waits(&asked_not_to(false), Broken::Reset).is_empty());
+    }
+
+    #[test]
+    fn what_may_have_been_processed_moves_once_in_all() {
+        let mut moves = Moves::default();
+        let failure = || Failure::new(Kind::Protocol, Phase::Send, "gone");
+        assert!(moves.next(&Broken::Stale(failure()), &GET).is_some());
         let fresh = Mover {
             reused: false,
-            ..POST
+            ..GET
         };
-        assert!(waits(&fresh, |_| Broken::Unsent).is_empty());
-        assert!(waits(&GET, Broken::Failed).is_empty());
+        assert!(moves.next(&Broken::Reset(failure()), &fresh).is_none());
     }
 }

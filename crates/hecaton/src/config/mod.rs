@@ -93,7 +93,9 @@ pub struct Config {
     /// Whether an idempotent request (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110 §9.2.2) whose connection had carried
     /// a request before, and ended before a byte of the response came, moves to a new connection, once and at once.
     /// Servers close connections that they have kept for long enough, and a request may be on its way by then. Default
-    /// true. POST and PATCH never do so once a byte was sent.
+    /// true. POST and PATCH never do so once a byte was sent. The same holds for a new connection that the server reset: a
+    /// server that reloads resets connections that it has not accepted. A request moves once in all for these reasons, and
+    /// once more at most from a new connection that ended before anything was sent.
     pub reconnect: bool,
     /// Most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4). Default 0: a
     /// redirect is a response. With more than 0, one that is not followed, because it is one too many, leads in a

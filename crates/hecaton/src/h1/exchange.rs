@@ -63,8 +63,9 @@ pub(crate) async fn exchange(
             }
             Poll::Ready(head) => Poll::Ready(head.map_err(|mut lost| {
                 lost.failure.phase = trace.attempt().phase;
-                match lost.ended && trace.attempt().reused && !connection.heard {
-                    true => Broken::Stale(lost.failure),
+                match lost.ended && !connection.heard {
+                    true if trace.attempt().reused => Broken::Stale(lost.failure),
+                    true => Broken::opening(lost.failure),
                     false => Broken::Failed(lost.failure),
                 }
             })),

@@ -84,7 +84,7 @@ pub enum Ending {
     /// The request moved to another connection by itself. Either the server did nothing of it for sure: the pooled
     /// connection was closed before a byte was written, or an HTTP/2 server said so, be it that it refused the
     /// stream or that it ended the connection before it (RFC 9113 §8.7). Or the request is idempotent, and its
-    /// connection, which had carried others before, ended before a byte of the response
+    /// connection, which had carried others before, ended before a byte of the response, or was new and was reset
     /// ([`reconnect`](crate::Config::reconnect)).
     Moved,
 }

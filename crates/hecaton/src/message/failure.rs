@@ -2,6 +2,8 @@
 
 use std::io;
 
+use nix::errno::Errno;
+
 /// The steps of one attempt, in order; `Total` names the deadline around all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -124,6 +126,11 @@ impl Failure {
 }
 
 impl Failure {
+    /// Whether the peer reset the connection, instead of closing it.
+    pub fn is_reset(&self) -> bool {
+        self.code == Some(Errno::ECONNRESET as i32)
+    }
+
     /// Says why the request was not tried again.
     pub fn only_once(mut self) -> Failure {
         self.detail += "; it was not tried again, because its body can be read only once";
