@@ -9,7 +9,8 @@ module Hecaton
   # - phase: the phase reached last, a Symbol of Native::PHASES
   # - ending: :status (answered), :failed, :moved (the server did nothing of it for sure, and the request
   #   moved to another connection: the pooled one turned out to be closed before a byte was written, or
-  #   an HTTP/2 server said so), :unfinished (given up)
+  #   an HTTP/2 server said so; or the request is idempotent, and its connection ended before a byte of the response,
+  #   see reconnect of Client.new), :unfinished (given up)
   # - status: the status code, nil before the head of a response came; with :failed the body did not come whole
   # - version: of HTTP, "1.1" or "2"; nil when the request was not begun
   # - redirects: how many were followed before it
