@@ -87,6 +87,8 @@ class ErrorTest < OriginTest
       error = error_of(Hecaton::BodyError) { client.get(url("/fault/#{fault}")) }
       assert_equal :read, error.phase
       assert error.sent?
+      assert_equal [200, :failed], [error.attempts.last.status, error.attempts.last.ending], "the head had come"
+      assert_match(/status 200 had begun/, error.message)
     end
   end
 

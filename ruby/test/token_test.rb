@@ -207,7 +207,7 @@ class TokenTest < OriginTest
     Scripted.run(answers) do |server|
       client = client(bearer: tokens("old", "new").first, read_timeout: 0.1)
       error = error_of(Hecaton::TimeoutError) { client.get("#{server.url}/") { |stream| stream.read } }
-      assert_equal [401, nil], error.attempts.map(&:status)
+      assert_equal [[401, :status], [200, :failed]], error.attempts.map { |attempt| [attempt.status, attempt.ending] }
     end
   end
 

@@ -60,14 +60,14 @@ module Servers
 
   class Asked
     # GETs at 50 in a batch, which goes on until the server has been reloaded so often. Returns the outcomes.
-    def batch_while_reloading(client, door)
+    def batch_while_reloading(client, door, headers)
       over, id, outcomes = false, 0, []
       reloading = Thread.new { reload } # the batch is the whole of this thread
       reloading.report_on_exception = false
       client.batch(concurrency: 50) do |batch|
         again = lambda do
           this = id += 1
-          batch.get(door.url("/echo?id=#{this}")).on_complete do |outcome|
+          batch.get(door.url("/echo?id=#{this}"), headers: headers).on_complete do |outcome|
             outcomes << [outcome, this]
             over ||= !reloading.alive?
             again.call unless over
@@ -79,9 +79,9 @@ module Servers
       outcomes
     end
 
-    def reload_batch(door)
-      client = door.client
-      outcomes = batch_while_reloading(client, door)
+    def reload_batch(door, headers: {}, **options)
+      client = door.client(**options)
+      outcomes = batch_while_reloading(client, door, headers)
       failed, answered = outcomes.partition { |outcome,| outcome.error }
       answered.each { |outcome, id| answers(outcome.response, id) }
       none_failed(failed.map { |outcome,| outcome.error }, outcomes.size)
@@ -93,9 +93,9 @@ module Servers
     end
 
     # As many GETs as last longer than the reloads, each of which must be answered.
-    def curl_reload_batch(door)
+    def curl_reload_batch(door, *more)
       reloading = Thread.new { reload }
-      told = door.curl("/echo?id=[1-20000]", "--parallel", "--parallel-max", "50", "-w", "\n%{http_code} %{exitcode}\n", limit: 60)
+      told = door.curl("/echo?id=[1-20000]", *more, "--parallel", "--parallel-max", "50", "-w", "\n%{http_code} %{exitcode}\n", limit: 60)
       reloading.join
       codes = told.body.scrub.scan(/^(\d{3}) (\d+)$/).tally
       codes.keys == [%w[200 0]]
@@ -106,6 +106,16 @@ module Servers
     check "reload batch#{suffix}", "#{RELOADS} reloads during a batch of GETs at 50#{" over HTTP/2" if name == :h2}: none is lost",
           needs: [:reload, name], limit: 90, like_curl: ->(server) { curl_reload_batch(server.door(name)) } do |server|
       reload_batch(server.door(name))
+    end
+  end
+
+  NEW = { "Connection" => "close" }.freeze
+
+  # Connections that wait to be accepted while the server reloads are reset.
+  [[:clear, ""], [:tls_rsa, " TLS"]].each do |name, suffix|
+    check "reload new#{suffix}", "the same with a new connection for each GET#{" over TLS" if name == :tls_rsa}: none is lost",
+          needs: [:reload, name], limit: 90, like_curl: ->(server) { curl_reload_batch(server.door(name), "--http1.1", "-H", "Connection: close") } do |server|
+      reload_batch(server.door(name), headers: NEW, http: "1.1")
     end
   end
 
