@@ -38,6 +38,7 @@ mod sharing;
 mod stale;
 mod streams;
 mod tls;
+mod tls_ends;
 mod tls_refusals;
 mod tls_server;
 mod trailers;

@@ -102,6 +102,11 @@ impl<S: AsRawFd> Noted<S> {
             made: Generation::now(),
         }
     }
+
+    /// Whether this process opened it. Asks the system, for a child that nobody told of its fork does not know otherwise.
+    pub fn is_own(&self) -> bool {
+        !self.made.is_past() && HOME.load(Ordering::Relaxed) == process::id()
+    }
 }
 
 impl<S: AsRawFd> Deref for Noted<S> {

@@ -12,6 +12,7 @@
 //! - Each phase is boxed (`Dial::within`), and so is a race of several addresses: where hundreds of connections are opened at once, the
 //!   memory of all of them is what a client needs most. Unboxed, opening one took 4.6 kB.
 
+mod farewell;
 mod kept;
 pub(crate) mod pipe;
 pub(crate) mod proxy;

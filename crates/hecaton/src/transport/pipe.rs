@@ -12,6 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::runtime::descriptors::Noted;
+use crate::transport::farewell;
 use crate::transport::wire::{Look, RECORD, TlsStream, poll_read_tls, take_in};
 
 /// What a socket is connected by.
@@ -68,6 +69,23 @@ impl Pipe {
             Pipe::Tcp(tcp) => tcp.as_raw_fd(),
             Pipe::Unix(unix) => unix.as_raw_fd(),
             Pipe::Tls(tls) => tls.get_ref().0.pipe.fd(),
+        }
+    }
+
+    /// Whether this process opened it, and not one that it was forked from.
+    pub fn is_own(&self) -> bool {
+        match self {
+            Pipe::Tcp(tcp) => tcp.is_own(),
+            Pipe::Unix(unix) => unix.is_own(),
+            Pipe::Tls(tls) => tls.get_ref().0.pipe.is_own(),
+        }
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        if let Pipe::Tls(tls) = self {
+            farewell::say(tls);
         }
     }
 }

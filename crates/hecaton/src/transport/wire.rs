@@ -16,6 +16,7 @@ use nix::sys::socket::MsgFlags;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client;
 
+use crate::transport::farewell;
 use crate::transport::pipe::Pipe;
 use crate::transport::tls::explain::explain;
 
@@ -86,6 +87,14 @@ impl Wire {
         match self {
             Wire::Plain(socket) => socket.is_quiet(look),
             Wire::Tls(tls) => tls_is_quiet(tls, look),
+        }
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        if let Wire::Tls(tls) = self {
+            farewell::say(tls);
         }
     }
 }

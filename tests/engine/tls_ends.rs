@@ -1,0 +1,199 @@
+//! How TLS ends: every connection that the client closes says so by close_notify (RFC 8446 §6.1).
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use hecaton::{Client, Config, Protocol, Proxy, Reactor, Request};
+use rustls::{ServerConnection, StreamOwned};
+
+use crate::tls::ANY;
+use crate::tls_server::{Authority, Session, keep_alive, read_head};
+
+/// Long enough for a busy machine: what is waited for comes at once.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A TLS server that says of each connection whether it ended with close_notify.
+struct Witness {
+    port: u16,
+    authority: Authority,
+    ends: Receiver<bool>,
+}
+
+impl Witness {
+    fn start(protocol: &str, serve: fn(&mut Session)) -> Witness {
+        let authority = Authority::new();
+        let mut config = authority.sign(&["localhost"]).server(ANY);
+        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+        let config = Arc::new(config);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (noted, ends) = channel();
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (config, noted) = (config.clone(), noted.clone());
+                thread::spawn(move || {
+                    let connection = ServerConnection::new(config).unwrap();
+                    let mut session = StreamOwned::new(connection, stream);
+                    serve(&mut session);
+                    let _ = noted.send(ends_well(&mut session));
+                });
+            }
+        });
+        Witness {
+            port,
+            authority,
+            ends,
+        }
+    }
+
+    fn client(&self, change: impl FnOnce(&mut Config)) -> Client {
+        let mut config = Config::new(PATIENCE);
+        config.ca = Some(self.authority.pem.as_str().into());
+        config.proxy = Proxy::Off;
+        change(&mut config);
+        Client::try_new(config).expect("the settings are good")
+    }
+
+    fn get(&self, client: &Client, reactor: &Reactor) -> u16 {
+        let url = format!("https://localhost:{}/", self.port);
+        let response = reactor.block_on(client.send(Request::get(&url).unwrap()));
+        response.unwrap().status()
+    }
+
+    /// Whether the next connection that ends does so with close_notify.
+    fn end(&self) -> bool {
+        self.ends.recv_timeout(PATIENCE).expect("a connection ends")
+    }
+}
+
+/// Reads to the end, and says whether that was close_notify.
+fn ends_well(session: &mut Session) -> bool {
+    let mut piece = [0; 1024];
+    loop {
+        match session.read(&mut piece) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+fn answer_once(session: &mut Session) {
+    if read_head(session) {
+        let answer = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok";
+        let _ = session.write_all(answer).and_then(|()| session.flush());
+    }
+}
+
+fn begin_a_body(session: &mut Session) {
+    if read_head(session) {
+        let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\nok";
+        let _ = session.write_all(answer).and_then(|()| session.flush());
+    }
+}
+
+/// Answers each request by 204, until the connection ends.
+fn keep_http2(session: &mut Session) {
+    const HEADERS: u8 = 1;
+    let mut preface = [0; 24];
+    if session.read_exact(&mut preface).is_err() {
+        return;
+    }
+    let _ = session.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    let mut frame = [0; 9];
+    while session.read_exact(&mut frame).is_ok() {
+        let length = u32::from_be_bytes([0, frame[0], frame[1], frame[2]]);
+        let mut payload = vec![0; length as usize];
+        if session.read_exact(&mut payload).is_err() {
+            return;
+        }
+        if frame[3] == HEADERS {
+            let mut answer = vec![0, 0, 1, HEADERS, 0b101];
+            answer.extend_from_slice(&frame[5..9]);
+            answer.push(0x89); // :status 204
+            let _ = session.write_all(&answer);
+        }
+        let _ = session.flush();
+    }
+}
+
+#[test]
+fn idle_connections_that_are_closed_say_so() {
+    let reactor = Reactor::new().unwrap();
+    for (protocol, serve, offer) in [
+        ("http/1.1", keep_alive as fn(&mut Session), Protocol::Http1),
+        ("h2", keep_http2, Protocol::Http2),
+    ] {
+        let witness = Witness::start(protocol, serve);
+        let client = witness.client(|config| config.http = offer);
+        witness.get(&client, &reactor);
+        reactor.block_on(async { client.close_idle() });
+        assert!(witness.end(), "close_idle, {protocol}");
+
+        witness.get(&client, &reactor);
+        drop(client);
+        assert!(witness.end(), "the client is dropped, {protocol}");
+
+        let brief = witness.client(|config| {
+            config.http = offer;
+            config.idle_timeout = Duration::from_millis(1);
+        });
+        witness.get(&brief, &reactor);
+        reactor.block_on(async {
+            while brief.stats().idle > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        });
+        assert!(witness.end(), "idle_timeout, {protocol}");
+    }
+}
+
+#[test]
+fn a_connection_says_so_though_nothing_drives_it_any_more() {
+    let reactor = Reactor::new().unwrap();
+    let witness = Witness::start("http/1.1", keep_alive);
+    let client = witness.client(|_| {});
+    witness.get(&client, &reactor);
+    drop(reactor);
+    drop(client);
+    assert!(witness.end());
+}
+
+#[test]
+fn a_connection_that_gives_way_to_another_says_so() {
+    let reactor = Reactor::new().unwrap();
+    let witness = Witness::start("http/1.1", keep_alive);
+    let client = witness.client(|config| config.max_connections = Some(1));
+    witness.get(&client, &reactor);
+    // The only connection there may be is wanted for another origin.
+    let url = format!("https://127.0.0.1:{}/", witness.port);
+    let refused = reactor.block_on(client.send(Request::get(&url).unwrap()));
+    assert!(refused.is_err(), "the certificate is for another host");
+    let ends = [witness.end(), witness.end()];
+    assert!(ends.contains(&true), "the idle one");
+}
+
+#[test]
+fn a_connection_that_the_server_asked_to_close_is_ended_as_tls_asks() {
+    let reactor = Reactor::new().unwrap();
+    let witness = Witness::start("http/1.1", answer_once);
+    let client = witness.client(|_| {});
+    assert_eq!(witness.get(&client, &reactor), 200);
+    assert!(witness.end());
+}
+
+#[test]
+fn a_request_that_is_given_up_ends_tls_too() {
+    let reactor = Reactor::new().unwrap();
+    let witness = Witness::start("http/1.1", begin_a_body);
+    let client = witness.client(|_| {});
+    let url = format!("https://localhost:{}/", witness.port);
+    let request = Request::get(&url).unwrap();
+    let request = request.timeout(Duration::from_millis(300));
+    assert!(reactor.block_on(client.send(request)).is_err());
+    assert!(witness.end());
+}
