@@ -1,25 +1,25 @@
 //! A cookie jar (RFC 6265 and its successor's draft, RFC 6265bis). Only for clients that ask for one.
 //!
-//! A `Set-Cookie` is read by the `cookie` crate, and what a host may set for others is told by Mozilla's list of public
-//! suffixes (`psl`). Here is what of it is taken; `store` has what is kept, and who gets it back.
+//! What a host may set for others is told by Mozilla's list of public suffixes (`psl`). `parse` reads a `Set-Cookie`, and `date` its
+//! dates. Here is what of it is taken; `store` has what is kept, and who gets it back.
 
+mod date;
+mod parse;
 mod store;
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use cookie::Cookie as RawCookie;
 use psl::Psl;
 use url::{Host, Url};
 
+use self::parse::Raw;
 use self::store::Store;
 use crate::message::failure::InvalidRequest;
 use crate::message::fields::Fields;
 use crate::message::request::Request;
 
-/// Longest cookie, name, value and attributes together (RFC 6265 §6.1 asks for at least as much).
-const LONGEST: usize = 4096;
 /// Most cookies that one response sets; what comes behind is ignored.
 const MOST_OF_A_RESPONSE: usize = 50;
 /// When a cookie ends whose time cannot be expressed.
@@ -50,7 +50,7 @@ pub struct Cookie {
 ///
 /// A server of `a.co.uk` may set a cookie for `a.co.uk` and all below it, but none for all of `co.uk`, by the list of
 /// public suffixes that the engine was built with, and none for others than itself if its name is an address. A
-/// jar holds at most 3000 cookies, 180 of a registrable domain (`a.co.uk`) and of 4 KiB each, and 50 of a response are
+/// jar holds at most 3000 cookies, 180 of a registrable domain (`a.co.uk`), and 4 KiB of name and value of each, and 50 of a response are
 /// taken; beyond, those go first that have expired, then those used longest ago, of domains with many before others.
 #[derive(Clone, Default)]
 pub struct Cookies(Arc<Mutex<Store>>);
@@ -85,7 +85,7 @@ impl Cookies {
                 "contains a line break or another control character",
             ));
         }
-        RawCookie::parse(text).map_err(|_| refused("is not of the form name=value"))?;
+        Raw::read(text).ok_or_else(|| refused("is not of the form name=value"))?;
         Ok(insert(&mut self.lock(), text, &url))
     }
 
@@ -159,39 +159,35 @@ impl std::fmt::Debug for Cookies {
 /// Takes what the URL's host may set (RFC 6265bis §5.7): secure cookies are set by https alone, http does not replace
 /// them, and the prefixes `__Secure-` and `__Host-` hold what they promise.
 fn insert(store: &mut Store, text: &str, url: &Url) -> bool {
-    if text.len() > LONGEST {
-        return false;
-    }
-    let Ok(raw) = RawCookie::parse(text) else {
+    let Some(raw) = Raw::read(text) else {
         return false;
     };
-    let secure = raw.secure() == Some(true);
     let https = url.scheme() == "https";
-    if (secure && !https) || !keeps_its_promise(&raw) {
+    if raw.is_too_long() || (raw.secure && !https) || !keeps_its_promise(&raw) {
         return false;
     }
     let Some((domain, host_only)) = domain(&raw, url.host_str().unwrap_or_default()) else {
         return false;
     };
-    let path = raw.path().filter(|path| path.starts_with('/'));
+    let path = raw.path.filter(|path| path.starts_with('/'));
     let cookie = Cookie {
-        name: raw.name().to_owned(),
-        value: raw.value().to_owned(),
+        name: raw.name.to_owned(),
+        value: raw.value.to_owned(),
         domain,
         host_only,
         path: path.unwrap_or_else(|| default_path(url.path())).to_owned(),
-        secure,
-        http_only: raw.http_only() == Some(true),
-        expires: expires(&raw),
+        secure: raw.secure,
+        http_only: raw.http_only,
+        expires: raw.end(SystemTime::now(), FAR_AWAY),
     };
     store.insert(cookie, https)
 }
 
 /// The domain that a cookie is for, and whether it is for that host alone; none if the host may not set it.
-fn domain(raw: &RawCookie<'_>, host: &str) -> Option<(String, bool)> {
-    let asked = raw.domain().filter(|domain| !domain.is_empty());
-    let Some(asked) = asked.filter(|domain| !domain.eq_ignore_ascii_case(host)) else {
-        let for_host = asked.is_none() || is_address(host) || is_public_suffix(host);
+fn domain(raw: &Raw<'_>, host: &str) -> Option<(String, bool)> {
+    let differs = |domain: &&str| !domain.eq_ignore_ascii_case(host);
+    let Some(asked) = raw.domain.filter(differs) else {
+        let for_host = raw.domain.is_none() || is_address(host) || is_public_suffix(host);
         return Some((host.to_owned(), for_host));
     };
     let Ok(Host::Domain(domain)) = Host::parse(asked) else {
@@ -216,19 +212,6 @@ fn default_path(path: &str) -> &str {
     &path[..path.rfind('/').unwrap_or_default().max(1)]
 }
 
-/// When a cookie ends; none for one that ends with the jar.
-fn expires(raw: &RawCookie<'_>) -> Option<SystemTime> {
-    let now = SystemTime::now();
-    if let Some(age) = raw.max_age() {
-        let end = match age.is_positive() {
-            true => now.checked_add(age.unsigned_abs()),
-            false => Some(SystemTime::UNIX_EPOCH),
-        };
-        return Some(end.unwrap_or(now + FAR_AWAY));
-    }
-    raw.expires_datetime().map(SystemTime::from)
-}
-
 /// Whether a host is this domain or below it.
 fn is_within(host: &str, domain: &str) -> bool {
     let rest = host.strip_suffix(domain);
@@ -242,11 +225,10 @@ fn is_below(path: &str, above: &str) -> bool {
 }
 
 /// Whether a cookie is what its prefix says, if it has one.
-fn keeps_its_promise(raw: &RawCookie<'_>) -> bool {
-    let secure = raw.secure() == Some(true);
-    let for_host = secure && raw.domain().is_none() && raw.path() == Some("/");
-    match raw.name() {
-        name if starts_with(name, "__secure-") => secure,
+fn keeps_its_promise(raw: &Raw<'_>) -> bool {
+    let for_host = raw.secure && raw.domain.is_none() && raw.path == Some("/");
+    match raw.name {
+        name if starts_with(name, "__secure-") => raw.secure,
         name if starts_with(name, "__host-") => for_host,
         _ => true,
     }

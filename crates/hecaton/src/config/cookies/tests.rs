@@ -118,6 +118,20 @@ fn later_ones_replace_and_expiry_ends_them() {
     assert_eq!(after("n=1|n=2; HttpOnly"), "cookie: n=2\r\n");
     assert_eq!(after("n=1|n=; Max-Age=0"), "");
     assert_eq!(after("n=1; Expires=Wed, 09-Jun-1999 10:18:14 GMT"), "");
+    for past in [
+        "Thu, 1 Jan 1970 00:00:00 GMT",
+        "Thu, 01 Jan 1970 00:00:00",
+        "Thu, 01 Jan 1970 00:00:00 UTC",
+        "thu, 01 jan 1970 00:00:00 gmt",
+        "Thu, 01 Jan 1970 0:00:00 GMT",
+        "Thu, 01-Jan-99 00:00:00 GMT",
+    ] {
+        assert_eq!(after(&format!("n=1|n=; Expires={past}")), "", "{past}");
+        let empty = format!("n=1|n=; Expires={past}; Max-Age=");
+        assert_eq!(after(&empty), "", "{past}");
+    }
+    let unread = "n=1; Max-Age=-; Expires=nonsense; Max-Age=1x";
+    assert_eq!(after(unread), "cookie: n=1\r\n");
     let later = "n=1; Expires=Wed, 09 Jun 2100 10:18:14 GMT";
     assert_eq!(after(later), "cookie: n=1\r\n");
     assert_eq!(
@@ -147,6 +161,22 @@ fn a_request_with_a_cookie_of_its_own_keeps_it() {
     assert_eq!(request.fields, b"cookie: own=1\r\n");
 }
 
+#[test]
+fn name_and_value_are_counted_and_attributes_each_for_themselves() {
+    let jar = Cookies::new();
+    let set = |text: String| jar.set(&text, "http://host/").is_ok_and(|taken| taken);
+    let most = "v".repeat(4095);
+    let attributes = "; Path=/; HttpOnly; SameSite=Lax; Expires=Wed, 09 Jun 2100 10:18:14 GMT";
+    assert!(set(format!("n={most}{attributes}")));
+    assert!(!set(format!("nn={most}")));
+    let long = "x".repeat(1025);
+    assert!(set(format!("p=1; Path=/{long}; Domain={long}.example")));
+    let kept = jar.list();
+    let lengths: Vec<_> = kept.iter().map(|cookie| cookie.value.len()).collect();
+    assert_eq!(lengths, [4095, 1]);
+    assert_eq!((&*kept[1].path, &*kept[1].domain), ("/", "host"));
+}
+
 fn names(jar: &Cookies) -> Vec<String> {
     jar.list().into_iter().map(|cookie| cookie.name).collect()
 }
@@ -154,7 +184,7 @@ fn names(jar: &Cookies) -> Vec<String> {
 #[test]
 fn a_site_that_sets_too_many_loses_those_that_it_used_longest_ago() {
     let jar = Cookies::new();
-    let long = format!("n={}", "x".repeat(LONGEST));
+    let long = format!("n={}", "x".repeat(4096));
     assert!(!jar.set(&long, "http://host/").unwrap());
     assert!(jar.set("other=v", "http://other/").unwrap());
     for number in 0..MOST_OF_A_SITE {

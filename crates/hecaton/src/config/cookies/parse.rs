@@ -1,0 +1,119 @@
+//! The value of a `Set-Cookie` → what it says (RFC 6265bis §5.6).
+
+use std::time::{Duration, SystemTime};
+
+use super::date;
+
+/// Most bytes of name and value together; a cookie with more is ignored.
+const LONGEST: usize = 4096;
+
+/// Most bytes of an attribute's value; an attribute with more is ignored.
+const LONGEST_ATTRIBUTE: usize = 1024;
+
+/// What a `Set-Cookie` says, before it is known who says it.
+#[derive(Debug, Default)]
+pub(super) struct Raw<'a> {
+    pub name: &'a str,
+    /// Quotes belong to it.
+    pub value: &'a str,
+    /// Without the dot that it may begin with; none if it is empty.
+    pub domain: Option<&'a str>,
+    pub path: Option<&'a str>,
+    pub secure: bool,
+    pub http_only: bool,
+    expires: Option<SystemTime>,
+    max_age: Option<MaxAge>,
+}
+
+#[derive(Debug)]
+enum MaxAge {
+    Past,
+    /// So many seconds from now.
+    In(u64),
+}
+
+impl<'a> Raw<'a> {
+    /// None if it is no cookie: it has no name, or a control character in it. Of attributes that are given
+    /// several times the last counts.
+    pub fn read(text: &'a str) -> Option<Raw<'a>> {
+        if text.bytes().any(|b| b.is_ascii_control() && b != b'\t') {
+            return None;
+        }
+        let mut parts = text.split(';');
+        let (name, value) = parts.next()?.split_once('=')?;
+        let mut raw = Raw {
+            name: trim(name),
+            value: trim(value),
+            ..Raw::default()
+        };
+        if raw.name.is_empty() {
+            return None;
+        }
+        for part in parts {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            raw.note(trim(name), trim(value));
+        }
+        Some(raw)
+    }
+
+    /// Whether it is not to be kept.
+    pub fn is_too_long(&self) -> bool {
+        self.name.len() + self.value.len() > LONGEST
+    }
+
+    fn note(&mut self, name: &str, value: &'a str) {
+        if value.len() > LONGEST_ATTRIBUTE {
+            return;
+        }
+        match name.to_ascii_lowercase().as_str() {
+            "expires" => self.expires = date::parse(value).or(self.expires),
+            "max-age" => {
+                if let Some(age) = max_age(value) {
+                    self.max_age = Some(age);
+                }
+            }
+            "domain" => {
+                let domain = value.strip_prefix('.').unwrap_or(value);
+                self.domain = Some(domain).filter(|domain| !domain.is_empty());
+            }
+            "path" => self.path = Some(value),
+            "secure" => self.secure = true,
+            "httponly" => self.http_only = true,
+            _ => {}
+        }
+    }
+
+    /// When it ends; none for one that ends with the jar. `Max-Age` goes before `Expires`.
+    pub fn end(&self, now: SystemTime, far_away: Duration) -> Option<SystemTime> {
+        match self.max_age {
+            Some(MaxAge::Past) => Some(SystemTime::UNIX_EPOCH),
+            Some(MaxAge::In(seconds)) => {
+                let end = now.checked_add(Duration::from_secs(seconds));
+                Some(end.unwrap_or(now + far_away))
+            }
+            None => self.expires,
+        }
+    }
+}
+
+/// Spaces and tabs are not part of names and values.
+fn trim(text: &str) -> &str {
+    text.trim_matches([' ', '\t'])
+}
+
+/// A number, which may be below zero; anything else is ignored, nothing among it.
+fn max_age(value: &str) -> Option<MaxAge> {
+    let (digits, is_past) = match value.strip_prefix('-') {
+        Some(digits) => (digits, true),
+        None => (value, false),
+    };
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    // More than can be counted is very long.
+    Some(match digits.parse().unwrap_or(u64::MAX) {
+        0 => MaxAge::Past,
+        _ if is_past => MaxAge::Past,
+        seconds => MaxAge::In(seconds),
+    })
+}
