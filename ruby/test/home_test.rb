@@ -30,13 +30,13 @@ class HomeTest < OriginTest
     Scripted.run("/there" => Scripted.answer(302, "Location" => "#{elsewhere}/echo"),
                  "/here" => Scripted.answer(302, "Location" => "/end"), "/end" => Scripted.answer(200)) do |server|
       [client(redirects: 1, **OWN), client(redirects: 1, base_url: server.url, **OWN)].each do |client|
-        sent = { headers: { "X-Own" => "1", "X-Session" => "2", "X-Any" => "in the place of the client's" } }
+        sent = { headers: { "X-Own" => "1", "Range" => "bytes=0-", "X-Any" => "in the place of the client's" } }
         fields = JSON.parse(client.get("#{server.url}/there", **sent).body)["headers"].to_h
         assert_equal PUBLIC, own(fields)
-        assert_equal ["1", nil], fields.values_at("x-own", "x-session")
+        assert_equal [nil, "bytes=0-"], fields.values_at("x-own", "range")
         client.get("#{server.url}/here", **sent)
         last = server.requests.last
-        assert_empty(%w[x-api-key x-any x-app-name authorization x-session].reject { |name| last.include?("#{name}: ") })
+        assert_empty(%w[x-api-key x-any x-app-name authorization x-own].reject { |name| last.include?("#{name}: ") })
       end
     end
   end

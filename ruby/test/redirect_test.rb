@@ -92,6 +92,16 @@ class RedirectTest < OriginTest
     end
   end
 
+  def test_keys_stay_at_their_origin_whatever_their_names
+    keys = %w[Ocp-Apim-Subscription-Key X-Functions-Key DD-APPLICATION-KEY X-Access-Key X-Amz-Credential X-Anything]
+    Scripted.run({ "/" => Scripted.answer(302, "Location" => url("/echo")) }) do |server|
+      headers = keys.to_h { |name| [name, "key"] }.merge("Range" => "bytes=0-", "X-Trace" => "1")
+      sent = JSON.parse(client(redirects: 1, public_headers: ["x-TRACE"]).get(server.url, headers: headers).body)["headers"].to_h
+      assert_equal [nil] * keys.size, sent.values_at(*keys.map(&:downcase))
+      assert_equal %w[bytes=0- 1], sent.values_at("range", "x-trace")
+    end
+  end
+
   def test_bad_settings_are_refused
     [-1, "3", 1.5, true, false].each do |bad|
       assert_match(/redirects is/, error_of(ArgumentError) { client(redirects: bad) }.message)

@@ -53,7 +53,7 @@ class RequestLogTest < OriginTest
     answer = Scripted.answer(200, { "Set-Cookie" => "a=#{SECRET}", "Location" => "http://u:#{SECRET}@host/x?#{SECRET}", "X-Plain" => "shown", "X-Request-Key" => SECRET })
     Scripted.run({ "/x?q=#{SECRET}" => answer }) do |server|
       said = logged(:debug) do |logger|
-        client = client(logger: logger, headers: { "X-Own" => "client", "X-Both" => "client", "Api-Key" => SECRET }, bearer: SECRET, base_url: server.url)
+        client = client(logger: logger, public_headers: %w[x-own X-Both X-Plain], headers: { "X-Own" => "client", "X-Both" => "client", "Api-Key" => SECRET }, bearer: SECRET, base_url: server.url)
         own = { "X-Both" => "request", "Cookie" => "b=#{SECRET}", "Proxy-Authorization" => SECRET, "Referer" => "http://a/b?#{SECRET}" }
         client.get("x?q=#{SECRET}", headers: own)
         client.batch { |batch| batch.get("/x", params: { q: SECRET }, headers: own) }
@@ -65,7 +65,7 @@ class RequestLogTest < OriginTest
       assert_equal %i[debug info debug] * 4, said.map(&:first)
       request, line, response = said.first(3).map(&:last)
       assert_equal ["> Api-Key: [hidden]", "> Authorization: [hidden]", "> Cookie: [hidden]", "> GET x", "> Proxy-Authorization: [hidden]",
-                    "> Referer: http://a/b?[hidden]", "> X-Both: request", "> X-Own: client"], request.lines(chomp: true).sort
+                    "> Referer: [hidden]", "> X-Both: request", "> X-Own: client"], request.lines(chomp: true).sort
       assert_match(/\AGET http:\S+\/x 200 in/, line)
       assert_equal ["< 200 OK", "< content-length: 0", "< location: http://host/x?[hidden]", "< set-cookie: [hidden]", "< x-plain: shown",
                     "< x-request-key: [hidden]"], response.lines(chomp: true).sort
@@ -90,6 +90,18 @@ class RequestLogTest < OriginTest
       assert_equal 3 * urls.size, said.size
       refute_match(/#{SECRET}/, said.join("\n").scrub)
       assert_equal ["http://host/@a", "@a/b"], ["http://u:p@host/@a", "@a/b"].map { |url| Hecaton::RequestLog.asked(url) }
+    end
+  end
+
+  def test_no_value_of_a_header_that_nobody_called_public_is_written
+    keys = %w[Ocp-Apim-Subscription-Key X-Functions-Key DD-APPLICATION-KEY X-Access-Key api_key X-Amz-Credential X-Pass X-Anything]
+    Scripted.run({ "/" => Scripted.answer(200, keys.to_h { |name| [name, SECRET] }.merge("Content-Type" => "text/plain", "ETag" => '"1"')) }) do |server|
+      said = lines(:debug) { |logger| client(logger: logger).get(server.url, headers: keys.to_h { |name| [name, SECRET] }.merge("Accept" => "a/b")) }
+      refute_match(/#{SECRET}/, said.join)
+      assert_equal [keys.size, keys.size], said.values_at(0, 2).map { |head| head.scan("[hidden]").size }
+      assert_includes said[0], "> Accept: a/b"
+      assert_match(/< content-type: text\/plain/i, said[2])
+      assert_match(/< etag: "1"/i, said[2])
     end
   end
 

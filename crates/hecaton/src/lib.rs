@@ -75,6 +75,6 @@ pub use message::reference::resolve;
 pub use message::request::Request;
 pub use message::response::Response;
 pub use message::retry::Retry;
-pub use message::template::{Defaults, Template};
+pub use message::template::{Defaults, Template, is_public};
 pub use runtime::descriptors::forget_inherited;
 pub use runtime::reactor::Reactor;

@@ -64,9 +64,8 @@ module Hecaton
     # redirects:: most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4). Default 0: a
     #   redirect is a Response. With more than 0, one that is one too many, leads in a circle, from https to http,
     #   or to what is no URL is a RedirectError. A POST becomes a GET by 301, 302 and 303. On the way to another
-    #   scheme, host or port Host is dropped, and so are all headers of the client but public ones (see public_headers), a
-    #   URL's user and password, and each header of the request that proves who asks: those with auth, cookie, token,
-    #   secret, api-key, session, password or signature in their names, or that stands in the place of one of the client's.
+    #   scheme, host or port Host is dropped, and so are a URL's user and password and all headers but public ones, whether
+    #   the client or the request has them: name in public_headers what is to go along.
     # redirects_to_http:: whether redirects may lead from https to http. Default false.
     # redirect_hosts:: hosts that redirects may lead to, beside the one that redirects, an Array: names, "*.example.org" (all names
     #   under that one), addresses; else it is a RedirectError. Default nil: any.
@@ -82,13 +81,14 @@ module Hecaton
     #   the server are answered while no thread waits, too.
     # ca:: the authorities that may sign a server's certificate, instead of the system's: the path of a PEM file, or
     #   its text. Default: the system's, or those of SSL_CERT_FILE and SSL_CERT_DIR. Files are read here, once.
+    #   A certificate names its hosts as subject alternative names; a common name alone does not count.
     # client_cert::, client_key:: what the client shows to a server that demands a certificate: path or text of PEM;
     #   the key, without a passphrase, may stand in client_cert too. Default none.
     # tls_min:: the oldest version of TLS, "1.2" (the default) or "1.3".
     # pins:: Array of "sha256/" and the base64 of the SHA-256 of a SubjectPublicKeyInfo: the key of a server's own
     #   certificate must be one of these, beside all else that is verified. Default none.
     # verify:: whether a server's certificate must be valid, trusted and for the host asked. Default true. Dangerous
-    #   when false: anyone on the way can read and change everything. pins hold still.
+    #   when false: anyone on the way can read and change everything; old, odd and weak certificates are taken too. pins hold still.
     # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each answer.
     # max_idle:: most connections that are kept idle, to all origins together. Default none; 0 closes each after its answer.
     # max_age:: how many seconds old a connection may be when a request is sent on it. Default none.
@@ -107,9 +107,11 @@ module Hecaton
     # headers:: fields for every request, as in #request. One that a request names itself takes their place, and
     #   nil there leaves them out. With a base_url they go to its scheme, host and port alone, but for public ones; without
     #   one to every URL asked for. Redirects to elsewhere take along public ones alone.
-    # public_headers:: Array of names of headers that may go anywhere. Default none. These always may: Accept, Accept-Charset,
-    #   Accept-Encoding, Accept-Language, Cache-Control, Connection, Content-Encoding, Content-Language, Content-Type, Pragma
-    #   and User-Agent. Authorization, Cookie and Proxy-Authorization never may.
+    # public_headers:: Array of names of headers that may go anywhere, and whose values the log shows. Default none. These always may:
+    #   Accept, Accept-Charset, Accept-Encoding, Accept-Language, Cache-Control, Connection, Content-Digest, Content-Disposition,
+    #   Content-Encoding, Content-Language, Content-MD5, Content-Range, Content-Type, Digest, Expect, If-Match, If-Modified-Since,
+    #   If-None-Match, If-Range, If-Unmodified-Since, Pragma, Prefer, Priority, Range, Repr-Digest, TE and User-Agent.
+    #   Authorization, Cookie and Proxy-Authorization never may.
     # base_url:: what the URLs of requests are relative to: "users" beside "http://host/v1" is "http://host/v1/users", with a slash
     #   at the end of the base or without. "/users" begins at the host, "http://host/users", and "" is the base with a slash; all
     #   else is as RFC 3986 §5 says. A request may still name an absolute URL. A user and a password in it are as basic_auth.
@@ -143,7 +145,8 @@ module Hecaton
       @timeout = Client.seconds(timeout)
       @cookies = Client.jar(cookies)
       again = @settings[:retry] # A keyword of Ruby's.
-      log = RequestLog.for(logger)
+      public_headers = Client.names(:public_headers, public_headers)
+      log = RequestLog.for(logger, public_headers || [])
       @request_builder = RequestBuilder.new(headers: headers, basic_auth: basic_auth, bearer: bearer, digest_auth: digest_auth,
                                             app_name: app_name, app_env: app_env, judge: Judge.block(again),
                                             base: Client.base(base_url), log: log, timeout: @timeout)
@@ -163,7 +166,7 @@ module Hecaton
                     decode: decode, concurrency: concurrency, user_agent: user_agent || (app_name && app_name.to_s),
                     ca: ca, client_cert: client_cert, client_key: client_key,
                     tls_min: tls_min, http: Client.http(http), pins: pins, verify: verify,
-                    headers: @request_builder.headers, digest_auth: @request_builder.login, public_headers: Client.names(:public_headers, public_headers),
+                    headers: @request_builder.headers, digest_auth: @request_builder.login, public_headers: public_headers,
                     base_url: Client.base(base_url), strict_urls: strict_urls)
       @native = native_client(settings)
       @intercepted = Interception.settings(settings)

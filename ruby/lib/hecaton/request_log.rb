@@ -4,25 +4,33 @@ module Hecaton
   # attempts. At level debug the head of each request, as far as it was given (what the engine adds is not listed: Host,
   # User-Agent, a jar's Cookie and the like), and of each response.
   #
-  # URLs are without user, password, query and fragment. Of headers with auth, cookie, token, secret, key, session, password,
-  # signature or credential in their names the value is left out, and of others what is behind a question mark or a number sign, as
-  # in a URL. What is no URL is not written.
+  # URLs are without user, password, query and fragment. What is no URL is not written. Of headers the value is written only if the
+  # header is public (see public_headers of Client.new) or one of SHOWN; all other values are [hidden]. Of those that are written what is
+  # behind a question mark or a number sign is left out, as in a URL.
   # No body is written.
   class RequestLog
-    SECRET = /auth|cookie|token|secret|key|session|password|signature|credential/i
+    # Array of String: names of headers whose values the log shows beside those of public ones, in small letters. None of them
+    # can hold a secret but in the query of a URL.
+    SHOWN = %w[
+      accept-ranges age allow content-length content-location date deprecation etag expires host keep-alive last-modified link location
+      refresh retry-after server sunset trailer transfer-encoding upgrade vary via
+    ].freeze
     HIDDEN = "[hidden]".freeze
     LOGIN = %r{\A(\s*(?:[a-z][a-z0-9+.-]*:[/\\]*|[/\\]{2,}))[^/\\]*@}i
-    private_constant :SECRET, :HIDDEN, :LOGIN
+    private_constant :HIDDEN, :LOGIN
 
-    # A RequestLog for this logger; nil for none.
-    def self.for(logger)
+    # A RequestLog for this logger of a client with these public headers; nil for none.
+    def self.for(logger, public_headers = [])
       return if logger.nil?
-      return new(logger) if logger.respond_to?(:info) && logger.respond_to?(:debug)
+      return new(logger, public_headers) if logger.respond_to?(:info) && logger.respond_to?(:debug)
 
       raise ArgumentError, "logger is a #{logger.class}: give one with info and debug, such as Logger.new($stdout)"
     end
 
-    def initialize(logger) = @logger = logger
+    def initialize(logger, public_headers = [])
+      @logger = logger
+      @public_headers = public_headers
+    end
 
     # The head of a request. flat: names and values, [name, value, name, value]; own: those of the client.
     def head(method, url, flat, own)
@@ -73,10 +81,12 @@ module Hecaton
 
     def lines(sign, fields)
       fields.map do |name, value|
-        shown = name.match?(SECRET) ? HIDDEN : value.to_s.scrub.gsub(%r{//[^/\s]*@}, "//").gsub(/([?#])[^>"]*/, "\\1#{HIDDEN}")
+        shown = !shown?(name) ? HIDDEN : value.to_s.scrub.gsub(%r{//[^/\s]*@}, "//").gsub(/([?#])[^>"]*/, "\\1#{HIDDEN}")
         "#{sign} #{name}: #{shown}".gsub(/[[:cntrl:]]/, " ")
       end
     end
+
+    def shown?(name) = SHOWN.include?(name.downcase) || Native.public_header?(name, @public_headers)
 
     # A logger that raises must not keep a request from its outcome.
     def safely

@@ -69,7 +69,7 @@ fn what_proves_who_asks_stays_with_its_origin() {
         "--body",
         "letter",
         "-H",
-        "X-Shop: tea",
+        "X-Shop: env:SHOP",
         "-H",
         "Accept-Language: cy",
         "--keep-body",
@@ -141,7 +141,7 @@ fn what_becomes_a_get_says_nothing_of_a_body_that_it_does_not_have() {
     let rows = [303, 307].map(|status| format!("{},deflate", to(&world, status, &home)));
     let rows = std::iter::once("url,coding".to_owned()).chain(rows);
     let list = world.write("urls.csv", rows);
-    let request = ["-X", "POST", "--body", "letter", "-H", "X-Shop: tea"];
+    let request = ["-X", "POST", "--body", "letter", "-H", "X-Shop: env:SHOP"];
     let headers = [
         "-H",
         "Content-Type: text/x",

@@ -108,6 +108,7 @@ impl World {
 pub fn hecaton(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hecaton"));
     command.args(arguments).env("no_proxy", "*");
+    command.env("SHOP", "tea");
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

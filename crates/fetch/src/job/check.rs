@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::secret::is_bare;
+use super::secret::{is_bare, may_be_secret};
 use super::{Asked, Job, Pace};
 use crate::error::{Error, Result};
 
@@ -44,7 +44,7 @@ impl Job {
 
 fn check_request(asked: &Asked) -> Result<()> {
     for (name, value) in [("auth", &asked.auth), ("bearer", &asked.bearer)] {
-        if value.as_ref().is_some_and(|value| is_bare("token", value)) {
+        if value.as_ref().is_some_and(|value| is_bare(value)) {
             return Err(Error::usage(format!(
                 "{name} is a secret, and the folder keeps the job: put it into a variable and give {name} as env:NAME"
             )));
@@ -57,9 +57,9 @@ fn check_request(asked: &Asked) -> Result<()> {
     }
     for header in &asked.headers {
         let (name, value) = split_header(header)?;
-        if is_bare(name, value) {
+        if may_be_secret(name, value) {
             return Err(Error::usage(format!(
-                "the header {name} holds a secret, and the folder keeps the job: put it into a variable and give '{name}: env:NAME'"
+                "the header {name} may hold a secret, and the folder keeps the job: put it into a variable and give '{name}: env:NAME'"
             )));
         }
     }
@@ -134,10 +134,21 @@ mod tests {
     #[test]
     fn secrets_are_named_and_never_written() {
         let mut bare = job();
-        bare.request
-            .headers
-            .push("Authorization: Bearer abc".into());
-        assert!(bare.check().unwrap_err().to_string().contains("env:NAME"));
+        for header in [
+            "Authorization: Bearer abc",
+            "authorization: Bearer {column}",
+            "X-Functions-Key: abc",
+            "Ocp-Apim-Subscription-Key: abc",
+            "X-Any: {{abc}}",
+        ] {
+            bare.request.headers = vec![header.into()];
+            let refused = bare.check().unwrap_err().to_string();
+            assert!(refused.contains("env:NAME"), "{refused}");
+        }
+        for header in ["Accept: text/html", "X-Any: {sku}", "x-any: env:ANY"] {
+            bare.request.headers = vec![header.into()];
+            bare.check().unwrap();
+        }
         let mut named = job();
         named
             .request

@@ -20,9 +20,17 @@ pub fn reveal(text: &str) -> Result<String> {
     })
 }
 
-/// Whether a header or the like holds a secret as it is, which would be written into the folder.
-pub(super) fn is_bare(name: &str, value: &str) -> bool {
-    const SIGNS: [&str; 5] = ["authorization", "cookie", "token", "secret", "api-key"];
-    let name = name.to_ascii_lowercase();
-    !value.starts_with(PREFIX) && SIGNS.iter().any(|sign| name.contains(sign))
+/// Whether a value is not named but written out.
+pub(super) fn is_bare(value: &str) -> bool {
+    !value.starts_with(PREFIX)
+}
+
+/// Whether a header may hold a secret as it is, which would be written into the folder. No name says for sure that a header is not a
+/// key, so the value of one that is not public must be named, or come from a column of the input.
+pub(super) fn may_be_secret(name: &str, value: &str) -> bool {
+    let has_column = value.replace("{{", "").contains('{');
+    let proves_who_asks = ["authorization", "cookie", "proxy-authorization"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(name));
+    is_bare(value) && !hecaton::is_public(&[], name) && (proves_who_asks || !has_column)
 }

@@ -5,8 +5,7 @@
 //! - A URL that is valid goes on the wire byte for byte; only one that is not is encoded, by the `url` crate as browsers do
 //!   (`address`).
 //! - One rule (`Template::may_leave` in `template`) says which header may go to another origin, for absolute URLs beside a
-//!   `base_url` and for redirects: of the client's headers the public ones, of the request's own all but credentials and what
-//!   stands in the place of one of the client's that may not.
+//!   `base_url` and for redirects: the public ones, whether the client or the request has them.
 //! - Bodies of requests are asked for (`body`): a source gives its next piece when the last was written. The engine cannot call
 //!   Ruby, for the GVL is away. It says that a piece is wanted, which ends the wait, and Ruby's thread reads it
 //!   (`ruby/ext/hecaton/src/body_source.rs`). So a slow IO in a batch holds up its batch, as a slow callback does.

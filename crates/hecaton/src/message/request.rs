@@ -171,7 +171,7 @@ impl Request {
     /// Drops what a request that goes to another origin must not take along.
     pub(crate) fn leave_origin(&mut self) {
         let template = self.template.clone();
-        self.retain(|name, whose| Template::may_leave(template.as_deref(), name, whose));
+        self.retain(|name, _| Template::may_leave(template.as_deref(), name));
         self.has_login = false;
         self.drop_digest();
     }

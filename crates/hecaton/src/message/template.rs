@@ -11,7 +11,6 @@ use crate::message::address::InvalidUrl;
 use crate::message::asks::Asks;
 use crate::message::digest::Login;
 use crate::message::failure::InvalidRequest;
-use crate::message::fields::Fields;
 use crate::message::origin::Origin;
 use crate::message::reference;
 use crate::message::request::Request;
@@ -26,9 +25,12 @@ pub struct Defaults {
     /// With a `base_url` they go to its origin alone, but for those that are public. Without one they go wherever a
     /// request is sent first, and those that are not public do not follow a redirect to another origin.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// Names of headers that may go anywhere. Default none beside those that always may: `accept`, `accept-charset`, `accept-encoding`,
-    /// `accept-language`, `cache-control`, `connection`, `content-encoding`, `content-language`, `content-type`, `pragma`
-    /// and `user-agent`.
+    /// Names of headers that may go anywhere: of the client's to other origins than its base's, and of these and a request's own along
+    /// with a redirect to another origin. Default none beside those that always may: `accept`, `accept-charset`, `accept-encoding`,
+    /// `accept-language`, `cache-control`, `connection`, `content-digest`, `content-disposition`, `content-encoding`,
+    /// `content-language`, `content-md5`, `content-range`, `content-type`, `digest`, `expect`, `if-match`, `if-modified-since`,
+    /// `if-none-match`, `if-range`, `if-unmodified-since`, `pragma`, `prefer`, `priority`, `range`, `repr-digest`, `te` and
+    /// `user-agent`.
     pub public_headers: Vec<String>,
     /// User and password, Ruby's `[user, password]`, for digest authentication (RFC 7616) of every request, in the place of a user and
     /// a password in `base_url`. Default none. They go where `headers` do, and a request with an `Authorization` of its own goes
@@ -52,18 +54,34 @@ impl fmt::Debug for Defaults {
     }
 }
 
-/// Headers that tell nothing of who asks.
-const ALWAYS_PUBLIC: [&str; 11] = [
+/// Headers that tell nothing of who asks: they say what is wanted, or describe the body that goes along.
+const ALWAYS_PUBLIC: [&str; 27] = [
     "accept",
     "accept-charset",
     "accept-encoding",
     "accept-language",
     "cache-control",
     "connection",
+    "content-digest",
+    "content-disposition",
     "content-encoding",
     "content-language",
+    "content-md5",
+    "content-range",
     "content-type",
+    "digest",
+    "expect",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-unmodified-since",
     "pragma",
+    "prefer",
+    "priority",
+    "range",
+    "repr-digest",
+    "te",
     "user-agent",
 ];
 
@@ -118,7 +136,7 @@ impl Template {
             None => None,
         };
         let public = public_names(&defaults.public_headers)?;
-        let is_public = |name: &str| is_public(&public, &name.to_ascii_lowercase());
+        let is_public = |name: &str| is_public(&public, name);
         let all = inherited(headers.iter())?;
         let public_alone = inherited(headers.iter().filter(|(name, _)| is_public(name)))?;
         Ok(Template {
@@ -140,7 +158,8 @@ impl Template {
                 Request::read(String::from(absolute).into(), self.strict)?
             }
         };
-        if self.all.is_some() {
+        // Without headers of the client's it is known nevertheless which of the request's own are public.
+        if self.all.is_some() || !self.public.is_empty() {
             request.inherit(self);
         }
         if let Some(login) = &self.digest {
@@ -153,7 +172,7 @@ impl Template {
 
     /// Whether a header of this name tells nothing of who asks, so that it may go anywhere.
     pub fn is_public(&self, name: &str) -> bool {
-        is_public(&self.public, &name.to_ascii_lowercase())
+        is_public(&self.public, name)
     }
 
     /// The headers that go to an origin.
@@ -171,21 +190,11 @@ impl Template {
             .is_none_or(|base| *base.origin == *origin)
     }
 
-    /// Whether a header may go to another origin than it was meant for: one of the client's if it is public, one of the
-    /// request unless it proves who asks, or stands in the place of one of the client's that may not. The one rule, for
-    /// absolute URLs beside a base and for redirects.
-    pub(crate) fn may_leave(template: Option<&Template>, name: &str, whose: Whose) -> bool {
-        let is_public = is_public(template.map_or(&[], |own| &own.public), name);
-        match whose {
-            Whose::Client => is_public,
-            Whose::Request if is_credential(name) => false,
-            Whose::Request => is_public || !template.is_some_and(|own| own.has(name)),
-        }
-    }
-
-    fn has(&self, name: &str) -> bool {
-        let all = self.all.as_ref();
-        all.is_some_and(|all| Fields(&all.fields).get(name).is_some())
+    /// Whether a header may go to another origin than it was meant for: if it is public, whether the client or the request has it. No
+    /// name says for sure that a header is not a key, so nothing else may leave. The one rule, for absolute URLs beside a base
+    /// and for redirects.
+    pub(crate) fn may_leave(template: Option<&Template>, name: &str) -> bool {
+        is_public(template.map_or(&[], |own| &own.public), name)
     }
 }
 
@@ -205,15 +214,12 @@ fn public_names(names: &[String]) -> Result<Vec<String>, InvalidRequest> {
     names.iter().map(checked).collect()
 }
 
-fn is_public(named: &[String], name: &str) -> bool {
-    ALWAYS_PUBLIC.contains(&name) || named.iter().any(|public| public == name)
-}
-
-/// Headers that prove who asks: the standard ones, and those whose names say so. A name can hide it, so this errs on
-/// the side of dropping.
-fn is_credential(name: &str) -> bool {
-    const SIGNS: &str = "auth cookie token secret api-key apikey session password signature";
-    SIGNS.split(' ').any(|sign| name.contains(sign))
+/// Whether a header of this name, in any case, is public where these are named as `public_headers`.
+pub fn is_public(named: &[String], name: &str) -> bool {
+    let mut always = ALWAYS_PUBLIC.iter();
+    let mut named = named.iter();
+    always.any(|public| public.eq_ignore_ascii_case(name))
+        || named.any(|public| public.eq_ignore_ascii_case(name))
 }
 
 /// The base, without its user and password, which become a header.

@@ -50,6 +50,7 @@ use magnus::{Error, Module, Object, RClass, RModule, RString, Ruby, TypedData, f
 fn init(ruby: &Ruby) -> Result<(), Error> {
     let native = ruby.define_module("Hecaton")?.define_module("Native")?;
     native.define_singleton_method("resolve", function!(resolve, 2))?;
+    native.define_singleton_method("public_header?", function!(is_public_header, 2))?;
     let forget = function!(hecaton::forget_inherited, 0);
     native.define_singleton_method("forget_inherited", forget)?;
     client::init(ruby, native)?;
@@ -72,6 +73,11 @@ fn define<T: TypedData>(ruby: &Ruby, native: RModule, name: &str) -> Result<RCla
 #[magnus::init(name = "hecaton")]
 fn init_by_gem_name(ruby: &Ruby) -> Result<(), Error> {
     init(ruby)
+}
+
+/// Whether a header of this name may go to any origin, and into a log, for a client with these `public_headers`.
+fn is_public_header(name: RString, named: Vec<String>) -> Result<bool, Error> {
+    Ok(hecaton::is_public(&named, &name.to_string()?))
 }
 
 /// The URL that a reference names beside a base, as a String.

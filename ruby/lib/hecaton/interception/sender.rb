@@ -3,20 +3,15 @@ module Hecaton
   module Interception
     # Made of a client's settings. The engine has the rules; these are told after them (crates/hecaton/src/message/template.rs).
     class Sender
-      PUBLIC = %w[
-        accept accept-charset accept-encoding accept-language cache-control connection content-encoding content-language
-        content-type pragma user-agent
-      ].freeze
       ORIGIN = %r{\A(https?)://([^/?#]*)}i
       # As the engine accepts them.
       CODINGS = "gzip, deflate, br, zstd".freeze
-      CREDENTIAL = /auth|cookie|token|secret|api-key|apikey|session|password|signature/
-      private_constant :PUBLIC, :ORIGIN, :CODINGS, :CREDENTIAL
+      private_constant :ORIGIN, :CODINGS
 
       def initialize(settings)
         @base = settings[:base_url]
         @fields = settings[:headers].to_a.each_slice(2).to_a
-        @public = PUBLIC + settings[:public_headers].to_a.map(&:downcase)
+        @public = settings[:public_headers].to_a
         @user_agent = settings[:user_agent] || "hecaton/#{VERSION}"
         @decode = settings[:decode] != false
         @cookies = settings[:cookies]
@@ -45,11 +40,8 @@ module Hecaton
 
       # Fields of a request that goes to another origin: what of its own may leave, and nil for what of the client's may not.
       def leaving(own)
-        kept_back = (@fields.map { |name, _| name.downcase } - @public) | %w[authorization]
-        own = own.to_a.each_slice(2).reject do |name, _|
-          name = name.downcase
-          name.match?(CREDENTIAL) || name == "host" || kept_back.include?(name)
-        end
+        kept_back = @fields.map { |name, _| name.downcase }.reject { |name| public?(name) } | %w[authorization]
+        own = own.to_a.each_slice(2).select { |name, _| public?(name) }
         (own + kept_back.map { |name| [name, nil] }).flatten(1)
       end
 
@@ -58,11 +50,13 @@ module Hecaton
 
       private
 
+      def public?(name) = Native.public_header?(name, @public)
+
       def client_fields(url)
         return @fields unless @base
 
         base, login = place(@base)
-        return @fields.select { |name, _| @public.include?(name.downcase) } unless same_origin?(base, url)
+        return @fields.select { |name, _| public?(name) } unless same_origin?(base, url)
 
         login && @fields.none? { |name, _| name.casecmp?("authorization") } ? @fields + [["Authorization", login]] : @fields
       end

@@ -27,6 +27,16 @@ class TyphoeusOptionsTest < DropInTest
     assert_equal "", echo(method: :post, body: false)["body"]
   end
 
+  # libcurl takes X-Functions-Key along.
+  def test_keys_do_not_follow_a_redirect_to_another_host
+    Scripted.run("/" => Scripted.answer(302, "Location" => "#{origin.url.sub("127.0.0.1", "localhost")}/echo")) do |server|
+      own = { "X-Functions-Key" => "k", "X-Any" => "1", "Range" => "bytes=0-" }
+      sent = JSON.parse(Typhoeus.get(server.url, headers: own, followlocation: true, timeout: 20).body)["headers"].to_h.transform_keys(&:downcase)
+      assert_equal [nil, nil, "bytes=0-"], sent.values_at("x-functions-key", "x-any", "range")
+      refused(Ethon::Errors::InvalidValue) { Typhoeus.get(server.url, followlocation: true, unrestricted_auth: true, timeout: 20) }
+    end
+  end
+
   # libcurl lets the header go first and resumes from nowhere.
   def test_resume_from_beside_a_range_is_refused
     [{ range: "0-3" }, { headers: { "Range" => "bytes=0-3" } }, { headers: { range: "bytes=0-3" } }].each do |other|

@@ -37,7 +37,7 @@ pub struct Asked {
     /// The method; it may have columns in braces, as headers and the body may [default: GET]
     #[arg(short = 'X', long, value_name = "METHOD")]
     method: Option<String>,
-    /// A header of each request; the value env:NAME is read from the environment. May be repeated.
+    /// A header of each request; the value env:NAME is read from the environment, and must be so unless the header is public. May be repeated.
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
     /// The body of each request.
