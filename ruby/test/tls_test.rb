@@ -24,6 +24,14 @@ class TlsTest < OriginTest
       [make(OpenSSL::X509::Name.parse("/CN=leaf"), key, [["subjectAltName", names]], **times), key]
     end
 
+    # One whose name is its common name alone, of this version, and with a critical extension that nobody knows if it is asked for.
+    def odd(key: OpenSSL::PKey::EC.generate("prime256v1"), version: 2, critical: false, name: "localhost")
+      certificate = make(OpenSSL::X509::Name.parse("/CN=#{name}"), key, [])
+      certificate.version = version
+      certificate.add_extension(OpenSSL::X509::Extension.new("1.3.6.1.4.1.99999.1", "\x05\x00", true)) if critical
+      [certificate.sign(@key, OpenSSL::Digest.new("SHA256")), key]
+    end
+
     private
 
     def make(subject, key, extensions, from: Time.now - 3600, to: Time.now + 3600)
@@ -45,7 +53,11 @@ class TlsTest < OriginTest
   class Server
     attr_reader :port, :handshakes
 
+    # Queue: how each connection ended: :close_notify, or the error's class.
+    attr_reader :ends
+
     def initialize(certificate, key)
+      @ends = Queue.new
       context = OpenSSL::SSL::SSLContext.new
       context.cert = certificate
       context.key = key
@@ -75,8 +87,9 @@ class TlsTest < OriginTest
 
           socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         end
-      rescue OpenSSL::SSL::SSLError, SystemCallError, IOError
-        nil # The client hung up, which is what most of these tests are about.
+        @ends << :close_notify
+      rescue OpenSSL::SSL::SSLError, SystemCallError, IOError => error
+        @ends << error.class # The client hung up, which is what most of these tests are about.
       ensure
         socket.to_io.close
       end
@@ -213,6 +226,58 @@ class TlsTest < OriginTest
     [{ ca: "/no/such/file" }, { tls_min: "1.1" }, { pins: ["sha1/AAAA"] }, { client_key: "key" }].each do |settings|
       error = assert_raises(ArgumentError) { client(**settings) }
       assert_includes error.message, settings.keys.first.to_s
+    end
+  end
+
+  def test_off_means_off_for_certificates_of_any_kind
+    weak = OpenSSL::PKey::RSA.new(1024)
+    odd = { "version 1" => { version: 0 }, "a critical extension" => { critical: true }, "RSA 1024" => { key: weak },
+            "RSA 1024, version 1" => { key: weak, version: 0 }, "RSA 2048" => { key: OpenSSL::PKey::RSA.new(2048), version: 0 } }
+    odd.each do |kind, how|
+      certificate, key = @authority.odd(**how)
+      [OpenSSL::SSL::TLS1_2_VERSION, OpenSSL::SSL::TLS1_3_VERSION].each do |version|
+        weaker = lambda do |context|
+          context.security_level = 0
+          context.min_version = context.max_version = version
+        end
+        serve(certificate, key, weaker) do |server|
+          assert_equal 200, client(verify: false).get(server.url).status, kind
+          assert_raises(Hecaton::TLSError, kind) { client(ca: @authority.pem).get(server.url) }
+          other = pin(OpenSSL::PKey::EC.generate("prime256v1"))
+          assert_refused(server, /key/, ca: nil, verify: false, pins: [other])
+          # A signature by so short a key cannot be checked in TLS 1.3, so it proves no pin.
+          if key == weak
+            error = error_of(Hecaton::TLSError) { client(verify: false, pins: [pin(key)]).get(server.url) }
+            assert_match(/pinned key, an RSA key of less than 2048/, error.message)
+          else
+            assert_equal 200, client(verify: false, pins: [pin(key)]).get(server.url).status, kind
+          end
+        end
+      end
+    end
+  end
+
+  def test_a_common_name_alone_is_no_name
+    serve(*@authority.odd) { |server| assert_refused(server, /another host \(it names none\)/) }
+  end
+
+  def test_a_child_never_ends_the_tls_of_its_parent
+    with_server do |server|
+      client = client(ca: @authority.pem)
+      client.get(server.url)
+      pid = fork do
+        client.close
+        client.get(server.url)
+        client.close
+        exit!(0)
+      end
+      Process.wait(pid)
+      assert_predicate $?, :success?
+      assert_equal :close_notify, server.ends.pop, "the child's own connection"
+      assert_predicate client.get(server.url).attempts.last, :reused?
+      assert_empty server.ends
+      client.close
+      assert_equal :close_notify, server.ends.pop
     end
   end
 

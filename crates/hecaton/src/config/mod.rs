@@ -107,8 +107,8 @@ pub struct Config {
     /// one, addresses. Default none: any. With an empty list all stay where they are.
     pub redirect_hosts: Option<Vec<String>>,
     /// The authorities that may sign a server's certificate, instead of the system's; a server may also show exactly one
-    /// of these. Default none: the
-    /// system's, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR` (as OpenSSL has them) if one is set. The
+    /// of these. A certificate names its hosts as subject alternative names: a common name alone does not count (RFC 9110 §4.3.4).
+    /// Default none: the system's, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR` (as OpenSSL has them) if one is set. The
     /// system's are read at the first TLS handshake.
     pub ca: Option<Pem>,
     /// The certificate (with its chain) that the client shows to servers that demand one. Default none.
@@ -122,7 +122,9 @@ pub struct Config {
     /// certificate counts, not its authorities'. Default none.
     pub pins: Vec<String>,
     /// Whether a server's certificate must be valid, trusted, and for the host asked. Default true.
-    /// Dangerous when false: anyone on the way can read and change everything. `pins` hold still.
+    /// Dangerous when false: anyone on the way can read and change everything. Then a certificate of any version, with any extension and
+    /// with an RSA key of any length is taken. `pins` hold still; a pinned RSA key of less than 2048 bits is refused where the
+    /// server's signature cannot be checked, which is all of TLS 1.3.
     pub verify: bool,
     /// The jar that keeps the cookies of responses, redirects among them, and adds them to requests that carry no
     /// `Cookie` of their own (RFC 6265). Default none: cookies are headers like others.

@@ -8,13 +8,17 @@
 //!   is an authority's: webpki refuses such, curl and OpenSSL do not. Name, time and pins are looked at still.
 //! - P-521 is the `p521` crate's (pure Rust), plugged into ring's provider for signatures of servers and for the exchange of keys,
 //!   last in both lists (`docs/decisions/tls-p521.md`).
+//! - `verify: false` takes certificates of any version and with any extension, and RSA keys of any length, as OpenSSL does. That the
+//!   server has the key is checked nevertheless, wherever ring can (`unverified`).
 //! - Pins look at the server's own certificate only. The rest of the chain is what the server chose to send, which need not be the
 //!   chain that was verified, so an authority's key in it proves nothing.
 //! - In a handshake, errors of writing wait until reading has told why: a server that refuses the client says so and hangs up.
 
 pub(crate) mod explain;
 mod p521;
+mod public_key;
 mod setup;
+mod unverified;
 mod verify;
 
 use std::io;

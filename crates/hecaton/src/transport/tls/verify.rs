@@ -14,6 +14,9 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, SignatureScheme};
 use webpki::EndEntityCert;
 
+use super::public_key;
+use super::unverified::{Rules, judge};
+
 /// The SHA-256 of a SubjectPublicKeyInfo (as in RFC 7469 §2.4).
 pub(super) type Pin = [u8; 32];
 
@@ -24,6 +27,8 @@ pub(super) enum Refusal {
     SelfSigned,
     #[error("of another key than the pinned")]
     NotPinned,
+    #[error("of a key that cannot prove a pin")]
+    CannotProvePin,
 }
 
 /// Who judges certificates.
@@ -69,15 +74,23 @@ impl Verifier {
         }
     }
 
+    fn judge_unverified(
+        &self,
+        rules: Rules,
+        signed: (&[u8], &DigitallySignedStruct),
+        certificate: &CertificateDer<'_>,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let is_pinned = !self.pins.is_empty();
+        judge(rules, signed, certificate, &self.algorithms, is_pinned)
+    }
+
     /// The key of the server's own certificate alone is compared: what else it sent it may have picked
     /// up anywhere, so an authority's key among it proves nothing.
     fn check_pins(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
         if self.pins.is_empty() {
             return Ok(());
         }
-        let key = EndEntityCert::try_from(certificate)
-            .map_err(|_| CertificateError::BadEncoding)?
-            .subject_public_key_info();
+        let key = public_key::of(certificate).ok_or(CertificateError::BadEncoding)?;
         let found = digest(&SHA256, &key);
         match self.pins.iter().any(|pin| pin == found.as_ref()) {
             true => Ok(()),
@@ -126,6 +139,9 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
+        if self.authority.is_none() {
+            return self.judge_unverified(Rules::Tls12, (message, signature), certificate);
+        }
         verify_tls12_signature(message, certificate, signature, &self.algorithms)
     }
 
@@ -135,6 +151,9 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
+        if self.authority.is_none() {
+            return self.judge_unverified(Rules::Tls13, (message, signature), certificate);
+        }
         verify_tls13_signature(message, certificate, signature, &self.algorithms)
     }
 
@@ -143,7 +162,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-fn refuse(refusal: Refusal) -> Error {
+pub(super) fn refuse(refusal: Refusal) -> Error {
     CertificateError::Other(OtherError(Arc::new(refusal))).into()
 }
 
