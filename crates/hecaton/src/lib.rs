@@ -71,7 +71,7 @@ pub use message::error::Error;
 pub use message::failure::{InvalidRequest, Kind, Phase};
 pub use message::origin::{Origin, Scheme};
 pub use message::redirect::Redirect;
-pub use message::reference::resolve;
+pub use message::reference::{join, resolve};
 pub use message::request::Request;
 pub use message::response::Response;
 pub use message::retry::Retry;

@@ -52,17 +52,16 @@ pub fn step<'a>(
         Err(why) => return Step::Refused(None, why.to_owned()),
     };
     let here = earlier.map_or(&*rendered.url, |onward| &onward.url);
-    let Some((here, mut there)) = resolve(here, location) else {
+    let Some((here, there, url)) = resolve(here, location) else {
         return Step::Refused(
             None,
             format!("it leads to {location:?}, which is not a URL"),
         );
     };
-    there.set_fragment(None);
     let followed = earlier.map_or(0, |onward| onward.followed);
     if let Some(why) = refusal(&here, &there, followed >= most, most) {
         let place = there.username().is_empty() && there.password().is_none();
-        return Step::Refused(place.then(|| there.into()), why);
+        return Step::Refused(place.then_some(url), why);
     }
     let method = match earlier {
         Some(onward) if onward.is_get => "GET",
@@ -74,14 +73,16 @@ pub fn step<'a>(
         is_get: earlier.is_some_and(|onward| onward.is_get) || becomes_get,
         followed: followed + 1,
         before: 0,
-        url: there.into(),
+        url,
     })
 }
 
-fn resolve(here: &str, location: &str) -> Option<(Url, Url)> {
-    let here = Url::parse(here).ok()?;
-    let there = here.join(location).ok()?;
-    Some((here, there))
+/// Both URLs as they are judged, and the second as it is sent.
+fn resolve(here: &str, location: &str) -> Option<(Url, Url, String)> {
+    let mut url = hecaton::join(here, location).ok()?;
+    url.truncate(url.find('#').unwrap_or(url.len()));
+    let there = Url::parse(&url).ok()?;
+    Some((Url::parse(here).ok()?, there, url))
 }
 
 fn refusal(here: &Url, there: &Url, is_too_far: bool, most: u32) -> Option<String> {
@@ -234,6 +235,14 @@ mod tests {
         };
         assert_eq!(&*to(twice(b"/a")).url, "http://a.example/a");
         assert!(matches!(twice(b"/b"), Step::Refused(None, why) if why.contains("disagree")));
+    }
+
+    #[test]
+    fn a_valid_location_stays_as_it_is() {
+        let asked = request("GET", "http://a.example/x");
+        let url = "http://b.example/a/../b?c='d'&e=%7e";
+        let next = to(step((302, Some(url.as_bytes())), &asked, None, 5));
+        assert_eq!(next.url, url);
     }
 
     #[test]

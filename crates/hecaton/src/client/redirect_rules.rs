@@ -6,7 +6,7 @@ use url::Url;
 use crate::config::redirect_hosts;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::fields::Fields;
-use crate::message::origin::display_url;
+use crate::message::origin::{Origin, Scheme, display_url};
 use crate::message::redirect::Redirect;
 use crate::message::reference;
 use crate::message::request::Request;
@@ -52,8 +52,10 @@ impl<'a> Trail<'a> {
         let Some(location) = place.map_err(|why| self.failure(why))? else {
             return Ok(false);
         };
-        let here = Url::parse(&request.url()).map_err(|error| self.unreadable(error))?;
-        let mut there = reference::join(&here, location).map_err(|error| self.unreadable(error))?;
+        let here = request.url();
+        let mut url = reference::join(&here, location).map_err(|why| self.unreadable(why))?;
+        url.truncate(url.find('#').unwrap_or(url.len()));
+        let there = Url::parse(&url).map_err(|error| self.unreadable(error))?;
         if !matches!(there.scheme(), "http" | "https") {
             let why = format!(
                 "it leads to the scheme {:?}: only http and https are followed",
@@ -61,15 +63,14 @@ impl<'a> Trail<'a> {
             );
             return Err(self.failure(why));
         }
-        there.set_fragment(None);
         if !there.username().is_empty() || there.password().is_some() {
             return Err(self.unreadable("it has credentials in it"));
         }
-        let next = Request::new("GET", there.as_str()).map_err(|error| self.unreadable(error))?;
+        let next = Request::new("GET", &url).map_err(|error| self.unreadable(error))?;
         let shown = display_url(&next.origin, &next.target);
         let method = method_after(status, &request.method);
-        let step = (method.clone(), there.to_string());
-        self.allow(&here, &there, &step, &shown)?;
+        let step = (method.clone(), next.url());
+        self.allow(&request.origin, &next.origin, &step, &shown)?;
         if !redirect_hosts::allow(self.limits.hosts, &request.origin, &next.origin) {
             let why = "whose host is not among the redirect_hosts";
             return Err(self.failure(format!("it leads to {shown}, {why}")));
@@ -85,16 +86,15 @@ impl<'a> Trail<'a> {
         request.method = method;
         request.origin = next.origin;
         request.target = next.target;
-        let url = here.into();
-        request.redirected.push(Redirect { status, url });
+        request.redirected.push(Redirect { status, url: here });
         self.seen.push(step);
         Ok(true)
     }
 
     fn allow(
         &self,
-        here: &Url,
-        there: &Url,
+        here: &Origin,
+        there: &Origin,
         step: &(Method, String),
         shown: &str,
     ) -> Result<(), Failure> {
@@ -105,7 +105,8 @@ impl<'a> Trail<'a> {
             );
             return Err(Failure::new(Kind::Redirect, Phase::Read, why));
         }
-        if here.scheme() == "https" && there.scheme() == "http" && !self.limits.to_http {
+        let is_down = here.scheme == Scheme::Https && there.scheme == Scheme::Http;
+        if is_down && !self.limits.to_http {
             let why = format!(
                 "it leads from https to http, {shown}, which redirects_to_http would allow"
             );
@@ -249,6 +250,13 @@ mod tests {
             ("?x", "http://host/a/b?x"),
             ("/two words/é", "http://host/two%20words/%C3%A9"),
             ("//other:8080", "http://other:8080/"),
+            (
+                "http://other/a/../b?c='d'&e=%7e",
+                "http://other/a/../b?c='d'&e=%7e",
+            ),
+            ("d?c='e'", "http://host/a/d?c='e'"),
+            ("/%2e%2e/x", "http://host/%2e%2e/x"),
+            ("HTTP://Other:80/x", "http://other/x"),
         ] {
             let mut request = request("GET");
             assert_eq!(follow(&mut request, 302, location), Ok(true), "{location}");

@@ -21,6 +21,7 @@ pub(crate) mod error;
 pub(crate) mod failure;
 pub(crate) mod fields;
 pub(crate) mod head;
+pub(crate) mod merge;
 pub(crate) mod origin;
 pub(crate) mod redirect;
 pub(crate) mod reference;

@@ -4,34 +4,75 @@ use url::Url;
 
 use crate::message::address::InvalidUrl;
 use crate::message::failure::InvalidRequest;
+use crate::message::merge::merge;
 
 /// The URL that `reference` names when it is read beside `base`: `users?x` beside `http://host/v1/` is
-/// `http://host/v1/users?x`. An absolute reference stays what it is, its dots and default port removed.
+/// `http://host/v1/users?x`. An absolute reference stays what it is, but for scheme and host, which are written in small letters, and
+/// the default port, which is left out.
 ///
 /// What is not encoded is encoded as browsers do. Refused are control characters, which those drop, and backslashes,
 /// which they take for slashes.
 pub fn resolve(base: &str, reference: &str) -> Result<String, InvalidRequest> {
     let mut base = parse_base(base, false)?;
     let _ = (base.set_username(""), base.set_password(None));
-    let url = String::from(beside(&base, reference.as_bytes(), false)?);
+    let refused = |why| InvalidUrl::new(reference.as_bytes(), why);
+    let text = readable(reference.as_bytes(), false).map_err(refused)?;
+    let joined = join(base.as_str(), text).map_err(|why| refused(unread(&why)))?;
+    let url = with_small_letters(joined);
     // Browsers leave spaces where a URL has no host, as in `mailto:`.
     Ok(url.replace(' ', "%20"))
 }
 
-/// The same beside a base that was read before; `strict` refuses all that is not encoded.
-pub(crate) fn beside(base: &Url, reference: &[u8], strict: bool) -> Result<Url, InvalidUrl> {
+/// The same beside a base that was read before, but that an absolute URL stays as it was written, read or not; `strict` refuses all
+/// that is not encoded.
+pub(crate) fn beside(base: &Url, reference: &[u8], strict: bool) -> Result<String, InvalidUrl> {
     let text = readable(reference, strict).map_err(|why| InvalidUrl::new(reference, why))?;
-    let joined = join(base, text);
-    joined.map_err(|error| {
-        let why = format!("cannot be read beside the base URL: {error}");
-        InvalidUrl::new(reference, why)
-    })
+    if is_absolute(text) {
+        return Ok(text.to_owned());
+    }
+    join(base.as_str(), text).map_err(|why| InvalidUrl::new(reference, unread(&why)))
 }
 
-/// The URL that a reference of a server names. Unlike [`resolve`] it takes what servers write and
-/// browsers read, backslashes among it.
-pub(crate) fn join(base: &Url, reference: &str) -> Result<Url, url::ParseError> {
-    base.join(reference)
+fn unread(why: &str) -> String {
+    format!("cannot be read beside the base URL: {why}")
+}
+
+/// The URL that a `Location` names beside the URL that was asked. What is valid stays as it is. Unlike [`resolve`] it takes what
+/// servers write and browsers read, backslashes among it.
+///
+/// # Errors
+/// Why it names none.
+pub fn join(base: &str, reference: &str) -> Result<String, String> {
+    if let Some(merged) = merge(base, reference) {
+        return Ok(merged);
+    }
+    let joined = Url::parse(base).and_then(|base| base.join(reference));
+    joined.map(String::from).map_err(|error| error.to_string())
+}
+
+/// Whether it names a host of its own to speak HTTP with.
+fn is_absolute(text: &str) -> bool {
+    let begin = |scheme: &str| {
+        text.get(..scheme.len())
+            .is_some_and(|begin| begin.eq_ignore_ascii_case(scheme))
+    };
+    begin("http://") || begin("https://")
+}
+
+/// The URL with its scheme and host in small letters, and without the default port.
+fn with_small_letters(url: String) -> String {
+    let Some((scheme, rest)) = url.split_once("://").filter(|_| is_absolute(&url)) else {
+        return url;
+    };
+    let (authority, behind) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let Ok(read) = Url::parse(&format!("{scheme}://{authority}/")) else {
+        return url;
+    };
+    let begin = read.as_str().trim_end_matches('/');
+    match behind.starts_with('/') {
+        true => format!("{begin}{behind}"),
+        false => format!("{begin}/{behind}"),
+    }
 }
 
 /// Text in which nothing is hidden.
@@ -105,6 +146,10 @@ mod tests {
     fn an_absolute_url_wins() {
         let resolved = resolve("http://a:8080/b/", "https://other:443/c?d").unwrap();
         assert_eq!(resolved, "https://other/c?d");
+        let kept = "http://other/a/../b?c='d'&e=%7e";
+        assert_eq!(resolve("http://a:8080/b/", kept).unwrap(), kept);
+        let resolved = resolve("http://a/", "HTTP://u:p@OTHER:80?q").unwrap();
+        assert_eq!(resolved, "http://u:p@other/?q");
         let resolved = resolve("http://a/", "mailto: me @b").unwrap();
         assert_eq!(resolved, "mailto:%20me%20@b");
     }
@@ -120,6 +165,9 @@ mod tests {
         let base = parse_base("http://a/", false).unwrap();
         for reference in ["a b", "é"] {
             assert!(beside(&base, reference.as_bytes(), true).is_err());
+        }
+        for reference in ["http://", "http://host:x/", "https://?x"] {
+            assert!(message("http://a/", reference).contains("cannot be read"));
         }
         assert!(message("http://a\r\n/", "b").contains("base URL contains the byte 0x0d"));
         assert!(message("/v1", "b").contains("not absolute"));

@@ -155,7 +155,7 @@ impl Template {
             None => Request::read(url, self.strict)?,
             Some(base) => {
                 let absolute = reference::beside(&base.url, &url, self.strict)?;
-                Request::read(String::from(absolute).into(), self.strict)?
+                Request::read(absolute.into(), self.strict)?
             }
         };
         // Without headers of the client's it is known nevertheless which of the request's own are public.

@@ -187,3 +187,19 @@ fn strict_urls_are_encoded_already() {
         assert!(refused.contains("percent-encode"), "{refused}");
     }
 }
+
+#[test]
+fn a_valid_url_is_the_same_with_a_base_and_without() {
+    let (home, none) = (template(Some("http://home/v1/")), template(None));
+    for url in [
+        "http://home/a/../b?c='d'&e=%7e",
+        "http://home/%2e%2e/x",
+        "http://away:8080/a//./b?'",
+        "https://Away/?a[]=1|2",
+        "http://away?q",
+    ] {
+        assert_eq!(get(&home, url).url(), get(&none, url).url(), "{url}");
+    }
+    assert_eq!(get(&home, "x?c='d'").url(), "http://home/v1/x?c='d'");
+    assert_eq!(get(&home, "../%2e/x").url(), "http://home/%2e/x");
+}
