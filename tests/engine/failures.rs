@@ -133,6 +133,7 @@ fn nobody_listens() {
     );
     assert_eq!(error.url(), format!("http://{address}/path"));
     assert!(error.to_string().contains("refused") && !error.to_string().contains("secret"));
+    assert!(!error.to_string().contains("os error"), "{error}");
 }
 
 #[test]

@@ -36,13 +36,31 @@ pub fn of(result: Result<()>) -> ExitCode {
     }
     // An error of the system alone comes from printing: all others say which file they are about.
     match error.is::<io::Error>() && error.chain().count() == 1 {
-        true => crate::say!("hecaton: cannot write to standard output: {error}"),
-        false => crate::say!("hecaton: {error:#}"),
+        true => crate::say!(
+            "hecaton: cannot write to standard output: {}",
+            plain(&error.to_string())
+        ),
+        false => crate::say!("hecaton: {}", plain(&format!("{error:#}"))),
     }
     if let Some(DriverError { client, .. }) = error.downcast_ref() {
         crate::say!("`hecaton drivers check {client}` looks closer");
     }
     ExitCode::from(status(&error))
+}
+
+/// In the system's words, without the number that Rust adds: "Address already in use (os error 98)". The engine has such a function for
+/// its own errors; a command without `fetch` is built without the engine.
+fn plain(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        match rest.strip_prefix(')') {
+            Some(rest) if rest.len() + 1 < part.len() => plain += rest,
+            _ => plain = plain + " (os error " + part,
+        }
+    }
+    plain
 }
 
 fn status(error: &Error) -> u8 {
@@ -71,6 +89,19 @@ mod tests {
     use anyhow::anyhow;
 
     use super::*;
+
+    #[test]
+    fn the_systems_words_come_without_a_number() {
+        let error = io::Error::from_raw_os_error(98).to_string();
+        assert!(error.contains("98"), "{error}");
+        assert_eq!(
+            plain(&format!("a: {error}, b")),
+            "a: Address already in use, b"
+        );
+        for text in ["", "a (os error )", "a (os error x)", "a (os error 1"] {
+            assert_eq!(plain(text), text);
+        }
+    }
 
     #[test]
     fn the_kind_shows_through_what_was_added_to_it() {

@@ -3,14 +3,16 @@
 use std::io;
 use std::path::Path;
 
+use hecaton::without_os_numbers;
+
 /// Why a job, or a look at one, did not end well. The text is one sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// What was asked cannot be; nothing was sent.
-    #[error("{0}")]
+    #[error("{}", without_os_numbers(.0.clone()))]
     Usage(String),
     /// Something could not be done.
-    #[error("{0}")]
+    #[error("{}", without_os_numbers(.0.clone()))]
     Failed(String),
     /// Someone ended it.
     #[error("{0}")]

@@ -76,5 +76,6 @@ pub use message::request::Request;
 pub use message::response::Response;
 pub use message::retry::Retry;
 pub use message::template::{Defaults, Template, is_public};
+pub use message::words::without_os_numbers;
 pub use runtime::descriptors::forget_inherited;
 pub use runtime::reactor::Reactor;

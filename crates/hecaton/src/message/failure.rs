@@ -3,6 +3,7 @@
 use std::io;
 
 use nix::errno::Errno;
+use crate::message::words::without_os_numbers;
 
 /// The steps of one attempt, in order; `Total` names the deadline around all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -106,7 +107,7 @@ impl Failure {
         Failure {
             kind,
             phase,
-            detail: detail.into(),
+            detail: without_os_numbers(detail.into()),
             code: None,
             passing: true,
         }
@@ -140,5 +141,5 @@ impl Failure {
 
 /// A request that cannot be sent as it stands; nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
+#[error("{}", without_os_numbers(.0.clone()))]
 pub struct InvalidRequest(pub(crate) String);

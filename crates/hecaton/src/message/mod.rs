@@ -30,3 +30,4 @@ pub(crate) mod response;
 pub(crate) mod retry;
 pub(crate) mod special;
 pub(crate) mod template;
+pub(crate) mod words;
