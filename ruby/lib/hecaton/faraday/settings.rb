@@ -10,7 +10,7 @@ module Faraday
         PHASE = 60
         # What Faraday itself has a place for, and what must not be shared by all who have the same settings.
         ELSEWHERE = {
-          base_url: "give it to Faraday.new", headers: "give them to Faraday.new", public_headers: "give headers to Faraday.new",
+          base_url: "give it to Faraday.new", headers: "give them to Faraday.new",
           basic_auth: "use Faraday's authorization", bearer: "use Faraday's authorization",
           user_agent: "give it to Faraday.new among the headers", raise_for_status: "use the middleware :raise_error",
           app_name: "give X-App-Name to Faraday.new among the headers", app_env: "give X-App-Env to Faraday.new among the headers"

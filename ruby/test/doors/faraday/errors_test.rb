@@ -34,6 +34,15 @@ class FaradayErrorsTest < FaradayTest
     assert_equal [200, "/echo"], [response.status, response.env.url.path]
   end
 
+  def test_the_engines_redirects_take_along_what_is_called_public
+    away = "#{origin.url.sub("127.0.0.1", "localhost")}/echo"
+    [[{}, [nil, nil]], [{ public_headers: ["X-Any"] }, ["1", nil]]].each do |more, expected|
+      conn = connection(origin.url, [:hecaton, { redirects: 1, **more }])
+      sent = JSON.parse(conn.get("/redirect/302/1", { to: away }, "X-Any" => "1", "X-Key" => "2").body)["headers"].to_h
+      assert_equal expected, sent.transform_keys(&:downcase).values_at("x-any", "x-key")
+    end
+  end
+
   def test_what_cannot_be_sent_is_refused
     conn = connection
     assert_match(/line break/, assert_raises(Faraday::Error) { conn.get("/echo", nil, "X-A" => "a\r\nb: c") }.message)
