@@ -4,7 +4,6 @@ end
 
 require_relative "hecaton/version"
 require_relative "hecaton/native"
-require_relative "hecaton/fork"
 require_relative "hecaton/fibers"
 require_relative "hecaton/headers"
 require_relative "hecaton/attempt"

@@ -1,5 +1,6 @@
 # What a forked child has of its parent's connections: nothing, and the parent has them as they were.
 require "test_helper"
+require "tmpdir"
 
 class ForkTest < OriginTest
   # A server of one connection that never answers: [its address, a queue of :asked and :ended].
@@ -78,29 +79,34 @@ class ForkTest < OriginTest
     end
   end
 
-  # With a fork that does not tell the engine of itself.
+  # With a fork past the C library, which tells nobody of it.
   def without_forgetting
-    native = Hecaton::Native.singleton_class
-    native.alias_method(:really_forget_inherited, :forget_inherited)
-    silently { native.define_method(:forget_inherited) { nil } }
+    skip "the number of fork is that of Linux on x86-64" unless RUBY_PLATFORM.start_with?("x86_64-linux")
+    extend(UntoldFork)
     yield
-  ensure
-    silently { native.alias_method(:forget_inherited, :really_forget_inherited) }
-    native.remove_method(:really_forget_inherited)
   end
 
-  # Ruby warns of a method that is defined again.
-  def silently
-    told, $VERBOSE = $VERBOSE, nil
-    yield
-  ensure
-    $VERBOSE = told
+  module UntoldFork
+    def fork
+      return yield if silently { syscall(57) }.zero?
+
+      $untold_child
+    end
+
+    # Ruby warns of syscall.
+    def silently
+      told, $VERBOSE = $VERBOSE, nil
+      $untold_child = yield
+    ensure
+      $VERBOSE = told
+    end
   end
 
   # What a script says in a process of its own, where no other test has left a descriptor. It has a client, an address, and `links`:
   # how many descriptors of a client there are more than at its begin.
-  def alone(script)
-    command = [RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", ALONE + script, url("/r/1")]
+  def alone(script, *arguments)
+    lib = ENV.fetch("HECATON_LIB") { File.expand_path("../lib", __dir__) }
+    command = [RbConfig.ruby, "-I#{lib}", "-e", ALONE + script, url("/r/1"), *arguments]
     IO.popen([*command, err: %i[child out]], &:read)
   end
 
@@ -176,6 +182,55 @@ class ForkTest < OriginTest
   def test_a_daemon_begins_with_nothing_of_what_it_left
     skip "this system has no daemons" unless Process.respond_to?(:daemon)
     assert_equal "4 1", alone(DAEMON) # As a process that has asked once.
+  end
+
+  # A daemon closes what it did not open, and opens its logs: under the numbers that its parent's connections had. FORK is what it is
+  # forked by; it goes on in the child, and tells by `writer`.
+  LOGS = <<~'RUBY'
+    4.times.map { Thread.new { client.get(address) } }.each(&:join)
+    reader, writer = IO.pipe
+    become_child = lambda do
+      FORK
+    end
+    if become_child.call
+      reader.close
+      kept = [0, 1, 2, writer.fileno]
+      open = Dir.children("/proc/self/fd").map(&:to_i) - kept
+      open.each { |number| IO.for_fd(number).close rescue nil }
+      logs = Array.new(12) { |index| File.open("#{ARGV[1]}/#{index}", "w").tap { |log| log.sync = true } }
+      status = (client || Hecaton::Client.new(timeout: 20)).get(address).status
+      logs.each { |log| log.puts("line") }
+      writer.print status, " ", logs.count { |log| File.size(log.path) == 5 }
+      writer.close
+      exit!(0)
+    end
+    writer.close
+    print reader.read
+  RUBY
+
+  # Each returns true in the child, false in the parent.
+  FORKS = {
+    "fork" => "!fork",
+    "daemon" => "next false if fork; client.get(address); Process.daemon(true, true); true",
+    "double fork" => "next false if fork; exit!(0) if fork; true",
+    "popen" => "IO.popen('-', 'w').nil?",
+    "past the C library" => "$VERBOSE = nil; syscall(57).zero?",
+    "daemon before any client" => <<~'RUBY'
+      next false if fork
+      Process.daemon(true, true)
+      client = nil
+      GC.start
+      true
+    RUBY
+  }.freeze
+
+  FORKS.each do |name, code|
+    define_method(:"test_files_of_a_child_keep_their_numbers_#{name.tr(" ", "_")}") do
+      skip "the number of fork is that of Linux on x86-64" if code.include?("syscall") && !RUBY_PLATFORM.start_with?("x86_64-linux")
+      Dir.mktmpdir do |folder|
+        assert_equal "200 12", alone(LOGS.sub("FORK") { code }, folder)
+      end
+    end
   end
 
   HANDLER = <<~'RUBY'

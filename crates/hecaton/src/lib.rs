@@ -77,5 +77,5 @@ pub use message::response::Response;
 pub use message::retry::Retry;
 pub use message::template::{Defaults, Template, is_public};
 pub use message::words::without_os_numbers;
-pub use runtime::descriptors::forget_inherited;
+pub use runtime::descriptors::{forget_inherited, forget_inherited_late};
 pub use runtime::reactor::Reactor;

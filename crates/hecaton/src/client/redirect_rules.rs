@@ -101,6 +101,7 @@ impl<'a> Trail<'a> {
         if self.followed() >= self.limits.most as usize {
             let why = format!(
                 "more redirects than the allowed {}: the last leads to {shown}",
+            request.forget_framing();
                 self.limits.most
             );
             return Err(Failure::new(Kind::Redirect, Phase::Read, why));

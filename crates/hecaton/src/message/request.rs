@@ -236,6 +236,26 @@ impl Request {
     /// Sets how many redirects of this request are followed, instead of the client's `redirects`.
     pub fn redirects(mut self, most: u32) -> Request {
         self.special.get_or_insert_default().redirects = Some(most);
+    /// The request, if its headers say nothing else of its body than what is sent: to be called when it has both.
+    pub fn checked(self) -> Result<Request, InvalidRequest> {
+        if let Some(announced) = self.framing() {
+            announced.check(&self.body).map_err(InvalidRequest)?;
+        }
+        Ok(self)
+    }
+
+    /// What its headers say of its body.
+    pub(crate) fn framing(&self) -> Option<Framing> {
+        self.special.as_ref().and_then(|special| special.framing)
+    }
+
+    /// For a request that goes on without its body.
+    pub(crate) fn forget_framing(&mut self) {
+        if let Some(special) = &mut self.special {
+            special.framing = None;
+        }
+    }
+
         self
     }
 

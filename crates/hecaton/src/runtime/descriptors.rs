@@ -5,8 +5,9 @@
 //! a table without a lock, because another thread may hold a lock when a process forks, and is not there in the child to release it.
 //!
 //! What is dropped in a child later, such as a future on the stack of who forked, knows by its generation that it is the parent's.
-//! Where nobody told the engine of a fork, servers see the ends of connections nevertheless, for a socket is shut down before it
-//! is closed.
+//! A number says what is open only at the moment of the fork: later the program may have closed it and opened something else. So
+//! numbers are closed by `forget_inherited` right after the fork, and never afterwards (`forget_inherited_late`). Where nobody told
+//! the engine of a fork, servers see the ends of connections nevertheless, for a socket is shut down before it is closed.
 
 use std::fs::ReadDir;
 use std::ops::{Deref, DerefMut};
@@ -33,8 +34,21 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// parent had open, so that servers and the parent see connections end when the parent ends them. The parent's go on.
 ///
 /// From then on reactors, clients, and futures of the parent can be dropped in the child without harm, and without
-/// effect; they must not be used. Called again, or in a process that did not fork, it does nothing.
+/// effect; they must not be used. Called again, or in a process that did not fork, it does nothing. It allocates nothing and takes no
+/// lock, so a handler of `pthread_atfork` may call it, which is the one place that no fork can miss.
 pub fn forget_inherited() {
+    forget(|descriptor| {
+        let _ = close(descriptor);
+    });
+}
+
+/// The same for a child that has run for a while: it closes nothing. By now the program may have closed these descriptors itself, as
+/// daemons do, and have files of its own under their numbers.
+pub fn forget_inherited_late() {
+    forget(|_| {});
+}
+
+fn forget(each: impl Fn(RawFd)) {
     let (home, here) = (HOME.load(Ordering::Relaxed), process::id());
     if home == 0 || home == here {
         return;
@@ -87,6 +101,41 @@ fn place(descriptor: RawFd) -> Option<(&'static AtomicU64, u64)> {
     let descriptor = usize::try_from(descriptor).ok()?;
     Some((OPEN.get(descriptor / 64)?, 1 << (descriptor % 64)))
 }
+/// Something with a duplicate of a descriptor of the program, noted for as long as it is open. Unlike [`Noted`] it ends nothing: the
+/// connection, if it is one, is the program's.
+pub(crate) struct Duplicate<S: AsRawFd> {
+    own: Option<S>, // None while it is dropped.
+    made: Generation,
+}
+
+impl<S: AsRawFd> Duplicate<S> {
+    pub fn new(own: S) -> Duplicate<S> {
+        note(own.as_raw_fd());
+        Duplicate {
+            own: Some(own),
+            made: Generation::now(),
+        }
+    }
+}
+
+impl<S: AsRawFd> Deref for Duplicate<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        self.own.as_ref().expect("it is not being dropped")
+    }
+}
+
+impl<S: AsRawFd> Drop for Duplicate<S> {
+    fn drop(&mut self) {
+        match self.own.take() {
+            Some(parents) if self.made.is_past() => std::mem::forget(parents),
+            Some(own) => unnote(own.as_raw_fd()),
+            None => {}
+        }
+    }
+}
+
 
 /// A socket that is noted for as long as it is open.
 pub(crate) struct Noted<S: AsRawFd> {

@@ -291,8 +291,8 @@ fn needs(
 }
 
 fn start(ruby: &Ruby, config: &Config, cookies: Option<&Home>) -> Result<Engine, Error> {
-    // Before this process opens anything, where the hook on `fork` did not run (`Process.daemon`).
-    hecaton::forget_inherited();
+    // Before this process opens anything, where the handler did not run: a fork past the C library.
+    hecaton::forget_inherited_late();
     let mut config = config.clone();
     config.cookies = cookies.map(Home::jar);
     let client = hecaton::Client::try_new(config)

@@ -105,6 +105,42 @@ impl<F> Drop for Abandoned<'_, F> {
 }
 
 /// Whether the current fiber has a `Fiber.scheduler`, which must not be held up.
+/// A duplicate of a descriptor that Ruby has open.
+pub fn duplicate(ruby: &Ruby, descriptor: RawFd) -> Result<OwnedFd, Error> {
+    let failed = |error: std::io::Error| {
+        let message = format!("the request's body cannot be waited for: {error}");
+        Error::new(ruby.exception_io_error(), message)
+    };
+    if descriptor < 0 {
+        return Err(failed(std::io::ErrorKind::InvalidInput.into()));
+    }
+    // SAFETY: it is used in this call alone, in which the GVL is held, so that no other thread of Ruby closes it; were it
+    // closed all the same, the system would say so.
+    let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
+    borrowed.try_clone_to_owned().map_err(failed)
+}
+
+unsafe extern "C" {
+    /// POSIX; the crate `libc` would be here for this alone.
+    fn pthread_atfork(
+        prepare: Option<extern "C" fn()>,
+        parent: Option<extern "C" fn()>,
+        child: Option<extern "C" fn()>,
+    ) -> c_int;
+}
+
+/// Has each child of this process forget what is its parent's, before anything else runs there: Ruby's own hook, `Process._fork`,
+/// is neither called by `Process.daemon` nor by other libraries in C.
+pub fn forget_in_children() {
+    // SAFETY: the handler is a function of this library, which Ruby never unloads. It allocates nothing and takes no lock, as a
+    // child of a process with several threads demands.
+    unsafe { pthread_atfork(None, None, Some(forget_inherited)) };
+}
+
+extern "C" fn forget_inherited() {
+    hecaton::forget_inherited();
+}
+
 pub fn is_in_fiber_of_scheduler(ruby: &Ruby) -> bool {
     // SAFETY: the GVL is held, of which `ruby` is the proof; it looks at the current thread, and raises nothing.
     let scheduler = unsafe { rb_fiber_scheduler_current() };

@@ -51,8 +51,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     let native = ruby.define_module("Hecaton")?.define_module("Native")?;
     native.define_singleton_method("resolve", function!(resolve, 2))?;
     native.define_singleton_method("public_header?", function!(is_public_header, 2))?;
-    let forget = function!(hecaton::forget_inherited, 0);
-    native.define_singleton_method("forget_inherited", forget)?;
+    gvl::forget_in_children();
     client::init(ruby, native)?;
     cookies::init(ruby, native)?;
     fields::init(native)?;

@@ -4,7 +4,7 @@
 //! would take the parent's registration away, so the child forgets them, and closes the bare descriptors
 //! (`hecaton::forget_inherited`); the next use makes new ones.
 //!
-//! Where Ruby does not tell of a fork (`Process.daemon`), the child's first request closes them.
+//! That is done by a handler of `pthread_atfork` (`gvl.rs`), so that it holds for whatever forks.
 
 use std::process;
 
