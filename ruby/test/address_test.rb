@@ -44,6 +44,46 @@ class AddressTest < OriginTest
     assert_match(/Proc cannot be asked/, assert_raises(ArgumentError) { client(allow_address: proc { true }) }.message)
   end
 
+  # The zone says which of this machine's networks, and is for no other machine to know (RFC 6874).
+  def test_an_ipv6_address_with_a_zone
+    begin
+      server = TCPServer.new("::1", 0)
+    rescue SystemCallError
+      skip "this machine has no IPv6"
+    end
+    heads = Queue.new
+    serving = Thread.new do
+      loop do
+        connection = server.accept
+        heads << connection.gets("\r\n\r\n")
+        connection.write("HTTP/1.1 302 X\r\nLocation: next\r\nContent-Length: 0\r\n\r\n")
+        heads << connection.gets("\r\n\r\n")
+        connection.write("HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        connection.close
+      end
+    end
+    port = server.local_address.ip_port
+    %w[%25lo %lo %251].each do |zone|
+      response = client(redirects: true, cookies: true).get("http://[::1#{zone}]:#{port}/a/b", headers: { "Authorization" => "x" })
+      assert_equal 200, response.status
+      first, second = heads.pop, heads.pop
+      assert_equal ["GET /a/b HTTP/1.1", "GET /a/next HTTP/1.1"], [first, second].map { |head| head.lines.first.chomp }
+      [first, second].each do |head|
+        assert_equal "[::1]:#{port}", head[/^host: (.*)\r/i, 1]
+        assert_match(/^authorization: x\r/i, head)
+      end
+    end
+    assert_match(/no network "nowhere"/, error_of(Hecaton::ResolveError) { client.get("http://[::1%25nowhere]:#{port}/") }.message)
+    ["http://[::1%25]/", "http://host%25lo/", "http://127.0.0.1%25lo/", "http://[::1%25a%20b]/"].each do |bad|
+      error_of(ArgumentError) { client.get(bad) }
+    end
+    error = error_of(Hecaton::ConnectError) { client(allow_address: :public).get("http://[::1%25lo]:#{port}/") }
+    assert_match(/forbids ::1/, error.message)
+  ensure
+    serving&.kill&.join
+    server&.close
+  end
+
   def test_what_is_no_address_is_refused_at_once
     [{ "host" => ["127.0.0.1"] }, { "host:80" => [] }, { "host:80" => ["localhost"] }].each do |known|
       assert_match(/resolve/, assert_raises(ArgumentError) { client(resolve: known) }.message)

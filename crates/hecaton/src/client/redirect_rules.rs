@@ -10,6 +10,7 @@ use crate::message::origin::{Origin, Scheme, display_url};
 use crate::message::redirect::Redirect;
 use crate::message::reference;
 use crate::message::request::Request;
+use crate::message::zone;
 
 /// What a client allows.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +53,7 @@ impl<'a> Trail<'a> {
         let Some(location) = place.map_err(|why| self.failure(why))? else {
             return Ok(false);
         };
-        let here = request.url();
+        let here = request.url_without_zone();
         let mut url = reference::join(&here, location).map_err(|why| self.unreadable(why))?;
         url.truncate(url.find('#').unwrap_or(url.len()));
         let there = Url::parse(&url).map_err(|error| self.unreadable(error))?;
@@ -66,7 +67,10 @@ impl<'a> Trail<'a> {
         if !there.username().is_empty() || there.password().is_some() {
             return Err(self.unreadable("it has credentials in it"));
         }
-        let next = Request::new("GET", &url).map_err(|error| self.unreadable(error))?;
+        let mut next = Request::new("GET", &url).map_err(|error| self.unreadable(error))?;
+        if zone::without(&next.origin.host) == zone::without(&request.origin.host) {
+            next.stay_in_zone_of(request);
+        }
         let shown = display_url(&next.origin, &next.target);
         let method = method_after(status, &request.method);
         let step = (method.clone(), next.url());

@@ -14,6 +14,7 @@ use url::Url;
 
 use crate::message::failure::InvalidRequest;
 use crate::message::origin::{Origin, Scheme};
+use crate::message::zone;
 
 /// A URL that names no place which could be asked; nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -224,7 +225,7 @@ fn destination(
         });
     }
     let origin = Arc::new(parse_origin(scheme, &authority, url)?);
-    let host = Bytes::from(origin.authority());
+    let host = Bytes::from(origin.host_header());
     let place = Place { origin, host };
     LAST.set(Some((begin, place.clone())));
     Ok(place.with(target))
@@ -258,6 +259,13 @@ fn parse_origin(scheme: Scheme, authority: &Authority, url: &[u8]) -> Result<Ori
     if host.is_empty() {
         return Err(InvalidUrl::new(url, "has no host"));
     }
+    let host = match host.contains('%') {
+        false => host.to_ascii_lowercase(),
+        true => zone::read(host).ok_or_else(|| {
+            let why = "has a % in its host that begins no zone of an IPv6 address: write [fe80::1%25eth0]";
+            InvalidUrl::new(url, why)
+        })?,
+    };
     let port = match (authority.port_u16(), authority.as_str().rsplit_once(':')) {
         (Some(0), _) => return Err(InvalidUrl::new(url, "has port 0: use 1 to 65535")),
         (Some(port), _) => port,
@@ -267,11 +275,7 @@ fn parse_origin(scheme: Scheme, authority: &Authority, url: &[u8]) -> Result<Ori
         }
         (None, _) => scheme.default_port(),
     };
-    Ok(Origin {
-        scheme,
-        host: host.to_ascii_lowercase(),
-        port,
-    })
+    Ok(Origin { scheme, host, port })
 }
 
 /// A URL as messages may show it: without query and fragment, and without anything if there may be

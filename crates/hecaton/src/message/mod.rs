@@ -31,3 +31,4 @@ pub(crate) mod retry;
 pub(crate) mod special;
 pub(crate) mod template;
 pub(crate) mod words;
+pub(crate) mod zone;

@@ -2,6 +2,8 @@
 
 use http::uri::PathAndQuery;
 
+use crate::message::zone;
+
 /// What is spoken: HTTP as it is, or inside TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
@@ -34,7 +36,7 @@ impl Scheme {
 pub struct Origin {
     /// What is spoken there.
     pub scheme: Scheme,
-    /// Host name or address, an IPv6 address without brackets.
+    /// Host name or address, an IPv6 address without brackets, and with its zone behind a `%` if the URL has one.
     pub host: String,
     /// TCP port.
     pub port: u16,
@@ -48,14 +50,34 @@ impl Origin {
         String::from_utf8_lossy(&authority).into_owned()
     }
 
+    /// As a `Host` header has it: without the zone, which is this machine's own (RFC 6874 §4).
+    pub(crate) fn host_header(&self) -> String {
+        let mut header = Vec::new();
+        self.write(zone::without(&self.host), "", &mut header);
+        String::from_utf8_lossy(&header).into_owned()
+    }
+
     /// The host, in brackets if it is an IPv6 address, and the port if it is not the usual one.
     pub(crate) fn write_authority(&self, out: &mut Vec<u8>) {
+        let host = zone::without(&self.host);
+        let zone = self.host[host.len()..].trim_start_matches('%');
+        self.write(host, zone, out);
+    }
+
+    fn write(&self, host: &str, zone: &str, out: &mut Vec<u8>) {
         let brackets: [&[u8]; 2] = if self.host.contains(':') {
             [b"[", b"]"]
         } else {
             [b"", b""]
         };
-        for part in [brackets[0], self.host.as_bytes(), brackets[1]] {
+        let percent: &[u8] = if zone.is_empty() { b"" } else { b"%25" };
+        for part in [
+            brackets[0],
+            host.as_bytes(),
+            percent,
+            zone.as_bytes(),
+            brackets[1],
+        ] {
             out.extend_from_slice(part);
         }
         if self.port != self.scheme.default_port() {

@@ -130,7 +130,7 @@ impl Request {
         let key = header_name(name)?;
         self.drop_inherited(&key);
         if key == HOST && self.template.is_some() {
-            self.host = Bytes::from(self.origin.authority());
+            self.host = Bytes::from(self.origin.host_header());
         }
         Ok(self)
     }
@@ -312,6 +312,22 @@ impl Request {
 fn header_name(name: &str) -> Result<HeaderName, InvalidRequest> {
     HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
         let what = "is not a valid name: use letters, digits and hyphens";
+    /// The URL as other machines know it: without the zone of its address.
+    pub(crate) fn url_without_zone(&self) -> String {
+        let (scheme, host) = (self.origin.scheme.name(), self.origin.host_header());
+        format!("{scheme}://{host}{}", self.target)
+    }
+
+    /// Takes over the zone of another request's address, for this one goes to the same.
+    pub(crate) fn stay_in_zone_of(&mut self, other: &Request) {
+        if self.origin.host != other.origin.host {
+            self.origin = Arc::new(Origin {
+                host: other.origin.host.clone(),
+                ..Origin::clone(&self.origin)
+            });
+        }
+    }
+
         InvalidRequest(format!("header {name:?} {what}"))
     })
 }

@@ -40,6 +40,7 @@ use crate::message::attempt::Trace;
 use crate::message::elapsed::Elapsed;
 use crate::message::failure::{Failure, InvalidRequest, Kind, Phase};
 use crate::message::origin::{Origin, Scheme};
+use crate::message::zone;
 use crate::runtime::descriptors::Noted;
 use crate::runtime::timer::within_rest;
 
@@ -121,7 +122,9 @@ impl Connector {
             Scheme::Http => Ok(Wire::Plain(socket)),
             Scheme::Https => {
                 dial.trace.attempt().phase = Phase::Tls;
-                let shaking = self.tls.handshake(&dial.origin.host, socket, offer);
+                let shaking = self
+                    .tls
+                    .handshake(zone::without(&dial.origin.host), socket, offer);
                 let tls = dial.within(Phase::Tls, shaking).await?;
                 dial.trace.attempt().tls = dial.trace.lap();
                 Ok(Wire::Tls(Box::new(tls)))
@@ -221,7 +224,7 @@ impl Connector {
                 let four = addresses.iter().find(|address| address.is_ipv4());
                 Ok(Target::Address(*four.unwrap_or(&addresses[0])))
             }
-            _ => Ok(match origin.host.parse::<IpAddr>() {
+            _ => Ok(match zone::without(&origin.host).parse::<IpAddr>() {
                 Ok(address) => Target::Address(SocketAddr::new(address, origin.port)),
                 Err(_) => Target::Name(&origin.host, origin.port),
             }),

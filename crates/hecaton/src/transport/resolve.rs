@@ -22,6 +22,7 @@ use futures_util::future::{BoxFuture, Shared};
 use super::kept::Kept;
 use crate::config::addresses::Addresses;
 use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::zone;
 
 /// IPv4 first, for what listens on this machine mostly listens there.
 const LOOPBACK: [IpAddr; 2] = [
@@ -75,6 +76,10 @@ impl Resolver {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Some(vec![with_port(&address)]);
         }
+        if let Some((address, zone)) = zone::split(host) {
+            let number = number_of_zone(zone)?;
+            return Some(vec![SocketAddrV6::new(address, port, 0, number).into()]);
+        }
         // Written as browsers and resolvers read them too: as one number, in hex or octal, with parts left out.
         if let Ok(url::Host::Ipv4(address)) = url::Host::parse(host) {
             return Some(vec![with_port(&address.into())]);
@@ -92,6 +97,9 @@ impl Resolver {
             let detail = format!("cannot resolve {host}: {why}");
             Failure::new(Kind::Resolve, Phase::Resolve, detail)
         };
+        if let Some((_, zone)) = zone::split(host) {
+            return Err(failed(&format!("this machine has no network {zone:?}")));
+        }
         match self.look_up(host).await {
             Ok(found) if found.is_empty() => Err(failed("it has no address")),
             Ok(found) => Ok(found.iter().map(with_port).collect()),
@@ -175,6 +183,12 @@ fn is_localhost(host: &str) -> bool {
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The number of a zone: one of this machine's networks by name, or already a number.
+fn number_of_zone(zone: &str) -> Option<u32> {
+    let named = nix::net::if_::if_nametoindex(zone).ok();
+    named.or_else(|| zone.parse().ok())
 }
 
 fn ask_the_system(host: &str) -> io::Result<Vec<IpAddr>> {

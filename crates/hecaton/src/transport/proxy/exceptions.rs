@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use crate::config::network::Network;
+use crate::message::zone;
 
 /// The list, taken apart. What cannot be understood is taken for a name, and matches none.
 #[derive(Debug, Default)]
@@ -32,7 +33,9 @@ impl Exceptions {
         if self.0.is_empty() {
             return false;
         }
-        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        let host = zone::without(host)
+            .trim_end_matches('.')
+            .to_ascii_lowercase();
         let address = host.parse().ok();
         self.0
             .iter()

@@ -13,6 +13,7 @@ use crate::message::fields::Fields;
 use crate::message::head::{BadHead, HeadReader, HeadRules};
 use crate::message::origin::Origin;
 use crate::message::request::Request;
+use crate::message::zone;
 
 /// Most bytes of a proxy's answer to CONNECT. They say some hundred.
 const MOST_BYTES: usize = 64 << 10;
@@ -49,7 +50,7 @@ impl Forward {
         let origin = request.origin();
         out.extend_from_slice(origin.scheme.name().as_bytes());
         out.extend_from_slice(b"://");
-        origin.write_authority(out);
+        out.extend_from_slice(origin.host_header().as_bytes());
         // `OPTIONS *` has no path there (RFC 9112 §3.2.4).
         if request.target.as_str() != "*" {
             out.extend_from_slice(request.target.as_str().as_bytes());
@@ -114,7 +115,10 @@ fn ask(forward: &Forward, origin: &Origin, user_agent: &str) -> Vec<u8> {
     };
     let authority = format!(
         "{}{}{}:{}",
-        brackets[0], origin.host, brackets[1], origin.port
+        brackets[0],
+        zone::without(&origin.host),
+        brackets[1],
+        origin.port
     );
     let mut request = Vec::with_capacity(256);
     for part in [
