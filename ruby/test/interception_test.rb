@@ -335,12 +335,45 @@ class InterceptionTest < OriginTest
     assert_match(/from https to http, http:\/\/a.test\//, error_of(Hecaton::RedirectError) { client(redirects: 1).get("https://a.test/") }.message)
   end
 
+  # Each of them was judged otherwise where the rules stood twice.
+  def test_redirects_are_judged_by_the_rules_of_the_engine
+    there = ->(away) { "#{away.sub("127.0.0.1", "localhost")}/end" }
+    [["localhost."], ["LOCALHOST"], ["*.localhost"], ["[::1]"], []].each do |hosts|
+      compare(:get, { redirects: 2, redirect_hosts: hosts }, {}) { |away| { "/start" => [302, { "Location" => there.(away) }, ""] } }
+    end
+    compare(:get, { redirects: 2, redirect_hosts: ["*.localhost."] }, {}) { |away| { "/start" => [302, { "Location" => there.(away).sub("localhost", "a.localhost") }, ""] } }
+    ["\\end", "/en\td", "http:/end", "end\u00e9", "//", "http://127.0.0.1:0/", "HTTP://h:x/", "javascript:1"].each do |place|
+      compare(:get, { redirects: 2 }, {}) { { "/start" => [302, { "Location" => place }, ""] } }
+    end
+    compare(:get, { redirects: 2 }, {}) { { "/start" => [302, { "Location" => %w[/end /other] }, ""] } }
+    compare(:get, { redirects: 2 }, {}) { { "/start" => [302, { "Location" => %w[/end /end] }, ""] } }
+    fields = { "X-Access-Key" => "1", "DD-APPLICATION-KEY" => "2", "api_key" => "3", "X-Amz-Credential" => "4", "Authorization" => "5", "Cookie" => "6=",
+               "X-Client" => "7", "Accept-Language" => "8", "X-Own" => "9" }
+    [{}, { headers: { "X-Client" => "0", "Accept" => "1", "X-Other" => "2" }, public_headers: ["x-own"] }, { digest_auth: %w[u p] }].each do |settings|
+      [{ headers: fields }, {}].each do |options|
+        compare(:get, { redirects: 2, **settings }, options) { |away| { "/start" => [302, { "Location" => "#{away}/end" }, ""] } }
+      end
+    end
+  end
+
+  def test_a_body_that_can_be_read_once_is_not_sent_after_a_redirect
+    Scripted.run("/start" => Scripted.answer(307, "Location" => "/end")) do |server|
+      ask = -> { told_by(client(redirects: 2), :put, "#{server.url}/start", body: %w[a b].each) }
+      real = ask.call
+      assert_equal [Hecaton::RedirectError, "it asks for the request's body again, which can be read only once"], real.first(2)
+      one = intercept
+      assert_equal real, ask.call
+      one.answers = ->(_) { answer(307, "Location" => "/end") }
+      assert_equal real, ask.call
+    end
+  end
+
   def test_a_redirect_of_an_interceptor_may_lead_to_the_network
     intercept { |request| answer(307, "Location" => url("/echo")) if request.url.include?("a.test") }
-    own = client(redirects: 2, headers: { "X-A" => "1" }, public_headers: [:x_own], bearer: "t")
-    response = own.put("http://a.test/", body: "text", headers: { "X-Own" => "1", "X-Functions-Key" => "2" })
+    own = client(redirects: 2, headers: { "X-A" => "1" }, bearer: "t")
+    response = own.put("http://a.test/", body: "text", headers: { "Cache-Control" => "own", "X-Token" => "2" })
     said = JSON.parse(response.body)
-    assert_equal ["PUT", "text", ["1"]], [said["method"], said["body"], said["headers"].filter_map { |name, value| value if name.start_with?("x-") }]
+    assert_equal ["PUT", "text", "own", nil], [said["method"], said["body"], *said["headers"].to_h.values_at("cache-control", "x-token")]
     refute_includes said["headers"].map(&:first), "authorization"
     response = own.get("http://a.test/") { |stream| [stream.status, stream.each_chunk.to_a.join[/"method":"(\w+)"/, 1]] }
     assert_equal [200, "GET"], response
@@ -377,10 +410,10 @@ class InterceptionTest < OriginTest
       own = client(redirects: 1)
       [true, false].each do |hears|
         one.hears = hears
-        stream = own.put(server.url, body: %w[a b].each) { |response| [response.status, response.url, response.redirects.size, response.each_chunk.to_a.join, response.attempts.size] }
+        stream = own.put(server.url, body: %w[a b]) { |response| [response.status, response.url, response.redirects.size, response.each_chunk.to_a.join, response.attempts.size] }
         assert_equal [200, "#{server.url}/end", 1, "there", 2], stream
         parts = []
-        own.batch { |batch| batch.put(server.url, body: %w[a b].each).on_headers { |head| parts << head.status }.on_body { |piece| parts << piece }.on_complete { |outcome| parts << outcome.redirects.size << outcome.attempts.size } }
+        own.batch { |batch| batch.put(server.url, body: %w[a b]).on_headers { |head| parts << head.status }.on_body { |piece| parts << piece }.on_complete { |outcome| parts << outcome.redirects.size << outcome.attempts.size } }
         assert_equal [200, "there", 1, 2], parts
         assert_equal ["ab"] * 4, server.requests.map { |request| request[/\r\n\r\n(.*)/m, 1] }
       end

@@ -46,6 +46,7 @@ pub(crate) mod judge;
 mod judged;
 mod moves;
 pub(crate) mod redirect_rules;
+pub(crate) mod redirection;
 mod redirects;
 mod shared;
 pub(crate) mod sharing;

@@ -38,6 +38,16 @@ impl<'a> Trail<'a> {
         }
     }
 
+    /// One that goes on after what was asked already.
+    pub fn after(seen: Vec<(Method, String)>, limits: Limits<'a>) -> Trail<'a> {
+        Trail { limits, seen }
+    }
+
+    /// What was asked so far.
+    pub fn into_seen(self) -> Vec<(Method, String)> {
+        self.seen
+    }
+
     /// Turns the request into the one that this answer asks for and returns true; false when the
     /// answer is for the caller, as are 300, 304 and whatever names no place.
     pub fn follow(
@@ -45,6 +55,16 @@ impl<'a> Trail<'a> {
         request: &mut Request,
         status: u16,
         fields: &[u8],
+    ) -> Result<bool, Failure> {
+        self.follow_fields(request, status, Fields(fields).iter())
+    }
+
+    /// The same for fields wherever they come from.
+    pub fn follow_fields<'f>(
+        &mut self,
+        request: &mut Request,
+        status: u16,
+        fields: impl Iterator<Item = (&'f str, &'f [u8])>,
     ) -> Result<bool, Failure> {
         if !Redirect::is_one(status) {
             return Ok(false);

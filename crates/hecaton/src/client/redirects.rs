@@ -73,6 +73,16 @@ impl Shared {
     pub fn asks_one_url(&self, request: &Request) -> bool {
         self.most_redirects(request) == 0 && self.cookies.is_none()
     }
+    /// What redirects of this request may do.
+    pub fn redirect_limits(&self, request: &Request) -> Limits<'_> {
+        Limits {
+            most: self.most_redirects(request),
+            to_http: self.config.redirects_to_http,
+            may_return: self.cookies.is_some(),
+            hosts: self.config.redirect_hosts.as_deref(),
+        }
+    }
+
 
     /// Whether this answer leads elsewhere, or is an error for not doing so.
     pub fn may_follow(&self, request: &Request, status: u16, fields: &[u8]) -> bool {
@@ -88,13 +98,7 @@ impl Shared {
         trace: &mut Trace,
     ) -> Result<Answer, Failure> {
         let most = self.most_redirects(request);
-        let limits = Limits {
-            most,
-            to_http: self.config.redirects_to_http,
-            may_return: self.cookies.is_some(),
-            hosts: self.config.redirect_hosts.as_deref(),
-        };
-        let mut trail = Trail::new(request, limits);
+        let mut trail = Trail::new(request, self.redirect_limits(request));
         loop {
             let own = request.fields.len();
             if let Some(jar) = &self.cookies {

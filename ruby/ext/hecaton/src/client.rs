@@ -14,6 +14,7 @@ use crate::cookies::{Cookies, Home};
 use crate::fibers::{self, Fibers};
 use crate::judge::Questions;
 use crate::process::ProcessLocal;
+use crate::redirection::Redirection;
 use crate::request::given;
 use crate::settings::config;
 use crate::stream::Stream;
@@ -165,6 +166,24 @@ impl Client {
             }
         };
         Ok(ruby.ary_new_from_values(&values))
+    }
+
+    /// Where a request with these arguments would be led.
+    fn redirection(
+        ruby: &Ruby,
+        this: &Client,
+        method: Value,
+        url: Value,
+        headers: Option<RArray>,
+        body: Option<Value>,
+        options: Option<RHash>,
+    ) -> Result<Redirection, Error> {
+        let template = &this.template;
+        let request = request::build(ruby, template, method, url, headers, body, None, options);
+        let request = request.map_err(|refused| refused.raised(ruby))?;
+        let (engine, derived) = this.engine(ruby)?;
+        let client = derived.as_ref().unwrap_or(&engine.client);
+        Ok(Redirection::new(client.redirection(request)))
     }
 
     fn batch(
@@ -319,6 +338,7 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("perform", method!(Client::perform, 6))?;
     class.define_method("open", method!(Client::open, 7))?;
     class.define_method("batch", method!(Client::batch, 3))?;
+    class.define_method("redirection", method!(Client::redirection, 5))?;
     class.define_method("idle_connections", method!(Client::idle_connections, 0))?;
     class.define_method("stats", method!(Client::stats, 0))?;
     class.define_method("close", method!(Client::close, 0))

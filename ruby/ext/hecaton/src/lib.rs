@@ -4,7 +4,7 @@
 //! default. All that is unsafe is in `gvl.rs`.
 //!
 //! In the order in which a request passes through them: `settings`, `client` and `cookies` (what a client is made of) → `request` and
-//! `body_source` (Ruby's arguments → a request) and `judge` (Ruby decides whether it is sent again) → `batch` or `stream` (who owns it) → `fibers` and `gvl` (how it is waited for;
+//! `body_source` (Ruby's arguments → a request), `redirection` (where it would be led) and `judge` (Ruby decides whether it is sent again) → `batch` or `stream` (who owns it) → `fibers` and `gvl` (how it is waited for;
 //! `signal` ends a wait) → `record` (what came of it → Ruby's values) and `fields` (its headers, when they are asked for). `process` keeps apart what a fork would share.
 //!
 //! A lock of Rust that is held while Ruby is called is a deadlock in waiting, for Ruby may let another thread run, which waits for
@@ -22,6 +22,8 @@ mod client;
 mod cookies;
 
 mod request;
+
+mod redirection;
 
 mod body_source;
 
@@ -54,6 +56,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     gvl::forget_in_children();
     client::init(ruby, native)?;
     cookies::init(ruby, native)?;
+    redirection::init(ruby, native)?;
     fields::init(native)?;
     batch::init(ruby, native)?;
     body_source::init(ruby, native)?;

@@ -7,16 +7,17 @@ module Hecaton
       # Interception::Request: the one that is asked about, after redirects the last one.
       attr_reader :request
 
-      # arguments are those of Native::Client#perform.
-      def initialize(arguments, settings, interceptors)
+      # arguments are those of Native::Client#perform of native.
+      def initialize(arguments, native, settings, interceptors)
         @arguments = arguments
         @settings = settings
         @interceptors = interceptors
         @sender = Sender.new(settings)
-        method, url, fields, body, = arguments
-        url, login = @sender.place(url)
-        @request = Request.new(method, url, authorized(fields, login), body, @sender)
-        @redirects = Redirects.new(settings, @sender, most_redirects, @request)
+        method, url, fields, body, _timeout, options = arguments
+        place, login = @sender.place(url)
+        @request = Request.new(method, place, authorized(fields, login), body, @sender)
+        once = body.is_a?(BodySource) && !body.repeatable?
+        @redirects = Redirects.new(@sender, once) { native.redirection(method, url, fields, body, options) }
         @retries = Retries.new(settings[:retry], arguments.last)
         @attempts = []
         @elapsed = 0.0
@@ -101,6 +102,7 @@ module Hecaton
         content = @request.body # It may be asked for again.
         return [method, url, fields, content, timeout, options] unless @redirects.any?
 
+        options = options.except(:digest_auth) unless @redirects.login
         left = [(timeout || @settings[:timeout]) - @elapsed, 0.0].max
         [@request.http_method, @request.url, @redirects.fields, content, left, options]
       end
@@ -178,7 +180,7 @@ module Hecaton
       end
 
       def follow(response)
-        request = @redirects.follow(@request, response)
+        request = @redirects.follow(@request, response) unless most_redirects.zero?
         @request = request if request
       rescue RedirectError => error
         end_in(error)
@@ -210,6 +212,7 @@ module Hecaton
           copy.instance_variable_set(:@attempts, attempts)
           copy.instance_variable_set(:@elapsed, elapsed)
           copy.instance_variable_set(:@redirects, @redirects.list)
+          copy.instance_variable_set(:@sent, error.sent? || attempts.any?(&:sent?))
         end
       end
 

@@ -57,7 +57,7 @@ module Hecaton
       # ArgumentError when something else of it cannot be put on the wire. arguments are those of Native::Client#perform.
       def course(arguments)
         error = refused(*arguments)
-        return Course.new(arguments, @settings, @interceptors) unless error
+        return Course.new(arguments, @native, @settings, @interceptors) unless error
 
         yield error
         nil
@@ -70,9 +70,9 @@ module Hecaton
       end
 
       # What the real engine says of a request that it cannot send. It is asked by queueing the request where none is started.
-      def refused(method, url, fields, _body, timeout, options)
+      def refused(method, url, fields, body, timeout, options)
         probe = @native.batch(nil, nil, nil)
-        probe.push(Hecaton::Request.of([method, probe].freeze, nil, nil), method, url, fields, nil, timeout, options)
+        probe.push(Hecaton::Request.of([method, probe].freeze, nil, nil), method, url, fields, body, timeout, options)
         probe.clear(ended = [])
         ended[2, 2] unless ended.empty?
       ensure

@@ -38,17 +38,10 @@ module Hecaton
       # Whether the engine takes content codings off the answer to a request of these Headers.
       def decodes?(headers) = @decode && headers["accept-encoding"] == CODINGS
 
-      # Fields of a request that goes to another origin: what of its own may leave, and nil for what of the client's may not.
-      def leaving(own)
-        kept_back = @fields.map { |name, _| name.downcase }.reject { |name| public?(name) } | %w[authorization]
-        own = own.to_a.each_slice(2).select { |name, _| public?(name) }
-        (own + kept_back.map { |name| [name, nil] }).flatten(1)
-      end
+      private
 
       # Whether both are of the same scheme, host and port.
       def same_origin?(one, other) = one[ORIGIN] == other[ORIGIN]
-
-      private
 
       def public?(name) = Native.public_header?(name, @public)
 
