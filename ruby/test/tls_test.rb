@@ -204,6 +204,18 @@ class TlsTest < OriginTest
     end
   end
 
+  def test_the_name_alone_can_be_left_out_of_what_is_verified
+    with_server("DNS:other.example") do |server|
+      assert_equal 200, client(ca: @authority.pem, verify_hostname: false).get(server.url).status
+      assert_equal 200, client(ca: @authority.pem, verify_hostname: false).get(server.url("127.0.0.1")).status
+      [nil, true].each { |names| assert_refused(server, /another host/, verify_hostname: names) }
+      assert_refused(server, /not.*trusted|unknown/, ca: Authority.new.pem, verify_hostname: false)
+      assert_refused(server, /pin/, verify_hostname: false, pins: [pin(@authority.key)])
+    end
+    with_server("DNS:other.example", to: Time.now - 60) { |server| assert_refused(server, /expired/, verify_hostname: false) }
+    error_of(ArgumentError) { client.with(verify_hostname: false) }
+  end
+
   def test_the_environment_names_whom_to_trust
     with_server do |server|
       Tempfile.create("roots") do |file|

@@ -89,6 +89,8 @@ module Hecaton
     #   certificate must be one of these, beside all else that is verified. Default none.
     # verify:: whether a server's certificate must be valid, trusted and for the host asked. Default true. Dangerous
     #   when false: anyone on the way can read and change everything; old, odd and weak certificates are taken too. pins hold still.
+    # verify_hostname:: whether it must be for the host asked, beside being valid and trusted. Default true. Dangerous when false,
+    #   unless ca or pins say whom to trust: whoever has any certificate of a trusted authority can pass for the server.
     # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each answer.
     # max_idle:: most connections that are kept idle, to all origins together. Default none; 0 closes each after its answer.
     # max_age:: how many seconds old a connection may be when a request is sent on it. Default none.
@@ -128,7 +130,7 @@ module Hecaton
                    unix_socket: nil, proxy: nil, no_proxy: nil,
                    retry: nil, max_body: nil, max_buffered: nil, max_header_fields: nil, max_header_bytes: nil,
                    expect_timeout: nil, decode: nil, concurrency: nil, user_agent: nil,
-                   ca: nil, client_cert: nil, client_key: nil, tls_min: nil, http: nil, pins: nil, verify: nil,
+                   ca: nil, client_cert: nil, client_key: nil, tls_min: nil, http: nil, pins: nil, verify: nil, verify_hostname: nil,
                    app_name: nil, app_env: nil, headers: nil, public_headers: nil, base_url: nil,
                    strict_urls: nil, basic_auth: nil, bearer: nil, digest_auth: nil,
                    reconnect: nil, redirects: nil, redirects_to_http: nil, redirect_hosts: nil, cookies: nil,
@@ -165,7 +167,7 @@ module Hecaton
                     no_proxy: no_proxy.is_a?(String) ? [no_proxy] : no_proxy,
                     decode: decode, concurrency: concurrency, user_agent: user_agent || (app_name && app_name.to_s),
                     ca: ca, client_cert: client_cert, client_key: client_key,
-                    tls_min: tls_min, http: Client.http(http), pins: pins, verify: verify,
+                    tls_min: tls_min, http: Client.http(http), pins: pins, verify: verify, verify_hostname: verify_hostname,
                     headers: @request_builder.headers, digest_auth: @request_builder.login, public_headers: public_headers,
                     base_url: Client.base(base_url), strict_urls: strict_urls)
       @native = native_client(settings)
@@ -200,7 +202,7 @@ module Hecaton
     #
     # ArgumentError for settings of connections, which are shared: connect_timeout, resolve_timeout, resolve, allow_address,
     # unix_socket, proxy, no_proxy, tls_timeout, queue_timeout, http, per_origin, max_connections, max_queue, ca, client_cert, client_key,
-    # tls_min, pins, verify, idle_timeout, max_idle, max_age, max_buffered, max_header_fields and max_header_bytes.
+    # tls_min, pins, verify, verify_hostname, idle_timeout, max_idle, max_age, max_buffered, max_header_fields and max_header_bytes.
     #
     # To close either of them closes the connections of both; both can still be used.
     def with(**settings)

@@ -76,7 +76,7 @@ macro_rules! split {
 // Those of connections, which all who share them have in common; then those that are a matter of each request.
 split! {
     connect_timeout resolve_timeout resolve allow_address unix_socket proxy no_proxy tls_timeout queue_timeout http per_origin
-    max_connections max_queue ca client_cert client_key tls_min pins verify idle_timeout max_idle max_age max_buffered
+    max_connections max_queue ca client_cert client_key tls_min pins verify verify_hostname idle_timeout max_idle max_age max_buffered
     max_header_fields max_header_bytes;
     timeout send_timeout first_byte_timeout expect_timeout read_timeout retry reconnect redirects redirects_to_http redirect_hosts
     cookies max_body decode concurrency user_agent

@@ -126,6 +126,9 @@ pub struct Config {
     /// with an RSA key of any length is taken. `pins` hold still; a pinned RSA key of less than 2048 bits is refused where the
     /// server's signature cannot be checked, which is all of TLS 1.3.
     pub verify: bool,
+    /// Whether a server's certificate must be for the host asked, beside being valid and trusted. Default true. Dangerous when
+    /// false, unless `ca` or `pins` name what is trusted: whoever has any certificate of a trusted authority can pass for the server.
+    pub verify_hostname: bool,
     /// The jar that keeps the cookies of responses, redirects among them, and adds them to requests that carry no
     /// `Cookie` of their own (RFC 6265). Default none: cookies are headers like others.
     pub cookies: Option<Cookies>,
@@ -204,6 +207,7 @@ impl Config {
             idle_timeout: Duration::from_secs(30),
             max_body: 64 << 20,
             max_buffered: None,
+            verify_hostname: true,
             max_header_fields: 1000,
             max_header_bytes: 256 << 10,
             decode: true,

@@ -146,6 +146,9 @@ fn set_tls(ruby: &Ruby, options: RHash, config: &mut Config) -> Result<(), Error
     if let Some(verify) = given(ruby, options, "verify")? {
         config.verify = verify;
     }
+    if let Some(verify) = given(ruby, options, "verify_hostname")? {
+        config.verify_hostname = verify;
+    }
     Ok(())
 }
 

@@ -5,10 +5,10 @@ module Faraday
       self.supports_parallel = true
 
       # The client for requests that say the same, so that most requests ask no cache.
-      Found = Struct.new(:open, :read, :write, :timed, :bind, :proxy, :ssl, :entry) do
-        def for?(request, options)
+      Found = Struct.new(:open, :read, :write, :timed, :bind, :proxy, :ssl, :plain, :entry) do
+        def for?(request, options, is_plain)
           open == request.open_timeout && read == request.read_timeout && write == request.write_timeout &&
-            timed == !request.timeout.nil? && bind == request.bind && proxy == request.proxy && ssl == options && !entry.dropped
+            timed == !request.timeout.nil? && bind == request.bind && proxy == request.proxy && ssl == options && plain == is_plain && !entry.dropped
         end
       end
       private_constant :Found
@@ -56,16 +56,17 @@ module Faraday
       def client(env)
         request = env.request
         found = @found
-        found = @found = find(request, env.ssl) unless found&.for?(request, env.ssl)
+        plain = env.url&.scheme == "http"
+        found = @found = find(request, env.ssl, plain) unless found&.for?(request, env.ssl, plain)
         found.entry.client
       end
 
       # Copies are kept, for a program may change the originals.
-      def find(request, ssl)
-        entry = Clients.of(@settings.of(request, ssl))
+      def find(request, ssl, plain)
+        entry = Clients.of(@settings.of(request, ssl, plain))
         remember(entry)
         Found.new(request.open_timeout, request.read_timeout, request.write_timeout, !request.timeout.nil?, request.bind,
-                  request.proxy.dup, ssl.dup, entry)
+                  request.proxy.dup, ssl.dup, plain, entry)
       end
 
       def remember(entry)

@@ -29,7 +29,7 @@ module Faraday
           @options.freeze
           @decode = @options[:decode] != false
           most = @options[:redirects]
-          @redirects = most.is_a?(Integer) && most.positive?
+          @redirects = most == true || (most.is_a?(Integer) && most.positive?)
         end
 
         # Whether bodies are decoded, unless a request says how it wants them.
@@ -38,18 +38,27 @@ module Faraday
         # Whether redirects are followed by the engine.
         def redirects? = @redirects
 
-        # Settings of the client for a request: what it says goes before the adapter's options.
-        def of(request, ssl)
+        # Settings of the client for a request: what it says goes before the adapter's options. plain: whether its URL is one of http.
+        def of(request, ssl, plain)
           Errors.refuse("request: bind is not supported: the address of this side cannot be chosen") if request.bind
 
           settings = { timeout: total(request), proxy: false }.merge!(@options)
-          settings.merge!(times(request), Ssl.settings(ssl))
+          settings.merge!(times(request), tls(ssl, plain))
           proxy = request.proxy
           settings[:proxy] = proxy_url(proxy) unless proxy&.uri.to_s.empty? # As "" is by Faraday 1, and nil by Faraday 2.
           settings.freeze
         end
 
         private
+
+        # What cannot be honoured matters where TLS may be used.
+        def tls(ssl, plain)
+          Ssl.settings(ssl)
+        rescue Faraday::Error
+          raise unless plain && !redirects?
+
+          {}
+        end
 
         # The total for requests that have none of their own: longer than its parts.
         def total(request)

@@ -25,9 +25,8 @@ module Faraday
 
             REFUSED.each { |name, why| refuse(name, why) if value(ssl, name) }
             verify = verify(ssl)
-            check_names(ssl, verify)
             check_newest(ssl)
-            { verify: verify, ca: authorities(ssl), client_cert: pem(ssl.client_cert), client_key: pem(ssl.client_key),
+            { verify: verify, verify_hostname: (false if value(ssl, :verify_hostname) == false), ca: authorities(ssl), client_cert: pem(ssl.client_cert), client_key: pem(ssl.client_key),
               tls_min: oldest(ssl) }.compact
           end
 
@@ -46,12 +45,6 @@ module Faraday
             return true if mode == 1 || mode == 3
 
             refuse(:verify_mode, "#{mode.inspect} is neither VERIFY_PEER nor VERIFY_NONE")
-          end
-
-          def check_names(ssl, verify)
-            return unless value(ssl, :verify_hostname) == false && verify != false
-
-            refuse(:verify_hostname, "the name cannot be left out of what is verified: give verify: false with the adapter's option pins")
           end
 
           # No version beside 1.2 and 1.3 is spoken, and 1.3 cannot be forbidden.

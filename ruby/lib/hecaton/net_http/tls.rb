@@ -23,14 +23,11 @@ module Hecaton
 
       module_function
 
-      # A Hash: verify, tls_min, client_cert, client_key, and :trust for Clients.
+      # A Hash: verify, verify_hostname, tls_min, client_cert, client_key, and :trust for Clients.
       def of(http)
         REFUSED.each { |name, why| Settings.refuse_setting(name, why) unless http.public_send(name).nil? }
-        if http.verify_hostname == false
-          Settings.refuse_setting(:verify_hostname, "a certificate is verified with its name or not at all (verify_mode)")
-        end
         verify = verify?(http.verify_mode)
-        settings = { verify: verify, tls_min: oldest(http) }.merge(certificate(http))
+        settings = { verify: verify, verify_hostname: http.verify_hostname != false, tls_min: oldest(http) }.merge(certificate(http))
         settings[:trust] = Trust.of(http) if verify
         settings
       end

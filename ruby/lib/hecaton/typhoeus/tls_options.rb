@@ -53,8 +53,7 @@ module Hecaton
         if @verify_peer == false
           setting(:verify, false)
         elsif @verify_host == false
-          Refusals.value(:ssl_verifyhost, 0, "Hecaton checks a certificate whole or not at all: " \
-                                             "leave it out, or say ssl_verifypeer: false too, which is dangerous.")
+          setting(:verify_hostname, false)
         end
         setting(:ca, authorities) if @ca_file || @ca_path
       end

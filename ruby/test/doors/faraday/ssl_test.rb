@@ -57,7 +57,8 @@ class FaradaySslTest < FaradayTest
     assert_raises(Faraday::SSLError) { get(server, ca_file: @ca) }
     return unless Faraday::SSLOptions.members.include?(:verify_hostname)
 
-    assert_match(/verify_hostname/, refused(verify_hostname: false))
+    assert_equal "secret", get(server, ca_file: @ca, verify_hostname: false).body
+    assert_raises(Faraday::SSLError) { get(server, verify_hostname: false) }
     assert_equal "secret", get(secure, ca_file: @ca, verify_hostname: true).body
     assert_equal "secret", get(server, verify: false, verify_hostname: false).body
     assert_match(/hostname/, refused(hostname: "elsewhere"))
@@ -87,6 +88,15 @@ class FaradaySslTest < FaradayTest
     assert_match(/max_version/, refused(max_version: :TLS1_2))
     assert_match(/version is not supported/, refused(version: :TLSv1_2))
     assert_match(/min_version/, refused(min_version: :SSLv9))
+  end
+
+  def test_what_is_refused_matters_where_tls_is_used_alone
+    plain = server { [200, {}, "open"] }
+    assert_equal "open", connection(plain.url, [:hecaton], ssl: { verify_depth: 3 }).get("/").body
+    assert_raises(Faraday::Error) { connection(plain.url, [:hecaton, { redirects: true }], ssl: { verify_depth: 3 }).get("/") }
+    both = connection(plain.url, [:hecaton], ssl: { verify_depth: 3 })
+    assert_equal "open", both.get("/").body
+    assert_match(/verify_depth/, assert_raises(Faraday::Error) { both.get(secure.url(host: "localhost")) }.message)
   end
 
   def test_what_is_refused

@@ -70,7 +70,7 @@ class NetHTTPSettingsTest < NetHTTPTest
       refused(/#{name}/) { start(name => value) { |http| http.get("/r/1") } }
     end
     {
-      ciphers: "HIGH", ssl_timeout: 5, verify_callback: ->(*) { true }, verify_depth: 3, verify_hostname: false,
+      ciphers: "HIGH", ssl_timeout: 5, verify_callback: ->(*) { true }, verify_depth: 3,
       ssl_version: :TLSv1_2, max_version: :TLS1_2, cert_store: OpenSSL::X509::Store.new, verify_mode: :peer, min_version: :TLS9
     }.each do |name, value|
       refused(/#{name}/) { start(use_ssl: true, name => value) { |http| http.get("/r/1") } }

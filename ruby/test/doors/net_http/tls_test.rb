@@ -40,7 +40,11 @@ class NetHTTPTlsTest < NetHTTPTest
       end
     end
     secure("--tls=expired") { |uri, ca, _| assert_match(/expired/, same_error { |klass| ask(klass, uri, ca_file: ca) }.message) }
-    secure("--tls=wrong-host") { |uri, ca, _| same_error { |klass| ask(klass, uri, ca_file: ca) } }
+    secure("--tls=wrong-host") do |uri, ca, _|
+      same_error { |klass| ask(klass, uri, ca_file: ca) }
+      assert_equal "200", same { |klass| ask(klass, uri, ca_file: ca, verify_hostname: false) }
+      same_error { |klass| ask(klass, uri, verify_hostname: false) }
+    end
   end
 
   def test_stores_that_cannot_be_honoured

@@ -110,7 +110,7 @@ class TyphoeusOptionsTest < DropInTest
   def test_values_that_cannot_be_honoured
     {
       { httpauth: :ntlm, userpwd: "a:b" } => /say :basic or :digest/, { http_version: :httpv1_0 } => /HTTP\/1.1 and HTTP\/2/,
-      { ssl_verifyhost: 0 } => /ssl_verifypeer: false/, { sslversion: :sslv3 } => /TLS 1.2 and 1.3/, { sslcerttype: "DER" } => /PEM/,
+      { sslversion: :sslv3 } => /TLS 1.2 and 1.3/, { sslcerttype: "DER" } => /PEM/,
       { pinnedpublickey: "/a/file" } => /sha256/, { proxyauth: :digest, proxy: "http://p:1" } => /Basic alone/,
       { httpproxytunnel: true } => /tunnel for https/, { proxyuserpwd: "a:b" } => /Give proxy too/, { netrc: :required } => /leave the option out/,
       { autoreferer: true } => /leave the option out/, { accept_encoding: "compress" } => /decodes/, { resolve: ["nonsense"] } => /Array of Strings/,

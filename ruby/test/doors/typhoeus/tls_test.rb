@@ -5,9 +5,9 @@ require "tmpdir"
 
 class TyphoeusTlsTest < DropInTest
   # An origin that speaks TLS, and the folder with its authority.
-  def with_tls(*arguments)
+  def with_tls(*arguments, tls: "--tls")
     Dir.mktmpdir do |folder|
-      with_origin("--tls", "--tls-ca-out", "#{folder}/ca.pem", *arguments.map { |argument| argument.gsub("FOLDER", folder) }) do |origin|
+      with_origin(tls, "--tls-ca-out", "#{folder}/ca.pem", *arguments.map { |argument| argument.gsub("FOLDER", folder) }) do |origin|
         yield "#{origin.url}/r/1", folder
       end
     end
@@ -29,6 +29,17 @@ class TyphoeusTlsTest < DropInTest
       response = Typhoeus.get(address, cainfo: "#{folder}/ca.pem", timeout: 10, forbid_reuse: true)
       assert_operator response.appconnect_time, :>, 0
       assert_equal "SSL peer certificate or SSH remote key was not OK", Typhoeus.get(address, timeout: 10).return_message
+    end
+  end
+
+  def test_the_name_alone_can_be_left_out
+    assert_equal 200, code(url("/r/1"), ssl_verifyhost: 0)
+    with_tls(tls: "--tls=wrong-host") do |address, folder|
+      trust = { cainfo: "#{folder}/ca.pem" }
+      assert_equal :peer_failed_verification, code(address, **trust)
+      assert_equal 200, code(address, ssl_verifyhost: 0, **trust)
+      assert_equal :peer_failed_verification, code(address, ssl_verifyhost: 0)
+      assert_equal :peer_failed_verification, code(address, ssl_verifyhost: 2, **trust)
     end
   end
 

@@ -28,6 +28,7 @@ pub(super) struct Setup {
     identity: Option<Arc<SingleCertAndKey>>,
     pins: Vec<Pin>,
     verify: bool,
+    verify_hostname: bool,
 }
 
 /// What connections are made with.
@@ -53,6 +54,7 @@ impl Setup {
                 .map(|pin| parse_pin(pin))
                 .collect::<Result<_, _>>()?,
             verify: config.verify,
+            verify_hostname: config.verify_hostname,
             provider,
         })
     }
@@ -99,6 +101,7 @@ impl Setup {
         Ok(Some(Authority {
             chains: chains.map_err(|error| error.to_string())?,
             trusted: sums,
+            names: self.verify_hostname,
         }))
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct Authority {
     pub chains: Arc<WebPkiServerVerifier>,
     /// The SHA-256 of each certificate that is trusted.
     pub trusted: Arc<HashSet<[u8; 32]>>,
+    /// Whether a certificate must be for the name that is asked.
+    pub names: bool,
 }
 
 impl Authority {
@@ -115,11 +117,15 @@ impl ServerCertVerifier for Verifier {
                     .verify_server_cert(end_entity, intermediates, name, ocsp, now);
             match judged {
                 Ok(_) => {}
+                // The name is looked at last.
+                Err(Error::InvalidCertificate(why)) if !authority.names && is_names(&why) => {}
                 // It is valid now, which was looked at first, and who trusts it as an authority trusts it for itself.
                 Err(Error::InvalidCertificate(why))
                     if is_authoritys(&why) && authority.knows(end_entity) =>
                 {
-                    verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
+                    if authority.names {
+                        verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
+                    }
                 }
                 // Of a name that is trusted, but not its key: that is a wrong signature.
                 Err(Error::InvalidCertificate(
@@ -175,6 +181,12 @@ pub(super) fn is_authoritys(error: &CertificateError) -> bool {
         reason.downcast_ref::<webpki::Error>(),
         Some(webpki::Error::CaUsedAsEndEntity)
     )
+}
+
+/// Whether the only reason is that the certificate is for other names.
+fn is_names(error: &CertificateError) -> bool {
+    use CertificateError::{NotValidForName, NotValidForNameContext};
+    matches!(error, NotValidForName | NotValidForNameContext { .. })
 }
 
 /// Whether a certificate names itself as its issuer.
