@@ -33,6 +33,107 @@ class UploadTest < OriginTest
     assert_equal "", echo(body: StringIO.new)["body"]
   end
 
+  def test_what_is_empty_says_so
+    file("") do |empty|
+      [empty, Pathname(empty.path), StringIO.new, empty.path.then { |path| File.open(path) }].each do |body|
+        seen = headers(echo(body: body))
+        assert_equal ["0", nil], seen.values_at("content-length", "transfer-encoding"), body.class
+      end
+      seen = headers(echo(multipart: { a: Pathname(empty.path) }))
+      assert_nil seen["transfer-encoding"]
+    end
+    file("abc") do |file|
+      File.unlink(file.path)
+      assert_equal "3", headers(echo(body: file))["content-length"]
+      file.read # Nothing is left.
+      assert_equal "0", headers(echo(body: file))["content-length"]
+      File.write(file.path, "") # For who deletes it.
+    end
+  end
+
+  # What the system says of them, 0 bytes or a page, is not so.
+  def test_files_that_are_made_up_are_sent_in_chunks
+    skip "this system has no /proc" unless File.exist?("/proc/self/status") && File.exist?("/sys/kernel/mm/transparent_hugepage/enabled")
+    %w[/proc/version /sys/kernel/mm/transparent_hugepage/enabled].each do |path|
+      Dir.mktmpdir do |folder|
+        File.symlink(path, link = File.join(folder, "link"))
+        [File.open(path), Pathname(path), Pathname(link)].each do |body|
+          seen = echo(body: body)
+          assert_equal [File.read(path), nil, "chunked"],
+                       [seen["body"], *headers(seen).values_at("content-length", "transfer-encoding")]
+        end
+      end
+    end
+  end
+
+  def test_a_length_among_the_headers_is_taken_if_it_is_right
+    seen = headers(echo(body: "abc", headers: { "Content-Length" => "3" }))
+    assert_equal "3", seen["content-length"]
+    assert_equal "0", headers(echo(headers: { content_length: 0 }))["content-length"]
+    error = error_of(ArgumentError) { echo(body: "abc", headers: { "Content-Length" => "5" }) }
+    assert_match(/says 5.*has 3 bytes/, error.message)
+    error = error_of(ArgumentError) { client.batch { |batch| batch.post(url("/echo"), body: StringIO.new("abc"), headers: { "Content-Length" => 4 }) } }
+    assert_match(/says 4.*has 3 bytes/, error.message)
+    error_of(ArgumentError) { client(headers: { "Content-Length" => "3" }) }
+  end
+
+  # A pipe knows no length: the program may. It is held to it.
+  def test_a_length_among_the_headers_is_that_of_an_io_that_knows_none
+    reader, writer = IO.pipe
+    writer.write("abc")
+    writer.close
+    seen = echo(body: reader, headers: { "Content-Length" => "3" })
+    assert_equal ["abc", "3", nil], [seen["body"], *headers(seen).values_at("content-length", "transfer-encoding")]
+    reader, writer = IO.pipe
+    writer.write("abc")
+    writer.close
+    error_of(Hecaton::BodyError) { echo(body: reader, headers: { "Content-Length" => "4" }) }
+    assert_equal "ab", echo(body: %w[a b], headers: { "Transfer-Encoding" => "chunked" })["body"]
+    error_of(ArgumentError) { echo(body: "ab", headers: { "Transfer-Encoding" => "chunked" }) }
+  end
+
+  # The engine waits for it with all else: Ruby is asked once, and again when there is something.
+  def test_a_silent_pipe_holds_up_no_other_request_of_its_batch
+    reader, writer = IO.pipe
+    waits = []
+    reader.define_singleton_method(:wait_readable) { |seconds = nil| waits << seconds; super(seconds) }
+    ended = []
+    client.batch(concurrency: 4) do |batch|
+      batch.post(url("/echo"), body: reader, timeout: 60).on_complete { |outcome| ended << JSON.parse(outcome.body)["body"] }
+      others = Array.new(200) { batch.get(url("/r/1")) }
+      others.each { |request| request.on_complete { |outcome| ended << outcome.status } }
+      others.last.on_complete do
+        writer.write("at last")
+        writer.close
+      end
+    end
+    assert_equal [200] * 200 + ["at last"], ended
+    assert_equal [0], waits.uniq
+    assert_operator waits.size, :<, 10
+  end
+
+  def test_a_pipe_that_is_closed_by_another_thread_while_it_is_waited_for
+    reader, writer = IO.pipe
+    asking = Thread.new { client.post(url("/echo"), body: reader) }
+    asking.report_on_exception = false
+    wait_until { asking.status == "sleep" }
+    reader.close
+    writer.close # Of the duplicate that the engine has, this is the end.
+    assert_raises(IOError) { asking.value }
+  end
+
+  def test_a_socket_that_a_body_was_read_from_is_left_as_it_is
+    own, peer = UNIXSocket.pair
+    asking = Thread.new { client.post(url("/echo"), body: own, headers: { "Content-Length" => "3" }) }
+    wait_until { asking.status == "sleep" }
+    peer.write("abc")
+    peer.close_write
+    assert_equal "abc", JSON.parse(asking.value.body)["body"]
+    own.write("still open")
+    own.close
+    assert_equal "still open", peer.read
+  end
+
   def test_what_has_no_size_is_sent_in_chunks
     reader, writer = IO.pipe
     Thread.new { 3.times { |i| writer.write("piece #{i} "); sleep 0.01 }; writer.close }

@@ -80,3 +80,4 @@ pub use message::template::{Defaults, Template, is_public};
 pub use message::words::without_os_numbers;
 pub use runtime::descriptors::{forget_inherited, forget_inherited_late};
 pub use runtime::reactor::Reactor;
+pub use runtime::readable::Readable;

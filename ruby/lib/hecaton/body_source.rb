@@ -6,10 +6,10 @@ module Hecaton
   # Pieces are read by the thread that waits for the request, between two waits: one when the one before has been sent.
   class BodySource
     PIECE = 64 * 1024
-    # Seconds that a pipe or a socket may have nothing, before the request's deadline and the other requests are seen to.
-    PATIENCE = 0.02
     LATER = :later
-    private_constant :PIECE, :PATIENCE, :LATER
+    # Systems of files that say of their files what is not so: 0 bytes, or a page.
+    MADE_UP = %r{\A/(?:proc|sys)/}
+    private_constant :PIECE, :LATER, :MADE_UP
 
     # For the engine.
     attr_reader :native
@@ -29,7 +29,7 @@ module Hecaton
 
       begin_again if @native.rewound?
       given = piece
-      given == LATER ? @native.ask_again : @native.give(given)
+      given == LATER ? @native.ask_when_readable(@parts[@index].fileno) : @native.give(given)
     end
 
     # String: all of it, read from the beginning where that can be done. For interceptors, which may look at it.
@@ -37,7 +37,7 @@ module Hecaton
       begin_again
       whole = "".b
       while (piece = self.piece)
-        whole << piece unless piece == LATER
+        piece == LATER ? @parts[@index].wait_readable : whole << piece
       end
       whole
     end
@@ -125,7 +125,7 @@ module Hecaton
 
       require "io/wait" # wait_readable, which a Fiber.scheduler knows.
       lambda do
-        part.wait_readable(PATIENCE) ? part.readpartial(PIECE) : LATER
+        part.wait_readable(0) ? part.readpartial(PIECE) : LATER
       rescue EOFError
         nil
       end

@@ -14,6 +14,7 @@
 pub(crate) mod descriptors;
 pub(crate) mod keeper;
 pub(crate) mod reactor;
+pub(crate) mod readable;
 pub(crate) mod spare;
 pub(crate) mod timer;
 pub(crate) mod yield_now;

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
-use hecaton::Source;
+use hecaton::{Readable, Source};
 use magnus::value::ReprValue;
 use magnus::{Error, Module, Object, RModule, RString, Ruby, Value, function, method};
 
@@ -39,6 +39,8 @@ struct Slot {
     waker: Option<Waker>,
     wants: Option<(Arc<Wants>, usize)>,
 }
+    /// What has to be readable before the thread that reads is told.
+    watched: Option<Readable>,
 
 impl BodySource {
     fn new(length: Option<u64>, rewindable: bool) -> BodySource {
@@ -82,11 +84,14 @@ impl BodySource {
         }
     }
 
-    /// There is none yet: the thread that reads is to come back.
-    fn ask_again(&self) {
-        let slot = self.0.lock();
-        if let (true, Some((wants, tag))) = (slot.wanted, &slot.wants) {
-            wants.add(*tag);
+    /// There is none yet: the thread that reads is told when this descriptor has something. The engine waits for that with all else.
+    fn ask_when_readable(ruby: &Ruby, this: &BodySource, descriptor: i32) -> Result<(), Error> {
+        let duplicate = gvl::duplicate(ruby, descriptor)?;
+        let mut slot = this.0.lock();
+        slot.watched = Some(Readable::new(duplicate));
+        if let Some(waker) = slot.waker.take() {
+            drop(slot);
+            waker.wake();
         }
     }
 }
@@ -110,9 +115,13 @@ impl Source for Outlet {
             return Poll::Ready(None);
         }
         slot.waker = Some(cx.waker().clone());
-        if !std::mem::replace(&mut slot.wanted, true) {
-            if let Some((wants, tag)) = &slot.wants {
-                wants.add(*tag);
+        let tell = match &mut slot.watched {
+            Some(watched) => {
+                let ready = watched.poll(cx).is_ready();
+                if ready {
+                    slot.watched = None;
+                }
+                ready
             }
         }
         Poll::Pending
@@ -132,6 +141,7 @@ impl Source for Outlet {
 /// Which feeds want a piece, for the thread that can read them.
 #[derive(Default)]
 pub struct Wants {
+        slot.watched = None;
     tags: Mutex<Vec<usize>>,
     waker: AtomicWaker,
 }
@@ -245,5 +255,8 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("wanted?", method!(BodySource::is_wanted, 0))?;
     class.define_method("rewound?", method!(BodySource::take_rewound, 0))?;
     class.define_method("give", method!(BodySource::give, 1))?;
-    class.define_method("ask_again", method!(BodySource::ask_again, 0))
+    class.define_method(
+        "ask_when_readable",
+        method!(BodySource::ask_when_readable, 1),
+    )
 }

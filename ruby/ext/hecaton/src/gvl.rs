@@ -26,6 +26,7 @@
 use std::ffi::{c_int, c_void};
 use std::future::poll_fn;
 use std::mem::ManuallyDrop;
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::ptr::null_mut;

@@ -1,0 +1,41 @@
+//! Waits until a descriptor of the program has something to read, and reads nothing of it.
+
+use std::os::fd::OwnedFd;
+use std::task::{Context, Poll};
+
+use tokio::net::unix::pipe::Receiver;
+
+use crate::runtime::descriptors::Duplicate;
+
+/// A pipe, a socket or a terminal of the program that a body is read from, by somebody who must not wait for it.
+pub struct Readable(State);
+
+enum State {
+    New(Option<OwnedFd>),
+    /// Whatever it is: its readiness alone is looked at, which tokio does for pipes without unsafe code.
+    Watched(Duplicate<Receiver>),
+    /// What the system cannot watch, a file, always has something, if only its end.
+    Always,
+}
+
+impl Readable {
+    /// Takes a duplicate of the descriptor, so that the program may close its own meanwhile.
+    pub fn new(duplicate: OwnedFd) -> Readable {
+        Readable(State::New(Some(duplicate)))
+    }
+
+    /// Ready when there is something to read, or the end. To be called where a request is waited for.
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let State::New(duplicate) = &mut self.0 {
+            let watched = duplicate.take().map(Receiver::from_owned_fd_unchecked);
+            self.0 = match watched {
+                Some(Ok(watched)) => State::Watched(Duplicate::new(watched)),
+                _ => State::Always,
+            };
+        }
+        match &self.0 {
+            State::Watched(watched) => watched.poll_read_ready(cx).map(drop),
+            _ => Poll::Ready(()),
+        }
+    }
+}
