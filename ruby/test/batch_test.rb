@@ -3,6 +3,40 @@ require "test_helper"
 require "timeout"
 
 class BatchTest < OriginTest
+  def test_how_many_ended_how
+    fill = lambda do |batch|
+      3.times { batch.get(url("/r/1")) }
+      batch.get(url("/status/500"))
+      batch.get(url("/fault/truncate")).on_complete { batch.get("http://") }
+    end
+    assert_equal({ responses: 4, errors: 2 }, client.batch(&fill))
+    assert_equal({ responses: 0, errors: 0 }, client.batch { nil })
+    strict = client(raise_for_status: true)
+    assert_equal({ responses: 3, errors: 3 }, strict.batch(&fill))
+    assert_equal({ responses: 4, errors: 0 }, client.batch(raise_on_failure: true) { |batch| 4.times { batch.get(url("/r/1")) } })
+    ended = []
+    error = error_of(Hecaton::BodyError) do
+      client.batch(raise_on_failure: true, concurrency: 1) do |batch|
+        [url("/fault/truncate"), url("/r/1"), "http://127.0.0.1:1/"].each { |each| batch.get(each).on_complete { |outcome| ended << outcome.status } }
+      end
+    end
+    assert_match(/cut short/, error.message)
+    assert_equal [nil, 200, nil], ended
+  end
+
+  def test_those_that_are_sent_again_with_another_token_count_once
+    tokens = %w[old new]
+    own = client(bearer: ->(_refused) { tokens.shift || "new" })
+    counts = own.batch { |batch| batch.get(url("/status/401")) }
+    assert_equal({ responses: 1, errors: 0 }, counts)
+  end
+
+  def test_every_outcome_has_a_status_or_nil
+    outcomes = client.get_all([url("/r/1"), "http://", url("/fault/truncate")])
+    assert_equal [200, nil, nil], outcomes.map(&:status)
+    assert_equal [500], client(raise_for_status: true).get_all([url("/status/500")]).map(&:status)
+  end
+
   def test_every_request_has_one_outcome
     seen = Hash.new(0)
     client.batch(concurrency: 7) do |batch|

@@ -36,6 +36,7 @@ module Hecaton
       @response_builder = response_builder
       @ended = [] # what the engine has handed back, four values a request
       @told = 0   # up to where they have been told
+      @responses = @errors = 0 # how many ended how
       @wanting = [] # those whose body the engine wants more of
       @parts = [] # heads and pieces of bodies that were not told yet, three values each
       @get = @kind = [GET, native].freeze
@@ -75,19 +76,24 @@ module Hecaton
     # stopped and its connections are closed, what is queued is never sent. As after an exception, no callback of theirs
     # is called, and the outcome of each is a CancelledError (or what it really was, if it had ended).
     #
-    # The batch goes on, with what is queued from then on; if that is nothing, Client#batch returns. Returns nil.
+    # The batch goes on, with what is queued from then on; if that is nothing, Client#batch returns. Those that were given up are in none of its counts. Returns nil.
     def abort
       abandon("was aborted")
       nil
     end
 
-    # Yields itself to be filled, then runs until nothing is left. Called by Client#batch, once.
+    # Yields itself to be filled, then runs until nothing is left. Returns how many requests ended how, as Client#batch does, which
+    # calls this once.
     def run
       yield self
       tell while wait
+      { responses: @responses, errors: @errors }
     ensure
       close
     end
+
+    # Error: of the first request that ended in one; nil when none did.
+    attr_reader :first_error
 
     # Queues a GET for each URL, yields its outcome and the URL, and goes on with the next URL; so many are under way
     # at most as may be in flight. Called by Client#each_response, once.
@@ -236,8 +242,16 @@ module Hecaton
       outcome = @response_builder.outcome(ended[at + 1], ended[at + 2], ended[at + 3], request.strict)
       request.finish(outcome)
       @told = at + 4 # Before the callback, which is called once at most.
+      count(outcome) if request.outcome
       @response_builder.announce(request.verb, outcome, request) if @response_builder.heard?
       request.call_back
+    end
+
+    def count(outcome)
+      return @responses += 1 unless outcome.is_a?(Error)
+
+      @first_error ||= outcome
+      @errors += 1
     end
 
     def forget

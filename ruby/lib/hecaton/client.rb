@@ -46,8 +46,8 @@ module Hecaton
     # max_connections:: most connections in all, idle ones included. Default none.
     # max_queue:: most requests that wait for a connection because of these two; one more is a ConnectError at once, whose
     #   phase is :queue. Default none; 0 lets none wait.
-    # retry:: whether requests are sent again: nil (the default) never; true with the engine's defaults; or
-    #   a Hash of some of these. Each try is listed in attempts, and none goes past timeout.
+    # retry:: whether requests are sent again: nil (the default) never; true with the engine's defaults; an Integer with these, and so
+    #   many tries after the first at most; or a Hash of some of these. Each try is listed in attempts, and none goes past timeout.
     #   max: most tries after the first, default 2; methods: default the idempotent ones, GET HEAD OPTIONS
     #   TRACE PUT DELETE (a failure of which nothing was sent is retried whatever the method); on: which
     #   errors, default all of :resolve, :connect, :timeout, :protocol, :body (there is :tls too); statuses:
@@ -250,7 +250,7 @@ module Hecaton
     #   bodies that are Strings): when the server demands it by a 401, the request is sent again with the answer, once, or again
     #   if the server calls only the nonce old. Later requests carry it at once. Both attempts are listed, within timeout. A body that can
     #   be read only once is a BodyError then. The rest as basic_auth; it does not go to another server by a redirect.
-    # redirects:: how many are followed, instead of the client's.
+    # redirects:: how many are followed, instead of the client's; true and false as there.
     # retry:: whether this request is sent again, instead of the client's: as there, false for never.
     # raise_for_status:: true or false, instead of the client's.
     #

@@ -11,12 +11,19 @@ module Hecaton
   #
   # What waits for any of these has not been started, and its timeout does not run.
   module Many
-    # Yields a Batch to queue requests in, then runs it until nothing is left; see Batch. Returns nil.
-    def batch(concurrency: nil, per_origin: nil, rate: nil, &block)
+    # Yields a Batch to queue requests in, then runs it until nothing is left; see Batch. Returns a Hash of Integers: how many
+    # requests ended in a Response (responses), and how many in an Error (errors), whether or not they had callbacks.
+    #
+    # raise_on_failure:: true to raise the Error of the first request that ended in one, when all have ended and been told. Default
+    #   false.
+    def batch(concurrency: nil, per_origin: nil, rate: nil, raise_on_failure: false, &block)
       raise ArgumentError, "batch needs a block to queue requests in" unless block
 
-      new_batch(concurrency, per_origin, rate).run(&block)
-      nil
+      batch = new_batch(concurrency, per_origin, rate)
+      counts = batch.run(&block)
+      raise batch.first_error if raise_on_failure && batch.first_error
+
+      counts
     end
 
     # Gets all these URLs and returns an Array of their outcomes in the same order: a Response or an Error each

@@ -169,6 +169,9 @@ pub struct Config {
 }
 
 impl Config {
+    /// How many redirects are followed where a program says no more than that they are: Ruby's `redirects: true`.
+    pub const REDIRECTS: u32 = 10;
+
     /// The defaults, with the one setting that has none: the total deadline of a request.
     pub fn new(timeout: Duration) -> Config {
         Config {

@@ -233,9 +233,6 @@ impl Request {
         self
     }
 
-    /// Sets how many redirects of this request are followed, instead of the client's `redirects`.
-    pub fn redirects(mut self, most: u32) -> Request {
-        self.special.get_or_insert_default().redirects = Some(most);
     /// The request, if its headers say nothing else of its body than what is sent: to be called when it has both.
     pub fn checked(self) -> Result<Request, InvalidRequest> {
         if let Some(announced) = self.framing() {
@@ -259,6 +256,15 @@ impl Request {
         self
     }
 
+    /// Sets the total deadline of this request instead of the client's.
+    pub fn timeout(mut self, timeout: Duration) -> Request {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets how many redirects of this request are followed, instead of the client's `redirects`.
+    pub fn redirects(mut self, most: u32) -> Request {
+        self.special.get_or_insert_default().redirects = Some(most);
     /// Authenticates by digest (RFC 7616), instead of as the client and the URL say: the request is sent again, once, when the
     /// server demands it (401), with the answer to its demand, and later ones with the same login to the same place carry it at
     /// once. Both attempts are listed, and count for the one deadline. A body that can be read only once is sent but once: then
