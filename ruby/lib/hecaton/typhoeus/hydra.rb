@@ -66,7 +66,21 @@ module Hecaton
 
       # Starts a request now, queue and limit notwithstanding, or answers it without the network. It goes on in `run`.
       def add(request)
-        Layers.pass(request, (memory if Config.memoize)) { @transfers.start(request) }
+        Layers.pass(request, self, (memory if Config.memoize)) { @transfers.start(request) }
+      end
+
+      # For Layers: a request was answered without the network, so the first of the queue starts in its place. In a loop, for that
+      # may be answered so, too.
+      def left
+        @places = @places.to_i + 1
+        return if @places > 1
+
+        while @places.positive?
+          dequeue
+          @places -= 1
+        end
+      ensure
+        @places = 0 if $! # Of a callback.
       end
 
       # Responses of this run, by request, with Config.memoize.

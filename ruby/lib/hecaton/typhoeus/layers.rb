@@ -3,9 +3,9 @@ module Hecaton
   module Typhoeus
     # Asked by Request#run and Hydra#add, so that both go the same way.
     module Layers
-      # Yields if none of them answers. memory is a hydra's, or nil.
-      def self.pass(request, memory = nil)
-        return request.response if Typhoeus.before? && stopped?(request)
+      # Yields if none of them answers. hydra is the one that the request is in, nil for none; memory is its own, or nil.
+      def self.pass(request, hydra = nil, memory = nil)
+        return left(request.response, hydra) if Typhoeus.before? && stopped?(request)
 
         if (response = Expectation.response_for(request))
           return stub(request, response)
@@ -14,9 +14,9 @@ module Hecaton
 
         if request.cacheable? && (response = request.cached_response)
           response.cached = true
-          return request.finish(response)
+          return left(request.finish(response), hydra)
         end
-        return request.finish(memory[request], true) if memory && request.memoizable? && memory.key?(request)
+        return left(request.finish(memory[request], true), hydra) if memory && request.memoizable? && memory.key?(request)
 
         yield
       end
@@ -28,6 +28,13 @@ module Hecaton
         end
       end
       private_class_method :stopped?
+
+      # The response of a request that needs no place in its hydra, where another starts instead.
+      def self.left(response, hydra)
+        hydra&.left
+        response
+      end
+      private_class_method :left
 
       def self.stub(request, response)
         request.execute_headers_callbacks(response)
