@@ -1,4 +1,4 @@
-# The names of Ethon that programs for Typhoeus use: its errors, and the lists that curl takes.
+# The names of Ethon that programs for Typhoeus use: its errors, its logger, and the lists that curl takes.
 #
 # Where the real Ethon is loaded, its own are used; where it comes later, it finds these as it would define them.
 module Ethon
@@ -17,6 +17,23 @@ module Ethon
       # A value that an option cannot have.
       class InvalidValue < EthonError
         def initialize(option, value) = super("The value: #{value} is invalid for option: #{option}.")
+      end
+    end
+  end
+
+  unless respond_to?(:logger=)
+    class << self
+      # What programs tell how much Ethon is to write. Hecaton writes nothing there (a client's logger is its own setting).
+      attr_writer :logger
+
+      # Rails' logger, or one to $stdout, unless another was set.
+      def logger = @logger ||= (::Rails.logger if defined?(::Rails) && ::Rails.respond_to?(:logger)) || quiet_logger
+
+      private
+
+      def quiet_logger
+        require "logger"
+        Logger.new($stdout, level: Logger::INFO)
       end
     end
   end

@@ -25,6 +25,20 @@ class TyphoeusFaradayTest < DropInTest
     assert_equal [200] * 5, responses.map(&:status)
   end
 
+  # Faraday says the length of a body that is not there.
+  def test_requests_without_a_body
+    %i[post put patch].each do |verb|
+      said = JSON.parse(faraday.public_send(verb, "/echo").body)
+      assert_equal ["", "0"], [said["body"], said["headers"].to_h["content-length"]], verb
+    end
+  end
+
+  def test_a_length_that_is_right_and_one_that_is_not
+    said = JSON.parse(Typhoeus.post(url("/echo"), body: "abc", headers: { "Content-Length" => "3" }).body)
+    assert_equal ["abc", "3"], [said["body"], said["headers"].to_h["content-length"]]
+    refused(Ethon::Errors::InvalidValue, /says 5.*has 3 bytes/) { Typhoeus.post(url("/echo"), body: "abc", headers: { "Content-Length" => 5 }) }
+  end
+
   def test_errors
     assert_raises(Faraday::TimeoutError) { faraday.get("/delay/5000") { |request| request.options.timeout = 0.2 } }
     assert_raises(Faraday::ConnectionFailed) { faraday.get("http://127.0.0.1:1/") }

@@ -26,6 +26,25 @@ class TyphoeusLoadingTest < Minitest::Test
     assert_equal [["nil", '"Hecaton::Typhoeus::Request"', "false"], true], output
   end
 
+  def test_the_middleware_is_there_when_it_is_asked_for
+    known = "p defined?(Rack::Typhoeus::Middleware::ParamsDecoder::Helper)"
+    assert_equal [["nil"], true], ruby("require 'hecaton/typhoeus'; p defined?(Rack)")
+    %w[rack/typhoeus rack/typhoeus/middleware/params_decoder rack/typhoeus/middleware/params_decoder/helper].each do |feature|
+      ["require 'hecaton/typhoeus'; require '#{feature}'", "require 'hecaton/typhoeus'; require 'rack'; require '#{feature}'"].each do |order|
+        assert_equal [['"constant"'], true], ruby("#{order}; #{known}".sub("p defined", "puts defined").sub(/$/, ".inspect")), feature
+      end
+    end
+    assert_equal [['"constant"'], true], ruby("require 'rack'; require 'hecaton/typhoeus'; puts defined?(Rack::Typhoeus::Middleware::ParamsDecoder).inspect")
+  end
+
+  def test_the_logger_of_ethon
+    code = "require 'logger'; Ethon.logger.info('once'); Ethon.logger = Logger.new(nil); Ethon.logger.info('not'); p Ethon.logger.level"
+    output = ruby("require 'hecaton/typhoeus'; #{code}")
+    assert_equal [true, 2], [output.last, output.first.size]
+    assert_match(/once/, output.first.first)
+    assert_equal ruby("require 'typhoeus'; #{code}").first.last, output.first.last
+  end
+
   def test_the_constant_after_the_module
     assert_equal [["true"], true], ruby("require 'hecaton/typhoeus/module'; require 'hecaton/typhoeus'; p Typhoeus.equal?(Hecaton::Typhoeus)")
   end
