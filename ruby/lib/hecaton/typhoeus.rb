@@ -28,7 +28,10 @@ Typhoeus = Hecaton::Typhoeus unless defined?(Typhoeus)
 
 # What of the original counts as loaded from here on.
 %w[typhoeus typhoeus/cache/dalli typhoeus/cache/rails typhoeus/cache/redis typhoeus/config typhoeus/easy_factory typhoeus/errors
-   typhoeus/expectation typhoeus/hydra typhoeus/pool typhoeus/request typhoeus/response typhoeus/version rack/typhoeus
-   rack/typhoeus/middleware/params_decoder].each do |feature|
+   typhoeus/expectation typhoeus/hydra typhoeus/pool typhoeus/request typhoeus/response typhoeus/version].each do |feature|
   $LOADED_FEATURES << "#{feature}.rb" unless $LOADED_FEATURES.include?("#{feature}.rb")
 end
+
+# What is loaded only when it is asked for: without Rack nobody should find the constant.
+$LOAD_PATH.unshift(File.expand_path("typhoeus/features", __dir__))
+require "rack/typhoeus" if defined?(Rack)
