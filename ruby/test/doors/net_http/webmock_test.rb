@@ -42,6 +42,17 @@ class NetHTTPWebMockTest < NetHTTPTest
     WebMock.reset_callbacks
   end
 
+  # WebMock's adapter for Hecaton is on meanwhile, and leaves to its sister what is its sister's.
+  def test_when_the_adapter_for_net_http_is_off_nobody_sees_its_requests
+    require "hecaton/webmock"
+    WebMock.enable!(except: [:net_http])
+    WebMock.disable_net_connect!
+    assert_equal 5, Net::HTTP.get(URI(url("/bytes/5"))).bytesize
+    assert_equal 5, Net::HTTP.start(host, port) { |http| http.get("/bytes/5").body.bytesize }
+    assert_raises(WebMock::NetConnectNotAllowedError) { Hecaton::NetHTTP.get(URI(url("/bytes/5"))) }
+    assert_raises(WebMock::NetConnectNotAllowedError) { Hecaton.get(url("/bytes/5"), timeout: 5) }
+  end
+
   def test_a_started_object
     WebMock::API.stub_request(:any, "#{origin.url}/stubbed").to_return(body: "stubbed")
     Net::HTTP.start(host, port) do |http|

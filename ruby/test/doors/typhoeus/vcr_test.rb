@@ -9,6 +9,23 @@ rescue LoadError
 end
 
 class TyphoeusVcrTest < DropInTest
+  # VCR switches WebMock's adapter for Typhoeus off, where there is one, and records by its own hook.
+  def test_webmock_may_be_there_too
+    program = <<~'RUBY'
+      require "hecaton/typhoeus"
+      require "webmock"
+      require "vcr"
+      WebMock.enable!
+      VCR.configure { |config| config.cassette_library_dir = ARGV[1]; config.hook_into :typhoeus }
+      2.times { VCR.use_cassette("one") { response = Typhoeus.get(ARGV[0]); print response.code, response.mock.inspect, " " } }
+    RUBY
+    Dir.mktmpdir do |folder|
+      command = [RbConfig.ruby, "-I#{File.expand_path("../../../lib", __dir__)}", "-e", program, url("/r/1"), folder]
+      said = IO.popen([*command, err: %i[child out]], &:read)
+      assert_equal "200nil 200true ", said.lines.last
+    end
+  end
+
   # Not those of DropInTest: VCR's callbacks are its hook, and stay.
   def teardown; end
 

@@ -49,6 +49,20 @@ class TyphoeusWebMockTest < DropInTest
     assert_equal({ 200 => 500, "hi" => 500, complete: 500 }, seen)
   end
 
+  # WebMock's adapter for Hecaton is on meanwhile, and leaves to its sister what is its sister's.
+  def test_when_the_adapter_for_typhoeus_is_off_nobody_sees_its_requests
+    WebMock.enable!(except: [:typhoeus])
+    stub_request(:any, /.*/).to_return(body: "stubbed")
+    assert_equal 5, Typhoeus.get(url("/bytes/5")).body.bytesize
+    pieces = []
+    hydra = Typhoeus::Hydra.new
+    hydra.queue(request("/bytes/6") { |response| pieces << response.body.bytesize })
+    hydra.queue(request("/bytes/7").tap { |each| each.on_body { |piece| pieces << piece.bytesize } })
+    hydra.run
+    assert_equal [6, 7], pieces.sort
+    assert_equal "stubbed", Hecaton.get(url("/bytes/5"), timeout: 5).body
+  end
+
   def test_time_outs_and_errors
     stub_request(:get, "http://x.example/t").to_timeout
     stub_request(:get, "http://x.example/e").to_raise(IOError)
