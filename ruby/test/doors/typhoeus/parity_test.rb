@@ -134,6 +134,44 @@ class TyphoeusParityTest < Minitest::Test
       seen = []
       request.on_progress { |*given| seen << given.size }
       p request.run.body.bytesize, seen.last, seen.include?(5) },
+    "hydra.add without the network" => %q{
+      store = Class.new { def get(request) = (Typhoeus::Response.new(code: 200, body: "kept", mock: true) if request.base_url.include?("kept")); def set(request, response) = nil }.new
+      Typhoeus::Config.cache = store
+      hydra = Typhoeus::Hydra.new(max_concurrency: 2)
+      log = []
+      make = lambda do |path|
+        request = Typhoeus::Request.new("#{url}/#{path}")
+        request.on_complete { |response| log << path }
+        request
+      end
+      %w[kept/1 kept/2 r/1 kept/3 r/2].each { |path| hydra.queue(make.call(path)) }
+      hydra.add(make.call("kept/0"))
+      p log, hydra.queued_requests.size
+      hydra.run
+      p log, hydra.queued_requests.size
+      many = Typhoeus::Hydra.new
+      1000.times { |number| many.queue(make.call("kept/#{number}")) }
+      many.run
+      Typhoeus::Config.cache = nil
+      p log.size
+      Typhoeus.stub("#{url}/stubbed").and_return(Typhoeus::Response.new(code: 201))
+      hydra.queue(make.call("stubbed"))
+      hydra.add(make.call("stubbed"))
+      p hydra.queued_requests.size
+      hydra.run
+      Typhoeus::Expectation.clear
+      Typhoeus.before { |request| !request.base_url.include?("stop") }
+      hydra.queue(make.call("stop"))
+      hydra.queue(make.call("stop"))
+      hydra.add(make.call("stop"))
+      p hydra.queued_requests.size
+      hydra.run
+      Typhoeus.before.clear
+      p log.size },
+    "effective_url" => %q{
+      %w[/r/1#b /r/1?a#b /redirect/302/1#b /r/1].each { |path| puts Typhoeus.get("#{url}#{path}", followlocation: true).effective_url }
+      puts Typhoeus.get("#{url}/r/1#b", params: { a: 1 }).effective_url, Typhoeus.get("http://127.0.0.1:1/x#y").effective_url
+      p Typhoeus::Response.new(effective_url: "http://x/").effective_url, Typhoeus::Response.new.effective_url },
     "hydra" => %q{
       hydra = Typhoeus::Hydra.new(max_concurrency: "3")
       codes = []
