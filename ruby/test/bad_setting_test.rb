@@ -71,7 +71,7 @@ class BadSettingTest < OriginTest
   def test_what_cannot_be_sent_as_it_is_meant_is_refused
     io = StringIO.new("x")
     { headers: [%w[a b], [%w[a b c]], [["a"]], [:a, 1], { "X" => { a: 1 } }, { "X" => [[1]] }, { "X" => io }],
-      params: [%w[a b], [["a", 1], ["b"]], { a: Set[1] }, { a: [[1]] }, { a: io }, { a: [1].each }],
+      params: [%w[a b], [["a", 1], ["b"]], { a: Set[1] }, { a: [[1..2, io]] }, { a: io }, { a: [1].each }],
       form: [%w[a b], [["a"]], { a: io }, { a: Set[1] }, { a: [io] }, { a: { b: 1..2, c: [1].lazy } }],
       multipart: [%w[a b], { a: [[1]] }, { a: Set[1] }, { a: { filename: "x" } }, { a: { content: %w[x].each } }] }.each do |option, values|
       values.each do |value|

@@ -14,7 +14,14 @@ class PreparationTest < OriginTest
     assert_equal "/echo?a=%C3%A9", path.({ a: "é".encode("ISO-8859-1") })
     assert_equal "/echo?a=%FF", path.({ a: "\xFF".b })
     assert_equal "/echo", path.({})
-    assert_match(/nested/, error_of(ArgumentError) { path.({ a: { b: 1 } }) }.message)
+  end
+
+  def test_nested_params_are_named_as_those_of_forms
+    { { a: { b: 1, c: [{ d: "é" }, { d: nil }] } } => "a[b]=1&a[c][][d]=%C3%A9", { a: [1, [2]] } => "a[]=1&a[][]=2", { a: {} } => "" }
+      .each do |params, query|
+        assert_equal "/echo#{"?" unless query.empty?}#{query}", seen(client, params: params)["path"].gsub("%5B", "[").gsub("%5D", "]")
+      end
+    assert_match(/params: the value/, error_of(ArgumentError) { client.get(url("/echo"), params: { a: { b: StringIO.new } }) }.message)
   end
 
   def test_any_text_comes_back_from_the_query_as_it_was

@@ -29,6 +29,9 @@ class RetryTest < OriginTest
     assert_equal [:failed] * 3, attempts("/fault/truncate", retry: eager)
     assert_equal [:failed], attempts("/fault/truncate", retry: { on: [:connect], **eager })
     assert_equal [:failed] * 3, attempts("/fault/truncate", retry: true)
+    assert_equal [:failed] * 4, attempts("/fault/truncate", retry: 3)
+    assert_equal [:failed], attempts("/fault/truncate", retry: 0)
+    assert_equal [:failed] * 2, error_of(Hecaton::BodyError) { client.get(url("/fault/truncate"), retry: 1) }.attempts.map(&:ending)
     assert_equal [:failed], attempts("/fault/truncate", retry: false)
   end
 
@@ -93,6 +96,7 @@ class RetryTest < OriginTest
     assert_match(/tries is unknown: there are max/, error_of(ArgumentError) { client(retry: { tries: 3 }) }.message)
     assert_match(/on "boredom" is unknown/, error_of(ArgumentError) { client(retry: { on: [:boredom] }) }.message)
     assert_raises(ArgumentError) { client(retry: { interval: -1 }) }
-    assert_match(/retry: 3 is not a Hash/, error_of(ArgumentError) { client(retry: 3) }.message)
+    assert_match(/retry: 1.5 is not a Hash/, error_of(ArgumentError) { client(retry: 1.5) }.message)
+    assert_match(/retry: max is -1/, error_of(ArgumentError) { client(retry: -1) }.message)
   end
 end

@@ -76,7 +76,7 @@ class WithTest < OriginTest
     assert_match(/\Averify, per_origin: a setting of connections/, error.message)
     error_of(ArgumentError) { base.with(unheard_of: 1) }
     assert_match(/timeout is nil/, error_of(ArgumentError) { base.with(timeout: nil) }.message)
-    error_of(ArgumentError) { base.with(retry: 1) }
+    error_of(ArgumentError) { base.with(retry: "once") }
   end
 
   # Each keyword is one of the two, and those that the engine knows are the same ones.

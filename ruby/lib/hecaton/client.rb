@@ -61,7 +61,7 @@ module Hecaton
     #   the kept one that it was sent on ended before a byte of the response (RFC 9110 §9.2.2): the server may have closed
     #   it just then. So does one whose new connection was reset: a server that reloads resets what it has not accepted.
     #   Listed in attempts as :moved. Default true; POST and PATCH never do once a byte was sent.
-    # redirects:: most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4). Default 0: a
+    # redirects:: most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4); true is 10. Default 0: a
     #   redirect is a Response. With more than 0, one that is one too many, leads in a circle, from https to http,
     #   or to what is no URL is a RedirectError. A POST becomes a GET by 301, 302 and 303. On the way to another
     #   scheme, host or port Host is dropped, and so are a URL's user and password and all headers but public ones, whether
@@ -157,7 +157,7 @@ module Hecaton
         times.to_h { |name, time| [name, Client.seconds(time, name)] }
              .merge(retry: Client.retry_options(again),
                     reconnect: reconnect,
-                    redirects: RequestBuilder.count(:redirects, redirects), redirects_to_http: redirects_to_http,
+                    redirects: RequestBuilder.redirects(redirects), redirects_to_http: redirects_to_http,
                     redirect_hosts: redirect_hosts, allow_address: Client.address_rule(allow_address),
                     cookies: @cookies&.native,
                     per_origin: per_origin, max_connections: max_connections, max_queue: max_queue, max_idle: max_idle,
@@ -227,17 +227,17 @@ module Hecaton
     #   underscores are dashes. With Upgrade, a 101 is a Response without a body, whose connection is closed. With Expect:
     #   100-continue, see expect_timeout.
     # body:: String; an IO, read from where it stands to its end, in pieces while it is sent; a Pathname; or anything that
-    #   yields Strings by `each`. With a Content-Length where the size is known (files, StringIO), else in chunks
-    #   (RFC 9112 §7.1). Sent again (retry, redirects 307 and 308) only what can be read again: no pipe, no Enumerator.
+    #   yields Strings by `each`. With a Content-Length where the size is known (files but those of /proc and /sys, StringIO), or where
+    #   headers say it, else in chunks (RFC 9112 §7.1). Sent again (retry, redirects 307 and 308) only what can be read again: no pipe, no Enumerator.
     #   What reading raises ends the request and is raised here. A size that turns out wrong is a BodyError.
-    # json:: what JSON.generate takes (which raises what it does not), sent with its Content-Type unless headers have
-    #   another. nil is none; false is sent, for it is a value of JSON (RFC 8259 §3). Its null can be given as body.
+    # json:: what JSON.generate takes (which raises what it does not), or an object with a to_json of its own, sent with its Content-Type
+    #   unless headers have another. nil is none; false is sent, for it is a value of JSON (RFC 8259 §3). Its null can be given as body.
     # form:: Hash or Array of pairs, as by URI.encode_www_form; what is nested is named as Rack reads it, "a[b]" and "a[]".
     # multipart:: Hash or Array of pairs (RFC 7578); an Array as value repeats the name. A value is text; an IO or a
     #   Pathname, sent as a file under its own name; or {content:, filename:, type:} of these.
     # timeout:: seconds for this request instead of the client's.
     # params:: Hash or Array of pairs, percent-encoded (RFC 3986, in UTF-8) behind the query that the URL has. An Array
-    #   repeats the name, nil leaves it out.
+    #   repeats the name, nil leaves it out; what is nested is named as in form.
     # basic_auth:: [user, password] for Authorization (RFC 7617). This and bearer take the place of the URL's and the
     #   client's; false sends none; an Authorization among headers goes first.
     # bearer:: the token for Authorization (RFC 6750). Or a Proc (or what has `call`) that returns it: it is called for each request, right
@@ -311,7 +311,7 @@ module Hecaton
         return if value.nil? || value == false
         return {} if value == true
 
-        raise ArgumentError, "retry: #{value.inspect} is not a Hash of settings, true, false or nil" unless value.is_a?(Hash)
+        raise ArgumentError, "retry: #{value.inspect} is not a Hash of settings, an Integer, true, false or nil" unless value.is_a?(Hash)
 
         unknown = value.keys - RETRY_OPTIONS
         raise ArgumentError, "retry: #{unknown.join(", ")} is unknown: there are #{RETRY_OPTIONS.join(", ")}" if unknown.any?

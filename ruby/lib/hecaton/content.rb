@@ -12,11 +12,10 @@ module Hecaton
       raise ArgumentError, "#{given.keys.join(", ")} exclude each other: give one" if given.size > 1
 
       if given.key?(:json)
-        require "json"
-        [JSON.generate(json), "application/json"]
+        [json(json), "application/json"]
       elsif given.key?(:form)
         require "uri"
-        [URI.encode_www_form(named(RequestBuilder.pairs(:form, form))), "application/x-www-form-urlencoded"]
+        [URI.encode_www_form(named(:form, RequestBuilder.pairs(:form, form))), "application/x-www-form-urlencoded"]
       elsif given.key?(:multipart)
         boundary = Random.urandom(16).unpack1("H*")
         [upload(parts(RequestBuilder.pairs(:multipart, multipart), boundary)), "multipart/form-data; boundary=#{boundary}"]
@@ -24,6 +23,35 @@ module Hecaton
         [plain(body), nil]
       end
     end
+
+    # What JSON.generate makes of it. Of an object that has no to_json it makes "#<User:0x…>", which nobody wants to send.
+    def json(value)
+      require "json"
+      text = JSON.generate(value)
+      return text unless text.include?('"#<') && (stranger = stranger(value))
+      return value.to_json unless generic?(stranger) # ActiveSupport's, which JSON.generate does not ask.
+
+      raise ArgumentError, "json: an object of class #{stranger.class} has no to_json: give a Hash of what is to be sent, or define it"
+    end
+    private_class_method :json
+
+    # The first object in it that JSON.generate knew nothing of but its inspect.
+    def stranger(value)
+      case value
+      when String, Symbol, Numeric, true, false, nil then nil
+      when Hash then value.each_value { |inner| stranger(inner)&.then { |found| return found } } && nil
+      when Array then value.each { |inner| stranger(inner)&.then { |found| return found } } && nil
+      else value if value.to_s.start_with?("#<") && JSON.generate(value) == JSON.generate(value.to_s)
+      end
+    end
+    private_class_method :stranger
+
+    # Whether its to_json is that of all objects.
+    def generic?(object)
+      owner = object.method(:to_json).owner
+      owner == Kernel || owner == Object || owner.name.to_s.start_with?("JSON::")
+    end
+    private_class_method :generic?
 
     def plain(body)
       return body.to_str if body.respond_to?(:to_str)
@@ -34,12 +62,12 @@ module Hecaton
     end
     private_class_method :plain
 
-    # Names and values of a form. What is nested is named as Rack reads it: a[b], and a[] for the members of an Array; an
-    # Array of plain values repeats its name.
-    def named(pairs)
+    # Names and values of a form, or of the parameters of a URL; keyword is :form or :params. What is nested is named as Rack reads
+    # it: a[b], and a[] for the members of an Array; an Array of plain values repeats its name.
+    def named(keyword, pairs)
       pairs.flat_map do |name, value|
         plain = !value.is_a?(Hash) && !(value.is_a?(Array) && value.any? { |each| each.is_a?(Hash) || each.is_a?(Array) })
-        next nested(name, value) unless plain
+        next nested(keyword, name, value) unless plain
 
         value.is_a?(Array) ? value.each { |each| text(name, each) } : text(name, value)
         [[name, value]]
@@ -47,17 +75,14 @@ module Hecaton
     end
     private_class_method :named
 
-    def nested(name, value)
+    def nested(keyword, name, value)
       case value
-      when Hash then value.flat_map { |key, inner| nested("#{name}[#{key}]", inner) }
-      when Array then value.flat_map { |inner| nested("#{name}[]", inner) }
-      else [[name, text(name, value)]]
+      when Hash then value.flat_map { |key, inner| nested(keyword, "#{name}[#{key}]", inner) }
+      when Array then value.flat_map { |inner| nested(keyword, "#{name}[]", inner) }
+      else [[name, RequestBuilder.plain(keyword, name, value)]]
       end
     end
     private_class_method :nested
-
-    def text(name, value) = RequestBuilder.plain(:form, name, value)
-    private_class_method :text
 
     # Neighbouring Strings joined; one String if there is nothing else.
     def upload(parts)

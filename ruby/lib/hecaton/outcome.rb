@@ -8,6 +8,9 @@ module Hecaton
     # Error, or nil when there is a response.
     def error = nil
 
+    # Integer: the status of the response, nil when there is none.
+    def status = nil
+
     # Whether there is a response and its status is 2xx.
     def success? = false
 

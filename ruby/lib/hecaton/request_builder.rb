@@ -69,9 +69,10 @@ module Hecaton
         method.is_a?(Symbol) ? method.to_s.upcase : method.to_s
       end
 
-      # A number of something, nil for nil.
-      def count(name, value)
+      # Most redirects as the engine takes them, nil for nil.
+      def redirects(value)
         return value if value.nil? || (value.is_a?(Integer) && value.between?(0, 2**32 - 1))
+        return value ? Native::REDIRECTS : 0 if value == true || value == false
 
         raise ArgumentError, "#{name} is #{value.inspect}: use an Integer of at least 0"
       end
@@ -130,10 +131,8 @@ module Hecaton
 
       # "name=value&name=value", percent-encoded by RFC 3986: a space is %20.
       def query(params)
-        pairs = pairs(:params, params).flat_map do |name, values|
-          (values.is_a?(Array) ? values : [values]).compact.map do |value|
-            "#{encoded(name)}=#{encoded(plain(:params, name, value))}"
-          end
+        pairs = Content.named(:params, pairs(:params, params)).flat_map do |name, values|
+          (values.is_a?(Array) ? values : [values]).compact.map { |value| "#{encoded(name)}=#{encoded(value)}" }
         end
         pairs.join("&")
       end
@@ -150,7 +149,7 @@ module Hecaton
 
     # What is asked for rarely.
     def options(redirects, digest_auth, again)
-      options = { redirects: RequestBuilder.count(:redirects, redirects), digest_auth: RequestBuilder.login(digest_auth) }
+      options = { redirects: RequestBuilder.redirects(redirects), digest_auth: RequestBuilder.login(digest_auth) }
       options[:judge] = again.nil? ? @judge : Judge.block(again)
       options[:retry] = Client.retry_options(again) || false unless again.nil?
       options

@@ -69,10 +69,6 @@ impl Shared {
         own.unwrap_or(self.config.redirects)
     }
 
-    /// Whether there is nothing to do but to ask one URL.
-    pub fn asks_one_url(&self, request: &Request) -> bool {
-        self.most_redirects(request) == 0 && self.cookies.is_none()
-    }
     /// What redirects of this request may do.
     pub fn redirect_limits(&self, request: &Request) -> Limits<'_> {
         Limits {
@@ -87,6 +83,10 @@ impl Shared {
     /// Whether this answer leads elsewhere, or is an error for not doing so.
     pub fn may_follow(&self, request: &Request, status: u16, fields: &[u8]) -> bool {
         self.most_redirects(request) > 0 && leads_elsewhere(status, fields)
+    /// Whether there is nothing to do but to ask one URL.
+    pub fn asks_one_url(&self, request: &Request) -> bool {
+        self.most_redirects(request) == 0 && self.cookies.is_none()
+    }
     }
 
     /// One URL after the other: another one if the answer is a redirect that may be followed.

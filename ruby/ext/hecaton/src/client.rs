@@ -332,6 +332,7 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let names = Phase::ALL.iter().map(|phase| ruby.to_symbol(phase.name()));
     native.const_set("PHASES", ruby.ary_from_iter(names))?;
     native.const_set("MAX_BODY", Config::new(std::time::Duration::ZERO).max_body)?;
+    native.const_set("REDIRECTS", Config::REDIRECTS)?;
     let class = crate::define::<Client>(ruby, native, "Client")?;
     class.define_singleton_method("new", function!(Client::new, 1))?;
     class.define_method("with", method!(Client::with, 1))?;
