@@ -20,8 +20,12 @@ module Hecaton
       @starts = parts.map { |part| part.pos if seekable?(part) }
       begin_again
       sizes = parts.each_index.map { |index| size(index) }
-      @native = Native::BodySource.new((sizes.sum unless sizes.include?(nil)), parts.all? { |part| repeatable?(part) })
+      @repeatable = parts.all? { |part| repeats?(part) }
+      @native = Native::BodySource.new((sizes.sum unless sizes.include?(nil)), @repeatable)
     end
+
+    # Whether it can be read again from its beginning.
+    def repeatable? = @repeatable
 
     # For the engine: reads a piece if one is wanted.
     def fill
@@ -54,18 +58,38 @@ module Hecaton
       part.respond_to?(:read) && part.respond_to?(:pos) && part.respond_to?(:seek) && part.respond_to?(:size)
     end
 
-    def repeatable?(part)
+    def repeats?(part)
       part.is_a?(String) || BodySource.pathname?(part) || part.is_a?(Array) || seekable?(part)
     end
 
-    # Bytes of a part, nil when that is not known. A file that says it is empty may be one of /proc, and is not.
+    # Bytes of a part, nil when that is not known.
     def size(index)
       part = @parts[index]
       return part.bytesize if part.is_a?(String)
-      return File.file?(part) && File.size?(part) || nil if BodySource.pathname?(part)
+      return (size_of_file(part, 0) if File.file?(part)) if BodySource.pathname?(part)
+      return unless (start = @starts[index])
 
-      left = part.size - @starts[index] if @starts[index]
-      left if left&.positive?
+      part.is_a?(File) ? size_of_file(part, start) : [part.size - start, 0].max
+    end
+
+    # Bytes of a File or of the file at a Pathname, from a position; nil if what the system says of it cannot be trusted.
+    def size_of_file(file, start)
+      return if made_up?(file.is_a?(File) ? file.to_path : file)
+
+      left = file.size - start
+      return left if left.positive?
+
+      # Other systems of files have some that say they are empty and are not.
+      (file.is_a?(File) ? file.pread(1, start) : file.binread(1, start)) ? nil : 0
+    rescue EOFError
+      0
+    end
+
+    # As the system knows it: a path may lead there by links. A file that was deleted has none.
+    def made_up?(path)
+      File.realpath(path).match?(MADE_UP)
+    rescue SystemCallError
+      false
     end
 
     def begin_again
@@ -119,7 +143,8 @@ module Hecaton
       end
     end
 
-    # What a pipe or a socket has is sent at once, without waiting for a whole piece.
+    # What a pipe or a socket has is sent at once, without waiting for a whole piece. Where it has nothing, the engine waits for it
+    # with all else: here the other requests of a batch would wait too.
     def reader_of_io(part)
       return -> { part.read(PIECE) } unless part.is_a?(IO)
 

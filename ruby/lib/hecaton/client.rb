@@ -310,6 +310,7 @@ module Hecaton
       def retry_options(value)
         return if value.nil? || value == false
         return {} if value == true
+        return { max: value } if value.is_a?(Integer)
 
         raise ArgumentError, "retry: #{value.inspect} is not a Hash of settings, an Integer, true, false or nil" unless value.is_a?(Hash)
 

@@ -69,11 +69,10 @@ module Hecaton
         plain = !value.is_a?(Hash) && !(value.is_a?(Array) && value.any? { |each| each.is_a?(Hash) || each.is_a?(Array) })
         next nested(keyword, name, value) unless plain
 
-        value.is_a?(Array) ? value.each { |each| text(name, each) } : text(name, value)
+        (value.is_a?(Array) ? value : [value]).each { |each| RequestBuilder.plain(keyword, name, each) }
         [[name, value]]
       end
     end
-    private_class_method :named
 
     def nested(keyword, name, value)
       case value

@@ -74,7 +74,7 @@ module Hecaton
         return value if value.nil? || (value.is_a?(Integer) && value.between?(0, 2**32 - 1))
         return value ? Native::REDIRECTS : 0 if value == true || value == false
 
-        raise ArgumentError, "#{name} is #{value.inspect}: use an Integer of at least 0"
+        raise ArgumentError, "redirects is #{value.inspect}: use an Integer of at least 0, true or false"
       end
 
       # User and password of digest authentication, nil for none.

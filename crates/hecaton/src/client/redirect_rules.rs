@@ -69,7 +69,7 @@ impl<'a> Trail<'a> {
         if !Redirect::is_one(status) {
             return Ok(false);
         }
-        let place = Redirect::place(Fields(fields).iter());
+        let place = Redirect::place(fields);
         let Some(location) = place.map_err(|why| self.failure(why))? else {
             return Ok(false);
         };
@@ -101,6 +101,7 @@ impl<'a> Trail<'a> {
         }
         if method != request.method {
             request.body = next.body;
+            request.forget_framing();
             request.retain(|name, _| !Redirect::describes_content(name));
         }
         if next.origin != request.origin {
@@ -125,7 +126,6 @@ impl<'a> Trail<'a> {
         if self.followed() >= self.limits.most as usize {
             let why = format!(
                 "more redirects than the allowed {}: the last leads to {shown}",
-            request.forget_framing();
                 self.limits.most
             );
             return Err(Failure::new(Kind::Redirect, Phase::Read, why));

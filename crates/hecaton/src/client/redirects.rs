@@ -27,6 +27,10 @@ impl Shared {
         if deadline.limit.is_zero() {
             return Err(deadline.used_up(None));
         }
+        if let Some(announced) = request.framing() {
+            let refused = |why| Failure::new(Kind::Body, Phase::Queue, why).for_good();
+            announced.check(&request.body).map_err(refused)?;
+        }
         let at = deadline.at.into();
         // Boxed like everything that most requests do not need.
         let result = if self.judge_of(request).is_some() {
@@ -79,14 +83,14 @@ impl Shared {
         }
     }
 
-
-    /// Whether this answer leads elsewhere, or is an error for not doing so.
-    pub fn may_follow(&self, request: &Request, status: u16, fields: &[u8]) -> bool {
-        self.most_redirects(request) > 0 && leads_elsewhere(status, fields)
     /// Whether there is nothing to do but to ask one URL.
     pub fn asks_one_url(&self, request: &Request) -> bool {
         self.most_redirects(request) == 0 && self.cookies.is_none()
     }
+
+    /// Whether this answer leads elsewhere, or is an error for not doing so.
+    pub fn may_follow(&self, request: &Request, status: u16, fields: &[u8]) -> bool {
+        self.most_redirects(request) > 0 && leads_elsewhere(status, fields)
     }
 
     /// One URL after the other: another one if the answer is a redirect that may be followed.

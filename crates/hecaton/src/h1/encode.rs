@@ -64,7 +64,7 @@ pub(crate) fn encode(
     }
     match body.length() {
         None => out.put_slice(b"transfer-encoding: chunked\r\n"),
-        Some(length) if !body.is_empty() || expects_content(method) => {
+        Some(length) if tells_length(request) => {
             out.put_slice(b"content-length: ");
             out.put_slice(itoa::Buffer::new().format(length).as_bytes());
             out.put_slice(b"\r\n");
@@ -98,8 +98,13 @@ fn put_for_the_origin(fields: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// Whether a request tells its length: if there is a body, or there may be one, or if the program says that there is none.
+pub(crate) fn tells_length(request: &Request) -> bool {
+    !request.body.is_empty() || expects_content(&request.method) || request.framing().is_some()
+}
+
 /// Methods whose requests tell their length even when it is 0 (RFC 9110 §8.6).
-pub(crate) fn expects_content(method: &Method) -> bool {
+fn expects_content(method: &Method) -> bool {
     matches!(*method, Method::POST | Method::PUT | Method::PATCH)
 }
 

@@ -20,6 +20,7 @@ pub(crate) mod elapsed;
 pub(crate) mod error;
 pub(crate) mod failure;
 pub(crate) mod fields;
+pub(crate) mod framing;
 pub(crate) mod head;
 pub(crate) mod merge;
 pub(crate) mod origin;

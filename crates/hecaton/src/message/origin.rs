@@ -43,7 +43,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// As a URL has it and a `Host` header.
+    /// As a URL has it.
     pub(crate) fn authority(&self) -> String {
         let mut authority = Vec::new();
         self.write_authority(&mut authority);

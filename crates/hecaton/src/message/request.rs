@@ -16,6 +16,7 @@ use crate::message::body::{Body, Source};
 use crate::message::digest::{Digest, Login};
 use crate::message::failure::InvalidRequest;
 use crate::message::fields::Fields;
+use crate::message::framing::Framing;
 use crate::message::origin::{Origin, display_url};
 use crate::message::redirect::Redirect;
 use crate::message::retry::Retry;
@@ -100,8 +101,8 @@ impl Request {
     }
 
     /// Adds a header; repeats are kept. It takes the place of those that the request has from its client, and
-    /// an `Authorization` that of the URL's user and password. `Content-Length` and `Transfer-Encoding` are the engine's
-    /// own business and refused; `Host` replaces the one taken from the URL, and `Proxy-Authorization` goes to a
+    /// an `Authorization` that of the URL's user and password. `Content-Length` and `Transfer-Encoding` are written from the
+    /// body: one that says the same is taken, and any other is refused by [`checked`](Request::checked). `Host` replaces the one taken from the URL, and `Proxy-Authorization` goes to a
     /// proxy that is handed the request, and nowhere else.
     pub fn header(mut self, name: &str, value: &[u8]) -> Result<Request, InvalidRequest> {
         let refused = |what: &str| InvalidRequest(format!("header {name:?} {what}"));
@@ -109,9 +110,13 @@ impl Request {
         HeaderValue::from_bytes(value)
             .map_err(|_| refused("has a value with a line break or another control character"))?;
         if matches!(key, CONTENT_LENGTH | TRANSFER_ENCODING) {
-            return Err(refused(
-                "is set by the client itself from the body: leave it out",
-            ));
+            let announced = Framing::read(&key, value).map_err(|why| refused(&why))?;
+            let framing = &mut self.special.get_or_insert_default().framing;
+            if framing.is_some_and(|known| known != announced) {
+                return Err(refused("disagrees with another such header of the request"));
+            }
+            *framing = Some(announced);
+            return Ok(self);
         }
         if self.clients > 0 || self.has_login || self.special.is_some() {
             self.drop_inherited(&key);
@@ -221,15 +226,13 @@ impl Request {
 
     /// Sets the body to what `source` gives. With a `length` it is sent with that `Content-Length`, and a
     /// source that gives more or less fails the request; without one it is sent in chunks (RFC 9112
-    /// §7.1). Clones of the request share the source.
+    /// §7.1). Clones of the request share the source. A `Content-Length` among the headers is the length of a source that knows none.
     pub fn body_from(mut self, source: impl Source + 'static, length: Option<u64>) -> Request {
-        self.body = Body::new(source, length);
-        self
-    }
-
-    /// Sets the total deadline of this request instead of the client's.
-    pub fn timeout(mut self, timeout: Duration) -> Request {
-        self.timeout = Some(timeout);
+        let announced = match self.framing() {
+            Some(Framing::Length(length)) => Some(length),
+            _ => None,
+        };
+        self.body = Body::new(source, length.or(announced));
         self
     }
 
@@ -253,9 +256,6 @@ impl Request {
         }
     }
 
-        self
-    }
-
     /// Sets the total deadline of this request instead of the client's.
     pub fn timeout(mut self, timeout: Duration) -> Request {
         self.timeout = Some(timeout);
@@ -265,6 +265,9 @@ impl Request {
     /// Sets how many redirects of this request are followed, instead of the client's `redirects`.
     pub fn redirects(mut self, most: u32) -> Request {
         self.special.get_or_insert_default().redirects = Some(most);
+        self
+    }
+
     /// Authenticates by digest (RFC 7616), instead of as the client and the URL say: the request is sent again, once, when the
     /// server demands it (401), with the answer to its demand, and later ones with the same login to the same place carry it at
     /// once. Both attempts are listed, and count for the one deadline. A body that can be read only once is sent but once: then
@@ -309,15 +312,6 @@ impl Request {
         display_url(&self.origin, &self.target)
     }
 
-    /// Where the request goes.
-    pub fn origin(&self) -> &Origin {
-        &self.origin
-    }
-}
-
-fn header_name(name: &str) -> Result<HeaderName, InvalidRequest> {
-    HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
-        let what = "is not a valid name: use letters, digits and hyphens";
     /// The URL as other machines know it: without the zone of its address.
     pub(crate) fn url_without_zone(&self) -> String {
         let (scheme, host) = (self.origin.scheme.name(), self.origin.host_header());
@@ -334,6 +328,15 @@ fn header_name(name: &str) -> Result<HeaderName, InvalidRequest> {
         }
     }
 
+    /// Where the request goes.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+}
+
+fn header_name(name: &str) -> Result<HeaderName, InvalidRequest> {
+    HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
+        let what = "is not a valid name: use letters, digits and hyphens";
         InvalidRequest(format!("header {name:?} {what}"))
     })
 }
@@ -362,7 +365,6 @@ mod tests {
         assert!(request().header("x-a", b"1\0").is_err());
         assert!(request().header("x a", b"1").is_err());
         assert!(request().header("", b"1").is_err());
-        assert!(request().header("content-length", b"5").is_err());
         assert!(Request::new("GE T", "http://host/").is_err());
         assert!(Request::new("", "http://host/").is_err());
     }

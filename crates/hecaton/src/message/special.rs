@@ -1,6 +1,7 @@
 //! What few requests ask for, kept apart so that all others stay small.
 
 use crate::message::digest::Digest;
+use crate::message::framing::Framing;
 use crate::message::retry::Retry;
 
 /// What few requests ask for.
@@ -10,6 +11,8 @@ pub(crate) struct Special {
     pub redirects: Option<u32>,
     /// Digest authentication, and how far it has come.
     pub digest: Option<Digest>,
+    /// What the headers say of the body: how long it is, or that it comes in chunks.
+    pub framing: Option<Framing>,
     /// Retries instead of the client's; some nothing for none at all.
     pub retry: Option<Option<Retry>>,
     /// The number by which the client's judge knows the request.

@@ -253,6 +253,10 @@ fn inherited<'a>(
     let mut request = anywhere;
     for (name, value) in headers {
         request = request.header(name, value)?;
+        if request.framing().is_some() {
+            let why = "speaks of the body of one request: give it with that, or leave it out";
+            return Err(InvalidRequest(format!("header {name:?} {why}")));
+        }
     }
     let host = Some(request.host).filter(|host| *host != own_host);
     if request.fields.is_empty() && host.is_none() {

@@ -58,8 +58,7 @@ fn forget(each: impl Fn(RawFd)) {
     for (at, word) in OPEN.iter().enumerate() {
         let mut bits = word.swap(0, Ordering::Relaxed);
         while bits != 0 {
-            let descriptor = at * 64 + bits.trailing_zeros() as usize;
-            let _ = close(descriptor as RawFd);
+            each((at * 64 + bits.trailing_zeros() as usize) as RawFd);
             bits &= bits - 1;
         }
     }
@@ -101,6 +100,7 @@ fn place(descriptor: RawFd) -> Option<(&'static AtomicU64, u64)> {
     let descriptor = usize::try_from(descriptor).ok()?;
     Some((OPEN.get(descriptor / 64)?, 1 << (descriptor % 64)))
 }
+
 /// Something with a duplicate of a descriptor of the program, noted for as long as it is open. Unlike [`Noted`] it ends nothing: the
 /// connection, if it is one, is the program's.
 pub(crate) struct Duplicate<S: AsRawFd> {
@@ -135,7 +135,6 @@ impl<S: AsRawFd> Drop for Duplicate<S> {
         }
     }
 }
-
 
 /// A socket that is noted for as long as it is open.
 pub(crate) struct Noted<S: AsRawFd> {

@@ -187,7 +187,16 @@ impl Batch {
             return Ok(());
         };
         let requests = ruby.get_inner(self.requests);
-        let tag = inner.free.pop().unwrap_or_else(|| requests.len());
+        let free = inner.free.last().copied();
+        let tag = free.unwrap_or_else(|| requests.len());
+        let request = match (request, source) {
+            (Ok(request), Some((native, _))) => {
+                let wants = inner.wants.get_or_insert_default().clone();
+                Ok(request::with_source(ruby, request, &native, (wants, tag))?)
+            }
+            (request, _) => request,
+        };
+        inner.free.pop();
         requests.store(tag as isize, queued)?;
         self.held.fetch_add(1, Ordering::Relaxed);
         if let Some(tags) = &mut inner.tags {
@@ -200,11 +209,6 @@ impl Batch {
                 return Ok(());
             }
         };
-        if let Some((native, _)) = source {
-            let wants = inner.wants.get_or_insert_default();
-            let (pieces, length) = native.source(wants.clone(), tag);
-            request = request.body_from(pieces, length);
-        }
         if judged {
             inner.ask_about_outcomes();
             request = request.judged(tag);

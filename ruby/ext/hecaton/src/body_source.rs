@@ -17,6 +17,7 @@ use magnus::{Error, Module, Object, RModule, RString, Ruby, Value, function, met
 
 use crate::client::Engine;
 use crate::fibers;
+use crate::gvl;
 use crate::judge::Questions;
 use crate::process::ProcessLocal;
 use crate::record;
@@ -38,9 +39,9 @@ struct Slot {
     rewound: bool,
     waker: Option<Waker>,
     wants: Option<(Arc<Wants>, usize)>,
-}
     /// What has to be readable before the thread that reads is told.
     watched: Option<Readable>,
+}
 
 impl BodySource {
     fn new(length: Option<u64>, rewindable: bool) -> BodySource {
@@ -93,6 +94,7 @@ impl BodySource {
             drop(slot);
             waker.wake();
         }
+        Ok(())
     }
 }
 
@@ -123,6 +125,11 @@ impl Source for Outlet {
                 }
                 ready
             }
+            None => !slot.wanted,
+        };
+        slot.wanted = true;
+        if let (true, Some((wants, tag))) = (tell, &slot.wants) {
+            wants.add(*tag);
         }
         Poll::Pending
     }
@@ -134,6 +141,7 @@ impl Source for Outlet {
         let mut slot = self.0.lock();
         slot.rewound = true;
         (slot.piece, slot.ended, slot.wanted) = (None, false, false);
+        slot.watched = None;
         true
     }
 }
@@ -141,7 +149,6 @@ impl Source for Outlet {
 /// Which feeds want a piece, for the thread that can read them.
 #[derive(Default)]
 pub struct Wants {
-        slot.watched = None;
     tags: Mutex<Vec<usize>>,
     waker: AtomicWaker,
 }

@@ -121,7 +121,7 @@ impl Client {
         let outcome = if source.is_none() && judge.is_none() {
             fibers::wait(ruby, &engine, client.send(request))?
         } else {
-            let (client, request, needs) = needs(client, request, source, judge);
+            let (client, request, needs) = needs(ruby, client, request, source, judge)?;
             body_source::wait(ruby, &engine, &needs, client.send(request))?
         };
         Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
@@ -149,7 +149,7 @@ impl Client {
         let (opened, source) = if source.is_none() && judge.is_none() {
             (fibers::wait(ruby, &engine, client.open(request))?, None)
         } else {
-            let (client, request, needs) = needs(client, request, source, judge);
+            let (client, request, needs) = needs(ruby, client, request, source, judge)?;
             let opened = body_source::wait(ruby, &engine, &needs, client.open(request))?;
             (opened, needs.source.map(|source| (needs.wants, source)))
         };
@@ -281,16 +281,16 @@ fn jar(ruby: &Ruby, options: RHash) -> Result<Option<Home>, Error> {
 
 /// A client and a request that need Ruby while they are waited for, and for what.
 fn needs(
+    ruby: &Ruby,
     client: &hecaton::Client,
     request: Request,
     source: Option<(Obj<BodySource>, Value)>,
     judge: Option<Value>,
-) -> (hecaton::Client, Request, Needs) {
+) -> Result<(hecaton::Client, Request, Needs), Error> {
     let wants = Arc::new(Wants::default());
     let (mut client, mut request) = (client.clone(), request);
     if let Some((native, _)) = source {
-        let (pieces, length) = native.source(wants.clone(), 0);
-        request = request.body_from(pieces, length);
+        request = request::with_source(ruby, request, &native, (wants.clone(), 0))?;
     }
     let judge = judge.map(|judge| {
         let questions = Questions::new(wants.clone());
@@ -306,7 +306,7 @@ fn needs(
         source,
         judge,
     };
-    (client, request, needs)
+    Ok((client, request, needs))
 }
 
 fn start(ruby: &Ruby, config: &Config, cookies: Option<&Home>) -> Result<Engine, Error> {
@@ -338,8 +338,8 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("with", method!(Client::with, 1))?;
     class.define_method("perform", method!(Client::perform, 6))?;
     class.define_method("open", method!(Client::open, 7))?;
-    class.define_method("batch", method!(Client::batch, 3))?;
     class.define_method("redirection", method!(Client::redirection, 5))?;
+    class.define_method("batch", method!(Client::batch, 3))?;
     class.define_method("idle_connections", method!(Client::idle_connections, 0))?;
     class.define_method("stats", method!(Client::stats, 0))?;
     class.define_method("close", method!(Client::close, 0))

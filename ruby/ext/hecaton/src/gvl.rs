@@ -105,7 +105,6 @@ impl<F> Drop for Abandoned<'_, F> {
     }
 }
 
-/// Whether the current fiber has a `Fiber.scheduler`, which must not be held up.
 /// A duplicate of a descriptor that Ruby has open.
 pub fn duplicate(ruby: &Ruby, descriptor: RawFd) -> Result<OwnedFd, Error> {
     let failed = |error: std::io::Error| {
@@ -142,6 +141,7 @@ extern "C" fn forget_inherited() {
     hecaton::forget_inherited();
 }
 
+/// Whether the current fiber has a `Fiber.scheduler`, which must not be held up.
 pub fn is_in_fiber_of_scheduler(ruby: &Ruby) -> bool {
     // SAFETY: the GVL is held, of which `ruby` is the proof; it looks at the current thread, and raises nothing.
     let scheduler = unsafe { rb_fiber_scheduler_current() };

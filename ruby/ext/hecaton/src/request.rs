@@ -9,7 +9,7 @@ use magnus::typed_data::Obj;
 use magnus::value::{Qfalse, Qtrue, ReprValue};
 use magnus::{Error, Integer, RArray, RHash, RString, Ruby, TryConvert, Value};
 
-use crate::body_source::BodySource;
+use crate::body_source::{BodySource, Wants};
 use crate::cookies::Cookies;
 use crate::settings;
 
@@ -78,6 +78,9 @@ pub fn build(
         if let Some(bytes) = RString::from_value(body) {
             request = request.body(bytes.to_bytes());
         }
+    }
+    if body.is_none_or(|body| RString::from_value(body).is_some()) {
+        request = request.checked().map_err(invalid)?;
     }
     if let Some(timeout) = timeout {
         request = request.timeout(seconds(ruby, "timeout", timeout)?);
@@ -172,6 +175,18 @@ pub fn body_source(body: Option<Value>) -> Result<Option<(Obj<BodySource>, Value
         Some(source) => Ok(Some((source.funcall("native", ())?, source))),
         None => Ok(None),
     }
+}
+
+/// The request with a body that is read while it is sent; `wants` is told, by the number, when a piece is wanted.
+pub fn with_source(
+    ruby: &Ruby,
+    request: Request,
+    source: &BodySource,
+    (wants, number): (Arc<Wants>, usize),
+) -> Result<Request, Error> {
+    let (pieces, length) = source.source(wants, number);
+    let checked = request.body_from(pieces, length).checked();
+    checked.map_err(|error| invalid(ruby, error.to_string()))
 }
 
 /// Seconds → a duration; Ruby has checked that they are not negative.
