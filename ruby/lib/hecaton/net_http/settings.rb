@@ -10,13 +10,15 @@ module Hecaton
       }.freeze
       # A name, or an address without brackets.
       HOST = %r{\A[^\s\[\]/?#@\\%<>^`{|}"]+\z}
+      # What needs no look-up.
+      ADDRESS = /\A(?:\d+\.\d+\.\d+\.\d+|.*:.*)\z/
       # As long as a program that says "for ever" can mean.
       FOREVER = 10 * 365 * 24 * 3600
       # Bodies have no limit in Net::HTTP.
       UNLIMITED = 2**62
       # Methods of requests that may be sent twice without doing more than once (RFC 9110 §9.2.2).
       IDEMPOTENT = %w[GET HEAD OPTIONS TRACE PUT DELETE].freeze
-      private_constant :REFUSED, :HOST, :FOREVER, :UNLIMITED
+      private_constant :REFUSED, :HOST, :ADDRESS, :FOREVER, :UNLIMITED
 
       module_function
 
@@ -27,7 +29,7 @@ module Hecaton
           scheme: http.use_ssl? ? "https" : "http", decode: false, max_body: UNLIMITED,
           http: NetHTTP.http, proxy: proxy(http)
         )
-        settings[:resolve] = { "#{http.address}:#{http.port}" => [http.ipaddr.to_s] } if http.ipaddr
+        settings[:resolve] = { "#{http.address}:#{http.port}" => addresses(http) } if http.ipaddr
         settings.merge!(repeats(http))
         settings.merge!(Tls.of(http)) if http.use_ssl?
         settings.freeze
@@ -66,6 +68,18 @@ module Hecaton
           expect_timeout: http.continue_timeout || 0, idle_timeout: http.keep_alive_timeout || FOREVER }
       end
       private_class_method :times
+
+      # What ipaddr says: an address, or a name, which Net::HTTP would look up as well.
+      def addresses(http)
+        given = http.ipaddr.to_s
+        return [given] if given.match?(ADDRESS)
+
+        require "timeout"
+        Timeout.timeout(http.open_timeout, Net::OpenTimeout) { Addrinfo.getaddrinfo(given, nil, nil, :STREAM).map(&:ip_address).uniq }
+      rescue SocketError => error
+        raise Failures.unresolved(http, error.message.delete_prefix("getaddrinfo: "))
+      end
+      private_class_method :addresses
 
       # Net::HTTP sends again by itself, once; here only who sets max_retries asks for that.
       def repeats(http)

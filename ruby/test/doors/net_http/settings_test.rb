@@ -65,6 +65,13 @@ class NetHTTPSettingsTest < NetHTTPTest
     assert_equal [false, false], start(keep_alive_timeout: 0, &reused)
   end
 
+  def test_ipaddr_may_be_a_name
+    ask = ->(klass, ipaddr) { start(klass, ipaddr: ipaddr) { |http| http.get("/r/1").code } }
+    assert_equal "200", same { |klass| ask.(klass, "localhost") }
+    assert_equal "200", same { |klass| ask.(klass, host) }
+    same_error { |klass| ask.(klass, "name.invalid") }
+  end
+
   def test_what_cannot_be_had_is_refused_by_name
     { local_host: "127.0.0.1", local_port: 1 }.each do |name, value|
       refused(/#{name}/) { start(name => value) { |http| http.get("/r/1") } }
