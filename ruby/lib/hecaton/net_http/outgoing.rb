@@ -18,8 +18,7 @@ module Hecaton
         @http = http
         @request = request
         request.update_uri(http.address, http.port, http.use_ssl?) if request.uri
-        @fields = request.instance_variable_get(:@header) # As Net::HTTPHeader keeps them: { "name" => ["value"] }.
-        @fields["host"] ||= [authority]
+        request["host"] ||= authority
         @verb = request.method
         @url = "#{http.use_ssl? ? "https" : "http"}://#{authority}#{path}"
         @body = content
@@ -27,7 +26,7 @@ module Hecaton
       end
 
       # To be called when the request has ended.
-      def finish = @file&.close!
+      def finish = @written&.close
 
       private
 
@@ -42,7 +41,7 @@ module Hecaton
 
       def flat(authority)
         flat = []
-        @fields.each do |name, values|
+        @request.to_hash.each do |name, values|
           next if FRAMING[name]
 
           value = values.size == 1 ? values[0] : values.join(", ")
@@ -63,18 +62,22 @@ module Hecaton
 
       # What Net::HTTPGenericRequest#exec would write.
       def content
-        form = @request.instance_variable_get(:@body_data)
         if (body = @request.body) then whole(body)
         elsif (stream = @request.body_stream) then streamed(stream)
-        elsif form then encoded(form)
+        elsif @request.request_body_permitted? || @request.key?("content-type") then form
         end
       end
 
       def whole(body)
         @request.content_length = body.bytesize
         @request.delete("Transfer-Encoding")
-        @request.send(:supply_default_content_type)
+        supply_type
         body
+      end
+
+      def supply_type
+        type = Written.default_type unless @request.key?("content-type")
+        @request.content_type = type if type
       end
 
       def streamed(stream)
@@ -82,44 +85,25 @@ module Hecaton
         chunked = @request.chunked?
         raise ArgumentError, "Content-Length not given and Transfer-Encoding is not `chunked'" unless length || chunked
 
-        @request.send(:supply_default_content_type)
+        supply_type
         Upload.of(stream, chunked ? nil : length, patience)
       end
 
-      def encoded(form)
-        return multipart(form) if @request.content_type&.match?(%r{\Amultipart/form-data\z}i)
+      # What set_form and set_form_data have noted, which nothing but a request that is written tells; nil if there is nothing.
+      def form
+        @written = Written.of(@request)
+        return unless (length = @written.length)
 
-        @request.content_type = "application/x-www-form-urlencoded"
-        whole(URI.encode_www_form(form))
-      end
+        @request["content-type"] = @written.type
+        return whole(@written.text) unless @request.content_type.casecmp?("multipart/form-data")
 
-      # Written to a file first, as Net::HTTP does where it is not sent in chunks.
-      def multipart(form)
-        require "securerandom"
-        require "tempfile"
-        options = @request.instance_variable_get(:@form_option).dup
-        options[:boundary] ||= SecureRandom.urlsafe_base64(40)
-        @request.set_content_type(@request.content_type, boundary: options[:boundary])
         chunked = @request.chunked?
-        @file = Tempfile.new("multipart")
-        @file.binmode
-        unframed.send(:encode_multipart_form_data, @file, form, options)
-        @file.rewind
-        @request.content_length = @file.size unless chunked
-        Upload.of(@file, chunked ? nil : @file.size, patience)
+        @request.content_length = length unless chunked
+        Upload.of(@written.body, chunked ? nil : length, patience)
       end
 
       # See Upload.of.
       def patience = @http.total_timeout || NetHTTP.total_of(0)
-
-      # The request without its Transfer-Encoding, whose chunks the engine makes.
-      def unframed
-        return @request unless @request.chunked?
-
-        copy = @request.dup
-        copy.initialize_http_header(nil)
-        copy
-      end
     end
   end
 end

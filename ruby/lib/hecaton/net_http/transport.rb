@@ -4,6 +4,15 @@ module Hecaton
     # Put before NetHTTP's own methods, and by NetHTTP.replace! before those of Net::HTTP. An object stays what it was when it was
     # started.
     module Transport
+      # Private methods of Net::HTTP that are done otherwise. Where there are none, requests would go past Hecaton without a word.
+      REPLACED = %i[connect transport_request].freeze
+      missing = REPLACED.reject { |name| NetHTTP.superclass.private_method_defined?(name) }
+      if missing.any?
+        raise LoadError, "hecaton/net_http: net-http #{Net::HTTP::VERSION} has no #{missing.join(", ")}, which Hecaton stands in for: " \
+                         "use an older net-http, or Net::HTTP itself"
+      end
+      private_constant :REPLACED
+
       SETTERS = %i[
         open_timeout read_timeout write_timeout continue_timeout keep_alive_timeout max_retries ipaddr use_ssl local_host
         local_port proxy_from_env proxy_address proxy_port proxy_user proxy_pass proxy_use_ssl ignore_eof

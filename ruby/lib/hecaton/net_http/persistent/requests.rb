@@ -35,10 +35,9 @@ module Hecaton
 
         @headers.each { |name, value| request.add_field(name, value) }
         @override_headers.each { |name, value| request[name] = value }
-        fields = request.instance_variable_get(:@header) # As Net::HTTPHeader keeps them: { "name" => ["value"] }.
-        unless fields["connection"]
-          fields["connection"] = ["keep-alive"]
-          (fields["keep-alive"] ||= []) << @keep_alive.to_s
+        unless request.key?("connection")
+          request["connection"] = "keep-alive"
+          request.add_field("keep-alive", @keep_alive.to_s)
         end
         request
       end

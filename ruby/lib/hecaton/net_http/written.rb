@@ -1,0 +1,75 @@
+# What Net::HTTP itself would write of a request, for what it tells in no other way.
+module Hecaton
+  class NetHTTP
+    # Stands where Net::HTTPGenericRequest#exec expects a socket. The body goes to a file, as multipart does in Net::HTTP.
+    class Written
+      # Net::HTTP asks whether to wait before a body; nil for not.
+      attr_reader :continue_timeout
+
+      # Of a request without body and body_stream, which stays as it is: how it would be written without a coding of its own.
+      def self.of(request)
+        copy = request.dup
+        copy.initialize_http_header(nil) # Of the copy alone.
+        copy["content-type"] = request["content-type"] if request.key?("content-type")
+        new(copy)
+      end
+
+      # String: the type that this version of net-http gives to a body of which none is said, nil for none (0.7 and later).
+      def self.default_type
+        return @default_type if defined?(@default_type)
+
+        probe = Net::HTTP::Post.new("/")
+        probe.body = "x"
+        written = quietly { new(probe) }
+        @default_type = probe["content-type"]
+      ensure
+        written&.close
+      end
+
+      # Where Ruby warns of much, it warns of that too.
+      def self.quietly
+        verbose, $VERBOSE = $VERBOSE, nil
+        yield
+      ensure
+        $VERBOSE = verbose
+      end
+      private_class_method :quietly
+
+      def initialize(request)
+        @request = request
+        request.exec(self, "1.1", "/")
+      end
+
+      # As a socket's: the head comes first, and in one piece.
+      def write(*pieces)
+        return pieces.sum(&:bytesize).tap { @head = true } unless @head
+
+        file.write(*pieces)
+      end
+
+      # String: the type that was written.
+      def type = @request["content-type"]
+
+      # Integer: how long the body is; nil if there is none.
+      def length = (@request.content_length if @request.key?("content-length"))
+
+      # Tempfile: the body, from its beginning.
+      def body = file.tap(&:rewind)
+
+      # String: all of it.
+      def text = @file ? body.read : ""
+
+      # Deletes the file.
+      def close = @file&.close!
+
+      private
+
+      def file
+        @file ||= begin
+          require "tempfile"
+          Tempfile.new("body").tap(&:binmode)
+        end
+      end
+    end
+  end
+end
