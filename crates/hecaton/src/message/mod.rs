@@ -8,7 +8,8 @@
 //!   `base_url` and for redirects: the public ones, whether the client or the request has them.
 //! - Bodies of requests are asked for (`body`): a source gives its next piece when the last was written. The engine cannot call
 //!   Ruby, for the GVL is away. It says that a piece is wanted, which ends the wait, and Ruby's thread reads it
-//!   (`ruby/ext/hecaton/src/body_source.rs`). So a slow IO in a batch holds up its batch, as a slow callback does.
+//!   (`ruby/ext/hecaton/src/body_source.rs`). Where a pipe or a socket has nothing, the engine polls it with all else; any other body that
+//!   is slow to give a piece holds up its batch, as a slow callback does.
 
 pub(crate) mod address;
 pub(crate) mod asks;
