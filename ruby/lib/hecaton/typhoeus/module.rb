@@ -47,3 +47,4 @@ require_relative "hydra"
 require_relative "cache"
 require_relative "pool"
 require_relative "verbs"
+require_relative "params_decoder" if defined?(Rack)

@@ -1,2 +1,2 @@
 # What `require "rack/typhoeus/middleware/params_decoder/helper"` finds where Hecaton stands in for Typhoeus.
-require "hecaton/typhoeus/params_decoder"
+require_relative "../../../../../params_decoder"
