@@ -45,7 +45,7 @@ fn the_total_deadline_fires_once_in_whatever_phase() {
 }
 
 #[test]
-fn interim_answers_without_end_do_not_hold_up_the_deadline() {
+fn interim_responses_without_end_do_not_hold_up_a_request() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let flood = std::thread::spawn(move || {
@@ -57,10 +57,8 @@ fn interim_answers_without_end_do_not_hold_up_the_deadline() {
     });
     let world = World::new();
     let request = Request::get(&url).unwrap();
-    let error = world.send(request.timeout(Duration::from_millis(300)));
-    let error = error.unwrap_err();
-    assert_eq!(error.kind(), Kind::Timeout);
-    assert!(error.elapsed() < Duration::from_secs(3), "{error}");
+    let error = world.send(request).unwrap_err();
+    assert_eq!(error.kind(), Kind::Protocol, "{error}");
     flood.join().unwrap();
 }
 

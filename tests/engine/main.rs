@@ -42,6 +42,7 @@ mod tls_ends;
 mod tls_refusals;
 mod tls_server;
 mod trailers;
+mod unasked;
 mod unix_socket;
 mod uploads;
 

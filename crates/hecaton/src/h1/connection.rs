@@ -7,13 +7,12 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
-use nix::poll::PollFd;
 use tokio::io::{AsyncReadExt, AsyncWrite};
 
 use crate::content::buffered::Share;
 use crate::runtime::spare::Spare;
 use crate::transport::proxy::Forward;
-use crate::transport::wire::{Look, Wire};
+use crate::transport::wire::{Look, Waiting, Wire};
 
 /// How much is asked for in one read: at first, and at most once answers turn out to be long.
 const FIRST_READ: usize = 8 << 10;
@@ -97,11 +96,6 @@ impl Connection {
         self.input.split_to(count)
     }
 
-    /// For asking the kernel about several connections at once; none if that would not tell enough, as with TLS.
-    pub fn poll_fd(&self) -> Option<PollFd<'_>> {
-        self.stream.poll_fd()
-    }
-
     /// Hands the buffer on, once all that was read has been used: a connection that waits needs none.
     pub fn release_input(&mut self) {
         let mut input = std::mem::take(&mut self.input);
@@ -130,15 +124,14 @@ impl Connection {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 
-    /// Whether an idle connection can be used: neither data nor the end has come. Asks the kernel.
-    pub fn is_quiet(&mut self) -> bool {
-        self.stream.is_quiet(Look::Kernel).is_ok()
+    /// What has come before a request is written: of a connection that was used before, nothing may have. Asks the kernel.
+    pub fn waiting(&mut self) -> Waiting {
+        self.stream.waiting(Look::Kernel)
     }
 
-    /// The same, of what the reactor has seen so far, which costs nothing; else the reason, if it is
-    /// one of TLS.
-    pub fn seems_quiet(&mut self) -> Result<(), Option<String>> {
-        self.stream.is_quiet(Look::Reactor)
+    /// Whether nothing has come on an idle connection, as far as the reactor has seen, which costs nothing.
+    pub fn seems_quiet(&mut self) -> bool {
+        self.stream.waiting(Look::Reactor) == Waiting::Nothing
     }
 
     /// Whether TLS is spoken on it.

@@ -19,6 +19,7 @@ use crate::message::request::Request;
 use crate::runtime::timer::PhaseTimer;
 use crate::runtime::yield_now::PIECES_PER_TURN;
 use crate::transport::tls::explain::explain;
+use crate::transport::wire::Waiting;
 
 /// Sends `request` over `connection` and reads the head of the answer; the body is still to come.
 pub(crate) async fn exchange(
@@ -29,14 +30,9 @@ pub(crate) async fn exchange(
 ) -> Result<(Head, Incoming), Broken> {
     trace.attempt().phase = Phase::Send;
     trace.attempt().version = Some(Version::Http1);
-    if let Err(reason) = connection.seems_quiet() {
-        return Err(match reason {
-            Some(why) if !trace.attempt().reused => {
-                Broken::Failed(Failure::new(Kind::Tls, Phase::Send, why).for_good())
-            }
-            _ => Broken::Unsent,
-        });
-    }
+    let reused = trace.attempt().reused;
+    // The pool has just asked the kernel about a connection that it had.
+    let early = !reused && has_spoken(connection)?;
     connection.heard = false;
     let mut outgoing = Outgoing::new(connection, request, config);
     let mut reader = HeadReader::default();
@@ -44,10 +40,10 @@ pub(crate) async fn exchange(
     let head = poll_fn(|cx| {
         let write_error = match poll_write(cx, connection, &mut outgoing, trace) {
             Err(Stopped::Body(failure)) => return Poll::Ready(Err(Broken::Failed(failure))),
-            // TLS may yet say why, be it that the server demands a certificate.
-            Err(_) if !trace.attempt().sent && (trace.attempt().reused || !connection.is_tls()) => {
+            Err(_) if !trace.attempt().sent && reused => {
                 return Poll::Ready(Err(Broken::Unsent));
             }
+            // What a new connection has may be a response, or why TLS refuses the client.
             Err(Stopped::Socket(error)) => Some(error),
             Ok(()) => None,
         };
@@ -64,7 +60,8 @@ pub(crate) async fn exchange(
             Poll::Ready(head) => Poll::Ready(head.map_err(|mut lost| {
                 lost.failure.phase = trace.attempt().phase;
                 match lost.ended && !connection.heard {
-                    true if trace.attempt().reused => Broken::Stale(lost.failure),
+                    true if reused => Broken::Stale(lost.failure),
+                    true if !trace.attempt().sent && !connection.is_tls() => Broken::Unsent,
                     true => Broken::opening(lost.failure),
                     false => Broken::Failed(lost.failure),
                 }
@@ -74,8 +71,21 @@ pub(crate) async fn exchange(
     .await?;
     trace.attempt().first_byte = trace.lap();
     trace.attempt().phase = Phase::Read;
-    let incoming = Incoming::new(&head, outgoing, request.asks.closes);
+    let incoming = Incoming::new(&head, outgoing, request.asks.closes || early);
     Ok((head, incoming))
+}
+
+/// Whether the server has sent something on a new connection before the request. That may be its response, as of a server that
+/// is too busy to read; the connection carries no other request then, for the server may answer this one once more.
+fn has_spoken(connection: &mut Connection) -> Result<bool, Broken> {
+    match connection.waiting() {
+        Waiting::Nothing => Ok(false),
+        Waiting::Data => Ok(true),
+        Waiting::End(None) => Err(Broken::Unsent),
+        Waiting::End(Some(why)) => Err(Broken::Failed(
+            Failure::new(Kind::Tls, Phase::Send, why).for_good(),
+        )),
+    }
 }
 
 /// Writes what the socket takes, and notes the moment when the request was out.
@@ -164,4 +174,63 @@ fn ended(error: Option<io::Error>) -> Lost {
         }
     };
     Lost { failure, ended }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream as Peer;
+    use std::time::{Duration, Instant};
+
+    use tokio::net::UnixStream;
+
+    use super::*;
+    use crate::Reactor;
+    use crate::runtime::descriptors::Noted;
+    use crate::transport::pipe::Pipe;
+    use crate::transport::wire::{Socket, Wire};
+
+    /// What becomes of a request on a new connection on which this came before, be it that the reactor has seen it; and
+    /// whether the connection may carry another request.
+    fn after(come: &[u8], ends: bool, seen: bool) -> Result<(u16, bool), Failure> {
+        let config = Config::new(Duration::from_secs(10));
+        Reactor::new().unwrap().block_on(async {
+            let (own, mut peer) = Peer::pair().unwrap();
+            own.set_nonblocking(true).unwrap();
+            let own = UnixStream::from_std(own).unwrap();
+            peer.write_all(come).unwrap();
+            let _open = (!ends).then_some(peer);
+            if seen {
+                own.readable().await.unwrap();
+            }
+            let wire = Wire::Plain(Socket::new(Pipe::Unix(Noted::new(own))));
+            let mut connection = Connection::new(wire, None);
+            let mut trace = Trace::new(Instant::now());
+            trace.begin();
+            let request = Request::get("http://localhost/").unwrap();
+            let result = exchange(&mut connection, &request, &config, &mut trace).await;
+            let (head, mut incoming) = result.map_err(Broken::into_failure)?;
+            incoming.whole(&mut connection, &config).await?;
+            Ok((head.status, incoming.finish(&mut connection)))
+        })
+    }
+
+    #[test]
+    fn what_a_new_connection_has_before_the_request_is_a_response_and_its_last() {
+        const BUSY: &[u8] = b"HTTP/1.1 503 Busy\r\ncontent-length: 4\r\n\r\nbusy";
+        for seen in [false, true] {
+            for ends in [false, true] {
+                assert_eq!(after(BUSY, ends, seen).unwrap(), (503, false));
+            }
+            let failure = after(b"", true, seen).unwrap_err();
+            assert_eq!(failure.phase, Phase::Send);
+            assert!(
+                failure
+                    .detail
+                    .contains("before the request could be written")
+            );
+            let failure = after(b"HTTP/1.1 2", true, seen).unwrap_err();
+            assert!(failure.detail.contains("ended before a response"));
+        }
+    }
 }

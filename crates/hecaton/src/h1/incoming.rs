@@ -12,7 +12,7 @@ use super::outgoing::{Outgoing, Stopped};
 use crate::config::Config;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::fields::Trailers;
-use crate::message::head::Head;
+use crate::message::head::{Framing, Head};
 use crate::runtime::timer::PhaseTimer;
 use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
@@ -26,6 +26,8 @@ const MOST_AHEAD: u64 = 64 << 10;
 /// What is to come on a connection after the head of an answer.
 pub(crate) struct Incoming {
     reader: BodyFraming,
+    /// How many bytes of a body the head has announced; 0 if it did not.
+    announced: u64,
     /// The request, which a server may answer before it has read it. It is written on meanwhile: a
     /// server that answers while it reads (an echo, a filter) would wait for it for ever.
     outgoing: Outgoing,
@@ -41,6 +43,10 @@ impl Incoming {
     pub fn new(head: &Head, outgoing: Outgoing, closes: bool) -> Incoming {
         Incoming {
             reader: BodyFraming::new(head.framing),
+            announced: match head.framing {
+                Framing::Length(length) => length,
+                Framing::Chunked | Framing::Close => 0,
+            },
             // A server that reports an error and hangs up does not want the rest (RFC 9112 §9.5);
             // sending it could only bring a reset that swallows the answer.
             // So does one that answers instead of asking for it.
@@ -162,6 +168,17 @@ impl Incoming {
         usable
     }
 
+    /// Why a body has no end, with so many bytes of it still in the input.
+    fn cut_short(&self, error: BodyError, waiting: usize) -> Failure {
+        let (mut failure, announced) = (error.into_failure(0), self.announced);
+        if announced > 0 {
+            let received = announced - self.reader.expected() + waiting as u64;
+            let what = format!("{received} bytes came of the {announced} that were announced");
+            failure.detail = format!("the body was cut short: {what}");
+        }
+        failure
+    }
+
     /// Waits until more has arrived, or the body has ended with its connection.
     async fn fill(
         &mut self,
@@ -182,7 +199,10 @@ impl Incoming {
             }
         });
         match filled.await? {
-            Ok(0) => self.reader.end().map_err(|error| error.into_failure(0)),
+            Ok(0) => {
+                let ended = self.reader.end();
+                ended.map_err(|error| self.cut_short(error, connection.input.len()))
+            }
             Ok(_) => Ok(()),
             Err(error) => {
                 let detail = format!("the body was cut short: {error}");

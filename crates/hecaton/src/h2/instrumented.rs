@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::frames::{Frame, Frames, NO_STREAM, PREFACE};
 use crate::transport::tls::explain::explain;
-use crate::transport::wire::{Look, Wire};
+use crate::transport::wire::{Look, Waiting, Wire};
 
 /// How many reads one turn of a connection may do before other tasks have theirs.
 const READS_PER_TURN: u32 = 16;
@@ -60,7 +60,10 @@ pub(crate) trait Explains {
 impl Explains for Wire {
     fn reason(&mut self, error: &io::Error) -> Option<String> {
         // Where writing fails, what can still be read says why.
-        explain(error).or_else(|| self.is_quiet(Look::Kernel).err().flatten())
+        explain(error).or_else(|| match self.waiting(Look::Kernel) {
+            Waiting::End(why) => why,
+            Waiting::Nothing | Waiting::Data => None,
+        })
     }
 }
 

@@ -10,6 +10,10 @@ use memchr::memchr2;
 /// How many fields there is room for without taking memory.
 const USUAL_FIELDS: usize = 128;
 
+/// Most interim responses (1xx) before the final one, over HTTP/1.1 and HTTP/2 alike: a server that sends more would
+/// keep the request waiting with bytes that nobody keeps and nothing counts.
+pub(crate) const MOST_INTERIM: usize = 100;
+
 /// What a head is read by.
 #[derive(Clone, Copy)]
 pub(crate) struct HeadRules<'a> {
@@ -26,6 +30,7 @@ pub(crate) enum BadHead {
     Malformed(String),
     TooManyFields(usize),
     TooManyBytes(usize),
+    TooManyInterim,
 }
 
 impl fmt::Display for BadHead {
@@ -39,6 +44,10 @@ impl fmt::Display for BadHead {
             BadHead::TooManyBytes(most) => {
                 write!(f, "{head} {most} bytes, which is max_header_bytes")
             }
+            BadHead::TooManyInterim => write!(
+                f,
+                "more than {MOST_INTERIM} interim responses (1xx) came before the final one"
+            ),
         }
     }
 }
@@ -100,6 +109,8 @@ pub(crate) struct HeadReader {
     searched: usize,
     /// Whether the server has asked for the body of the request (100).
     pub continued: bool,
+    /// How many interim responses have come.
+    interim: u8,
 }
 
 impl HeadReader {
@@ -114,12 +125,33 @@ impl HeadReader {
         let new = &input[self.searched.saturating_sub(3).min(input.len())..];
         let parse = self.searched == 0 || ends_head(new) || input.len() > rules.most_bytes;
         let head = if parse && !input.is_empty() {
-            parse_head(rules, input, &mut self.continued)?
+            self.parse(rules, input)?
         } else {
             None
         };
         self.searched = input.len();
         Ok(head)
+    }
+
+    /// Takes the head of the final response off `input`; none if it is not whole yet. Interim responses
+    /// (1xx) in front of it are dropped, but a 101 that was asked for is an answer.
+    fn parse(
+        &mut self,
+        rules: HeadRules<'_>,
+        input: &mut BytesMut,
+    ) -> Result<Option<Head>, BadHead> {
+        while let Some((length, status, head)) = parse_one(rules, input)? {
+            input.advance(length);
+            if head.is_some() {
+                return Ok(head);
+            }
+            self.continued |= status == 100;
+            self.interim += 1;
+            if usize::from(self.interim) > MOST_INTERIM {
+                return Err(BadHead::TooManyInterim);
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -128,36 +160,23 @@ fn ends_head(bytes: &[u8]) -> bool {
     bytes.windows(2).any(|pair| pair == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
 }
 
-/// Takes the head of the final response off `input`; none if it is not whole yet. Interim responses
-/// (1xx) in front of it are dropped, but a 101 that was asked for is an answer.
-fn parse_head(
+/// The head that `input` begins with, if it is whole and within the limits.
+fn parse_one(
     rules: HeadRules<'_>,
-    input: &mut BytesMut,
-    continued: &mut bool,
-) -> Result<Option<Head>, BadHead> {
-    loop {
-        let mut usual = [const { MaybeUninit::uninit() }; USUAL_FIELDS];
-        let room = rules.most_fields.min(USUAL_FIELDS);
-        let mut parsed = parse_within(rules, input, &mut usual[..room]);
-        if parsed == Err(BadHead::TooManyFields(rules.most_fields)) && room < rules.most_fields {
-            // The shortest field takes three bytes.
-            let most = rules.most_fields.min(input.len() / 3 + 1);
-            parsed = parse_within(rules, input, Vec::with_capacity(most).spare_capacity_mut());
-        }
-        let Some((length, code, head)) = parsed? else {
-            return match input.len() > rules.most_bytes {
-                true => Err(BadHead::TooManyBytes(rules.most_bytes)),
-                false => Ok(None),
-            };
-        };
-        if length > rules.most_bytes {
-            return Err(BadHead::TooManyBytes(rules.most_bytes));
-        }
-        *continued |= code == 100;
-        input.advance(length);
-        if head.is_some() {
-            return Ok(head);
-        }
+    input: &[u8],
+) -> Result<Option<(usize, u16, Option<Head>)>, BadHead> {
+    let mut usual = [const { MaybeUninit::uninit() }; USUAL_FIELDS];
+    let room = rules.most_fields.min(USUAL_FIELDS);
+    let mut parsed = parse_within(rules, input, &mut usual[..room]);
+    if parsed == Err(BadHead::TooManyFields(rules.most_fields)) && room < rules.most_fields {
+        // The shortest field takes three bytes.
+        let most = rules.most_fields.min(input.len() / 3 + 1);
+        parsed = parse_within(rules, input, Vec::with_capacity(most).spare_capacity_mut());
+    }
+    let parsed = parsed?;
+    match parsed.as_ref().map_or(input.len(), |(length, ..)| *length) > rules.most_bytes {
+        true => Err(BadHead::TooManyBytes(rules.most_bytes)),
+        false => Ok(parsed),
     }
 }
 
@@ -209,9 +228,11 @@ fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, 
     }
     let framing = facts.framing(method, status);
     // A length beside chunks may be an attempt to smuggle, and chunks are no part of HTTP/1.0; both
-    // spoil the connection for what comes after (RFC 9112 §6.1). So do chunks of a 204, which has no
-    // body: servers that announce them tend to send them, after it was taken for complete.
-    let doubtful = facts.chunked && (facts.length.is_some() || !version_1_1 || status == 204);
+    // spoil the connection for what comes after (RFC 9112 §6.1). So does a body that is announced for a 204 or a
+    // 304, which have none: servers that announce it tend to send it, after the response was taken for complete.
+    let announced = facts.chunked || facts.length > Some(0);
+    let doubtful = facts.chunked && (facts.length.is_some() || !version_1_1)
+        || announced && matches!(status, 204 | 304);
     let persistent = if version_1_1 {
         !facts.close
     } else {

@@ -16,8 +16,6 @@ pub(crate) struct Connection {
     pub opened: Instant,
     /// Since when it is idle.
     pub idle_since: Instant,
-    /// When the kernel last said that nothing had come since it is idle.
-    pub quiet_at: Option<Instant>,
     pub http1: Http1,
 }
 
@@ -28,7 +26,6 @@ impl Connection {
             ticket,
             opened: now,
             idle_since: now,
-            quiet_at: None,
             http1: Http1::new(wire, forward),
         }
     }

@@ -2,14 +2,14 @@
 //!
 //! Invariants: a connection in the pool has no request on it and nothing unread; it is used by at
 //! most one request at a time; it leaves the pool the moment it is taken. What comes of an idle connection meanwhile a
-//! task sees soon (`tend`), and the kernel is asked for it when it is taken.
+//! task sees soon (`tend`), and the kernel is asked each time that one is taken, however short it was idle: bytes that came
+//! before a request are no response to it (RFC 9112 §6.3).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
-use nix::poll::{PollFd, PollTimeout, poll};
 use tokio::runtime::Handle;
 use tokio::task::coop::unconstrained;
 use tokio::time::sleep;
@@ -18,18 +18,7 @@ use super::connection::Connection;
 use super::sessions::{SWEEP, Sessions};
 use crate::config::Config;
 use crate::message::origin::Origin;
-
-/// How long a connection may have been idle and still be trusted without asking the kernel. A busy
-/// batch takes a connection back within microseconds, and then one system call a request counts. Not
-/// longer: the end of the connection, or bytes behind the last answer, may have come right after it.
-const TRUSTED: Duration = Duration::from_micros(50);
-
-/// The same since the kernel said that nothing had come, for those of which several were asked about at once.
-const TRUSTED_AFTER_LOOK: Duration = Duration::from_micros(250);
-
-/// How soon after a look another one is one of a busy client, which asks about more connections at once, up to so many.
-const BUSY: Duration = Duration::from_millis(10);
-const MOST_AT_ONCE: usize = 32;
+use crate::transport::wire::Waiting;
 
 /// How often idle connections are looked after.
 const TENDED: Duration = Duration::from_millis(250);
@@ -54,7 +43,7 @@ impl Rules {
     fn allow_use_of(&self, connection: &mut Connection, now: Instant) -> bool {
         let idle = now.duration_since(connection.idle_since);
         let fresh = idle < self.longest(connection) && self.is_young(connection, now);
-        fresh && (is_trusted(connection, now) || connection.http1.is_quiet())
+        fresh && connection.http1.waiting() == Waiting::Nothing
     }
 
     /// How long this connection may be idle: a second less than the server keeps it, if it has said how long
@@ -72,63 +61,6 @@ impl Rules {
     }
 }
 
-/// Whether a connection can be used without asking the kernel whether anything has come. What is later than `now`, which may
-/// be an instant that the request took a while ago, is no answer.
-fn is_trusted(connection: &Connection, now: Instant) -> bool {
-    let within = |since: Instant, most: Duration| {
-        let passed = now.checked_duration_since(since);
-        passed.is_some_and(|passed| passed < most)
-    };
-    within(connection.idle_since, TRUSTED)
-        || connection
-            .quiet_at
-            .is_some_and(|since| within(since, TRUSTED_AFTER_LOOK))
-}
-
-/// Asks the kernel about connections that are about to be used: a busy client takes many within a moment, and one question
-/// for all costs little more than one for each.
-#[derive(Default)]
-struct Looks {
-    last: Option<Instant>,
-    at_once: usize,
-}
-
-impl Looks {
-    /// Looks at the last of these, as many as it is worth.
-    fn look(&mut self, connections: &mut [Box<Connection>], now: Instant) {
-        let busy = |last: Instant| now.saturating_duration_since(last) < BUSY;
-        self.at_once = match self.last.is_some_and(busy) {
-            true => (self.at_once * 2).min(MOST_AT_ONCE),
-            false => 1,
-        };
-        self.last = Some(now);
-        if self.at_once > 1 {
-            let from = connections.len().saturating_sub(self.at_once);
-            note_quiet(&mut connections[from..], now);
-        }
-    }
-}
-
-/// Notes of which of these nothing has come.
-fn note_quiet(connections: &mut [Box<Connection>], now: Instant) {
-    let fds = connections
-        .iter()
-        .map(|connection| connection.http1.poll_fd());
-    let Some(mut fds) = fds.collect::<Option<Vec<_>>>() else {
-        return; // TLS has to be read to know.
-    };
-    if poll(&mut fds, PollTimeout::ZERO).is_err() {
-        return;
-    }
-    let is_quiet = |fd: &PollFd<'_>| fd.revents().is_some_and(|seen| seen.is_empty());
-    let quiet: Vec<bool> = fds.iter().map(is_quiet).collect();
-    for (connection, quiet) in connections.iter_mut().zip(&quiet) {
-        if *quiet {
-            connection.quiet_at = Some(now);
-        }
-    }
-}
-
 struct Idle {
     rules: Rules,
     /// In the order of return: the old ones stand in front. No list is empty.
@@ -142,7 +74,6 @@ struct Idle {
     tended: bool,
     /// How often a connection was used again.
     reused: u64,
-    looks: Looks,
 }
 
 impl IdleConnections {
@@ -157,7 +88,6 @@ impl IdleConnections {
             swept: None,
             tended: false,
             reused: 0,
-            looks: Looks::default(),
         };
         IdleConnections {
             idle: Arc::new(Mutex::new(idle)),
@@ -195,7 +125,6 @@ impl IdleConnections {
     /// Puts a connection back, and now and then drops all that have been idle for too long.
     pub fn put(&self, origin: &Arc<Origin>, mut connection: Box<Connection>, now: Instant) {
         connection.idle_since = now;
-        connection.quiet_at = None;
         let mut idle = self.lock();
         let rules = &idle.rules;
         if rules.longest(&connection).is_zero() || !rules.is_young(&connection, now) {
@@ -282,13 +211,7 @@ impl Idle {
     fn take(&mut self, origin: &Arc<Origin>, now: Instant) -> Option<Box<Connection>> {
         let connections = self.connections.get_mut(origin)?;
         let mut found = None;
-        while let Some(last) = connections.last() {
-            if !is_trusted(last, now) && last.http1.poll_fd().is_some() {
-                self.looks.look(connections, now);
-            }
-            let Some(mut connection) = connections.pop() else {
-                break;
-            };
+        while let Some(mut connection) = connections.pop() {
             if self.rules.allow_use_of(&mut connection, now) {
                 found = Some(connection);
                 break;
@@ -328,7 +251,7 @@ impl Idle {
         let is_good = |connection: &mut Box<Connection>| {
             now.saturating_duration_since(connection.idle_since) < rules.longest(connection)
                 && rules.is_young(connection, now)
-                && connection.http1.seems_quiet().is_ok()
+                && connection.http1.seems_quiet()
         };
         self.connections.retain(|_, connections| {
             connections.retain_mut(is_good);

@@ -8,11 +8,9 @@
 //!   idle one none, so `per_origin` and `max_connections` count what they say.
 //! - An HTTP/1.1 connection is in the pool, or owned by the one request that uses it. A request that is dropped takes its
 //!   connection with it at once.
-//! - An idle connection is asked when it is taken from the pool: one `recv` with `MSG_PEEK`, left out if it was idle for less than
-//!   50 µs. The kernel is asked only when the answer may have changed: that, a read after the answer and the process's id at every
-//!   push were once three questions a request where one would do. A busy client, which looks again within 10 ms, asks
-//!   about up to 32 of its idle connections at once (`poll`), and trusts the answer for 250 µs. One that ends within that time
-//!   is met as one that ends within the 50 µs: an idempotent request moves, a POST is an error that says so.
+//! - An idle connection is asked about each time that it is taken from the pool: one `recv` with `MSG_PEEK`, for whatever came
+//!   before a request is no response to it. Leaving the question out for connections that had been idle for some microseconds saved
+//!   what could not be measured beside noise, and let the second of two responses answer another request.
 //! - Idle connections that are old or ended are closed by a task (`tend` in `idle`) that the keeper drives while nobody waits.
 //! - HTTP/2: one connection is opened at a time, and all who wait for the origin get their streams of it, first come, first served
 //!   (`sessions`). Beyond the streams that the peer allows (one until it has told) another one is opened. The failure to open is

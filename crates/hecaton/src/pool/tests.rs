@@ -1,6 +1,8 @@
 //! The pool's order of events: random sequences of them, held against a model.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
+use std::os::unix::net::UnixStream as Peer;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -25,6 +27,8 @@ enum Event {
     End(usize, bool),
     /// The peer ends a connection, idle or not.
     Hang(usize),
+    /// The peer sends what nobody asked for.
+    Speak(usize),
     /// So many milliseconds pass.
     Pass(u64),
     Shrink(usize),
@@ -36,6 +40,7 @@ fn event() -> impl Strategy<Value = Event> {
         6 => (0..3_usize).prop_map(Event::Begin),
         6 => (any::<usize>(), prop::bool::weighted(0.9)).prop_map(|(which, kept)| Event::End(which, kept)),
         1 => any::<usize>().prop_map(Event::Hang),
+        1 => any::<usize>().prop_map(Event::Speak),
         3 => (0..4_000_u64).prop_map(Event::Pass),
         1 => (0..6_usize).prop_map(Event::Shrink),
         1 => Just(Event::Clear),
@@ -59,7 +64,9 @@ struct World {
     idle: Vec<Known>,
     used: Vec<(usize, Box<Connection>)>,
     /// The other ends of those that are open at both.
-    peers: HashMap<u64, UnixStream>,
+    peers: HashMap<u64, Peer>,
+    /// Those whose peers have sent something.
+    spoken: HashSet<u64>,
 }
 
 impl World {
@@ -78,12 +85,13 @@ impl World {
             idle: Vec::new(),
             used: Vec::new(),
             peers: HashMap::new(),
+            spoken: HashSet::new(),
         }
     }
 
     fn apply(&mut self, event: Event) {
-        // No two at the same moment, and none so soon that a connection is trusted without a look.
-        self.now += Duration::from_millis(1);
+        // No two at the same moment, but so soon that only a look can tell what has come.
+        self.now += Duration::from_nanos(1);
         match event {
             Event::Begin(origin) => self.begin(origin),
             Event::End(which, kept) if !self.used.is_empty() => {
@@ -93,10 +101,16 @@ impl World {
                 }
             }
             Event::Hang(which) => {
-                let ids = self.used.iter().map(|(_, connection)| connection.ticket.id);
-                let ids: Vec<_> = ids.chain(self.idle.iter().map(|known| known.id)).collect();
-                if !ids.is_empty() {
-                    self.peers.remove(&ids[which % ids.len()]);
+                if let Some(id) = self.any(which) {
+                    self.peers.remove(&id);
+                }
+            }
+            Event::Speak(which) => {
+                let id = self.any(which);
+                if let Some(mut peer) = id.and_then(|id| self.peers.get(&id)) {
+                    // The pool may have closed one that is too old.
+                    let _ = peer.write_all(b"HTTP/1.1 200 OK\r\n");
+                    self.spoken.extend(id);
                 }
             }
             Event::Pass(milliseconds) => self.now += Duration::from_millis(milliseconds),
@@ -115,13 +129,21 @@ impl World {
         self.check();
     }
 
+    /// One of those that are in use or idle.
+    fn any(&self, which: usize) -> Option<u64> {
+        let ids = self.used.iter().map(|(_, connection)| connection.ticket.id);
+        let ids: Vec<_> = ids.chain(self.idle.iter().map(|known| known.id)).collect();
+        (!ids.is_empty()).then(|| ids[which % ids.len()])
+    }
+
     /// The newest that may be used is handed out, and those before it that may not are gone.
     fn begin(&mut self, origin: usize) {
         let mut expected = None;
         while let Some(at) = self.idle.iter().rposition(|known| known.origin == origin) {
             let known = self.idle.remove(at);
             let fresh = self.now - known.since < IDLE_TIMEOUT && self.now - known.opened < MAX_AGE;
-            if fresh && self.peers.contains_key(&known.id) {
+            let quiet = self.peers.contains_key(&known.id) && !self.spoken.contains(&known.id);
+            if fresh && quiet {
                 expected = Some(known.id);
                 break;
             }
@@ -138,7 +160,9 @@ impl World {
     }
 
     fn open(&mut self) -> Box<Connection> {
-        let (stream, peer) = UnixStream::pair().unwrap();
+        let (stream, peer) = Peer::pair().unwrap();
+        stream.set_nonblocking(true).unwrap();
+        let stream = UnixStream::from_std(stream).unwrap();
         let wire = Wire::Plain(Socket::new(Pipe::Unix(Noted::new(stream))));
         let mut connection = Connection::new(self.pool.ticket(), wire, None);
         connection.opened = self.now;

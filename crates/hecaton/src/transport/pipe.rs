@@ -1,12 +1,11 @@
 //! What a socket is connected by: TCP, a Unix socket, or TLS to a proxy.
 
 use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags};
 use nix::sys::socket::{MsgFlags, recv};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
@@ -24,16 +23,6 @@ pub(crate) enum Pipe {
 }
 
 impl Pipe {
-    /// For asking the kernel about several at once; none for TLS.
-    pub fn poll_fd(&self) -> Option<PollFd<'_>> {
-        let fd = match self {
-            Pipe::Tcp(tcp) => tcp.as_fd(),
-            Pipe::Unix(unix) => unix.as_fd(),
-            Pipe::Tls(_) => return None,
-        };
-        Some(PollFd::new(fd, PollFlags::POLLIN))
-    }
-
     /// Ready when a read would not wait, as far as is known; TLS has to read to know.
     pub fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {

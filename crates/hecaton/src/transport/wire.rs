@@ -11,7 +11,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
-use nix::poll::PollFd;
 use nix::sys::socket::MsgFlags;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client;
@@ -48,20 +47,22 @@ pub(crate) enum Look {
     Kernel,
 }
 
+/// What has come on a connection and was not read yet.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    Nothing,
+    /// Bytes that nobody has asked for, as long as no request was written.
+    Data,
+    /// The end, with the reason if TLS has one.
+    End(Option<String>),
+}
+
 impl Wire {
     /// The socket's descriptor, which is its own as long as this is.
     pub fn descriptor(&self) -> RawFd {
         match self {
             Wire::Plain(socket) => socket.pipe.fd(),
             Wire::Tls(tls) => tls.get_ref().0.pipe.fd(),
-        }
-    }
-
-    /// For asking the kernel about several at once; none for TLS, which may have data that is not read, or none in what came.
-    pub fn poll_fd(&self) -> Option<PollFd<'_>> {
-        match self {
-            Wire::Plain(socket) => socket.pipe.poll_fd(),
-            Wire::Tls(_) => None,
         }
     }
 
@@ -81,12 +82,11 @@ impl Wire {
         }
     }
 
-    /// Whether nothing has come that a request could be answered with: neither data nor the end.
-    /// Otherwise the connection cannot be used, with the reason if it is one of TLS.
-    pub fn is_quiet(&mut self, look: Look) -> Result<(), Option<String>> {
+    /// What has come and was not read yet.
+    pub fn waiting(&mut self, look: Look) -> Waiting {
         match self {
-            Wire::Plain(socket) => socket.is_quiet(look),
-            Wire::Tls(tls) => tls_is_quiet(tls, look),
+            Wire::Plain(socket) => socket.waiting(look),
+            Wire::Tls(tls) => waiting_in_tls(tls, look),
         }
     }
 }
@@ -125,25 +125,32 @@ fn rescue_tls(tls: &mut TlsStream, input: &mut BytesMut) {
     }
 }
 
-fn tls_is_quiet(tls: &mut TlsStream, look: Look) -> Result<(), Option<String>> {
+fn waiting_in_tls(tls: &mut TlsStream, look: Look) -> Waiting {
     match take_in(tls, look) {
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
-        Err(error) => Err(explain(&error)),
-        Ok(()) => Err(None),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Waiting::Nothing,
+        Err(error) => Waiting::End(explain(&error)),
+        Ok(Taken::Data) => Waiting::Data,
+        Ok(Taken::End) => Waiting::End(None),
     }
+}
+
+/// What TLS has after its own messages were taken in.
+pub(crate) enum Taken {
+    Data,
+    End,
 }
 
 /// Takes in what TLS itself has sent meanwhile, session tickets for the most part (RFC 8446 §4.6.1), until
 /// there is data, or the end.
-pub(crate) fn take_in(tls: &mut TlsStream, look: Look) -> io::Result<()> {
+pub(crate) fn take_in(tls: &mut TlsStream, look: Look) -> io::Result<Taken> {
     let (socket, session) = tls.get_mut();
     for _ in 0..READS_PER_TURN {
         let state = session.process_new_packets().map_err(io::Error::other)?;
-        if state.plaintext_bytes_to_read() > 0 || state.peer_has_closed() {
-            return Ok(());
+        if state.plaintext_bytes_to_read() > 0 {
+            return Ok(Taken::Data);
         }
-        if session.read_tls(&mut Looking { socket, look })? == 0 {
-            return Ok(());
+        if state.peer_has_closed() || session.read_tls(&mut Looking { socket, look })? == 0 {
+            return Ok(Taken::End);
         }
     }
     Err(io::ErrorKind::InvalidData.into())
@@ -256,16 +263,17 @@ impl Socket {
         self.shaking = false;
     }
 
-    /// Whether there is nothing to read, not even the end of the stream.
-    fn is_quiet(&mut self, look: Look) -> Result<(), Option<String>> {
+    /// What has come and was not read yet. The kernel keeps it; a look at what the reactor has seen takes a byte off.
+    fn waiting(&mut self, look: Look) -> Waiting {
         let found = match (&mut self.pipe, look) {
-            (Pipe::Tls(tls), _) => return tls_is_quiet(tls, look),
+            (Pipe::Tls(tls), _) => return waiting_in_tls(tls, look),
             (pipe, Look::Reactor) => pipe.try_read(&mut [0], look),
             (pipe, Look::Kernel) => pipe.receive(&mut [0], MsgFlags::MSG_PEEK),
         };
         match found {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
-            _ => Err(None),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Waiting::Nothing,
+            Ok(1..) => Waiting::Data,
+            _ => Waiting::End(None),
         }
     }
 }

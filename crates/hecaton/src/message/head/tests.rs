@@ -70,8 +70,16 @@ fn framing_by_the_rules() {
         Framing::Chunked
     );
     for status in ["204 No Content", "304 Not Modified"] {
-        let head = head(&format!("HTTP/1.1 {status}\r\nContent-Length: 5\r\n\r\n"));
-        assert_eq!((head.framing, head.keep_alive), (Framing::Length(0), true));
+        for (field, keep_alive) in [
+            ("", true),
+            ("Content-Length: 0\r\n", true),
+            ("Content-Length: 5\r\n", false),
+            ("Transfer-Encoding: chunked\r\n", false),
+        ] {
+            let head = head(&format!("HTTP/1.1 {status}\r\n{field}\r\n"));
+            let found = (head.framing, head.keep_alive);
+            assert_eq!(found, (Framing::Length(0), keep_alive), "{status} {field}");
+        }
     }
     let mut input = BytesMut::from("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");
     let head = read_from(&Method::HEAD, &mut input).unwrap().unwrap();
@@ -126,12 +134,6 @@ fn connections_are_kept_only_when_that_is_safe() {
     assert!(!keep(
         "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked"
     ));
-    assert!(!keep(
-        "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked"
-    ));
-    assert!(keep(
-        "HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked"
-    ));
 }
 
 #[test]
@@ -167,6 +169,25 @@ fn interim_responses_are_dropped() {
         None
     );
     assert!(parse("HTTP/1.1 101 Switching Protocols\r\n\r\n").is_err());
+}
+
+#[test]
+fn there_is_an_end_to_interim_responses_however_they_come() {
+    let interim = "HTTP/1.1 103 Early\r\n\r\n";
+    for together in [true, false] {
+        let (mut reader, mut input) = (HeadReader::default(), BytesMut::new());
+        let mut come = |text: &str| {
+            input.extend_from_slice(text.as_bytes());
+            reader.take(RULES, &mut input)
+        };
+        match together {
+            true => assert_eq!(come(&interim.repeat(MOST_INTERIM)), Ok(None)),
+            false => (0..MOST_INTERIM).for_each(|_| assert_eq!(come(interim), Ok(None))),
+        }
+        assert_eq!(come(interim), Err(BadHead::TooManyInterim));
+    }
+    let most = format!("{}HTTP/1.1 200 OK\r\n\r\n", interim.repeat(MOST_INTERIM));
+    assert_eq!(head(&most).status, 200);
 }
 
 #[test]

@@ -91,6 +91,7 @@ pub(crate) async fn tunnel<S: AsyncRead + AsyncWrite + Unpin>(
         let head = head.map_err(|bad| Refused {
             why: match bad {
                 BadHead::Malformed(why) => format!("what it answered is not HTTP: {why}"),
+                BadHead::TooManyInterim => bad.to_string(),
                 _ => format!("its answer has more than {MOST_FIELDS} fields"),
             },
             for_good: true,
@@ -237,7 +238,8 @@ mod tests {
                 .contains("longer")
         );
         let interim = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(10_000);
-        assert!(outcome(&interim, 4096).unwrap_err().contains("longer"));
+        let why = outcome(&interim, 4096).unwrap_err();
+        assert!(why.contains("interim responses"), "{why}");
     }
 
     proptest::proptest! {
