@@ -4,7 +4,10 @@ require "logger"
 require "stringio"
 
 class ClientTest < OriginTest
-  def echo(response) = JSON.parse(response.body)
+  # What arrived; names of headers in lower case, but where a test is about their case.
+  def echo(response)
+    JSON.parse(response.body).tap { |seen| seen["headers"].each { |field| field[0] = field[0].downcase } }
+  end
 
   def test_timeout_is_mandatory
     assert_raises(ArgumentError) { Hecaton::Client.new }
@@ -63,20 +66,20 @@ class ClientTest < OriginTest
   def test_odd_header_values_survive_the_garbage_collector
     sent = (1..20).to_h { |number| ["x-#{number}", number.to_s * 50] }
     seen = echo(client.get(url("/echo"), headers: sent.transform_values { |text| OddValue.new(text) }))
-    assert_equal sent, seen["headers"].to_h.slice(*sent.keys)
+    assert_equal sent, seen["headers"].to_h.transform_keys(&:downcase).slice(*sent.keys)
   end
 
   def test_default_headers
-    headers = echo(client.get(url("/echo")))["headers"].to_h
+    headers = echo(client.get(url("/echo")))["headers"].to_h.transform_keys(&:downcase)
     assert_equal "hecaton/#{Hecaton::VERSION}", headers["user-agent"]
     assert_equal origin.url.delete_prefix("http://"), headers["host"]
-    own = echo(client(user_agent: "mine").get(url("/echo")))["headers"].to_h
+    own = echo(client(user_agent: "mine").get(url("/echo")))["headers"].to_h.transform_keys(&:downcase)
     assert_equal "mine", own["user-agent"]
   end
 
   def test_binary_bodies_go_both_ways
     bytes = (0..255).to_a.pack("C*")
-    assert_equal 256, echo(client.post(url("/echo"), body: bytes * 1))["headers"].to_h["content-length"].to_i
+    assert_equal 256, echo(client.post(url("/echo"), body: bytes * 1))["headers"].to_h.transform_keys(&:downcase)["content-length"].to_i
   end
 
   def test_chunked_bodies
@@ -195,7 +198,7 @@ class ClientTest < OriginTest
     assert_equal [200, true], [first.status, second.attempts.last.reused?]
     seen = echo(second)
     assert_equal ["GET", "/echo", ""], seen.values_at("method", "path", "body")
-    assert_empty seen["headers"].to_h.keys & %w[x-own authorization content-length content-type]
+    assert_empty seen["headers"].to_h.transform_keys(&:downcase).keys & %w[x-own authorization content-length content-type]
     third = client.get(url("/delay/800")) # The deadline of the first is past.
     assert_equal [200, true], [third.status, third.attempts.last.reused?]
     assert_equal [307, 404], [client.get(url("/redirect/307/1")).status, client.get(url("/status/404")).status]
@@ -231,10 +234,19 @@ class ClientTest < OriginTest
     assert_equal ["DELETE"], methods
   end
 
+  def test_names_go_out_as_they_are_written_and_those_that_have_no_case_in_title_case
+    names = lambda do |client, headers|
+      JSON.parse(client.post(url("/echo"), headers: headers, body: "abc", bearer: "x").body)["headers"].map(&:first) - %w[Host Accept]
+    end
+    expected = %w[User-Agent Accept-Encoding X-Mine x-sMALL X-Own-Key Authorization Content-Length]
+    assert_equal expected, names.call(client(headers: { x_mine: "1" }), { "x-sMALL" => "2", x_own_key: "3" })
+    assert_equal 2, names.call(client(headers: { "X-A" => "1" }), { "x-a" => "2", x_b: nil }).count { |name| name =~ /\Ax|-length\z/i }
+  end
+
   def test_names_of_headers_that_are_symbols
-    sent = echo(client(headers: { x_client_key: "1" }).get(url("/echo"), headers: { x_own_key: "2", "X_As_It_Is" => "3" }))["headers"].to_h
+    sent = echo(client(headers: { x_client_key: "1" }).get(url("/echo"), headers: { x_own_key: "2", "X_As_It_Is" => "3" }))["headers"].to_h.transform_keys(&:downcase)
     assert_equal %w[1 2 3], sent.values_at("x-client-key", "x-own-key", "x_as_it_is")
-    assert_nil echo(client(headers: { "X-Client" => "1" }).get(url("/echo"), headers: { x_client: nil }))["headers"].to_h["x-client"]
+    assert_nil echo(client(headers: { "X-Client" => "1" }).get(url("/echo"), headers: { x_client: nil }))["headers"].to_h.transform_keys(&:downcase)["x-client"]
   end
 
   def test_nested_forms_are_written_as_rack_reads_them
@@ -274,7 +286,7 @@ class ClientTest < OriginTest
 
   def test_a_content_type_of_the_client_or_the_request_goes_first
     typed = client(headers: { "Content-Type" => "a/client" })
-    type = ->(client, **options) { echo(client.post(url("/echo"), **options))["headers"].to_h["content-type"] }
+    type = ->(client, **options) { echo(client.post(url("/echo"), **options))["headers"].to_h.transform_keys(&:downcase)["content-type"] }
     assert_equal ["application/json", "a/client", "a/own", "application/json"],
                  [type.(client, json: 1), type.(typed, json: 1), type.(typed, json: 1, headers: { content_type: "a/own" }),
                   type.(typed, json: 1, headers: { "content-type" => nil })]

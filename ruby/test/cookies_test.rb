@@ -9,7 +9,7 @@ class CookiesTest < OriginTest
   }.freeze
 
   def server(&block) = Scripted.run(ANSWERS, &block)
-  def cookies(server) = server.requests.map { |request| request[/^cookie: (.*)\r$/, 1] }
+  def cookies(server) = server.requests.map { |request| request[/^cookie: (.*)\r$/i, 1] }
 
   def test_off_by_default
     server do |server|

@@ -71,7 +71,7 @@ class ProxyTest < OriginTest
     proxy = proxy()
     assert_equal 200, client(proxy: proxy.url).get(elsewhere("/r/1")).status
     assert_match(%r{\AGET http://origin\.invalid:\d+/r/1 HTTP/1\.1\r\n}, proxy.heads.first)
-    assert_includes proxy.heads.first, "proxy-authorization: Basic #{["user:secret"].pack("m0")}\r\n"
+    assert_includes proxy.heads.first, "Proxy-Authorization: Basic #{["user:secret"].pack("m0")}\r\n"
   end
 
   def test_what_a_proxy_refuses

@@ -8,8 +8,10 @@ require "timeout"
 require "zlib"
 
 class UploadTest < OriginTest
-  def echo(**options) = JSON.parse(client.post(url("/echo"), **options).body)
-  def headers(seen) = seen["headers"].to_h
+  def echo(**options)
+    JSON.parse(client.post(url("/echo"), **options).body).tap { |seen| seen["headers"].each { |field| field[0] = field[0].downcase } }
+  end
+  def headers(seen) = seen["headers"].to_h.transform_keys(&:downcase)
   def upload(**options) = JSON.parse(client.put(url("/upload"), **options).body)
 
   def file(content)
@@ -177,7 +179,7 @@ class UploadTest < OriginTest
       fields = { name: "ä", list: [1, 2], upload: file, typed: { content: "x", filename: "a.txt", type: "text/plain" } }
       request = capture { |target| client.post(target, multipart: fields) }
       boundary = request[/boundary=(\h+)\r\n/, 1]
-      assert_match(/^content-length: \d+\r$/, request)
+      assert_match(/^content-length: \d+\r$/i, request)
       expected = ["name=\"name\"\r\n\r\nä", "name=\"list\"\r\n\r\n1", "name=\"list\"\r\n\r\n2",
                   "name=\"upload\"; filename=\"#{File.basename(file.path)}\"\r\nContent-Type: application/octet-stream\r\n\r\n\x00\xFFdata",
                   "name=\"typed\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\nx"]
@@ -371,7 +373,7 @@ class UploadTest < OriginTest
       request = +"".b
       loop do
         head, body = request.split("\r\n\r\n", 2)
-        break if body && body.bytesize >= head[/^content-length: (\d+)/, 1].to_i
+        break if body && body.bytesize >= head[/^content-length: (\d+)/i, 1].to_i
 
         request << connection.readpartial(65_536)
       end

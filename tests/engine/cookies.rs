@@ -43,7 +43,7 @@ fn none_are_kept_unless_asked_for() {
     let (world, server) = (World::new(), login());
     get(&world, &server, "/login");
     get(&world, &server, "/");
-    assert!(!last(&server).contains("cookie"), "{}", last(&server));
+    assert!(!last(&server).contains("Cookie"), "{}", last(&server));
 }
 
 #[test]
@@ -52,13 +52,13 @@ fn what_a_redirect_sets_goes_with_the_next_hop() {
     let world = world(&jar);
     assert_eq!(get(&world, &server, "/login"), 200);
     assert!(
-        last(&server).contains("\r\ncookie: session=1\r\n"),
+        last(&server).contains("\r\nCookie: session=1\r\n"),
         "{}",
         last(&server)
     );
     assert_eq!(get(&world, &server, "/x/y"), 404);
     assert!(
-        last(&server).contains("\r\ncookie: theme=dark; session=1\r\n"),
+        last(&server).contains("\r\nCookie: theme=dark; session=1\r\n"),
         "{}",
         last(&server)
     );
@@ -66,7 +66,7 @@ fn what_a_redirect_sets_goes_with_the_next_hop() {
     assert_eq!(names, ["session", "theme"]);
     jar.clear();
     get(&world, &server, "/");
-    assert!(!last(&server).contains("cookie"));
+    assert!(!last(&server).contains("Cookie"));
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn cookies_do_not_reach_another_host() {
     get(&world, &server, "/login");
     let elsewhere = server.url.replace("127.0.0.1", "localhost");
     world.send(Request::get(&elsewhere).unwrap()).unwrap();
-    assert!(!last(&server).contains("cookie"), "{}", last(&server));
+    assert!(!last(&server).contains("Cookie"), "{}", last(&server));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_url_may_be_asked_again_with_a_cookie_but_not_for_ever() {
         .send(Request::get(&format!("{}/again", server.url)).unwrap())
         .unwrap_err();
     assert!(error.detail().contains("allowed 2"), "{error}");
-    assert!(last(&server).contains("cookie: seen=1"));
+    assert!(last(&server).contains("Cookie: seen=1"));
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn clients_with_the_same_jar_share_it_and_batches_use_it() {
     assert!(
         arrived[2..]
             .iter()
-            .all(|request| request.contains("cookie: session=1"))
+            .all(|request| request.contains("Cookie: session=1"))
     );
     assert_eq!((outcomes.len(), arrived.len()), (4, 6));
     assert!(jar.copy().list() == jar.list() && jar.copy() != jar);

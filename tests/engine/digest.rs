@@ -21,7 +21,7 @@ fn demand(rest: &str) -> String {
 fn parameter(request: &str, name: &str) -> Option<String> {
     let field = request
         .lines()
-        .find_map(|line| line.strip_prefix("authorization: Digest "))?;
+        .find_map(|line| line.strip_prefix("Authorization: Digest "))?;
     let start = field.find(&format!("{name}="))? + name.len() + 1;
     let value = field[start..].split(',').next()?;
     Some(value.trim_matches('"').to_owned())
@@ -316,7 +316,7 @@ fn a_clients_login_goes_where_its_headers_go() {
     );
     assert_eq!(server.asked(), ["GET /v1/users"; 2]);
     assert!(
-        !server.arrived()[0].contains("authorization"),
+        !server.arrived()[0].contains("Authorization"),
         "neither as a header"
     );
     let everywhere = template(Defaults {
@@ -343,7 +343,7 @@ fn a_clients_login_goes_where_its_headers_go() {
             .arrived()
             .last()
             .unwrap()
-            .contains("authorization: Basic dTpw\r\n")
+            .contains("Authorization: Basic dTpw\r\n")
     );
 }
 

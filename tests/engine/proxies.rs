@@ -87,8 +87,8 @@ fn an_http_proxy_is_handed_the_request_with_its_whole_url() {
         host.port
     );
     assert!(asked[0].starts_with(&line), "{}", asked[0]);
-    assert!(asked[0].contains("proxy-authorization: Basic dXNlcjpzZWNyZXQ=\r\n"));
-    assert!(asked[0].contains(&format!("\r\nhost: origin.invalid:{}\r\n", host.port)));
+    assert!(asked[0].contains("Proxy-Authorization: Basic dXNlcjpzZWNyZXQ=\r\n"));
+    assert!(asked[0].contains(&format!("\r\nHost: origin.invalid:{}\r\n", host.port)));
     assert!(
         !seen.to_string().to_lowercase().contains("proxy-auth"),
         "the origin sees none of it"
@@ -147,7 +147,7 @@ fn a_tunnel_is_asked_for_with_credentials_that_stay_with_the_proxy() {
         "{}",
         asked[0]
     );
-    assert!(asked[0].contains("proxy-authorization: Basic dXNlcjpzZWNyZXQ=\r\n"));
+    assert!(asked[0].contains("Proxy-Authorization: Basic dXNlcjpzZWNyZXQ=\r\n"));
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn credentials_given_as_a_header_go_to_the_proxy_alone() {
         config.no_proxy = Some(vec!["127.0.0.1".into()])
     });
     let seen = world.send(own(request(&world, "/echo"))).unwrap();
-    assert!(proxy.asked()[0].contains("proxy-authorization: Bearer own-secret\r\n"));
+    assert!(proxy.asked()[0].contains("Proxy-Authorization: Bearer own-secret\r\n"));
     assert!(!has(&json(&seen).to_string()));
     let seen = world.send(own(world.request("/echo"))).unwrap();
     assert!(!has(&json(&seen).to_string()), "an exception");
@@ -97,7 +97,7 @@ fn a_proxy_may_itself_be_asked_over_tls() {
         assert!(!json(&response).to_string().contains("proxy-auth"));
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(front.proxy.asked()[0].contains("proxy-authorization: Basic dXNlcjpzZWNyZXQ=\r\n"));
+    assert!(front.proxy.asked()[0].contains("Proxy-Authorization: Basic dXNlcjpzZWNyZXQ=\r\n"));
     // TLS in TLS.
     let url = format!("https://origin.invalid:{}/", server.port);
     for reused in [false, true, true] {

@@ -164,7 +164,7 @@ fn serve_http(client: &mut TcpStream, asked: &Mutex<Vec<String>>) -> io::Result<
         let own = head.replacen(target, &format!("/{path}"), 1);
         let kept = own
             .split_inclusive("\r\n")
-            .filter(|line| !line.starts_with("proxy-authorization:"));
+            .filter(|line| !line.starts_with("Proxy-Authorization:"));
         there.write_all(kept.collect::<String>().as_bytes())?;
         let answer = read_head(there)?;
         let length = answer

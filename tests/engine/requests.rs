@@ -300,6 +300,33 @@ fn the_future_of_a_request_fits_mallocs_fast_path() {
 }
 
 #[test]
+fn names_of_headers_go_out_as_they_were_written_and_our_own_in_title_case() {
+    let world = World::new();
+    let request = |method: &str| {
+        let url = format!("{}/echo", world.origin.base_url());
+        let request = Request::new(method, &url).unwrap();
+        request.header("X-rEQUEST-id", b"1").unwrap()
+    };
+    let names = |request: Request| {
+        let seen = json(&world.send(request).unwrap());
+        let headers = seen["headers"].as_array().unwrap().iter();
+        let names = headers.map(|field| field[0].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    let own = "Host User-Agent Accept Accept-Encoding X-rEQUEST-id";
+    assert_eq!(names(request("GET")), own);
+    let post = request("POST").body("abc");
+    assert_eq!(names(post), format!("{own} Content-Length"));
+    // One of the program's own takes the place of the usual one whatever its case.
+    let accept = request("GET").header("aCCept", b"a").unwrap();
+    let accept = accept.header("user-AGENT", b"b").unwrap();
+    assert_eq!(
+        names(accept),
+        "Host Accept-Encoding X-rEQUEST-id aCCept user-AGENT"
+    );
+}
+
+#[test]
 fn a_request_in_flight_is_small() {
     let world = World::new();
     let future = world.client.send(world.request("/r/1"));

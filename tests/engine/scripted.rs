@@ -100,6 +100,6 @@ fn is_whole(input: &[u8]) -> bool {
     };
     let length = head
         .lines()
-        .find_map(|line| line.strip_prefix("content-length: "));
+        .find_map(|line| line.strip_prefix("Content-Length: "));
     body.len() >= length.map_or(0, |length| length.parse().unwrap())
 }

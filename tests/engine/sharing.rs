@@ -55,7 +55,7 @@ fn what_is_a_matter_of_requests_is_each_clients_own() {
     let arrived = server.arrived();
     let with_cookie: Vec<_> = arrived
         .iter()
-        .map(|request| request.contains("cookie: c=d"))
+        .map(|request| request.contains("Cookie: c=d"))
         .collect();
     assert_eq!(with_cookie, [false, true, false]);
     let small = derived(&world.client, |config| config.max_body = 1);

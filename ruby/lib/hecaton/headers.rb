@@ -9,6 +9,16 @@ module Hecaton
     # The name of a field as a String.
     def self.field(name) = name.is_a?(Symbol) ? name.to_s.tr("_", "-") : name.to_s
 
+    # Names that have no case of their own, as they go out over HTTP/1.1; only so many, for names may come from anywhere.
+    TITLES = Hash.new do |known, name|
+      title = field(name).gsub(/[^-]+/, &:capitalize).freeze
+      known.size < 1000 ? known[name] = title : title
+    end
+    private_constant :TITLES
+
+    # A name in Title-Case: "Content-Type" for :content_type and for "content-type".
+    def self.title(name) = TITLES[name]
+
     # pairs: a Hash or an Array of [name, value], nil for none; a value may be an Array for a repeated field.
     def initialize(pairs = {})
       @pairs = RequestBuilder.pairs(:headers, pairs || {}).flat_map do |name, values|

@@ -110,7 +110,7 @@ module Hecaton
       def flat(headers)
         flat = []
         pairs(:headers, headers).each do |name, values|
-          name = Headers.field(name) unless name.instance_of?(String)
+          name = name.is_a?(Symbol) ? Headers.title(name) : name.to_s unless name.instance_of?(String)
           next flat.push(name, values) if values.instance_of?(String) # The plain case.
 
           values = values.is_a?(Array) ? values : [*plain(:headers, name, values)]

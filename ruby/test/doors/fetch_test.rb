@@ -43,7 +43,7 @@ class FetchTest < OriginTest
       rows = [{ id: 7, name: "a b" }, { id: 8, name: "c/d" }].each
       records = Fetch.run(rows, into: out, template: url("/echo?id={id}&name={name}"), header: { "X-Id" => "{id}" }, keep_body: "inline").sort_by { |it| it["n"] }
       assert_equal [{ "id" => "7", "name" => "a b" }, { "id" => "8", "name" => "c/d" }], records.map { |record| record["columns"] }
-      fields = records.map { |record| JSON.parse(record["body"]["text"])["headers"].to_h["x-id"] }
+      fields = records.map { |record| JSON.parse(record["body"]["text"])["headers"].to_h.transform_keys(&:downcase)["x-id"] }
       assert_equal %w[7 8], fields
       assert_includes records.last["url"], "name=c%2Fd"
     end

@@ -131,7 +131,7 @@ impl Cookies {
         let host = url.host_str().unwrap_or_default();
         let pairs = self.lock().pairs_for(host, url.path(), secure);
         if !pairs.is_empty() {
-            let line = format!("cookie: {pairs}\r\n");
+            let line = format!("Cookie: {pairs}\r\n");
             request.fields.extend_from_slice(line.as_bytes());
         }
     }

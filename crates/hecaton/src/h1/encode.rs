@@ -36,19 +36,19 @@ pub(crate) fn encode(
         None => out.put_slice(target.as_str().as_bytes()),
         Some(forward) => forward.write_target(request, out),
     }
-    out.put_slice(b" HTTP/1.1\r\nhost: ");
+    out.put_slice(b" HTTP/1.1\r\nHost: ");
     out.put_slice(host);
     if !request.asks.has_user_agent {
-        out.put_slice(b"\r\nuser-agent: ");
+        out.put_slice(b"\r\nUser-Agent: ");
         out.put_slice(config.user_agent.as_bytes());
     }
     out.put_slice(if request.asks.has_accept {
         b"\r\n"
     } else {
-        b"\r\naccept: */*\r\n"
+        b"\r\nAccept: */*\r\n"
     });
     if config.decode && !request.asks.has_coding {
-        for part in ["accept-encoding: ", ACCEPTED, "\r\n"] {
+        for part in ["Accept-Encoding: ", ACCEPTED, "\r\n"] {
             out.put_slice(part.as_bytes());
         }
     }
@@ -63,9 +63,9 @@ pub(crate) fn encode(
         out.put_slice(special.digest.as_ref().map_or(&[], |digest| &digest.field));
     }
     match body.length() {
-        None => out.put_slice(b"transfer-encoding: chunked\r\n"),
+        None => out.put_slice(b"Transfer-Encoding: chunked\r\n"),
         Some(length) if tells_length(request) => {
-            out.put_slice(b"content-length: ");
+            out.put_slice(b"Content-Length: ");
             out.put_slice(itoa::Buffer::new().format(length).as_bytes());
             out.put_slice(b"\r\n");
         }
@@ -90,7 +90,7 @@ pub(crate) fn waits_to_send(request: &Request, config: &Config) -> bool {
 fn put_for_the_origin(fields: &[u8], out: &mut Vec<u8>) {
     let kept = Fields(fields)
         .iter()
-        .filter(|(name, _)| *name != PROXY_AUTHORIZATION.as_str());
+        .filter(|(name, _)| !name.eq_ignore_ascii_case(PROXY_AUTHORIZATION.as_str()));
     for (name, value) in kept {
         for part in [name.as_bytes(), b": ", value, b"\r\n"] {
             out.put_slice(part);
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_plain_get() {
         let request = Request::get("http://host:8080/a?b").unwrap();
-        let expected = "GET /a?b HTTP/1.1\r\nhost: host:8080\r\nuser-agent: test/1\r\naccept: */*\r\naccept-encoding: gzip, deflate, br, zstd\r\n\r\n";
+        let expected = "GET /a?b HTTP/1.1\r\nHost: host:8080\r\nUser-Agent: test/1\r\nAccept: */*\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n\r\n";
         assert_eq!(encoded(request), expected);
     }
 
@@ -142,8 +142,8 @@ mod tests {
             String::from_utf8(out).unwrap()
         };
         let request = Request::get("http://host:8080/a?b").unwrap();
-        let expected = "GET http://host:8080/a?b HTTP/1.1\r\nhost: host:8080\r\nuser-agent: test/1\r\naccept: */*\r\n\
-            proxy-authorization: Basic dTpw\r\n\r\n";
+        let expected = "GET http://host:8080/a?b HTTP/1.1\r\nHost: host:8080\r\nUser-Agent: test/1\r\nAccept: */*\r\n\
+            Proxy-Authorization: Basic dTpw\r\n\r\n";
         assert_eq!(encoded(request.clone()), expected);
         let own = request.header("Proxy-Authorization", b"Bearer x").unwrap();
         assert!(!encoded(own).contains("Basic"));
@@ -158,11 +158,11 @@ mod tests {
             .unwrap();
         let encoded = encoded(request.header("X-B", b"2").unwrap());
         assert!(
-            !encoded.contains("dTpw") && !encoded.contains("proxy"),
+            !encoded.contains("dTpw") && !encoded.to_lowercase().contains("proxy"),
             "{encoded}"
         );
         assert!(
-            encoded.ends_with("\r\nx-a: 1\r\nx-b: 2\r\n\r\n"),
+            encoded.ends_with("\r\nX-A: 1\r\nX-B: 2\r\n\r\n"),
             "{encoded}"
         );
     }
@@ -178,7 +178,7 @@ mod tests {
             .unwrap()
             .header("accept-encoding", b"br")
             .unwrap();
-        let expected = "POST / HTTP/1.1\r\nhost: other\r\nuser-agent: mine\r\naccept: a\r\naccept-encoding: br\r\ncontent-length: 3\r\n\r\nabc";
+        let expected = "POST / HTTP/1.1\r\nHost: other\r\nUser-Agent: mine\r\naccept: a\r\naccept-encoding: br\r\nContent-Length: 3\r\n\r\nabc";
         assert_eq!(encoded(request.body("abc")), expected);
     }
 
@@ -186,12 +186,12 @@ mod tests {
     fn an_empty_post_says_so_and_a_large_body_is_left_to_the_caller() {
         assert!(
             encoded(Request::new("PUT", "http://h/").unwrap())
-                .ends_with("content-length: 0\r\n\r\n")
+                .ends_with("Content-Length: 0\r\n\r\n")
         );
-        assert!(!encoded(Request::new("DELETE", "http://h/").unwrap()).contains("content-length"));
+        assert!(!encoded(Request::new("DELETE", "http://h/").unwrap()).contains("Content-Length"));
         let large = Request::new("POST", "http://h/")
             .unwrap()
             .body(vec![b'x'; SMALL_BODY + 1]);
-        assert!(encoded(large).ends_with("content-length: 16385\r\n\r\n"));
+        assert!(encoded(large).ends_with("Content-Length: 16385\r\n\r\n"));
     }
 }

@@ -86,7 +86,8 @@ fn belongs_to_a_connection(name: &HeaderName, value: &[u8], fields: Fields<'_>) 
         return !value.trim_ascii().eq_ignore_ascii_case(b"trailers");
     }
     let named = || {
-        let lists = fields.iter().filter(|(key, _)| *key == CONNECTION.as_str());
+        let lists = fields.iter();
+        let lists = lists.filter(|(key, _)| key.eq_ignore_ascii_case(CONNECTION.as_str()));
         let mut options = lists.flat_map(|(_, list)| list.split(|byte| *byte == b','));
         options.any(|option| {
             option

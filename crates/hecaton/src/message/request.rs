@@ -31,7 +31,7 @@ pub struct Request {
     pub(crate) target: PathAndQuery,
     /// The `Host` header.
     pub(crate) host: Bytes,
-    /// The other headers as they go on the wire, `name: value\r\n`.
+    /// The other headers as they go on the wire, `name: value\r\n`, names as the program wrote them.
     pub(crate) fields: Vec<u8>,
     /// How many bytes at their beginning are the client's, which `template` tells about.
     pub(crate) clients: usize,
@@ -88,7 +88,7 @@ impl Request {
             special: None,
         };
         if let Some(login) = place.login {
-            request.write_field(AUTHORIZATION.as_str(), login.as_bytes());
+            request.write_field("Authorization", login.as_bytes());
             request.has_login = true;
         }
         request
@@ -100,9 +100,10 @@ impl Request {
         Ok(self)
     }
 
-    /// Adds a header; repeats are kept. It takes the place of those that the request has from its client, and
-    /// an `Authorization` that of the URL's user and password. `Content-Length` and `Transfer-Encoding` are written from the
-    /// body: one that says the same is taken, and any other is refused by [`checked`](Request::checked). `Host` replaces the one taken from the URL, and `Proxy-Authorization` goes to a
+    /// Adds a header; repeats are kept. Over HTTP/1.1 its name goes out as it is written here, over HTTP/2 in lower case. It takes
+    /// the place of those that the request has from its client, and an `Authorization` that of the URL's user and password.
+    /// `Content-Length` and `Transfer-Encoding` are written from the body: one that says the same is taken, and any other is
+    /// refused by [`checked`](Request::checked). `Host` replaces the one taken from the URL, and `Proxy-Authorization` goes to a
     /// proxy that is handed the request, and nowhere else.
     pub fn header(mut self, name: &str, value: &[u8]) -> Result<Request, InvalidRequest> {
         let refused = |what: &str| InvalidRequest(format!("header {name:?} {what}"));
@@ -125,7 +126,7 @@ impl Request {
             self.host = Bytes::copy_from_slice(value);
         } else {
             self.asks.note(key.as_str(), value);
-            self.write_field(key.as_str(), value);
+            self.write_field(name, value);
         }
         Ok(self)
     }
@@ -193,18 +194,28 @@ impl Request {
         }
         let login = self.has_login && key == AUTHORIZATION;
         self.has_login &= !login;
+        if !login
+            && Fields(&self.fields[..self.clients])
+                .get(key.as_str())
+                .is_none()
+        {
+            return;
+        }
         self.retain(|name, whose| name != key.as_str() || (whose == Whose::Request && !login));
     }
 
-    /// Keeps the fields that pass. What the others asked for is forgotten.
+    /// Keeps the fields that pass, by their names in lower case. What the others asked for is forgotten.
     pub(crate) fn retain(&mut self, keep: impl Fn(&str, Whose) -> bool) {
         let fields = std::mem::take(&mut self.fields);
         let (theirs, own) = fields.split_at(self.clients);
         self.asks = Asks::default();
         for (part, whose) in [(theirs, Whose::Client), (own, Whose::Request)] {
-            for (name, value) in Fields(part).iter().filter(|(name, _)| keep(name, whose)) {
-                self.asks.note(name, value);
-                self.write_field(name, value);
+            for (name, value) in Fields(part).iter() {
+                let key = name.to_ascii_lowercase();
+                if keep(&key, whose) {
+                    self.asks.note(&key, value);
+                    self.write_field(name, value);
+                }
             }
             if whose == Whose::Client {
                 self.clients = self.fields.len();

@@ -48,7 +48,7 @@ module Hecaton
           next if name == "host" && value == authority
 
           refuse_authorization(value) if name == "authorization"
-          flat.push(name, value)
+          flat.push(Headers.title(name), value) # As Net::HTTP writes it, which keeps it in lower case.
         end
         flat
       end

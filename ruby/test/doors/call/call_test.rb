@@ -37,13 +37,13 @@ class CallTest < OriginTest
   end
 
   def test_who_asks_is_told
-    headers = JSON.parse(connect.get("/echo").body)["headers"].to_h
+    headers = JSON.parse(connect.get("/echo").body)["headers"].to_h.transform_keys(&:downcase)
     assert_equal %w[pokedex pokedex staging], headers.values_at("user-agent", "x-app-name", "x-app-env")
     Hecaton::Call.configure do |config|
       config.app_name_header = "X-Who"
       config.app_env_header = "X-Where"
     end
-    headers = JSON.parse(connect.get("/echo").body)["headers"].to_h
+    headers = JSON.parse(connect.get("/echo").body)["headers"].to_h.transform_keys(&:downcase)
     assert_equal ["pokedex", "staging", nil], headers.values_at("x-who", "x-where", "x-app-name")
   end
 
@@ -74,11 +74,11 @@ class CallTest < OriginTest
 
   def test_the_block_is_faradays_and_may_set_another_adapter
     connection = connect { |faraday| faraday.headers["Foo"] = "bar" }
-    assert_equal "bar", JSON.parse(connection.get("/echo").body)["headers"].to_h["foo"]
+    assert_equal "bar", JSON.parse(connection.get("/echo").body)["headers"].to_h.transform_keys(&:downcase)["foo"]
     assert_equal Faraday::Adapter::Hecaton, connection.builder.adapter.klass
     other = connect { |faraday| faraday.adapter :net_http }
     assert_equal Faraday::Adapter::NetHttp, other.builder.adapter.klass
-    assert_equal "pokedex", JSON.parse(other.get("/echo").body)["headers"].to_h["User-Agent"]
+    assert_equal "pokedex", JSON.parse(other.get("/echo").body)["headers"].to_h.transform_keys(&:downcase)["user-agent"]
   end
 
   def test_gzip_is_left_to_the_middleware_only_where_the_adapter_does_not_decode

@@ -28,7 +28,7 @@ class FaradayTest < OriginTest
   # What /echo of the origin says it was sent.
   def seen(response)
     told = JSON.parse(response.body)
-    told.merge("headers" => told["headers"].to_h)
+    told.merge("headers" => told["headers"].to_h.transform_keys(&:downcase))
   end
 
   # A port where nobody listens.

@@ -47,9 +47,9 @@ class NetHTTPRequestTest < NetHTTPTest
       request["Cookie"] = "a=b; c=d"
       arrived_at(http.request(request))
     end
-    assert_includes told["headers"], ["host", "other.example:81"]
-    assert_includes told["headers"], ["x-many", "a, b"]
-    assert_includes told["headers"], ["authorization", "Basic dXNlcjpwYXNzOndvcmQ="]
+    assert_includes told["headers"], ["Host", "other.example:81"]
+    assert_includes told["headers"], ["X-Many", "a, b"]
+    assert_includes told["headers"], ["Authorization", "Basic dXNlcjpwYXNzOndvcmQ="]
   end
 
   def test_a_request_for_a_uri

@@ -56,7 +56,7 @@ class NetHTTPSettingsTest < NetHTTPTest
       assert_equal host, http.ipaddr
       JSON.parse(http.get("/echo").body)
     end
-    assert_includes told["headers"], ["host", "name.invalid:#{port}"]
+    assert_includes told["headers"], ["Host", "name.invalid:#{port}"]
   end
 
   def test_keep_alive_timeout_of_nothing_keeps_nothing
@@ -127,7 +127,7 @@ class NetHTTPSettingsTest < NetHTTPTest
     http = Hecaton::NetHTTP.new(host, port)
     http.set_debug_output(output)
     http.start { http.post("/echo?a=b", "x=1") }
-    assert_includes output, "<- \"POST /echo?a=b HTTP/1.1\\r\\nhost: #{host}:#{port}\\r\\n"
+    assert_includes output, "<- \"POST /echo?a=b HTTP/1.1\\r\\nHost: #{host}:#{port}\\r\\n"
     assert_includes output, "<- \"x=1\"\n"
     assert_includes output, "-> \"HTTP/1.1 200 OK\\r\\n\"\n"
     assert_includes output, "-> \"content-type: application/json\\r\\n\"\n"

@@ -8,7 +8,9 @@ require "tmpdir"
 class TyphoeusOptionsTest < DropInTest
   REFUSED = Hecaton::Typhoeus::Refusals::REASONS
 
-  def echo(**options) = JSON.parse(request("/echo", **options).run.body)
+  def echo(**options)
+    JSON.parse(request("/echo", **options).run.body).tap { |seen| seen["headers"].each { |field| field[0] = field[0].downcase } }
+  end
 
   def field(name, **options) = echo(**options)["headers"].select { |other, _| other.casecmp?(name) }.map(&:last)
 
@@ -53,7 +55,7 @@ class TyphoeusOptionsTest < DropInTest
   # As libcurl has it.
   def test_headers_go_before_options_of_the_same_meaning
     headers = { "Cookie" => "a=1", "referer" => "http://a.test/", "Range" => "bytes=0-1" }
-    sent = echo(cookie: "b=2", referer: "http://b.test/", range: "3-4", headers: headers)["headers"].to_h { |name, value| [name.downcase, value] }
+    sent = echo(cookie: "b=2", referer: "http://b.test/", range: "3-4", headers: headers)["headers"].to_h
     assert_equal headers.values, sent.values_at("cookie", "referer", "range")
     assert_equal ["b=2"], field("cookie", cookie: "b=2")
     assert_equal 1, field("cookie", cookie: "b=2", headers: { "cookie" => "a=1" }).size
@@ -274,7 +276,7 @@ class TyphoeusOptionsTest < DropInTest
     seen = []
     3.times do |number|
       options[:headers]["X-A"].replace(number.to_s) if number.positive?
-      hydra.queue(request("/echo", **options) { |response| seen << JSON.parse(response.body)["headers"].to_h["x-a"] })
+      hydra.queue(request("/echo", **options) { |response| seen << JSON.parse(response.body)["headers"].to_h.transform_keys(&:downcase)["x-a"] })
       hydra.run
     end
     assert_equal %w[1 1 2], seen

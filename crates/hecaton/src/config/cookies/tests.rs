@@ -18,8 +18,8 @@ fn sent(set: &[(&str, &str)], url: &str) -> String {
 #[test]
 fn a_cookie_goes_back_where_it_came_from_and_nowhere_else() {
     let set = [("http://host.example/a/b", "n=v")];
-    assert_eq!(sent(&set, "http://host.example/a/c"), "cookie: n=v\r\n");
-    assert_eq!(sent(&set, "http://host.example:8080/a"), "cookie: n=v\r\n");
+    assert_eq!(sent(&set, "http://host.example/a/c"), "Cookie: n=v\r\n");
+    assert_eq!(sent(&set, "http://host.example:8080/a"), "Cookie: n=v\r\n");
     let elsewhere =
         "host.example/b host.example/ab sub.host.example/a/ example/a/ other.example/a/";
     for elsewhere in elsewhere.split(' ') {
@@ -31,7 +31,7 @@ fn a_cookie_goes_back_where_it_came_from_and_nowhere_else() {
 #[test]
 fn a_domain_reaches_down_but_not_up() {
     let set = [("http://a.b.example/", "n=v; Domain=b.example")];
-    assert_eq!(sent(&set, "http://c.b.example/"), "cookie: n=v\r\n");
+    assert_eq!(sent(&set, "http://c.b.example/"), "Cookie: n=v\r\n");
     assert_eq!(sent(&set, "http://xb.example/"), "");
     let dotted = [("http://a.example./", "n=v; Domain=example.")];
     assert_eq!(sent(&dotted, "http://b.example./"), "");
@@ -59,7 +59,7 @@ fn an_address_sets_for_itself_alone() {
             &[("http://127.0.0.1/", "n=v; Domain=127.0.0.1")],
             "http://127.0.0.1/"
         ),
-        "cookie: n=v\r\n"
+        "Cookie: n=v\r\n"
     );
 }
 
@@ -82,7 +82,7 @@ fn http_neither_replaces_nor_hides_a_secure_cookie() {
         let secure = ("https://a.host.example/", "n=safe; Secure; Path=/in");
         sent(&[secure, (from, text)], "https://a.host.example/in/x")
     };
-    let safe = "cookie: n=safe\r\n";
+    let safe = "Cookie: n=safe\r\n";
     for text in [
         "n=evil; Path=/in",
         "n=evil; Path=/in/x",
@@ -93,15 +93,15 @@ fn http_neither_replaces_nor_hides_a_secure_cookie() {
     let wide = "n=evil; Path=/in; Domain=host.example";
     assert_eq!(sent_after("http://b.host.example/", wide), safe);
     // The others do not stand in its place: shorter paths go behind it, other names are other cookies.
-    let behind = "cookie: n=safe; n=evil\r\n";
+    let behind = "Cookie: n=safe; n=evil\r\n";
     assert_eq!(
         sent_after("http://a.host.example/", "n=evil; Path=/"),
         behind
     );
     let other = sent_after("http://a.host.example/", "m=1; Path=/in");
-    assert_eq!(other, "cookie: n=safe; m=1\r\n");
+    assert_eq!(other, "Cookie: n=safe; m=1\r\n");
     let https = sent_after("https://a.host.example/", "n=new; Path=/in");
-    assert_eq!(https, "cookie: n=new\r\n");
+    assert_eq!(https, "Cookie: n=new\r\n");
     let beside = sent_after("http://b.host.example/", "n=evil; Path=/in");
     assert_eq!(beside, safe, "of another host");
 }
@@ -115,7 +115,7 @@ fn later_ones_replace_and_expiry_ends_them() {
             .collect();
         sent(&set, "http://host/")
     };
-    assert_eq!(after("n=1|n=2; HttpOnly"), "cookie: n=2\r\n");
+    assert_eq!(after("n=1|n=2; HttpOnly"), "Cookie: n=2\r\n");
     assert_eq!(after("n=1|n=; Max-Age=0"), "");
     assert_eq!(after("n=1; Expires=Wed, 09-Jun-1999 10:18:14 GMT"), "");
     for past in [
@@ -133,10 +133,10 @@ fn later_ones_replace_and_expiry_ends_them() {
     let unread = "n=1; Max-Age=-; Expires=nonsense; Max-Age=1x";
     assert_eq!(after(unread), "cookie: n=1\r\n");
     let later = "n=1; Expires=Wed, 09 Jun 2100 10:18:14 GMT";
-    assert_eq!(after(later), "cookie: n=1\r\n");
+    assert_eq!(after(later), "Cookie: n=1\r\n");
     assert_eq!(
         after("n=1; Max-Age=99999999999999999999"),
-        "cookie: n=1\r\n"
+        "Cookie: n=1\r\n"
     );
 }
 
@@ -145,7 +145,7 @@ fn longer_paths_go_first_and_the_rest_as_they_came() {
     let set = ["z=1; Path=/", "a=2; Path=/", "m=3; Path=/a"];
     assert_eq!(
         sent(&set.map(|text| ("http://host/", text)), "http://host/a/b"),
-        "cookie: m=3; z=1; a=2\r\n"
+        "Cookie: m=3; z=1; a=2\r\n"
     );
 }
 
@@ -158,7 +158,7 @@ fn a_request_with_a_cookie_of_its_own_keeps_it() {
         .header("Cookie", b"own=1")
         .unwrap();
     jar.add_to(&mut request);
-    assert_eq!(request.fields, b"cookie: own=1\r\n");
+    assert_eq!(request.fields, b"Cookie: own=1\r\n");
 }
 
 #[test]

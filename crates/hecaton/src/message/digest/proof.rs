@@ -78,7 +78,7 @@ impl Session {
         let count = format!("{count:08x}");
         let response = self.response(login, asked, &count);
         out.clear();
-        out.extend_from_slice(b"authorization: Digest ");
+        out.extend_from_slice(b"Authorization: Digest ");
         self.write_user(login, out);
         put_quoted("realm", &challenge.realm, out);
         put_quoted("nonce", &challenge.nonce, out);

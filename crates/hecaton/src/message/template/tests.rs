@@ -28,8 +28,8 @@ fn fields(request: &Request) -> String {
     String::from_utf8(request.fields.clone()).unwrap()
 }
 
-const ALL: &str = "x-api-key: key\r\nx-any: 1\r\nx-tenant: t\r\nuser-agent: me\r\n";
-const PUBLIC: &str = "x-tenant: t\r\nuser-agent: me\r\n";
+const ALL: &str = "X-Api-Key: key\r\nX-Any: 1\r\nX-Tenant: t\r\nUser-Agent: me\r\n";
+const PUBLIC: &str = "X-Tenant: t\r\nUser-Agent: me\r\n";
 
 #[test]
 fn headers_of_a_client_with_a_base_stay_at_its_origin() {
@@ -96,7 +96,7 @@ fn what_stands_for_a_clients_header_stays_behind_though_nothing_of_the_client_wa
     });
     let elsewhere = get(&Arc::new(template.unwrap()), "http://other/");
     let mut request = elsewhere.header("X-Tenant-Key", b"own").unwrap();
-    assert_eq!(fields(&request), "x-tenant-key: own\r\n");
+    assert_eq!(fields(&request), "X-Tenant-Key: own\r\n");
     request.leave_origin();
     assert_eq!(fields(&request), "");
 }
@@ -110,7 +110,7 @@ fn a_requests_own_take_the_place_of_the_clients() {
         .header("X-Any", b"twice")
         .unwrap();
     let own = own.without("X-Api-Key").unwrap();
-    let expected = "x-tenant: t\r\nuser-agent: me\r\nx-any: own\r\nx-any: twice\r\n";
+    let expected = "X-Tenant: t\r\nUser-Agent: me\r\nx-any: own\r\nX-Any: twice\r\n";
     assert_eq!(fields(&own), expected);
     assert!(own.asks.has_user_agent);
     assert!(!own.without("user-agent").unwrap().asks.has_user_agent);
@@ -138,7 +138,7 @@ fn credentials_of_a_url_go_before_the_clients_and_behind_the_requests() {
     assert_eq!(authorization(&other), basic("other:é"));
     assert_eq!(Fields(&other.fields).iter().count(), 1);
     let own = other.clone().header("Authorization", b"own").unwrap();
-    assert_eq!(own.fields, b"authorization: own\r\n");
+    assert_eq!(own.fields, b"Authorization: own\r\n");
     assert_eq!(
         authorization(&other.without("authorization").unwrap()),
         None

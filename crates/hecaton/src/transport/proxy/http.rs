@@ -38,7 +38,7 @@ impl Forward {
         let field = |(user, password): (Vec<u8>, Vec<u8>)| {
             let pair = [user, password].join(&b':');
             let encoded = BASE64_STANDARD.encode(pair);
-            format!("proxy-authorization: Basic {encoded}\r\n").into_bytes()
+            format!("Proxy-Authorization: Basic {encoded}\r\n").into_bytes()
         };
         Forward {
             authorization: credentials.map(field).unwrap_or_default(),
@@ -125,14 +125,14 @@ fn ask(forward: &Forward, origin: &Origin, user_agent: &str) -> Vec<u8> {
     for part in [
         "CONNECT ",
         &authority,
-        " HTTP/1.1\r\nhost: ",
+        " HTTP/1.1\r\nHost: ",
         &authority,
         "\r\n",
     ] {
         request.extend_from_slice(part.as_bytes());
     }
     request.extend_from_slice(&forward.authorization);
-    for part in ["user-agent: ", user_agent, "\r\n\r\n"] {
+    for part in ["User-Agent: ", user_agent, "\r\n\r\n"] {
         request.extend_from_slice(part.as_bytes());
     }
     request
@@ -199,8 +199,8 @@ mod tests {
     fn a_tunnel_is_asked_for_with_host_port_and_credentials() {
         let forward = Forward::new(Some((b"Aladdin".to_vec(), b"open sesame".to_vec())));
         let asked = String::from_utf8(ask(&forward, &origin("https://[::1]/"), "test/1")).unwrap();
-        let expected = "CONNECT [::1]:443 HTTP/1.1\r\nhost: [::1]:443\r\n\
-            proxy-authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\nuser-agent: test/1\r\n\r\n";
+        let expected = "CONNECT [::1]:443 HTTP/1.1\r\nHost: [::1]:443\r\n\
+            Proxy-Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\nUser-Agent: test/1\r\n\r\n";
         assert_eq!(asked, expected);
         assert_eq!(format!("{forward:?}"), "Forward");
     }
