@@ -48,6 +48,7 @@ impl Shared {
             let source = Source::Http1(Http1Body {
                 origin: origin.clone(),
                 incoming,
+                framing: head.framing,
                 connection,
                 permit,
             });
@@ -58,7 +59,8 @@ impl Shared {
             http1.share = Buffered::share(&self.buffered);
             let whole = incoming.whole(http1, &self.config).await;
             http1.share = Share::default();
-            let whole = whole.map_err(Broken::Failed)?;
+            let told = |failure| incoming.told(failure, head.framing, http1);
+            let whole = whole.map_err(|failure| Broken::Failed(told(failure)))?;
             trace.attempt().read = trace.lap();
             let trailers = incoming.take_trailers();
             if incoming.finish(http1) {

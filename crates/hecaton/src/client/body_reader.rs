@@ -18,6 +18,7 @@ use crate::h2;
 use crate::message::attempt::Trace;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::fields::{Fields, Trailers};
+use crate::message::head::Framing;
 use crate::message::origin::Origin;
 use crate::message::request::Request;
 use crate::pool::Pool;
@@ -78,6 +79,7 @@ impl Deref for Piece<'_> {
 pub(crate) struct Http1Body {
     pub origin: Arc<Origin>,
     pub incoming: Incoming,
+    pub framing: Framing,
     pub connection: Box<Connection>,
     /// Given back after the connection was put away, or dropped.
     pub permit: Option<Box<Permit>>,
@@ -234,7 +236,8 @@ impl Source {
         match self {
             Source::Http1(body) => {
                 let http1 = &mut body.connection.http1;
-                body.incoming.piece(http1, config).await
+                let piece = body.incoming.piece(http1, config).await;
+                piece.map_err(|failure| body.incoming.told(failure, body.framing, http1))
             }
             Source::Http2(incoming) => incoming.piece(config).await,
         }

@@ -30,9 +30,8 @@ pub(crate) async fn exchange(
 ) -> Result<(Head, Incoming), Broken> {
     trace.attempt().phase = Phase::Send;
     trace.attempt().version = Some(Version::Http1);
-    let reused = trace.attempt().reused;
     // The pool has just asked the kernel about a connection that it had.
-    let early = !reused && has_spoken(connection)?;
+    let early = !trace.attempt().reused && has_spoken(connection)?;
     connection.heard = false;
     let mut outgoing = Outgoing::new(connection, request, config);
     let mut reader = HeadReader::default();
@@ -40,7 +39,7 @@ pub(crate) async fn exchange(
     let head = poll_fn(|cx| {
         let write_error = match poll_write(cx, connection, &mut outgoing, trace) {
             Err(Stopped::Body(failure)) => return Poll::Ready(Err(Broken::Failed(failure))),
-            Err(_) if !trace.attempt().sent && reused => {
+            Err(_) if !trace.attempt().sent && trace.attempt().reused => {
                 return Poll::Ready(Err(Broken::Unsent));
             }
             // What a new connection has may be a response, or why TLS refuses the client.
@@ -60,7 +59,7 @@ pub(crate) async fn exchange(
             Poll::Ready(head) => Poll::Ready(head.map_err(|mut lost| {
                 lost.failure.phase = trace.attempt().phase;
                 match lost.ended && !connection.heard {
-                    true if reused => Broken::Stale(lost.failure),
+                    true if trace.attempt().reused => Broken::Stale(lost.failure),
                     true if !trace.attempt().sent && !connection.is_tls() => Broken::Unsent,
                     true => Broken::opening(lost.failure),
                     false => Broken::Failed(lost.failure),

@@ -26,8 +26,6 @@ const MOST_AHEAD: u64 = 64 << 10;
 /// What is to come on a connection after the head of an answer.
 pub(crate) struct Incoming {
     reader: BodyFraming,
-    /// How many bytes of a body the head has announced; 0 if it did not.
-    announced: u64,
     /// The request, which a server may answer before it has read it. It is written on meanwhile: a
     /// server that answers while it reads (an echo, a filter) would wait for it for ever.
     outgoing: Outgoing,
@@ -37,16 +35,14 @@ pub(crate) struct Incoming {
     keep_alive: bool,
     /// How long the server says that it keeps the connection.
     kept_for: Option<u16>,
+    /// Whether the connection ended before the body did.
+    cut: bool,
 }
 
 impl Incoming {
     pub fn new(head: &Head, outgoing: Outgoing, closes: bool) -> Incoming {
         Incoming {
             reader: BodyFraming::new(head.framing),
-            announced: match head.framing {
-                Framing::Length(length) => length,
-                Framing::Chunked | Framing::Close => 0,
-            },
             // A server that reports an error and hangs up does not want the rest (RFC 9112 §9.5);
             // sending it could only bring a reset that swallows the answer.
             // So does one that answers instead of asking for it.
@@ -54,6 +50,7 @@ impl Incoming {
             // An answer that came before the whole request was out may leave the rest of it unsent.
             keep_alive: head.keep_alive && !closes && outgoing.is_done(),
             kept_for: head.kept_for,
+            cut: false,
             outgoing,
         }
     }
@@ -168,12 +165,12 @@ impl Incoming {
         usable
     }
 
-    /// Why a body has no end, with so many bytes of it still in the input.
-    fn cut_short(&self, error: BodyError, waiting: usize) -> Failure {
-        let (mut failure, announced) = (error.into_failure(0), self.announced);
-        if announced > 0 {
-            let received = announced - self.reader.expected() + waiting as u64;
-            let what = format!("{received} bytes came of the {announced} that were announced");
+    /// The same failure; of a body that was cut short, it says how much of it came. The caller knows how it is framed, so that
+    /// this stays small.
+    pub fn told(&self, mut failure: Failure, framing: Framing, connection: &Connection) -> Failure {
+        if let (true, Framing::Length(length)) = (self.cut, framing) {
+            let received = length - self.reader.expected() + connection.input.len() as u64;
+            let what = format!("{received} bytes came of the {length} that were announced");
             failure.detail = format!("the body was cut short: {what}");
         }
         failure
@@ -201,7 +198,8 @@ impl Incoming {
         match filled.await? {
             Ok(0) => {
                 let ended = self.reader.end();
-                ended.map_err(|error| self.cut_short(error, connection.input.len()))
+                self.cut = ended.is_err();
+                ended.map_err(|error| error.into_failure(0))
             }
             Ok(_) => Ok(()),
             Err(error) => {
