@@ -1,5 +1,6 @@
 # One request at a time: methods, headers, bodies, connections.
 require "test_helper"
+require "scripted"
 require "logger"
 require "stringio"
 
@@ -241,6 +242,17 @@ class ClientTest < OriginTest
     expected = %w[User-Agent Accept-Encoding X-Mine x-sMALL X-Own-Key Authorization Content-Length]
     assert_equal expected, names.call(client(headers: { x_mine: "1" }), { "x-sMALL" => "2", x_own_key: "3" })
     assert_equal 2, names.call(client(headers: { "X-A" => "1" }), { "x-a" => "2", x_b: nil }).count { |name| name =~ /\Ax|-length\z/i }
+  end
+
+  def test_what_is_wrong_with_a_response_and_does_no_harm_is_a_setting
+    sloppy = "HTTP/1.1  200 OK\r\nX Y: 1\r\nX-A : 1\r\nContent-Length: 2\r\n\r\nok"
+    Scripted.run({ "/" => sloppy }) do |server|
+      error = assert_raises(Hecaton::ProtocolError) { client.get("#{server.url}/") }
+      assert_match(/the setting lenient accepts it/, error.message)
+      response = client(lenient: true).get("#{server.url}/")
+      assert_equal ["ok", "1", 2], [response.body, response.headers["x-a"], response.headers.size]
+      assert_raises(ArgumentError) { client(lenient: "yes") }
+    end
   end
 
   def test_names_of_headers_that_are_symbols

@@ -37,16 +37,16 @@ fn refused(outcome: Outcome) -> Error {
 }
 
 #[test]
-fn a_thousand_fields_are_allowed_and_the_limits_are_settings() {
-    assert!(over_http1(1000, 10_000, |_| {}).is_ok());
-    let error = refused(over_http1(1001, 10_000, |_| {}));
+fn two_thousand_fields_are_allowed_and_the_limits_are_settings() {
+    assert!(over_http1(2000, 20_000, |_| {}).is_ok());
+    let error = refused(over_http1(2001, 20_000, |_| {}));
     assert!(
         error
             .detail()
-            .contains("1000 fields, which is max_header_fields"),
+            .contains("2000 fields, which is max_header_fields"),
         "{error}"
     );
-    assert!(over_http1(1001, 10_000, |config| config.max_header_fields = 1001).is_ok());
+    assert!(over_http1(2001, 20_000, |config| config.max_header_fields = 2001).is_ok());
     let error = refused(over_http1(10, 300_000, |_| {}));
     assert!(
         error
@@ -112,7 +112,7 @@ fn over_http2_fields_are_counted_too() {
     let url = Raw::serve(|mut raw, _| {
         while let Some(stream) = raw.request() {
             // `accept-ranges: ` with an empty value, from the static table.
-            raw.head(stream, END_STREAM, &[0x92; 1001]);
+            raw.head(stream, END_STREAM, &[0x92; 2001]);
         }
     });
     let get = |change: fn(&mut Config)| {
@@ -123,10 +123,10 @@ fn over_http2_fields_are_counted_too() {
     assert!(
         error
             .detail()
-            .contains("1000 fields, which is max_header_fields"),
+            .contains("2000 fields, which is max_header_fields"),
         "{error}"
     );
-    assert!(get(|config| config.max_header_fields = 1001).is_ok());
+    assert!(get(|config| config.max_header_fields = 2001).is_ok());
 }
 
 /// A server that reads heads, does something, and tells all that came after the head, and how many connections it had.
@@ -274,4 +274,24 @@ fn a_switch_to_another_protocol_that_was_asked_for_is_an_answer_and_ends_the_con
     let error = world.send(Request::get(&url).unwrap()).unwrap_err();
     assert_eq!(error.kind(), Kind::Protocol, "{error}");
     assert!(error.detail().contains("not asked for"), "{error}");
+}
+
+#[test]
+fn what_is_wrong_and_does_no_harm_is_a_setting() {
+    let fields = "transfer-encoding: identity\r\nx y: 1\r\nx-a : 1\r\n";
+    let head = format!("HTTP/1.1  200  OK\r\n{fields}content-length: 2\r\n\r\nok");
+    let chunks = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\nok\n0\n\n";
+    for (answer, kind) in [(head, Kind::Protocol), (chunks.to_owned(), Kind::Body)] {
+        let server = Scripted::answering(move |_| answer.clone());
+        let get = |world: &World| world.send(Request::get(&server.url).unwrap());
+        let error = get(&World::new()).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.detail().contains("the setting lenient"), "{error}");
+        let lenient = World::with(|config| config.lenient = true);
+        for _ in 0..2 {
+            assert_eq!(get(&lenient).unwrap().body(), "ok");
+        }
+        let opened = lenient.client.stats().opened;
+        assert_eq!(opened, 2, "another reader may have seen another end");
+    }
 }

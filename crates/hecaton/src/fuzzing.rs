@@ -27,22 +27,35 @@ fn in_pieces(bytes: &[u8]) -> (usize, &[u8]) {
     }
 }
 
-/// A response's head: every split reads alike, and a block of fields has one line a field.
+/// A response's head: every split reads alike, and a block of fields has one line a field. What is read without the setting
+/// `lenient` is the same with it.
 pub fn head(bytes: &[u8]) {
     let (size, bytes) = in_pieces(bytes);
     for method in [Method::GET, Method::HEAD, Method::CONNECT] {
-        let whole = read_head(&method, bytes, bytes.len().max(1));
-        let pieces = read_head(&method, bytes, size);
-        match (whole, pieces) {
-            (Ok(whole), Ok(pieces)) => assert_eq!(whole, pieces),
-            // What is wrong is noticed where a head ends, or at once where it is all there is.
-            (Err(_), Ok(None) | Err(_)) => {}
-            (whole, pieces) => panic!("{whole:?}, but in pieces {pieces:?}"),
+        let all = bytes.len().max(1);
+        for lenient in [false, true] {
+            let whole = read_head(&method, bytes, all, lenient);
+            let pieces = read_head(&method, bytes, size, lenient);
+            match (whole, pieces) {
+                (Ok(whole), Ok(pieces)) => assert_eq!(whole, pieces),
+                // What is wrong is noticed where a head ends, or at once where it is all there is.
+                (Err(_), Ok(None) | Err(_)) => {}
+                (whole, pieces) => panic!("{whole:?}, but in pieces {pieces:?}"),
+            }
+        }
+        let strict = read_head(&method, bytes, all, false);
+        if strict.is_ok() {
+            assert_eq!(strict, read_head(&method, bytes, all, true));
         }
     }
 }
 
-fn read_head(method: &Method, bytes: &[u8], size: usize) -> Result<Option<(Head, usize)>, String> {
+fn read_head(
+    method: &Method,
+    bytes: &[u8],
+    size: usize,
+    lenient: bool,
+) -> Result<Option<(Head, usize)>, String> {
     let (mut reader, mut input) = (HeadReader::default(), BytesMut::new());
     let mut left = bytes.len();
     for piece in bytes.chunks(size) {
@@ -53,6 +66,7 @@ fn read_head(method: &Method, bytes: &[u8], size: usize) -> Result<Option<(Head,
             upgrades: false,
             most_fields: 256,
             most_bytes: usize::MAX,
+            lenient,
         };
         let head = reader.take(rules, &mut input);
         if let Some(head) = head.map_err(|bad| bad.to_string())? {
@@ -73,22 +87,36 @@ fn check_block(block: &[u8]) {
     }
 }
 
-/// A response's body, framed in each way: every split reads alike, and a length is kept.
+/// A response's body, framed in each way: every split reads alike, and a length is kept. What is read without the setting
+/// `lenient` is the same with it.
 pub fn body(bytes: &[u8]) {
     let (size, bytes) = in_pieces(bytes);
     let length = u64::from(bytes.first().copied().unwrap_or_default());
     for framing in [Framing::Chunked, Framing::Close, Framing::Length(length)] {
-        let whole = read_body(framing, bytes, bytes.len().max(1));
-        assert_eq!(whole, read_body(framing, bytes, size));
+        let all = bytes.len().max(1);
+        let [whole, loose] = [false, true].map(|lenient| {
+            let whole = read_body(framing, bytes, all, lenient);
+            assert_eq!(whole, read_body(framing, bytes, size, lenient));
+            whole
+        });
+        if whole.1.is_ok() {
+            assert_eq!(whole, loose);
+        }
         if let (Framing::Length(length), (body, Ok(()))) = (framing, whole) {
             assert_eq!(body.len() as u64, length);
         }
     }
 }
 
-fn read_body(framing: Framing, bytes: &[u8], size: usize) -> (Vec<u8>, Result<(), BodyError>) {
+fn read_body(
+    framing: Framing,
+    bytes: &[u8],
+    size: usize,
+    lenient: bool,
+) -> (Vec<u8>, Result<(), BodyError>) {
     let (mut reader, mut input) = (BodyFraming::new(framing), BytesMut::new());
-    let config = Config::new(Duration::from_secs(1));
+    let mut config = Config::new(Duration::from_secs(1));
+    config.lenient = lenient;
     let mut body = Vec::new();
     for piece in bytes.chunks(size) {
         input.extend_from_slice(piece);

@@ -99,7 +99,9 @@ module Hecaton
     # max_buffered:: most bytes of responses' bodies that are held at once while they are received, all requests and what
     #   their codings take together; one too many is a BodyError, which may be retried. Default none.
     # max_header_fields::, max_header_bytes:: most fields, and most bytes, in the head of a response; more is a
-    #   ProtocolError. Default 1000 and 256 KiB.
+    #   ProtocolError. Default 2000 and 256 KiB.
+    # lenient:: whether responses over HTTP/1.1 are taken that are not as they should be, where that does no harm to where a body
+    #   ends: see docs/settings.md. Default false: they are a ProtocolError, or a BodyError.
     # decode:: whether bodies in gzip, deflate, br and zstd are asked for and decoded. Default true. A request with an
     #   Accept-Encoding or a Range of its own gets its body as it comes. Content-Encoding stays among the headers.
     # concurrency:: requests in flight in a batch. Default 200, over HTTP/1.1 as many connections to a server if all are for the
@@ -128,7 +130,7 @@ module Hecaton
                    first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
                    max_queue: nil, max_idle: nil, max_age: nil, idle_timeout: nil, resolve: nil, allow_address: nil,
                    unix_socket: nil, proxy: nil, no_proxy: nil,
-                   retry: nil, max_body: nil, max_buffered: nil, max_header_fields: nil, max_header_bytes: nil,
+                   retry: nil, max_body: nil, max_buffered: nil, max_header_fields: nil, max_header_bytes: nil, lenient: nil,
                    expect_timeout: nil, decode: nil, concurrency: nil, user_agent: nil,
                    ca: nil, client_cert: nil, client_key: nil, tls_min: nil, http: nil, pins: nil, verify: nil, verify_hostname: nil,
                    app_name: nil, app_env: nil, headers: nil, public_headers: nil, base_url: nil,
@@ -162,7 +164,8 @@ module Hecaton
                     cookies: @cookies&.native,
                     per_origin: per_origin, max_connections: max_connections, max_queue: max_queue, max_idle: max_idle,
                     max_body: max_body, max_buffered: max_buffered,
-                    max_header_fields: max_header_fields, max_header_bytes: max_header_bytes, resolve: Client.addresses(resolve),
+                    max_header_fields: max_header_fields, max_header_bytes: max_header_bytes, lenient: lenient,
+                    resolve: Client.addresses(resolve),
                     unix_socket: unix_socket, proxy: Client.proxy(proxy),
                     no_proxy: no_proxy.is_a?(String) ? [no_proxy] : no_proxy,
                     decode: decode, concurrency: concurrency, user_agent: user_agent || (app_name && app_name.to_s),
@@ -224,8 +227,8 @@ module Hecaton
     # url:: an http or https URL, a String or a URI, absolute unless the client has a base_url; a fragment is dropped. A user
     #   and a password in it, percent-encoded, are as basic_auth; they are never shown.
     # headers:: Hash, Array of pairs, or Headers; a value may be an Array, for a repeated field. In a name that is a Symbol
-    #   underscores are dashes. With Upgrade, a 101 is a Response without a body, whose connection is closed. With Expect:
-    #   100-continue, see expect_timeout.
+    #   underscores are dashes, and it goes out in Title-Case. With Upgrade, a 101 is a Response without a body, whose connection
+    #   is closed. With Expect: 100-continue, see expect_timeout.
     # body:: String; an IO, read from where it stands to its end, in pieces while it is sent; a Pathname; or anything that
     #   yields Strings by `each`. With a Content-Length where the size is known (files but those of /proc and /sys, StringIO), or where
     #   headers say it, else in chunks (RFC 9112 §7.1). Sent again (retry, redirects 307 and 308) only what can be read again: no pipe, no Enumerator.

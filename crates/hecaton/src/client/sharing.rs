@@ -79,5 +79,5 @@ split! {
     max_connections max_queue ca client_cert client_key tls_min pins verify verify_hostname idle_timeout max_idle max_age max_buffered
     max_header_fields max_header_bytes;
     timeout send_timeout first_byte_timeout expect_timeout read_timeout retry reconnect redirects redirects_to_http redirect_hosts
-    cookies max_body decode concurrency user_agent
+    cookies max_body lenient decode concurrency user_agent
 }

@@ -151,12 +151,19 @@ pub struct Config {
     /// one, does not count. Default none: `max_body` for each request in flight.
     pub max_buffered: Option<usize>,
     /// Most fields in the head of a response; one more is an error of kind [`Protocol`](crate::Kind::Protocol).
-    /// Default 1,000. 0 allows none.
+    /// Default 2,000. 0 allows none.
     pub max_header_fields: usize,
     /// Most bytes in the head of a response, status line, names and values together; more is an error of kind
     /// [`Protocol`](crate::Kind::Protocol). Default 256 KiB. At least 1. Over HTTP/2 that ends the stream alone, unless the
     /// head is more than four times as large: such a server loses the connection.
     pub max_header_bytes: usize,
+    /// Whether responses over HTTP/1.1 are taken that are not as they should be, as browsers and curl do, where that does no harm to
+    /// where a body ends: `Transfer-Encoding: identity`, several spaces in the status line, a space before the colon of a field, a
+    /// field whose name is not valid (it is left out), a control character in a value (it becomes a space), lines of trailers that
+    /// end in two carriage returns, and lines around chunks that end without one. Default false: they are errors of kind
+    /// [`Protocol`](crate::Kind::Protocol) and [`Body`](crate::Kind::Body). Two different lengths, a length beside such a coding, and
+    /// whatever else two readers could take for different bodies stay refused.
+    pub lenient: bool,
     /// Whether bodies in gzip, deflate, br and zstd are asked for, by `Accept-Encoding`, and decoded (RFC 9110
     /// §8.4). Default true. A request with an `Accept-Encoding` or a `Range` of its own gets its body as it
     /// comes, and so does one whose answer is in another coding. `Content-Encoding` stays among the headers.
@@ -211,8 +218,9 @@ impl Config {
             idle_timeout: Duration::from_secs(30),
             max_body: 64 << 20,
             max_buffered: None,
-            max_header_fields: 1000,
+            max_header_fields: 2000,
             max_header_bytes: 256 << 10,
+            lenient: false,
             decode: true,
             concurrency: 200,
             user_agent: concat!("hecaton/", env!("CARGO_PKG_VERSION")).to_owned(),

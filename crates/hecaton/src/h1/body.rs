@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::fields::Trailers;
 use crate::message::head::Framing;
+use crate::message::head::lenient::put_trailer;
 
 /// Longest line of a chunk's size with its extensions.
 const MOST_OVERHEAD: usize = 16 << 10;
@@ -24,6 +25,9 @@ pub(crate) struct BodyFraming {
 struct Gathered {
     fields: usize,
     block: Vec<u8>,
+    /// Whether a line around a chunk was taken that is not as it should be: another reader might have seen another end. It is
+    /// here because few bodies have any.
+    loose: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,8 +108,14 @@ impl BodyFraming {
 
     /// The trailers of a body that is whole; once.
     pub fn take_trailers(&mut self) -> Trailers {
-        let gathered = self.trailers.take()?;
-        Some(Box::new(gathered.block))
+        let gathered = self.trailers.as_mut()?;
+        let any = std::mem::take(&mut gathered.fields) > 0;
+        any.then(|| Box::new(std::mem::take(&mut gathered.block)))
+    }
+
+    /// Whether all of it was as it should be.
+    pub fn is_strict(&self) -> bool {
+        self.trailers.as_ref().is_none_or(|held| !held.loose)
     }
 
     /// How much is known to come, of a body with a length.
@@ -131,8 +141,8 @@ impl BodyFraming {
                     let left = usize::try_from(left).unwrap_or(usize::MAX);
                     return Ok(Ready::Data(input.len().min(left)));
                 }
-                State::Size => self.take_size(input)?,
-                State::AfterChunk => self.take_line_end(input)?,
+                State::Size => self.take_size(input, limits.lenient)?,
+                State::AfterChunk => self.take_line_end(input, limits.lenient)?,
                 State::Trailers => self.take_trailer(input, limits)?,
             };
             if !went_on {
@@ -163,12 +173,19 @@ impl BodyFraming {
         }
     }
 
-    fn take_size(&mut self, input: &mut BytesMut) -> Result<bool, BodyError> {
-        let Some(line) = line(input, MOST_OVERHEAD)? else {
+    fn note_loose(&mut self) {
+        self.trailers.get_or_insert_default().loose = true;
+    }
+
+    fn take_size(&mut self, input: &mut BytesMut, lenient: bool) -> Result<bool, BodyError> {
+        let Some((line, end)) = line(input, MOST_OVERHEAD, lenient)? else {
             return Ok(false);
         };
         let left = parse_size(&input[..line])?;
-        input.advance(line + 2);
+        if end == 1 {
+            self.note_loose();
+        }
+        input.advance(line + end);
         self.state = if left == 0 {
             State::Trailers
         } else {
@@ -180,7 +197,13 @@ impl BodyFraming {
         Ok(true)
     }
 
-    fn take_line_end(&mut self, input: &mut BytesMut) -> Result<bool, BodyError> {
+    fn take_line_end(&mut self, input: &mut BytesMut, lenient: bool) -> Result<bool, BodyError> {
+        if lenient && input.first() == Some(&b'\n') {
+            input.advance(1);
+            self.note_loose();
+            self.state = State::Size;
+            return Ok(true);
+        }
         if input.len() < 2 {
             return Ok(false);
         }
@@ -203,7 +226,12 @@ impl BodyFraming {
         let Some(end) = end else {
             return Ok(false);
         };
-        let line = input[..end].strip_suffix(b"\r").ok_or(UNENDED)?;
+        let line = match (input[..end].strip_suffix(b"\r"), limits.lenient) {
+            (Some(line), false) => line,
+            (None, false) => return Err(UNENDED),
+            (_, true) => &input[..end - ends(&input[..end])],
+        };
+        let loose = !input[..end].ends_with(b"\r") || (line.is_empty() && end > 1);
         if line.is_empty() {
             self.state = State::Done;
         } else {
@@ -213,8 +241,14 @@ impl BodyFraming {
                 let why = "its trailers have more fields than max_header_fields allows";
                 return Err(BodyError::Malformed(why));
             }
-            add_field(line, &mut trailers.block)
-                .ok_or(BodyError::Malformed("a trailer is not a header field"))?;
+            let added = add_field(line, &mut trailers.block).or_else(|| {
+                let lenient = limits.lenient.then_some(())?;
+                put_trailer(line, &mut trailers.block).map(|()| lenient)
+            });
+            added.ok_or(BodyError::Malformed("a trailer is not a header field"))?;
+        }
+        if loose {
+            self.note_loose();
         }
         input.advance(end + 1);
         Ok(true)
@@ -234,14 +268,24 @@ fn add_field(line: &[u8], block: &mut Vec<u8>) -> Option<()> {
 }
 
 /// Said at once: the server may think that this was the end, and wait for the next request.
-const UNENDED: BodyError = BodyError::Malformed("a line around a chunk does not end as it should");
+const UNENDED: BodyError = BodyError::Malformed(
+    "a line around a chunk does not end as it should (the setting lenient accepts some such lines)",
+);
 
-/// Length of the first line of `input` without its end, none if the end has not come.
-fn line(input: &[u8], most: usize) -> Result<Option<usize>, BodyError> {
+/// How many carriage returns this ends in.
+fn ends(line: &[u8]) -> usize {
+    let returns = line.iter().rev().take_while(|byte| **byte == b'\r');
+    returns.count()
+}
+
+/// Length of the first line of `input` without its end, and of the end; none if the end has not come. Other readers look for
+/// the end of an extension elsewhere, so a line with one has to end as it should.
+fn line(input: &[u8], most: usize, lenient: bool) -> Result<Option<(usize, usize)>, BodyError> {
     let end = input.iter().position(|byte| *byte == b'\n');
-    match end.map(|end| input[..end].strip_suffix(b"\r")) {
-        Some(Some(line)) if line.len() <= most => Ok(Some(line.len())),
-        Some(None) => Err(UNENDED),
+    match end.map(|end| (end, input[..end].strip_suffix(b"\r"))) {
+        Some((_, Some(line))) if line.len() <= most => Ok(Some((line.len(), 2))),
+        Some((end, None)) if lenient && !input[..end].contains(&b';') => Ok(Some((end, 1))),
+        Some((_, None)) => Err(UNENDED),
         // One byte more may be the first half of the line's end.
         None if input.len() <= most + 1 => Ok(None),
         _ => Err(BodyError::Malformed("a line around a chunk is too long")),
@@ -266,157 +310,4 @@ fn parse_size(line: &[u8]) -> Result<u64, BodyError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-
-    use super::*;
-
-    fn config() -> Config {
-        let mut config = Config::new(std::time::Duration::from_secs(1));
-        config.max_header_bytes = 16 << 10;
-        config.max_header_fields = 100;
-        config
-    }
-
-    /// Takes what is ready of a body of at most `most` bytes; true when it is whole.
-    fn take(
-        reader: &mut BodyFraming,
-        input: &mut BytesMut,
-        body: &mut Vec<u8>,
-        most: usize,
-    ) -> Result<bool, BodyError> {
-        loop {
-            match reader.ready(input, &config())? {
-                Ready::Data(count) if body.len() + count > most => return Err(BodyError::TooLarge),
-                Ready::Data(count) => {
-                    assert!(count > 0);
-                    body.extend_from_slice(&input.split_to(count));
-                    reader.taken(count);
-                }
-                ready => return Ok(ready == Ready::End),
-            }
-        }
-    }
-
-    /// Reads a body that comes in these pieces and then ends; also what is left over.
-    fn read(framing: Framing, most: usize, pieces: &[&[u8]]) -> Result<(Bytes, Bytes), BodyError> {
-        let mut reader = BodyFraming::new(framing);
-        let (mut input, mut body) = (BytesMut::new(), Vec::new());
-        for piece in pieces {
-            input.extend_from_slice(piece);
-            take(&mut reader, &mut input, &mut body, most)?;
-        }
-        if !take(&mut reader, &mut input, &mut body, most)? {
-            reader.end()?;
-        }
-        Ok((body.into(), input.freeze()))
-    }
-
-    fn chunked(text: &str) -> Result<(Bytes, Bytes), BodyError> {
-        read(Framing::Chunked, 100, &[text.as_bytes()])
-    }
-
-    #[test]
-    fn by_length() {
-        let (body, rest) = read(Framing::Length(5), 5, &[b"he", b"llo!"]).unwrap();
-        assert_eq!((&body[..], &rest[..]), (&b"hello"[..], &b"!"[..]));
-        assert_eq!(
-            read(Framing::Length(5), 5, &[b"hell"]),
-            Err(BodyError::CutShort)
-        );
-        assert!(read(Framing::Length(0), 0, &[]).unwrap().0.is_empty());
-    }
-
-    #[test]
-    fn until_the_end() {
-        assert_eq!(
-            read(Framing::Close, 5, &[b"he", b"llo"]).unwrap().0,
-            "hello"
-        );
-        assert_eq!(
-            read(Framing::Close, 5, &[b"hello", b"!"]),
-            Err(BodyError::TooLarge)
-        );
-    }
-
-    #[test]
-    fn in_chunks() {
-        let (body, rest) =
-            chunked("5;x=\"y\"\r\nhello\r\n00A \r\n, world...\r\n0\r\nT: 1\r\n\r\nnext").unwrap();
-        assert_eq!(
-            (&body[..], &rest[..]),
-            (&b"hello, world..."[..], &b"next"[..])
-        );
-        for text in [
-            "5\r\nhell",
-            "5\r\nhello",
-            "5\r\nhello\r\n",
-            "0\r\n",
-            "0\r\nT: 1\r\n",
-            "",
-        ] {
-            assert_eq!(chunked(text), Err(BodyError::CutShort), "{text:?}");
-        }
-        for text in [
-            "x\r\n",
-            "-1\r\n",
-            "+5\r\nhello",
-            "\r\n",
-            "5 5\r\n",
-            "5\n\r\nhello\r\n0\r\n\r\n",
-            "5\r\r\nhello\r\n0\r\n\r\n",
-            "5\nhello\n0\n\n",
-            "0\r\nT: 1\n",
-            "\n",
-            "5;a\nb\r\nhello\r\n0\r\n\r\n",
-            "1\r\nhello",
-            "11111111111111111\r\n",
-            " 5\r\nhello",
-        ] {
-            assert!(
-                matches!(chunked(text), Err(BodyError::Malformed(_))),
-                "{text:?}"
-            );
-        }
-        assert_eq!(
-            chunked("ffffffffffffffff\r\nhello"),
-            Err(BodyError::CutShort)
-        );
-        let long = "x".repeat(MOST_OVERHEAD);
-        assert!(chunked(&format!("5;{long}\r\nhello\r\n0\r\n\r\n")).is_err());
-        assert!(chunked(&format!("0\r\n{}\r\n", format!("a: {long}\r\n").repeat(2))).is_err());
-    }
-
-    #[test]
-    fn the_longest_line_reads_alike_when_its_end_is_cut() {
-        let line = format!("0;{}\r", "x".repeat(MOST_OVERHEAD - 2));
-        let pieces: [&[u8]; 2] = [line.as_bytes(), b"\n\r\n"];
-        assert!(read(Framing::Chunked, 0, &[&pieces.concat()]).is_ok());
-        assert!(read(Framing::Chunked, 0, &pieces).is_ok());
-    }
-
-    proptest::proptest! {
-        /// However the bytes are cut into pieces, the body is the same, and so is what is left.
-        #[test]
-        fn every_split_reads_alike(chunks in proptest::collection::vec("[a-z]{1,40}", 0..6), cuts in proptest::collection::vec(0usize..400, 0..8)) {
-            let mut wire: String = chunks.iter().map(|c| format!("{:x}\r\n{c}\r\n", c.len())).collect();
-            wire.push_str("0\r\n\r\nrest");
-            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % wire.len()).chain([0, wire.len()]).collect();
-            cuts.sort_unstable();
-            let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &wire.as_bytes()[cut[0]..cut[1]]).collect();
-            let (body, rest) = read(Framing::Chunked, 1000, &pieces).unwrap();
-            proptest::prop_assert_eq!(body, chunks.concat());
-            proptest::prop_assert_eq!(&rest[..], b"rest");
-        }
-
-        /// Any bytes end in a body or an error, never in more than is allowed.
-        #[test]
-        fn nothing_panics_and_nothing_grows(bytes in "([0-9a-f]{1,3}[;\r \n]{0,3}[a-z\r\n]{0,20}){0,9}", most in 0usize..50) {
-            for framing in [Framing::Chunked, Framing::Close, Framing::Length(20)] {
-                if let Ok((body, _)) = read(framing, most, &[bytes.as_bytes()]) {
-                    proptest::prop_assert!(body.len() <= most);
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -125,6 +125,7 @@ fn poll_head(
         upgrades: request.asks.upgrades,
         most_fields: config.max_header_fields,
         most_bytes: config.max_header_bytes,
+        lenient: config.lenient,
     };
     let mut pieces = 0;
     loop {

@@ -160,7 +160,7 @@ impl Incoming {
         self.outgoing.give_back(connection);
         connection.kept_for = self.kept_for.map(|s| Duration::from_secs(s.into()));
         // Bytes behind the answer belong to nothing.
-        let usable = self.keep_alive && connection.input.is_empty();
+        let usable = self.keep_alive && self.reader.is_strict() && connection.input.is_empty();
         connection.release_input();
         usable
     }

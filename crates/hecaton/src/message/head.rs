@@ -1,5 +1,7 @@
 //! The head of a response: status, fields, and how long the body is (RFC 9112 §6.3).
 
+pub(crate) mod lenient;
+
 use std::fmt;
 use std::mem::MaybeUninit;
 
@@ -22,6 +24,8 @@ pub(crate) struct HeadRules<'a> {
     pub upgrades: bool,
     pub most_fields: usize,
     pub most_bytes: usize,
+    /// Whether what is wrong with it and does no harm is taken.
+    pub lenient: bool,
 }
 
 /// Why a head cannot be used.
@@ -160,8 +164,46 @@ fn ends_head(bytes: &[u8]) -> bool {
     bytes.windows(2).any(|pair| pair == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
 }
 
-/// The head that `input` begins with, if it is whole and within the limits.
+/// The head that `input` begins with, if it is whole and within the limits. What is wrong with a head is looked at only where that
+/// refuses it, so that nothing else reads in another way because of it.
 fn parse_one(
+    rules: HeadRules<'_>,
+    input: &[u8],
+) -> Result<Option<(usize, u16, Option<Head>)>, BadHead> {
+    let why = match parse_strictly(rules, input) {
+        Err(BadHead::Malformed(why)) => why,
+        parsed => return parsed,
+    };
+    match parse_leniently(rules, input) {
+        Ok(parsed) if rules.lenient => Ok(parsed),
+        Ok(_) => Err(format!("{why} (the setting lenient accepts it)").into()),
+        Err(BadHead::Malformed(_)) => Err(why.into()),
+        Err(limit) => Err(limit),
+    }
+}
+
+fn parse_leniently(
+    rules: HeadRules<'_>,
+    input: &[u8],
+) -> Result<Option<(usize, u16, Option<Head>)>, BadHead> {
+    let rewritten = lenient::rewrite(input)?;
+    let length = rewritten.as_ref().map_or(input.len(), |head| head.length);
+    if length > rules.most_bytes {
+        return Err(BadHead::TooManyBytes(rules.most_bytes));
+    }
+    let Some(rewritten) = rewritten else {
+        return Ok(None);
+    };
+    let Some((_, status, mut head)) = parse_strictly(rules, &rewritten.text)? else {
+        return Err("it is not a head".into());
+    };
+    if let Some(head) = &mut head {
+        head.keep_alive &= !rewritten.identity;
+    }
+    Ok(Some((length, status, head)))
+}
+
+fn parse_strictly(
     rules: HeadRules<'_>,
     input: &[u8],
 ) -> Result<Option<(usize, u16, Option<Head>)>, BadHead> {

@@ -66,6 +66,9 @@ pub fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
         }
     }
     config.max_buffered = given(ruby, options, "max_buffered")?;
+    if let Some(lenient) = given(ruby, options, "lenient")? {
+        config.lenient = lenient;
+    }
     if let Some(decode) = given(ruby, options, "decode")? {
         config.decode = decode;
     }

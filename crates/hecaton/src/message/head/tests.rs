@@ -8,6 +8,7 @@ const RULES: HeadRules<'static> = HeadRules {
     upgrades: false,
     most_fields: 1000,
     most_bytes: 256 << 10,
+    lenient: false,
 };
 
 fn read_from(method: &Method, input: &mut BytesMut) -> Result<Option<Head>, BadHead> {

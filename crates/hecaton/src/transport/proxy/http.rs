@@ -86,6 +86,7 @@ pub(crate) async fn tunnel<S: AsyncRead + AsyncWrite + Unpin>(
             upgrades: false,
             most_fields: MOST_FIELDS,
             most_bytes: usize::MAX,
+            lenient: false,
         };
         let head = reader.take(rules, &mut input);
         let head = head.map_err(|bad| Refused {
