@@ -3,6 +3,7 @@
 use std::io;
 
 use nix::errno::Errno;
+
 use crate::message::words::without_os_numbers;
 
 /// The steps of one attempt, in order; `Total` names the deadline around all of them.
