@@ -7,6 +7,7 @@ use crate::http2_peer::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PADDED, PING, PUSH_PROMISE,
     RST_STREAM, Raw, SETTINGS, WINDOW_UPDATE, frame,
 };
+use crate::http2_script::{Script, run};
 
 /// Frames that end a stream or the connection, of a server that has two requests on streams 1 and 3.
 fn faults() -> Vec<(&'static str, Vec<u8>)> {
@@ -169,5 +170,75 @@ fn a_stream_is_cut_too() {
         for count in [first, second].into_iter().flatten() {
             assert!(count == 2000 || count == 0, "{name}: {count} bytes of 2000");
         }
+    }
+}
+
+#[test]
+fn what_is_handed_over_is_what_was_sent() {
+    let mut state = 1_u64;
+    // Knuth's generator; its upper bits are good enough.
+    let mut next = move || {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 56) as u8
+    };
+    for _ in 0..400 {
+        let length = 1 + 2 * usize::from(next() % 16);
+        let bytes: Vec<u8> = (0..length).map(|_| next()).collect();
+        println!("{bytes:?}"); // Shown if it fails.
+        run(Script::new(&bytes));
+    }
+}
+
+#[test]
+fn scripts_that_were_found_by_fuzzing() {
+    // 5,100 bytes of stream 1, a fault, and the rest of it; with and without an upload under way.
+    for fault in [
+        &[0x8d, 0][..],
+        &[0x8d, 1],
+        &[0x8d, 2],
+        &[14, 0],
+        &[14, 3],
+        &[15, 0],
+    ] {
+        for uploads in [0, 1] {
+            let script = [&[uploads, 0, 0, 3, 255], fault, &[7, 255]].concat();
+            run(Script::new(&script));
+        }
+    }
+    // DATA behind the server's own reset of a stream that had been reset for a fault, and of one that had not.
+    run(Script::new(&[
+        143, 137, 19, 176, 230, 140, 227, 42, 198, 255, 218, 217, 96, 74, 250, 92, 131, 34, 58,
+        122, 77, 68, 179,
+    ]));
+    for behind in [3, 7, 2, 11, 10] {
+        for uploads in [0, 1] {
+            let script = [
+                uploads,
+                0,
+                0,
+                128,
+                0,
+                143,
+                8,
+                128 + behind,
+                9,
+                12,
+                0,
+                131,
+                9,
+                7,
+                255,
+            ];
+            run(Script::new(&script));
+        }
+    }
+    let seeds = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../crates/hecaton/fuzz/seeds/two_streams"
+    );
+    for seed in std::fs::read_dir(seeds).unwrap() {
+        run(Script::new(&std::fs::read(seed.unwrap().path()).unwrap()));
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::Method;
-pub use streams::{connect, socks, tap};
+pub use streams::{connect, hpack, socks, tap};
 
 use crate::client::redirect_rules::{Limits, Trail};
 use crate::config::Config;
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn every_seed_passes() {
         type Target = fn(&[u8]);
-        let targets: [(&str, Target); 9] = [
+        let targets: [(&str, Target); 10] = [
             ("head", super::head),
             ("body", super::body),
             ("coded", super::coded),
@@ -328,9 +328,11 @@ mod tests {
             ("connect", super::connect),
             ("socks", super::socks),
             ("tap", super::tap),
+            ("hpack", super::hpack),
         ];
         let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds");
-        assert_eq!(fs::read_dir(&seeds).unwrap().count(), targets.len());
+        // Those of `two_streams` are run with the tests of the engine against servers.
+        assert_eq!(fs::read_dir(&seeds).unwrap().count(), targets.len() + 1);
         for (name, target) in targets {
             let mut count = 0;
             for seed in fs::read_dir(seeds.join(name)).unwrap() {

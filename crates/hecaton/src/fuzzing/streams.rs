@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::in_pieces;
-use crate::h2::fuzzing::{Explains, Instrumented, Observed};
+use crate::h2::fuzzing::{Decoder, Explains, Instrumented, Observed};
 use crate::message::request::Request;
 use crate::transport::proxy::Forward;
 use crate::transport::proxy::fuzzing::{Target, ask_socks, tunnel};
@@ -107,35 +107,50 @@ pub fn socks(bytes: &[u8]) {
     }
 }
 
-/// The instrumented stream under HTTP/2: what has left and what came is known whatever the pieces, and by what the frames say.
+/// How large a block of fields is looked at.
+const BLOCK: usize = 1 << 16;
+
+/// The instrumented stream under HTTP/2: what has left and what came is known, and what goes on is the same, whatever the pieces.
 pub fn tap(bytes: &[u8]) {
     let (size, bytes) = in_pieces(bytes);
-    let (mut departed, mut progressed, mut code) = (0, false, 0);
-    follow(bytes.get(24..).unwrap_or_default(), |frame, stream, _| {
+    let mut departed = 0;
+    let written = bytes.get(24..).unwrap_or_default();
+    follow(written, |frame, stream| {
         departed = departed.max(if frame == 1 { stream } else { 0 });
     });
-    follow(bytes, |frame, _, goaway| match (frame, goaway) {
-        (1, _) => progressed = true,
-        (7, Some((last, error))) => {
-            // A code that HTTP/2 does not have says of no error.
-            code = code.max(if error <= 13 { error } else { 0 });
-            progressed |= last > 0 && last < 0x7fff_ffff;
-        }
-        _ => {}
-    });
-    for size in [size, usize::MAX] {
-        let seen = note(bytes, size);
+    let (whole, passed) = note(bytes, usize::MAX);
+    let (pieces, passed_in_pieces) = note(bytes, size);
+    assert!(passed == passed_in_pieces);
+    for seen in [&whole, &pieces] {
         assert!(seen.has_left(departed) && !seen.has_left(departed + 1));
         assert_eq!(seen.received(), bytes.len() as u64);
-        assert_eq!(seen.has_progressed(), progressed);
-        assert_eq!(seen.goaway_error(), (code != 0).then_some(code));
+        assert_eq!(seen.has_progressed(), whole.has_progressed());
+        assert_eq!(seen.goaway_error(), whole.goaway_error());
+        assert_eq!(seen.refused(), whole.refused());
+        for stream in [1, 3] {
+            assert_eq!(seen.wrong(stream), whole.wrong(stream));
+            assert_eq!(seen.body(stream), whole.body(stream));
+            let (came, may) = (seen.whole_body(stream), seen.wrong(stream).is_none());
+            assert!(came.is_none() || may, "a malformed response is never whole");
+        }
+    }
+    // Where nothing is wrong, what comes goes on as it is.
+    if !whole.has_faults() && whole.refused().is_none() && passed != bytes {
+        let mut changed = 0;
+        follow(bytes, |kind, _| {
+            changed += u32::from([0, 1, 2, 3, 8].contains(&kind))
+        });
+        assert!(changed > 0, "only frames that say nothing are left out");
     }
 }
 
-/// What it knows when these bytes have gone through it both ways.
-fn note(bytes: &[u8], size: usize) -> Arc<Observed> {
+/// What it knows when these bytes have gone through it both ways, and what went on to `h2`.
+fn note(bytes: &[u8], size: usize) -> (Arc<Observed>, Vec<u8>) {
     let observed = Arc::new(Observed::default());
-    let mut tap = Instrumented::new(Peer { size, left: bytes }, observed.clone());
+    observed.opened(1, false);
+    observed.opened(3, true);
+    let peer = Peer { size, left: bytes };
+    let mut tap = Instrumented::new(peer, observed.clone(), BLOCK);
     let mut cx = Context::from_waker(std::task::Waker::noop());
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -144,31 +159,43 @@ fn note(bytes: &[u8], size: usize) -> Arc<Observed> {
         };
         rest = &rest[count..];
     }
-    let mut space = [0; 300];
+    let (mut space, mut passed) = ([0; 300], Vec::new());
     loop {
         observed.begin_turn();
         let mut buffer = ReadBuf::new(&mut space);
-        assert!(
-            Pin::new(&mut tap)
-                .poll_read(&mut cx, &mut buffer)
-                .is_ready()
-        );
-        if buffer.filled().is_empty() {
-            return observed;
+        match Pin::new(&mut tap).poll_read(&mut cx, &mut buffer) {
+            Poll::Ready(Ok(())) if buffer.filled().is_empty() => return (observed, passed),
+            Poll::Ready(Ok(())) => passed.extend_from_slice(buffer.filled()),
+            Poll::Ready(Err(error)) => panic!("{error}"),
+            // It has read so often that others have their turn.
+            Poll::Pending => {}
         }
     }
 }
 
-/// Tells kind and stream of each frame whose head is there, and last stream and code of a GOAWAY (RFC 9113 §4.1, §6.8).
-fn follow(mut rest: &[u8], mut tell: impl FnMut(u8, u32, Option<(u32, u32)>)) {
-    let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap());
+/// Tells kind and stream of each frame whose head is there (RFC 9113 §4.1).
+fn follow(mut rest: &[u8], mut tell: impl FnMut(u8, u32)) {
     while let Some((head, after)) = rest.split_first_chunk::<9>() {
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
-        // A GOAWAY counts once it has passed whole, which no shorter frame does.
-        let whole = length >= 8 && after.len() >= length;
-        let start = after.get(..8).filter(|_| whole);
-        let goaway = start.map(|start| (number(&start[..4]) & 0x7fff_ffff, number(&start[4..])));
-        tell(head[3], number(&head[5..]) & 0x7fff_ffff, goaway);
+        let stream = u32::from_be_bytes(head[5..].try_into().unwrap());
+        tell(head[3], stream & 0x7fff_ffff);
         rest = after.get(length..).unwrap_or_default();
+    }
+}
+
+/// Blocks of fields, each behind a byte of its length: what takes the place of one leaves the table as it would.
+pub fn hpack(mut bytes: &[u8]) {
+    let (mut decoder, mut other) = (Decoder::default(), Decoder::default());
+    while let Some((length, rest)) = bytes.split_first() {
+        let (block, rest) = rest.split_at(rest.len().min((*length).into()));
+        bytes = rest;
+        if decoder.read(block).is_err() {
+            return;
+        }
+        let Some(harmless) = decoder.harmless(block) else {
+            return;
+        };
+        assert!(other.read(&harmless).is_ok());
+        assert_eq!(decoder.sizes(), other.sizes());
     }
 }

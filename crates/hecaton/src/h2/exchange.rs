@@ -15,6 +15,7 @@ use http::header::CONTENT_LENGTH;
 
 use super::head::{request_head, response_fields};
 use super::incoming::Incoming;
+use super::link::Link;
 use super::permit::StreamPermit;
 use super::upload::Upload;
 use crate::config::Config;
@@ -49,8 +50,7 @@ pub(crate) async fn exchange(
     trace.attempt().phase = Phase::Read;
     let status = head.status.as_u16();
     let bodiless = request.method == Method::HEAD || matches!(status, 204 | 304);
-    let body = (!bodiless).then_some(body);
-    let length = head.headers.get(CONTENT_LENGTH);
+    let length = head.headers.get(CONTENT_LENGTH).filter(|_| !bodiless);
     // h2 has checked it.
     let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
     let incoming = Incoming::new(body, length, exchange.upload, exchange.permit);
@@ -157,7 +157,14 @@ impl StreamPermit {
         if let Some(why) = self.refusal() {
             return Broken::Failed(Failure::new(Kind::Tls, phase, why));
         }
-        let failure = Failure::new(Kind::Protocol, phase, explain(error, self.link.last_word()));
+        if let Some(why) = self.malformed() {
+            return protocol(phase, why);
+        }
+        let failure = Failure::new(Kind::Protocol, phase, explain(error, &self.link));
+        // A response that `h2` does not take, or a server that it does not understand, is so again.
+        if (error.is_library() && error.is_reset()) || self.link.observed.refused().is_some() {
+            return Broken::Failed(failure.for_good());
+        }
         if let Some(left_out) = self.requires_http1(error) {
             return match self.use_http1() {
                 true if left_out => Broken::Unprocessed(failure, false),
@@ -186,7 +193,11 @@ impl StreamPermit {
 
 /// In words of our own: what a peer says in a GOAWAY belongs in no message, but for the code that it ended the
 /// connection with.
-pub(super) fn explain(error: &h2::Error, last_word: Option<Reason>) -> String {
+pub(super) fn explain(error: &h2::Error, link: &Link) -> String {
+    if let Some(why) = link.observed.refused() {
+        return format!("the server does not speak HTTP/2 as it should: {why}");
+    }
+    let last_word = link.last_word();
     let code = error.reason().map(|reason| format!("{reason:?}"));
     let code = code.unwrap_or_default();
     match error.get_io() {
@@ -199,6 +210,7 @@ pub(super) fn explain(error: &h2::Error, last_word: Option<Reason>) -> String {
             format!("the server reset the stream ({code})")
         }
         None if error.is_remote() => format!("the server ended the connection ({code})"),
+        None if error.is_reset() => format!("the response is malformed ({code})"),
         None => format!("what came is not HTTP/2 as it should be ({code})"),
     }
 }

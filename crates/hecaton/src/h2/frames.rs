@@ -1,42 +1,72 @@
-//! The frames of an HTTP/2 connection as they go by, as far as they matter to who sits under `h2`: a reader of bytes, whatever
-//! the pieces that they come in.
+//! The frames of HTTP/2: their heads, and the requests among what is written, whatever the pieces that it is written in.
 
 /// What a client sends first (RFC 9113 §3.4).
 pub(super) const PREFACE: usize = 24;
-const FRAME_HEAD: usize = 9;
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const END_STREAM: u8 = 1;
-const PADDED: u8 = 8;
-const GOAWAY: u8 = 7;
-/// What of a GOAWAY is looked at: its head, the last stream and the code (RFC 9113 §6.8).
-const GOAWAY_HEAD: usize = FRAME_HEAD + 8;
+pub(super) const FRAME_HEAD: usize = 9;
 /// The greatest number of a stream, which a GOAWAY names that is a warning alone.
 pub(super) const NO_STREAM: u32 = 0x7fff_ffff;
 
-/// A frame that matters here.
+pub(super) const DATA: u8 = 0;
+pub(super) const HEADERS: u8 = 1;
+pub(super) const PRIORITY: u8 = 2;
+pub(super) const RST_STREAM: u8 = 3;
+pub(super) const SETTINGS: u8 = 4;
+pub(super) const PUSH_PROMISE: u8 = 5;
+pub(super) const GOAWAY: u8 = 7;
+pub(super) const WINDOW_UPDATE: u8 = 8;
+pub(super) const CONTINUATION: u8 = 9;
+
+pub(super) const END_STREAM: u8 = 1;
+pub(super) const ACK: u8 = 1;
+pub(super) const END_HEADERS: u8 = 4;
+pub(super) const PADDED: u8 = 8;
+pub(super) const WITH_PRIORITY: u8 = 0x20;
+
+/// What the head of a frame says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Frame {
-    /// Of this stream; told when its head has been seen.
-    Headers(u32),
-    /// So many bytes of a stream's body, without padding; told before `End`.
-    Data(u32, usize),
-    /// The last one of this stream's side (END_STREAM), and whether it is a head; told when it has passed whole.
-    End(u32, bool),
-    /// Told when it has passed whole: who drops the connection then has let `h2` read it.
-    GoAway { last: u32, code: u32 },
+pub(super) struct FrameHead {
+    pub length: usize,
+    pub kind: u8,
+    pub flags: u8,
+    pub stream: u32,
 }
 
-/// Follows the frames of what is written or read, whatever the pieces.
+impl FrameHead {
+    /// The head that `bytes` begin with, if it is whole.
+    pub fn read(bytes: &[u8]) -> Option<FrameHead> {
+        let [a, b, c, kind, flags, stream @ ..] = *bytes.first_chunk::<FRAME_HEAD>()?;
+        Some(FrameHead {
+            length: u32::from_be_bytes([0, a, b, c]) as usize,
+            kind,
+            flags,
+            stream: u32::from_be_bytes(stream) & NO_STREAM,
+        })
+    }
+
+    pub fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// The length of the whole frame.
+    pub fn whole(&self) -> usize {
+        FRAME_HEAD + self.length
+    }
+}
+
+/// Appends a frame; its payload is shorter than 2^24 bytes.
+pub(super) fn push_frame(out: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+    out.extend_from_slice(&(payload.len() as u32).to_be_bytes()[1..]);
+    out.extend_from_slice(&[kind, flags]);
+    out.extend_from_slice(&stream.to_be_bytes());
+    out.extend_from_slice(payload);
+}
+
+/// Follows the frames of what is written.
 pub(super) struct Frames {
     /// Bytes to pass over: what comes before the first frame, then what is in one.
     skip: usize,
-    head: [u8; GOAWAY_HEAD],
+    head: [u8; FRAME_HEAD],
     known: usize,
-    /// How much of a frame's begin is wanted.
-    wanted: usize,
-    /// What is told when the frame that goes on has passed.
-    passing: Option<Frame>,
 }
 
 impl Frames {
@@ -44,76 +74,32 @@ impl Frames {
     pub fn after(skip: usize) -> Frames {
         Frames {
             skip,
-            head: [0; GOAWAY_HEAD],
+            head: [0; FRAME_HEAD],
             known: 0,
-            wanted: FRAME_HEAD,
-            passing: None,
         }
     }
 
-    /// Tells of the frames that begin in these bytes.
-    pub fn note(&mut self, mut bytes: &[u8], mut tell: impl FnMut(Frame)) {
+    /// Tells the stream of each request whose frame has a whole head now.
+    pub fn note(&mut self, mut bytes: &[u8], mut tell: impl FnMut(u32)) {
         loop {
             let passed = self.skip.min(bytes.len());
             self.skip -= passed;
             bytes = &bytes[passed..];
-            if self.skip == 0 {
-                self.passing.take().map(&mut tell);
-            }
             if bytes.is_empty() {
                 return;
             }
-            let count = (self.wanted - self.known).min(bytes.len());
+            let count = (FRAME_HEAD - self.known).min(bytes.len());
             self.head[self.known..self.known + count].copy_from_slice(&bytes[..count]);
             self.known += count;
             bytes = &bytes[count..];
-            if self.known == self.wanted {
-                if let Some(frame) = self.begun() {
-                    tell(frame);
+            if let (FRAME_HEAD, Some(head)) = (self.known, FrameHead::read(&self.head)) {
+                if head.kind == HEADERS {
+                    tell(head.stream);
                 }
+                self.skip = head.length;
+                self.known = 0;
             }
         }
-    }
-
-    /// As much of a frame's begin as was wanted is there.
-    fn begun(&mut self) -> Option<Frame> {
-        let number = |at: usize| {
-            let bytes = self.head[at..at + 4].first_chunk();
-            u32::from_be_bytes(bytes.copied().unwrap_or_default())
-        };
-        let length = (number(0) >> 8) as usize;
-        let kind = self.head[3];
-        let is_goaway = kind == GOAWAY && length >= GOAWAY_HEAD - FRAME_HEAD;
-        let is_padded = kind == DATA && self.head[4] & PADDED != 0 && length > 0;
-        if (is_goaway || is_padded) && self.wanted == FRAME_HEAD {
-            self.wanted = if is_goaway {
-                GOAWAY_HEAD
-            } else {
-                FRAME_HEAD + 1
-            };
-            return None;
-        }
-        let stream = number(5) & NO_STREAM;
-        self.passing = match kind {
-            DATA | HEADERS if self.head[4] & END_STREAM != 0 => {
-                Some(Frame::End(stream, kind == HEADERS))
-            }
-            GOAWAY if is_goaway => Some(Frame::GoAway {
-                last: number(9) & NO_STREAM,
-                code: number(13),
-            }),
-            _ => None,
-        };
-        let padding = usize::from(is_padded) * (1 + usize::from(self.head[FRAME_HEAD]));
-        let frame = match kind {
-            HEADERS => Some(Frame::Headers(stream)),
-            DATA => Some(Frame::Data(stream, length.saturating_sub(padding))),
-            _ => None,
-        };
-        self.skip = length + FRAME_HEAD - self.known;
-        self.known = 0;
-        self.wanted = FRAME_HEAD;
-        frame
     }
 }
 
@@ -121,24 +107,17 @@ impl Frames {
 mod tests {
     use super::*;
 
-    fn frame(kind: u8, stream: u32, length: u8) -> Vec<u8> {
-        let mut frame = vec![0, 0, length, kind, 0];
-        frame.extend(stream.to_be_bytes());
-        frame.extend(vec![HEADERS; length.into()]);
-        frame
-    }
-
-    /// What is told of these bytes.
-    fn told(frames: &mut Frames, bytes: &[u8]) -> Vec<Frame> {
+    /// The streams that are told of these bytes.
+    fn told(frames: &mut Frames, bytes: &[u8]) -> Vec<u32> {
         let mut told = Vec::new();
-        frames.note(bytes, |frame| told.push(frame));
+        frames.note(bytes, |stream| told.push(stream));
         told
     }
 
     fn written() -> Vec<u8> {
         let mut bytes = vec![b'P'; PREFACE];
         for (kind, stream, length) in [(4, 0, 6), (HEADERS, 1, 20), (0, 1, 9), (HEADERS, 3, 0)] {
-            bytes.extend(frame(kind, stream, length));
+            push_frame(&mut bytes, kind, 0, stream, &vec![HEADERS; length]);
         }
         bytes
     }
@@ -146,64 +125,15 @@ mod tests {
     #[test]
     fn a_request_has_left_when_the_head_of_its_frame_has() {
         let (first, second) = (PREFACE + 15 + 9, written().len());
-        let [one, three] = [1, 3].map(Frame::Headers);
-        let data = Frame::Data(1, 9);
         for (sent, expected) in [
             (first - 1, &[][..]),
-            (first, &[one]),
-            (second - 1, &[one, data]),
-            (second, &[one, data, three]),
+            (first, &[1]),
+            (second - 1, &[1]),
+            (second, &[1, 3]),
         ] {
             let mut frames = Frames::after(PREFACE);
             assert_eq!(told(&mut frames, &written()[..sent]), expected, "{sent}");
         }
-    }
-
-    #[test]
-    fn padding_is_not_counted_as_data() {
-        // A byte that says how much padding there is, the data, and the padding.
-        for (payload, data) in [
-            (&[3, 7, 7, 0, 0, 0][..], 2),
-            (&[0, 7], 1),
-            (&[9, 7], 0),
-            (&[], 0),
-        ] {
-            let mut bytes = frame(DATA, 1, payload.len() as u8);
-            bytes[4] = PADDED;
-            bytes.splice(FRAME_HEAD.., payload.iter().copied());
-            let expected = [Frame::Data(1, data)];
-            assert_eq!(told(&mut Frames::after(0), &bytes), expected, "{payload:?}");
-        }
-    }
-
-    #[test]
-    fn a_goaway_is_told_with_its_last_stream_and_its_code() {
-        let mut bytes = frame(HEADERS, 1, 2);
-        let at = bytes.len();
-        bytes.extend(frame(GOAWAY, 0, 11));
-        bytes[at + FRAME_HEAD..at + GOAWAY_HEAD].copy_from_slice(&[0x80, 0, 0, 5, 0, 0, 0, 11]);
-        bytes.extend(frame(GOAWAY, 0, 3)); // Too short to be one.
-        bytes.extend(frame(HEADERS, 7, 0));
-        let goaway = Frame::GoAway { last: 5, code: 11 };
-        let expected = [Frame::Headers(1), goaway, Frame::Headers(7)];
-        assert_eq!(told(&mut Frames::after(0), &bytes), expected);
-        let mut frames = Frames::after(0);
-        let singly: Vec<_> = bytes.chunks(1).flat_map(|b| told(&mut frames, b)).collect();
-        assert_eq!(singly, expected);
-    }
-
-    #[test]
-    fn the_end_of_a_stream_and_a_goaway_are_told_when_they_have_passed_whole() {
-        let mut bytes = frame(DATA, 3, 5);
-        bytes[4] = END_STREAM;
-        let data = bytes.len();
-        bytes.extend(frame(GOAWAY, 0, 12));
-        let mut frames = Frames::after(0);
-        assert_eq!(told(&mut frames, &bytes[..data - 1]), [Frame::Data(3, 5)]);
-        let end = Frame::End(3, false);
-        assert_eq!(told(&mut frames, &bytes[data - 1..data]), [end]);
-        assert_eq!(told(&mut frames, &bytes[data..bytes.len() - 1]), []);
-        assert_eq!(told(&mut frames, &bytes[bytes.len() - 1..]).len(), 1);
     }
 
     proptest::proptest! {
@@ -215,8 +145,7 @@ mod tests {
             let mut frames = Frames::after(PREFACE);
             let pieces = [&bytes[..cuts[0]], &bytes[cuts[0]..cuts[1]], &bytes[cuts[1]..]];
             let seen: Vec<_> = pieces.iter().flat_map(|piece| told(&mut frames, piece)).collect();
-            let expected = [Frame::Headers(1), Frame::Data(1, 9), Frame::Headers(3)];
-            proptest::prop_assert_eq!(seen, expected);
+            proptest::prop_assert_eq!(seen, [1, 3]);
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 pub(crate) struct Incoming {
     /// None once it has ended.
     body: Option<RecvStream>,
-    /// The length that was announced.
+    /// The length that was announced, of one that may have a body.
     length: Option<u64>,
     /// How much of it has come.
     received: u64,
@@ -40,13 +40,13 @@ pub(crate) struct Incoming {
 
 impl Incoming {
     pub(super) fn new(
-        body: Option<RecvStream>,
+        body: RecvStream,
         length: Option<u64>,
         upload: Upload,
         permit: StreamPermit,
     ) -> Incoming {
         Incoming {
-            body,
+            body: Some(body),
             length,
             received: 0,
             taken: 0,
@@ -115,12 +115,22 @@ impl Incoming {
     fn end(&mut self) -> Result<Option<Bytes>, Failure> {
         self.body = None;
         match self.length {
-            Some(length) if length != self.received => {
-                let received = self.received;
-                let why = format!("{received} bytes came of the {length} that were announced");
-                Err(cut_short(&why))
-            }
+            Some(length) if length != self.received => Err(other_length(self.received, length)),
             _ => Ok(None),
+        }
+    }
+
+    /// What an end before END_STREAM means, or one that `h2` does not take for an end.
+    fn broken(&self, error: &h2::Error) -> Failure {
+        if let Some(why) = self.permit.malformed() {
+            let detail = format!("the body cannot be read: {why}");
+            return Failure::new(Kind::Body, Phase::Read, detail).for_good();
+        }
+        let announced = self.length.filter(|_| error.is_library());
+        let came = announced.and_then(|length| Some((self.permit.other_length(length)?, length)));
+        match came {
+            Some((came, length)) => other_length(came, length),
+            None => cut_short(&explain(error, &self.permit.link)),
         }
     }
 
@@ -157,10 +167,7 @@ impl Incoming {
                     Poll::Ready(Err(_)) if self.permit.is_whole(self.received) => {
                         Poll::Ready(self.end())
                     }
-                    Poll::Ready(Err(error)) => {
-                        let why = explain(&error, self.permit.link.last_word());
-                        Poll::Ready(Err(cut_short(&why)))
-                    }
+                    Poll::Ready(Err(error)) => Poll::Ready(Err(self.broken(&error))),
                     Poll::Pending => timer.poll(cx).map(Err),
                 },
                 // The answer was whole before the connection ended, with the rest of the request unsent.
@@ -169,10 +176,7 @@ impl Incoming {
                 }
                 // A reset of the stream, whatever its code, is no end: after END_STREAM `h2` tells of none, be it
                 // one that the rest of the request is not wanted (RFC 9113 §8.1).
-                Poll::Ready(Some(Err(error))) => {
-                    let why = explain(&error, self.permit.link.last_word());
-                    Poll::Ready(Err(cut_short(&why)))
-                }
+                Poll::Ready(Some(Err(error))) => Poll::Ready(Err(self.broken(&error))),
                 Poll::Pending => timer.poll(cx).map(Err),
             };
         }
@@ -185,6 +189,16 @@ fn too_much(why: &BadHead) -> Failure {
         _ => "bytes than max_header_bytes",
     };
     let detail = format!("the body cannot be read: its trailers have more {most} allows");
+    Failure::new(Kind::Body, Phase::Read, detail).for_good()
+}
+
+fn other_length(came: u64, length: u64) -> Failure {
+    if came < length {
+        return cut_short(&format!(
+            "{came} bytes came of the {length} that were announced"
+        ));
+    }
+    let detail = format!("the body is longer than the {length} bytes that were announced");
     Failure::new(Kind::Body, Phase::Read, detail).for_good()
 }
 

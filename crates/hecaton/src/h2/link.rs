@@ -17,7 +17,8 @@ use nix::sys::socket::{MsgFlags, recv};
 use tokio::sync::Notify;
 use tokio::time::{timeout, timeout_at};
 
-use super::instrumented::{Instrumented, Observed};
+use super::instrumented::Instrumented;
+use super::observed::Observed;
 use super::window::{self, Taken, Window};
 use crate::config::Config;
 use crate::message::failure::{Failure, Kind, Phase};
@@ -97,6 +98,9 @@ impl Link {
     ) -> Result<(SendRequest<Bytes>, Arc<Link>), Failure> {
         let socket = stream.descriptor();
         let observed = Arc::new(Observed::default());
+        // What `h2` reads of a block, at most, and the heads of its frames.
+        let largest_block = (head_room(config) as usize).saturating_mul(2) + (128 << 10);
+        let watched = Instrumented::new(stream, observed.clone(), largest_block);
         let (send, mut connection) = Builder::new()
             .enable_push(false)
             .initial_window_size(window::FIRST)
@@ -105,7 +109,7 @@ impl Link {
             .max_header_list_size(head_room(config))
             .max_concurrent_reset_streams(MOST_RESET)
             .initial_max_send_streams(NOT_TOLD)
-            .handshake(Instrumented::new(stream, observed.clone()))
+            .handshake(watched)
             .await
             .map_err(|error| match observed.refusal() {
                 Some(why) => Failure::new(Kind::Tls, Phase::Tls, why),

@@ -1,7 +1,8 @@
 //! HTTP/2: one request on one stream of a connection (RFC 9113). The `h2` crate speaks the protocol; what is here says what the end of
 //! a stream and of a connection means.
 //!
-//! `link`, with `instrumented` and `frames`, is the connection itself, and what it lets be known; `permit` the right to a stream;
+//! `link`, with `instrumented` and `frames`, is the connection itself, and `observed` what it lets be known; `guard`, with `hpack`,
+//! `huffman` and `response_state`, what stands between a server and `h2`; `permit` the right to a stream;
 //! `exchange`, with `head` (fields), `upload` and `incoming`, one request on one stream; `window` how much of a body comes ahead of
 //! its reader.
 //!
@@ -19,6 +20,10 @@
 //! - `sent` stays what it says: whether a byte left the machine. That is seen in the frames as they are written (`instrumented`),
 //!   for `h2` does not tell. A failed write is told only when what came has been read, for a peer that hung up may have said before
 //!   what it left undone.
+//! - A response that is malformed is an error of its stream (RFC 9113 §8.1.1): its request fails and is not sent again, and its
+//!   neighbours go on. `h2` ends the connection for some of what makes one malformed, and takes other such responses for good. So
+//!   `guard` reads the frames before it, and has it reset the stream. What `guard` knows ahead of `h2` may make a request fail; it
+//!   makes none succeed, unless each byte that came before END_STREAM was handed over.
 //! - A way that is gone: a connection on which nothing at all came while a request waited until it gave up is sent a ping, and used
 //!   again only if it says something within a second. Without this each request would run into its limit until TCP itself gives
 //!   up, for minutes. Over HTTP/1.1 a request that gives up takes its connection along.
@@ -30,15 +35,22 @@
 
 pub(crate) mod exchange;
 mod frames;
+mod guard;
 mod head;
+mod hpack;
+mod huffman;
 pub(crate) mod incoming;
 mod instrumented;
 pub(crate) mod link;
+mod observed;
 pub(crate) mod permit;
+mod response_state;
 mod upload;
 mod window;
 
 #[cfg(any(fuzzing, test))]
 pub(crate) mod fuzzing {
-    pub(crate) use super::instrumented::{Explains, Instrumented, Observed};
+    pub(crate) use super::hpack::Decoder;
+    pub(crate) use super::instrumented::{Explains, Instrumented};
+    pub(crate) use super::observed::Observed;
 }

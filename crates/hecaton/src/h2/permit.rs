@@ -6,6 +6,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use h2::SendStream;
 use h2::client::{ResponseFuture, SendRequest};
+use http::Method;
 
 use super::link::Link;
 use crate::message::origin::Origin;
@@ -71,9 +72,10 @@ impl StreamPermit {
         ends: bool,
     ) -> Result<(ResponseFuture, SendStream<Bytes>), h2::Error> {
         let mut send = self.send.take().expect("a permit is for one request");
+        let is_head = head.method() == Method::HEAD;
         let (response, stream) = send.send_request(head, ends)?;
         let id = response.stream_id().as_u32();
-        self.link.observed.opened(id);
+        self.link.observed.opened(id, is_head);
         self.stream = Some(id);
         Ok((response, stream))
     }
@@ -84,6 +86,18 @@ impl StreamPermit {
     pub fn is_whole(&self, received: u64) -> bool {
         let whole = |stream| self.link.observed.whole_body(stream);
         self.stream.and_then(whole) == Some(received)
+    }
+
+    /// Why what came on the stream is no well-formed response.
+    pub fn malformed(&self) -> Option<String> {
+        let why = self.link.observed.wrong(self.stream?)?;
+        Some(format!("the response is malformed: {why}"))
+    }
+
+    /// How many bytes of the body came, if that is not what was announced. `h2` does not hand over the last of them.
+    pub fn other_length(&self, length: u64) -> Option<u64> {
+        let (body, ended) = self.link.observed.body(self.stream?)?;
+        (body > length || (ended && body < length)).then_some(body)
     }
 
     /// Whether the peer's GOAWAY says that it did nothing of this request.
@@ -120,6 +134,7 @@ impl Drop for StreamPermit {
         if let Some(stream) = self.stream {
             self.link.observed.closed(stream);
         }
+        self.retires |= self.link.observed.is_faulty();
         self.link.doubt(self.received);
         let lender = self.lender.clone();
         lender.take_back(&self.origin, self.connection, self.retires);

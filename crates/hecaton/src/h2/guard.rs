@@ -1,0 +1,413 @@
+//! What stands between a server and `h2`: an error of one stream stays one (RFC 9113 §5.4.2, §8.1.1), and a response that is
+//! malformed is no success.
+//!
+//! `h2` ends the connection for some errors of a stream, and lets others pass. So what comes is followed, frame by frame, before
+//! `h2` reads it. As long as nothing is wrong, each byte goes on as it came. Where something is, `h2` is told first to reset that
+//! stream, by a PRIORITY frame that makes the stream depend on itself (RFC 7540 §5.3.1): it passes over whatever comes on that
+//! stream then, and goes on with flow control and with the table of HPACK, which belong to all.
+
+use tokio::io::ReadBuf;
+
+use super::frames::{
+    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_HEAD, FrameHead, GOAWAY, HEADERS,
+    PADDED, PRIORITY, PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE, WITH_PRIORITY, push_frame,
+};
+use super::hpack::{Decoder, Wrong};
+use super::observed::Observed;
+use super::response_state::Verdict;
+
+/// The largest frame that may come: what a server may assume that is told nothing else (RFC 9113 §4.2).
+const LARGEST: usize = 1 << 14;
+/// The identifier of SETTINGS_ENABLE_PUSH.
+const ENABLE_PUSH: u16 = 2;
+
+/// What becomes of the first bytes of those there are.
+enum Step {
+    /// So many go on as they are.
+    Pass(usize),
+    /// So many go on as these.
+    Change(usize, Vec<u8>),
+    /// None, before more have come.
+    Hold,
+}
+
+pub(super) struct Guard {
+    /// The begin of what can be looked at only as a whole.
+    held: Vec<u8>,
+    /// How much of it is known to belong together.
+    scanned: usize,
+    /// What goes on before anything else, and how much of it has.
+    ready: Vec<u8>,
+    gone: usize,
+    /// What is left of a frame that goes on as it comes, and the stream that it ends.
+    passing: usize,
+    ends: Option<u32>,
+    /// Whether it does not go on after all.
+    drops: bool,
+    decoder: Decoder,
+    is_first: bool,
+    /// Nothing is looked at any more: `h2` ends the connection for what has come.
+    is_over: bool,
+    /// The largest block of fields that is looked at.
+    largest_block: usize,
+}
+
+impl Guard {
+    /// `largest_block`: how much of a block may be held, beyond what `h2` reads of one.
+    pub fn new(largest_block: usize) -> Guard {
+        Guard {
+            held: Vec::new(),
+            scanned: 0,
+            ready: Vec::new(),
+            gone: 0,
+            passing: 0,
+            ends: None,
+            drops: false,
+            decoder: Decoder::default(),
+            is_first: true,
+            is_over: false,
+            largest_block,
+        }
+    }
+
+    /// Hands over what is to go on before anything else is read; whether there was something.
+    pub fn hand_over(&mut self, buffer: &mut ReadBuf<'_>) -> bool {
+        if self.ready.is_empty() {
+            return false;
+        }
+        let rest = &self.ready[self.gone..];
+        let count = rest.len().min(buffer.remaining());
+        buffer.put_slice(&rest[..count]);
+        self.gone += count;
+        if self.gone == self.ready.len() {
+            self.ready.clear();
+            self.gone = 0;
+        }
+        true
+    }
+
+    /// Nothing more comes: what was held goes on as it is.
+    pub fn end(&mut self) {
+        self.is_over = true;
+        self.ready.append(&mut self.held);
+    }
+
+    /// Leaves in `buffer` what may go on of the bytes behind `start`, which have just come.
+    pub fn filter(&mut self, buffer: &mut ReadBuf<'_>, start: usize, observed: &Observed) {
+        if !self.held.is_empty() {
+            self.held.extend_from_slice(&buffer.filled()[start..]);
+            buffer.set_filled(start);
+            let held = std::mem::take(&mut self.held);
+            self.feed(held, observed);
+            self.hand_over(buffer);
+            return;
+        }
+        let mut at = start;
+        while at < buffer.filled().len() {
+            let bytes = &buffer.filled()[at..];
+            match self.step(bytes, observed) {
+                Step::Pass(count) => at += count,
+                Step::Change(count, changed) => {
+                    self.ready.extend_from_slice(&changed);
+                    let rest = bytes[count..].to_vec();
+                    buffer.set_filled(at);
+                    self.feed(rest, observed);
+                    self.hand_over(buffer);
+                    return;
+                }
+                Step::Hold => {
+                    self.held.extend_from_slice(bytes);
+                    buffer.set_filled(at);
+                }
+            }
+        }
+    }
+
+    /// The same of bytes that are in no buffer of `h2`.
+    fn feed(&mut self, bytes: Vec<u8>, observed: &Observed) {
+        let mut at = 0;
+        while at < bytes.len() {
+            match self.step(&bytes[at..], observed) {
+                Step::Pass(count) => {
+                    self.ready.extend_from_slice(&bytes[at..at + count]);
+                    at += count;
+                }
+                Step::Change(count, changed) => {
+                    self.ready.extend_from_slice(&changed);
+                    at += count;
+                }
+                Step::Hold => {
+                    // Not copied where nothing went on, lest a block that comes byte by byte cost its square.
+                    self.held = if at == 0 { bytes } else { bytes[at..].to_vec() };
+                    return;
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, bytes: &[u8], observed: &Observed) -> Step {
+        if self.is_over {
+            return Step::Pass(bytes.len());
+        }
+        if self.passing > 0 {
+            return self.pass(bytes, observed);
+        }
+        let Some(head) = FrameHead::read(bytes) else {
+            return Step::Hold;
+        };
+        if std::mem::take(&mut self.is_first) {
+            // A GOAWAY says what was left undone; the connection ends with it anyway.
+            let settings = head.kind == SETTINGS && !head.has(ACK);
+            if !settings && head.kind != GOAWAY {
+                return self.refuse(bytes, "its first frame is not SETTINGS", observed);
+            }
+        }
+        if head.length > LARGEST {
+            return self.give_up(bytes);
+        }
+        match head.kind {
+            DATA => self.data(head, bytes, observed),
+            HEADERS => self.block(head, bytes, observed),
+            CONTINUATION | PUSH_PROMISE => self.give_up(bytes),
+            SETTINGS | GOAWAY | WINDOW_UPDATE | PRIORITY | RST_STREAM => {
+                match bytes.get(..head.whole()) {
+                    Some(frame) => self.control(head, frame, bytes, observed),
+                    None => Step::Hold,
+                }
+            }
+            _ => self.begin(head, bytes, observed),
+        }
+    }
+
+    /// Lets a frame go on as it comes.
+    fn begin(&mut self, head: FrameHead, bytes: &[u8], observed: &Observed) -> Step {
+        self.passing = head.whole();
+        self.pass(bytes, observed)
+    }
+
+    fn pass(&mut self, bytes: &[u8], observed: &Observed) -> Step {
+        let count = self.passing.min(bytes.len());
+        self.passing -= count;
+        let drops = self.drops;
+        if self.passing == 0 {
+            self.drops = false;
+            if let Some(stream) = self.ends.take() {
+                observed.on(stream, |state| state.end(true));
+            }
+        }
+        match drops {
+            true => Step::Change(count, Vec::new()),
+            false => Step::Pass(count),
+        }
+    }
+
+    /// `h2` ends the connection for what comes now.
+    fn give_up(&mut self, bytes: &[u8]) -> Step {
+        self.is_over = true;
+        Step::Pass(bytes.len())
+    }
+
+    /// Makes `h2` end the connection, by a setting of a value that there is not.
+    fn refuse(&mut self, bytes: &[u8], why: Wrong, observed: &Observed) -> Step {
+        observed.refuse(why);
+        self.is_over = true;
+        let mut changed = Vec::new();
+        push_frame(
+            &mut changed,
+            SETTINGS,
+            0,
+            0,
+            &[0, ENABLE_PUSH as u8, 0, 0, 0, 2],
+        );
+        changed.extend_from_slice(bytes);
+        Step::Change(bytes.len(), changed)
+    }
+
+    fn data(&mut self, head: FrameHead, bytes: &[u8], observed: &Observed) -> Step {
+        let padded = head.has(PADDED) && head.length > 0;
+        let padding = match bytes.get(FRAME_HEAD) {
+            _ if !padded => 0,
+            Some(padding) => 1 + usize::from(*padding),
+            None => return Step::Hold,
+        };
+        let count = head.length.saturating_sub(padding);
+        let verdict = observed.weigh(head.stream, |state| state.data(count));
+        self.ends = head.has(END_STREAM).then_some(head.stream);
+        self.drops = verdict == Verdict::Drop;
+        match (self.begin(head, bytes, observed), verdict) {
+            (Step::Pass(count), Verdict::Reset) => behind_a_reset(head.stream, &bytes[..count]),
+            (step, _) => step,
+        }
+    }
+
+    fn control(
+        &mut self,
+        head: FrameHead,
+        frame: &[u8],
+        bytes: &[u8],
+        observed: &Observed,
+    ) -> Step {
+        let payload = &frame[FRAME_HEAD..];
+        let fault = match (head.kind, payload) {
+            (SETTINGS, settings) if !head.has(ACK) && enables_push(settings) => {
+                let why = "it allows the client to push (SETTINGS_ENABLE_PUSH)";
+                return self.refuse(bytes, why, observed);
+            }
+            (GOAWAY, [a, b, c, d, code @ ..]) => {
+                if let Some(code) = code.first_chunk() {
+                    let last = u32::from_be_bytes([*a, *b, *c, *d]);
+                    observed.goes_away(last, u32::from_be_bytes(*code));
+                }
+                return Step::Pass(frame.len());
+            }
+            (RST_STREAM, [_, _, _, _]) => {
+                let verdict = observed.weigh(head.stream, |state| state.server_resets());
+                return match verdict {
+                    Verdict::Drop => Step::Change(frame.len(), Vec::new()),
+                    _ => Step::Pass(frame.len()),
+                };
+            }
+            (WINDOW_UPDATE, [a, 0, 0, 0]) if a & 0x7f == 0 && head.stream != 0 => {
+                "a WINDOW_UPDATE of nothing came on its stream"
+            }
+            // What it says means nothing to a client.
+            (PRIORITY, [_, _, _, _, _]) if head.stream != 0 => {
+                return Step::Change(frame.len(), Vec::new());
+            }
+            (PRIORITY, _) if head.stream != 0 => "a PRIORITY frame of a wrong size came",
+            _ => return Step::Pass(frame.len()),
+        };
+        match observed.weigh(head.stream, |state| state.fault(fault)) {
+            Verdict::Reset => Step::Change(frame.len(), reset(head.stream)),
+            _ => Step::Change(frame.len(), Vec::new()),
+        }
+    }
+
+    /// A block of fields, which may be in many frames.
+    fn block(&mut self, head: FrameHead, bytes: &[u8], observed: &Observed) -> Step {
+        let end = match self.end_of_block(head, bytes) {
+            Ok(end) if end <= self.largest_block => end,
+            Err(true) if bytes.len() <= self.largest_block => return Step::Hold,
+            _ => return self.give_up(bytes),
+        };
+        self.scanned = 0;
+        observed.progresses();
+        let frames = &bytes[..end];
+        let Some((block, depends_on_itself)) = fields(head, frames) else {
+            return self.give_up(bytes);
+        };
+        let Ok(said) = self.decoder.read(&block) else {
+            return self.give_up(bytes);
+        };
+        let ends = head.has(END_STREAM);
+        let verdict = observed.weigh(head.stream, |state| state.head(&said, ends));
+        let replaced = match said.wrong {
+            Some(_) => self.decoder.harmless(&block),
+            None if depends_on_itself || verdict == Verdict::Drop => Some(block.into_owned()),
+            None => None,
+        };
+        let resets = verdict == Verdict::Reset;
+        match replaced {
+            None if resets => behind_a_reset(head.stream, frames),
+            None => Step::Pass(end),
+            Some(block) => {
+                let mut changed = if resets {
+                    reset(head.stream)
+                } else {
+                    Vec::new()
+                };
+                // Fields that do not end a stream which the server has reset are an error of that stream alone to `h2`.
+                let flags = if verdict == Verdict::Drop {
+                    0
+                } else {
+                    head.flags
+                };
+                push_block(&mut changed, FrameHead { flags, ..head }, &block);
+                Step::Change(end, changed)
+            }
+        }
+    }
+
+    /// Where the frames of a block end; whether more may have to come, if they do not.
+    fn end_of_block(&mut self, head: FrameHead, bytes: &[u8]) -> Result<usize, bool> {
+        let (mut at, mut is_last) = match self.scanned {
+            0 => (head.whole(), head.has(END_HEADERS)),
+            scanned => (scanned, false),
+        };
+        while at <= bytes.len() {
+            if is_last {
+                return Ok(at);
+            }
+            self.scanned = at;
+            let Some(next) = FrameHead::read(&bytes[at..]) else {
+                break;
+            };
+            if (next.kind, next.stream) != (CONTINUATION, head.stream) || next.length > LARGEST {
+                return Err(false);
+            }
+            at += next.whole();
+            is_last = next.has(END_HEADERS);
+        }
+        Err(true)
+    }
+}
+
+/// The fields in the frames of a block, and whether the stream is said to depend on itself. For that `h2` resets the stream
+/// without a look at the fields, so that its table would be out of step. None if the frames are no good.
+fn fields(head: FrameHead, frames: &[u8]) -> Option<(std::borrow::Cow<'_, [u8]>, bool)> {
+    let mut first = &frames[FRAME_HEAD..head.whole()];
+    if head.has(PADDED) {
+        let (padding, rest) = first.split_first()?;
+        first = rest.get(..rest.len().checked_sub(usize::from(*padding))?)?;
+    }
+    let mut depends_on_itself = false;
+    if head.has(WITH_PRIORITY) {
+        let ([a, b, c, d, _], rest) = first.split_first_chunk()?;
+        depends_on_itself = u32::from_be_bytes([a & 0x7f, *b, *c, *d]) == head.stream;
+        first = rest;
+    }
+    let mut rest = &frames[head.whole()..];
+    if rest.is_empty() {
+        return Some((first.into(), depends_on_itself));
+    }
+    let mut block = first.to_vec();
+    while let Some(head) = FrameHead::read(rest) {
+        block.extend_from_slice(rest.get(FRAME_HEAD..head.whole())?);
+        rest = &rest[head.whole()..];
+    }
+    Some((block.into(), depends_on_itself))
+}
+
+/// Appends the frames of a block in place of those that `head` began.
+fn push_block(out: &mut Vec<u8>, head: FrameHead, block: &[u8]) {
+    let (mut rest, mut kind, mut flags) = (block, HEADERS, head.flags & END_STREAM);
+    loop {
+        let (piece, more) = rest.split_at(rest.len().min(LARGEST));
+        let last = if more.is_empty() { END_HEADERS } else { 0 };
+        push_frame(out, kind, flags | last, head.stream, piece);
+        if more.is_empty() {
+            return;
+        }
+        (rest, kind, flags) = (more, CONTINUATION, 0);
+    }
+}
+
+/// A frame for which `h2` resets this stream, and nothing else.
+fn reset(stream: u32) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(FRAME_HEAD + 5);
+    let [a, b, c, d] = stream.to_be_bytes();
+    push_frame(&mut frame, PRIORITY, 0, stream, &[a, b, c, d, 0]);
+    frame
+}
+
+fn behind_a_reset(stream: u32, bytes: &[u8]) -> Step {
+    let mut changed = reset(stream);
+    changed.extend_from_slice(bytes);
+    Step::Change(bytes.len(), changed)
+}
+
+/// Whether a server says that it takes pushes, which no server may (RFC 9113 §6.5.2).
+fn enables_push(settings: &[u8]) -> bool {
+    let mut all = settings.chunks_exact(6);
+    all.any(|setting| setting[..2] == ENABLE_PUSH.to_be_bytes() && setting[2..] != [0; 4])
+}

@@ -1,0 +1,397 @@
+//! What a block of fields of HTTP/2 says, as far as it decides whether a response is well formed (HPACK, RFC 7541).
+//!
+//! It is a second reader beside `h2`, which ends the whole connection for some fields that make only their own response malformed
+//! (RFC 9113 §8.1.1), and does not tell of others. So of what it decodes only the sizes and kinds are kept, in a table that goes in
+//! step with that of `h2`.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::huffman;
+
+/// How much the table holds: what a peer may assume that is told nothing else (SETTINGS_HEADER_TABLE_SIZE).
+const TABLE: usize = 4096;
+/// What an entry counts besides its name and value (RFC 7541 §4.1).
+const OVERHEAD: usize = 32;
+
+/// The names of the static table (RFC 7541 appendix A).
+#[rustfmt::skip]
+const STATIC: [&str; 61] = [
+    ":authority", ":method", ":method", ":path", ":path", ":scheme", ":scheme", ":status", ":status", ":status", ":status",
+    ":status", ":status", ":status", "accept-charset", "accept-encoding", "accept-language", "accept-ranges", "accept",
+    "access-control-allow-origin", "age", "allow", "authorization", "cache-control", "content-disposition",
+    "content-encoding", "content-language", "content-length", "content-location", "content-range", "content-type", "cookie",
+    "date", "etag", "expect", "expires", "from", "host", "if-match", "if-modified-since", "if-none-match", "if-range",
+    "if-unmodified-since", "last-modified", "link", "location", "max-forwards", "proxy-authenticate", "proxy-authorization",
+    "range", "referer", "refresh", "retry-after", "server", "set-cookie", "strict-transport-security", "transfer-encoding",
+    "user-agent", "vary", "via", "www-authenticate",
+];
+/// The values of `:status` in it, from index 8 on.
+const STATUSES: [u16; 7] = [200, 204, 206, 304, 400, 404, 500];
+
+/// What is wrong with a message, as the end of a sentence.
+pub(crate) type Wrong = &'static str;
+
+const BAD_NAME: Wrong = "the name of a field has a capital letter or a character that no name has";
+const BAD_VALUE: Wrong = "the value of a field has a character that no value has";
+const BAD_STATUS: Wrong = "its :status is not a number of three digits";
+const PSEUDO: Wrong = "it has a pseudo-header field that no response has";
+const LATE_PSEUDO: Wrong = "a pseudo-header field comes behind other fields";
+const TWICE: Wrong = "it has two :status fields";
+const CONNECTION: Wrong =
+    "it has a field of HTTP/1.1's connections, such as Connection or Transfer-Encoding";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    Status,
+    /// Any other that begins with a colon.
+    Pseudo,
+    /// One that has no place in HTTP/2 (RFC 9113 §8.2.2).
+    Connection,
+    /// One that may say `trailers` alone.
+    Te,
+    Plain,
+    Invalid,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Field {
+    name: Name,
+    name_length: usize,
+    value_length: usize,
+    /// Of `:status`, if it has one that is a number of three digits.
+    status: u16,
+    /// Why the value is not allowed under this name.
+    wrong: Option<Wrong>,
+}
+
+/// What a block says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub status: Option<u16>,
+    pub wrong: Option<Wrong>,
+}
+
+/// The block is no HPACK, or beyond what is looked at: nothing after it can be understood.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Undecodable;
+
+/// What of a block changes the table: bytes of the block, or an entry that `h2` would not take, by its size.
+enum Change {
+    Bytes(Range<usize>),
+    Entry { name: usize, value: usize },
+}
+
+pub(crate) struct Decoder {
+    entries: VecDeque<Field>,
+    size: usize,
+    most: usize,
+    /// The name and the value that are read.
+    name: Vec<u8>,
+    value: Vec<u8>,
+    changes: Vec<Change>,
+}
+
+impl Default for Decoder {
+    fn default() -> Decoder {
+        Decoder {
+            entries: VecDeque::new(),
+            size: 0,
+            most: TABLE,
+            name: Vec::new(),
+            value: Vec::new(),
+            changes: Vec::new(),
+        }
+    }
+}
+
+/// What is left of a block.
+struct Input<'a> {
+    block: &'a [u8],
+    at: usize,
+}
+
+impl Input<'_> {
+    fn byte(&mut self) -> Result<u8, Undecodable> {
+        let byte = self.block.get(self.at).ok_or(Undecodable)?;
+        self.at += 1;
+        Ok(*byte)
+    }
+
+    /// An integer that begins in the lower bits of a byte (RFC 7541 §5.1), no longer than `h2` takes.
+    fn integer(&mut self, first: u8, bits: u32) -> Result<usize, Undecodable> {
+        let mask = (1_usize << bits) - 1;
+        let mut value = usize::from(first) & mask;
+        if value < mask {
+            return Ok(value);
+        }
+        for shift in [0, 7, 14, 21] {
+            let byte = self.byte()?;
+            value += usize::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(Undecodable)
+    }
+
+    fn string(&mut self, out: &mut Vec<u8>) -> Result<(), Undecodable> {
+        out.clear();
+        let first = self.byte()?;
+        let length = self.integer(first, 7)?;
+        let bytes = self
+            .block
+            .get(self.at..)
+            .and_then(|rest| rest.get(..length));
+        let bytes = bytes.ok_or(Undecodable)?;
+        self.at += length;
+        if first & 0x80 == 0 {
+            out.extend_from_slice(bytes);
+        } else if !huffman::decode(bytes, out) {
+            return Err(Undecodable);
+        }
+        Ok(())
+    }
+}
+
+impl Decoder {
+    /// Reads a whole block.
+    pub fn read(&mut self, block: &[u8]) -> Result<Block, Undecodable> {
+        self.changes.clear();
+        let mut input = Input { block, at: 0 };
+        let (mut said, mut begun, mut plain) = (Block::default(), false, false);
+        while input.at < block.len() {
+            let start = input.at;
+            let first = input.byte()?;
+            if first & 0b1110_0000 == 0b0010_0000 {
+                let most = input.integer(first, 5)?;
+                if begun || most > TABLE {
+                    return Err(Undecodable);
+                }
+                self.resize(most);
+                self.changes.push(Change::Bytes(start..input.at));
+                continue;
+            }
+            begun = true;
+            let field = self.field(first, start, &mut input)?;
+            said.note(&field, plain);
+            plain |= !matches!(field.name, Name::Status | Name::Pseudo);
+        }
+        Ok(said)
+    }
+
+    /// A block that changes the table of `h2` as the one that was read last does, and has nothing that `h2` would end the
+    /// connection for. None if there is no such.
+    pub fn harmless(&self, block: &[u8]) -> Option<Vec<u8>> {
+        let mut harmless = Vec::new();
+        for change in &self.changes {
+            match change {
+                Change::Bytes(range) => harmless.extend_from_slice(&block[range.clone()]),
+                Change::Entry { name, value } => {
+                    let all = name + value;
+                    // No name may be empty.
+                    let name = (*name).max(1).min(all);
+                    if name == 0 {
+                        return None;
+                    }
+                    harmless.push(0x40);
+                    for length in [name, all - name] {
+                        push_length(&mut harmless, length);
+                        harmless.resize(harmless.len() + length, b'x');
+                    }
+                }
+            }
+        }
+        Some(harmless)
+    }
+
+    /// How large the entries of the table are, newest first.
+    #[cfg(any(fuzzing, test))]
+    pub fn sizes(&self) -> Vec<usize> {
+        assert_eq!(
+            self.entries.iter().map(Field::size).sum::<usize>(),
+            self.size
+        );
+        self.entries.iter().map(Field::size).collect()
+    }
+
+    fn field(
+        &mut self,
+        first: u8,
+        start: usize,
+        input: &mut Input<'_>,
+    ) -> Result<Field, Undecodable> {
+        if first & 0x80 != 0 {
+            let index = input.integer(first, 7)?;
+            return self.known(index);
+        }
+        let indexed = first & 0x40 != 0;
+        let index = input.integer(first, if indexed { 6 } else { 4 })?;
+        let (name, name_length) = if index == 0 {
+            input.string(&mut self.name)?;
+            (Name::of(&self.name), self.name.len())
+        } else {
+            let known = self.known(index)?;
+            (known.name, known.name_length)
+        };
+        input.string(&mut self.value)?;
+        let field = Field::new(name, name_length, &self.value);
+        if indexed {
+            self.changes.push(match field.is_taken() {
+                true => Change::Bytes(start..input.at),
+                false => Change::Entry {
+                    name: name_length,
+                    value: field.value_length,
+                },
+            });
+            self.insert(field);
+        }
+        Ok(field)
+    }
+
+    /// What an index stands for (RFC 7541 §2.3.3).
+    fn known(&self, index: usize) -> Result<Field, Undecodable> {
+        let index = index.checked_sub(1).ok_or(Undecodable)?;
+        let Some(name) = STATIC.get(index) else {
+            let entry = self.entries.get(index - STATIC.len());
+            return entry.copied().ok_or(Undecodable);
+        };
+        let kind = match index {
+            0..=6 => Name::Pseudo,
+            7..=13 => Name::Status,
+            _ => Name::of(name.as_bytes()),
+        };
+        let status = index.checked_sub(7).and_then(|index| STATUSES.get(index));
+        Ok(Field {
+            name: kind,
+            name_length: name.len(),
+            value_length: 0,
+            status: status.copied().unwrap_or_default(),
+            wrong: None,
+        })
+    }
+
+    fn insert(&mut self, field: Field) {
+        let size = field.size();
+        self.make_room(self.most.saturating_sub(size));
+        if size <= self.most {
+            self.size += size;
+            self.entries.push_front(field);
+        }
+    }
+
+    fn resize(&mut self, most: usize) {
+        self.most = most;
+        self.make_room(most);
+    }
+
+    fn make_room(&mut self, most: usize) {
+        while self.size > most {
+            let Some(oldest) = self.entries.pop_back() else {
+                return;
+            };
+            self.size -= oldest.size();
+        }
+    }
+}
+
+/// The length of a string that is not in Huffman's code (RFC 7541 §5.1, §5.2).
+fn push_length(block: &mut Vec<u8>, length: usize) {
+    let Some(mut rest) = length.checked_sub(0x7f) else {
+        return block.push(length as u8);
+    };
+    block.push(0x7f);
+    while rest >= 0x80 {
+        block.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    block.push(rest as u8);
+}
+
+impl Block {
+    fn note(&mut self, field: &Field, behind_others: bool) {
+        let is_status = field.name == Name::Status;
+        let wrong = match field.name {
+            Name::Pseudo => Some(PSEUDO),
+            Name::Status if behind_others => Some(LATE_PSEUDO),
+            Name::Status if self.status.is_some() => Some(TWICE),
+            Name::Connection => Some(CONNECTION),
+            Name::Invalid => Some(BAD_NAME),
+            Name::Status | Name::Te | Name::Plain => field.wrong,
+        };
+        self.wrong = self.wrong.or(wrong);
+        if is_status {
+            self.status = self.status.or(Some(field.status));
+        }
+    }
+}
+
+impl Field {
+    fn new(name: Name, name_length: usize, value: &[u8]) -> Field {
+        let (mut status, mut wrong) = (0, None);
+        if name == Name::Status {
+            match value {
+                [b'1'..=b'9', b'0'..=b'9', b'0'..=b'9'] => {
+                    let digits = value.iter().map(|digit| u16::from(digit - b'0'));
+                    status = digits.fold(0, |number, digit| number * 10 + digit);
+                }
+                _ => wrong = Some(BAD_STATUS),
+            }
+        } else if !value.iter().all(|byte| is_of_value(*byte)) {
+            wrong = Some(BAD_VALUE);
+        } else if name == Name::Te && value != b"trailers" {
+            wrong = Some(CONNECTION);
+        }
+        Field {
+            name,
+            name_length,
+            value_length: value.len(),
+            status,
+            wrong,
+        }
+    }
+
+    fn size(&self) -> usize {
+        OVERHEAD + self.name_length + self.value_length
+    }
+
+    /// Whether `h2` takes it wherever it stands, but for where a pseudo-header field may.
+    fn is_taken(&self) -> bool {
+        matches!(self.name, Name::Status | Name::Te | Name::Plain) && self.wrong.is_none()
+    }
+}
+
+impl Name {
+    fn of(name: &[u8]) -> Name {
+        match name {
+            b":status" => Name::Status,
+            [b':', ..] => Name::Pseudo,
+            b"connection" | b"transfer-encoding" | b"upgrade" | b"keep-alive"
+            | b"proxy-connection" => Name::Connection,
+            b"te" => Name::Te,
+            [] => Name::Invalid,
+            _ if name.len() > usize::from(u16::MAX) => Name::Invalid,
+            _ if name.iter().all(|byte| OF_NAMES[usize::from(*byte)]) => Name::Plain,
+            _ => Name::Invalid,
+        }
+    }
+}
+
+/// The bytes of names in HTTP/2: a token's, but no capitals (RFC 9113 §8.2.1).
+static OF_NAMES: [bool; 256] = {
+    let mut table = [false; 256];
+    let known = b"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz";
+    let mut index = 0;
+    while index < known.len() {
+        table[known[index] as usize] = true;
+        index += 1;
+    }
+    table
+};
+
+fn is_of_value(byte: u8) -> bool {
+    byte == b'\t' || (byte >= b' ' && byte != 0x7f)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! What is known of an HTTP/2 connection from its bytes, for those who have a request on it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::frames::NO_STREAM;
+use super::hpack::Wrong;
+use super::response_state::{ResponseState, Verdict};
+
+/// The greatest error code that HTTP/2 has (RFC 9113 §7).
+const LAST_ERROR: u32 = 13;
+
+/// How many streams may be reset for what came on them before the connection gets no further requests. `h2` ends it after 1,024.
+const MOST_FAULTS: u32 = 256;
+
+#[derive(Default)]
+pub(crate) struct Observed {
+    /// The highest stream whose request has begun to leave. Streams are opened in order.
+    departed: AtomicU32,
+    received: AtomicU64,
+    /// How many reads this turn has done.
+    reads: AtomicU32,
+    /// Whether the peer has begun to answer a request, or says that it took one up.
+    progressed: AtomicBool,
+    /// What came on the streams of requests that are not done with.
+    streams: Mutex<HashMap<u32, ResponseState>>,
+    /// How many streams were reset for what came on them.
+    faults: AtomicU32,
+    /// Why the connection is ended for what came on it.
+    refused: OnceLock<Wrong>,
+    /// The code of the peer's GOAWAY, 0 as long as it has said of no error.
+    goaway_error: AtomicU32,
+    /// One more than the last stream that the peer's GOAWAY names; 0 without one.
+    goaway_end: AtomicU32,
+    /// Why TLS ended the connection, if it did.
+    refusal: OnceLock<String>,
+}
+
+impl Observed {
+    /// Whether the request on this stream has begun to leave the machine.
+    pub fn has_left(&self, stream: u32) -> bool {
+        self.departed.load(Ordering::Relaxed) >= stream
+    }
+
+    /// How many bytes have come so far.
+    pub fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    /// Whether the peer has got anything done, as far as is known.
+    pub fn has_progressed(&self) -> bool {
+        self.progressed.load(Ordering::Relaxed)
+    }
+
+    /// Whether the peer has said that it did nothing of the request on this stream, and will not (RFC 9113 §6.8).
+    pub fn leaves_out(&self, stream: u32) -> bool {
+        let end = self.goaway_end.load(Ordering::Relaxed);
+        end != 0 && stream >= end
+    }
+
+    /// The code for which the peer has ended the connection, none without an error.
+    pub fn goaway_error(&self) -> Option<u32> {
+        let code = self.goaway_error.load(Ordering::Relaxed);
+        (code != 0).then_some(code)
+    }
+
+    /// Why the connection is ended for what came on it.
+    pub fn refused(&self) -> Option<Wrong> {
+        self.refused.get().copied()
+    }
+
+    /// Whether so many streams were reset that no further request is to use the connection.
+    pub fn is_faulty(&self) -> bool {
+        self.faults.load(Ordering::Relaxed) >= MOST_FAULTS
+    }
+
+    /// Whether any stream was reset for what came on it.
+    #[cfg(any(fuzzing, test))]
+    pub fn has_faults(&self) -> bool {
+        self.faults.load(Ordering::Relaxed) > 0
+    }
+
+    /// Why TLS ended the connection before the peer said anything in it, as one does that refuses the client.
+    pub fn refusal(&self) -> Option<&str> {
+        let unheard = self.received() == 0;
+        self.refusal.get().map(String::as_str).filter(|_| unheard)
+    }
+
+    /// Allows the reads of one more turn.
+    pub fn begin_turn(&self) {
+        self.reads.store(0, Ordering::Relaxed);
+    }
+
+    /// Counts a read of this turn. Whether there were more than so many.
+    pub(super) fn reads_too_often(&self, most: u32) -> bool {
+        self.reads.fetch_add(1, Ordering::Relaxed) >= most
+    }
+
+    /// A request is sent on this stream; `is_head`: its response has no body.
+    pub fn opened(&self, stream: u32, is_head: bool) {
+        self.streams().insert(stream, ResponseState::new(is_head));
+    }
+
+    /// It is done with.
+    pub fn closed(&self, stream: u32) {
+        self.streams().remove(&stream);
+    }
+
+    /// How many bytes of a body came on this stream, if the peer has ended it (END_STREAM), and nothing but them: fields
+    /// behind a body are something that may be lost, too.
+    pub fn whole_body(&self, stream: u32) -> Option<u64> {
+        let streams = self.streams();
+        let state = streams.get(&stream).filter(|state| state.is_whole());
+        state.map(ResponseState::body)
+    }
+
+    /// Why what came on this stream is no well-formed response.
+    pub fn wrong(&self, stream: u32) -> Option<Wrong> {
+        self.streams().get(&stream)?.wrong()
+    }
+
+    /// How many bytes of a body came on this stream, and whether the peer has ended it.
+    pub fn body(&self, stream: u32) -> Option<(u64, bool)> {
+        let streams = self.streams();
+        let state = streams.get(&stream)?;
+        Some((state.body(), state.has_ended()))
+    }
+
+    /// What follows is noted by those who see the bytes.
+    pub(super) fn departs(&self, stream: u32) {
+        self.departed.fetch_max(stream, Ordering::Relaxed);
+        self.on(stream, |state| state.sent = true);
+    }
+
+    pub(super) fn receives(&self, count: usize) {
+        self.received.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn progresses(&self) {
+        self.progressed.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn goes_away(&self, last: u32, code: u32) {
+        // A code that nobody knows means nothing (RFC 9113 §7).
+        let error = if code <= LAST_ERROR { code } else { 0 };
+        self.goaway_error.fetch_max(error, Ordering::Relaxed);
+        let last = last & NO_STREAM;
+        let before = self.goaway_end.load(Ordering::Relaxed);
+        let end = match before {
+            0 => last + 1,
+            before => before.min(last + 1),
+        };
+        self.goaway_end.store(end, Ordering::Relaxed);
+        let took_some = last > 0 && last < NO_STREAM;
+        self.progressed.fetch_or(took_some, Ordering::Relaxed);
+    }
+
+    pub(super) fn refuse(&self, why: Wrong) {
+        let _ = self.refused.set(why);
+    }
+
+    pub(super) fn refuses_client(&self, why: String) {
+        let _ = self.refusal.set(why);
+    }
+
+    /// Notes something of a stream.
+    pub(super) fn on(&self, stream: u32, note: impl FnOnce(&mut ResponseState)) {
+        if let Some(state) = self.streams().get_mut(&stream) {
+            note(state);
+        }
+    }
+
+    /// The same of a frame, and what becomes of it.
+    pub(super) fn weigh(
+        &self,
+        stream: u32,
+        note: impl FnOnce(&mut ResponseState) -> Verdict,
+    ) -> Verdict {
+        let verdict = self
+            .streams()
+            .get_mut(&stream)
+            .map(note)
+            .unwrap_or_default();
+        let fault = u32::from(verdict == Verdict::Reset);
+        self.faults.fetch_add(fault, Ordering::Relaxed);
+        verdict
+    }
+
+    fn streams(&self) -> MutexGuard<'_, HashMap<u32, ResponseState>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,201 @@
+//! What has come on one stream, and whether it is a well-formed response (RFC 9113 §8.1).
+
+use super::hpack::{Block, Wrong};
+use crate::message::head::MOST_INTERIM;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// No final head yet.
+    #[default]
+    Head,
+    Body,
+    /// The server has ended its side (END_STREAM).
+    Ended,
+}
+
+/// What becomes of a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Verdict {
+    #[default]
+    Fine,
+    /// The stream is to be reset for it.
+    Reset,
+    /// Nobody is to see it.
+    Drop,
+}
+
+/// What is known of a stream before `h2` has processed it.
+#[derive(Debug, Default)]
+pub(super) struct ResponseState {
+    /// Whether the request has begun to leave. What comes is looked at only if it was known from the first.
+    pub sent: bool,
+    is_head: bool,
+    phase: Phase,
+    interim: u32,
+    /// Whether no body may come.
+    bodiless: bool,
+    /// Bytes of the body.
+    body: u64,
+    /// Whether fields came behind it.
+    trailers: bool,
+    wrong: Option<Wrong>,
+    /// Whether the stream has been reset for what came.
+    reset: bool,
+    /// Whether the server has reset it. Whatever comes behind that `h2` would end the connection for.
+    is_gone: bool,
+}
+
+impl ResponseState {
+    /// Of a request that is about to be sent; `is_head`: no body may come, by its method.
+    pub fn new(is_head: bool) -> ResponseState {
+        ResponseState {
+            is_head,
+            ..ResponseState::default()
+        }
+    }
+
+    /// What comes now is none of the response's: its stream was not watched from the first, or has been reset.
+    fn beyond(&self) -> Option<Verdict> {
+        match self {
+            ResponseState { is_gone: true, .. } => Some(Verdict::Drop),
+            ResponseState {
+                sent: true,
+                reset: false,
+                ..
+            } => None,
+            _ => Some(Verdict::Fine),
+        }
+    }
+
+    /// The server resets the stream. `h2` is not told of a stream that it has reset itself: it would pass over no more of it.
+    pub fn server_resets(&mut self) -> Verdict {
+        if self.reset {
+            return Verdict::Drop;
+        }
+        self.is_gone = self.sent;
+        Verdict::Fine
+    }
+
+    /// A whole block of fields has come.
+    pub fn head(&mut self, block: &Block, ends: bool) -> Verdict {
+        if let Some(verdict) = self.beyond() {
+            return verdict;
+        }
+        let wrong = match self.phase {
+            Phase::Head => self.first_head(block, ends),
+            Phase::Body => self.second_head(block, ends),
+            Phase::Ended => return self.surplus(),
+        };
+        match wrong {
+            Some(why) => self.fail(why),
+            None => {
+                self.end(ends);
+                Verdict::Fine
+            }
+        }
+    }
+
+    fn first_head(&mut self, block: &Block, ends: bool) -> Option<Wrong> {
+        let status = match block {
+            Block {
+                wrong: Some(why), ..
+            } => return Some(why),
+            Block { status: None, .. } => return Some("it has no :status"),
+            Block {
+                status: Some(status),
+                ..
+            } => *status,
+        };
+        match status {
+            101 => return Some("status 101 has no meaning in HTTP/2"),
+            100..200 if ends => return Some("an interim response (1xx) ends the stream"),
+            100..200 => {
+                self.interim += 1;
+                let many = self.interim > MOST_INTERIM;
+                return many.then_some("more interim responses (1xx) came than any request has");
+            }
+            _ => {}
+        }
+        self.phase = Phase::Body;
+        self.bodiless = self.is_head || matches!(status, 204 | 304);
+        None
+    }
+
+    fn second_head(&mut self, block: &Block, ends: bool) -> Option<Wrong> {
+        self.trailers = true;
+        match block {
+            Block {
+                wrong: Some(why), ..
+            } => Some(why),
+            Block {
+                status: Some(_), ..
+            } => Some("a :status comes behind the head"),
+            _ if !ends => Some("fields come behind the head that do not end the stream"),
+            _ => None,
+        }
+    }
+
+    /// A frame of the body has begun to come; `end` is told when it has passed.
+    pub fn data(&mut self, count: usize) -> Verdict {
+        if let Some(verdict) = self.beyond() {
+            return verdict;
+        }
+        match self.phase {
+            Phase::Head => self.fail("its body comes before its head"),
+            Phase::Body if self.bodiless && count > 0 => {
+                self.fail("it has a body, which none to HEAD and none of status 204 or 304 has")
+            }
+            Phase::Body => {
+                self.body += count as u64;
+                Verdict::Fine
+            }
+            Phase::Ended => self.surplus(),
+        }
+    }
+
+    /// What has come ends the stream, or does not.
+    pub fn end(&mut self, ends: bool) {
+        if ends && self.phase == Phase::Body && !self.is_gone {
+            self.phase = Phase::Ended;
+        }
+    }
+
+    /// Something has come that is an error of this stream.
+    pub fn fault(&mut self, why: Wrong) -> Verdict {
+        match (self.beyond(), self.phase) {
+            (Some(verdict), _) => verdict,
+            (None, Phase::Ended) => self.surplus(),
+            (None, _) => self.fail(why),
+        }
+    }
+
+    /// What comes behind a whole response is an error of the stream, and takes nothing from the response.
+    fn surplus(&mut self) -> Verdict {
+        self.reset = true;
+        Verdict::Reset
+    }
+
+    fn fail(&mut self, why: Wrong) -> Verdict {
+        self.wrong = Some(why);
+        self.surplus()
+    }
+
+    /// Why the response is malformed.
+    pub fn wrong(&self) -> Option<Wrong> {
+        self.wrong
+    }
+
+    /// How much of a body came.
+    pub fn body(&self) -> u64 {
+        self.body
+    }
+
+    /// Whether the response ended, and has nothing but its head and its body.
+    pub fn is_whole(&self) -> bool {
+        self.phase == Phase::Ended && !self.trailers && self.wrong.is_none()
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.phase == Phase::Ended
+    }
+}
