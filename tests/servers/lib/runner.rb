@@ -4,7 +4,7 @@ module Servers
   Cell = Struct.new(:server, :check, :state, :note, :curl, :seconds, keyword_init: true)
 
   class Runner
-    SERVER_LIMIT = 240
+    SERVER_LIMIT = 360
 
     attr_reader :cells, :versions, :absent
 

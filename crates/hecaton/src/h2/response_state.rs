@@ -31,7 +31,7 @@ pub(super) struct ResponseState {
     pub sent: bool,
     is_head: bool,
     phase: Phase,
-    interim: u32,
+    interim: usize,
     /// Whether no body may come.
     bodiless: bool,
     /// Bytes of the body.

@@ -159,9 +159,6 @@ impl HeadReader {
     }
 }
 
-/// How many interim responses (1xx) one request may have.
-pub(crate) const MOST_INTERIM: u32 = 100;
-
 /// Whether there is an empty line.
 fn ends_head(bytes: &[u8]) -> bool {
     bytes.windows(2).any(|pair| pair == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
