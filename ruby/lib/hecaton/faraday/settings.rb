@@ -39,7 +39,7 @@ module Faraday
         def redirects? = @redirects
 
         # Settings of the client for a request: what it says goes before the adapter's options. plain: whether its URL is one of http.
-        def of(request, ssl, plain)
+        def of(request, ssl, plain = false)
           Errors.refuse("request: bind is not supported: the address of this side cannot be chosen") if request.bind
 
           settings = { timeout: total(request), proxy: false }.merge!(@options)
