@@ -113,6 +113,31 @@ fn a_source_arrives_whole_with_its_length_or_in_chunks() {
     }
 }
 
+#[test]
+fn a_length_among_the_headers_is_sent_once_if_it_is_right_and_else_nothing() {
+    for world in worlds(None) {
+        let said = |length: &[u8]| {
+            let url = format!("{}/echo", world.origin.base_url());
+            let request = Request::new("POST", &url).unwrap();
+            request.header("Content-Length", length).unwrap()
+        };
+        let whole = said(b"3").body("abc").checked().unwrap();
+        let announced = said(b"3").body_from(Pieces::new(&["ab", "c"]), None);
+        let url = format!("{}/echo", world.origin.base_url());
+        let none = Request::new("DELETE", &url).unwrap();
+        let none = none.header("content-length", b"0").unwrap();
+        for (request, length) in [(whole, 3), (announced, 3), (none, 0)] {
+            let headers = json(&world.send(request).unwrap())["headers"].to_string();
+            let field = format!(r#"["content-length","{length}"]"#);
+            assert_eq!(headers.matches("content-length").count(), 1, "{headers}");
+            assert!(headers.contains(&field), "{headers}");
+        }
+        let error = world.send(said(b"5").body("abc")).unwrap_err();
+        assert_eq!((error.kind(), error.sent()), (Kind::Body, false));
+        assert!(error.to_string().contains("says 5, and the body has 3"));
+    }
+}
+
 /// Any number of pieces of 64 KiB, always ready.
 struct Endless(usize);
 
