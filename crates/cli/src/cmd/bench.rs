@@ -65,7 +65,7 @@ struct Bench<'a> {
 }
 
 /// Measures part by part, prints tables and judgements.
-pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
+pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     let root = project_root()?;
     let mut scenario = BenchScenario::load(&root)?;
     if arguments.quick {

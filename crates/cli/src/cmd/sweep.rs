@@ -1,6 +1,6 @@
 //! `hecaton sweep`: measures clients over a range of concurrencies and recommends one.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -75,7 +75,7 @@ Examples:
       a server of yours, 500 requests in each of 10 rounds";
 
 /// Measures, writes the files, prints the result.
-pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
+pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     let root = project_root()?;
     let sweep = Sweep::new(
         request(arguments)?,
@@ -114,6 +114,8 @@ fn request(arguments: &Arguments) -> Result<SweepRequest> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use clap::CommandFactory;
     use clap::Parser;
 
