@@ -22,15 +22,15 @@ use crate::reading::Group;
 struct Line {
     #[command(subcommand)]
     verb: Verb,
-    /// Folder of the clients' manifests; the project's drivers when absent.
+    /// A folder of manifests, whose clients are added to the project's; may be repeated.
     #[arg(
         long,
         global = true,
         hide = true,
         env = "HECATON_DRIVERS",
-        value_name = "DIR"
+        value_name = "FOLDER"
     )]
-    drivers: Option<PathBuf>,
+    drivers: Vec<PathBuf>,
 }
 
 /// How the verbs are grouped in the help; every verb that is not hidden stands in one group.
@@ -94,15 +94,15 @@ enum Verb {
 fn main() -> ExitCode {
     let line: Line = reading::line(&GROUPS);
     let result = match line.verb {
-        Verb::Sweep(arguments) => cmd::sweep::run(&arguments, line.drivers.as_deref()),
-        Verb::Shootout(arguments) => cmd::shootout::run(&arguments, line.drivers.as_deref()),
-        Verb::Compare(arguments) => cmd::compare::run(&arguments, line.drivers.as_deref()),
-        Verb::Bench(arguments) => cmd::bench::run(&arguments, line.drivers.as_deref()),
+        Verb::Sweep(arguments) => cmd::sweep::run(&arguments, &line.drivers),
+        Verb::Shootout(arguments) => cmd::shootout::run(&arguments, &line.drivers),
+        Verb::Compare(arguments) => cmd::compare::run(&arguments, &line.drivers),
+        Verb::Bench(arguments) => cmd::bench::run(&arguments, &line.drivers),
         Verb::Report(arguments) => cmd::report::run(&arguments),
         Verb::Fetch(arguments) => cmd::fetch::run(&arguments),
         Verb::Serve(arguments) => cmd::serve::run(&arguments),
-        Verb::Drivers(arguments) => cmd::drivers::run(&arguments, line.drivers.as_deref()),
-        Verb::Doctor(arguments) => cmd::doctor::run(&arguments, line.drivers.as_deref()),
+        Verb::Drivers(arguments) => cmd::drivers::run(&arguments, &line.drivers),
+        Verb::Doctor(arguments) => cmd::doctor::run(&arguments, &line.drivers),
         Verb::Completions(arguments) => cmd::completions::run(&arguments, Line::command()),
         Verb::Raw => cmd::raw::run(),
     };

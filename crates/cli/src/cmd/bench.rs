@@ -28,6 +28,13 @@ pub struct Arguments {
     /// A smoke test of about two minutes, with fewer and shorter rounds; do not quote its numbers.
     #[arg(long)]
     quick: bool,
+    /// Compare two builds of the gem instead, by scenarios/bench/against.toml. `bin/bench --against REV` builds both:
+    /// clients NAME@checkout beside clients NAME@BUILD. `--drivers` names their folder.
+    #[arg(long, value_name = "BUILD")]
+    against: Option<String>,
+    /// Rounds of each row; six or more give 95 % confidence intervals [default: those of each part].
+    #[arg(short = 'r', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: Option<u32>,
     /// A part to measure; repeat it for several [default: all].
     #[arg(long, value_name = "NAME")]
     part: Vec<String>,
@@ -42,6 +49,8 @@ Examples:
   hecaton bench --quick
       a two-minute smoke test; do not quote its numbers
   hecaton bench --part many --part memory -o /tmp/bench
+  bin/bench --against HEAD~3
+      the gem of this checkout beside the one of another revision
   hecaton bench --json --quiet > bench.json";
 
 /// A part that has been measured.
@@ -65,18 +74,16 @@ struct Bench<'a> {
 }
 
 /// Measures part by part, prints tables and judgements.
-pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
+pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     let root = project_root()?;
-    let mut scenario = BenchScenario::load(&root)?;
-    if arguments.quick {
-        scenario = scenario.quick();
-    }
+    let catalogue = super::catalogue(drivers)?;
+    let scenario = scenario(arguments, &root, &catalogue)?;
     let parts = chosen(&scenario, &arguments.part)?;
     let mut bench = Bench {
         arguments,
         out: arguments.common.folder("bench")?,
         root,
-        catalogue: super::catalogue(drivers)?,
+        catalogue,
         subject: scenario.subject.clone(),
         seed: arguments.common.seed,
         progress: Progress::new(0, true),
@@ -97,6 +104,40 @@ pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
     bench.progress.end();
     bench.finish(&scenario, &parts, &measured)?;
     bench.nobody_broke(&measured)
+}
+
+fn scenario(arguments: &Arguments, root: &Path, catalogue: &Catalogue) -> Result<BenchScenario> {
+    let mut scenario = match &arguments.against {
+        Some(build) => against(root, build, catalogue)?,
+        None => BenchScenario::load(root)?,
+    };
+    if arguments.quick {
+        scenario = scenario.quick();
+    }
+    Ok(match arguments.rounds {
+        Some(rounds) => scenario.with_rounds(rounds),
+        None => scenario,
+    })
+}
+
+/// The scenario of two builds, both of which are there.
+fn against(root: &Path, build: &str, catalogue: &Catalogue) -> Result<BenchScenario> {
+    let unknown = || {
+        Usage(format!(
+            "no clients of a build called {build} are known; `bin/bench --against REV` builds a revision, and names its clients"
+        ))
+    };
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if build.is_empty() || !build.chars().all(plain) {
+        return Err(unknown().into());
+    }
+    let scenario = BenchScenario::against(root, build)?;
+    let clients = scenario.part.iter().flat_map(|part| &part.load.clients);
+    let mut found = clients.map(|client| catalogue.find(client));
+    if found.any(|client| client.is_err()) {
+        return Err(unknown().into());
+    }
+    Ok(scenario)
 }
 
 fn chosen<'a>(scenario: &'a BenchScenario, names: &[String]) -> Result<Vec<&'a Part>, Usage> {
@@ -124,7 +165,7 @@ impl Bench<'_> {
             for name in &part.load.clients {
                 match run::receipt(self.catalogue.find(name)?) {
                     Ok(_) => clients.push(name.clone()),
-                    Err(missing) if *name == self.subject => return Err(missing.into()),
+                    Err(missing) if self.is_indispensable(name) => return Err(missing.into()),
                     Err(missing) => self.leave_out(missing.to_string()),
                 }
             }
@@ -141,6 +182,11 @@ impl Bench<'_> {
             sweeps.push((*part, sweep));
         }
         Ok(sweeps)
+    }
+
+    /// A peer may be missing; whom it is all about may not, and of two builds neither.
+    fn is_indispensable(&self, client: &str) -> bool {
+        client == self.subject || self.arguments.against.is_some()
     }
 
     /// Measures one part; one that cannot be measured here is left out.
@@ -235,7 +281,8 @@ impl Bench<'_> {
     fn nobody_broke(&self, measured: &[Measured<'_>]) -> Result<()> {
         let broken = measured.iter().find(|own| {
             let subject = own.part.subject.as_ref().unwrap_or(&self.subject);
-            own.recording.broken.contains(subject)
+            let broken = &own.recording.broken;
+            broken.contains(subject) || broken.iter().any(|client| self.is_indispensable(client))
         });
         broken.map_or(Ok(()), |own| own.recording.nobody_broke())
     }

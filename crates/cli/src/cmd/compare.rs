@@ -1,6 +1,6 @@
 //! `hecaton compare`: any two clients or settings, kept connections against fresh ones, batches one by one or at once.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -118,7 +118,7 @@ Examples:
       batches one after another, and all at once";
 
 /// Measures, writes the files, prints the result.
-pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
+pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     let scenario = CompareScenario::load(&project_root()?)?;
     let catalogue = super::catalogue(drivers)?;
     let (asked, common, csv) = match &arguments.preset {
@@ -193,6 +193,8 @@ fn sync_async(
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use clap::{CommandFactory, Parser};
 
     use super::*;

@@ -1,7 +1,7 @@
 //! `hecaton doctor`: what on this machine would disturb a measurement, and the command that mends it.
 
 use std::io::{self, Write, stdout};
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
@@ -28,7 +28,7 @@ Examples:
       only what can be mended";
 
 /// Examines and prints.
-pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
+pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     let mut findings = machine(&Root::default());
     findings.push(noise());
     findings.extend(tools(&super::catalogue(drivers)?));

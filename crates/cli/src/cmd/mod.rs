@@ -15,19 +15,16 @@ mod session;
 pub mod shootout;
 pub mod sweep;
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use console::Term;
 use hecaton_lab::report::Style;
 use hecaton_lab::spec::{Catalogue, project_root};
 
-/// All clients: those of `folder` when it is given, else those of the project.
-fn catalogue(folder: Option<&Path>) -> Result<Catalogue> {
-    match folder {
-        Some(folder) => Catalogue::load(folder),
-        None => Catalogue::load(&project_root()?.join("drivers")),
-    }
+/// All clients: those of the project, and those of the folders that `--drivers` names.
+fn catalogue(folders: &[PathBuf]) -> Result<Catalogue> {
+    Catalogue::joined(&project_root()?.join("drivers"), folders)
 }
 
 /// How a report looks in `term`; elsewhere than in a terminal it is as wide as `COLUMNS` says, as help is.

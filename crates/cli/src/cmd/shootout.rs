@@ -1,7 +1,7 @@
 //! `hecaton shootout`: every client at one verified job, ranked.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -74,7 +74,7 @@ Examples:
       20 in flight, 200 requests for each of the 20";
 
 /// Measures, ranks, writes the files.
-pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
+pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     let named = [&arguments.clients[..], &arguments.client].concat();
     if arguments.job != JOB {
         bail!(Usage(format!(
@@ -210,6 +210,8 @@ fn per_thread() -> Result<Option<u64>> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use clap::{CommandFactory, Parser};
 
     use super::*;

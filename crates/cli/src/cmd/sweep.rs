@@ -1,6 +1,6 @@
 //! `hecaton sweep`: measures clients over a range of concurrencies and recommends one.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -76,7 +76,7 @@ Examples:
       HEAD requests to it, 100 in each of 6 rounds";
 
 /// Measures, writes the files, prints the result.
-pub fn run(arguments: &Arguments, drivers: Option<&Path>) -> Result<()> {
+pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     let root = project_root()?;
     let catalogue = super::catalogue(drivers)?;
     let request = request(arguments, &catalogue)?;
@@ -196,6 +196,8 @@ fn number<T: std::str::FromStr>(name: &str, word: Option<&String>, usual: T) -> 
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use clap::CommandFactory;
     use clap::Parser;
 

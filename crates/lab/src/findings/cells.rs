@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::family::Family;
-use super::stats::{Estimate, paired_ratio};
+use super::stats::{Estimate, paired_ratio, paired_ratio_of};
 use crate::plan::Cell;
 use crate::run::Round;
 
@@ -47,6 +47,16 @@ impl<'a> Cells<'a> {
         paired_ratio(&self.pairs(cell, than, value))
     }
 
+    /// The same of one among `together` ratios that are judged at once.
+    pub(super) fn ratio_among(
+        &self,
+        together: usize,
+        (cell, than): (&Cell, &Cell),
+        value: fn(&Round) -> f64,
+    ) -> Option<Estimate> {
+        paired_ratio_of(&self.pairs(cell, than, value), together)
+    }
+
     /// All of these compared with each other, over the blocks that hold every one of them.
     pub(super) fn family<'c>(&self, cells: impl Iterator<Item = &'c Cell>) -> Family {
         let of_block = |cell: &Cell| -> BTreeMap<u32, (f64, u32)> {
@@ -78,6 +88,11 @@ impl<'a> Cells<'a> {
 /// Requests per second of one round: those that ended well, over the whole time.
 pub(super) fn speed(round: &Round) -> f64 {
     round.claim.done as f64 / seconds(round.wall_ns)
+}
+
+/// CPU seconds of one request.
+pub(super) fn cpu(round: &Round) -> f64 {
+    seconds(round.cpu_user_ns + round.cpu_system_ns) / round.claim.done as f64
 }
 
 pub(super) fn seconds(nanoseconds: u64) -> f64 {

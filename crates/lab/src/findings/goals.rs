@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::builds;
 use super::cells::Cells;
 use super::rows::Row;
 use super::stats::{Estimate, Statement};
@@ -36,22 +37,22 @@ pub fn judge_goal(goal: &Goal, rounds: &[Round], rows: &[Row]) -> Vec<Judgement>
             (client, *times)
         }
         Promise::Memory { client, megabytes } => (client, *megabytes),
+        Promise::NotSlower { client, .. } => (client, 1.0),
         Promise::Answered { client } => (client, 0.0),
     };
     let asked_of = |row: &&Row| {
         let there = goal.is_asked_at(row.concurrency, row.body_bytes);
         row.client == *name && row.keepalive && there
     };
-    let judged: Vec<Judgement> = rows
-        .iter()
-        .filter(asked_of)
-        .map(|row| match promise {
-            Promise::Faster { than, times, .. } => faster(row, than, *times, rounds, rows),
-            Promise::KeepAlive { times, .. } => keep_alive(row, *times, rounds, rows),
-            Promise::Memory { megabytes, .. } => memory(row, *megabytes),
-            Promise::Answered { .. } => answered(row, rounds),
-        })
-        .collect();
+    let asked_in: Vec<&Row> = rows.iter().filter(asked_of).collect();
+    let judge = |row: &&Row| match promise {
+        Promise::Faster { than, times, .. } => vec![faster(row, than, *times, rounds, rows)],
+        Promise::KeepAlive { times, .. } => vec![keep_alive(row, *times, rounds, rows)],
+        Promise::Memory { megabytes, .. } => vec![memory(row, *megabytes)],
+        Promise::Answered { .. } => vec![answered(row, rounds)],
+        Promise::NotSlower { than, .. } => not_slower(row, than, asked_in.len(), rounds, rows),
+    };
+    let judged: Vec<Judgement> = asked_in.iter().flat_map(judge).collect();
     if judged.is_empty() {
         return vec![not_judged(name.clone(), asked, "it was not measured")];
     }
@@ -60,14 +61,44 @@ pub fn judge_goal(goal: &Goal, rounds: &[Round], rows: &[Row]) -> Vec<Judgement>
 
 fn faster(row: &Row, than: &str, asked: f64, rounds: &[Round], rows: &[Row]) -> Judgement {
     let what = format!("{} ÷ {than} {}", row.client, place(row));
-    let other = rows.iter().find(|other| {
-        other.client == than
-            && (other.body_bytes, other.concurrency) == (row.body_bytes, row.concurrency)
-    });
-    match other {
+    match peer(row, than, rows) {
         Some(other) => ratio(what, row, other, asked, rounds),
         None => not_judged(what, asked, &format!("{than} was not measured")),
     }
+}
+
+/// The row of another client under the same load.
+fn peer<'a>(row: &Row, client: &str, rows: &'a [Row]) -> Option<&'a Row> {
+    rows.iter().find(|other| {
+        other.client == client
+            && (other.body_bytes, other.concurrency) == (row.body_bytes, row.concurrency)
+    })
+}
+
+/// Two judgements of one load: requests per second, and CPU time of a request. `loads` are judged in all.
+fn not_slower(
+    row: &Row,
+    than: &str,
+    loads: usize,
+    rounds: &[Round],
+    rows: &[Row],
+) -> Vec<Judgement> {
+    let what = format!("{} ÷ {than} {}", row.client, place(row));
+    let Some(other) = peer(row, than, rows) else {
+        return vec![not_judged(what, 1.0, &format!("{than} was not measured"))];
+    };
+    if let Some(why) = rejected(row, other) {
+        return vec![not_judged(what, 1.0, &why)];
+    }
+    builds::judged(&what, [row, other], loads, &Cells::new(rounds))
+}
+
+/// Why two rows cannot be compared.
+fn rejected(row: &Row, than: &Row) -> Option<String> {
+    [row, than].into_iter().find_map(|row| {
+        let reason = row.rejected.as_ref()?;
+        Some(format!("the row of {} was rejected: {reason}", row.client))
+    })
 }
 
 fn keep_alive(row: &Row, asked: f64, rounds: &[Round], rows: &[Row]) -> Judgement {
@@ -87,11 +118,8 @@ fn keep_alive(row: &Row, asked: f64, rounds: &[Round], rows: &[Row]) -> Judgemen
 }
 
 fn ratio(what: String, row: &Row, than: &Row, asked: f64, rounds: &[Round]) -> Judgement {
-    for row in [row, than] {
-        if let Some(reason) = &row.rejected {
-            let why = format!("the row of {} was rejected: {reason}", row.client);
-            return not_judged(what, asked, &why);
-        }
+    if let Some(why) = rejected(row, than) {
+        return not_judged(what, asked, &why);
     }
     match Cells::new(rounds).ratio(&row.cell(), &than.cell()) {
         Some(found) => judge_ratio(what, &found, asked),
@@ -174,7 +202,7 @@ fn answered(row: &Row, rounds: &[Round]) -> Judgement {
     }
 }
 
-fn not_judged(what: String, asked: f64, why: &str) -> Judgement {
+pub(super) fn not_judged(what: String, asked: f64, why: &str) -> Judgement {
     Judgement {
         sentence: format!("{what}: not judged: {why}"),
         what,

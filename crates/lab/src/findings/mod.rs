@@ -2,6 +2,7 @@
 
 mod batches;
 mod beside;
+mod builds;
 mod cells;
 mod change;
 mod compare;

@@ -2,13 +2,12 @@
 
 use serde::Serialize;
 
-use super::cells::{Cells, seconds};
+use super::cells::{Cells, cpu};
 use super::compare::row_of;
 use super::rows::Row;
 use super::stats::{Estimate, Statement};
 use super::words::{interval, times};
 use crate::plan::Cell;
-use crate::run::Round;
 
 /// Two sides, compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,11 +29,6 @@ pub(super) fn pair(a: &Cell, b: &Cell, rows: &[Row], cells: &Cells) -> Pair {
         ratio: valid.then(|| cells.ratio(a, b)).flatten(),
         cpu_ratio: valid.then(|| cells.ratio_by(a, b, cpu)).flatten(),
     }
-}
-
-/// CPU seconds of one request.
-fn cpu(round: &Round) -> f64 {
-    seconds(round.cpu_user_ns + round.cpu_system_ns) / round.claim.done as f64
 }
 
 /// A side's client, with what is set otherwise than for the other side.

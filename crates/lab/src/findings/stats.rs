@@ -96,13 +96,18 @@ pub fn percentile(ascending: &[f64], q: f64) -> Option<f64> {
 ///
 /// None without differences, or when one is not finite.
 pub fn hodges_lehmann(differences: &[f64]) -> Option<Estimate> {
+    centre_at(differences, CONFIDENCE)
+}
+
+/// The same, with an interval of at least this confidence.
+fn centre_at(differences: &[f64], confidence: f64) -> Option<Estimate> {
     if differences.is_empty() || differences.iter().any(|d| !d.is_finite()) {
         return None;
     }
     let means = walsh_means(differences);
     let value = percentile(&means, 0.5)?;
     let samples = differences.len();
-    let (rank, confidence) = match interval_rank(samples) {
+    let (rank, confidence) = match interval_rank(samples, confidence) {
         Some((rank, confidence)) => (rank, Some(confidence)),
         None => (1, None),
     };
@@ -128,8 +133,17 @@ pub fn centre(values: &[f64]) -> Option<Estimate> {
 ///
 /// None without pairs, or when a value is not a positive number.
 pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
+    paired_ratio_of(pairs, 1)
+}
+
+/// How many times larger the first of each pair is than the second, where `together` such ratios are judged: each
+/// interval is so wide that all of them hold the truth with [`CONFIDENCE`] (Bonferroni).
+///
+/// None without pairs, or when a value is not a positive number.
+pub fn paired_ratio_of(pairs: &[(f64, f64)], together: usize) -> Option<Estimate> {
     let logs: Vec<f64> = pairs.iter().map(|(a, b)| (a / b).ln()).collect();
-    hodges_lehmann(&logs).map(|e| e.map(f64::exp))
+    let each = 1.0 - (1.0 - CONFIDENCE) / together.max(1) as f64;
+    centre_at(&logs, each).map(|e| e.map(f64::exp))
 }
 
 fn sorted(mut values: Vec<f64>) -> Vec<f64> {
@@ -147,10 +161,10 @@ fn walsh_means(differences: &[f64]) -> Vec<f64> {
 }
 
 /// Which Walsh mean, counted from 1 from either end, bounds the interval, and what the interval then
-/// covers; none when no interval of [`CONFIDENCE`] exists.
-fn interval_rank(n: usize) -> Option<(usize, f64)> {
-    let tail = (1.0 - CONFIDENCE) / 2.0;
-    if n > EXACT_UP_TO {
+/// covers; none when no interval of that confidence exists.
+fn interval_rank(n: usize, confidence: f64) -> Option<(usize, f64)> {
+    let tail = (1.0 - confidence) / 2.0;
+    if n > EXACT_UP_TO && confidence == CONFIDENCE {
         return Some((normal_rank(n), CONFIDENCE));
     }
     let mut below = 0.0;
@@ -223,14 +237,14 @@ mod tests {
             (30, 137),
         ];
         for (n, critical) in published {
-            let (rank, confidence) = interval_rank(n).unwrap();
+            let (rank, confidence) = interval_rank(n, CONFIDENCE).unwrap();
             assert_eq!(rank, critical + 1, "{n} pairs");
             assert!(confidence >= CONFIDENCE);
         }
-        assert!((interval_rank(6).unwrap().1 - 0.96875).abs() < 1e-12);
+        assert!((interval_rank(6, CONFIDENCE).unwrap().1 - 0.96875).abs() < 1e-12);
         for n in 1..FEWEST_PAIRS {
             assert_eq!(
-                interval_rank(n),
+                interval_rank(n, CONFIDENCE),
                 None,
                 "{n} pairs cannot carry a 95 % interval"
             );
@@ -239,9 +253,9 @@ mod tests {
 
     #[test]
     fn the_normal_ranks_continue_the_exact_ones() {
-        let exact = interval_rank(EXACT_UP_TO).unwrap().0;
+        let exact = interval_rank(EXACT_UP_TO, CONFIDENCE).unwrap().0;
         assert!(exact.abs_diff(normal_rank(EXACT_UP_TO)) <= 2);
-        assert!(interval_rank(EXACT_UP_TO + 1).unwrap().0 > exact);
+        assert!(interval_rank(EXACT_UP_TO + 1, CONFIDENCE).unwrap().0 > exact);
     }
 
     /// Hollander and Wolfe's depression data (Hamilton scale after − before): the estimate is −0.46,
@@ -285,6 +299,47 @@ mod tests {
         assert_eq!(of(0.90, 0.97), Statement::Less);
         let few = paired_ratio(&[(1.0, 1.0); 5]).unwrap();
         assert_eq!(few.against(1.0), Statement::TooFew);
+    }
+
+    /// Ratios that are judged together need wider intervals, and so more rounds before there is one at all.
+    #[test]
+    fn of_many_ratios_each_has_a_wider_interval() {
+        let mut random = StdRng::seed_from_u64(5);
+        let pairs: Vec<(f64, f64)> = (0..24)
+            .map(|_| (noise(&mut random), noise(&mut random)))
+            .collect();
+        let (one, many) = (
+            paired_ratio(&pairs).unwrap(),
+            paired_ratio_of(&pairs, 24).unwrap(),
+        );
+        assert_eq!(one.value, many.value);
+        assert!(many.low < one.low && one.high < many.high);
+        assert!(many.confidence.unwrap() >= 1.0 - 0.05 / 24.0);
+        let few = &pairs[..FEWEST_PAIRS];
+        assert!(paired_ratio(few).unwrap().confidence.is_some());
+        assert_eq!(paired_ratio_of(few, 24).unwrap().confidence, None);
+    }
+
+    /// Twelve ratios of equals: in all but one run of twenty, none of the twelve intervals misses the truth.
+    #[test]
+    fn ratios_that_are_judged_together_err_together() {
+        let mut random = StdRng::seed_from_u64(9);
+        let (together, runs) = (12, 300);
+        let mut errs = |judged: usize| {
+            let mut misses = || {
+                let pairs: Vec<(f64, f64)> = (0..24)
+                    .map(|_| (noise(&mut random), noise(&mut random)))
+                    .collect();
+                let ratio = paired_ratio_of(&pairs, judged).unwrap();
+                ratio.low > 1.0 || ratio.high < 1.0
+            };
+            // Every ratio is made, so that both ways see as many.
+            (0..together).filter(|_| misses()).count() > 0
+        };
+        let together_err = (0..runs).filter(|_| errs(together)).count();
+        let alone_err = (0..runs).filter(|_| errs(1)).count();
+        assert!(together_err <= runs * 8 / 100, "{together_err} of {runs}");
+        assert!(alone_err > runs / 4, "{alone_err} of {runs}");
     }
 
     #[test]

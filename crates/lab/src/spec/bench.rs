@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::SweepScenario;
 
-/// `scenarios/bench/client.toml`.
+/// `scenarios/bench/client.toml`, or `against.toml` for two builds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BenchScenario {
@@ -94,6 +94,14 @@ pub enum Promise {
         /// Megabytes (10⁶ bytes), at most.
         megabytes: f64,
     },
+    /// Neither slower nor dearer than another build of the same client: requests per second and CPU time of a request
+    /// are judged in every cell.
+    NotSlower {
+        /// The client.
+        client: String,
+        /// The other build of it.
+        than: String,
+    },
     /// Every request of every round is answered, and the ledger agrees.
     Answered {
         /// The client.
@@ -107,10 +115,22 @@ impl BenchScenario {
     /// # Errors
     /// A sentence that names the file and what is wrong with it.
     pub fn load(root: &Path) -> Result<BenchScenario> {
-        let path = root.join("scenarios/bench/client.toml");
-        let text = std::fs::read_to_string(&path)
+        BenchScenario::read(&root.join("scenarios/bench/client.toml"), |text| text)
+    }
+
+    /// Reads the scenario that compares this checkout with another build, whose clients are called `NAME@build`.
+    ///
+    /// # Errors
+    /// A sentence that names the file and what is wrong with it.
+    pub fn against(root: &Path, build: &str) -> Result<BenchScenario> {
+        let named = |text: String| text.replace("@REV", &format!("@{build}"));
+        BenchScenario::read(&root.join("scenarios/bench/against.toml"), named)
+    }
+
+    fn read(path: &Path, named: impl Fn(String) -> String) -> Result<BenchScenario> {
+        let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;
-        let scenario: BenchScenario = toml::from_str(&text)
+        let scenario: BenchScenario = toml::from_str(&named(text))
             .with_context(|| format!("{} is not a benchmark", path.display()))?;
         for goal in &scenario.goal {
             ensure!(
@@ -121,6 +141,18 @@ impl BenchScenario {
             );
         }
         Ok(scenario)
+    }
+
+    /// The same with so many rounds of every cell.
+    pub fn with_rounds(mut self, rounds: u32) -> BenchScenario {
+        for Part { load, .. } in &mut self.part {
+            // Where every round has a process of its own, it keeps it.
+            if load.invocations == load.rounds {
+                load.invocations = rounds;
+            }
+            load.rounds = rounds;
+        }
+        self
     }
 
     /// The same in little time.
@@ -157,11 +189,25 @@ mod tests {
             let (Promise::Faster { client, .. }
             | Promise::KeepAlive { client, .. }
             | Promise::Memory { client, .. }
+            | Promise::NotSlower { client, .. }
             | Promise::Answered { client }) = &goal.promise;
             assert!(takes_part(client), "{goal:?}");
             if let Promise::Faster { than, .. } = &goal.promise {
                 assert!(takes_part(than) || than == super::super::RAW, "{goal:?}");
             }
         }
+    }
+
+    #[test]
+    fn two_builds_are_each_others_peers_and_have_a_process_for_each_round() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let scenario = BenchScenario::against(&root, "1a2b3c4").unwrap();
+        for part in &scenario.part {
+            let peer = part.load.clients[0].replace("@checkout", "@1a2b3c4");
+            assert_eq!(part.load.clients[1..], [peer]);
+            assert_eq!(part.subject.as_ref(), Some(&part.load.clients[0]));
+        }
+        let few = scenario.with_rounds(7).part.remove(0).load;
+        assert_eq!((few.rounds, few.invocations), (7, 7));
     }
 }

@@ -188,21 +188,50 @@ impl Catalogue {
     /// A sentence when a folder or manifest cannot be read, or when two manifests share a name.
     pub fn load(folder: &Path) -> Result<Catalogue> {
         let mut catalogue = Catalogue::default();
-        for path in manifests_in(folder)? {
-            let manifest = Manifest::load(&path)?;
-            let name = manifest.client.clone();
-            if let Some(other) = catalogue.clients.insert(name, manifest) {
-                bail!(
-                    "{}: the client {} has another manifest; names are unique",
-                    path.display(),
-                    other.client
-                );
-            }
-        }
+        catalogue.add(folder)?;
         if catalogue.clients.is_empty() {
             bail!("{} holds no client's manifest", folder.display());
         }
         Ok(catalogue)
+    }
+
+    /// The clients of `known`, and those of each of `folders`.
+    ///
+    /// `known` alone may be empty. A name that two manifests share is an error: if one silently replaced the other, a
+    /// table would show a known name, and mean another program.
+    ///
+    /// # Errors
+    /// As [`Catalogue::load`].
+    pub fn joined(known: &Path, folders: &[PathBuf]) -> Result<Catalogue> {
+        if folders.is_empty() {
+            return Catalogue::load(known);
+        }
+        let mut catalogue = Catalogue::default();
+        catalogue.add(known)?;
+        for folder in folders {
+            let before = catalogue.clients.len();
+            catalogue.add(folder)?;
+            if catalogue.clients.len() == before {
+                bail!("{} holds no client's manifest", folder.display());
+            }
+        }
+        Ok(catalogue)
+    }
+
+    fn add(&mut self, folder: &Path) -> Result<()> {
+        for path in manifests_in(folder)? {
+            let manifest = Manifest::load(&path)?;
+            if let Some(other) = self.clients.get(&manifest.client) {
+                bail!(
+                    "{}: the client {} has another manifest in {}; names are unique, so choose another name",
+                    path.display(),
+                    other.client,
+                    other.folder.display()
+                );
+            }
+            self.clients.insert(manifest.client.clone(), manifest);
+        }
+        Ok(())
     }
 
     /// Every client, in the order of names.
@@ -396,6 +425,35 @@ mod tests {
         let error = format!("{:#}", Catalogue::load(folder.path()).unwrap_err());
         assert!(
             error.contains("b.toml") && error.contains("names are unique"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn folders_of_ones_own_add_to_the_known_clients() {
+        let known = folder_with(&[("ruby/net_http.toml", WHOLE)]);
+        let mine = folder_with(&[("mine.toml", &WHOLE.replace("net-http", "mine"))]);
+        let other = folder_with(&[("other.toml", &WHOLE.replace("net-http", "other"))]);
+        let empty = folder_with(&[("kit.rb", "")]);
+        let joined = |folders: &[&tempfile::TempDir]| {
+            let folders: Vec<_> = folders.iter().map(|at| at.path().to_path_buf()).collect();
+            let catalogue = Catalogue::joined(known.path(), &folders)?;
+            Ok::<_, anyhow::Error>(catalogue.clients.into_keys().collect::<Vec<_>>())
+        };
+        assert_eq!(joined(&[]).unwrap(), ["net-http"]);
+        assert_eq!(
+            joined(&[&mine, &other]).unwrap(),
+            ["mine", "net-http", "other"]
+        );
+        let error = joined(&[&mine, &empty]).unwrap_err().to_string();
+        assert!(error.contains("holds no client's manifest"), "{error}");
+
+        let same = folder_with(&[("net_http.toml", WHOLE)]);
+        let error = joined(&[&same]).unwrap_err().to_string();
+        let first = known.path().join("ruby");
+        assert!(
+            error.contains("net-http has another manifest in")
+                && error.contains(&*first.to_string_lossy()),
             "{error}"
         );
     }

@@ -186,3 +186,73 @@ fn the_table_has_the_fastest_first_and_the_subject_divided_by_each() {
         "{text}"
     );
 }
+
+/// Rounds of two builds in three places, the one `times` as fast as the other.
+fn of_builds(seed: u64, blocks: u32, times: f64) -> Vec<Round> {
+    let machine = Machine {
+        seed,
+        blocks,
+        noise: 0.03,
+        ..Machine::default()
+    };
+    let places = [(1, 70.0), (50, 900.0), (200, 1000.0)];
+    let of = |client: &str, times: f64| {
+        let shape = places.map(|(concurrency, speed)| (concurrency, (times * speed, 50.0)));
+        machine.rounds(client, 133, &shape)
+    };
+    [of("gem@checkout", times), of("gem@1a2b3c4", 1.0)].concat()
+}
+
+fn of_all_places(rounds: &[Round]) -> Vec<Judgement> {
+    let promise = Promise::NotSlower {
+        client: "gem@checkout".into(),
+        than: "gem@1a2b3c4".into(),
+    };
+    let findings = judge(rounds, &ten_ms());
+    judge_goal(&goal(&promise, None), rounds, &findings.rows)
+}
+
+#[test]
+fn equal_builds_are_not_told_apart() {
+    let runs = 20;
+    let names_a_difference = |seed: &u64| {
+        let judgements = of_all_places(&of_builds(*seed, 24, 1.0));
+        assert_eq!(
+            judgements.len(),
+            6,
+            "speed and CPU time in each of three places"
+        );
+        let apart = |one: &Judgement| !one.sentence.contains("not told apart");
+        judgements.iter().any(apart)
+    };
+    let apart = (0..runs).filter(names_a_difference).count() as u64;
+    assert!(apart <= runs / 20, "{apart} of {runs}");
+}
+
+#[test]
+fn a_build_that_is_faster_is_named_where_there_are_rounds_enough() {
+    let said = |rounds: &[Round], words: [&str; 2]| {
+        let judgements = of_all_places(rounds);
+        for pair in judgements.chunks(2) {
+            for (one, word) in pair.iter().zip(words) {
+                assert!(one.sentence.ends_with(word), "{}", one.sentence);
+            }
+        }
+        judgements.iter().all(|one| one.met == Some(true))
+    };
+    assert!(said(&of_builds(1, 24, 1.15), ["faster", "costs less"]));
+    assert!(!said(&of_builds(1, 24, 0.85), ["slower", "costs more"]));
+    let few = "not told apart, 6 rounds are too few";
+    assert!(said(&of_builds(1, 6, 1.15), [few, few]));
+}
+
+#[test]
+fn a_build_that_was_not_measured_is_not_judged() {
+    let mut rounds = of_builds(1, 6, 1.0);
+    rounds.retain(|round| round.cell.client == "gem@checkout");
+    for judgement in of_all_places(&rounds) {
+        assert_eq!((judgement.met, judgement.value), (None, None));
+        let why = "not judged: gem@1a2b3c4 was not measured";
+        assert!(judgement.sentence.ends_with(why), "{}", judgement.sentence);
+    }
+}

@@ -1,7 +1,7 @@
 //! `hecaton drivers check all`: several drivers at once, each in a process of its own.
 
 use std::io::{Write, stdout};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -16,8 +16,8 @@ use crate::stop;
 
 /// How drivers are checked.
 pub struct How<'a> {
-    /// Folder of the manifests; the project's when absent.
-    pub folder: Option<&'a Path>,
+    /// Folders whose manifests are added to the project's.
+    pub folders: &'a [PathBuf],
     /// How long a driver may be late.
     pub patience: Duration,
     /// How many are checked at once.
@@ -87,7 +87,7 @@ fn work(
 /// `hecaton drivers check NAME`.
 fn check_in_process(name: &str, how: &How<'_>) -> Result<Output> {
     let mut command = Command::new(std::env::current_exe()?);
-    if let Some(folder) = how.folder {
+    for folder in how.folders {
         command.arg("--drivers").arg(folder);
     }
     let patience = format!("{}ms", how.patience.as_millis());

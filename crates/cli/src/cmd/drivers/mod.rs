@@ -7,7 +7,7 @@ mod list;
 mod promise;
 
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::PathBuf;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -18,6 +18,9 @@ use hecaton_lab::spec::parse_duration;
 use each::How;
 
 /// Lists every client with its version, or with what is missing.
+///
+/// `--drivers FOLDER` adds the manifests of a folder of yours to the project's, for every command that measures. It may
+/// be repeated; HECATON_DRIVERS names one folder. A name that two manifests share is an error.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -52,11 +55,14 @@ Examples:
   hecaton drivers check net-http
   hecaton drivers check all
   hecaton drivers install python curb excon
-  hecaton drivers install all";
+  hecaton drivers install all
+  hecaton drivers check mine --drivers FOLDER
+  hecaton compare mine hecaton-ruby --drivers FOLDER
+      a driver of your own beside a known client";
 
 /// Lists, checks, or installs.
-pub fn run(arguments: &Arguments, folder: Option<&Path>) -> Result<()> {
-    let catalogue = super::catalogue(folder)?;
+pub fn run(arguments: &Arguments, folders: &[PathBuf]) -> Result<()> {
+    let catalogue = super::catalogue(folders)?;
     match &arguments.verb {
         None => list::list(&catalogue),
         Some(Verb::Check {
@@ -66,7 +72,7 @@ pub fn run(arguments: &Arguments, folder: Option<&Path>) -> Result<()> {
         }) => {
             let jobs = jobs.map_or_else(available_parallelism, Ok);
             let how = How {
-                folder,
+                folders,
                 patience: *patience,
                 jobs: jobs.map_or(1, NonZeroUsize::get),
             };

@@ -1,0 +1,130 @@
+# Builds the gem of this checkout and that of another revision, in one target folder beside this checkout's, and writes the manifests
+# of their clients: the drivers of this checkout, each with the library of one build.
+require "fileutils"
+require "json"
+require "open3"
+
+class Builds
+  Unknown = Class.new(StandardError)
+  Failed = Class.new(StandardError)
+
+  # Driver, and how it keeps requests in flight, by client.
+  CLIENTS = { "hecaton-ruby" => %w[hecaton.rb batch], "hecaton-get" => %w[hecaton_get.rb threads] }.freeze
+  CHECKOUT = "checkout".freeze
+  LIBRARY = "hecaton_native.#{RbConfig::CONFIG["DLEXT"]}".freeze
+
+  attr_reader :name, :drivers
+
+  def initialize(root)
+    @root = root
+    @place = File.join(root, "target/against")
+  end
+
+  # Builds both; `name` is then what the revision is called, `drivers` the folder of the manifests.
+  def make(revision)
+    commit = resolve(revision)
+    @name = commit[0, 10]
+    FileUtils.mkdir_p(@place)
+    File.open(File.join(@place, "lock"), "w") do |lock|
+      lock.flock(File::LOCK_EX) # both builds go through one target folder
+      other = of_commit(commit)
+      @libraries = { CHECKOUT => of_checkout, @name => other }
+    end
+    @drivers = write_manifests
+    self
+  end
+
+  # The library folder of each build, that of this checkout first.
+  attr_reader :libraries
+
+  # The program and the arguments of a client's driver with the library of a build.
+  def driver(client, build)
+    ["ruby", "-I", @libraries.fetch(build), File.join(@root, "drivers/ruby", CLIENTS.fetch(client).first), "--as=#{client}@#{build}"]
+  end
+
+  private
+
+  def resolve(revision)
+    commit, _, status = Open3.capture3("git", "-C", @root, "rev-parse", "--verify", "--quiet", "--end-of-options", "#{revision}^{commit}")
+    return commit.chomp if status.success?
+
+    raise Unknown, "no commit of this repository is called `#{revision}`: give a commit, a branch or a tag (a shallow clone gets the " \
+                   "older ones by `git fetch --unshallow`)"
+  end
+
+  # The checkout is built anew each time: what is measured is what is in its files now.
+  def of_checkout
+    build(@root, "this checkout")
+    library = File.join(@place, CHECKOUT)
+    FileUtils.rm_rf(library)
+    FileUtils.cp_r(File.join(@root, "ruby/lib"), library)
+    place(library)
+  end
+
+  # A revision never changes, so its build is kept.
+  def of_commit(commit)
+    folder = File.join(@place, @name)
+    library = File.join(folder, "ruby/lib")
+    return library if File.exist?(File.join(library, "hecaton", LIBRARY))
+
+    unpack(commit, folder)
+    build(folder, "revision #{@name}")
+    place(library)
+  end
+
+  def unpack(commit, folder)
+    FileUtils.rm_rf(folder)
+    FileUtils.mkdir_p(folder)
+    statuses = Open3.pipeline(["git", "-C", @root, "archive", commit], ["tar", "x", "-C", folder])
+    raise Failed, "the files of #{@name} could not be unpacked into #{folder}" unless statuses.all?(&:success?)
+  end
+
+  # The bridge alone, as for whoever installs the gem: beside the command, what both depend on would have more features.
+  def build(folder, what)
+    warn "building the gem of #{what} (a few minutes the first time)"
+    log = File.join(@place, "build.log")
+    cargo = %w[cargo build --release --locked --package hecaton_native]
+    built = system(*cargo, "--manifest-path", File.join(folder, "Cargo.toml"), "--target-dir", target, out: log, err: %i[child out])
+    raise Failed, "the gem of #{what} does not build: #{last_error(log)}; #{log} has the rest" unless built
+  end
+
+  def target = File.join(@place, "target")
+
+  def last_error(log) = File.readlines(log, chomp: true).grep(/\Aerror/).first || "cargo ended without an error"
+
+  # Under its name only when it is whole: its being there says that the build is done.
+  def place(library)
+    native = File.join(library, "hecaton", LIBRARY)
+    FileUtils.cp(File.join(target, "release/libhecaton_native.#{RbConfig::CONFIG["DLEXT"]}"), "#{native}.new")
+    File.rename("#{native}.new", native)
+    output, status = Open3.capture2e("ruby", "-I", library, "-rhecaton", "-e", "")
+    return library if status.success?
+
+    File.delete(native)
+    raise Failed, "the gem in #{library} was built and cannot be loaded: #{output.lines.first.to_s.chomp}"
+  end
+
+  def write_manifests
+    folder = File.join(@place, "drivers-#{@name}")
+    FileUtils.rm_rf(folder)
+    FileUtils.mkdir_p(folder)
+    @libraries.each_key do |build|
+      CLIENTS.each_key { |client| File.write(File.join(folder, "#{client}@#{build}.toml"), manifest(client, build)) }
+    end
+    folder
+  end
+
+  def manifest(client, build)
+    driver = driver(client, build)
+    <<~TOML
+      # Written by bin/bench --against.
+      client = #{JSON.generate("#{client}@#{build}")}
+      language = "ruby"
+      homepage = "https://rubygems.org/gems/hecaton"
+      approach = "idiomatic"
+      version = #{JSON.generate([*driver.first(3), "-rhecaton", "-e", "puts Hecaton::VERSION"])}
+      run = #{JSON.generate(driver)}
+      can = #{JSON.generate(["http1", "tls", "keep-alive", CLIENTS.fetch(client).last])}
+    TOML
+  end
+end

@@ -1,0 +1,112 @@
+# Counts the instructions that a request costs in user mode: by the processor's counters (`perf stat`) where they are to be had, else by
+# valgrind's callgrind. A driver runs twice, and the one run has more requests: the difference holds nothing of starting and ending.
+require "json"
+require "open3"
+require "tmpdir"
+
+class Instructions
+  # Client, requests in flight, bytes of a body.
+  JOBS = [["hecaton-ruby", 50, 133], ["hecaton-ruby", 50, 13_801], ["hecaton-get", 1, 133], ["hecaton-get", 1, 13_801]].freeze
+  WARM_UP = 500
+  REQUESTS = 4_000
+  REPEATS = 3
+  QUICK = { requests: 300, repeats: 1 }.freeze
+
+  def initialize(hecaton, builds, quick:, say:)
+    @hecaton, @builds, @say = hecaton, builds, say
+    @requests, @repeats = quick ? QUICK.values : [REQUESTS, REPEATS]
+  end
+
+  # Counts, prints a table, and writes the figures to `file`.
+  def count(file)
+    @counter = counter
+    return @say.puts("Instructions a request: not counted, because neither perf's counters nor valgrind are to be had here.") unless @counter
+
+    warn "counting instructions with #{@counter}"
+    rows = JOBS.map { |job| row(*job) }
+    File.write(file, "#{JSON.pretty_generate(counter: @counter, requests: @requests, repeats: @repeats, rows:)}\n")
+    print_table(rows)
+  end
+
+  private
+
+  def counter
+    output, = Open3.capture2e("perf", "stat", "-x,", "-e", "instructions:u", "true") rescue output = ""
+    return "perf" if output.match?(/^\d+,/)
+
+    "callgrind" if system("valgrind", "--version", out: File::NULL, err: File::NULL)
+  end
+
+  # The counts of both builds, in turn, so that both meet the same machine.
+  def row(client, concurrency, body)
+    serving(body) do |url|
+      counts = Hash.new { |all, build| all[build] = [] }
+      @repeats.times { @builds.libraries.each_key { |build| counts[build] << a_request(client, build, concurrency, url) } }
+      own, other = @builds.libraries.keys.map { |build| median(counts[build]) }
+      { client:, concurrency:, body_bytes: body, instructions: counts, ratio: (own.to_f / other).round(4) }
+    end
+  end
+
+  def a_request(client, build, concurrency, url)
+    driver = @builds.driver(client, build)
+    few, many = [WARM_UP, WARM_UP + @requests].map { |requests| instructions(driver, concurrency, url, requests) }
+    (many - few) / @requests
+  end
+
+  # Those of a whole run of a driver.
+  def instructions(driver, concurrency, url, requests)
+    Dir.mktmpdir do |folder|
+      file = File.join(folder, "count")
+      speak(counting(file, folder) + driver, concurrency, url, requests)
+      pattern = @counter == "perf" ? /^(\d+),/ : /Collected : (\d+)/
+      Integer(File.read(file)[pattern, 1] || raise("#{@counter} counted nothing:\n#{File.read(file)}"))
+    end
+  end
+
+  def counting(file, folder)
+    return ["perf", "stat", "-x,", "-e", "instructions:u", "-o", file, "--"] if @counter == "perf"
+
+    ["valgrind", "--tool=callgrind", "--callgrind-out-file=#{folder}/callgrind", "--log-file=#{file}"]
+  end
+
+  # A driver's whole life, by docs/driver-protocol.md.
+  def speak(command, concurrency, url, requests)
+    IO.popen(command, "r+") do |driver|
+      ask(driver, cmd: "hello", proto: 2)
+      ask(driver, cmd: "prepare", method: "GET", url:, append_id: true, concurrency:, keepalive: true, verify: "tail", timeout_ms: 60_000)
+      answer = ask(driver, cmd: "go", first: 1, count: requests, lat_every: 1)
+      raise "#{command.last} did not do all requests: #{answer}" unless answer["done"] == requests
+
+      ask(driver, cmd: "bye")
+    end
+  end
+
+  def ask(driver, **command)
+    driver.puts(JSON.generate({ id: 1, **command }))
+    answer = driver.gets or raise "a driver ended at #{command[:cmd]}"
+    JSON.parse(answer).tap { |said| said["ok"] or raise "a driver said #{answer}" }
+  end
+
+  def serving(body)
+    server = IO.popen([@hecaton, "serve", "--body", body.to_s])
+    yield "#{server.gets.chomp}/r/"
+  ensure
+    Process.kill("TERM", server.pid)
+    server.close
+  end
+
+  def median(values) = values.sort[values.size / 2]
+
+  def print_table(rows)
+    names = @builds.libraries.keys
+    @say.puts("", "Instructions a request in user mode (#{@counter}; the median of #{@repeats}, and how far they are apart)", "")
+    @say.puts(format("%-14s %9s %8s %22s %22s %7s", "client", "in flight", "body", *names, "ratio"))
+    rows.each do |row|
+      counts = names.map { |name| spread(row[:instructions][name]) }
+      @say.puts(format("%-14s %9d %8d %22s %22s %6.3f×", row[:client], row[:concurrency], row[:body_bytes], *counts, row[:ratio]))
+    end
+  end
+
+  def spread(values) = "#{grouped(median(values))} ±#{format("%.1f", 50.0 * (values.max - values.min) / median(values))} %"
+  def grouped(number) = number.to_s.gsub(/(\d)(?=(\d{3})+\z)/, '\1,')
+end
