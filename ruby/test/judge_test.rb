@@ -118,7 +118,7 @@ class JudgeTest < OriginTest
   end
 
   def test_bad_settings
-    [{ if: 1 }, { if: nil }, { if: :error.to_proc, on: [:body] }, { if: :error.to_proc, statuses: [1] }, { unless: 1 }, 1].each do |odd|
+    [{ if: 1 }, { if: nil }, { if: :error.to_proc, on: [:body] }, { if: :error.to_proc, statuses: [1] }, { unless: 1 }, 1.5].each do |odd|
       error_of(ArgumentError) { client(retry: odd) }
       error_of(ArgumentError) { client.get(url("/r/1"), retry: odd) }
       error_of(ArgumentError) { client.batch { |batch| batch.get(url("/r/1"), retry: odd) } }
