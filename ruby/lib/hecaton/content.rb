@@ -34,7 +34,7 @@ module Hecaton
     end
     private_class_method :plain
 
-    # Names and values of a form. What is nested is named as Rack reads it: a[b], and a[] for the members of an Array; an
+    # Names and values of a form. What is nested is named as Rack reads it: <code>a[b]</code>, and <code>a[]</code> for the members of an Array; an
     # Array of plain values repeats its name.
     def named(pairs)
       pairs.flat_map do |name, value|
