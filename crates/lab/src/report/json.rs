@@ -10,6 +10,7 @@ use crate::views::{judged, ranked, standing};
 
 /// A run with its findings; serialises to the keys in this order.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FullDocument<'a> {
     /// Version of these keys.
     pub schema: u32,
