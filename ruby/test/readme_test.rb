@@ -64,3 +64,19 @@ class ReadmeTest < Minitest::Test
     end
   end
 end
+
+# The program on the repository's front page, against the test server that the page names.
+class FrontPageTest < OriginTest
+  PROGRAM = File.read(File.expand_path("../../README.md", __dir__)).scan(/^```ruby\n(.*?)^```/m).flatten.grep(/require/).join
+
+  def test_the_program_of_the_front_page
+    printed, complaints, status = Open3.capture3(RbConfig.ruby, "-w", "-I#{ReadmeTest::LIB}", "-", stdin_data: PROGRAM.gsub("http://127.0.0.1:8080", origin.url))
+    assert_predicate status, :success?, complaints
+    assert_equal ["200\ntext/plain\n100\nconnect\nfalse\n", ""], [printed, complaints]
+    assert_operator PROGRAM.lines.grep(/\S/).size, :<=, 12
+  end
+
+  def test_the_front_page_fits_a_short_visit
+    assert_operator File.read(File.expand_path("../../README.md", __dir__)).split.size, :<=, 900
+  end
+end
