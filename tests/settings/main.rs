@@ -71,26 +71,18 @@ fn page() -> String {
     let defaults = defaults();
     page += "\n## Of a client\n";
     for keyword in ruby::keywords(&root()) {
-        let names: Vec<String> = keyword
-            .names
-            .iter()
-            .map(|name| format!("`{name}`"))
-            .collect();
-        let name = &keyword.names[0];
-        let value = defaults.iter().find(|(known, _)| known == name);
-        let default = match (name.as_str(), value) {
-            ("timeout", _) => "must be given".to_owned(),
-            (_, Some((_, value))) => in_ruby(name, value),
-            (_, None) => "default none".to_owned(),
-        };
-        let text = keyword.text.replace('*', "\\*");
-        let _ = write!(
-            page,
-            "\n### {}\n\n*{}, {default}*  \n{}\n",
-            names.join(", "),
-            kind(name),
-            capital(&text)
-        );
+        let text = capital(&keyword.text.replace('*', "\\*"));
+        for name in &keyword.names {
+            let kind = kind(name);
+            let value = defaults.iter().find(|(known, _)| known == name);
+            let default = match (name.as_str(), value) {
+                ("timeout", _) => "must be given".to_owned(),
+                (_, Some((_, value))) => in_ruby(name, value),
+                (_, None) if kind == "true or false" => "default `false`".to_owned(),
+                (_, None) => "default none".to_owned(),
+            };
+            let _ = write!(page, "\n### `{name}`\n\n*{kind}, {default}*  \n{text}\n");
+        }
     }
     page += "\n## Of `retry`\n\nThe keys of a Hash that is given as `retry`; `true` stands for all of these defaults.\n";
     let values = values(&format!("{:#?}", Retry::default()));
