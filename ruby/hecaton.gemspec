@@ -11,7 +11,7 @@ Gem::Specification.new do |spec|
   spec.homepage = "https://rubygems.org/gems/hecaton"
   spec.licenses = ["MIT", "Apache-2.0"]
   spec.metadata = { "rubygems_mfa_required" => "true" }
-  spec.files = Dir.chdir(__dir__) { Dir["lib/**/*.rb", "sig/**/*.rbs", "examples/*.rb", "docs/**/*.md", "*.md", "LICENSE-*"] }
+  spec.files = Dir.chdir(__dir__) { Dir["lib/**/*.rb", "sig/**/*.rbs", "examples/*.rb", "docs/**/*.md", "*.md", "LICENSE-*", "THIRD_PARTY_LICENSES"] }
   if File.exist?(File.join(__dir__, "ext"))
     spec.required_ruby_version = ">= 3.1"
     spec.requirements = ["Rust >= 1.87", "libclang"]

@@ -18,7 +18,15 @@ class Documentation
   def self.readable(file, copy)
     FileUtils.mkdir_p(File.dirname(copy))
     text = File.read(file)
-    File.write(copy, file.end_with?(".rb") ? Endless.rewrite(text) : text)
+    File.write(copy, file.end_with?(".rb") ? Endless.rewrite(text) : labelled(text))
+  end
+
+  # A page whose links to its own headings lead to what rdoc calls them.
+  def self.labelled(page)
+    labels = page.scan(/^#+ (.+)$/).flatten.to_h do |heading|
+      [heading.downcase.gsub(/[^\p{Word}\- ]/, "").tr(" ", "-"), "label-#{RDoc::Markup::ToLabel.new.convert(heading)}"]
+    end
+    page.gsub(/\]\(#([^)]+)\)/) { "](##{labels.fetch(Regexp.last_match[1]) { |name| name }})" }
   end
 
   # What rdoc complained of, a line each.

@@ -47,7 +47,15 @@ task "package:native" do
     Rake::Task[:build].invoke
     { RUBY_VERSION[/\A\d+\.\d+/] => TARGET }.merge(others).each { |abi, target| stage.stripped(abi, "#{target}/release/#{LIBRARY}") }
   end
+  notices(stage)
   stage.build("HECATON_GEM_PLATFORM" => ENV.fetch("GEM_PLATFORM") { Stage.platform })
+end
+
+# Its libraries have other people's code in them. bin/release writes the list of it.
+def notices(stage)
+  return stage.add(ENV["HECATON_NOTICES"] => "THIRD_PARTY_LICENSES") if ENV["HECATON_NOTICES"]
+
+  warn "This gem has no THIRD_PARTY_LICENSES, so it is not one to publish: bin/release makes that."
 end
 
 desc "Build the engine for this Ruby as package:native takes it from other machines: target/engines/PLATFORM/ABI/hecaton_native.so"

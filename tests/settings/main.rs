@@ -1,23 +1,25 @@
-//! `docs/settings.md` is what the engine's own settings say of themselves: name, type, default, meaning.
+//! `docs/settings.md` is what Ruby says of a client's settings, with the engine's defaults: name, type, default, meaning.
 //!
-//! The texts are the documentation of the fields, the defaults are those of a real `Config`. The test
-//! fails when the page says anything else; `HECATON_UPDATE=1 cargo test -p hecaton-e2e --test settings`
-//! writes it anew.
+//! The texts are those above `Client#initialize`, the types are those of its signature, and the defaults are those of a real `Config`.
+//! The test fails when the page says anything else; `HECATON_UPDATE=1 cargo test -p hecaton-e2e --test settings` writes it anew.
 
-use std::fmt::{Debug, Write};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hecaton::{Config, Defaults, Retry};
-use syn::{Attribute, Expr, ExprLit, Field, Fields, Item, Lit, Meta, Type};
+use syn::{Attribute, Expr, ExprLit, Field, Fields, Item, Lit, Meta};
+
+mod ruby;
 
 const INTRODUCTION: &str = "\
 # Settings
 
-Generated from the engine's own settings (`crates/hecaton/src/config/mod.rs` and what it names), which are the only home of
-defaults; a test fails when this page says anything else, and `HECATON_UPDATE=1 cargo test -p hecaton-e2e --test settings`
-writes it anew. In Ruby each is a keyword of `Hecaton::Client.new` under the same name, times are seconds as Integer or Float,
-and `nil` means the default.
+<!-- Generated: HECATON_UPDATE=1 cargo test -p hecaton-e2e --test settings. The texts are in ruby/lib/hecaton/client.rb. -->
+
+Each setting is a keyword of `Hecaton::Client.new`.
+Times are seconds, as Integer or Float.
+`nil` means the default.
 ";
 
 #[test]
@@ -50,46 +52,105 @@ fn every_setting_has_a_text_and_says_its_default() {
     }
 }
 
+#[test]
+fn every_setting_of_the_engine_is_a_keyword_in_ruby() {
+    let keywords = ruby::keywords(&root());
+    for name in defaults().iter().map(|(name, _)| name) {
+        let found = keywords.iter().any(|keyword| keyword.names.contains(name));
+        assert!(found, "{name} is not explained above Client#initialize");
+    }
+}
+
 fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
-    let config = Config::new(Duration::from_secs(5));
-    section(&mut page, "Of a client", "config/mod.rs", "Config", &config);
-    section(
-        &mut page,
-        "Of what a client adds to its requests",
-        "message/template.rs",
-        "Defaults",
-        &Defaults::default(),
-    );
-    section(
-        &mut page,
-        "Of `retry`",
-        "message/retry.rs",
-        "Retry",
-        &Retry::default(),
-    );
+    let types = ruby::types(&root());
+    let kind = |name: &str| {
+        let found = types.iter().find(|(known, _)| known == name);
+        &found.expect("the signature has every keyword").1
+    };
+    let defaults = defaults();
+    page += "\n## Of a client\n";
+    for keyword in ruby::keywords(&root()) {
+        let text = capital(&keyword.text.replace('*', "\\*"));
+        for name in &keyword.names {
+            let kind = kind(name);
+            let value = defaults.iter().find(|(known, _)| known == name);
+            let default = match (name.as_str(), value) {
+                ("timeout", _) => "must be given".to_owned(),
+                (_, Some((_, value))) => in_ruby(name, value),
+                (_, None) if kind == "true or false" => "default `false`".to_owned(),
+                (_, None) => "default none".to_owned(),
+            };
+            let _ = write!(page, "\n### `{name}`\n\n*{kind}, {default}*  \n{text}\n");
+        }
+    }
+    page += "\n## Of `retry`\n\nThe keys of a Hash that is given as `retry`; `true` stands for all of these defaults.\n";
+    let values = values(&format!("{:#?}", Retry::default()));
+    for field in fields("message/retry.rs", "Retry") {
+        let name = field.ident.as_ref().expect("a named field").to_string();
+        let value = values.iter().find(|(known, _)| *known == name);
+        let default = in_ruby(&name, &value.expect("a value").1);
+        let text = symbols(&documentation(&field.attrs));
+        let _ = write!(
+            page,
+            "\n### `{name}`\n\n*{}, {default}*  \n{text}\n",
+            kind(&name)
+        );
+    }
     page
 }
 
-fn section(page: &mut String, title: &str, file: &str, name: &str, defaults: &dyn Debug) {
-    let _ = write!(page, "\n## {title}\n");
-    let values = values(&format!("{defaults:#?}"));
-    for field in fields(file, name) {
-        let name = field.ident.as_ref().expect("a named field").to_string();
-        let value = &values
-            .iter()
-            .find(|(key, _)| *key == name)
-            .expect("a value")
-            .1;
-        let default = match name.as_str() {
-            "timeout" => "must be given".to_owned(),
-            _ if value == "None" => "default none".to_owned(),
-            _ => format!("default `{value}`"),
-        };
-        let kind = kind(&field.ty);
-        let text = documentation(&field.attrs);
-        let _ = write!(page, "\n### `{name}`\n\n*{kind}, {default}*  \n{text}\n");
+/// Each setting of the engine with its default, as Rust shows it.
+fn defaults() -> Vec<(String, String)> {
+    let mut found = values(&format!("{:#?}", Config::new(Duration::from_secs(5))));
+    found.extend(values(&format!("{:#?}", Defaults::default())));
+    found
+}
+
+/// A default as a Ruby program would write it.
+fn in_ruby(name: &str, value: &str) -> String {
+    let written = match (name, value) {
+        ("proxy", "Environment") => return "default: the environment's".to_owned(),
+        ("http", "Auto") => return "default: what the server chooses".to_owned(),
+        ("allow_address", "Any") => return "default: all".to_owned(),
+        ("tls_min", "Tls12") => "\"1.2\"".to_owned(),
+        (_, "None" | "[]" | "{}") => return "default none".to_owned(),
+        (_, list) if list.starts_with('[') => {
+            let words = list.trim_matches(['[', ']']).replace(',', "");
+            match name {
+                "on" => format!("%i[{}]", words.to_lowercase()),
+                _ => format!("%w[{words}]"),
+            }
+        }
+        (_, time) => seconds(time).unwrap_or_else(|| time.to_owned()),
+    };
+    format!("default `{written}`")
+}
+
+/// `3s` and `100ms` as numbers of seconds; nothing for what is no time.
+fn seconds(time: &str) -> Option<String> {
+    let time = time.strip_suffix('s')?;
+    let (number, unit) = match time.strip_suffix('m') {
+        Some(number) => (number, 0.001),
+        None => (time, 1.0),
+    };
+    Some(format!("{}", number.parse::<f64>().ok()? * unit))
+}
+
+/// Kinds of errors as Ruby names them: `` `Resolve` `` → `` `:resolve` ``.
+fn symbols(text: &str) -> String {
+    let mut text = text.to_owned();
+    for kind in ["Resolve", "Connect", "Tls", "Timeout", "Protocol", "Body"] {
+        text = text.replace(&format!("`{kind}`"), &format!("`:{}`", kind.to_lowercase()));
     }
+    text
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }
 
 /// What `{:#?}` shows of each field of a struct, on one line.
@@ -116,31 +177,6 @@ fn values(shown: &str) -> Vec<(String, String)> {
         *value = value.trim_end_matches(',').to_owned();
     }
     values
-}
-
-fn kind(of: &Type) -> String {
-    let Type::Path(path) = of else {
-        return "a value".to_owned();
-    };
-    let last = path.path.segments.last().expect("a type has a name");
-    let inner = match &last.arguments {
-        syn::PathArguments::AngleBracketed(given) => given.args.first(),
-        _ => None,
-    };
-    let inner = match inner {
-        Some(syn::GenericArgument::Type(inner)) => kind(inner),
-        _ => String::new(),
-    };
-    match last.ident.to_string().as_str() {
-        "Option" => format!("{inner} or none"),
-        "Vec" => format!("list of {inner}"),
-        "Duration" => "time".to_owned(),
-        "usize" | "u64" | "u32" | "u16" => "whole number".to_owned(),
-        "f64" => "number".to_owned(),
-        "bool" => "true or false".to_owned(),
-        "String" => "text".to_owned(),
-        other => format!("`{other}`"),
-    }
 }
 
 fn fields(file: &str, name: &str) -> Vec<Field> {

@@ -62,6 +62,7 @@ pub struct Invalid {
 
 /// One line of the results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
     /// The number of the input, from 0 over the whole job.
     pub n: u64,
@@ -125,6 +126,7 @@ pub struct Record {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// A response came.
@@ -164,6 +166,7 @@ impl Outcome {
 
 /// What went wrong, and where.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
     /// What went wrong, in a word.
     pub kind: String,
@@ -176,6 +179,7 @@ pub struct Failure {
 
 /// Milliseconds of each phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Elapsed {
     /// All of it.
@@ -200,6 +204,7 @@ impl Elapsed {
 
 /// A body, or where it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Body {
     /// It is valid UTF-8.

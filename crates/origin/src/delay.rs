@@ -19,6 +19,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub enum Delay {
     /// Answer at once. Text `0`.

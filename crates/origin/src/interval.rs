@@ -10,6 +10,7 @@ use crate::times::Times;
 ///
 /// Counts are requests unless the name says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// First id that belongs to the round; the ids are `first..first + count`.
     pub first: u64,

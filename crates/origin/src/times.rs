@@ -129,6 +129,28 @@ impl<'de> Deserialize<'de> for Times {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Times {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Times".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "Times counted in buckets: pairs of a bucket's lower end in microseconds and its count. \
+                A number alone is one time.",
+            "type": "array",
+            "items": {
+                "type": ["integer", "array"],
+                "minimum": 0,
+                "items": { "type": "integer", "minimum": 0 },
+                "minItems": 2,
+                "maxItems": 2,
+            },
+        })
+    }
+}
+
 struct Reader;
 
 /// One element of a list: a time, or a time and its count.

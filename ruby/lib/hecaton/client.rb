@@ -235,7 +235,7 @@ module Hecaton
     #   What reading raises ends the request and is raised here. A size that turns out wrong is a BodyError.
     # json:: what JSON.generate takes (which raises what it does not), or an object with a to_json of its own, sent with its Content-Type
     #   unless headers have another. nil is none; false is sent, for it is a value of JSON (RFC 8259 §3). Its null can be given as body.
-    # form:: Hash or Array of pairs, as by URI.encode_www_form; what is nested is named as Rack reads it, "a[b]" and "a[]".
+    # form:: Hash or Array of pairs, as by URI.encode_www_form; what is nested is named as Rack reads it, <code>a[b]</code> and <code>a[]</code>.
     # multipart:: Hash or Array of pairs (RFC 7578); an Array as value repeats the name. A value is text; an IO or a
     #   Pathname, sent as a file under its own name; or {content:, filename:, type:} of these.
     # timeout:: seconds for this request instead of the client's.

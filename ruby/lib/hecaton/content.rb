@@ -63,7 +63,7 @@ module Hecaton
     private_class_method :plain
 
     # Names and values of a form, or of the parameters of a URL; keyword is :form or :params. What is nested is named as Rack reads
-    # it: a[b], and a[] for the members of an Array; an Array of plain values repeats its name.
+    # it: <code>a[b]</code>, and <code>a[]</code> for the members of an Array; an Array of plain values repeats its name.
     def named(keyword, pairs)
       pairs.flat_map do |name, value|
         plain = !value.is_a?(Hash) && !(value.is_a?(Array) && value.any? { |each| each.is_a?(Hash) || each.is_a?(Array) })

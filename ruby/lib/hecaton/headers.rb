@@ -1,6 +1,6 @@
 # Header fields: names in any case, order and repeats kept.
 module Hecaton
-  # Read-only. A name is a String in any case, or a Symbol, whose underscores are dashes: headers[:content_type] is
+  # Read-only. A name is a String in any case, or a Symbol, whose underscores are dashes: <code>headers[:content_type]</code> is
   # headers["Content-Type"]. Two of them are equal when they hold the same fields in the same order, whatever the
   # case of the names.
   class Headers

@@ -1,10 +1,12 @@
-//! `hecaton completions`: what a shell needs to complete this command's words, or its manual page.
+//! `hecaton completions`: what a shell needs to complete this command's words, its manual page, or its help as Markdown.
 
 use std::io::{self, Write as _};
 
 use anyhow::Result;
 use clap::{Args, Command, ValueEnum};
 use clap_complete::{Shell, generate};
+
+use super::markdown;
 
 /// Prints a shell's completions, or the manual page.
 #[derive(Args)]
@@ -20,6 +22,9 @@ enum Kind {
     Elvish,
     Fish,
     Man,
+    /// The help of every command as Markdown, for the site of the documentation.
+    #[value(hide = true)]
+    Markdown,
     #[value(name = "powershell")]
     PowerShell,
     Zsh,
@@ -37,9 +42,10 @@ Examples:
 /// Writes to standard output what was asked for; `command` is the whole command line.
 pub fn run(arguments: &Arguments, mut command: Command) -> Result<()> {
     let mut text = Vec::new();
-    match shell(arguments.kind) {
-        Some(shell) => generate(shell, &mut command, "hecaton", &mut text),
-        None => manual(command, &mut text)?,
+    match (shell(arguments.kind), arguments.kind) {
+        (Some(shell), _) => generate(shell, &mut command, "hecaton", &mut text),
+        (None, Kind::Markdown) => text = markdown::pages(command).into_bytes(),
+        (None, _) => manual(command, &mut text)?,
     }
     Ok(io::stdout().write_all(&text)?)
 }
@@ -51,7 +57,7 @@ fn shell(kind: Kind) -> Option<Shell> {
         Kind::Fish => Some(Shell::Fish),
         Kind::PowerShell => Some(Shell::PowerShell),
         Kind::Zsh => Some(Shell::Zsh),
-        Kind::Man => None,
+        Kind::Man | Kind::Markdown => None,
     }
 }
 

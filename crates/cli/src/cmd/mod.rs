@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod drivers;
 #[cfg_attr(not(feature = "fetch"), path = "without_fetch.rs")]
 pub mod fetch;
+mod markdown;
 pub mod raw;
 mod recording;
 pub mod report;

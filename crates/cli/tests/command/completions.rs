@@ -33,6 +33,25 @@ fn bash_completes_verbs_and_options_with_what_is_printed() {
 }
 
 #[test]
+fn the_help_as_markdown_has_a_page_for_each_verb_and_an_anchor_for_each_option() {
+    let pages = printed("markdown");
+    for line in [
+        "# hecaton sweep",
+        "### `-c, --concurrency <LIST>` {#hecaton-sweep-concurrency}",
+        "# hecaton compare",
+        "## hecaton compare keepalive",
+        "# hecaton drivers",
+        "## hecaton drivers check",
+    ] {
+        assert!(pages.lines().any(|found| found == line), "{line}\n{pages}");
+    }
+    for hidden in ["hecaton raw", "--drivers", "{#hecaton-sweep-help}"] {
+        assert!(!pages.contains(hidden), "{hidden}");
+    }
+    assert!(pages.matches("```").count().is_multiple_of(2), "{pages}");
+}
+
+#[test]
 fn each_shell_has_its_own_and_the_manual_has_a_section_for_each_verb() {
     for (kind, mark) in [
         ("zsh", "#compdef hecaton"),

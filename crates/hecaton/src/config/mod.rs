@@ -1,8 +1,8 @@
 //! Every setting of a client, with its unit; the one home of every default.
 //!
-//! The defaults of the client live here. Ruby's documentation names them, its code does not, and `docs/settings.md` is made from the
-//! texts of the fields (`tests/settings`). What belongs to one setting alone stands beside it: `retry`, `cookies`, `allowed` (which
-//! addresses), `addresses` (`resolve`), `redirect_hosts`, `proxy`, `pem`.
+//! The defaults of the client live here. Ruby's documentation names them, its code does not, and `docs/settings.md` is made from these
+//! defaults and Ruby's texts (`tests/settings`). What belongs to one setting alone stands beside it: `retry`, `cookies`, `allowed`
+//! (which addresses), `addresses` (`resolve`), `redirect_hosts`, `proxy`, `pem`.
 
 pub(crate) mod addresses;
 pub(crate) mod allowed;

@@ -17,6 +17,7 @@ const LEAST: f64 = 0.9;
 
 /// Batches of one size. Times are milliseconds of a whole batch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Batch {
     /// Requests of each.
     pub size: u64,

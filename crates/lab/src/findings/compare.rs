@@ -17,6 +17,7 @@ pub use super::pair::Pair;
 
 /// A comparison, judged.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compared {
     /// What was found, in sentences, the main one first.
     pub verdict: Vec<String>,
@@ -27,6 +28,7 @@ pub struct Compared {
 
 /// The figures of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum What {
     /// Of two sides.

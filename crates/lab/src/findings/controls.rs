@@ -19,6 +19,7 @@ const RESTLESS: f64 = 0.1;
 
 /// What the controls of a run say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Controls {
     /// Differences below this share cannot be told; none where there is nothing to compare, or too few rounds.
     pub resolution: Option<f64>,
@@ -30,6 +31,7 @@ pub struct Controls {
 
 /// One client, measured twice.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Again {
     /// The client.
     pub client: String,

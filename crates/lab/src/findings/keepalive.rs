@@ -27,6 +27,7 @@ const HOLDS: f64 = 0.1;
 
 /// Both ways to connect at one round trip. Times are milliseconds of one request, waiting included.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoundTrip {
     /// The round trip that the origin plays, in milliseconds.
     pub round_trip_ms: u64,

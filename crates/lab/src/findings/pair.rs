@@ -11,6 +11,7 @@ use crate::plan::Cell;
 
 /// Two sides, compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
     /// Names of A and B, with the settings in which they differ.
     pub names: [String; 2],

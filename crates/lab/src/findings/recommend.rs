@@ -14,6 +14,7 @@ pub const ENOUGH: f64 = 0.95;
 
 /// The advice for one client and one body size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recommendation {
     /// The client's name.
     pub client: String,

@@ -16,6 +16,7 @@ pub const CEILING: &str = "raw";
 
 /// One client at one body size and one concurrency.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// The client's name.
     pub client: String,

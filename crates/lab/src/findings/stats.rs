@@ -22,6 +22,7 @@ const EXACT_UP_TO: usize = 100;
 
 /// A value with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// The estimate itself.
     pub value: f64,

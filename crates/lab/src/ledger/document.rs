@@ -13,8 +13,9 @@ pub const SCHEMA: u32 = 1;
 
 /// Everything that a run found out, before it is judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Document {
-    /// [`SCHEMA`].
+    /// Version of the keys: [`SCHEMA`].
     pub schema: u32,
     /// Version of the rules by which rows were rejected when it was written; 0 in documents of before.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -40,6 +41,7 @@ pub struct Document {
 
 /// What was asked, as kept on disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanRecord {
     /// Names of all that are measured; `raw` is the ceiling.
     pub clients: Vec<String>,
@@ -75,6 +77,7 @@ pub struct PlanRecord {
     pub warm_up_seconds: f64,
     /// Seed of the order and of the delays; a string, since not every reader of JSON keeps 64 bits.
     #[serde(with = "as_text")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub seed: u64,
     /// Where requests went.
     pub target: Target,

@@ -12,6 +12,7 @@ use crate::spec::{Approach, Manifest};
 
 /// The machine, the programs, and how they were set up. What cannot be found out is null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Environment {
     /// Start of the run, ISO 8601 in UTC.
     pub date: String,
@@ -43,6 +44,7 @@ pub struct Environment {
 
 /// What a client is, as its driver and its manifest say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClientRecord {
     /// Version of the client.
     pub version: String,

@@ -8,8 +8,9 @@ use crate::ledger::{Document, Environment, PlanRecord};
 use crate::run::{Round, Start};
 use crate::views::{judged, ranked, standing};
 
-/// A run with its findings; serialises to the keys in this order.
+/// A run: what was asked, where it was measured, every round, and what was found.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FullDocument<'a> {
     /// Version of these keys.
     pub schema: u32,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The cores of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pinning {
     /// The core of all drivers.
     pub client_core: usize,

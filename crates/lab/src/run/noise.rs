@@ -9,6 +9,7 @@ use super::Account;
 
 /// Time, in nanoseconds, that was neither the client's nor ours. Known in steps of 10 ms, the kernel's tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Noise {
     /// CPU time of all other programs.
     pub foreign_ns: u64,

@@ -10,6 +10,7 @@ use crate::plan::Cell;
 
 /// What the driver says it did; nothing of it is believed before the ledger agrees.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Claim {
     /// Requests that ended well.
     pub done: u64,
@@ -29,6 +30,7 @@ pub struct Claim {
 
 /// One `go`, whole. Times are nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Round {
     /// What was measured.
     #[serde(flatten)]
@@ -77,6 +79,7 @@ pub struct Round {
 
 /// A new process of a client: how long it took to be there, and to answer for the first time. Times are nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Start {
     /// The client.
     pub client: String,

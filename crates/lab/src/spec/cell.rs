@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// One setting of the plan: who is measured, under what load.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
     /// The client's name as in its manifest.
     pub client: String,
@@ -26,6 +27,7 @@ pub struct Cell {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overrides {
     /// The origin's delay before each answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,6 +51,7 @@ pub struct Overrides {
 
 /// A cell that tells something of the run, and nothing of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Control {
     /// A client of the run once more, in a process of its own: what differs from the first is chance.
@@ -59,6 +62,7 @@ pub enum Control {
 
 /// How the requests of a batch follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Each when the one before it has ended.

@@ -48,6 +48,7 @@ pub struct Manifest {
 
 /// How a driver uses its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Approach {
     /// As the client's own documentation shows.

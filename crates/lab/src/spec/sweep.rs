@@ -39,6 +39,7 @@ pub struct SweepRequest {
 
 /// What a client does with each answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Job {
     /// Reads the body, and the token at its end.

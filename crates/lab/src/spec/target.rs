@@ -9,6 +9,7 @@ use super::Usage;
 
 /// The server under the clients.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Target {
     /// The lab's origin, whose ledger decides.

@@ -15,7 +15,7 @@ module Hecaton
     # retry_block:: called before each further try as Faraday's :retry calls it, the exception nil after a status.
     #
     # The request's timeout is for all of it. Each try has what is left, and none begins when the wait before it would use that up.
-    # Then the last error is raised. response.env[:hecaton_tries] is an Array of Try, and so is `tries` of an error.
+    # Then the last error is raised. <code>response.env[:hecaton_tries]</code> is an Array of Try, and so is `tries` of an error.
     # In in_parallel nothing is tried again, and nothing once on_data was called.
     class Retry < Faraday::Middleware
       # Exceptions that are worth another try; those of retry_options are added.

@@ -56,7 +56,7 @@ module Hecaton
       end
     end
 
-    # ActiveSupport::Deprecation, for Rails.application.deprecators[:hecaton] = Hecaton::Call.deprecator. Only where ActiveSupport
+    # ActiveSupport::Deprecation, for <code>Rails.application.deprecators[:hecaton] = Hecaton::Call.deprecator</code>. Only where ActiveSupport
     # is loaded.
     def self.deprecator = @deprecator ||= ::ActiveSupport::Deprecation.new(nil, "Hecaton")
   end

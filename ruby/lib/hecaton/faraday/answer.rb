@@ -2,7 +2,7 @@
 module Faraday
   class Adapter
     class Hecaton
-      # Keeps the response itself in env[:hecaton_response]: its attempts, timings and redirects.
+      # Keeps the response itself in <code>env[:hecaton_response]</code>: its attempts, timings and redirects.
       module Answer
         # What the engine decodes. Then Content-Encoding and Content-Length say nothing true of the body, and go.
         CODINGS = /\A[\s,]*(?:(?:gzip|x-gzip|deflate|br|zstd|identity)[\s,]*)+\z/i

@@ -9,12 +9,12 @@ module Faraday
       #
       # All requests are run to their ends. Then the first exception that one of them alone would have raised is raised: its
       # failure (Faraday::TimeoutError and the like), or what a middleware or an on_complete raised for its response. A
-      # request that failed has the status 0, an empty body, and its error in env[:hecaton_error].
+      # request that failed has the status 0, an empty body, and its error in <code>env[:hecaton_error]</code>.
       #
       # Used by one thread at a time.
       class ParallelManager
         # concurrency::, per_origin::, rate:: as in Hecaton::Many, of all requests of equal settings.
-        # raise_errors:: false leaves failures to env[:hecaton_error]. Exceptions of middlewares are raised all the same.
+        # raise_errors:: false leaves failures to <code>env[:hecaton_error]</code>. Exceptions of middlewares are raised all the same.
         def initialize(concurrency: nil, per_origin: nil, rate: nil, raise_errors: true)
           @limits = { concurrency: concurrency, per_origin: per_origin, rate: rate }
           @raise_errors = raise_errors

@@ -17,6 +17,7 @@ use super::{Ability, Catalogue, Cell, Job, Mode, Overrides, RAW, Sweep, Target, 
 
 /// What is compared with what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Comparison {
     /// Two clients, or one with different settings.

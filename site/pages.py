@@ -1,0 +1,120 @@
+"""The pages that are not written in docs/: the commands' help, the formats of files, and what the project's other folders say of themselves."""
+
+import json
+import os
+import re
+import subprocess
+
+# Pages of the repository that stand outside of docs/, and where they are on the site.
+PROJECT = {
+    "ARCHITECTURE.md": "project/ARCHITECTURE.md",
+    "BIAS.md": "project/BIAS.md",
+    "CHANGELOG.md": "project/CHANGELOG.md",
+    "CONTRIBUTING.md": "project/CONTRIBUTING.md",
+    "SECURITY.md": "project/SECURITY.md",
+    "benches/README.md": "benches/README.md",
+    "site/api.md": "api.md",
+}
+SCHEMAS = {"run": "docs/schemas/run.schema.json", "record": "docs/schemas/record.schema.json"}
+
+
+def place(nav, title, paths, instead_of=None):
+    """Puts pages into the section of the navigation that has this title, behind those that stand there or where one of them stood."""
+    for item in nav:
+        (name, inside), = item.items() if isinstance(item, dict) else [(None, None)]
+        if not isinstance(inside, list):
+            continue
+        if name == title:
+            inside[:] = [page for page in inside if page != instead_of]
+            inside.extend(path for path in paths if path not in inside)
+        place(inside, title, paths, instead_of)
+
+
+def commands(root):
+    """A page for each command, from what the command says of itself; HECATON_WITH_FETCH names the program."""
+    program = os.environ.get("HECATON_WITH_FETCH", str(root / "target/debug/hecaton"))
+    text = subprocess.run([program, "completions", "markdown"], check=True, capture_output=True, text=True).stdout
+    found = {}
+    for page in re.split(r"^(?=# )", text, flags=re.MULTILINE)[1:]:
+        name = page.splitlines()[0].removeprefix("# ")
+        found[f"commands/{name.replace(' ', '-')}.md"] = page
+    found["commands/hecaton.md"] += "\n".join(["## Commands\n", *(listed(path, page) for path, page in list(found.items())[1:])])
+    return found
+
+
+def listed(path, page):
+    """One command in the list of all, with the first sentence of its page."""
+    title, about = page.split("\n\n", 2)[:2]
+    return f"- [`{title.removeprefix('# ')}`]({os.path.basename(path)}): {about}"
+
+
+def of_the_project(root):
+    return {to: (root / path).read_text() for path, to in PROJECT.items()}
+
+
+def formats(root):
+    return {f"formats/{name}.md": described(json.loads((root / path).read_text()), path) for name, path in SCHEMAS.items()}
+
+
+def described(schema, path):
+    """A JSON Schema in words: a table of keys for each object in it."""
+    text = [f"# {schema['title']}", plain(schema["description"])]
+    text.append(f"The same as a JSON Schema, for programs: [{os.path.basename(path)}](../{path.removeprefix('docs/')}).")
+    text += keys(schema)
+    for name, kind in schema.get("$defs", schema.get("definitions", {})).items():
+        text.append(f"## {name}")
+        text.append(plain(kind.get("description", "")))
+        text += keys(kind)
+    return "\n\n".join(part for part in text if part)
+
+
+def keys(kind):
+    if "properties" in kind:
+        return [table(kind)]
+    parts = []
+    for choice in kind.get("oneOf", []) + kind.get("anyOf", []):
+        if "properties" in choice:
+            parts += [choice.get("description", ""), table(choice)]
+        else:
+            words = choice.get("enum", [choice["const"]] if "const" in choice else [])
+            said = f": {choice['description']}" if "description" in choice else ""
+            parts.append(f"- {', '.join(f'`{word}`' for word in words) or type_of(choice)}{said}")
+    if "enum" in kind:
+        parts.append(", ".join(f"`{word}`" for word in kind["enum"]))
+    return parts or [type_of(kind)]
+
+
+def table(kind):
+    required = kind.get("required", [])
+    rows = ["| key | value | meaning |", "| --- | --- | --- |"]
+    for name, value in kind["properties"].items():
+        often = "" if name in required else ", may be absent"
+        meaning = plain(value.get("description", "")).replace("|", "\\|")
+        rows.append(f"| `{name}` | {type_of(value)}{often} | {meaning} |")
+    return "\n".join(rows)
+
+
+def plain(text):
+    """A comment of the code without its line breaks and links, which lead into the code."""
+    return re.sub(r"\[(`[^`]+`)\](\([^)]*\))?", r"\1", " ".join(text.split()))
+
+
+def type_of(value):
+    if value is True or value == {}:
+        return "anything"
+    if "$ref" in value:
+        name = value["$ref"].rsplit("/", 1)[1]
+        return f"[{name}](#{name.lower()})"
+    if "const" in value:
+        return f"`{json.dumps(value['const'])}`"
+    for several in ("allOf", "anyOf", "oneOf"):
+        if several in value:
+            return " or ".join(type_of(one) for one in value[several])
+    kind = value.get("type", "anything")
+    if isinstance(kind, list):
+        return " or ".join(type_of({**value, "type": one}) for one in kind)
+    if kind == "array":
+        return f"list of {type_of(value['items'])}" if isinstance(value.get("items"), dict) else "list"
+    if kind == "object" and isinstance(value.get("additionalProperties"), dict):
+        return f"object of {type_of(value['additionalProperties'])}"
+    return {"integer": "whole number", "boolean": "true or false", "null": "null", "string": "text"}.get(kind, kind)

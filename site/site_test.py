@@ -1,0 +1,74 @@
+"""Tests of what builds and checks the site: a check that finds nothing in a spoiled page would pass for ever."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import check
+import formats
+import writing
+
+
+class Files:
+    """The files of a site, by their paths, as MkDocs has them."""
+
+    def __init__(self, *paths):
+        self.paths = paths
+
+    def get_file_from_path(self, path):
+        return path if path in self.paths else None
+
+
+class CheckTest(unittest.TestCase):
+    def found(self, page):
+        with tempfile.TemporaryDirectory() as folder:
+            site = Path(folder).resolve()
+            (site / "other.html").write_text('<h2 id="there">There</h2>')
+            (site / "index.html").write_text(page)
+            return check.look(site)[0]
+
+    def test_a_good_page_has_no_fault(self):
+        self.assertEqual([], self.found('<a href="other.html#there">a</a><a href="https://example.org/">b</a><a href="#">c</a>'))
+
+    def test_a_page_that_is_not_there(self):
+        self.assertEqual(["index.html: gone.html: is not there"], self.found('<a href="gone.html">a</a>'))
+
+    def test_a_file_outside_of_the_site(self):
+        self.assertEqual(["index.html: ../../etc/hostname: is not there"], self.found('<a href="../../etc/hostname">a</a>'))
+
+    def test_an_anchor_that_is_not_there(self):
+        self.assertEqual(["index.html: other.html#gone: has no such anchor"], self.found('<a href="other.html#gone">a</a>'))
+
+    def test_what_is_loaded_from_elsewhere(self):
+        for page in ('<script src="//cdn.example/x.js"></script>', '<link rel="stylesheet" href="https://fonts.example/x">', "<img src=http://example.org/x>"):
+            self.assertRegex(self.found(page)[0], "loads .* from elsewhere")
+
+
+class FormatsTest(unittest.TestCase):
+    def test_a_key_that_the_schema_does_not_describe(self):
+        run = formats.validator("run")
+        self.assertTrue(formats.faults(run, "run", {"schema": 1}))
+        record = {"n": 0, "line": 1, "outcome": "response", "ok": True, "attempts": 1, "ms": {name: 0.0 for name in ("total", "resolve", "connect", "tls", "wait", "read")}}
+        valid = formats.validator("record")
+        self.assertEqual([], formats.faults(valid, "record", record))
+        self.assertTrue(formats.faults(valid, "record", {**record, "invented": 1}))
+        self.assertTrue(formats.faults(valid, "record", {**record, "outcome": "invented"}))
+
+
+class WritingTest(unittest.TestCase):
+    def test_a_list_right_after_a_paragraph(self):
+        self.assertEqual("Two:\n\n- a\n- b\n\n```\nx\n- y\n```", writing.lists("Two:\n- a\n- b\n\n```\nx\n- y\n```"))
+
+    def test_links_out_of_docs(self):
+        links = "[a](../ARCHITECTURE.md#parts) [b](../ruby/test) [c](faq.md) [d](results/x/) `[e](../ruby)`"
+        site = Files("project/ARCHITECTURE.md", "faq.md", "results/x/report.html")
+        expected = "[a](project/ARCHITECTURE.md#parts) b [c](faq.md) [d](results/x/report.html) `[e](../ruby)`"
+        self.assertEqual(expected, writing.links(links, "index.md", formats.ROOT, site))
+
+    def test_a_link_to_what_is_not_there_is_warned_of(self):
+        with self.assertLogs("mkdocs.hooks.writing", "WARNING"):
+            writing.links("[a](../invented)", "index.md", formats.ROOT, Files())
+
+
+if __name__ == "__main__":
+    unittest.main()

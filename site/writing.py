@@ -1,0 +1,68 @@
+"""Reads Markdown as GitHub does where Python-Markdown would not, and leads links out of docs/ to where their pages are on the site."""
+
+import logging
+import os
+import posixpath
+import re
+
+from pages import PROJECT
+
+LOG = logging.getLogger("mkdocs.hooks.writing")
+# A link that is not code: [text](target).
+LINK = re.compile(r"(?P<code>```.*?```|`[^`\n]*`)|(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)", re.DOTALL)
+ITEM = re.compile(r"( *)([-*+]|\d+\.) ")
+
+
+def for_the_site(markdown, path, root, files):
+    return links(lists(markdown), path, root, files)
+
+
+def lists(markdown):
+    """An empty line before a list that follows a paragraph: GitHub needs none."""
+    lines, code, before = [], False, ""
+    for line in markdown.split("\n"):
+        code ^= line.lstrip().startswith("```")
+        begins = ITEM.match(line) and before.strip() and not ITEM.match(before) and not before.startswith(" ")
+        if not code and begins:
+            lines.append("")
+        lines.append(line)
+        before = line
+    return "\n".join(lines)
+
+
+def links(markdown, path, root, files):
+    """Links as the site has them; one to a file that the site does not have becomes its text."""
+    origin = next((source for source, to in PROJECT.items() if to == path), f"docs/{path}")
+
+    def link(found):
+        target = found["target"]
+        if found["code"] or re.match(r"#|\w+:", target):
+            return found[0]
+        target, mark, anchor = target.partition("#")
+        wanted = posixpath.normpath(posixpath.join(posixpath.dirname(origin), target))
+        place = placed(wanted, root, files)
+        if place:
+            relative = posixpath.relpath(place, posixpath.dirname(path) or ".")
+            return f"{found['image']}[{found['text']}]({relative}{mark}{anchor})"
+        if files.get_file_from_path(posixpath.normpath(posixpath.join(posixpath.dirname(path), target))):
+            return found[0]
+        if not os.path.exists(root / wanted):
+            LOG.warning("%s links to %s, which is not there", origin, found["target"])
+        return found["text"]
+
+    return LINK.sub(link, markdown)
+
+
+def placed(wanted, root, files):
+    """Where on the site a file of the repository is, if it is there. A folder is its page."""
+    if wanted == "README.md":
+        return "index.md"
+    if wanted in PROJECT:
+        return PROJECT[wanted]
+    inside = wanted.removeprefix("docs/")
+    if inside == wanted and wanted != "docs":
+        return None
+    for name in (inside, f"{inside}/README.md", f"{inside}/index.html", f"{inside}/report.html"):
+        if files.get_file_from_path(name):
+            return name
+    return None
