@@ -41,7 +41,7 @@ pub struct Document {
 /// What was asked, as kept on disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanRecord {
-    /// Names of all that are measured; `raw` is the ceiling.
+    /// Names of all that are measured, the baseline loader included.
     pub clients: Vec<String>,
     /// Requests in flight, ascending.
     pub concurrency: Vec<usize>,
