@@ -18,7 +18,7 @@ use crate::progress::Progress;
 pub struct Recording {
     /// Where its files are.
     pub folder: Folder,
-    /// What has been measured until now.
+    /// The measurements so far.
     pub document: Document,
     /// Clients whose drivers broke.
     pub broken: Vec<String>,
@@ -71,7 +71,9 @@ impl Recording {
                     let clients = &mut self.document.environment.clients;
                     clients.insert(hello.name.clone(), record);
                 }
-                Event::NoCeiling(why) => progress.say(&format!("without the raw loader: {why}")),
+                Event::NoBaselineLoader(why) => {
+                    progress.say(&format!("without the baseline loader: {why}"))
+                }
                 Event::LeftOut(why) => {
                     progress.say(&format!("left out: {why}"));
                     self.document.left_out.push(why);

@@ -1,4 +1,4 @@
-//! `hecaton serve`: the origin alone, until it is told to end.
+//! `hecaton serve`: the test server alone, until it is told to end.
 
 use std::io::{Write, stdout};
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use hecaton_lab::run::choose_cores;
 use hecaton_lab::spec::Usage;
-use hecaton_origin::{Certificate, Chaos, Delay, Http2, Options, Origin, Tls};
+use hecaton_test_server::{Certificate, Chaos, Delay, Http2, Options, TestServer, Tls};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -27,10 +27,10 @@ pub struct Arguments {
     /// Answer other machines also on paths that harm a client: bombs, faults, bodies of any size, delays of an hour.
     #[arg(long, requires = "expose")]
     faults: bool,
-    /// Bytes of an answer's body, at least 8.
+    /// Bytes of a response's body, at least 8.
     #[arg(short = 'b', long, value_name = "BYTES", default_value_t = 133, value_parser = clap::value_parser!(u32).range(8..))]
     body: u32,
-    /// How long to wait before each answer: 15ms, uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms; 0 is no
+    /// How long to wait before each response: 15ms, uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms; 0 is no
     /// wait.
     #[arg(short = 'd', long, default_value = "0")]
     delay: Delay,
@@ -50,15 +50,15 @@ pub struct Arguments {
     http2: bool,
     #[command(flatten)]
     streams: Streams,
-    /// What goes wrong by chance on /r/<id>, as in reset=1%,500=2%: reset, stall, truncate, 500, garbage, close, slow, early.
+    /// Random faults on /r/<id>, as in reset=1%,500=2%: reset, stall, truncate, 500, garbage, close, slow, early.
     #[arg(long, value_name = "SHARES")]
     chaos: Option<Chaos>,
-    /// Close each HTTP/1.1 connection without notice after so many answers, as a server that reloads does; 0 is never.
+    /// Close each HTTP/1.1 connection without notice after so many responses, as a server that reloads does; 0 is never.
     #[arg(long, value_name = "ANSWERS", default_value_t = 0)]
     close_after: u32,
 }
 
-/// What only makes sense with `--http2`.
+/// Options that need `--http2`.
 #[derive(Args)]
 struct Streams {
     /// Most streams open at once on a connection.
@@ -72,7 +72,7 @@ struct Streams {
     http2_refuse_first: bool,
 }
 
-/// What only makes sense with `--tls`.
+/// Options that need `--tls`.
 #[derive(Args)]
 struct Secure {
     /// Write the certificate authority that clients must trust to this file, as PEM.
@@ -126,12 +126,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     // Before the first line is printed: who reads it may send the signal at once.
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    let origin = Origin::start(Options {
+    let server = TestServer::start(Options {
         listen: arguments.listen,
         body_bytes: arguments.body as usize,
         delay: arguments.delay,
         seed: arguments.seed,
-        core: choose_cores().map(|pinning| pinning.origin_core),
+        core: choose_cores().map(|pinning| pinning.server_core),
         tls: arguments.tls(),
         http2: arguments.http2(),
         chaos: arguments.chaos.clone(),
@@ -142,12 +142,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         faults: arguments.faults,
     })?;
     // Before the base URL is printed: who reads it may connect at once.
-    arguments.secure.write(&origin)?;
+    arguments.secure.write(&server)?;
     let mut out = stdout().lock();
-    writeln!(out, "{}", origin.base_url())?;
+    writeln!(out, "{}", server.base_url())?;
     out.flush()?;
     signals.forever().next();
-    writeln!(out, "{}", serde_json::to_string(&origin.stop())?)?;
+    writeln!(out, "{}", serde_json::to_string(&server.stop())?)?;
     Ok(())
 }
 
@@ -172,9 +172,9 @@ impl Arguments {
 }
 
 impl Secure {
-    fn write(&self, origin: &Origin) -> Result<()> {
-        write(self.tls_ca_out.as_deref(), origin.ca_pem())?;
-        write(self.tls_client_out.as_deref(), origin.client_pem())
+    fn write(&self, server: &TestServer) -> Result<()> {
+        write(self.tls_ca_out.as_deref(), server.ca_pem())?;
+        write(self.tls_client_out.as_deref(), server.client_pem())
     }
 }
 

@@ -8,10 +8,10 @@ use clap::Args;
 use hecaton_lab::findings::words::listed;
 use hecaton_lab::run;
 use hecaton_lab::spec::{
-    Catalogue, Experiment, Kind, RAW, ShootoutRequest, ShootoutScenario, Usage, parse_delay,
-    project_root,
+    BASELINE_LOADER, Catalogue, Experiment, Kind, ShootoutRequest, ShootoutScenario, Usage,
+    parse_delay, project_root,
 };
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use super::session::{self, Common};
 
@@ -51,7 +51,7 @@ pub struct Arguments {
     /// The client whose speed the others' are divided by [default: net-http, or the first client if it is not measured].
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
-    /// How long the server waits before each answer, as in 15ms, fixed:15ms or lognormal:p50=5ms,p99=40ms [default: 0].
+    /// How long the server waits before each response, as in 15ms, fixed:15ms or lognormal:p50=5ms,p99=40ms [default: 0].
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Rounds of each client; six or more give 95 % confidence intervals [default: 12].
@@ -97,7 +97,7 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     session::measure(&experiment, &arguments.common, false)
 }
 
-/// Who takes part, and sentences about who cannot.
+/// The clients that can take part, and sentences about the others.
 fn present(
     named: &[String],
     skip: &[String],
@@ -111,7 +111,7 @@ fn present(
     for name in &skipped {
         catalogue.find(name)?;
     }
-    let wanted = |name: &str| !skipped.contains(name) && name != RAW;
+    let wanted = |name: &str| !skipped.contains(name) && name != BASELINE_LOADER;
     if !named.is_empty() {
         for name in named {
             run::receipt(catalogue.find(name)?)?;

@@ -21,7 +21,7 @@ fn a_sweep_rejects_cheats_and_ranks_the_honest() {
     let place = tempfile::tempdir().unwrap();
     let document = sweep(place.path(), "4", "5ms", &CHEATS, &["honest"]);
     assert_eq!(document["rows"].as_array().unwrap().len(), CHEATS.len() + 2);
-    for client in ["honest", "raw"] {
+    for client in ["honest", "baseline-loader"] {
         assert_eq!(
             (
                 &row(&document, client)["verified"],
@@ -83,20 +83,23 @@ fn row<'a>(document: &'a Value, client: &str) -> &'a Value {
     rows.find(|row| row["client"] == client).unwrap()
 }
 
-/// Cheats where no answer is delayed, and words of the reasons of which one is told: where others load the machine, a claim is refuted
+/// Cheats where no response is delayed, and words of the reasons of which one is told: where others load the machine, a claim is refuted
 /// sooner by one fact than by another.
 const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
     ("pipelines", "requests were pipelined"),
     (
         "few-used-deep",
-        "at most 1 of 8 requests|contradict the origin's times",
+        "at most 1 of 8 requests|contradict the test server's times",
     ),
     (
         "claims-one-latency",
         "to be timed, but the driver claims 1 latency",
     ),
-    ("claims-flat-latencies", "contradict the origin's times"),
-    ("claims-no-latency", "contradict the origin's times"),
+    (
+        "claims-flat-latencies",
+        "contradict the test server's times",
+    ),
+    ("claims-no-latency", "contradict the test server's times"),
     ("works-elsewhere", "1 process left the driver's tree"),
     ("leaves-its-core", "though all share core"),
     ("outlives-bye", "1 process of the driver outlived its end"),
@@ -112,7 +115,7 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
     ("commutes", "though all share core"),
     ("asks-on-early", "requests were pipelined"),
     ("begins-early", "requests were pipelined"),
-    ("claims-a-twentieth", "contradict the origin's times"),
+    ("claims-a-twentieth", "contradict the test server's times"),
     ("connects-ahead", "that carried nothing yet"),
     ("misnames-failures", "tells the kinds of"),
 ];
@@ -147,13 +150,13 @@ fn without_a_delay_cheats_are_caught_and_the_clumsy_are_ranked_with_a_mark() {
         assert!(alone || told, "{cheat}: {reason:?}");
         assert!(!reason.contains(['\u{1b}', '\u{7}']), "{cheat}: {reason:?}");
     }
-    for client in wronged.into_iter().chain(["honest", "raw"]) {
+    for client in wronged.into_iter().chain(["honest", "baseline-loader"]) {
         let row = row(&document, client);
         assert!(row["verified"] == true, "{client}: {}", row["rejected"]);
     }
     for (client, words) in WRONGED {
-        let marks = row(&document, client)["marks"].to_string();
-        assert!(marks.contains(words), "{client}: {marks}");
+        let warnings = row(&document, client)["warnings"].to_string();
+        assert!(warnings.contains(words), "{client}: {warnings}");
     }
 }
 
@@ -168,7 +171,7 @@ fn who_has_enough_in_flight_only_when_it_is_looked_at_is_caught() {
     ending.assert(0, &[]);
     let document: Value = serde_json::from_str(&ending.stdout).unwrap();
     let reason = row(&document, "waits-for-a-check")["rejected"].to_string();
-    let words = "when an answer was held, and not before";
+    let words = "when a response was held, and not before";
     assert!(reason.contains(words), "{reason}");
     assert_eq!(row(&document, "honest")["verified"], true);
 }
@@ -217,12 +220,12 @@ fn without_groups_and_users_of_their_own_cheats_are_found_as_well() {
             .unwrap_or_default();
         assert!(reason.contains(words), "{cheat}: {reason:?}");
     }
-    let marks = row(&document, "stops-rivals")["marks"].to_string();
+    let warnings = row(&document, "stops-rivals")["warnings"].to_string();
     assert!(
-        marks.contains("that should have waited ran meanwhile"),
-        "{marks}"
+        warnings.contains("that should have waited ran meanwhile"),
+        "{warnings}"
     );
-    assert_eq!(row(&document, "raw")["verified"], true);
+    assert_eq!(row(&document, "baseline-loader")["verified"], true);
 }
 
 /// Who looks at certificates only in the check meets another server later on.
@@ -259,10 +262,10 @@ fn who_trusts_anyone_while_it_is_measured_is_caught() {
 /// Cheats of a shootout, and words of the reason: values of the JSON that are wrong, and claims that the ledger refutes.
 const CHEATS_OF_A_SHOOTOUT: [(&str, &str); 7] = [
     ("asks-plain", "without the `Accept: application/json`"),
-    ("json-guessed", "the sum of the tokens"),
-    ("scans-for-the-token", "the sum of the tokens"),
-    ("knows-the-shape", "the sum of the tokens"),
-    ("json-mistaken", "requests failed (token: "),
+    ("json-guessed", "the checksum"),
+    ("scans-for-the-check-value", "the checksum"),
+    ("knows-the-shape", "the checksum"),
+    ("json-mistaken", "requests failed (check value: "),
     ("half-pool", "only 2 of 4 requests were in flight at once"),
     ("reconnects", "connections are not kept alive"),
 ];

@@ -1,33 +1,34 @@
-//! What changed between two runs: each cell that both measured, against the ceiling of its own run.
+//! Changes between two runs: each cell that both measured, divided by the baseline loader of its own run.
 
 use super::cells::{Cells, speed};
 use super::ranking::whole;
-use super::rows::{CEILING, Row};
+use super::rows::Row;
 use super::stats::{Estimate, Statement};
 use super::unpaired::unpaired_ratio;
 use crate::ledger::{Document, PlanRecord};
 use crate::plan::Cell;
 use crate::run::Round;
-use crate::spec::Target;
+use crate::spec::{BASELINE_LOADER, Target};
 
 /// Two runs next to each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// Every cell that both measured, the ceiling's own left out; in the order of rows. None when they asked different
+    /// Every cell that both measured, the baseline loader's own left out; in the order of rows. None when they asked different
     /// questions.
     pub rows: Vec<Change>,
     /// In what the questions differ, so that nothing can be compared.
     pub unlike: Vec<String>,
-    /// What the older run alone measured.
+    /// Rows of the older run only.
     pub gone: Vec<Row>,
-    /// What the newer run alone measured.
+    /// Rows of the newer run only.
     pub added: Vec<Row>,
     /// Those of `gone` that the newer run was asked for too.
     pub failed: Vec<Row>,
 }
 
 impl Changes {
-    /// What became slower by more than `share`, can no longer be ranked, or was asked for and is missing.
+    /// Rows that became slower by more than `share`, can no longer be ranked, or are missing although they were
+    /// requested.
     pub fn worse(&self, share: f64) -> Vec<&Row> {
         let slower = self.rows.iter().filter(|change| change.is_worse(share));
         let slower = slower.map(|change| &change.new);
@@ -50,12 +51,12 @@ pub struct Change {
     pub new: Row,
     /// How many times faster the newer is; none when either is rejected or did nothing.
     pub ratio: Option<Estimate>,
-    /// Whether each round's speed was taken as a share of the raw loader's in the same block, which
+    /// Whether each round's speed was taken as a share of the baseline loader's in the same block, which
     /// leaves out what the machine itself changed.
-    pub against_ceiling: bool,
+    pub against_loader: bool,
 }
 
-/// What can be said of a change.
+/// The direction of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
     /// The whole interval is below what is called the same.
@@ -81,7 +82,7 @@ impl Direction {
             Direction::Faster => "faster",
             Direction::Unclear => "not clear",
             Direction::TooFew => "too few rounds",
-            Direction::Same => "same-ish",
+            Direction::Same => "equivalent",
         }
     }
 }
@@ -144,14 +145,14 @@ fn rows(cells: &Cells, run: &Document) -> Vec<Row> {
     let reference = |row: &Row| cells.rounds(&row.cell()).iter().any(|it| it.reference);
     let clients = rows
         .iter()
-        .filter(|row| !row.is_ceiling() && !reference(row));
+        .filter(|row| !row.is_baseline_loader() && !reference(row));
     clients.map(|row| whole(row, cells)).collect()
 }
 
-/// What was asked otherwise of all cells, in words; the load of each is part of its cell.
+/// Differences between the plans that concern all cells, in words; the load of each is part of its cell.
 fn differences(old: &PlanRecord, new: &PlanRecord) -> Vec<String> {
     let target = |plan: &PlanRecord| match &plan.target {
-        Target::Origin => "the lab's own server".to_owned(),
+        Target::TestServer => "the lab's own server".to_owned(),
         Target::Foreign { method, url, .. } => format!("{method} {url}"),
     };
     let on = |tls: bool| if tls { "on" } else { "off" };
@@ -169,8 +170,8 @@ fn differences(old: &PlanRecord, new: &PlanRecord) -> Vec<String> {
 }
 
 fn change(old: Row, new: Row, old_cells: &Cells, new_cells: &Cells) -> Change {
-    let against_ceiling = old.ceiling.is_some() && new.ceiling.is_some();
-    let values = |cells: &Cells, cell: &Cell| match against_ceiling {
+    let against_loader = old.baseline_loader.is_some() && new.baseline_loader.is_some();
+    let values = |cells: &Cells, cell: &Cell| match against_loader {
         true => shares(cells, cell),
         false => cells
             .rounds(cell)
@@ -187,20 +188,20 @@ fn change(old: Row, new: Row, old_cells: &Cells, new_cells: &Cells) -> Change {
         old,
         new,
         ratio,
-        against_ceiling,
+        against_loader,
     }
 }
 
-/// The speed of each round as a share of the raw loader's in the same block.
+/// The speed of each round as a share of the baseline loader's in the same block.
 fn shares(cells: &Cells, cell: &Cell) -> Vec<f64> {
-    let ceiling = Cell {
-        client: CEILING.into(),
+    let loader = Cell {
+        client: BASELINE_LOADER.into(),
         keepalive: true,
         ..cell.clone()
     };
     let of_block = |block: u32| {
         let found = cells
-            .rounds(&ceiling)
+            .rounds(&loader)
             .iter()
             .find(|round| round.block == block)?;
         Some(speed(found))

@@ -1,9 +1,9 @@
-//! What a run can resolve, by its own measure: the scatter of its rows, one client that took part twice, and the raw
-//! loader's rounds of fixed work.
+//! How small a difference a run can show: the scatter of its rows, one client that took part twice, and the reference
+//! run.
 
 use std::collections::BTreeMap;
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde::Serialize;
 
 use super::cells::{Cells, seconds};
@@ -14,10 +14,10 @@ use super::stats::{Estimate, median, percentile};
 use super::words::{interval, percent, times};
 use crate::plan::{Cell, Control, Overrides};
 
-/// From this spread of the canary's rounds on, the machine is said to have changed.
+/// From this spread of the reference run's rounds on, the machine is said to have changed.
 const RESTLESS: f64 = 0.1;
 
-/// What the controls of a run say.
+/// The results of a run's controls.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Controls {
@@ -25,8 +25,8 @@ pub struct Controls {
     pub resolution: Option<f64>,
     /// The client that took part twice.
     pub again: Option<Again>,
-    /// How far apart the raw loader's rounds of fixed work are: the slower tenth over the faster tenth, less 1.
-    pub canary: Option<f64>,
+    /// How far apart the baseline loader's rounds of fixed work are: the slower tenth over the faster tenth, less 1.
+    pub reference_run: Option<f64>,
 }
 
 /// One client, measured twice.
@@ -62,7 +62,7 @@ pub(super) fn of_groups(groups: &[Group], cells: &Cells) -> Controls {
     Controls {
         resolution: resolution.map(|found| found.max(at_least(again.as_ref()))),
         again,
-        canary: canary(cells),
+        reference_run: reference_run(cells),
     }
 }
 
@@ -118,7 +118,8 @@ fn first(twin: &Cell) -> Cell {
 
 /// Cells of clients whose rows count, by what is asked of them.
 fn under_one_load(cells: &Cells, rows: &[Row]) -> Vec<Vec<Cell>> {
-    let client = |row: &&Row| row.rejected.is_none() && !row.is_ceiling() && row.speed.is_some();
+    let client =
+        |row: &&Row| row.rejected.is_none() && !row.is_baseline_loader() && row.speed.is_some();
     let reference = |cell: &Cell| cells.rounds(cell).iter().any(|round| round.reference);
     let mut groups: BTreeMap<(usize, usize, Overrides), Vec<Cell>> = BTreeMap::new();
     for cell in rows.iter().filter(client).map(Row::cell) {
@@ -136,16 +137,16 @@ fn at_least(again: Option<&Again>) -> f64 {
     wrong.map_or(0.0, |again| again.ratio.max(1.0 / again.ratio) - 1.0)
 }
 
-fn canary(cells: &Cells) -> Option<f64> {
-    let canary = |cell: &Cell| cell.overrides.control == Some(Control::Canary);
-    let (_, rounds) = cells.iter().find(|(cell, _)| canary(cell))?;
+fn reference_run(cells: &Cells) -> Option<f64> {
+    let reference_run = |cell: &Cell| cell.overrides.control == Some(Control::ReferenceRun);
+    let (_, rounds) = cells.iter().find(|(cell, _)| reference_run(cell))?;
     let mut walls: Vec<f64> = rounds.iter().map(|round| seconds(round.wall_ns)).collect();
     walls.sort_by(f64::total_cmp);
     Some(percentile(&walls, 0.9)? / percentile(&walls, 0.1)? - 1.0)
 }
 
 impl Controls {
-    /// What they say, in sentences.
+    /// The results in sentences.
     pub fn sentences(&self) -> Vec<String> {
         let mut sentences = Vec::new();
         if let Some(resolution) = self.resolution {
@@ -166,9 +167,9 @@ impl Controls {
                 ),
             });
         }
-        if let Some(spread) = self.canary.filter(|spread| *spread >= RESTLESS) {
+        if let Some(spread) = self.reference_run.filter(|spread| *spread >= RESTLESS) {
             sentences.push(format!(
-                "The machine's speed changed during the run: the same work of the raw loader took up to {} longer in some rounds than in others.",
+                "The machine's speed changed during the run: the same work of the baseline loader took up to {} longer in some rounds than in others.",
                 percent(spread)
             ));
         }

@@ -42,7 +42,7 @@ pub fn incomplete(run: &Document) -> Option<String> {
     })
 }
 
-/// What speaks for the figures and what against, each in words of its own.
+/// Reasons to trust or to doubt the figures, each in its own words.
 pub fn facts(run: &Document, trust: &Trust) -> Vec<Fact> {
     let mut facts: Vec<Fact> = incomplete(run)
         .map(|words| Fact::new(Tone::Warning, words))
@@ -56,7 +56,7 @@ pub fn facts(run: &Document, trust: &Trust) -> Vec<Fact> {
     let unknown = || {
         Fact::new(
             Tone::Plain,
-            "the raw loader was not measured beside the clients",
+            "the baseline loader was not measured beside the clients",
         )
     };
     facts.push(trust.headroom.map_or_else(unknown, words_of_headroom));
@@ -99,18 +99,18 @@ fn words_of_headroom(headroom: Headroom) -> Fact {
     let words = match headroom {
         Headroom::Waiting => "waiting is the limit, not the server".into(),
         Headroom::Times(ratio) => format!(
-            "the raw loader is {} as fast as the fastest client",
+            "the baseline loader is {} as fast as the fastest client",
             times(ratio)
         ),
     };
     Fact::new(Tone::Plain, words)
 }
 
-/// What the origin itself had to do.
+/// The load of the test server.
 fn server(server: &Server) -> [Fact; 2] {
     let busy = format!("server busy {} of a core", percent(server.busy));
     let late = format!(
-        "the server sent 99\u{a0}% of its answers at most {} ms late",
+        "the server sent 99\u{a0}% of its responses at most {} ms late",
         figure(server.late_ms)
     );
     let judged = |bad: bool, words: String, why: &str| match bad {

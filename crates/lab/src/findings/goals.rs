@@ -11,12 +11,12 @@ use crate::plan::Cell;
 use crate::run::Round;
 use crate::spec::{Goal, Promise};
 
-/// What became of one goal in one cell.
+/// The result of one goal in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
-    /// What is judged, in words.
+    /// The goal in words.
     pub what: String,
-    /// What was measured; none when it could not be judged.
+    /// The measured figure; none if the goal could not be judged.
     pub value: Option<f64>,
     /// Ends of the interval; none when there is none.
     pub interval: Option<[f64; 2]>,
@@ -107,11 +107,11 @@ fn keep_alive(row: &Row, asked: f64, rounds: &[Round], rows: &[Row]) -> Judgemen
         row.client,
         place(row)
     );
-    let fresh = Cell {
+    let new = Cell {
         keepalive: false,
         ..row.cell()
     };
-    match rows.iter().find(|other| other.cell() == fresh) {
+    match rows.iter().find(|other| other.cell() == new) {
         Some(other) => ratio(what, row, other, asked, rounds),
         None => not_judged(what, asked, "new connections were not measured"),
     }
@@ -131,7 +131,7 @@ fn judge_ratio(what: String, found: &Estimate, asked: f64) -> Judgement {
     let met = found.value >= asked;
     let doubt = match found.against(asked) {
         Statement::More | Statement::Less => "",
-        Statement::Same => ", same-ish as asked",
+        Statement::Same => ", equivalent to the goal",
         Statement::Unclear => ", but not clearly",
         Statement::TooFew => ", but with too few rounds to be sure",
     };

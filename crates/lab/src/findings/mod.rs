@@ -36,8 +36,8 @@ pub use goals::{Judgement, judge_goal};
 pub use noise::{NOISY_RUN, noisy_row};
 pub use ranking::{Entry, Ranking, ranking};
 pub use recommend::{ENOUGH, Recommendation};
-pub use rows::{CEILING, Row};
-pub use rules::{VERSION as RULES, marks, rejection};
+pub use rows::Row;
+pub use rules::{VERSION as RULES, rejection, warnings};
 pub use server::Server;
 pub use stats::SAME_ISH;
 pub use trust::{Headroom, Trust, trust};
@@ -46,7 +46,7 @@ pub use verdict::body_words;
 pub use warmth::Warming;
 pub use witnessed::Witnessed;
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use crate::plan::Cell;
 use crate::run::Round;
@@ -57,11 +57,11 @@ use stats::Estimate;
 pub struct Findings {
     /// One per cell, ordered by client, body and concurrency.
     pub rows: Vec<Row>,
-    /// One per client and body that has a valid row; never for the ceiling.
+    /// One per client and body that has a valid row; never for the baseline loader.
     pub recommendations: Vec<Recommendation>,
-    /// One sentence, with its remarks, per client and body; then what the run can resolve.
+    /// One sentence, with its notes, per client and body; then what the run can resolve.
     pub verdicts: Vec<String>,
-    /// What the run can resolve.
+    /// How small a difference the run can show.
     pub controls: Controls,
 }
 
@@ -70,7 +70,7 @@ pub fn ratio(rounds: &[Round], cell: &Cell, than: &Cell) -> Option<Estimate> {
     cells::Cells::new(rounds).ratio(cell, than)
 }
 
-/// Judges all rounds of a run. `delay` is what the origin was told to wait before each answer;
+/// Judges all rounds of a run. `delay` is what the test server was told to wait before each response;
 /// [`Delay::None`] for a server that is not ours.
 pub fn judge(rounds: &[Round], delay: &Delay) -> Findings {
     let cells = cells::Cells::new(rounds);
@@ -79,7 +79,7 @@ pub fn judge(rounds: &[Round], delay: &Delay) -> Findings {
     let controls = controls::controls(&cells, &rows, delay);
     let mut verdicts = verdict::verdicts(&cells, &rows, &recommendations, delay);
     verdicts.extend(warmth::sentence(
-        rows.iter().filter(|row| !row.is_ceiling()),
+        rows.iter().filter(|row| !row.is_baseline_loader()),
     ));
     verdicts.extend(controls.sentences());
     Findings {

@@ -1,6 +1,6 @@
 //! Many clients at one job: who is faster than whom; those who cannot be told apart share a letter.
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use super::cells::{Cells, seconds};
 use super::controls::{Group, of_groups};
@@ -28,7 +28,7 @@ pub struct Entry {
     pub megabytes_per_second: f64,
     /// The first request of a new process, median over its processes, in milliseconds; none when that is not known.
     pub first_ms: Option<f64>,
-    /// From starting a process to its first answer to the harness, median, in milliseconds.
+    /// From starting a process to its first response to the harness, median, in milliseconds.
     pub boot_ms: Option<f64>,
     /// How many times faster than the baseline; none for the baseline itself, and for what is rejected.
     pub ratio: Option<Estimate>,
@@ -42,17 +42,17 @@ pub struct Entry {
 /// All clients of a shootout.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ranking {
-    /// Who is ranked, the fastest first.
+    /// The ranked rows, the fastest first.
     pub ranked: Vec<Entry>,
-    /// Who is not, by name; the reason is in the row.
+    /// The rejected rows by name; each holds its reason.
     pub rejected: Vec<Entry>,
-    /// The ceiling, and load generators for reference, the fastest first: outside the ranking.
+    /// The baseline loader, and load generators for reference, the fastest first: outside the ranking.
     pub outside: Vec<Entry>,
     /// Share of all rounds during which others took more of the machine than they should; none where that is not known.
     pub noisy: Option<f64>,
-    /// Who won, in a sentence.
+    /// The winner in a sentence.
     pub verdict: String,
-    /// Who was still warming up, and what the run can resolve, in sentences.
+    /// Rows that were still warming up, and how small a difference the run can show, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -72,7 +72,10 @@ pub fn ranking(
     let rows: Vec<Row> = rows.iter().map(|row| whole(row, &cells)).collect();
     for row in &rows {
         let entry = entry(row, &rows, &cells, starts, baseline);
-        match (row.is_ceiling() || entry.reference, row.rejected.is_some()) {
+        match (
+            row.is_baseline_loader() || entry.reference,
+            row.rejected.is_some(),
+        ) {
             (true, _) => ranking.outside.push(entry),
             (false, true) => ranking.rejected.push(entry),
             (false, false) => ranking.ranked.push(entry),

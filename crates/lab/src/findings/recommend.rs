@@ -18,12 +18,12 @@ pub const ENOUGH: f64 = 0.95;
 pub struct Recommendation {
     /// The client's name.
     pub client: String,
-    /// Bytes of the answer's body.
+    /// Bytes of the response's body.
     pub body_bytes: usize,
     /// Whether connections are kept; absent means yes.
     #[serde(skip_serializing_if = "Clone::clone")]
     pub keepalive: bool,
-    /// What the cell has of its own; nothing in a sweep.
+    /// Settings of this cell alone; empty in a sweep.
     #[serde(flatten)]
     pub overrides: Overrides,
     /// The smallest measured concurrency whose paired ratio to the best has a lower bound of at least [`ENOUGH`].
@@ -58,7 +58,7 @@ impl Recommendation {
     }
 }
 
-/// One recommendation per client, body and use of connections that has a row which is not rejected; none for the ceiling.
+/// One recommendation per client, body and use of connections that has a row which is not rejected; none for the baseline loader.
 pub(super) fn recommendations(cells: &Cells, rows: &[Row]) -> Vec<Recommendation> {
     let series = |row: &Row| {
         (
@@ -77,7 +77,7 @@ pub(super) fn recommendations(cells: &Cells, rows: &[Row]) -> Vec<Recommendation
 fn recommend(cells: &Cells, series: &[Row]) -> Option<Recommendation> {
     let valid: Vec<&Row> = series
         .iter()
-        .filter(|row| !row.is_ceiling() && row.rejected.is_none() && row.speed.is_some())
+        .filter(|row| !row.is_baseline_loader() && row.rejected.is_none() && row.speed.is_some())
         .collect();
     let best = valid
         .iter()

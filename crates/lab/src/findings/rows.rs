@@ -1,18 +1,16 @@
 //! One row per cell: what was measured, summed up, and whether the ledger agrees.
 
-use hecaton_origin::{Delay, Interval, Times};
+use hecaton_test_server::{Delay, Interval, Times};
 use serde::Serialize;
 
 use super::cells::{Cells, seconds, speed};
-use super::rules::{Foreign, in_flight, marks, rejection};
+use super::rules::{Foreign, in_flight, rejection, warnings};
 use super::server::{Server, server};
 use super::stats::{Estimate, centre, median};
 use super::warmth::{Warming, warming};
 use crate::plan::{Cell, Overrides};
 use crate::run::Round;
-
-/// The client whose speed is the ceiling: the lab's own raw loader.
-pub const CEILING: &str = "raw";
+use crate::spec::BASELINE_LOADER;
 
 /// One client at one body size and one concurrency.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,16 +18,16 @@ pub const CEILING: &str = "raw";
 pub struct Row {
     /// The client's name.
     pub client: String,
-    /// Bytes of the answer's body.
+    /// Bytes of the response's body.
     pub body_bytes: usize,
-    /// Mean delay of the origin before each answer, in milliseconds; 0 when it answers at once.
+    /// Mean delay of the test server before each response, in milliseconds; 0 when it answers at once.
     pub delay_ms: f64,
     /// Requests asked to be in flight.
     pub concurrency: usize,
     /// Whether connections are kept; absent means yes.
     #[serde(skip_serializing_if = "Clone::clone")]
     pub keepalive: bool,
-    /// What the cell has of its own; nothing in a sweep.
+    /// Settings of this cell alone; empty in a sweep.
     #[serde(flatten)]
     pub overrides: Overrides,
     /// Median over the rounds.
@@ -54,7 +52,7 @@ pub struct Row {
     /// Requests in flight on average, by the claimed latencies; none without any.
     #[serde(skip)]
     pub in_flight: Option<f64>,
-    /// What the origin itself had to do; none without a ledger.
+    /// The load of the test server; none without a ledger.
     #[serde(skip)]
     pub server: Option<Server>,
     /// Highest resident memory of any round, in megabytes (10⁶ bytes).
@@ -63,29 +61,29 @@ pub struct Row {
     pub errors: u64,
     /// Most connections that a measured round used; none without a ledger.
     pub connections: Option<u64>,
-    /// Requests that the origin saw again, over all rounds and probes; none without a ledger.
+    /// Requests that the test server saw again, over all rounds and probes; none without a ledger.
     pub duplicates: Option<u64>,
-    /// Most requests in flight that the origin saw, probes included; none without a ledger.
+    /// Most requests in flight that the test server saw, probes included; none without a ledger.
     pub peak_in_flight: Option<u64>,
-    /// Share of the ceiling's speed at the same body and concurrency, paired by block; none without a
-    /// ceiling that is itself valid, or when this row is rejected.
-    pub ceiling_ratio: Option<f64>,
+    /// Share of the baseline loader's speed at equal body size and concurrency, paired by block. None if the baseline
+    /// loader has no valid row, or if this row is rejected.
+    pub baseline_loader_ratio: Option<f64>,
     /// True when every round has a ledger interval and nothing disagrees.
     pub verified: bool,
     /// Why the row is not ranked; none when it is.
     pub rejected: Option<String>,
-    /// What to know of a row that is ranked nevertheless, in sentences without a full stop.
+    /// Warnings about the row, in sentences without a full stop.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub marks: Vec<String>,
+    pub warnings: Vec<String>,
     /// Set where the row's processes were still getting faster.
     #[serde(skip)]
     pub warming: Option<Warming>,
     /// Requests per second with the interval over rounds, for charts; none when a round did nothing.
     #[serde(skip)]
     pub speed: Option<Estimate>,
-    /// `ceiling_ratio` with its interval.
+    /// `baseline_loader_ratio` with its interval.
     #[serde(skip)]
-    pub ceiling: Option<Estimate>,
+    pub baseline_loader: Option<Estimate>,
 }
 
 impl Row {
@@ -100,9 +98,9 @@ impl Row {
         }
     }
 
-    /// Whether this is the raw loader, which is shown and never recommended.
-    pub fn is_ceiling(&self) -> bool {
-        self.client == CEILING
+    /// Whether this is the baseline loader, which is shown and never recommended.
+    pub fn is_baseline_loader(&self) -> bool {
+        self.client == BASELINE_LOADER
     }
 }
 
@@ -114,20 +112,20 @@ pub(super) fn rows(cells: &Cells, delay: &Delay) -> Vec<Row> {
         .map(|(cell, rounds)| row(cell, rounds, delay))
         .collect();
     suspect(&mut rows, cells);
-    let ceilings: Vec<Cell> = rows
+    let loaders: Vec<Cell> = rows
         .iter()
-        .filter(|row| row.is_ceiling() && row.rejected.is_none())
+        .filter(|row| row.is_baseline_loader() && row.rejected.is_none())
         .map(Row::cell)
         .collect();
     for row in rows.iter_mut().filter(|row| row.rejected.is_none()) {
-        let ceiling = Cell {
-            client: CEILING.into(),
+        let loader = Cell {
+            client: BASELINE_LOADER.into(),
             keepalive: true,
             ..row.cell()
         };
-        if ceilings.contains(&ceiling) {
-            row.ceiling = cells.ratio(&row.cell(), &ceiling);
-            row.ceiling_ratio = row.ceiling.map(|ratio| ratio.value);
+        if loaders.contains(&loader) {
+            row.baseline_loader = cells.ratio(&row.cell(), &loader);
+            row.baseline_loader_ratio = row.baseline_loader.map(|ratio| ratio.value);
         }
     }
     rows
@@ -191,13 +189,13 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
         connections: seen.iter().map(|interval| interval.connections_used).max(),
         duplicates: witnessed.then(|| all.iter().map(|interval| interval.duplicates).sum()),
         peak_in_flight: all.iter().map(|interval| interval.peak_in_flight).max(),
-        ceiling_ratio: None,
+        baseline_loader_ratio: None,
         verified: witnessed && rejected.is_none(),
-        marks: marks(rounds),
+        warnings: warnings(rounds),
         rejected,
         warming: warming(rounds),
         speed: centre(&speeds),
-        ceiling: None,
+        baseline_loader: None,
     }
 }
 

@@ -1,20 +1,20 @@
-//! The origin's own account of a row: how busy it was, and how late. Only this says that the server was the limit.
+//! The test server's own account of a row: how busy it was, and how late. Only this says that the server was the limit.
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use super::stats::median;
 use super::words::{figure, percent};
 use crate::run::Round;
 
-/// What the origin had to do in the rounds of a row.
+/// The load of the test server in the rounds of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Server {
     /// Share of a core that it used, median over the rounds.
     pub busy: f64,
-    /// How late 1 % of its answers were at least, median over the rounds, in milliseconds: from the instant that was
+    /// How late 1 % of its responses were at least, median over the rounds, in milliseconds: from the instant that was
     /// planned, which without a delay is when the request had been read.
     pub late_ms: f64,
-    /// The longest that its answers were to wait, in milliseconds.
+    /// The longest that its responses were to wait, in milliseconds.
     pub delay_ms: f64,
 }
 
@@ -27,8 +27,8 @@ impl Server {
         self.busy >= Server::BUSY
     }
 
-    /// Whether its answers came so late that the clients' latencies are partly its own: by more than a millisecond, and a
-    /// tenth of what they were to wait.
+    /// Whether the server itself delayed the clients: responses came late by more than a millisecond, and
+    /// by more than a tenth of their delay.
     pub fn is_late(&self) -> bool {
         self.late_ms > 1.0_f64.max(self.delay_ms / 10.0)
     }
@@ -41,15 +41,15 @@ impl Server {
         })
     }
 
-    /// Says that its answers were late; none where they were not.
+    /// Says that its responses were late; none where they were not.
     pub fn lateness(&self) -> Option<String> {
         let late = figure(self.late_ms);
         self.is_late()
-            .then(|| format!("1 % of the server's answers were {late} ms late or more"))
+            .then(|| format!("1 % of the server's responses were {late} ms late or more"))
     }
 }
 
-/// The origin's account of a row's rounds, each answer of which was to wait so long.
+/// The test server's account of a row's rounds, each response of which was to wait so long.
 pub(super) fn server(rounds: &[&Round], wait: &Delay) -> Option<Server> {
     // A clock that the system lacks stands at 0.
     let seen = |round: &&Round| {

@@ -1,6 +1,6 @@
 //! The findings in sentences: one for each client and body size.
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use super::cells::Cells;
 use super::recommend::Recommendation;
@@ -11,7 +11,7 @@ use super::words::{figure, interval, percent, times};
 /// From this share of concurrency ÷ delay on, waiting is what bounds the speed.
 const WAITING: f64 = 0.9;
 
-/// One sentence (with its remarks) per client and body, the fastest client of each body first.
+/// One sentence (with its notes) per client and body, the fastest client of each body first.
 pub(super) fn verdicts(
     cells: &Cells,
     rows: &[Row],
@@ -75,8 +75,8 @@ fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>, delay: &D
         ));
     }
     facts.extend(compared);
-    if let Some(ratio) = row.ceiling_ratio {
-        facts.push(format!("{} of the raw loader", percent(ratio)));
+    if let Some(ratio) = row.baseline_loader_ratio {
+        facts.push(format!("{} of the baseline loader", percent(ratio)));
     }
     format!(
         "{}, {}: use concurrency {}: {}.{}",
@@ -84,13 +84,13 @@ fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>, delay: &D
         body_words(advice.body_bytes),
         advice.concurrency,
         facts.join("; "),
-        remarks(advice, row, delay)
+        notes(advice, row, delay)
     )
 }
 
 fn comparison(other: &str, ratio: &Estimate) -> String {
     let words = match ratio.against(1.0) {
-        Statement::Same => "same-ish as",
+        Statement::Same => "equivalent to",
         Statement::Unclear => "not clearly different from",
         Statement::More | Statement::Less | Statement::TooFew => {
             return format!("{} {other} {}", times(ratio.value), interval(ratio));
@@ -103,36 +103,36 @@ fn comparison(other: &str, ratio: &Estimate) -> String {
     )
 }
 
-fn remarks(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
-    let mut remarks = String::new();
+fn notes(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
+    let mut notes = String::new();
     if waits(row, delay) {
         let mean = delay.mean().as_secs_f64();
-        remarks += &format!(
+        notes += &format!(
             " Waiting is the limit here: with a delay of {} ms no client can do more than {} requests/s at concurrency {}.",
             figure(mean * 1e3),
             figure(row.concurrency as f64 / mean),
             advice.concurrency
         );
     } else if row
-        .ceiling
+        .baseline_loader
         .is_some_and(|ratio| ratio.against(1.0) == Statement::More)
     {
-        remarks += " The raw loader was slower, so it is no limit here; longer rounds (--time) would tell.";
+        notes += " The baseline loader was slower, so it is no limit here; longer rounds (--time) would tell.";
     }
     let server = row.server.filter(|_| !waits(row, delay));
     if let Some(limit) = server.and_then(|server| server.limit()) {
-        remarks += &format!(" Here {limit}.");
+        notes += &format!(" Here {limit}.");
     }
     if advice.highest && advice.concurrency > 1 {
-        remarks += &format!(
+        notes += &format!(
             " Nothing above {} was measured; more may be faster.",
             advice.concurrency
         );
     }
-    remarks
+    notes
 }
 
-/// Whether the origin's delay is what bounds this row's speed.
+/// Whether the test server's delay is what bounds this row's speed.
 pub(super) fn waits(row: &Row, delay: &Delay) -> bool {
     let mean = delay.mean().as_secs_f64();
     mean > 0.0 && row.requests_per_second >= WAITING * row.concurrency as f64 / mean
@@ -141,7 +141,7 @@ pub(super) fn waits(row: &Row, delay: &Delay) -> bool {
 /// Clients without a single valid row at this body: said, not left out.
 fn without_advice(body: usize, rows: &[Row], ranked: &[(&Recommendation, &Row)]) -> Vec<String> {
     rows.chunk_by(|a, b| (&a.client, a.body_bytes) == (&b.client, b.body_bytes))
-        .filter(|series| series[0].body_bytes == body && !series[0].is_ceiling())
+        .filter(|series| series[0].body_bytes == body && !series[0].is_baseline_loader())
         .filter(|series| {
             ranked
                 .iter()

@@ -1,6 +1,6 @@
 //! The document of a run: what was asked, where it was measured, and every round.
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde::{Deserialize, Serialize};
 
 use super::Environment;
@@ -39,37 +39,37 @@ pub struct Document {
     pub left_out: Vec<String>,
 }
 
-/// What was asked, as kept on disk.
+/// The plan, as kept on disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanRecord {
-    /// Names of all that are measured; `raw` is the ceiling.
+    /// Names of all that are measured, the baseline loader included.
     pub clients: Vec<String>,
     /// Requests in flight, ascending.
     pub concurrency: Vec<usize>,
     /// Sizes of bodies, ascending; a single 0 when the server is not ours.
     pub body_bytes: Vec<usize>,
-    /// What was done with each answer; absent means that the token at its end was read.
+    /// How each response was processed; absent means that the check value at its end was read.
     #[serde(default, skip_serializing_if = "Job::is_plain")]
     pub job: Job,
     /// The client that the others are compared with: a shootout's; absent in a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
-    /// What is compared with what; absent in a sweep.
+    /// The subject of a comparison; absent in a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
     /// Requests of each round; absent when as many were sent as fill its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// Whether the origin spoke TLS; absent means no.
+    /// Whether the test server spoke TLS; absent means no.
     #[serde(default, skip_serializing_if = "no")]
     pub tls: bool,
-    /// The origin's delay, as it is written on the command line.
+    /// The test server's delay, as it is written on the command line.
     pub delay: Delay,
     /// Rounds planned for every cell.
     pub rounds: u32,
     /// Processes of every client.
-    #[serde(rename = "launches")]
+    #[serde(alias = "launches")]
     pub invocations: u32,
     /// How long a round was to last.
     pub round_seconds: f64,

@@ -10,7 +10,7 @@ use super::stamp::Stamp;
 use crate::run::{Hello, Pinning};
 use crate::spec::{Approach, Manifest};
 
-/// The machine, the programs, and how they were set up. What cannot be found out is null.
+/// The machine, the programs, and how they were set up. Facts that cannot be found out are null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Environment {
@@ -42,21 +42,21 @@ pub struct Environment {
     pub clients: BTreeMap<String, ClientRecord>,
 }
 
-/// What a client is, as its driver and its manifest say.
+/// A client, as its driver and its manifest describe it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClientRecord {
     /// Version of the client.
     pub version: String,
-    /// What runs it, with version.
+    /// The runtime of the client, with version.
     pub runtime: String,
-    /// What does the work underneath.
+    /// The library that does the work.
     pub engine: String,
     /// How requests are kept in flight.
     pub models: Vec<String>,
     /// Whether the client repeats failed requests.
     pub retries: String,
-    /// The language of its users, by its manifest; absent for the ceiling, and in documents from before it was kept.
+    /// The language of its users, by its manifest; absent for the baseline loader, and in documents from before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// How its driver uses it, by its manifest; absent likewise.
@@ -68,7 +68,7 @@ pub struct ClientRecord {
 }
 
 impl ClientRecord {
-    /// What the driver said, and what its manifest says; the ceiling has none.
+    /// The driver's own words and those of its manifest; the baseline loader has no manifest.
     pub fn new(hello: &Hello, manifest: Option<&Manifest>) -> ClientRecord {
         ClientRecord {
             version: hello.version.clone(),

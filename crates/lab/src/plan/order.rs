@@ -1,8 +1,8 @@
 //! Randomised complete blocks: every block trials each cell once, in an order drawn from the seed.
 //!
-//! What drifts while a run lasts (heat, other programs) then meets all clients alike, and cells of one block can
-//! be compared in pairs. A long block lasts a minute, in which a machine changes, so it is cut into groups that hold what
-//! is compared first of all: the clients under one load, and of many clients those of one language. Stretches, and the
+//! Drifts during a run (heat, other programs) then affect all clients alike, and cells of one block can be compared
+//! in pairs. A long block lasts a minute, in which a machine changes. It is therefore cut into groups of cells that
+//! are compared first: the clients under one load, or those of one language if there are many. Stretches, and the
 //! cells of each, follow one another in random order.
 
 use std::collections::BTreeMap;
@@ -125,7 +125,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::time::Duration;
 
-    use hecaton_origin::Delay;
+    use hecaton_test_server::Delay;
 
     use super::*;
     use std::path::Path;
@@ -143,14 +143,14 @@ mod tests {
             job: crate::spec::Job::Plain,
             requests: None,
             tls: false,
-            ceiling: true,
+            baseline_loader: true,
             delay: Delay::None,
             rounds,
             invocations,
             round_time: Duration::from_millis(100),
             warm_up: Duration::ZERO,
             seed,
-            target: Target::Origin,
+            target: Target::TestServer,
         }
     }
 
@@ -170,7 +170,7 @@ mod tests {
         let client = |n: usize, language: &str| Manifest {
             client: format!("{language}-{n}"),
             language: language.into(),
-            ..Manifest::raw(Path::new("hecaton"))
+            ..Manifest::baseline_loader(Path::new("hecaton"))
         };
         let many = |clients: usize, concurrency: Vec<usize>| {
             let languages = ["c", "ruby"].into_iter();
@@ -195,7 +195,11 @@ mod tests {
         let by_language = many(8, vec![1]);
         let block = &by_language[..17];
         let language = |cell: &Cell| cell.client.split('-').next().unwrap_or_default().to_owned();
-        assert_eq!(changes(block, &language), 2, "c, ruby and the raw loader");
+        assert_eq!(
+            changes(block, &language),
+            2,
+            "c, ruby and the baseline loader"
+        );
         assert_ne!(by_language[..17], by_language[17..]);
     }
 

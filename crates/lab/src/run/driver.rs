@@ -51,22 +51,22 @@ pub struct Driver {
     asked_at: Instant,
     patience: Duration,
     stop: Arc<AtomicBool>,
-    /// What it had used when it was stopped, and when it was last looked at after that; none while it runs.
+    /// Its use when it was stopped, and when it was last looked at after that; none while it runs.
     at_rest: Option<(Account, Account)>,
     seen: Seen,
 }
 
-/// What was seen of a driver's processes at moments drawn by chance, since the peak of its memory was started afresh.
+/// Observations of a driver's processes at random moments, since its peak of memory was last reset.
 #[derive(Debug, Default)]
 struct Seen {
-    /// What was wrong with them, in a sentence.
+    /// Their offence, in a sentence.
     offence: Option<String>,
     /// Their memory, in KiB.
     peak_kib: u64,
 }
 
 impl Driver {
-    /// Starts the driver. An answer may take three times what is expected and `patience` more; when `stop`
+    /// Starts the driver. A response may take three times what is expected and `patience` more; when `stop`
     /// becomes true, waiting ends with [`Interrupted`].
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl Driver {
     ) -> Result<Driver> {
         let user = user::of_its_own();
         let start = |user| Process::start(manifest, core, log, user);
-        // What runs it may be for the lab's own user only.
+        // The runtime may be readable for the lab's own user only.
         let barred =
             |error: &io::Error| user.is_some() && error.kind() == ErrorKind::PermissionDenied;
         let process = start(user).or_else(|error| match barred(&error) {
@@ -125,9 +125,9 @@ impl Driver {
     pub fn hello(&mut self) -> Result<Hello> {
         let (hello, _): (Hello, _) = self.greet().or_else(|error| self.greet_again(error))?;
         if hello.proto != PROTO || hello.name != self.client {
-            let answer = format!("proto {} and name {}", hello.proto, hello.name);
+            let response = format!("proto {} and name {}", hello.proto, hello.name);
             let why = format!("proto {PROTO} and name {} were expected", self.client);
-            return Err(self.error("hello", Problem::Rubbish(answer, why)));
+            return Err(self.error("hello", Problem::Rubbish(response, why)));
         }
         Ok(hello)
     }
@@ -166,7 +166,7 @@ impl Driver {
         self.process.group().is_some()
     }
 
-    /// What its processes do against the rules, or did when they were looked at, in a sentence.
+    /// An offence of its processes now or in earlier observations, in a sentence.
     pub fn offence(&mut self) -> Option<String> {
         let seen = self.seen.offence.take();
         if let Some(offence) = seen.or_else(|| self.process.log.floods()) {
@@ -214,7 +214,7 @@ impl Driver {
             .map(drop)
     }
 
-    /// Lets it send requests; returns its claim and the time from the command to the answer.
+    /// Lets it send requests; returns its claim and the time from the command to the response.
     ///
     /// # Errors
     /// [`DriverError`].
@@ -314,7 +314,7 @@ impl Driver {
     /// Stops its processes until [`Driver::resume`].
     pub fn pause(&mut self) {
         self.process.pause();
-        // What it did until somebody had to stop it again is still to be told.
+        // The work it did until it was stopped again must still be reported.
         let now = self.account();
         self.at_rest = Some((self.at_rest.map_or(now, |(first, _)| first), now));
     }
@@ -375,10 +375,10 @@ impl Driver {
             return Err(self.ended(&asked));
         }
         let line = self.wait(&asked, start, allowed)?;
-        let answer = self
+        let response = self
             .read(&line.text)
             .map_err(|problem| self.error(&asked, problem))?;
-        Ok((answer, line.at.duration_since(start)))
+        Ok((response, line.at.duration_since(start)))
     }
 
     fn wait(&mut self, asked: &str, start: Instant, patience: Duration) -> Result<Line> {
@@ -411,10 +411,10 @@ impl Driver {
             return Err(rubbish(format!("a line may have {most} MiB at most")));
         }
         let value: serde_json::Value = serde_json::from_str(line)
-            .map_err(|error| rubbish(format!("not an answer, {error}")))?;
+            .map_err(|error| rubbish(format!("not a response, {error}")))?;
         let value = words::harmless(value);
         let envelope = Envelope::deserialize(&value)
-            .map_err(|error| rubbish(format!("not an answer, {error}")))?;
+            .map_err(|error| rubbish(format!("not a response, {error}")))?;
         if envelope.id != self.last_id {
             return Err(rubbish(format!("the id should be {}", self.last_id)));
         }
@@ -422,7 +422,7 @@ impl Driver {
             return Err(Problem::Refused(envelope.error, envelope.what));
         }
         serde_json::from_value(value)
-            .map_err(|error| rubbish(format!("not the answer asked for, {error}")))
+            .map_err(|error| rubbish(format!("not the response asked for, {error}")))
     }
 
     fn ended(&mut self, asked: &str) -> anyhow::Error {
@@ -433,7 +433,7 @@ impl Driver {
         )
     }
 
-    /// What to say when it keeps so many connections open that there may be none for others.
+    /// The error if the driver keeps so many connections open that none may be left for others.
     pub fn hoards(&self, count: u64) -> anyhow::Error {
         self.error("go", Problem::Hoards(count))
     }

@@ -30,7 +30,7 @@ pub struct Process {
     pub lines: Receiver<Line>,
     /// Its error output.
     pub log: Log,
-    /// What holds all that it starts; none where the system has no such thing for us.
+    /// The control group of all processes that it starts; none if the system has none for us.
     group: Option<Group>,
     /// The user that it runs as; none is the lab's own.
     user: Option<u32>,
@@ -95,7 +95,7 @@ impl Process {
         self.user
     }
 
-    /// What holds all that it starts.
+    /// The control group of all processes that it starts.
     pub fn group(&self) -> Option<&Group> {
         self.group.as_ref()
     }
@@ -279,7 +279,7 @@ mod tests {
         let manifest = Manifest {
             run: ["sh", "-c", WRITES].map(String::from).into(),
             folder: folder.path().into(),
-            ..Manifest::raw(Path::new("sh"))
+            ..Manifest::baseline_loader(Path::new("sh"))
         };
         let log = folder.path().join("log");
         let process = Process::start(&manifest, None, &log, None).unwrap();

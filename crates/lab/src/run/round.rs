@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use hecaton_origin::{Interval, Times};
+use hecaton_test_server::{Interval, Times};
 use serde::{Deserialize, Serialize};
 
 use super::Noise;
 use crate::plan::Cell;
 
-/// What the driver says it did; nothing of it is believed before the ledger agrees.
+/// The driver's account of its work; it is a claim until the ledger agrees.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Claim {
@@ -21,7 +21,7 @@ pub struct Claim {
     pub errors_by: BTreeMap<String, u64>,
     /// Bytes of bodies read.
     pub bytes: u64,
-    /// Sum modulo 2^32 of the tokens at the end of the bodies.
+    /// The checksum: the sum of the check values of all bodies, modulo 2^32.
     pub sum: u32,
     /// Latencies in microseconds: of all requests that were to be timed, in buckets.
     #[serde(default)]
@@ -36,7 +36,7 @@ pub struct Round {
     #[serde(flatten)]
     pub cell: Cell,
     /// Which process of this client, from 0.
-    #[serde(rename = "launch")]
+    #[serde(alias = "launch")]
     pub invocation: u32,
     /// The randomised block that the round belongs to, from 0; cells of one block are compared.
     pub block: u32,
@@ -52,13 +52,13 @@ pub struct Round {
     pub cpu_system_ns: u64,
     /// Highest resident memory during the round, in KiB.
     pub peak_rss_kib: u64,
-    /// What the driver says.
+    /// The driver's account.
     pub claim: Claim,
-    /// What the origin saw in the measured part; none when the target is not our origin.
+    /// The ledger of the measured part; none if the target is not our test server.
     pub seen: Option<Interval>,
-    /// What the origin saw in the probe before it: `2 × concurrency` requests, each held until
-    /// `concurrency` of them are in flight (or none has come for a while).
-    #[serde(rename = "proof")]
+    /// The ledger of the probe before it: `2 × concurrency` requests. Each is held until `concurrency` of them are in
+    /// flight, or until none has come for a while.
+    #[serde(alias = "proof")]
     pub probe: Option<Interval>,
     /// Whether it is a load generator's, of which nothing can be verified; absent means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -66,27 +66,27 @@ pub struct Round {
     /// Every how-manieth request was to be timed; 0 in documents of before, which do not say it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lat_every: u64,
-    /// What the lab saw of the driver's processes, or of its requests, that is against the rules: in sentences.
+    /// Offences of the driver's processes or requests, in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offences: Vec<String>,
-    /// What others did that this client is not to blame for: in sentences. Its figures may have suffered.
+    /// Disturbances by others, in sentences; this client is not to blame. Its figures may have suffered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<String>,
-    /// What else the machine did during the measured part; none where that is not known.
+    /// Other work of the machine during the measured part; none if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
 }
 
-/// A new process of a client: how long it took to be there, and to answer for the first time. Times are nanoseconds.
+/// A new process of a client: how long it took to be there, and to respond for the first time. Times are nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Start {
     /// The client.
     pub client: String,
     /// Which process of this client, from 0.
-    #[serde(rename = "launch")]
+    #[serde(alias = "launch")]
     pub invocation: u32,
-    /// From starting the process to its answer to `hello`.
+    /// From starting the process to its response to `hello`.
     pub boot_ns: u64,
     /// Its very first request, whatever is done only once included.
     pub first_request_ns: u64,

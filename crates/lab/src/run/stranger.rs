@@ -1,11 +1,11 @@
-//! At trials drawn by chance a client that speaks TLS is shown a server whose authority it was not told to trust: who looks at
-//! certificates only while it is checked would be faster than who always does.
+//! Connects clients to an untrusted server in random trials. A client that verified certificates only while it is
+//! checked would otherwise be faster than an honest one.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hecaton_origin::{Options, Origin, Tls};
+use hecaton_test_server::{Options, TestServer, Tls};
 
 use super::{Driver, DriverError, Go, Prepare, Problem};
 
@@ -15,7 +15,7 @@ const EVERY: u32 = 3;
 /// When whose turn is next.
 #[derive(Default)]
 pub struct Strangers {
-    /// Of each client: its trials so far, and at which of the present few it meets a stranger.
+    /// For each client: its trials so far, and in which of the next few it meets an untrusted server.
     trials: HashMap<String, (u32, u32)>,
 }
 
@@ -31,12 +31,12 @@ impl Strangers {
     }
 }
 
-/// Lets the driver send a few requests to such a server; what to say when it got an answer.
+/// Lets the driver send a few requests to such a server; what to say when it got a response.
 ///
 /// # Errors
 /// When the server cannot be started, or the driver does neither send nor refuse.
 pub fn meet(driver: &mut Driver, prepare: &Prepare, first: u64) -> Result<Option<String>> {
-    let stranger = Origin::start(Options {
+    let stranger = TestServer::start(Options {
         tls: Some(Tls::default()),
         ..Options::default()
     });

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hecaton_origin::{Delay, Interval, RoundSpec};
+use hecaton_test_server::{Delay, Interval, RoundSpec};
 
 use super::noise::Moment;
 use super::servers::Servers;
@@ -13,7 +13,7 @@ use super::stranger::{self, Strangers};
 use super::warm_up::WarmUp;
 use super::{Cell, Driver, Go, Prepare, Round, Verify};
 use crate::plan::Trial;
-use crate::spec::{Job, RAW, Sweep, Target};
+use crate::spec::{BASELINE_LOADER, Job, Sweep, Target};
 
 /// How long one request may take, delays aside, before a driver counts it as failed.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -21,11 +21,11 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Every request is timed: a sample of every k-th would miss what happens in step with them.
 const LAT_EVERY: u64 = 1;
 
-/// A delay from which on the origin sees at any time how many are in flight.
+/// A delay from which on the test server sees at any time how many are in flight.
 const SEEN_ANYWAY: Duration = Duration::from_millis(1);
 
-/// One answer in so many comes in two parts where one request is in flight; of several so many at most, and of more in flight together
-/// as many times as many, up to so many times.
+/// How often the server splits a response in two. With one request in flight: one response in `REQUESTS_OF_A_CUT`, at
+/// most `MOST_CUTS` a round. With more in flight: more in proportion, up to a limit.
 const REQUESTS_OF_A_CUT: u64 = 1000;
 const MOST_CUTS: u64 = 2;
 const MOST_CUT_TOGETHER: u64 = 8;
@@ -50,7 +50,7 @@ pub struct Runner<'a> {
     counts: HashMap<Cell, u64>,
     /// Batches whose concurrency has been shown, and in which invocation.
     proven: HashSet<(Cell, u32)>,
-    /// What the paths of the present trial have in them.
+    /// The word in the paths of the present trial.
     word: u64,
     strangers: Strangers,
 }
@@ -76,7 +76,7 @@ impl<'a> Runner<'a> {
         let cell = &trial.cell;
         self.word = rand::random();
         let (probe, count, expected) = match self.sweep.target {
-            Target::Origin => {
+            Target::TestServer => {
                 let probe = self.probe(driver, trial)?;
                 let count = match (self.fixed(cell), self.counts.get(cell)) {
                     (Some(count), _) => count,
@@ -127,7 +127,10 @@ impl<'a> Runner<'a> {
 
     /// Requests of a round when they do not follow from its time.
     fn fixed(&self, cell: &Cell) -> Option<u64> {
-        let of_all = self.sweep.requests.filter(|_| cell.client != RAW);
+        let of_all = self
+            .sweep
+            .requests
+            .filter(|_| cell.client != BASELINE_LOADER);
         let asked = cell.overrides.requests.or(of_all)?;
         Some(asked.max(cell.concurrency as u64))
     }
@@ -153,7 +156,7 @@ impl<'a> Runner<'a> {
     /// # Errors
     /// When the driver does not do its part.
     pub fn warm_up(&mut self, driver: &mut Driver) -> Result<()> {
-        if self.sweep.warm_up.is_zero() || !self.sweep.target.is_origin() {
+        if self.sweep.warm_up.is_zero() || !self.sweep.target.is_test_server() {
             return Ok(());
         }
         let middle = self.sweep.concurrency[self.sweep.concurrency.len() / 2];
@@ -188,7 +191,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Prepares, and shows by held answers how many requests the client really keeps in flight.
+    /// Prepares, and shows by held responses how many requests the client really keeps in flight.
     fn prove(&mut self, driver: &mut Driver, cell: &Cell) -> Result<Interval> {
         let count = 2 * cell.concurrency as u64;
         let first = draw_ids(count);
@@ -342,17 +345,17 @@ impl<'a> Runner<'a> {
             Target::Foreign { method, url, .. } => {
                 (method.clone(), (url.clone(), None), Verify::None)
             }
-            Target::Origin if self.sweep.is_reference(&cell.client) => (
+            Target::TestServer if self.sweep.is_reference(&cell.client) => (
                 "GET".to_string(),
                 self.address(cell, &format!("/bytes/{}", cell.body_bytes)),
                 Verify::None,
             ),
-            Target::Origin => (
+            Target::TestServer => (
                 "GET".to_string(),
                 self.address(cell, &format!("/r/{:016x}/", self.word)),
                 match self.sweep.job {
                     Job::Gzip => Verify::Gzip,
-                    Job::Json if cell.client != RAW => Verify::Json,
+                    Job::Json if cell.client != BASELINE_LOADER => Verify::Json,
                     Job::Json | Job::Plain => Verify::Tail,
                 },
             ),
@@ -390,10 +393,10 @@ impl<'a> Runner<'a> {
 
     /// Whether requests ask for documents in JSON.
     fn is_of_documents(&self, cell: &Cell) -> bool {
-        self.sweep.job == Job::Json && cell.client != RAW
+        self.sweep.job == Job::Json && cell.client != BASELINE_LOADER
     }
 
-    /// What requests must have in their path; none of a load generator, which sends all to one path.
+    /// The word that requests must have in their path; none for a load generator, which sends all to one path.
     fn word_for(&self, cell: &Cell) -> Option<u64> {
         (!self.sweep.is_reference(&cell.client)).then_some(self.word)
     }
@@ -405,7 +408,7 @@ impl<'a> Runner<'a> {
         shows.then_some(cell.concurrency)
     }
 
-    /// How many answers come in two parts, 1 ms apart: all together hold a round up for no more than 2 ms, 1 % of 200 ms, and where it is short, for less.
+    /// How many responses come in two parts, 1 ms apart: all together hold a round up for no more than 2 ms, 1 % of 200 ms, and where it is short, for less.
     /// Each holds one connection only. In a batch every request counts, and none is held.
     fn cuts(&self, cell: &Cell, count: u64) -> u64 {
         let judged = self.word_for(cell).is_some() && cell.overrides.mode.is_none();
@@ -414,14 +417,14 @@ impl<'a> Runner<'a> {
         if judged { cuts } else { 0 }
     }
 
-    /// How long a round on the origin should take: what was asked, or as many waves of delayed answers.
+    /// How long a round on the test server should take: what was asked, or as many waves of delayed responses.
     fn expected(&self, cell: &Cell, count: u64) -> Duration {
         let waves = count.div_ceil(cell.concurrency as u64).max(WAVES);
         let waiting = self.wait(cell).as_secs_f64() * waves as f64;
         self.sweep.round_time + Duration::from_secs_f64(waiting)
     }
 
-    /// What an answer waits for on the origin's side at most, but for the tail of a distribution.
+    /// The longest wait for a response on the server's side, without the tail of a distribution.
     fn wait(&self, cell: &Cell) -> Duration {
         let delay = cell.overrides.delay.unwrap_or(self.sweep.delay);
         delay.mean() + MOST_ROUND_TRIPS * cell.round_trip()
@@ -444,7 +447,7 @@ fn draw_ids(count: u64) -> u64 {
     rand::random_range(1_000_000_000..10_000_000_000 - count)
 }
 
-/// What to say of a client whose first request was there before it was asked to send any.
+/// The offence of a client whose first request arrived before `go`.
 fn began_early(page: Option<&Interval>, asked: Instant) -> Option<String> {
     let first = page.and_then(|page| page.first_read);
     let early = first.and_then(|first| asked.checked_duration_since(first));
@@ -456,7 +459,7 @@ fn began_early(page: Option<&Interval>, asked: Instant) -> Option<String> {
     early.map(words)
 }
 
-/// What to say of connections that nothing came on while as many requests were in flight as were asked. A pool may open one for a
+/// The offence of connections that carried nothing although all requested were in flight. A pool may open one for a
 /// request that then finds another free; where each request has its own, none is opened for a later one.
 fn opened_ahead(cell: &Cell, intervals: [Option<&Interval>; 2]) -> Option<String> {
     let asked = cell.concurrency as u64;
@@ -467,12 +470,12 @@ fn opened_ahead(cell: &Cell, intervals: [Option<&Interval>; 2]) -> Option<String
     let peak = intervals.into_iter().flatten().map(|seen| seen.peak_ahead);
     let peak = peak.max().filter(|peak| *peak > most)?;
     Some(format!(
-        "{peak} connections were open at once that carried nothing yet or were owed an answer, at most {most} expected for \
+        "{peak} connections were open at once that carried nothing yet or were owed a response, at most {most} expected for \
          concurrency {asked}"
     ))
 }
 
-/// What to say of a driver that used more time than its one core has. The clocks are read a moment apart.
+/// The offence of a driver that used more time than its one core has. The clocks are read a moment apart.
 fn more_than_its_core(driver: &Driver, used: Duration, wall: Duration) -> Option<String> {
     let most = wall.mul_f64(1.05) + Duration::from_millis(20);
     (driver.is_pinned() && used > most).then(|| {

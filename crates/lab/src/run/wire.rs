@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use hecaton_origin::Times;
+use hecaton_test_server::Times;
 use serde::{Deserialize, Serialize};
 
 use super::Claim;
@@ -12,7 +12,7 @@ use super::Claim;
 /// Version of the protocol that this harness speaks.
 pub const PROTO: u32 = 2;
 
-/// What a driver says of itself.
+/// A driver's description of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
     /// The protocol that the driver chose.
@@ -21,9 +21,9 @@ pub struct Hello {
     pub name: String,
     /// Version of the client.
     pub version: String,
-    /// What runs it, with version.
+    /// The runtime, with version.
     pub runtime: String,
-    /// What does the work underneath.
+    /// The library that does the work.
     pub engine: String,
     /// Versions of HTTP.
     pub http: Vec<String>,
@@ -45,21 +45,21 @@ pub struct Hello {
     pub methods: Vec<String>,
 }
 
-/// How a driver verifies the body of an answer.
+/// How a driver verifies the body of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verify {
-    /// The last eight bytes are the token, in hexadecimal digits.
+    /// The last eight bytes are the check value, in hexadecimal digits.
     Tail,
-    /// The body is parsed as JSON; the token is the text under the key `token`.
+    /// The body is parsed as JSON; the check value is the text under the key `token`.
     Json,
-    /// The body is asked for in gzip, and decoded; its last eight bytes are the token.
+    /// The body is asked for in gzip, and decoded; its last eight bytes are the check value.
     Gzip,
-    /// The body is read to its end and no token is looked for.
+    /// The body is read to its end and no check value is looked for.
     None,
 }
 
-/// What the next requests are like.
+/// The settings of the next requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prepare {
     /// Method of every request.
@@ -72,7 +72,7 @@ pub struct Prepare {
     pub concurrency: usize,
     /// Whether connections are used again.
     pub keepalive: bool,
-    /// What to do with bodies.
+    /// How bodies are verified.
     pub verify: Verify,
     /// How long one request may take before it counts as failed, in milliseconds.
     pub timeout_ms: u64,
@@ -123,7 +123,7 @@ impl fmt::Display for Command {
     }
 }
 
-/// A command with the number that its answer repeats.
+/// A command with the number that its response repeats.
 #[derive(Debug, Serialize)]
 struct Numbered<'a> {
     id: u64,
@@ -138,7 +138,7 @@ pub fn line(id: u64, command: &Command) -> Vec<u8> {
     line
 }
 
-/// The part of an answer that all have in common.
+/// The part of a response that all have in common.
 #[derive(Debug, Deserialize)]
 pub struct Envelope {
     /// Number of the command.
@@ -153,7 +153,7 @@ pub struct Envelope {
     pub what: String,
 }
 
-/// A driver's answer to `go`.
+/// A driver's response to `go`.
 #[derive(Debug, Deserialize)]
 pub struct GoReply {
     done: u64,

@@ -1,8 +1,8 @@
-//! What drivers say in words: shown to people, so nothing of it may move a cursor, change a title or hide what stands beside it.
+//! Texts from drivers, made safe to show: they may not move a cursor, change a title or hide their surroundings.
 
 use serde_json::Value;
 
-/// Longest text that a driver's answer may hold.
+/// Longest text that a driver's response may hold.
 const LONGEST: usize = 400;
 
 /// The text without what terminals obey; lines stay lines.
@@ -20,7 +20,7 @@ fn turns(letter: char) -> bool {
     matches!(letter, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// An answer with all texts in it plain, on one line, and none too long.
+/// A response with all texts in it plain, on one line, and none too long.
 pub fn harmless(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(line(&text)),
@@ -49,9 +49,9 @@ mod tests {
 
     #[test]
     fn nothing_that_terminals_obey_is_left() {
-        let answer = serde_json::json!({"errors_by": {"\u{1b}[2J\u{202e}x\ny": 1}, "lat_us": [[1, 2]], "what": "a\u{9b}b"});
+        let response = serde_json::json!({"errors_by": {"\u{1b}[2J\u{202e}x\ny": 1}, "lat_us": [[1, 2]], "what": "a\u{9b}b"});
         let expected = serde_json::json!({"errors_by": {"\u{fffd}[2J\u{fffd}x y": 1}, "lat_us": [[1, 2]], "what": "a\u{fffd}b"});
-        assert_eq!(harmless(answer), expected);
+        assert_eq!(harmless(response), expected);
         assert_eq!(plain("two\nlines\u{7}"), "two\nlines\u{fffd}");
         assert_eq!(line(&"x".repeat(500)).chars().count(), 401);
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde::{Deserialize, Serialize};
 
 /// One setting of the plan: who is measured, under what load.
@@ -11,31 +11,31 @@ use serde::{Deserialize, Serialize};
 pub struct Cell {
     /// The client's name as in its manifest.
     pub client: String,
-    /// Bytes of the answer's body; 0 when the server is not ours.
+    /// Bytes of the response's body; 0 when the server is not ours.
     pub body_bytes: usize,
     /// Whether connections are kept for later requests; if not, each request has one of its own. Absent means yes.
     #[serde(default = "kept", skip_serializing_if = "Clone::clone")]
     pub keepalive: bool,
     /// Requests that the driver is asked to keep in flight.
     pub concurrency: usize,
-    /// What this cell has of its own; nothing in a sweep.
+    /// Settings of this cell alone; empty in a sweep.
     #[serde(flatten)]
     pub overrides: Overrides,
 }
 
-/// What one cell has of its own, in place of what the plan says of all.
+/// Settings of one cell, which replace those of the plan.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overrides {
-    /// The origin's delay before each answer.
+    /// The test server's delay before each response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,
-    /// Whether the origin speaks TLS.
+    /// Whether the test server speaks TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<bool>,
-    /// Milliseconds of a round trip that the origin plays, in front of every answer and for opening a connection.
+    /// Milliseconds of a round trip that the test server plays, in front of every response and for opening a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip_ms: Option<u64>,
     /// How a batch of a known size is sent.
@@ -44,7 +44,7 @@ pub struct Overrides {
     /// Requests of a round; those of such a batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// What the cell is measured for, when it is not for itself.
+    /// The purpose of a cell that does not measure a client for its own row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
 }
@@ -52,12 +52,13 @@ pub struct Overrides {
 /// A cell that tells something of the run, and nothing of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Control {
     /// A client of the run once more, in a process of its own: what differs from the first is chance.
     Again,
-    /// The raw loader, with as much work in every round: what differs from round to round is the machine.
-    Canary,
+    /// The reference run: the baseline loader with equal work in every round, so differences come from the machine.
+    #[serde(alias = "canary")]
+    ReferenceRun,
 }
 
 /// How the requests of a batch follow each other.
@@ -83,12 +84,12 @@ impl Cell {
         }
     }
 
-    /// The round trip that the origin plays; 0 when none.
+    /// The round trip that the test server plays; 0 when none.
     pub fn round_trip(&self) -> Duration {
         Duration::from_millis(self.overrides.round_trip_ms.unwrap_or(0))
     }
 
-    /// What an answer waits at least for on the origin's side, when the plan's delay is `delay`.
+    /// The shortest wait for a response on the server's side, if the plan's delay is `delay`.
     pub fn wait(&self, delay: Delay) -> Delay {
         let delay = self.overrides.delay.unwrap_or(delay);
         match (delay, self.round_trip()) {

@@ -31,10 +31,10 @@ pub struct Manifest {
     /// Files and folders that the build depends on, in the manifest's folder: when one is newer, it is done again.
     #[serde(default)]
     pub from: Vec<String>,
-    /// What must be there first.
+    /// The programs that must be installed first.
     #[serde(default)]
     pub needs: Vec<Need>,
-    /// What the client can do, in words that scenarios select by.
+    /// The client's abilities, in words that scenarios select by.
     pub can: Vec<Ability>,
     /// Why the ledger rejects this use of the client, when it does; none when rows are to be ranked.
     pub pitfall: Option<Pitfall>,
@@ -70,7 +70,7 @@ impl Approach {
     }
 }
 
-/// What a client can do, in the words of manifests.
+/// An ability of a client, in the words of manifests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ability {
@@ -134,15 +134,15 @@ pub struct Install {
 
 impl Manifest {
     /// The lab's own loader: `program` is this very command, which has a hidden verb for it.
-    pub fn raw(program: &Path) -> Manifest {
+    pub fn baseline_loader(program: &Path) -> Manifest {
         let program = program.to_string_lossy().into_owned();
         Manifest {
-            client: super::RAW.to_string(),
+            client: super::BASELINE_LOADER.to_string(),
             language: "rust".to_string(),
             homepage: String::new(),
             approach: Approach::Tuned,
             version: vec![program.clone(), "--version".to_string()],
-            run: vec![program, super::RAW.to_string()],
+            run: vec![program, super::BASELINE_LOADER.to_string()],
             build: Vec::new(),
             from: Vec::new(),
             needs: Vec::new(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde::Deserialize;
 
 use super::Job;
@@ -12,21 +12,21 @@ use super::Job;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SweepScenario {
-    /// Clients to measure, without the raw loader.
+    /// Clients to measure, without the baseline loader.
     pub clients: Vec<String>,
     /// Requests to keep in flight, one cell each.
     pub concurrency: Vec<usize>,
-    /// Sizes of the answer's body.
+    /// Sizes of the response's body.
     pub body_bytes: Vec<usize>,
     /// Whether connections are kept (`true`), or each request has a new one (`false`); both ways when both are listed.
     pub keepalive: Vec<bool>,
-    /// What is done with each answer: `plain`, `json` or `gzip`.
+    /// How each response is processed: `plain`, `json` or `gzip`.
     pub job: Job,
-    /// Whether the origin speaks TLS.
+    /// Whether the test server speaks TLS.
     pub tls: bool,
-    /// Whether the raw loader takes part, as the ceiling.
-    pub ceiling: bool,
-    /// How long the origin waits before each answer.
+    /// Whether the baseline loader takes part.
+    pub baseline_loader: bool,
+    /// How long the test server waits before each response.
     pub delay: Delay,
     /// Measured rounds of every cell, one in each block.
     pub rounds: u32,

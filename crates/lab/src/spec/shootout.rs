@@ -4,22 +4,22 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde::Deserialize;
 
 use super::sweep::find_clients;
 use super::{Catalogue, Job, Sweep, Target, Usage};
 
-/// How long the raw loader's rounds last; a client's are as long as its requests take.
-const CEILING_ROUND: Duration = Duration::from_millis(200);
+/// How long the baseline loader's rounds last; a client's are as long as its requests take.
+const LOADER_ROUND: Duration = Duration::from_millis(200);
 
 /// `scenarios/bench/shootout.toml`. Every key is required: defaults live in that file alone.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShootoutScenario {
-    /// What is done with each answer.
+    /// How each response is processed.
     pub job: Job,
-    /// Bytes of the body of a plain answer.
+    /// Bytes of the body of a plain response.
     pub body_bytes: usize,
     /// Requests to keep in flight.
     pub concurrency: usize,
@@ -49,7 +49,7 @@ impl ShootoutScenario {
     }
 }
 
-/// What a user asked for; whatever is absent comes from the scenario.
+/// A user's request; absent values come from the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct ShootoutRequest {
     /// Names of clients that are there; at least one.
@@ -58,7 +58,7 @@ pub struct ShootoutRequest {
     pub concurrency: Option<usize>,
     /// Requests of each client.
     pub requests: Option<u64>,
-    /// The origin's delay; none when absent.
+    /// The test server's delay; none when absent.
     pub delay: Option<Delay>,
     /// Rounds of every client.
     pub rounds: Option<u32>,
@@ -96,14 +96,14 @@ impl ShootoutScenario {
             job: self.job,
             requests: Some(requests.div_ceil(u64::from(rounds))),
             tls: false,
-            ceiling: true,
+            baseline_loader: true,
             delay: request.delay.unwrap_or(Delay::None),
             rounds,
             invocations: self.invocations.clamp(1, rounds),
-            round_time: CEILING_ROUND,
+            round_time: LOADER_ROUND,
             warm_up: Duration::from_secs_f64(self.warm_up_seconds),
             seed: request.seed.unwrap_or_else(rand::random),
-            target: Target::Origin,
+            target: Target::TestServer,
         };
         let twice = sweep.cell_for_twice(Some(&self.baseline));
         Ok(sweep.with_controls(twice))

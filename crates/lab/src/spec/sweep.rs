@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde::{Deserialize, Serialize};
 
 use super::{Ability, Approach, Catalogue, Cell, Control, Manifest, SweepScenario, Target, Usage};
 
-/// Name of the lab's own loader, which takes part in every run as the ceiling.
-pub const RAW: &str = "raw";
+/// The baseline loader's name as a client.
+pub const BASELINE_LOADER: &str = "baseline-loader";
 
-/// Fewest bytes of a body: the token takes them all.
+/// Fewest bytes of a body: the check value takes them all.
 const SMALLEST_BODY: usize = 8;
 
-/// Most bytes of a body: the origin keeps one copy in memory, and so does every client for each request.
+/// Most bytes of a body: the test server keeps one copy in memory, and so does every client for each request.
 const LARGEST_BODY: usize = 64 << 20;
 
-/// What a user asked for; whatever is absent comes from the scenario.
+/// A user's request; absent values come from the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct SweepRequest {
     /// Names of clients; empty means those of the scenario.
@@ -25,7 +25,7 @@ pub struct SweepRequest {
     pub concurrency: Vec<usize>,
     /// Sizes of bodies; empty means those of the scenario.
     pub body_bytes: Vec<usize>,
-    /// The origin's delay.
+    /// The test server's delay.
     pub delay: Option<Delay>,
     /// Rounds of every cell.
     pub rounds: Option<u32>,
@@ -33,21 +33,21 @@ pub struct SweepRequest {
     pub round_time: Option<Duration>,
     /// Seed of the order and of the delays.
     pub seed: Option<u64>,
-    /// A server other than the lab's origin.
+    /// A server other than the lab's test server.
     pub foreign: Option<Target>,
 }
 
-/// What a client does with each answer.
+/// How a client processes each response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Job {
-    /// Reads the body, and the token at its end.
+    /// Reads the body, and the check value at its end.
     #[default]
     Plain,
-    /// Parses a JSON document of 16 KB, and finds the token in it by its key.
+    /// Parses a JSON document of 16 KB, and finds the check value in it by its key.
     Json,
-    /// Decodes a body in gzip, and reads the token at its end.
+    /// Decodes a body in gzip, and reads the check value at its end.
     Gzip,
 }
 
@@ -61,7 +61,7 @@ impl Job {
 /// One sweep.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// The clients, without the raw loader.
+    /// The clients, without the baseline loader.
     pub clients: Vec<Manifest>,
     /// Requests in flight, ascending, each once.
     pub concurrency: Vec<usize>,
@@ -74,16 +74,16 @@ pub struct Sweep {
     /// Whether connections are kept: both ways when both are here. A client that cannot keep them is measured with
     /// a new one for each request, whatever is asked.
     pub keepalive: Vec<bool>,
-    /// What is done with each answer. The raw loader parses and decodes nothing: it reads plain bodies of the same
-    /// size instead of documents, and those in gzip as they come.
+    /// How each response is processed. The baseline loader parses and decodes nothing: it reads plain bodies of the
+    /// same size instead of documents, and those in gzip as they come.
     pub job: Job,
-    /// Requests of a client's round; none for as many as fill its time. The raw loader's always fill it.
+    /// Requests of a client's round; none for as many as fill its time. The baseline loader's always fill it.
     pub requests: Option<u64>,
-    /// Whether the origin speaks TLS.
+    /// Whether the test server speaks TLS.
     pub tls: bool,
-    /// Whether the raw loader takes part, as the ceiling.
-    pub ceiling: bool,
-    /// The origin's delay; none when the server is not ours.
+    /// Whether the baseline loader takes part.
+    pub baseline_loader: bool,
+    /// The test server's delay; none when the server is not ours.
     pub delay: Delay,
     /// Rounds of every cell, which is also the number of blocks.
     pub rounds: u32,
@@ -110,7 +110,7 @@ impl Sweep {
         catalogue: &Catalogue,
     ) -> Result<Sweep, Usage> {
         let names = or_default(request.clients, &scenario.clients);
-        let target = request.foreign.unwrap_or(Target::Origin);
+        let target = request.foreign.unwrap_or(Target::TestServer);
         let rounds = request.rounds.unwrap_or(scenario.rounds);
         if rounds == 0 {
             return Err(Usage(
@@ -121,7 +121,7 @@ impl Sweep {
         let concurrency = ascending(or_default(request.concurrency, &scenario.concurrency));
         check_concurrency(&concurrency, &target)?;
         let (body_bytes, delay) = match target {
-            Target::Origin => (
+            Target::TestServer => (
                 checked_bodies(or_default(request.body_bytes, &scenario.body_bytes))?,
                 request.delay.unwrap_or(scenario.delay),
             ),
@@ -137,7 +137,7 @@ impl Sweep {
             job: scenario.job,
             requests: None,
             tls: scenario.tls,
-            ceiling: scenario.ceiling,
+            baseline_loader: scenario.baseline_loader,
             delay,
             rounds,
             invocations: scenario.invocations.clamp(1, rounds),
@@ -152,17 +152,17 @@ impl Sweep {
         Ok(sweep.with_controls(twice))
     }
 
-    /// Names of all that are measured, the raw loader included when it takes part.
+    /// Names of all that are measured, the baseline loader included when it takes part.
     pub fn client_names(&self) -> Vec<String> {
         let clients = self.clients.iter().map(|manifest| manifest.client.clone());
-        let raw = self.ceiling.then(|| RAW.to_string());
-        clients.chain(raw).collect()
+        let loader = self.baseline_loader.then(|| BASELINE_LOADER.to_string());
+        clients.chain(loader).collect()
     }
 
     /// How a client's connections are used, one cell each: kept (true), or a new one for each request (false).
     pub fn ways_to_connect(&self, client: &str) -> Vec<bool> {
-        if client == RAW {
-            return vec![true]; // the ceiling is the fastest way, whatever the others do
+        if client == BASELINE_LOADER {
+            return vec![true]; // the loader reuses connections, whatever the others do
         }
         if !self.cells.is_empty() {
             let mut ways: Vec<bool> = self.cells_of(client).map(|cell| cell.keepalive).collect();
@@ -193,10 +193,10 @@ impl Sweep {
         cells.filter(move |cell| cell.client == client)
     }
 
-    /// Whether the origin speaks TLS to a client in any of its cells.
+    /// Whether the test server speaks TLS to a client in any of its cells.
     pub fn speaks_tls_to(&self, client: &str) -> bool {
         let speaks = |cell: &Cell| cell.overrides.tls.unwrap_or(self.tls);
-        self.target.is_origin()
+        self.target.is_test_server()
             && match self.cells.is_empty() {
                 true => self.tls,
                 false => self.cells_of(client).any(speaks),
@@ -235,7 +235,7 @@ pub(super) fn find_clients(
 ) -> Result<Vec<Manifest>, Usage> {
     let mut clients: Vec<Manifest> = Vec::new();
     for name in names {
-        if name != RAW && !clients.iter().any(|known| known.client == *name) {
+        if name != BASELINE_LOADER && !clients.iter().any(|known| known.client == *name) {
             let manifest = catalogue.find(name)?;
             if !manifest.can.contains(&Ability::Http1) {
                 return Err(Usage(format!(
@@ -268,7 +268,7 @@ pub(super) fn checked_bodies(body_bytes: Vec<usize>) -> Result<Vec<usize>, Usage
     for &bytes in &body_bytes {
         if bytes < SMALLEST_BODY {
             return Err(Usage(format!(
-                "a body of {bytes} bytes has no room for the token that proves that it was read; use {SMALLEST_BODY} or more"
+                "a body of {bytes} bytes has no room for the check value that proves that it was read; use {SMALLEST_BODY} or more"
             )));
         }
         if bytes > LARGEST_BODY {
@@ -292,7 +292,7 @@ mod tests {
             keepalive: vec![true],
             job: Job::Plain,
             tls: false,
-            ceiling: true,
+            baseline_loader: true,
             delay: Delay::None,
             rounds: 6,
             invocations: 3,
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(sweep.concurrency, [1, 40]);
         assert_eq!(sweep.body_bytes, [133]);
         assert_eq!((sweep.rounds, sweep.invocations, sweep.seed), (2, 2, 7));
-        assert_eq!(sweep.client_names(), [RAW]);
+        assert_eq!(sweep.client_names(), [BASELINE_LOADER]);
     }
 
     #[test]
@@ -333,7 +333,7 @@ mod tests {
         let client = |name: &str, can: &[Ability]| Manifest {
             client: name.into(),
             can: can.to_vec(),
-            ..Manifest::raw(std::path::Path::new("hecaton"))
+            ..Manifest::baseline_loader(std::path::Path::new("hecaton"))
         };
         let sweep = Sweep {
             clients: vec![
@@ -345,7 +345,7 @@ mod tests {
         };
         assert_eq!(sweep.ways_to_connect("keeps"), [true, false]);
         assert_eq!(sweep.ways_to_connect("forgets"), [false]);
-        assert_eq!(sweep.ways_to_connect(RAW), [true]);
+        assert_eq!(sweep.ways_to_connect(BASELINE_LOADER), [true]);
     }
 
     #[test]
@@ -374,7 +374,7 @@ mod tests {
                     body_bytes: vec![7],
                     ..Default::default()
                 },
-                "no room for the token",
+                "no room for the check value",
             ),
             (
                 SweepRequest {

@@ -1,8 +1,8 @@
-//! A comparison as a view: two sides, kept connections against fresh ones, or batches one after another and at once.
+//! A comparison as a view: two sides, keep-alive connections against new ones, or batches one after another and at once.
 
 use super::common::*;
 use super::form::*;
-use super::remarks::remarks;
+use super::warnings::warnings;
 use crate::findings::stats::Estimate;
 use crate::findings::words::*;
 use crate::findings::*;
@@ -20,7 +20,7 @@ pub(super) fn view(run: &Document, findings: &Findings, found: &Compared) -> Vie
             vec![pair_bars(run, rows, pair)],
         ),
         What::RoundTrips(trips) => (
-            "What do kept connections save?",
+            "What do keep-alive connections save?",
             of_round_trips(trips),
             vec![trip_bars(trips)],
         ),
@@ -43,7 +43,7 @@ pub(super) fn view(run: &Document, findings: &Findings, found: &Compared) -> Vie
     ];
     sections.extend(seen("setting", &witnessed(run, rows)));
     sections.extend(rejected_rows(findings));
-    sections.extend(remarks(run, rows.iter()));
+    sections.extend(warnings(run, rows.iter()));
     sections.extend(ending(run, how_to_read()));
     View {
         finding: finding(run, found).unwrap_or_default(),
@@ -55,7 +55,7 @@ pub(super) fn view(run: &Document, findings: &Findings, found: &Compared) -> Vie
     }
 }
 
-/// What was found, short enough for a title.
+/// The finding, short enough for a title.
 fn finding(run: &Document, found: &Compared) -> Option<String> {
     if run.unfinished.is_some() {
         return None;
@@ -75,7 +75,7 @@ fn finding(run: &Document, found: &Compared) -> Option<String> {
     Some(format!("{client}: keep-alive is {}", ends.join(" and ")))
 }
 
-/// What was compared, in a line.
+/// The subject of the comparison, in a line.
 fn job(run: &Document) -> String {
     let plan = &run.plan;
     let bodies: Vec<String> = plan
@@ -84,14 +84,14 @@ fn job(run: &Document) -> String {
         .map(|bytes| body_words(*bytes))
         .collect();
     let bodies = bodies.join(" and ");
-    let delay = match plan.target.is_origin() {
+    let delay = match plan.target.is_test_server() {
         true => format!(", delay {}", plan.delay),
         false => String::new(),
     };
     match &plan.comparison {
         Some(Comparison::Keepalive { client }) => {
             format!(
-                "{client}: kept connections against a new one for each request, over TLS; {bodies}"
+                "{client}: keep-alive connections against a new one for each request, over TLS; {bodies}"
             )
         }
         Some(Comparison::SyncAsync { client }) => {
@@ -144,7 +144,7 @@ fn of_pair(run: &Document, rows: &[Row], pair: &Pair) -> Table {
     table
 }
 
-/// What the page has in its table of what the server saw.
+/// Leaves a column to the page, whose table of the server's view has it.
 fn less_wanted<T>(column: Shown<T>) -> Shown<T> {
     match column.title() {
         "peak in\nflight" | "errors" | "dupli-\ncates" => column.on(Media::TEXT),
@@ -157,21 +157,21 @@ fn of_round_trips(trips: &[RoundTrip]) -> Table {
     #[rustfmt::skip]
     let columns = vec![
         col("round\ntrip", 0, |it: &RoundTrip| format!("{} ms{}", it.round_trip_ms, mark(&it.rejected))),
-        col("kept\nms", 0, |it: &RoundTrip| optional(it.kept_ms, |kept| small(kept.value))),
-        col("pre-\ndicted", 2, |it: &RoundTrip| optional(it.predicted_kept_ms, small)),
-        col("fresh\nms", 0, |it: &RoundTrip| optional(it.fresh_ms, |fresh| small(fresh.value))),
-        col("pre-\ndicted", 2, |it: &RoundTrip| optional(it.predicted_fresh_ms, small)),
+        col("keep-\nalive ms", 0, |it: &RoundTrip| optional(it.keep_alive_ms, |kept| small(kept.value))),
+        col("pre-\ndicted", 2, |it: &RoundTrip| optional(it.predicted_keep_alive_ms, small)),
+        col("new\nms", 0, |it: &RoundTrip| optional(it.new_ms, |new| small(new.value))),
+        col("pre-\ndicted", 2, |it: &RoundTrip| optional(it.predicted_new_ms, small)),
         col("gain\nmeasured", 0, |it: &RoundTrip| optional(it.gain, |gain| ratio_words(&gain))).intervals(3),
         col("pre-\ndicted", 1, |it: &RoundTrip| optional(it.predicted_gain, times)),
     ];
     let table = Table::of("All figures", trips, columns);
     let table = table.note(
-        "Milliseconds of a request, on a kept connection and on a fresh one. Predicted: kept = R + W1, fresh = 3 R + W2. R is \
-         the round trip; W1 and W2 are the times measured where R is 0. A fresh connection takes one R for TCP and one for \
+        "Milliseconds of a request, on a keep-alive connection and on a new one. Predicted: keep-alive = R + W1, new = 3 R + W2. R is \
+         the round trip; W1 and W2 are the times measured where R is 0. A new connection takes one R for TCP and one for \
          TLS 1.3 before its request.",
     );
     table.note(
-        "Loopback has no round trips. The server simulates them: it waits before each answer, and longer before the first of a \
+        "Loopback has no round trips. The server simulates them: it waits before each response, and longer before the first of a \
          connection.",
     )
 }
@@ -193,7 +193,7 @@ fn of_batches(batches: &[Batch]) -> Table {
     table.note("Milliseconds of a whole batch. Connections are opened before each batch, by requests that are not counted.")
 }
 
-/// What the origin's ledger saw of every setting.
+/// The ledger's view of every setting.
 fn witnessed(run: &Document, rows: &[Row]) -> Vec<Witnessed> {
     let several = run.plan.body_bytes.len() > 1;
     let line = |row: &Row| {
@@ -250,10 +250,10 @@ fn pair_bars(run: &Document, rows: &[Row], pair: &Pair) -> Chart {
     )
 }
 
-/// Milliseconds of a request on fresh and on kept connections, each round trip on a scale of its own.
+/// Milliseconds of a request on new and on keep-alive connections, each round trip on a scale of its own.
 fn trip_bars(trips: &[RoundTrip]) -> Chart {
     let group = |trip: &RoundTrip| {
-        let (kept, fresh) = (trip.kept_ms?, trip.fresh_ms?);
+        let (kept, new) = (trip.keep_alive_ms?, trip.new_ms?);
         let gain = trip.gain.map_or("rejected".to_owned(), |gain| {
             format!("{} {}", times(gain.value), interval(&gain))
         });
@@ -276,8 +276,8 @@ fn trip_bars(trips: &[RoundTrip]) -> Chart {
                 predicted.unwrap_or_default()
             ),
             bars: vec![
-                bar(0, "fresh", fresh, trip.predicted_fresh_ms),
-                bar(1, "kept", kept, trip.predicted_kept_ms),
+                bar(0, "new", new, trip.predicted_new_ms),
+                bar(1, "keep-alive", kept, trip.predicted_keep_alive_ms),
             ],
         })
     };
@@ -375,8 +375,8 @@ fn ends(series: &Series, unit: &str) -> String {
     format!("{}: from {} to {}", series.name, end(first), end(last))
 }
 
-/// The averages of batches as a spreadsheet reads them: `mul,loop,sync,async`, in milliseconds of a batch, where `mul`
-/// is its size and `loop` how many were averaged; none for a comparison of another kind.
+/// The averages of batches for a spreadsheet, as `mul,loop,sync,async` in milliseconds of a batch. `mul` is the size
+/// of a batch and `loop` the number of averaged batches. None for other comparisons.
 fn averages(found: &Compared) -> Option<String> {
     let What::Batches(batches) = &found.what else {
         return None;

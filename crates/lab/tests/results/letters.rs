@@ -1,11 +1,12 @@
-//! Who is told apart: seldom two that are the same, reliably two that differ by a tenth, and never the twins of kept runs.
+//! Ranking tells clients apart: equal ones seldom, those that differ by a tenth reliably, and twins of kept runs
+//! never.
 
 use std::path::Path;
 
 use hecaton_lab::findings::{Ranking, judge, ranking};
 use hecaton_lab::ledger::Document;
 use hecaton_lab::run::Round;
-use hecaton_origin::{Delay, Times};
+use hecaton_test_server::{Delay, Times};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -57,7 +58,7 @@ impl Noisy {
         clients.into_iter().flatten().collect()
     }
 
-    /// What happens to one round alone: heavier tails than a normal distribution has, on the slow side above all.
+    /// The noise of one round: heavier tails than a normal distribution, above all on the slow side.
     fn of_round(&mut self) -> f64 {
         let spread = if self.random.random::<f64>() < 0.1 {
             3.0
@@ -169,8 +170,7 @@ fn a_difference_of_a_tenth_is_told() {
 
 fn kept(folder: &str) -> Document {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
-    let text = std::fs::read_to_string(root.join(folder).join("run.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
+    hecaton_lab::ledger::read(&root.join(folder)).unwrap()
 }
 
 /// Eight clients and their tuned twins, which at one request at a time do the same.
@@ -192,11 +192,11 @@ fn twins_of_a_kept_shootout_share_a_letter() {
 
 /// Machines that compile while they run were measured cold in that run; programs that do not were not.
 #[test]
-fn rows_of_a_kept_shootout_that_were_still_warming_are_marked() {
+fn rows_of_a_kept_shootout_that_were_still_warming_get_a_warning() {
     let run = kept("2026-11-22-shootout");
     let ranking = rank(&run.rounds);
     let entries = || ranking.ranked.iter().map(|entry| &entry.row);
-    let marked: Vec<&str> = entries()
+    let warned: Vec<&str> = entries()
         .filter(|row| row.warming.is_some())
         .map(|row| &*row.client)
         .collect();
@@ -207,7 +207,7 @@ fn rows_of_a_kept_shootout_that_were_still_warming_are_marked() {
         "node-http",
         "fetch-tuned",
     ] {
-        assert!(marked.contains(&name), "{name} of {marked:?}");
+        assert!(warned.contains(&name), "{name} of {warned:?}");
     }
     for name in [
         "curb",
@@ -218,7 +218,7 @@ fn rows_of_a_kept_shootout_that_were_still_warming_are_marked() {
         "reqwest",
         "httpx",
     ] {
-        assert!(!marked.contains(&name), "{name} of {marked:?}");
+        assert!(!warned.contains(&name), "{name} of {warned:?}");
     }
     let warming = entries()
         .find(|row| row.client == "jruby-net-http")

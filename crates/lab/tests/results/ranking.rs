@@ -2,7 +2,7 @@
 
 use hecaton_lab::findings::{Ranking, judge, ranking};
 use hecaton_lab::run::{Noise, Round, Start};
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use crate::synthetic::Machine;
 
@@ -38,21 +38,21 @@ fn letters(ranking: &Ranking) -> Vec<&str> {
 }
 
 #[test]
-fn the_fastest_stands_first_and_the_ceiling_outside() {
+fn the_fastest_stands_first_and_the_baseline_loader_outside() {
     let ranking = rank(
         &rounds(
             12,
             &[
                 ("net-http", 1000.0),
                 ("curb", 2000.0),
-                ("raw", 9000.0),
+                ("baseline-loader", 9000.0),
                 ("excon", 500.0),
             ],
         ),
         &[],
     );
     assert_eq!(names(&ranking), ["curb", "net-http", "excon"]);
-    assert_eq!(ranking.outside[0].row.client, "raw");
+    assert_eq!(ranking.outside[0].row.client, "baseline-loader");
     assert_eq!(letters(&ranking), ["a", "b", "c"]);
     assert!(
         ranking
@@ -127,7 +127,7 @@ fn a_rejected_client_is_not_ranked_and_keeps_its_reason() {
             .rejected
             .as_deref()
             .unwrap()
-            .contains("token"),
+            .contains("checksum"),
         "{:?}",
         ranking.rejected[0].row.rejected
     );

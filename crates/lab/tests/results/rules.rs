@@ -1,8 +1,8 @@
 //! Each rule rejects its cheat, and no rule rejects an honest client.
 
-use hecaton_lab::findings::{marks, rejection};
+use hecaton_lab::findings::{rejection, warnings};
 use hecaton_lab::run::Round;
-use hecaton_origin::{Delay, Interval, Times};
+use hecaton_test_server::{Delay, Interval, Times};
 
 use crate::synthetic::{Machine, ten_ms};
 
@@ -18,7 +18,7 @@ fn reason(spoil: impl Fn(&mut Round)) -> String {
     rejection(&rounds.iter().collect::<Vec<_>>(), &ten_ms()).expect("a reason")
 }
 
-/// What a cheat does, how it shows in a round, and what the reason must say.
+/// A cheat, its effect on a round, and words of the reason.
 type Case = (&'static str, fn(&mut Round), &'static [&'static str]);
 
 fn seen(round: &mut Round) -> &mut Interval {
@@ -43,7 +43,7 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
         (
             "counts without sending",
             |r| seen(r).distinct = 0,
-            &["never arrived", "claims", "origin saw 0"],
+            &["never arrived", "claims", "test server saw 0"],
         ),
         (
             "drops one",
@@ -106,12 +106,12 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
         (
             "leaves early",
             |r| seen(r).aborted = 4,
-            &["went away from 4 answers"],
+            &["went away from 4 responses"],
         ),
         (
             "does not read",
             |r| r.claim.sum = 0,
-            &["sum of the tokens", "24301 expected, 0 claimed"],
+            &["checksum", "24301 expected, 0 claimed"],
         ),
         (
             "miscounts bytes",
@@ -232,7 +232,7 @@ fn false_latencies_contradict_the_speed() {
 }
 
 #[test]
-fn no_answer_comes_before_the_origin_sends_it() {
+fn no_response_comes_before_the_server_sends_it() {
     for delay in [
         "17ms",
         "uniform:16ms..20ms",
@@ -259,7 +259,7 @@ fn no_answer_comes_before_the_origin_sends_it() {
     }
 }
 
-/// In a short round with long tails the last answers come alone; that is no lack of concurrency.
+/// In a short round with long tails the last responses come alone; that is no lack of concurrency.
 #[test]
 fn the_end_of_a_round_is_not_held_against_the_client() {
     let mut rounds = Machine::default().rounds("mri", 133, &[(100, (1500.0, 50.0))]);
@@ -277,7 +277,7 @@ fn the_end_of_a_round_is_not_held_against_the_client() {
     );
 }
 
-/// A thread that waits for its turn to run claims that time too, while others use the connection that its answer came on.
+/// A thread that waits for its turn to run claims that time too, while others use the connection that its response came on.
 #[test]
 fn who_waits_in_the_client_is_ranked_with_a_mark() {
     let told = |cycle_us: u32| {
@@ -292,13 +292,14 @@ fn who_waits_in_the_client_is_ranked_with_a_mark() {
         }
         let rounds: Vec<&Round> = rounds.iter().collect();
         assert_eq!(rejection(&rounds, &Delay::None), None);
-        marks(&rounds).join("; ")
+        warnings(&rounds).join("; ")
     };
     assert_eq!(told(6_000), "");
     assert_eq!(told(3_100), "");
-    let marks = told(700);
+    let warnings = told(700);
     assert!(
-        marks.contains("ms or longer, but only 0 requests") && marks.contains("wait in the client"),
-        "{marks}"
+        warnings.contains("ms or longer, but only 0 requests")
+            && warnings.contains("wait in the client"),
+        "{warnings}"
     );
 }

@@ -1,26 +1,26 @@
 //! Rules of connections: how many there are, and what is in flight on them.
 
-use hecaton_origin::{Delay, Interval, Times};
+use hecaton_test_server::{Delay, Interval, Times};
 
 use super::{find_interval, least};
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
 
-/// The smallest share of the asked concurrency that the origin must have seen.
+/// The smallest share of the asked concurrency that the test server must have seen.
 ///
 /// One request in ten may be on its way while the others are held; fewer in flight is a smaller pool.
 const LEAST_CONCURRENCY: f64 = 0.9;
 
 /// The smallest share of the asked concurrency that must have its connections in use during a round.
 ///
-/// Where the origin answers at once, threads that share a core take uneven turns: of 200 threads of Ruby only 109 had one
+/// Where the test server answers at once, threads that share a core take uneven turns: of 200 threads of Ruby only 109 had one
 /// in a round of six requests each (`docs/results/2026-11-21-bench`). Less than a quarter is one thing after another.
 const LEAST_SPREAD: f64 = 0.25;
 
 /// The share that the best check of a row must have seen in flight, unless it is no surprise that none did.
 ///
-/// Of a client that sends in waves, a check at a moment drawn by chance sees any share of a wave alike: that all of `n` see less than a
-/// share `s` has the probability `sⁿ`.
+/// If a client sends in waves, a random check sees every share of a wave with equal probability. All of `n` checks
+/// see less than a share `s` with probability `sⁿ`.
 const LEAST_CHECKED: f64 = 0.5;
 const SURPRISE: f64 = 0.01;
 
@@ -32,7 +32,7 @@ const LATE: [u32; 3] = [2, 4, 8];
 const SURPRISE_OF_LATE: f64 = 0.005;
 
 /// How many times the connections asked for may be open at once. A client may release a connection a moment after it has
-/// handed the answer over, and so need another one meanwhile: such a row is ranked with a mark.
+/// handed the response over, and so need another one meanwhile: such a row is ranked with a warning.
 const MOST_CONNECTIONS: u64 = 2;
 
 /// One request in so many may open a connection where connections are kept: pools retire those that are old.
@@ -46,13 +46,13 @@ pub(super) fn open_at_once(interval: &Interval) -> u64 {
     }
 }
 
-/// The probe holds every answer until all asked requests are there, so its peak is exact.
+/// The probe holds every response until all asked requests are there, so its peak is exact.
 pub(super) fn too_few_in_flight(round: &Round) -> Option<String> {
     let interval = round.probe.as_ref()?;
     let asked = round.cell.concurrency;
     (interval.peak_in_flight < least(asked, LEAST_CONCURRENCY)).then(|| {
         format!(
-            "only {} of {} requests were in flight at once, with every answer held until all were there",
+            "only {} of {} requests were in flight at once, with every response held until all were there",
             count(interval.peak_in_flight),
             count(asked as u64)
         )
@@ -73,12 +73,12 @@ pub(super) fn too_few_in_the_probe(round: &Round) -> Option<String> {
     })
 }
 
-/// Whoever sends a request before the answer to the one before it has come saves what the others spend on waiting.
+/// A client that does not wait for the previous response saves the time that other clients spend on waiting.
 pub(super) fn pipelined(round: &Round) -> Option<String> {
     find_interval(round, |interval, part| {
         (interval.pipelined > 0).then(|| {
             format!(
-                "requests were pipelined{part}: {} of {} came behind another on their connection, before its answer",
+                "requests were pipelined{part}: {} of {} came behind another on their connection, before its response",
                 count(interval.pipelined),
                 count(interval.requests)
             )
@@ -99,9 +99,9 @@ pub(super) fn too_many_in_flight(round: &Round) -> Option<String> {
     })
 }
 
-/// The probe has just opened every connection that a round needs. A pool that was shut down and built
-/// again opens as many once more, and one that retires its connections a few more; opening more than that is not keep-alive. All rounds
-/// count together: of a hundred requests in a short one, a few too many are chance.
+/// The probe has just opened every connection that a round needs. A client may rebuild its pool once, and may retire
+/// a few connections. More new connections than that are not keep-alive. All rounds count together: of a hundred
+/// requests in a short one, a few too many are chance.
 pub(super) fn reconnected(rounds: &[&Round], _: &Delay) -> Option<String> {
     let (mut opened, mut requests, mut allowed) = (0, 0, 0);
     for round in rounds.iter().filter(|round| round.cell.keepalive) {
@@ -120,7 +120,7 @@ pub(super) fn reconnected(rounds: &[&Round], _: &Delay) -> Option<String> {
     })
 }
 
-/// Who is asked for a new connection each must not spare itself any.
+/// A client that must open a new connection for each request may not skip any.
 pub(super) fn kept(round: &Round) -> Option<String> {
     find_interval(round, |interval, part| {
         (!round.cell.keepalive && interval.reused > 0).then(|| {
@@ -134,7 +134,7 @@ pub(super) fn kept(round: &Round) -> Option<String> {
     })
 }
 
-/// Who is asked for a new connection each opens it in its time, not before.
+/// A client that must open a new connection for each request opens it when the request is due, not before.
 pub(super) fn opened_ahead(round: &Round) -> Option<String> {
     // Documents of before count what connected, whoever it was.
     let judged = !round.cell.keepalive && round.lat_every > 0;
@@ -189,7 +189,8 @@ pub(super) fn too_few(round: &Round) -> Option<String> {
     })
 }
 
-/// At moments that it cannot know, a client has in flight what it had in the probe. Who sends in waves has less, and a mark.
+/// At moments that it cannot know, a client has in flight what it had in the probe. A client that sends in waves has
+/// fewer in flight, and gets a warning.
 pub(super) fn another_in_the_probe(rounds: &[&Round], _: &Delay) -> Option<String> {
     let asked = rounds.first()?.cell.concurrency;
     let intervals = rounds.iter().filter_map(|round| round.seen.as_ref());
@@ -200,7 +201,7 @@ pub(super) fn another_in_the_probe(rounds: &[&Round], _: &Delay) -> Option<Strin
     let by_chance = (most as f64 / asked as f64).powf(checks.len() as f64);
     (by_chance < SURPRISE && most < least(asked, LEAST_CHECKED)).then(|| {
         format!(
-            "at most {} of {} requests were in flight at {} moments drawn by chance, when every answer was held until all were \
+            "at most {} of {} requests were in flight at {} moments drawn by chance, when every response was held until all were \
              there; the probe before had seen more",
             count(most),
             count(asked as u64),
@@ -209,8 +210,9 @@ pub(super) fn another_in_the_probe(rounds: &[&Round], _: &Delay) -> Option<Strin
     })
 }
 
-/// A client that has as many in flight as it should does not wait for its next answer before it sends another request. Who sends the others only
-/// when it sees that an answer is held, sends the second late at every check.
+/// A client that has as many in flight as it should does not wait for its next response before it sends another
+/// request. A client that sends the other requests only after it sees that a response is held, sends the second one
+/// late at every check.
 pub(super) fn waits_for_a_check(rounds: &[&Round], _: &Delay) -> Option<String> {
     let judged = |round: &&&Round| round.cell.overrides.mode.is_none();
     let (mut gaps, mut wall_us, mut requests) = (Times::new(), 0.0, 0);
@@ -226,7 +228,7 @@ pub(super) fn waits_for_a_check(rounds: &[&Round], _: &Delay) -> Option<String> 
         let late = gaps.at_least(after_us.ceil() as u32);
         (at_least(late, gaps.len(), 1.0 / f64::from(times)) < SURPRISE_OF_LATE).then(|| {
             format!(
-                "other requests came when an answer was held, and not before: at {} of {} moments drawn by chance the second came \
+                "other requests came when a response was held, and not before: at {} of {} moments drawn by chance the second came \
                  {} ms or more after the first, and in the mean one came every {} ms",
                 count(late),
                 count(gaps.len()),

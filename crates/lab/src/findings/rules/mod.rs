@@ -1,20 +1,20 @@
-//! Why a row is rejected, or ranked with a mark: each rule compares one claim with what the ledger saw, and names both numbers.
+//! Why a row is rejected, or ranked with a warning: each rule compares one claim with what the ledger saw, and names both numbers.
 //!
 //! A rejected row stays visible with its reason and is never ranked. The order of [`RULES`] is the order
-//! of causes: a request that never arrived also spoils the sum of tokens, so it is told first.
+//! of causes: a request that never arrived also spoils the checksum, so it is told first.
 
 mod connections;
 mod latencies;
-mod marks;
 mod requests;
+mod warnings;
 mod work;
 
-use hecaton_origin::{Delay, Interval};
+use hecaton_test_server::{Delay, Interval};
 
 use super::words::plural;
 use crate::run::Round;
 
-pub use marks::{in_flight, marks};
+pub use warnings::{in_flight, warnings};
 pub use work::Foreign;
 
 /// Version of the rules, kept in every document: rows that one version ranks another may reject.
@@ -33,7 +33,7 @@ const RULES: [Rule; 23] = [
     requests::duplicated,
     requests::foreign,
     requests::asked_otherwise,
-    requests::tokens_wrong,
+    requests::checksum_wrong,
     requests::bytes_wrong,
     requests::aborted,
     work::offended,
@@ -56,13 +56,13 @@ const RULES_OF_A_ROW: [RuleOfARow; 6] = [
     connections::another_in_the_probe,
     connections::waits_for_a_check,
     latencies::more_than_asked,
-    latencies::faster_than_the_origin,
+    latencies::faster_than_the_server,
     latencies::shorter_than_held,
 ];
 
 /// The reason why the rounds of one cell must not be ranked, in words; none when nothing disagrees.
 ///
-/// `delay` is what the origin was told to wait before each answer ([`Delay::None`] for a foreign server).
+/// `delay` is what the test server was told to wait before each response ([`Delay::None`] for a foreign server).
 /// Rounds without a ledger interval are only checked against themselves. Connections are judged as those of
 /// HTTP/1.1: kept, or one for each request, as the cell says.
 pub fn rejection(rounds: &[&Round], delay: &Delay) -> Option<String> {

@@ -6,16 +6,18 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde::{Deserialize, Serialize};
 
 pub use setting::Setting;
 use setting::Which;
 
 use super::sweep::{checked_bodies, find_clients};
-use super::{Ability, Catalogue, Cell, Job, Mode, Overrides, RAW, Sweep, Target, Usage};
+use super::{
+    Ability, BASELINE_LOADER, Catalogue, Cell, Job, Mode, Overrides, Sweep, Target, Usage,
+};
 
-/// What is compared with what.
+/// The subject of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -56,23 +58,23 @@ pub struct CompareScenario {
 pub struct PairScenario {
     /// Requests to keep in flight.
     pub concurrency: usize,
-    /// Bytes of the body of an answer.
+    /// Bytes of the body of a response.
     pub body_bytes: usize,
-    /// The origin's delay.
+    /// The test server's delay.
     pub delay: Delay,
     /// How long and how often.
     #[serde(flatten)]
     pub timing: Timing,
 }
 
-/// The load of fresh against kept connections.
+/// The load of new against keep-alive connections.
 #[derive(Clone, Debug, Deserialize)]
 pub struct KeepaliveScenario {
-    /// Round trips that the origin plays, in milliseconds, ascending, 0 among them.
+    /// Round trips that the test server plays, in milliseconds, ascending, 0 among them.
     pub round_trips_ms: Vec<u64>,
     /// Requests to keep in flight.
     pub concurrency: usize,
-    /// Bytes of the body of an answer.
+    /// Bytes of the body of a response.
     pub body_bytes: usize,
     /// How long and how often.
     #[serde(flatten)]
@@ -87,9 +89,9 @@ pub struct SyncAsyncScenario {
     pub most: usize,
     /// Batches of each size and kind.
     pub loops: u32,
-    /// Bytes of the body of an answer.
+    /// Bytes of the body of a response.
     pub body_bytes: usize,
-    /// The origin's delay.
+    /// The test server's delay.
     pub delay: Delay,
     /// Processes of the client.
     #[serde(alias = "launches")]
@@ -112,7 +114,7 @@ pub struct Timing {
     pub warm_up_seconds: f64,
 }
 
-/// What a user asked to compare; whatever is absent comes from the scenario.
+/// A user's request for a comparison; absent values come from the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct PairRequest {
     /// Names of A and B, which may be the same.
@@ -123,7 +125,7 @@ pub struct PairRequest {
     pub concurrency: Option<usize>,
     /// Bytes of the bodies of both.
     pub body_bytes: Option<usize>,
-    /// The origin's delay for both.
+    /// The test server's delay for both.
     pub delay: Option<Delay>,
     /// Rounds of each.
     pub rounds: Option<u32>,
@@ -131,7 +133,7 @@ pub struct PairRequest {
     pub seed: Option<u64>,
 }
 
-/// What a user asked of batches; whatever is absent comes from the scenario.
+/// A user's request for batches; absent values come from the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct SyncAsyncRequest {
     /// Name of the client.
@@ -140,9 +142,9 @@ pub struct SyncAsyncRequest {
     pub most: Option<usize>,
     /// Batches of each size and kind.
     pub loops: Option<u32>,
-    /// The origin's delay.
+    /// The test server's delay.
     pub delay: Option<Delay>,
-    /// Another server than the lab's origin, as method and URL.
+    /// Another server than the lab's test server, as method and URL.
     pub foreign: Option<Target>,
     /// Seed of the order and of the delays.
     pub seed: Option<u64>,
@@ -160,7 +162,7 @@ impl CompareScenario {
         toml::from_str(&text).with_context(|| format!("{} is not a comparison", path.display()))
     }
 
-    /// The sweep of two cells, and the ceiling of each, that a pair is.
+    /// The sweep of two cells, and the baseline loader of each, that a pair is.
     ///
     /// # Errors
     /// [`Usage`], one sentence with what to do.
@@ -197,13 +199,13 @@ impl CompareScenario {
             .into_iter()
             .filter(|side| side.overrides.tls != Some(true))
         {
-            let ceiling = Cell {
-                client: RAW.into(),
+            let loader = Cell {
+                client: BASELINE_LOADER.into(),
                 keepalive: true,
                 ..(**side).clone()
             };
-            if !cells.contains(&ceiling) {
-                cells.push(ceiling);
+            if !cells.contains(&loader) {
+                cells.push(loader);
             }
         }
         let timing = Timing {
@@ -215,7 +217,7 @@ impl CompareScenario {
         Ok((sweep, Comparison::Pair { a, b }))
     }
 
-    /// The sweep of kept and fresh connections over TLS, at every round trip.
+    /// The sweep of keep-alive and new connections over TLS, at every round trip.
     ///
     /// # Errors
     /// [`Usage`], one sentence with what to do.
@@ -294,7 +296,7 @@ impl CompareScenario {
         };
         let (delay, target) = match request.foreign {
             Some(foreign) => (Delay::None, foreign),
-            None => (request.delay.unwrap_or(scenario.delay), Target::Origin),
+            None => (request.delay.unwrap_or(scenario.delay), Target::TestServer),
         };
         let mut sweep = sweep(cells, delay, timing, request.seed, catalogue)?;
         sweep.target = target;
@@ -305,7 +307,7 @@ impl CompareScenario {
 
 /// Whether a client keeps its connections.
 fn keeps(client: &str, catalogue: &Catalogue) -> Result<bool, Usage> {
-    Ok(client == RAW || catalogue.find(client)?.can.contains(&Ability::KeepAlive))
+    Ok(client == BASELINE_LOADER || catalogue.find(client)?.can.contains(&Ability::KeepAlive))
 }
 
 /// Sizes of batches up to `most`: a few small ones, then sixths of it.
@@ -350,7 +352,7 @@ fn sweep(
         clients: find_clients(&names, catalogue)?,
         concurrency,
         body_bytes,
-        ceiling: names.iter().any(|name| name == RAW),
+        baseline_loader: names.iter().any(|name| name == BASELINE_LOADER),
         cells,
         controls: Vec::new(),
         keepalive: vec![true],
@@ -363,7 +365,7 @@ fn sweep(
         round_time: Duration::from_secs_f64(timing.round_seconds),
         warm_up: Duration::from_secs_f64(timing.warm_up_seconds),
         seed: seed.unwrap_or_else(rand::random),
-        target: Target::Origin,
+        target: Target::TestServer,
     })
 }
 

@@ -1,0 +1,186 @@
+//! Warnings: what a reader should know about a row that is ranked all the same.
+
+use super::connections::open_at_once;
+use super::latencies::{ASIDE, all_claimed, claimed_in_flight, cycles};
+use crate::findings::words::{count, figure, plural};
+use crate::run::Round;
+
+/// Below this share of what was asked a row says how many were in flight. The rest is what a driver does between two requests,
+/// which weighs most at concurrency 1.
+const FULL: f64 = 0.75;
+
+/// Below this share of what was asked the checks are mentioned.
+const FULL_AT_A_CHECK: f64 = 0.9;
+
+/// Below this share of the time from one request to the next on a connection, the rest of that time is mentioned.
+const FULL_OF_A_CYCLE: f64 = 0.5;
+
+/// Requests in flight on average, as the claimed latencies and the speed say (Little's law), at most as many as were asked;
+/// none without latencies.
+pub fn in_flight(rounds: &[&Round]) -> Option<f64> {
+    let asked = rounds.first()?.cell.concurrency as f64;
+    claimed_in_flight(rounds).map(|in_flight| in_flight.min(asked))
+}
+
+/// Warnings about the rounds of one cell, in sentences without a full stop.
+pub fn warnings(rounds: &[&Round]) -> Vec<String> {
+    let all = [
+        few_in_flight,
+        few_at_checks,
+        much_between,
+        much_outside,
+        many_connections,
+        retired,
+        disturbed,
+    ];
+    all.iter().filter_map(|rule| rule(rounds)).collect()
+}
+
+/// In the last moments of a round no id is left to send, so less than what was asked is in flight.
+fn few_in_flight(rounds: &[&Round]) -> Option<String> {
+    let first = rounds
+        .first()
+        .filter(|round| round.cell.overrides.mode.is_none())?;
+    let asked = first.cell.concurrency;
+    let wall: u64 = rounds.iter().map(|round| round.wall_ns).sum();
+    let tails = rounds
+        .iter()
+        .filter_map(|round| round.seen.as_ref())
+        .map(|interval| interval.tail_ns);
+    let full = wall.saturating_sub(tails.sum()) as f64 / wall.max(1) as f64;
+    let in_flight = in_flight(rounds)?;
+    (in_flight < FULL * full * asked as f64).then(|| {
+        format!(
+            "{} of {} requests were in flight on average",
+            figure(in_flight),
+            count(asked as u64)
+        )
+    })
+}
+
+fn few_at_checks(rounds: &[&Round]) -> Option<String> {
+    let first = rounds
+        .first()
+        .filter(|round| round.cell.overrides.mode.is_none())?;
+    let asked = first.cell.concurrency;
+    let checks: Vec<u32> = rounds
+        .iter()
+        .filter_map(|round| round.seen.as_ref())
+        .flat_map(|interval| interval.checks.iter().copied())
+        .collect();
+    let mean = checks.iter().map(|seen| f64::from(*seen)).sum::<f64>() / checks.len().max(1) as f64;
+    (!checks.is_empty() && mean < FULL_AT_A_CHECK * asked as f64).then(|| {
+        format!(
+            "{} of {} requests were in flight on average at {} drawn by chance",
+            figure(mean),
+            count(asked as u64),
+            plural(checks.len() as u64, "moment")
+        )
+    })
+}
+
+/// The first round, where connections are kept and requests are sent in no mode of their own: what gaps on a connection tell.
+fn first_kept<'a>(rounds: &[&'a Round]) -> Option<&'a Round> {
+    let first = rounds.first().copied();
+    first.filter(|round| round.cell.keepalive && round.cell.overrides.mode.is_none())
+}
+
+/// A client that keeps its requests in flight waits for a response nearly as long as it takes from one request to the
+/// next on a connection. If there are more connections than requests, they take turns.
+fn much_between(rounds: &[&Round]) -> Option<String> {
+    let first = first_kept(rounds)?;
+    let used = rounds.iter().filter_map(|round| round.seen.as_ref());
+    let used = used.map(open_at_once).max()?;
+    let turns = (used as f64 / first.cell.concurrency as f64).max(1.0);
+    let latency = all_claimed(rounds)?.quantile(0.5)?;
+    let cycle = cycles(rounds).quantile(0.5)? / turns;
+    (latency < FULL_OF_A_CYCLE * cycle).then(|| {
+        format!(
+            "its median latency is {} ms, and {} ms from one request to the next: it pauses between them, or claims too little",
+            figure(latency / 1e3),
+            figure(cycle / 1e3)
+        )
+    })
+}
+
+/// A connection carries one request at a time. The time on the wire lies in the two gaps between a request and its
+/// neighbours there, and at least half of it in one of them. So no more than twice as many are under way for long as
+/// there are gaps half as long. The rest waits in the client, which is no lie: a thread waits for its turn to run
+/// while others use its connection.
+fn much_outside(rounds: &[&Round]) -> Option<String> {
+    first_kept(rounds)?;
+    let (claimed, cycles) = (all_claimed(rounds)?, cycles(rounds));
+    // The first and the last request of a connection have a gap on one side only.
+    let ends = rounds.iter().map(|round| 2 * round.cell.concurrency as u64);
+    let spare = ends.sum::<u64>() + (ASIDE * claimed.len() as f64).ceil() as u64;
+    let (us, those, gaps) = claimed
+        .iter()
+        .map(|(us, _)| (us, claimed.at_least(us), cycles.at_least(us / 2)))
+        .find(|(_, those, gaps)| *those > 2 * gaps + spare)?;
+    (!cycles.is_empty()).then(|| {
+        format!(
+            "{} of its latencies are {} ms or longer, but only {} requests came half as long after the one before them on their \
+             connection: requests wait in the client, or it claims too much",
+            count(those),
+            figure(f64::from(us) / 1e3),
+            count(gaps)
+        )
+    })
+}
+
+fn many_connections(rounds: &[&Round]) -> Option<String> {
+    let first = rounds.first().filter(|round| round.cell.keepalive)?;
+    let asked = first.cell.concurrency as u64;
+    let most = rounds
+        .iter()
+        .filter_map(|round| round.seen.as_ref())
+        .map(open_at_once)
+        .max()?;
+    (most > asked).then(|| {
+        format!(
+            "up to {} connections for {} at once",
+            count(most),
+            plural(asked, "request")
+        )
+    })
+}
+
+fn retired(rounds: &[&Round]) -> Option<String> {
+    let first = rounds.first().filter(|round| round.cell.keepalive)?;
+    let asked = first.cell.concurrency as u64;
+    let worst = rounds
+        .iter()
+        .filter_map(|round| round.seen.as_ref())
+        .max_by_key(|interval| interval.connections_opened)?;
+    (worst.connections_opened > asked).then(|| {
+        format!(
+            "up to {} connections were opened anew for {}",
+            count(worst.connections_opened),
+            plural(worst.requests, "request")
+        )
+    })
+}
+
+/// The machine is everybody's: who disturbed is not known, and the row is not to blame.
+fn disturbed(rounds: &[&Round]) -> Option<String> {
+    let strays = |round: &&&Round| {
+        round
+            .seen
+            .as_ref()
+            .is_some_and(|interval| interval.stray > 0)
+            || !round.disturbed.is_empty()
+    };
+    let disturbed = rounds.iter().filter(strays).count() as u64;
+    let why = rounds
+        .iter()
+        .find_map(|round| round.disturbed.first().cloned());
+    let why =
+        why.unwrap_or_else(|| "requests came to the server that were not of its round".to_string());
+    (disturbed > 0).then(|| {
+        format!(
+            "{} of {} disturbed by others: {why}",
+            count(disturbed),
+            plural(rounds.len() as u64, "round")
+        )
+    })
+}

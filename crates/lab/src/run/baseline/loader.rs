@@ -1,0 +1,168 @@
+//! The loader's loop: as many requests in flight as asked, on one thread.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use mio::{Events, Poll, Token};
+use url::Url;
+
+use super::connection::Connection;
+use super::response::Fault;
+use super::tally::Tally;
+use super::target::{Request, resolve};
+use crate::run::{Claim, Go, Prepare, Verify};
+
+/// How often requests are looked through for one that takes too long.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// Connections that stay open from one `go` to the next.
+pub struct Loader {
+    poll: Poll,
+    events: Events,
+    connections: Vec<Connection>,
+    address: SocketAddr,
+    request: Request,
+    timeout: Duration,
+    verify: Verify,
+    keepalive: bool,
+    in_flight: usize,
+}
+
+impl Loader {
+    /// Gets ready; nothing is opened or sent yet.
+    ///
+    /// # Errors
+    /// A few words when the target cannot be served.
+    pub fn new(prepare: &Prepare) -> Result<Loader, String> {
+        let url: Url = prepare
+            .url
+            .parse()
+            .map_err(|error| format!("url: {error}"))?;
+        if url.scheme() != "http" {
+            return Err(format!("url: {} is not spoken", url.scheme()));
+        }
+        let bodyless = prepare.method == "HEAD";
+        Ok(Loader {
+            poll: Poll::new().map_err(|error| error.to_string())?,
+            events: Events::with_capacity(1024),
+            connections: (0..prepare.concurrency)
+                .map(|_| Connection::new(bodyless))
+                .collect(),
+            address: resolve(&url)?,
+            request: Request::new(&prepare.method, &url, prepare.append_id),
+            timeout: Duration::from_millis(prepare.timeout_ms),
+            verify: prepare.verify,
+            keepalive: prepare.keepalive,
+            in_flight: 0,
+        })
+    }
+
+    /// Sends every request and returns what became of them.
+    ///
+    /// # Errors
+    /// When the system's polling fails.
+    pub fn go(&mut self, go: Go) -> io::Result<Claim> {
+        let mut tally = Tally::new(go, self.verify);
+        let mut events = std::mem::replace(&mut self.events, Events::with_capacity(1));
+        // Connections that the server has closed since the last round must not count as open.
+        self.turn(&mut events, Duration::ZERO, &mut tally)?;
+        for index in 0..self.connections.len() {
+            self.send_next(index, &mut tally);
+        }
+        let mut last_glance = Instant::now();
+        while self.in_flight > 0 {
+            self.turn(&mut events, GLANCE, &mut tally)?;
+            if last_glance.elapsed() >= GLANCE {
+                last_glance = Instant::now();
+                self.give_up_on_late(last_glance, &mut tally);
+            }
+        }
+        self.events = events;
+        Ok(tally.into_claim())
+    }
+
+    /// Waits until something has happened, and moves on every connection to which it has.
+    fn turn(
+        &mut self,
+        events: &mut Events,
+        timeout: Duration,
+        tally: &mut Tally,
+    ) -> io::Result<()> {
+        match self.poll.poll(events, Some(timeout)) {
+            Ok(()) => events
+                .iter()
+                .for_each(|event| self.advance(event.token().0, tally)),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Moves one connection on as far as it goes.
+    fn advance(&mut self, index: usize, tally: &mut Tally) {
+        let connection = &mut self.connections[index];
+        let Some(sent) = connection.sent else {
+            // Nothing is expected: the server closes an idle connection, or breaks the rules.
+            if connection.receive().is_err() {
+                connection.drop_stream();
+            }
+            return;
+        };
+        match connection.flush().and_then(|()| connection.receive()) {
+            Ok(None) => {}
+            Ok(Some(response)) => {
+                tally.answered(&response, connection.timed.then_some(sent));
+                if response.close || !self.keepalive {
+                    connection.drop_stream();
+                }
+                self.finished(index, tally);
+            }
+            Err(fault) => self.fail(index, fault, tally),
+        }
+    }
+
+    fn fail(&mut self, index: usize, fault: Fault, tally: &mut Tally) {
+        tally.failed(fault);
+        self.connections[index].drop_stream();
+        self.finished(index, tally);
+    }
+
+    fn finished(&mut self, index: usize, tally: &mut Tally) {
+        self.connections[index].sent = None;
+        self.in_flight -= 1;
+        self.send_next(index, tally);
+    }
+
+    /// Sends the next request that can be sent; one that cannot is counted, and the next is tried.
+    fn send_next(&mut self, index: usize, tally: &mut Tally) {
+        while let Some((id, timed)) = tally.take() {
+            let connection = &mut self.connections[index];
+            self.request.write(id, connection.request_buffer());
+            connection.timed = timed;
+            connection.sent = Some(Instant::now());
+            match connection.send(self.address, self.poll.registry(), Token(index)) {
+                Ok(()) => {
+                    self.in_flight += 1;
+                    return;
+                }
+                Err(fault) => {
+                    connection.sent = None;
+                    connection.drop_stream();
+                    tally.failed(fault);
+                }
+            }
+        }
+    }
+
+    fn give_up_on_late(&mut self, now: Instant, tally: &mut Tally) {
+        for index in 0..self.connections.len() {
+            if self.connections[index]
+                .sent
+                .is_some_and(|sent| now.duration_since(sent) > self.timeout)
+            {
+                self.fail(index, "timeout", tally);
+            }
+        }
+    }
+}

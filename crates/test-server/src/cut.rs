@@ -1,0 +1,59 @@
+//! Cuts: at moments of a round that are drawn by chance a response comes in two parts, the last bytes a while after
+//! the others. A client that sends its next request when it sees the beginning of a response, or at its own pace, has
+//! not waited for the end.
+
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+/// How long after the others the last bytes follow.
+pub(crate) const PAUSE: Duration = Duration::from_millis(1);
+
+/// The responses of a round that come in two parts.
+#[derive(Default)]
+pub(crate) struct Cuts {
+    arrived: Cell<u64>,
+    /// At which arrivals, the next at the end.
+    moments: RefCell<Vec<u64>>,
+}
+
+impl Cuts {
+    /// Draws the moments of a new round of `count` requests.
+    pub(crate) fn draw(&self, cuts: u64, count: u64) {
+        let draw = || rand::random_range(0..count.max(1));
+        let mut moments: Vec<u64> = (0..cuts.min(count)).map(|_| draw()).collect();
+        moments.sort_unstable_by(|left, right| right.cmp(left));
+        moments.dedup();
+        self.moments.replace(moments);
+        self.arrived.set(0);
+    }
+
+    /// A request of the round arrives; whether its response is cut.
+    pub(crate) fn is_due(&self) -> bool {
+        let mut moments = self.moments.borrow_mut();
+        let arrived = self.arrived.replace(self.arrived.get() + 1);
+        let due = moments.last() == Some(&arrived);
+        if due {
+            moments.pop();
+        }
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_responses_are_cut_as_were_drawn_at_most() {
+        let cuts = Cuts::default();
+        let due = |count: u64| (0..count).filter(|_| cuts.is_due()).count();
+        assert_eq!(due(10), 0);
+        cuts.draw(8, 1000);
+        assert!((1..=8).contains(&due(1000)));
+        cuts.draw(5, 1);
+        assert_eq!(due(10), 1);
+        cuts.draw(5, 1000);
+        cuts.draw(0, 0);
+        assert_eq!(due(1000), 0);
+    }
+}

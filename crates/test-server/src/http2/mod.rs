@@ -1,0 +1,213 @@
+//! HTTP/2: a connection of many streams, witnessed and answered as HTTP/1.1 is.
+
+mod fault;
+mod response;
+mod stream;
+mod tap;
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::Bytes;
+use h2::RecvStream;
+use h2::server::{Builder, Connection, SendResponse};
+use http::Request;
+use tokio::io::AsyncWriteExt;
+use tokio::task::spawn_local;
+
+use crate::connection::LINGER;
+use crate::exposure::{LIFE, within};
+use crate::fault::Fault;
+use crate::hub::Hub;
+use crate::ledger::Marks;
+use crate::options::Http2;
+use crate::route::{self, Route};
+use crate::socket::Socket;
+use crate::tls::Secure;
+use crate::wire::Wire;
+use tap::{Control, Ending, Tap};
+
+/// The first bytes of a connection that uses HTTP/2 by prior knowledge (RFC 9113 §3.4).
+pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0";
+/// Windows large enough that an upload does not wait for them on loopback.
+const WINDOW: u32 = 1024 * 1024;
+/// Streams that a client may have given up before they are taken: as many as come in one read, or h2 ends the connection.
+const MOST_GIVEN_UP: usize = 10_000;
+
+/// State shared by the streams of one connection.
+struct Shared {
+    hub: Rc<Hub>,
+    number: u64,
+    secure: Option<Box<Secure>>,
+    marks: RefCell<Marks>,
+    control: Rc<Control>,
+    options: Http2,
+    /// Streams that have begun.
+    begun: Cell<u32>,
+}
+
+type Incoming = (Request<RecvStream>, SendResponse<Bytes>);
+
+/// Serves until the connection ends; `read` are bytes that have been read already.
+pub(crate) async fn serve(
+    hub: Rc<Hub>,
+    socket: Socket,
+    read: Bytes,
+    marks: Marks,
+    secure: Option<Box<Secure>>,
+) {
+    let options = hub.http2.clone().unwrap_or_default();
+    let shared = Rc::new(Shared {
+        number: marks.number,
+        secure,
+        marks: RefCell::new(marks),
+        control: Rc::new(Control::new()),
+        options,
+        begun: Cell::new(0),
+        hub,
+    });
+    let socket = Rc::new(RefCell::new(socket));
+    {
+        let mut ledger = shared.hub.ledger.borrow_mut();
+        ledger.http2();
+        ledger.read(read.len());
+    }
+    let life = shared.hub.deadline(LIFE);
+    within(&shared.hub.timer, life, drive(&shared, &socket, read)).await;
+    if let Some(socket) = Rc::into_inner(socket) {
+        end(&shared, socket.into_inner()).await;
+    }
+    let marks = shared.marks.borrow();
+    shared.hub.ledger.borrow_mut().disconnected(&marks);
+}
+
+/// Speaks until one side is done; an error of the protocol ends the connection as its end does.
+async fn drive(shared: &Rc<Shared>, socket: &Rc<RefCell<Socket>>, read: Bytes) {
+    let control = shared.control.clone();
+    let tap = Tap::new(socket.clone(), read, shared.hub.clone(), control.clone());
+    let mut builder = Builder::new();
+    builder
+        .initial_window_size(WINDOW)
+        .initial_connection_window_size(4 * WINDOW)
+        .max_pending_accept_reset_streams(MOST_GIVEN_UP);
+    if let Some(most) = shared.options.max_streams {
+        builder.max_concurrent_streams(most);
+    }
+    let Ok(mut connection) = builder.handshake(tap).await else {
+        return;
+    };
+    control.allow_read();
+    // Dropped at the end only: the drop of a stream tells the client.
+    let mut unprocessed = Vec::new();
+    while let Some(incoming) = next(&mut connection, &control).await {
+        unprocessed.extend(shared.begin(incoming));
+    }
+    let linger = Instant::now() + LINGER;
+    if control.ending() == Ending::AfterStreams {
+        // The client closes when it has its responses; what it still asks for is not processed.
+        while let Some(incoming) = until(&mut connection, &control, &shared.hub, linger).await {
+            unprocessed.extend(shared.begin(incoming));
+        }
+    }
+}
+
+/// The next stream that has come. h2 forgets streams that were not taken when it reads that the client has gone, so
+/// all are taken between two reads.
+fn poll_accept(
+    connection: &mut Connection<Tap, Bytes>,
+    control: &Control,
+    context: &mut Context<'_>,
+) -> Poll<Option<Result<Incoming, h2::Error>>> {
+    loop {
+        let polled = connection.poll_accept(context);
+        if polled.is_ready() || !control.allow_read() {
+            return polled;
+        }
+    }
+}
+
+/// The next stream; none at the end of the connection.
+async fn next(connection: &mut Connection<Tap, Bytes>, control: &Control) -> Option<Incoming> {
+    poll_fn(|context| {
+        control.wait(context.waker());
+        // It also writes what is to be written, and so comes first.
+        let polled = poll_accept(connection, control, context);
+        if control.is_over() {
+            return Poll::Ready(None);
+        }
+        polled.map(|incoming| incoming?.ok())
+    })
+    .await
+}
+
+/// The next stream before that instant; none afterwards, or at the end of the connection.
+async fn until(
+    connection: &mut Connection<Tap, Bytes>,
+    control: &Control,
+    hub: &Hub,
+    deadline: Instant,
+) -> Option<Incoming> {
+    let mut asked = false;
+    poll_fn(|context| {
+        let polled = poll_accept(connection, control, context);
+        if polled.is_pending() && Instant::now() >= deadline {
+            return Poll::Ready(None);
+        }
+        if !std::mem::replace(&mut asked, true) {
+            hub.timer.wake_at(deadline, context.waker().clone());
+        }
+        polled.map(|incoming| incoming?.ok())
+    })
+    .await
+}
+
+/// Ends the connection as its control says.
+async fn end(shared: &Shared, mut socket: Socket) {
+    if shared.control.ending() == Ending::Reset {
+        // A socket that refuses is already dead.
+        let _ = socket.reset_on_drop();
+        return;
+    }
+    let cut = shared.control.ending() == Ending::Cut;
+    if !cut && socket.shutdown().await.is_ok() {
+        let mut wire = Wire {
+            stream: &mut socket,
+            hub: &shared.hub,
+            stray: false,
+        };
+        wire.until_end(Some(Instant::now() + LINGER)).await;
+    }
+}
+
+impl Shared {
+    fn unprocessed(&self, incoming: &Incoming) {
+        self.hub.ledger.borrow_mut().unprocessed();
+        self.hub.unprocessed(route::of(incoming.0.uri().path()));
+    }
+
+    /// Begins to serve a stream; gives it back when it came after the last one that is processed.
+    fn begin(self: &Rc<Self>, incoming: Incoming) -> Option<Incoming> {
+        let id = incoming.1.stream_id().as_u32();
+        if self.control.is_beyond(id) {
+            self.unprocessed(&incoming);
+            return Some(incoming);
+        }
+        self.begun.set(self.begun.get() + 1);
+        // Decided here and not by the stream: what comes with it in one read is behind it already.
+        let asked = route::of(incoming.0.uri().path()) == Route::Fault(Fault::Goaway);
+        if asked || self.options.goaway_after == Some(self.begun.get()) {
+            self.control.go_away(id);
+        }
+        let active = self.control.clone().activity();
+        let (request, respond) = incoming;
+        let stream = stream::serve(self.clone(), request, respond);
+        spawn_local(async move {
+            stream.await;
+            drop(active);
+        });
+        None
+    }
+}

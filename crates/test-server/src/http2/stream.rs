@@ -1,0 +1,208 @@
+//! One stream: its request is witnessed, its body read, and its response held and sent.
+
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Instant;
+
+use bytes::Bytes;
+use h2::server::SendResponse;
+use h2::{Reason, RecvStream};
+use http::{Request as Asked, request::Parts};
+
+use super::{Shared, response};
+use crate::body::{Kept, Received};
+use crate::detail::Detail;
+use crate::held::{Held, Hold};
+use crate::hub::Hub;
+use crate::ledger::Receipt;
+use crate::parse::Framing;
+use crate::reply::Reply;
+use crate::request::{After, Request};
+use crate::route;
+
+/// A request that is unanswered: dropped so, it is an abort.
+pub(super) struct Unanswered {
+    hub: Rc<Hub>,
+    receipt: Option<Receipt>,
+}
+
+/// Why a stream ends without its whole response.
+pub(super) struct Lost;
+
+impl From<h2::Error> for Lost {
+    fn from(_: h2::Error) -> Lost {
+        Lost
+    }
+}
+
+impl From<http::Error> for Lost {
+    fn from(_: http::Error) -> Lost {
+        Lost
+    }
+}
+
+/// Serves the stream. A response that ends early is in the ledger as an abort.
+pub(super) async fn serve(
+    shared: Rc<Shared>,
+    request: Asked<RecvStream>,
+    respond: SendResponse<Bytes>,
+) {
+    let now = Instant::now();
+    let (parts, body) = request.into_parts();
+    let request = request_of(&parts, &body);
+    let (receipt, hash, carried) = {
+        let mut marks = shared.marks.borrow_mut();
+        let (receipt, hash) = shared.hub.witness(&request, &mut marks, 0, false, now);
+        (receipt, hash, marks.carried)
+    };
+    let pending = Unanswered {
+        hub: shared.hub.clone(),
+        receipt,
+    };
+    let arrival = Arrival {
+        request,
+        hash,
+        carried,
+    };
+    // Lost: the client has reset the stream or gone, or a fault has done what it should.
+    let _ = arrival.answer(&shared, pending, body, respond).await;
+}
+
+/// A request that has been witnessed.
+struct Arrival {
+    request: Request,
+    hash: u64,
+    carried: u64,
+}
+
+impl Arrival {
+    async fn answer(
+        self,
+        shared: &Shared,
+        mut pending: Unanswered,
+        mut body: RecvStream,
+        mut respond: SendResponse<Bytes>,
+    ) -> Result<(), Lost> {
+        let repeated = pending.receipt.is_some_and(|receipt| receipt.repeated);
+        let item = matches!(self.request.route, route::Route::Item(..));
+        if shared.options.refuse_first && item && !repeated {
+            respond.send_reset(Reason::REFUSED_STREAM);
+            return Err(Lost);
+        }
+        let fault = shared.hub.deal(&self.request);
+        let received = if self.request.reads_body(fault) {
+            let kept = Kept::new(self.request.route.keep());
+            read(&mut body, kept).await?
+        } else {
+            Received::default()
+        };
+        let reply = Reply {
+            hub: &shared.hub,
+            connection: shared.number,
+            carried: self.carried,
+            secure: shared.secure.as_deref(),
+        };
+        let is_head = self.request.is_head;
+        let now = Instant::now();
+        let receipt = pending.receipt;
+        let mut held = reply.held(self.request, receipt, self.hash, received, fault, now);
+        pending.receipt = held.receipt;
+        hold(&shared.hub, &mut held, &mut respond).await?;
+        response::send(shared, held.response, is_head, held.after, respond).await?;
+        pending.answered();
+        Ok(())
+    }
+}
+
+impl Unanswered {
+    fn answered(&mut self) {
+        if let Some(receipt) = self.receipt.take() {
+            let mut ledger = self.hub.ledger.borrow_mut();
+            ledger.answered(receipt, Instant::now());
+        }
+    }
+}
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        if let Some(receipt) = self.receipt.take() {
+            self.hub.ledger.borrow_mut().aborted(receipt);
+        }
+    }
+}
+
+/// The request as HTTP/1.1 would have brought it.
+fn request_of(parts: &Parts, body: &RecvStream) -> Request {
+    let target = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    let route = route::of(target);
+    let accept = parts.headers.get("accept");
+    let json = accept.is_some_and(|accept| {
+        memchr::memmem::find(accept.as_bytes(), b"application/json").is_some()
+    });
+    Request {
+        route,
+        is_head: parts.method == http::Method::HEAD,
+        is_get: parts.method == http::Method::GET,
+        wants_json: json,
+        framing: if body.is_end_stream() {
+            Framing::None
+        } else {
+            Framing::Chunked
+        },
+        expects_continue: false,
+        after: After::Keep,
+        version: 2,
+        detail: route
+            .needs_detail()
+            .then(|| Box::new(detail(parts, target))),
+    }
+}
+
+fn detail(parts: &Parts, target: &str) -> Detail {
+    let authority = parts.uri.authority().map(|authority| authority.as_str());
+    let authority = authority.map(|text| (":authority".to_owned(), text.to_owned()));
+    let pair = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        (name.as_str().to_owned(), value.into_owned())
+    };
+    Detail {
+        method: parts.method.to_string(),
+        target: target.to_owned(),
+        headers: authority
+            .into_iter()
+            .chain(parts.headers.iter().map(pair))
+            .collect(),
+    }
+}
+
+async fn read(body: &mut RecvStream, mut kept: Kept) -> Result<Received, Lost> {
+    while let Some(data) = body.data().await {
+        let data = data?;
+        kept.add(&data);
+        if kept.is_too_long() {
+            return Err(Lost);
+        }
+        body.flow_control().release_capacity(data.len())?;
+    }
+    body.trailers().await?;
+    Ok(kept.finish())
+}
+
+/// Waits for what holds the response, unless the client gives the stream up.
+async fn hold(hub: &Hub, held: &mut Held, respond: &mut SendResponse<Bytes>) -> Result<(), Lost> {
+    poll_fn(|context| {
+        if held.is_ready(hub, Instant::now()) {
+            return Poll::Ready(Ok(()));
+        }
+        if respond.poll_reset(context).is_ready() {
+            if let Hold::Gate(ticket) = held.hold {
+                hub.gate.leave(ticket);
+            }
+            return Poll::Ready(Err(Lost));
+        }
+        held.wait(hub, context.waker());
+        Poll::Pending
+    })
+    .await
+}

@@ -1,0 +1,248 @@
+//! Decides the response of a request and what holds it.
+
+use std::time::{Duration, Instant};
+
+use crate::body::Received;
+use crate::chaos::RandomFault;
+use crate::cut::PAUSE;
+use crate::exposure::{is_of_rounds, withholds};
+use crate::fault::Fault;
+use crate::held::{Held, Hold, Response, Small};
+use crate::hub::Hub;
+use crate::ledger::Receipt;
+use crate::request::{After, Request};
+use crate::response::{Field, JSON, Length, TEXT};
+use crate::route::Route;
+use crate::script::Item;
+use crate::source::Source;
+use crate::special::{self, Told};
+use crate::stream::{Kind, Stream};
+use crate::tls::Secure;
+
+/// Into how many pieces chaos cuts a slow answer, and how long it waits between them.
+const SLOW_PIECES: usize = 5;
+const SLOW_PAUSE: Duration = Duration::from_millis(40);
+
+/// Where a request came in.
+pub(crate) struct Reply<'h> {
+    pub(crate) hub: &'h Hub,
+    /// Number of the connection, from 1.
+    pub(crate) connection: u64,
+    /// Requests that the connection has carried, this one included.
+    pub(crate) carried: u64,
+    /// The parameters of TLS; none without TLS.
+    pub(crate) secure: Option<&'h Secure>,
+}
+
+impl Reply<'_> {
+    /// The response of a complete request.
+    pub(crate) fn held(
+        &self,
+        request: Request,
+        receipt: Option<Receipt>,
+        hash: u64,
+        body: Received,
+        fault: Option<RandomFault>,
+        now: Instant,
+    ) -> Held {
+        let after = match request.route {
+            Route::Close | Route::Eof => After::Close,
+            route if route.is_early() => After::Close,
+            // A stray request must not keep the server busy while another client is measured.
+            _ if receipt.is_some_and(|receipt| receipt.stray) => After::Close,
+            _ => request.after,
+        };
+        let strangers = self.hub.exposed && !self.hub.faults && withholds(&request);
+        let withheld = strangers || self.hub.rounds_only && !is_of_rounds(&request);
+        let hold = match withheld {
+            true => Hold::Nothing,
+            false => self.hold(&request, receipt, now),
+        };
+        let script = self
+            .hub
+            .script(receipt.is_some_and(|receipt| receipt.stray));
+        let response = match request.route {
+            Route::Item(..) => {
+                let item = Item {
+                    hash,
+                    json: request.wants_json,
+                    is_head: request.is_head,
+                };
+                match fault {
+                    Some(fault) => self.random_fault(fault, &request, item, after, now),
+                    None => Response::Item(script, item),
+                }
+            }
+            _ if withheld && !strangers => {
+                let says = "this server answers /r/<id> and /bytes/<n>, and nothing else\n";
+                Response::Small(Box::new(Small::text(404, says, request.is_head)))
+            }
+            _ if withheld => {
+                let says =
+                    "not for strangers; whoever runs this server can allow it with --faults\n";
+                Response::Small(Box::new(Small::text(403, says, request.is_head)))
+            }
+            _ => self.other(&request, &body, after),
+        };
+        let planned = match (hold, &response) {
+            (Hold::Gate(_), _) | (_, Response::Stream(_)) => None,
+            (Hold::Until(at) | Hold::LastBytes(at), _) => Some(at),
+            (Hold::Nothing, _) => Some(now),
+        };
+        let receipt = receipt.map(|receipt| receipt.planned_at(planned));
+        Held::new(receipt, hold, response, after)
+    }
+
+    fn hold(&self, request: &Request, receipt: Option<Receipt>, now: Instant) -> Hold {
+        match request.route {
+            Route::Delay(delay) => Hold::Until(now + delay),
+            Route::Item(id, _) => {
+                let belongs = receipt.is_some_and(|receipt| receipt.belongs);
+                if let Some(ticket) = belongs.then(|| self.hub.gate.enter(now)).flatten() {
+                    return Hold::Gate(ticket);
+                }
+                let script = self
+                    .hub
+                    .script(receipt.is_some_and(|receipt| receipt.stray));
+                let delay = script.delay(id).unwrap_or_default() + self.travel(script.round_trip);
+                match delay {
+                    Duration::ZERO if belongs && request.version < 2 && self.hub.cuts.is_due() => {
+                        Hold::LastBytes(now + PAUSE)
+                    }
+                    Duration::ZERO => Hold::Nothing,
+                    delay => Hold::Until(now + delay),
+                }
+            }
+            _ => Hold::Nothing,
+        }
+    }
+
+    /// The way to a server that is a round trip away and back, and for the first request of a connection what
+    /// opening it takes there.
+    fn travel(&self, round_trip: Duration) -> Duration {
+        let opening = match (self.carried, self.secure) {
+            (2.., _) => 0,
+            (_, None) => 1,
+            (_, Some(secure)) => 1 + secure.round_trips(),
+        };
+        round_trip * (1 + opening)
+    }
+
+    /// Applies a random fault. Over HTTP/2 it is a stream that is harmed and never its connection: what other streams
+    /// have sent would be lost with it, unread and uncounted.
+    fn random_fault(
+        &self,
+        random: RandomFault,
+        request: &Request,
+        item: Item,
+        after: After,
+        now: Instant,
+    ) -> Response {
+        let fault = match (random, request.version) {
+            (RandomFault::Error, _) => {
+                return Response::Small(Box::new(Small::status(500, request.is_head)));
+            }
+            (RandomFault::Slow, _) => return self.slow(request, item, after, now),
+            (RandomFault::Stall, _) => Fault::StallHead,
+            (RandomFault::Truncate, 2) => Fault::TruncateChunked,
+            (RandomFault::Garbage, 2) | (RandomFault::Truncate, _) => Fault::Truncate,
+            (RandomFault::Close, 2) => Fault::RefusedStream,
+            (RandomFault::Reset, _) => Fault::Reset,
+            (RandomFault::Garbage, _) => Fault::Garbage,
+            (RandomFault::Close, _) => Fault::Close,
+            (RandomFault::Early, _) => Fault::Early,
+        };
+        stream(Vec::new(), Kind::Fault(fault), request, after)
+    }
+
+    fn slow(&self, request: &Request, item: Item, after: After, now: Instant) -> Response {
+        let (_, fields, body) = self.hub.script(false).body(item, &self.hub.date, now);
+        let length = Length::Bytes(body.len() as u64);
+        let source = Source::slow(body, SLOW_PIECES, SLOW_PAUSE);
+        stream(fields, Kind::Body(length, source), request, after)
+    }
+
+    fn other(&self, request: &Request, body: &Received, after: After) -> Response {
+        let (fields, kind) = match request.route {
+            Route::Chunked(count) => (
+                Vec::new(),
+                Kind::Body(Length::Chunked, Source::chunks(count)),
+            ),
+            Route::Bytes(count) => (
+                Vec::new(),
+                Kind::Body(Length::Bytes(count), Source::alphabet(count)),
+            ),
+            Route::Eof => (
+                Vec::new(),
+                Kind::Body(Length::Silent, Source::whole("until the end\n")),
+            ),
+            Route::Fault(fault) => (Vec::new(), Kind::Fault(fault)),
+            Route::Special(special) => {
+                let detail = request.detail.as_deref();
+                match special::answer(special, detail, body, request.is_head) {
+                    Told::Small(small) => return Response::Small(Box::new(small)),
+                    Told::Body(fields, length, source) => (fields, Kind::Body(length, source)),
+                }
+            }
+            _ => return Response::Small(Box::new(self.small(request, body))),
+        };
+        stream(fields, kind, request, after)
+    }
+
+    fn small(&self, request: &Request, body: &Received) -> Small {
+        let is_head = request.is_head;
+        match request.route {
+            Route::Echo => self.echo(request, body),
+            Route::Ledger => json(&self.hub.summary(), is_head),
+            Route::Status(status) => Small::status(status, is_head),
+            Route::Delay(_) => Small::text(200, "late\n", is_head),
+            Route::Close => Small::text(200, "closing\n", is_head),
+            _ => Small::text(404, "no such path; try /r/1, /echo or /ledger\n", is_head),
+        }
+    }
+
+    fn echo(&self, request: &Request, body: &Received) -> Small {
+        let Some(detail) = &request.detail else {
+            return Small::status(500, request.is_head);
+        };
+        let echo = serde_json::json!({
+            "method": detail.method,
+            "path": detail.target,
+            "headers": detail.headers,
+            "body": String::from_utf8_lossy(&body.bytes),
+            "connection": self.connection,
+            "request": self.carried,
+            "protocol": request.protocol(),
+            "tls": self.secure,
+        });
+        json(&echo, request.is_head)
+    }
+}
+
+fn stream(fields: Vec<Field>, kind: Kind, request: &Request, after: After) -> Response {
+    Response::Stream(Box::new(Stream {
+        kind,
+        content_type: TEXT,
+        fields,
+        is_head: request.is_head,
+        version: request.version,
+        after,
+    }))
+}
+
+fn json(value: &impl serde::Serialize, is_head: bool) -> Small {
+    match serde_json::to_vec(value) {
+        Ok(body) => Small {
+            status: 200,
+            content_type: JSON,
+            fields: Vec::new(),
+            body: body.into(),
+            is_head,
+        },
+        Err(error) => Small::text(
+            500,
+            format!("the response cannot be written: {error}\n"),
+            is_head,
+        ),
+    }
+}

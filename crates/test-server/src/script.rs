@@ -1,0 +1,223 @@
+//! The responses of `/r/<id>` during one round: a prepared response, of which only date and check value change.
+
+use std::cell::{Ref, RefCell};
+use std::time::{Duration, Instant};
+
+use crate::check_value::CheckValue;
+use crate::date::Date;
+use crate::delay::Delay;
+use crate::document;
+use crate::draw::Draw;
+use crate::plain::Plain;
+use crate::request::After;
+use crate::response::{Field, Head, JSON, Length, TEXT};
+
+/// The responses of one round, or of the time between rounds.
+pub(crate) struct Script {
+    pub(crate) nonce: u64,
+    draw: Draw,
+    /// The id that the first delay is drawn for, so that rounds of other ids meet the same delays.
+    base: u64,
+    /// The word in the paths of the round's requests.
+    pub(crate) word: Option<u64>,
+    /// Whether its requests are to ask for documents.
+    pub(crate) json: bool,
+    /// A round trip of the network that is played.
+    pub(crate) round_trip: Duration,
+    prepared: RefCell<Prepared>,
+    /// Bytes of a plain body, decoded.
+    body_bytes: usize,
+}
+
+struct Prepared {
+    plain: Plain,
+    /// The second of the date in it.
+    second: u64,
+}
+
+/// How one `/r/<id>` is to be answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item {
+    pub(crate) hash: u64,
+    pub(crate) json: bool,
+    pub(crate) is_head: bool,
+}
+
+impl Item {
+    pub(crate) fn check_value(&self) -> CheckValue {
+        CheckValue(self.hash as u32)
+    }
+
+    /// Whether the prepared response is all it needs.
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.json && !self.is_head
+    }
+}
+
+impl Script {
+    pub(crate) fn new(plain: Plain, delay: Delay, round_trip: Duration, seed: u64) -> Script {
+        Script {
+            nonce: rand::random(),
+            draw: Draw::new(delay, seed),
+            base: 0,
+            word: None,
+            json: false,
+            round_trip,
+            body_bytes: plain.decoded(),
+            prepared: RefCell::new(Prepared { plain, second: 0 }),
+        }
+    }
+
+    /// The responses of a round whose ids begin at `base`, and whose requests have `word` in their path.
+    pub(crate) fn of_round(self, base: u64, word: Option<u64>, json: bool) -> Script {
+        Script {
+            base,
+            word,
+            json,
+            ..self
+        }
+    }
+
+    /// How long the response of an id is delayed.
+    pub(crate) fn delay(&self, id: u64) -> Option<Duration> {
+        self.draw.of(id.wrapping_sub(self.base))
+    }
+
+    /// Bytes of a plain body, decoded.
+    pub(crate) fn body_bytes(&self) -> usize {
+        self.body_bytes
+    }
+
+    /// The plain response of one check value on a connection that stays; its whole is the hot path.
+    pub(crate) fn plain(
+        &self,
+        check_value: CheckValue,
+        date: &Date,
+        now: Instant,
+    ) -> Ref<'_, Plain> {
+        {
+            let mut prepared = self.prepared.borrow_mut();
+            if prepared.second != date.second(now) {
+                let (text, second) = date.at(now);
+                prepared.plain.set_date(&text);
+                prepared.second = second;
+            }
+            prepared.plain.set_check_value(check_value);
+        }
+        Ref::map(self.prepared.borrow(), |prepared| &prepared.plain)
+    }
+
+    /// Type, further fields and body of a response, without its head.
+    pub(crate) fn body(
+        &self,
+        item: Item,
+        date: &Date,
+        now: Instant,
+    ) -> (&'static str, Vec<Field>, Vec<u8>) {
+        if item.json {
+            return (JSON, Vec::new(), document::of(item.hash));
+        }
+        let plain = self.plain(item.check_value(), date, now);
+        (TEXT, plain.fields(), plain.body().to_vec())
+    }
+
+    /// Appends a response of any kind; returns the bytes of its body, decoded.
+    pub(crate) fn write(
+        &self,
+        out: &mut Vec<u8>,
+        item: Item,
+        after: After,
+        date: &Date,
+        now: Instant,
+    ) -> usize {
+        if item.json {
+            return document_answer(out, item, after, date, now);
+        }
+        let plain = self.plain(item.check_value(), date, now);
+        match after {
+            After::Keep => out.extend_from_slice(plain.head()),
+            _ => plain.write_head(out, after, date.at(now).0),
+        }
+        if item.is_head {
+            return 0;
+        }
+        out.extend_from_slice(plain.body());
+        self.body_bytes
+    }
+}
+
+fn document_answer(
+    out: &mut Vec<u8>,
+    item: Item,
+    after: After,
+    date: &Date,
+    now: Instant,
+) -> usize {
+    let document = document::of(item.hash);
+    let head = Head {
+        status: 200,
+        content_type: JSON,
+        fields: &[],
+        length: Length::Bytes(document.len() as u64),
+        after,
+    };
+    head.write(out, date.at(now).0);
+    if item.is_head {
+        return 0;
+    }
+    out.extend_from_slice(&document);
+    document.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::response::DATE_AT;
+
+    fn answer(script: &Script, after: After, is_head: bool) -> String {
+        let mut out = Vec::new();
+        let item = Item {
+            hash: 0xdead_beef_0123_abcd,
+            json: false,
+            is_head,
+        };
+        script.write(&mut out, item, after, &Date::new(), Instant::now());
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_body_has_its_length_and_ends_in_the_check_value() {
+        for (asked, length) in [(133, 133), (8, 8), (0, 8), (13_801, 13_801)] {
+            let script = Script::new(Plain::new(asked, false), Delay::None, Duration::ZERO, 0);
+            let text = answer(&script, After::Keep, false);
+            let (head, body) = text.split_once("\r\n\r\n").unwrap();
+            assert_eq!(body.len(), length);
+            assert!(body.ends_with("0123abcd"), "{text}");
+            assert!(
+                head.contains(&format!("\r\nContent-Length: {length}")),
+                "{head}"
+            );
+            assert!(head.starts_with("HTTP/1.1 200 OK\r\nDate: "), "{head}");
+            assert!(
+                httpdate::parse_http_date(&head[DATE_AT..DATE_AT + 29]).is_ok(),
+                "{head}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_head_says_what_becomes_of_the_connection() {
+        let script = Script::new(Plain::new(8, false), Delay::None, Duration::ZERO, 0);
+        assert!(!answer(&script, After::Keep, false).contains("Connection"));
+        assert!(
+            answer(&script, After::KeepAlive, false).contains("\r\nConnection: keep-alive\r\n")
+        );
+        let closed = answer(&script, After::Close, true);
+        assert!(
+            closed.contains("\r\nContent-Length: 8\r\nConnection: close\r\n\r\n"),
+            "{closed}"
+        );
+        assert!(closed.ends_with("\r\n\r\n"));
+        assert!(answer(&script, After::Keep, true).ends_with("\r\n\r\n"));
+    }
+}

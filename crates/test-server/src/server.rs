@@ -1,0 +1,129 @@
+//! Listens and accepts: one task per connection.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use tokio::net::{TcpListener, TcpSocket, UnixListener};
+use tokio::task::spawn_local;
+
+use crate::connection::Connection;
+use crate::hub::Hub;
+use crate::options::StartError;
+use crate::socket::Socket;
+use crate::tls;
+
+/// Connections that the kernel may keep waiting (it cuts this to `net.core.somaxconn`).
+const BACKLOG: u32 = 16 * 1024;
+/// Descriptors that are not connections: listener, timer, event queue, standard streams, and some to spare.
+const OTHER_DESCRIPTORS: u64 = 32;
+/// Pause after an accept that failed for want of descriptors.
+const RECOVERY: Duration = Duration::from_millis(10);
+
+/// Binds; must be called inside the runtime.
+pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
+    bind(address).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => StartError::PortInUse(address),
+        _ => StartError::Listen { address, error },
+    })
+}
+
+fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    // A port whose last connections still linger in TIME_WAIT is free to take.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// Binds a Unix socket; must be called inside the runtime.
+pub(crate) fn listen_unix(path: &Path) -> Result<Unix, StartError> {
+    let path = path.to_owned();
+    match UnixListener::bind(&path) {
+        Ok(listener) => Ok(Unix { listener, path }),
+        Err(error) => Err(StartError::Unix { path, error }),
+    }
+}
+
+/// A Unix socket that is listened on; its file goes with it.
+pub(crate) struct Unix {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Drop for Unix {
+    fn drop(&mut self) {
+        // Somebody may have removed it already.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Accepts on a Unix socket for ever.
+pub(crate) async fn accept_unix(unix: Unix, hub: Rc<Hub>) {
+    loop {
+        match unix.listener.accept().await {
+            Ok((stream, _)) => drop(spawn_local(plain(&hub, Socket::Unix(stream)).run())),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(_) => hub.timer.sleep_until(Instant::now() + RECOVERY).await,
+        }
+    }
+}
+
+/// Accepts for ever.
+pub(crate) async fn accept(listener: TcpListener, hub: Rc<Hub>, port: Option<Rc<tls::Port>>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                let guest = match hub.exposed {
+                    true => match hub.guests.admit(peer.ip()) {
+                        None => continue, // the connection ends with its stream
+                        guest => guest,
+                    },
+                    false => None,
+                };
+                // Without it a short response may wait for the client's acknowledgement; a socket that
+                // refuses is already dead, and its task will find out.
+                let _ = stream.set_nodelay(true);
+                let (hub, port) = (hub.clone(), port.clone());
+                match (guest, port) {
+                    (None, None) => spawn_local(plain(&hub, Socket::Tcp(stream)).run()),
+                    (None, Some(port)) => spawn_local(tls::serve(hub, port, stream)),
+                    (Some(guest), port) => spawn_local(async move {
+                        match port {
+                            None => plain(&hub, Socket::Tcp(stream)).run().await,
+                            Some(port) => tls::serve(hub, port, stream).await,
+                        }
+                        drop(guest);
+                    }),
+                };
+            }
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            // Out of descriptors: the clients wait in the backlog meanwhile.
+            Err(_) => hub.timer.sleep_until(Instant::now() + RECOVERY).await,
+        }
+    }
+}
+
+fn plain(hub: &Rc<Hub>, socket: Socket) -> Connection {
+    let marks = hub.connected();
+    Connection::new(hub.clone(), socket, marks, None)
+}
+
+/// Raises the soft limit on descriptors to the hard one; returns how many connections that allows.
+pub(crate) fn raise_capacity() -> u64 {
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
+        return 0;
+    };
+    let limit = match setrlimit(Resource::RLIMIT_NOFILE, hard, hard) {
+        Ok(()) => hard,
+        Err(_) => soft,
+    };
+    limit.saturating_sub(OTHER_DESCRIPTORS)
+}

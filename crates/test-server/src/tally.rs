@@ -1,0 +1,181 @@
+//! The counters of one interval of time: a round, or the time between two.
+
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+
+use crate::times::Times;
+
+/// Counts since the interval began. Everything is requests unless the name says otherwise.
+pub(crate) struct Tally {
+    pub(crate) requests: u64,
+    pub(crate) items: u64,
+    pub(crate) duplicates: u64,
+    pub(crate) foreign: u64,
+    pub(crate) aborted: u64,
+    pub(crate) refused: u64,
+    pub(crate) reused: u64,
+    pub(crate) connections_opened: u64,
+    pub(crate) connections_used: u64,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+    pub(crate) body_bytes_out: u64,
+    pub(crate) in_flight: u64,
+    pub(crate) peak_in_flight: u64,
+    pub(crate) stray: u64,
+    pub(crate) pipelined: u64,
+    pub(crate) otherwise: u64,
+    /// Connections opened in this interval that have carried nothing.
+    pub(crate) unused: u64,
+    pub(crate) peak_ahead: u64,
+    /// Connections open that carried a request of the round.
+    pub(crate) connections_open: u64,
+    pub(crate) peak_connections: u64,
+    pub(crate) held: Times,
+    pub(crate) held_ns: u64,
+    pub(crate) cycles: Times,
+    pub(crate) first_read: Option<Instant>,
+    pub(crate) last_read: Option<Instant>,
+    pub(crate) last_written: Option<Instant>,
+    /// Nanoseconds that answers came after their planned instant.
+    pub(crate) lateness: Histogram<u32>,
+}
+
+/// Lateness above this is counted as this.
+const LATEST_NS: u64 = 60_000_000_000;
+
+impl Tally {
+    pub(crate) fn new() -> Tally {
+        Tally {
+            requests: 0,
+            items: 0,
+            duplicates: 0,
+            foreign: 0,
+            aborted: 0,
+            refused: 0,
+            reused: 0,
+            connections_opened: 0,
+            connections_used: 0,
+            bytes_in: 0,
+            bytes_out: 0,
+            body_bytes_out: 0,
+            in_flight: 0,
+            peak_in_flight: 0,
+            stray: 0,
+            pipelined: 0,
+            otherwise: 0,
+            unused: 0,
+            peak_ahead: 0,
+            connections_open: 0,
+            peak_connections: 0,
+            held: Times::new(),
+            held_ns: 0,
+            cycles: Times::new(),
+            first_read: None,
+            last_read: None,
+            last_written: None,
+            lateness: Histogram::new_with_bounds(1, LATEST_NS, 2).expect("bounds are in order"),
+        }
+    }
+
+    pub(crate) fn enter(&mut self, now: Instant) {
+        self.in_flight += 1;
+        self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
+        self.first_read.get_or_insert(now);
+    }
+
+    /// A connection is open that nothing came on yet.
+    pub(crate) fn opens(&mut self) {
+        self.unused += 1;
+        self.peak_ahead = self.peak_ahead.max(self.unused + self.in_flight);
+    }
+
+    /// A connection carries its first request of the round.
+    pub(crate) fn uses(&mut self) {
+        self.connections_used += 1;
+        self.connections_open += 1;
+        self.peak_connections = self.peak_connections.max(self.connections_open);
+    }
+
+    pub(crate) fn late(&mut self, by: Duration) {
+        self.lateness.saturating_record(by.as_nanos() as u64);
+    }
+
+    /// From the first request read to the last response written, in nanoseconds; 0 without any.
+    pub(crate) fn span_ns(&self) -> u64 {
+        match (self.first_read, self.last_written) {
+            (Some(first), Some(last)) => last.saturating_duration_since(first).as_nanos() as u64,
+            _ => 0,
+        }
+    }
+
+    /// From the last request read to the last response written, in nanoseconds.
+    pub(crate) fn tail_ns(&self) -> u64 {
+        match (self.last_read, self.last_written) {
+            (Some(read), Some(last)) => last.saturating_duration_since(read).as_nanos() as u64,
+            _ => 0,
+        }
+    }
+
+    /// Lateness that the given share of responses did not exceed, in microseconds, rounded up.
+    pub(crate) fn lateness_us(&self, share: f64) -> u64 {
+        self.lateness.value_at_quantile(share).div_ceil(1000)
+    }
+
+    /// Adds an interval that is over. In flight and its peak are not sums and stay as they are.
+    pub(crate) fn add(&mut self, other: &Tally) {
+        self.requests += other.requests;
+        self.items += other.items;
+        self.duplicates += other.duplicates;
+        self.foreign += other.foreign;
+        self.aborted += other.aborted;
+        self.refused += other.refused;
+        self.reused += other.reused;
+        self.connections_opened += other.connections_opened;
+        self.connections_used += other.connections_used;
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.body_bytes_out += other.body_bytes_out;
+        self.lateness
+            .add(&other.lateness)
+            .expect("both have the same bounds");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peak_is_the_most_at_one_moment() {
+        let mut tally = Tally::new();
+        let now = Instant::now();
+        tally.enter(now);
+        tally.enter(now);
+        tally.in_flight -= 1;
+        tally.enter(now);
+        assert_eq!((tally.in_flight, tally.peak_in_flight), (2, 2));
+    }
+
+    #[test]
+    fn lateness_is_read_as_percentiles() {
+        let mut tally = Tally::new();
+        assert_eq!(tally.lateness_us(0.5), 0);
+        for us in 1..=100 {
+            tally.late(Duration::from_micros(us));
+        }
+        assert!(
+            (49..=52).contains(&tally.lateness_us(0.5)),
+            "{}",
+            tally.lateness_us(0.5)
+        );
+        assert!(
+            (98..=101).contains(&tally.lateness_us(0.99)),
+            "{}",
+            tally.lateness_us(0.99)
+        );
+        let mut sum = Tally::new();
+        sum.add(&tally);
+        assert_eq!(sum.lateness_us(0.99), tally.lateness_us(0.99));
+    }
+}

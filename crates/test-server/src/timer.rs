@@ -1,0 +1,142 @@
+//! A queue of wake-ups on a timerfd: tokio's own timer rounds to milliseconds, this one does not.
+
+use std::cell::{Cell, RefCell};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::future::poll_fn;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use tokio::io::unix::AsyncFd;
+
+/// Wakes tasks at instants, to some tens of microseconds.
+pub(crate) struct Timer {
+    clock: AsyncFd<Clock>,
+    queue: RefCell<BinaryHeap<Reverse<Entry>>>,
+    serial: Cell<u64>,
+    /// The instant that the clock is set to.
+    armed: Cell<Option<Instant>>,
+}
+
+struct Clock(TimerFd);
+
+struct Entry {
+    at: Instant,
+    /// Entries of one instant wake in the order they came.
+    serial: u64,
+    waker: Waker,
+}
+
+impl Timer {
+    /// Must be called inside the runtime.
+    pub(crate) fn new() -> io::Result<Timer> {
+        let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
+        let clock = Clock(TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?);
+        #[allow(
+            deprecated,
+            reason = "its successor is unsafe; a Clock owns one descriptor for life"
+        )]
+        let clock = AsyncFd::new(clock)?;
+        Ok(Timer {
+            clock,
+            queue: RefCell::new(BinaryHeap::new()),
+            serial: Cell::new(0),
+            armed: Cell::new(None),
+        })
+    }
+
+    /// Wakes `waker` once, not before `at`.
+    pub(crate) fn wake_at(&self, at: Instant, waker: Waker) {
+        let serial = self.serial.replace(self.serial.get() + 1);
+        self.queue
+            .borrow_mut()
+            .push(Reverse(Entry { at, serial, waker }));
+        if self.armed.get().is_none_or(|armed| at < armed) {
+            self.arm(at, Instant::now());
+        }
+    }
+
+    /// Waits until `at`.
+    pub(crate) async fn sleep_until(&self, at: Instant) {
+        poll_fn(|context| {
+            if Instant::now() >= at {
+                return Poll::Ready(());
+            }
+            self.wake_at(at, context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Wakes everything that is due. Code that has just read the clock may call it: under load that is sooner than
+    /// the event queue.
+    pub(crate) fn fire(&self, now: Instant) {
+        if self.armed.get().is_none_or(|armed| now < armed) {
+            return;
+        }
+        let mut queue = self.queue.borrow_mut();
+        while queue.peek().is_some_and(|Reverse(entry)| entry.at <= now) {
+            if let Some(Reverse(entry)) = queue.pop() {
+                entry.waker.wake();
+            }
+        }
+        match queue.peek() {
+            Some(Reverse(next)) => self.arm(next.at, now),
+            None => self.armed.set(None),
+        }
+    }
+
+    /// Fires whenever the clock says so; never ends.
+    pub(crate) async fn run(&self) {
+        while let Ok(mut guard) = self.clock.readable().await {
+            // The clock is never read: setting it again takes its readiness back.
+            guard.clear_ready();
+            self.fire(Instant::now());
+        }
+    }
+
+    fn arm(&self, at: Instant, now: Instant) {
+        // A time of zero would disarm the clock.
+        let wait = at
+            .saturating_duration_since(now)
+            .max(Duration::from_nanos(1));
+        let expiration = Expiration::OneShot(TimeSpec::from_duration(wait));
+        let set = self
+            .clock
+            .get_ref()
+            .0
+            .set(expiration, TimerSetTimeFlags::empty());
+        debug_assert!(set.is_ok(), "a timerfd takes every positive time");
+        self.armed.set(Some(at));
+    }
+}
+
+impl AsRawFd for Clock {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_fd().as_raw_fd()
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Entry) -> Ordering {
+        (self.at, self.serial).cmp(&(other.at, other.serial))
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.serial == other.serial
+    }
+}
+
+impl Eq for Entry {}
