@@ -6,53 +6,46 @@
 
 use std::io::{self, Write};
 
-use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, send};
-
-use super::pipe::Pipe;
-use super::wire::TlsStream;
+use rustls::ClientConnection;
 
 /// How often what came last is read before the end is said, and how much of it each time: a socket that is closed with unread bytes in
 /// it resets the connection, which may take the close_notify away from the server.
 const DRAINS: u32 = 4;
 const DRAIN: usize = 16 << 10;
 
+/// What TLS is spoken over.
+pub(super) trait Under {
+    /// Whether this process opened it, and not one that it was forked from.
+    fn is_own(&self) -> bool;
+
+    /// Reads what the kernel has.
+    fn read_now(&self, piece: &mut [u8]) -> io::Result<usize>;
+
+    /// Writes what the kernel takes at once, whatever the reactor has seen.
+    fn write_now(&mut self, bytes: &[u8]) -> io::Result<usize>;
+}
+
 /// Says to the server, or the proxy, that TLS ends here. Never waits.
-pub(super) fn say(tls: &mut TlsStream) {
-    let (socket, session) = tls.get_mut();
-    if session.wants_write() || !socket.pipe.is_own() {
+pub(super) fn say(session: &mut ClientConnection, under: &mut impl Under) {
+    if session.wants_write() || !under.is_own() {
         return;
     }
-    drain(&socket.pipe);
-    session.send_close_notify();
-    let _ = session.write_tls(&mut Now(&mut socket.pipe));
-}
-
-fn drain(pipe: &Pipe) {
     let mut piece = [0; DRAIN];
     for _ in 0..DRAINS {
-        if !matches!(pipe.receive(&mut piece, MsgFlags::empty()), Ok(1..)) {
-            return;
+        if !matches!(under.read_now(&mut piece), Ok(1..)) {
+            break;
         }
     }
+    session.send_close_notify();
+    let _ = session.write_tls(&mut Now(under));
 }
 
-/// Writes what the kernel takes at once, whatever the reactor has seen.
-struct Now<'a>(&'a mut Pipe);
+/// Writes without waiting.
+pub(super) struct Now<'a, U>(pub &'a mut U);
 
-impl Write for Now<'_> {
+impl<U: Under> Write for Now<'_, U> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Pipe::Tls(tls) = &mut *self.0 {
-            let (socket, session) = tls.get_mut();
-            let count = session.writer().write(bytes)?;
-            session.write_tls(&mut Now(&mut socket.pipe))?;
-            return Ok(count);
-        }
-        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
-        send(self.0.fd(), bytes, flags).map_err(|error| match error {
-            Errno::EAGAIN => io::ErrorKind::WouldBlock.into(),
-            other => other.into(),
-        })
+        self.0.write_now(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -6,12 +6,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, recv};
+use nix::sys::socket::{MsgFlags, recv, send};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::runtime::descriptors::Noted;
-use crate::transport::farewell;
+use crate::transport::farewell::{self, Now, Under};
 use crate::transport::wire::{Look, RECORD, TlsStream, poll_read_tls, take_in};
 
 /// What a socket is connected by.
@@ -60,21 +60,38 @@ impl Pipe {
             Pipe::Tls(tls) => tls.get_ref().0.pipe.fd(),
         }
     }
+}
 
-    /// Whether this process opened it, and not one that it was forked from.
-    pub fn is_own(&self) -> bool {
+impl Under for Pipe {
+    fn is_own(&self) -> bool {
         match self {
             Pipe::Tcp(tcp) => tcp.is_own(),
             Pipe::Unix(unix) => unix.is_own(),
             Pipe::Tls(tls) => tls.get_ref().0.pipe.is_own(),
         }
     }
+
+    fn read_now(&self, piece: &mut [u8]) -> io::Result<usize> {
+        self.receive(piece, MsgFlags::empty())
+    }
+
+    fn write_now(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Pipe::Tls(tls) = self {
+            let (socket, session) = tls.get_mut();
+            let count = session.writer().write(bytes)?;
+            session.write_tls(&mut Now(&mut socket.pipe))?;
+            return Ok(count);
+        }
+        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
+        send(self.fd(), bytes, flags).map_err(Into::into)
+    }
 }
 
 impl Drop for Pipe {
     fn drop(&mut self) {
         if let Pipe::Tls(tls) = self {
-            farewell::say(tls);
+            let (socket, session) = tls.get_mut();
+            farewell::say(session, &mut socket.pipe);
         }
     }
 }

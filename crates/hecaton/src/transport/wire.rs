@@ -94,7 +94,8 @@ impl Wire {
 impl Drop for Wire {
     fn drop(&mut self) {
         if let Wire::Tls(tls) = self {
-            farewell::say(tls);
+            let (socket, session) = tls.get_mut();
+            farewell::say(session, &mut socket.pipe);
         }
     }
 }
