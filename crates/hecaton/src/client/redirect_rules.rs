@@ -1,7 +1,6 @@
 //! Where a redirect leads, and what of the request goes there: pure decisions, off unless asked for.
 
 use http::Method;
-use url::Url;
 
 use crate::config::redirect_hosts;
 use crate::message::failure::{Failure, Kind, Phase};
@@ -76,18 +75,17 @@ impl<'a> Trail<'a> {
         let here = request.url_without_zone();
         let mut url = reference::join(&here, location).map_err(|why| self.unreadable(why))?;
         url.truncate(url.find('#').unwrap_or(url.len()));
-        let there = Url::parse(&url).map_err(|error| self.unreadable(error))?;
-        if !matches!(there.scheme(), "http" | "https") {
-            let why = format!(
-                "it leads to the scheme {:?}: only http and https are followed",
-                there.scheme()
-            );
+        let (scheme, _) = url.split_once(':').unwrap_or_default();
+        let scheme = scheme.to_ascii_lowercase();
+        if !matches!(&*scheme, "http" | "https") {
+            let why =
+                format!("it leads to the scheme {scheme:?}: only http and https are followed");
             return Err(self.failure(why));
         }
-        if !there.username().is_empty() || there.password().is_some() {
+        let mut next = Request::new("GET", &url).map_err(|error| self.unreadable(error))?;
+        if next.login().is_some() {
             return Err(self.unreadable("it has credentials in it"));
         }
-        let mut next = Request::new("GET", &url).map_err(|error| self.unreadable(error))?;
         if zone::without(&next.origin.host) == zone::without(&request.origin.host) {
             next.stay_in_zone_of(request);
         }

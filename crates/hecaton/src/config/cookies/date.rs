@@ -108,7 +108,7 @@ fn month(token: &[u8]) -> Option<usize> {
 }
 
 fn days_of(month: usize, year: u32) -> u32 {
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     match month {
         1 => 28 + u32::from(is_leap),
         3 | 5 | 8 | 10 => 30,
