@@ -139,13 +139,18 @@ mod tests {
             "authorization: Bearer {column}",
             "X-Functions-Key: abc",
             "Ocp-Apim-Subscription-Key: abc",
-            "X-Any: {{abc}}",
+            "X-Api-Key: {{abc}}",
         ] {
             bare.request.headers = vec![header.into()];
             let refused = bare.check().unwrap_err().to_string();
             assert!(refused.contains("env:NAME"), "{refused}");
         }
-        for header in ["Accept: text/html", "X-Any: {sku}", "x-any: env:ANY"] {
+        for header in [
+            "Accept: text/html",
+            "X-Shop: tea",
+            "X-Api-Key: {key}",
+            "x-any: env:ANY",
+        ] {
             bare.request.headers = vec![header.into()];
             bare.check().unwrap();
         }

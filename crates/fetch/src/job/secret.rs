@@ -25,12 +25,25 @@ pub(super) fn is_bare(value: &str) -> bool {
     !value.starts_with(PREFIX)
 }
 
-/// Whether a header may hold a secret as it is, which would be written into the folder. No name says for sure that a header is not a
-/// key, so the value of one that is not public must be named, or come from a column of the input.
+/// Whether a header seems to hold a secret as it is, which would be written into the folder. This warns whoever wrote the job; which
+/// header may cross origins does not depend on such words (`hecaton::is_public`).
 pub(super) fn may_be_secret(name: &str, value: &str) -> bool {
+    const SIGNS: [&str; 9] = [
+        "auth",
+        "cookie",
+        "credential",
+        "key",
+        "password",
+        "secret",
+        "session",
+        "signature",
+        "token",
+    ];
+    let name = name.to_ascii_lowercase();
     let has_column = value.replace("{{", "").contains('{');
-    let proves_who_asks = ["authorization", "cookie", "proxy-authorization"]
-        .iter()
-        .any(|known| known.eq_ignore_ascii_case(name));
-    is_bare(value) && !hecaton::is_public(&[], name) && (proves_who_asks || !has_column)
+    let is_credential = ["authorization", "cookie", "proxy-authorization"].contains(&name.as_str());
+    is_bare(value)
+        && (is_credential || !has_column)
+        && !hecaton::is_public(&[], &name)
+        && SIGNS.iter().any(|sign| name.contains(sign))
 }
