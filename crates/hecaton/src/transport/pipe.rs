@@ -1,6 +1,6 @@
 //! What a socket is connected by: TCP, a Unix socket, or TLS to a proxy.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::pin::Pin;
 use std::task::{Context, Poll};
