@@ -1,14 +1,14 @@
 # Uses the gem that is installed in GEM_HOME: a get, a batch, and a look at where the engine came from. Prints one line.
 require "hecaton"
 
-origin = IO.popen([ENV.fetch("HECATON_BINARY"), "serve"])
-url = origin.gets.chomp
+server = IO.popen([ENV.fetch("HECATON_BINARY"), "serve"])
+url = server.gets.chomp
 client = Hecaton::Client.new(timeout: 30)
 abort "get" unless client.get("#{url}/r/1").status == 200
 ended = 0
 client.batch(concurrency: 5) { |batch| 50.times { batch.get("#{url}/r/2").on_complete { |outcome| ended += 1 if outcome.response } } }
 abort "batch: #{ended} of 50" unless ended == 50
-Process.kill(:TERM, origin.pid)
+Process.kill(:TERM, server.pid)
 native = $LOADED_FEATURES.grep(/hecaton.*\.(so|bundle)\z/)
 abort "not loaded from the gem: #{native}" unless native.size == 1 && native[0].start_with?(ENV.fetch("GEM_HOME"))
 puts "used #{Hecaton::VERSION} with Ruby #{RUBY_VERSION} from the installed gem"

@@ -1,4 +1,4 @@
-"""One job of one peer: the origin on core 1, the peer on core 0; what it took, and what the origin's ledger says."""
+"""One job of one peer: the test server on core 1, the peer on core 0; what it took, and what the test server's ledger says."""
 import ctypes
 import json
 import os
@@ -33,7 +33,7 @@ def processor():
         return next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "unknown")
 
 
-class Origin:
+class TestServer:
     """The lab's server, alone on core 1; its summary is the ledger."""
 
     def __init__(self, *more):
@@ -46,12 +46,12 @@ class Origin:
         return json.loads(self.process.stdout.read())
 
 
-def listed(origin, hosts, count, place):
+def listed(server, hosts, count, place):
     """A list of that many URLs, over that many hosts in turn."""
     path = os.path.join(place, "urls.txt")
     with open(path, "w") as file:
         for number in range(count):
-            file.write(f"http://{HOSTS[number % hosts]}:{origin.port}/r/{number + 1}\n")
+            file.write(f"http://{HOSTS[number % hosts]}:{server.port}/r/{number + 1}\n")
     return path
 
 
@@ -97,21 +97,21 @@ def waited(process, limit):
 
 
 def prepared(name, hosts, urls, place):
-    """A new origin, the peer's share of the list, no output yet, and what counts the output."""
+    """A new test server, the peer's share of the list, no output yet, and what counts the output."""
     _, left, share = peers.ALL[name]
     count = max(int(urls * share), 1)
     out = os.path.join(place, "out")
     shutil.rmtree(out, ignore_errors=True)
-    origin = Origin()
-    return origin, listed(origin, hosts, count, place), out, left, count
+    server = TestServer()
+    return server, listed(server, hosts, count, place), out, left, count
 
 
 def once(name, hosts, urls, place):
-    origin, listing, out, left, count = prepared(name, hosts, urls, place)
+    server, listing, out, left, count = prepared(name, hosts, urls, place)
     begun = time.monotonic()
     cpu, memory, status = waited(started(peers.ALL[name][0](listing, out)), LIMIT)
     seconds = time.monotonic() - begun
-    ledger = origin.end()
+    ledger = server.end()
     return {"peer": name, "hosts": hosts, "urls": count, "seconds": round(seconds, 3), "per_second": round(count / seconds),
             "cpu_us_per_url": round(cpu * 1e6 / count, 1), "peak_mb": round(memory, 1), "exit": status, "recorded": left(out),
             "requests": ledger["requests"], "distinct": ledger["distinct"]}

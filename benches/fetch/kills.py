@@ -27,7 +27,7 @@ def at_half(asked, place):
 
 def killed_at_half(name, urls, whole, place):
     """Kills the peer half way, counts what it has to show, then runs the same command again and counts what is asked twice."""
-    origin, listing, out, left, count = jobs.prepared(name, 1, urls, place)
+    server, listing, out, left, count = jobs.prepared(name, 1, urls, place)
     process = jobs.started(peers.ALL[name][0](listing, out))
     time.sleep(whole / 2)
     os.killpg(process.pid, signal.SIGKILL)
@@ -35,7 +35,7 @@ def killed_at_half(name, urls, whole, place):
     kept = left(out)
     again = jobs.started(peers.ALL[name][0](listing, out))
     _, _, status = jobs.waited(again, jobs.LIMIT)
-    ledger = origin.end()
+    ledger = server.end()
     return {"peer": name, "urls": count, "left_after_kill": kept, "recorded_in_the_end": left(out), "exit": status,
             "distinct": ledger["distinct"], "asked_again": ledger["requests"] - ledger["distinct"]}
 
@@ -44,9 +44,9 @@ def a_hundred(asked, place):
     """One job, killed at random moments; each kill may repeat what was in flight and what was in no frame yet."""
     draw = random.Random(7)
     kills = max(3, KILLS * asked.urls // 100_000)
-    origin = jobs.Origin("--delay", "5ms")
+    server = jobs.TestServer("--delay", "5ms")
     # About what it makes until it is killed for the last time, and half as much again.
-    listing, out = jobs.listed(origin, 1, 3000 * kills, place), os.path.join(place, "out")
+    listing, out = jobs.listed(server, 1, 3000 * kills, place), os.path.join(place, "out")
     command = peers.fetch(listing, out) + ["-c", str(IN_FLIGHT)]
     in_time = 0
     for _ in range(kills):
@@ -56,7 +56,7 @@ def a_hundred(asked, place):
         os.killpg(process.pid, signal.SIGKILL)
         jobs.waited(process, jobs.LIMIT)
     _, _, status = jobs.waited(jobs.started(command), jobs.LIMIT)
-    recorded, ledger = peers.records(out), origin.end()
+    recorded, ledger = peers.records(out), server.end()
     shutil.rmtree(out)
     return [{"kills": in_time, "urls": 3000 * kills, "in_flight": IN_FLIGHT, "recorded": recorded, "exit": status, "distinct": ledger["distinct"],
              "asked_again": ledger["requests"] - ledger["distinct"]}]

@@ -11,8 +11,8 @@ import peers
 
 def ten_million(asked, place):
     count = 100 * asked.urls
-    origin = jobs.Origin()
-    listing, out = jobs.listed(origin, 20, count, place), os.path.join(place, "out")
+    server = jobs.TestServer()
+    listing, out = jobs.listed(server, 20, count, place), os.path.join(place, "out")
     command = peers.fetch(listing, out)
     begun = time.monotonic()
     plan = jobs.started([peers.HECATON, "fetch", "plan", listing, "-o", out, "--i-own-these-hosts", "--per-host", str(peers.CONCURRENCY)])
@@ -29,8 +29,8 @@ def ten_million(asked, place):
     row["run_mb"], row["recorded_at_kill"] = round(peak, 1), recorded(out)
     os.killpg(process.pid, signal.SIGKILL)
     jobs.waited(process, jobs.LIMIT)
-    origin.end()
-    row["first_request_after_seconds"] = round(first_request(command, origin.port), 3)
+    server.end()
+    row["first_request_after_seconds"] = round(first_request(command, server.port), 3)
     return [row]
 
 
@@ -44,7 +44,7 @@ def recorded(out):
 
 
 def first_request(command, port):
-    """Seconds from the start of the command to the first byte of a request, where the origin was."""
+    """Seconds from the start of the command to the first byte of a request, where the test server was."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", int(port)))

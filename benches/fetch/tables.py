@@ -62,7 +62,7 @@ def workers(rows):
         mine = [row for row in rows if row["way"] == name]
         lines.append(f"| {name} | {middle(mine, 'per_second'):,.0f} | {middle(mine, 'cpu_us_per_url'):,.0f} | {middle(mine, 'recorded'):,.0f} of {mine[0]['urls']:,} "
                      f"| {middle(mine, 'asked_again'):,.0f} |")
-    return "\n".join([*lines, "", f"Cores of the workers: {rows[0]['cores']}; the origin and NATS have core 1."])
+    return "\n".join([*lines, "", f"Cores of the workers: {rows[0]['cores']}; the test server and NATS have core 1."])
 
 
 def plain(rows):

@@ -16,7 +16,7 @@ LEASE = 30
 
 
 class Nats:
-    """A queue of its own, on the origin's core."""
+    """A queue of its own, on the test server's core."""
 
     def __init__(self):
         self.home = tempfile.TemporaryDirectory()
@@ -51,7 +51,7 @@ def work(out, nats, cores):
 
 
 def beside_one(asked, place):
-    """The workers share core 0, or have all cores but the origin's, where there are more than two."""
+    """The workers share core 0, or have all cores but the test server's, where there are more than two."""
     cores = "0" if os.cpu_count() < 4 else ",".join(str(core) for core in range(os.cpu_count()) if core != 1)
     rows = []
     for turn in range(asked.rounds):
@@ -62,8 +62,8 @@ def beside_one(asked, place):
 
 
 def one_way(name, urls, place, cores):
-    origin, nats = jobs.Origin(), Nats()
-    listing, out = jobs.listed(origin, 20, urls, place), os.path.join(place, "out")
+    server, nats = jobs.TestServer(), Nats()
+    listing, out = jobs.listed(server, 20, urls, place), os.path.join(place, "out")
     planned(listing, out, max(urls // 12, 100))
     if WAYS[name]:
         hecaton("offer", out, "--nats", nats.url)
@@ -72,7 +72,7 @@ def one_way(name, urls, place, cores):
     ended = [jobs.waited(one, jobs.LIMIT) for one in many]
     seconds = time.monotonic() - begun
     nats.end()
-    ledger = origin.end()
+    ledger = server.end()
     return {"way": name, "urls": urls, "seconds": round(seconds, 3), "per_second": round(urls / seconds),
             "cpu_us_per_url": round(sum(cpu for cpu, _, _ in ended) * 1e6 / urls, 1), "exits": [status for _, _, status in ended],
             "recorded": peers.records(out), "distinct": ledger["distinct"], "asked_again": ledger["requests"] - ledger["distinct"]}
@@ -82,8 +82,8 @@ def takeover(asked, place):
     """Three workers; one is killed while it has parts; when each of them has its next attempt."""
     # It lasts for a few seconds at least: workers note once a second what they hold.
     urls = max(asked.urls // 2, 20_000)
-    origin, nats = jobs.Origin("--delay", "5ms"), Nats()
-    listing, out = jobs.listed(origin, 20, urls, place), os.path.join(place, "out")
+    server, nats = jobs.TestServer("--delay", "5ms"), Nats()
+    listing, out = jobs.listed(server, 20, urls, place), os.path.join(place, "out")
     # Each worker has few in flight, so that it holds a few parts, and others are left for the rest.
     planned(listing, out, max(urls // 16, 100), ("-c", "8"))
     hecaton("offer", out, "--nats", nats.url, "--lease", f"{LEASE}s")
@@ -105,7 +105,7 @@ def takeover(asked, place):
         time.sleep(0.02)
     statuses = [jobs.waited(one, jobs.LIMIT)[2] for one in many[1:]]
     nats.end()
-    ledger = origin.end()
+    ledger = server.end()
     return [{"urls": urls, "lease_seconds": LEASE, "parts_held": len(held), "taken_over_after_seconds": sorted(taken.values()),
              "exits": statuses, "recorded": peers.records(out), "distinct": ledger["distinct"], "asked_again": ledger["requests"] - ledger["distinct"]}]
 

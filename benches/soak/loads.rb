@@ -3,11 +3,11 @@ require_relative "tally"
 
 # One client's work in threads of its own, until it is told to stop.
 class Load
-  attr_reader :name, :origin, :client, :tally
+  attr_reader :name, :server, :client, :tally
 
-  def initialize(name, origin, url, number, client)
+  def initialize(name, server, url, number, client)
     @name = name
-    @origin = origin
+    @server = server
     @url = url
     @number = number
     @client = client
@@ -142,7 +142,7 @@ end
 module Loads
   TIMEOUT = 2.0
   RETRY = { max: 3, interval: 0.01, statuses: [500] }.freeze
-  # Kind, origin, whether it retries, and how many loads share a client.
+  # Kind, server, whether it retries, and how many loads share a client.
   ALL = [
     [Single, :plain, false, 3], [Single, :plain, true, 2], [Streamed, :plain, false, 2], [Streamed, :plain, true, 1],
     [Refilled, :plain, false, 1], [Refilled, :plain, true, 1], [Posted, :plain, false, 1],
@@ -154,18 +154,18 @@ module Loads
 
   module_function
 
-  def all(origins)
+  def all(servers)
     number = 0
-    ALL.flat_map do |kind, origin, retries, count|
-      client = client(origins, origin, retries)
+    ALL.flat_map do |kind, server, retries, count|
+      client = client(servers, server, retries)
       Array.new(count) do
-        name = [kind.name.downcase, origin, ("retry" if retries), number].compact.join("-")
-        kind.new(name, origin, origins.url(origin), number, client).tap { number += 1 }
+        name = [kind.name.downcase, server, ("retry" if retries), number].compact.join("-")
+        kind.new(name, server, servers.url(server), number, client).tap { number += 1 }
       end
     end
   end
 
-  def client(origins, origin, retries)
-    Hecaton::Client.new(timeout: TIMEOUT, retry: (RETRY if retries), **origins.settings(origin))
+  def client(servers, server, retries)
+    Hecaton::Client.new(timeout: TIMEOUT, retry: (RETRY if retries), **servers.settings(server))
   end
 end

@@ -1,4 +1,4 @@
-# Counts requests by their ids without keeping them: see Dealt in crates/origin/src/chaos.rs.
+# Counts requests by their ids without keeping them: see Dealt in crates/test-server/src/chaos.rs.
 
 # A count, the sum of the ids and the sum of their squares: two that agree hold the same ids, each as often.
 class Sum
@@ -18,7 +18,7 @@ class Sum
 
   def +(other) = Sum.new(count + other.count, ids + other.ids, squares + other.squares)
 
-  # As the origin writes it.
+  # As the test server writes it.
   def to_h = { "count" => count, "ids" => ids % 2**64, "squares" => squares % 2**64 }
 
   def ==(other) = to_h == other.to_h
@@ -48,7 +48,7 @@ class Tally
     @ended.add(id)
     @outcomes[error ? error.class.name : status.to_s] += 1
     attempts.each { |attempt| count(id, attempt) }
-    fault("the answer to #{id} has #{size} bytes") if status == 200 && error.nil? && size != Origins::BODY
+    fault("the answer to #{id} has #{size} bytes") if status == 200 && error.nil? && size != Servers::BODY
     fault("#{id} has no attempt") if attempts.empty?
   end
 

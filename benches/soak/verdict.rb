@@ -4,9 +4,9 @@ require_relative "tally"
 # Every request must have one outcome, and every attempt that was sent must have arrived, once.
 #
 # That holds where connections end without notice too: a request that moved was sent twice, and its first attempt has
-# arrived as `unprocessed`, for the origin reads on after the end that it made until the client has seen it.
+# arrived as `unprocessed`, for the test server reads on after the end that it made until the client has seen it.
 class Verdict
-  # A client may give up (its timeout) on an answer that the origin has begun: on a machine that stands still for
+  # A client may give up (its timeout) on an answer that the test server has begun: on a machine that stands still for
   # longer than the timeout. More than this share of all is a fault.
   MOST_LATE = 0.0005
   GOOD = %w[good slow].freeze
@@ -30,7 +30,7 @@ class Verdict
   end
 
   def figures
-    { requests: sum(@loads, &:ended).count, origins: @ledgers.to_h { |name, ledger| [name, origin(name, ledger)] },
+    { requests: sum(@loads, &:ended).count, servers: @ledgers.to_h { |name, ledger| [name, server(name, ledger)] },
       loads: @loads.to_h { |load| [load.name, load.tally.outcomes.sort.to_h] } }.merge(@watch.figures)
   end
 
@@ -56,7 +56,7 @@ class Verdict
     faults << "#{name}: #{late} good answers were given up" unless late.between?(0, sent.count * MOST_LATE)
     lost = early_lost(name, ledger)
     faults << "#{name}: #{lost} early answers were lost" unless lost.between?(0, sent.count * MOST_LATE)
-    faults << "#{name}: more attempts were answered 500 than the origin answered so" if failures(name) > ledger["chaos"]["500"]["count"]
+    faults << "#{name}: more attempts were answered 500 than the server answered so" if failures(name) > ledger["chaos"]["500"]["count"]
     faults
   end
 
@@ -78,13 +78,13 @@ class Verdict
 
   def failures(name) = of(name).sum { |load| load.tally.answered(500) }
 
-  def origin(name, ledger)
+  def server(name, ledger)
     { sent: sent(name).count, arrived: arrived(ledger).count, late: late(name, ledger), early_lost: early_lost(name, ledger), moved: moved(name), answered_500: failures(name),
       dealt: ledger["chaos"].transform_values { |dealt| dealt["count"] } }
       .merge(ledger.slice("connections", "tls_handshakes", "tls_resumed", "http2_connections", "aborted", "peak_in_flight"))
   end
 
   def moved(name) = of(name).sum { |load| load.tally.moved }
-  def of(name) = @loads.select { |load| load.origin == name }
+  def of(name) = @loads.select { |load| load.server == name }
   def sum(loads, &part) = loads.map { |load| part.call(load.tally) }.sum(Sum.new)
 end

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use hecaton::Batch;
-use hecaton_origin::RoundSpec;
+use hecaton_test_server::RoundSpec;
 
 use crate::World;
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use hecaton::{Batch, Limits, Request};
-use hecaton_origin::{Options, Origin};
+use hecaton_test_server::{Options, TestServer};
 
 use crate::World;
 
@@ -18,7 +18,7 @@ fn limited(
     Batch::with_limits(world.client.clone(), concurrency, limits).expect("they make sense")
 }
 
-fn request(origin: &Origin, path: &str) -> Request {
+fn request(origin: &TestServer, path: &str) -> Request {
     Request::get(&format!("{}{path}", origin.base_url())).expect("the URL is good")
 }
 
@@ -34,7 +34,7 @@ fn run(world: &World, batch: &mut Batch<u64>, count: usize) -> Vec<u64> {
 
 #[test]
 fn no_more_are_in_flight_to_an_origin_than_asked_and_a_busy_one_blocks_no_other() {
-    let (world, other) = (World::new(), Origin::start(Options::default()).unwrap());
+    let (world, other) = (World::new(), TestServer::start(Options::default()).unwrap());
     let mut batch = limited(&world, 4, Some(2), None);
     (0..50).for_each(|tag| batch.push(tag, world.request("/fault/stall-head")));
     (50..150).for_each(|tag| batch.push(tag, request(&other, "/delay/1")));
@@ -68,7 +68,7 @@ fn a_rate_holds_and_waiting_for_it_uses_up_no_deadline() {
 
 #[test]
 fn a_rate_is_each_origins_own() {
-    let (world, other) = (World::new(), Origin::start(Options::default()).unwrap());
+    let (world, other) = (World::new(), TestServer::start(Options::default()).unwrap());
     // The second request to either would have to wait for an hour.
     let mut batch = limited(&world, 50, None, Some(1.0 / 3600.0));
     for tag in 0..10 {
@@ -121,7 +121,7 @@ fn a_hundred_thousand_queued_cost_no_more_each_than_a_few() {
 /// Random orders: each tag has exactly one end, and the limits hold.
 #[test]
 fn whatever_is_asked_each_request_ends_once_and_within_the_limits() {
-    let (world, other) = (World::new(), Origin::start(Options::default()).unwrap());
+    let (world, other) = (World::new(), TestServer::start(Options::default()).unwrap());
     let mut seed = 7_u64;
     let mut draw = |below: u64| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

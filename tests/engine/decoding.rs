@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hecaton::{Batch, Config, Kind, Phase, Protocol, Request};
-use hecaton_origin::{Http2, Options, Origin};
+use hecaton_test_server::{Http2, Options, TestServer};
 
 use crate::{World, json};
 
@@ -27,7 +27,7 @@ fn worlds_with(change: fn(&mut Config)) -> [World; 2] {
             http2: Some(Http2::default()),
             ..Options::default()
         };
-        world.origin = Origin::start(options).unwrap();
+        world.origin = TestServer::start(options).unwrap();
         world
     })
 }

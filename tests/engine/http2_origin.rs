@@ -5,10 +5,10 @@ use std::time::Duration;
 use hecaton::{
     Batch, Client, Config, Ending, Kind, Outcome, Phase, Protocol, Reactor, Request, Version,
 };
-use hecaton_origin::{Http2, Options, Origin, RoundSpec, Tls};
+use hecaton_test_server::{Http2, Options, RoundSpec, TestServer, Tls};
 
 struct World {
-    origin: Origin,
+    origin: TestServer,
     client: Client,
     reactor: Reactor,
 }
@@ -37,7 +37,7 @@ impl World {
     }
 
     fn new(options: Options, change: impl FnOnce(&mut Config)) -> World {
-        let origin = Origin::start(options).unwrap();
+        let origin = TestServer::start(options).unwrap();
         let mut config = Config::new(Duration::from_secs(10));
         config.ca = origin.ca_pem().map(|pem| pem.into());
         change(&mut config);

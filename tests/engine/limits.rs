@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use hecaton::{Batch, Config, Error, Kind, Outcome, Pem, Phase, Request};
-use hecaton_origin::{Options, Origin, RoundSpec, Tls};
+use hecaton_test_server::{Options, RoundSpec, TestServer, Tls};
 
 use crate::phases::sooner_than;
 use crate::{World, json};
@@ -157,8 +157,8 @@ fn connections_to_origins_that_are_not_visited_again_expire_too() {
 }
 
 /// An origin with TLS and HTTP/1.1 alone, which no client knows at first.
-fn secure(change: impl FnOnce(&mut Config)) -> (Origin, World) {
-    let origin = Origin::start(Options {
+fn secure(change: impl FnOnce(&mut Config)) -> (TestServer, World) {
+    let origin = TestServer::start(Options {
         tls: Some(Tls::default()),
         ..Options::default()
     });

@@ -52,11 +52,11 @@ use std::future::Future;
 use std::time::Duration;
 
 use hecaton::{Client, Config, Proxy, Reactor, Request, Response};
-use hecaton_origin::{Options, Origin};
+use hecaton_test_server::{Options, TestServer};
 
 /// An origin, a client and a reactor of their own for each test.
 struct World {
-    origin: Origin,
+    origin: TestServer,
     reactor: Reactor,
     client: Client,
 }
@@ -67,7 +67,8 @@ impl World {
     }
 
     fn with(change: impl FnOnce(&mut Config)) -> World {
-        let origin = Origin::start(Options::default()).expect("an origin starts on a free port");
+        let origin =
+            TestServer::start(Options::default()).expect("an origin starts on a free port");
         let mut config = Config::new(Duration::from_secs(10));
         // Whatever the environment says: the origin is on this machine.
         config.proxy = Proxy::Off;

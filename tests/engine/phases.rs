@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use hecaton::{Config, Ending, Error, Kind, Phase, Protocol, Request};
-use hecaton_origin::{Http2, Options, Origin};
+use hecaton_test_server::{Http2, Options, TestServer};
 
 use crate::World;
 use crate::addresses::Lost;
@@ -111,7 +111,7 @@ fn speaking(http: Protocol, setting: Setting) -> World {
         http2: Some(Http2::default()),
         ..Options::default()
     };
-    world.origin = Origin::start(options).unwrap();
+    world.origin = TestServer::start(options).unwrap();
     world
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hecaton::{
     Addresses, Client, Config, Error, Kind, Phase, Protocol, Proxy, Reactor, Request, Response,
 };
-use hecaton_origin::{Http2, Options, Origin};
+use hecaton_test_server::{Http2, Options, TestServer};
 
 use crate::proxy_server::{self, read_head};
 use crate::tls_server::{Authority, Server, keep_alive};
@@ -128,7 +128,7 @@ fn a_tunnel_is_asked_for_with_credentials_that_stay_with_the_proxy() {
     let proxy = proxy_server::Proxy::http();
     let mut world = through("http", &proxy, |config| config.http = Protocol::Http2);
     let http2 = Some(Http2::default());
-    world.origin = Origin::start(Options {
+    world.origin = TestServer::start(Options {
         http2,
         ..Options::default()
     })

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use hecaton::{Client, Config, Kind, Phase, Protocol, Proxy, Request};
-use hecaton_origin::{Http2, Options, Origin};
+use hecaton_test_server::{Http2, Options, TestServer};
 
 use crate::proxies::{get, refusal_of, request, through};
 use crate::proxy_server::{self, TlsFront};
@@ -40,7 +40,7 @@ fn credentials_given_as_a_header_go_to_the_proxy_alone() {
     ] {
         let mut world = through(scheme, &proxy, |config| config.http = Protocol::Http2);
         let http2 = Some(Http2::default());
-        world.origin = Origin::start(Options {
+        world.origin = TestServer::start(Options {
             http2,
             ..Options::default()
         })
@@ -113,7 +113,7 @@ fn a_proxy_may_itself_be_asked_over_tls() {
     let body: Vec<u8> = (0..1_000_000_u32).map(|n| (n % 251) as u8).collect();
     let tunnelled = client(&|config| config.http = Protocol::Http2);
     let http2 = Some(Http2::default());
-    let origin = Origin::start(Options {
+    let origin = TestServer::start(Options {
         http2,
         ..Options::default()
     })

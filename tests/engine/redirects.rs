@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use hecaton::{
     Batch, Config, Cookies, Ending, Kind, Pem, Phase, Redirect, Request, Retry, Version,
 };
-use hecaton_origin::{Http2, Options, Origin, Tls};
+use hecaton_test_server::{Http2, Options, TestServer, Tls};
 
 use crate::World;
 use crate::scripted::{Scripted, answer};
@@ -296,8 +296,8 @@ fn attempts_tell_when_they_were_and_after_how_many_redirects() {
 }
 
 /// An origin with TLS and HTTP/2, and a world that trusts it.
-fn secure(change: impl FnOnce(&mut Config)) -> (Origin, World) {
-    let origin = Origin::start(Options {
+fn secure(change: impl FnOnce(&mut Config)) -> (TestServer, World) {
+    let origin = TestServer::start(Options {
         tls: Some(Tls::default()),
         http2: Some(Http2::default()),
         ..Options::default()

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use hecaton::{Client, Config, Kind, Phase, Reactor, Request};
-use hecaton_origin::{Options, Origin};
+use hecaton_test_server::{Options, TestServer};
 
 use crate::json;
 
@@ -44,7 +44,7 @@ fn every_request_goes_to_the_socket_and_connections_are_kept() {
         unix: Some(path.clone()),
         ..Options::default()
     };
-    let origin = Origin::start(options).unwrap();
+    let origin = TestServer::start(options).unwrap();
     let (client, reactor) = (client(path), Reactor::new().unwrap());
     // A host that does not exist, and need not.
     for host in ["docker.invalid", "docker.invalid", "other.invalid:99"] {

@@ -11,7 +11,7 @@ use std::thread;
 
 use bytes::Bytes;
 use hecaton::{Ending, Kind, Phase, Protocol, Request, Retry, Source};
-use hecaton_origin::{Http2, Options, Origin};
+use hecaton_test_server::{Http2, Options, TestServer};
 
 use crate::{World, json};
 
@@ -76,7 +76,7 @@ fn worlds(retry: Option<Retry>) -> [World; 2] {
             http2: Some(Http2::default()),
             ..Options::default()
         };
-        world.origin = Origin::start(options).unwrap();
+        world.origin = TestServer::start(options).unwrap();
         world
     })
 }

@@ -105,7 +105,7 @@ fn fetch_meets_neither_the_lab_nor_the_origin() {
         .parse()
         .unwrap();
     let packages = manifest["dependencies"].as_table().unwrap();
-    for name in ["hecaton-lab", "hecaton-origin"] {
+    for name in ["hecaton-lab", "hecaton-test-server"] {
         assert!(!packages.contains_key(name), "it depends on {name}");
     }
     assert!(packages.contains_key("hecaton"));

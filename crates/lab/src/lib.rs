@@ -1,4 +1,4 @@
-//! Measures HTTP clients by what the origin saw.
+//! Measures HTTP clients by what the test server saw.
 //!
 //! The flow, one folder a stage, each importing only from those before it:
 //! `spec` (what is asked) → `plan` (in which order) → `run` (done) → `ledger` (kept on disk) →

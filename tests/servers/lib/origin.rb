@@ -6,11 +6,11 @@ module Servers
     attr_reader :url, :port
 
     def initialize(*arguments)
-      raise Absent, "the origin is not built (#{BINARY}): run bin/setup" unless File.executable?(BINARY)
+      raise Absent, "the test server is not built (#{BINARY}): run bin/setup" unless File.executable?(BINARY)
 
       @output = IO.popen([BINARY, "serve", "--listen", "127.0.0.1:0", *arguments], "r", err: %i[child out])
       @url = @output.gets.to_s.chomp
-      raise Absent, "the origin did not start: #{@url}" unless @url.start_with?("http")
+      raise Absent, "the test server did not start: #{@url}" unless @url.start_with?("http")
 
       @port = URI(@url).port
     end

@@ -1,4 +1,4 @@
-# Apache in front of the origin: TLS of all kinds, HTTP/2, short keep-alive, limits on streams and bodies.
+# Apache in front of the test server: TLS of all kinds, HTTP/2, short keep-alive, limits on streams and bodies.
 module Servers
   class Apache < Server
     include Kinds

@@ -1,4 +1,4 @@
-# Caddy in front of the origin: TLS of most kinds, HTTP/2, short keep-alive, a limit on bodies; reloaded by its own command.
+# Caddy in front of the test server: TLS of most kinds, HTTP/2, short keep-alive, a limit on bodies; reloaded by its own command.
 module Servers
   class Caddy < Server
     include Kinds

@@ -1,4 +1,4 @@
-# h2o in front of the origin: TLS of most kinds, HTTP/2, a limit on bodies; reloaded by its master.
+# h2o in front of the test server: TLS of most kinds, HTTP/2, a limit on bodies; reloaded by its master.
 module Servers
   class H2o < Server
     include Kinds

@@ -1,4 +1,4 @@
-# lighttpd in front of the origin: TLS of most kinds, HTTP/2, short keep-alive, a limit on bodies.
+# lighttpd in front of the test server: TLS of most kinds, HTTP/2, short keep-alive, a limit on bodies.
 module Servers
   class Lighttpd < Server
     include Kinds

@@ -1,4 +1,4 @@
-# nghttpx in front of the origin: HTTP/2 over TLS and in the clear, ten streams a connection, another with short keep-alive.
+# nghttpx in front of the test server: HTTP/2 over TLS and in the clear, ten streams a connection, another with short keep-alive.
 module Servers
   class Nghttpx < Server
     title "nghttpx"

@@ -32,19 +32,19 @@ module Servers
 
     def doors
       plain, auth = "http://127.0.0.1:#{port(:clear)}", "http://user:secret@127.0.0.1:#{port(:auth)}"
-      { clear: through(plain), tunnel: tunnel(plain), h2: Door.new(secure_origin.url, **tunnel(plain).options, http: "2", curl: tunnel(plain).curl_options),
+      { clear: through(plain), tunnel: tunnel(plain), h2: Door.new(secure_server.url, **tunnel(plain).options, http: "2", curl: tunnel(plain).curl_options),
         auth: through(auth), auth_tunnel: tunnel(auth), **(tls? ? over_tls : {}) }
     end
 
     private
 
-    # One file of authorities for both, the proxy's and the origin's.
+    # One file of authorities for both, the proxy's and the test server's.
     def over_tls
       proxy = "https://127.0.0.1:#{port(:tls)}"
       both = write("both.pem", File.read(certificates.ca) + File.read(origin_ca))
       trusted = { proxy: proxy, ca: both }
       told = ["-x", proxy, "--proxy-cacert", both, "--cacert", both]
-      { tls_proxy: Door.new(behind.url, curl: told, **trusted), tls_tunnel: Door.new(secure_origin.url, curl: told, **trusted) }
+      { tls_proxy: Door.new(behind.url, curl: told, **trusted), tls_tunnel: Door.new(secure_server.url, curl: told, **trusted) }
     end
 
     def helper = Dir["/usr/lib{,64}/squid/basic_ncsa_auth"].first || raise(Absent, "squid's basic_ncsa_auth is not installed")

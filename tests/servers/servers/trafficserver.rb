@@ -1,4 +1,4 @@
-# Traffic Server in front of the origin: HTTP/1.1 and HTTP/2 over TLS, ten streams a connection, short keep-alive in another.
+# Traffic Server in front of the test server: HTTP/1.1 and HTTP/2 over TLS, ten streams a connection, short keep-alive in another.
 module Servers
   class TrafficServer < Server
     title "trafficserver"

@@ -8,7 +8,7 @@ use hecaton_lab::spec::{
     Catalogue, CompareScenario, Comparison, Experiment, Kind, PairRequest, Setting, Sweep,
     SyncAsyncRequest, Target, Usage, parse_delay, project_root,
 };
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use super::session::{self, Common};
 

@@ -1,4 +1,4 @@
-//! `hecaton serve`: the origin alone, until it is told to end.
+//! `hecaton serve`: the test server alone, until it is told to end.
 
 use std::io::{Write, stdout};
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use hecaton_lab::run::choose_cores;
 use hecaton_lab::spec::Usage;
-use hecaton_origin::{Certificate, Chaos, Delay, Http2, Options, Origin, Tls};
+use hecaton_test_server::{Certificate, Chaos, Delay, Http2, Options, TestServer, Tls};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -126,12 +126,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     // Before the first line is printed: who reads it may send the signal at once.
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    let origin = Origin::start(Options {
+    let server = TestServer::start(Options {
         listen: arguments.listen,
         body_bytes: arguments.body as usize,
         delay: arguments.delay,
         seed: arguments.seed,
-        core: choose_cores().map(|pinning| pinning.origin_core),
+        core: choose_cores().map(|pinning| pinning.server_core),
         tls: arguments.tls(),
         http2: arguments.http2(),
         chaos: arguments.chaos.clone(),
@@ -142,12 +142,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         faults: arguments.faults,
     })?;
     // Before the base URL is printed: who reads it may connect at once.
-    arguments.secure.write(&origin)?;
+    arguments.secure.write(&server)?;
     let mut out = stdout().lock();
-    writeln!(out, "{}", origin.base_url())?;
+    writeln!(out, "{}", server.base_url())?;
     out.flush()?;
     signals.forever().next();
-    writeln!(out, "{}", serde_json::to_string(&origin.stop())?)?;
+    writeln!(out, "{}", serde_json::to_string(&server.stop())?)?;
     Ok(())
 }
 
@@ -172,9 +172,9 @@ impl Arguments {
 }
 
 impl Secure {
-    fn write(&self, origin: &Origin) -> Result<()> {
-        write(self.tls_ca_out.as_deref(), origin.ca_pem())?;
-        write(self.tls_client_out.as_deref(), origin.client_pem())
+    fn write(&self, server: &TestServer) -> Result<()> {
+        write(self.tls_ca_out.as_deref(), server.ca_pem())?;
+        write(self.tls_client_out.as_deref(), server.client_pem())
     }
 }
 

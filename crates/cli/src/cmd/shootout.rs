@@ -11,7 +11,7 @@ use hecaton_lab::spec::{
     Catalogue, Experiment, Kind, RAW, ShootoutRequest, ShootoutScenario, Usage, parse_delay,
     project_root,
 };
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use super::session::{self, Common};
 

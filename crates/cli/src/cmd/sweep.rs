@@ -9,7 +9,7 @@ use hecaton_lab::spec::{
     Catalogue, Experiment, Kind, Sweep, SweepRequest, SweepScenario, Target, Usage, parse_delay,
     parse_duration, project_root,
 };
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use super::session::{self, Common};
 

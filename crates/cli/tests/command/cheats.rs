@@ -89,14 +89,17 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
     ("pipelines", "requests were pipelined"),
     (
         "few-used-deep",
-        "at most 1 of 8 requests|contradict the origin's times",
+        "at most 1 of 8 requests|contradict the test server's times",
     ),
     (
         "claims-one-latency",
         "to be timed, but the driver claims 1 latency",
     ),
-    ("claims-flat-latencies", "contradict the origin's times"),
-    ("claims-no-latency", "contradict the origin's times"),
+    (
+        "claims-flat-latencies",
+        "contradict the test server's times",
+    ),
+    ("claims-no-latency", "contradict the test server's times"),
     ("works-elsewhere", "1 process left the driver's tree"),
     ("leaves-its-core", "though all share core"),
     ("outlives-bye", "1 process of the driver outlived its end"),
@@ -112,7 +115,7 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
     ("commutes", "though all share core"),
     ("asks-on-early", "requests were pipelined"),
     ("begins-early", "requests were pipelined"),
-    ("claims-a-twentieth", "contradict the origin's times"),
+    ("claims-a-twentieth", "contradict the test server's times"),
     ("connects-ahead", "that carried nothing yet"),
     ("misnames-failures", "tells the kinds of"),
 ];

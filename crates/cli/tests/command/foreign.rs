@@ -1,13 +1,13 @@
 //! A sweep of a server that is not ours: measured, and stamped unverified.
 
 use crate::support::{document, hecaton, run};
-use hecaton_origin::{Options, Origin};
+use hecaton_test_server::{Options, TestServer};
 use serde_json::Value;
 
 #[test]
 fn rows_are_unverified_and_requests_are_counted_as_asked() {
-    let origin = Origin::start(Options::default()).unwrap();
-    let url = format!("{}/bytes/100", origin.base_url());
+    let server = TestServer::start(Options::default()).unwrap();
+    let url = format!("{}/bytes/100", server.base_url());
     let place = tempfile::tempdir().unwrap();
     let mut command = hecaton("cheats");
     command.args([
@@ -50,12 +50,12 @@ fn rows_are_unverified_and_requests_are_counted_as_asked() {
         );
     }
     // Two clients, three rounds each: 20 requests and as many more as are in flight, to open connections.
-    assert_eq!(origin.summary().requests, 2 * 3 * (20 + 1 + 20 + 4));
+    assert_eq!(server.summary().requests, 2 * 3 * (20 + 1 + 20 + 4));
 }
 
 #[test]
 fn the_raw_loader_reads_chunks_statuses_and_heads() {
-    let origin = Origin::start(Options::default()).unwrap();
+    let server = TestServer::start(Options::default()).unwrap();
     for (method, path, done, bytes) in [
         ("GET", "/chunked/3", 10, 240),
         ("GET", "/status/500", 0, 0),
@@ -67,7 +67,7 @@ fn the_raw_loader_reads_chunks_statuses_and_heads() {
         command.args([
             "sweep",
             method,
-            &format!("{}{path}", origin.base_url()),
+            &format!("{}{path}", server.base_url()),
             "10",
             "1",
             "--client",

@@ -1,4 +1,4 @@
-//! The origin alone, with what its options add.
+//! The test server alone, with what its options add.
 
 use std::fs::read_to_string;
 use std::io::{BufRead, BufReader, Read};

@@ -1,6 +1,6 @@
 //! What comes over the network: bombs, bodies without end, TLS, proxies and cookies.
 
-use hecaton_origin::Options;
+use hecaton_test_server::Options;
 
 use crate::support::{World, count};
 
@@ -55,7 +55,7 @@ fn a_host_that_stalls_takes_its_time_and_no_more() {
 #[test]
 fn an_authority_of_ones_own_is_trusted_when_it_is_named() {
     let world = World::with(Options {
-        tls: Some(hecaton_origin::Tls::default()),
+        tls: Some(hecaton_test_server::Tls::default()),
         ..Options::default()
     });
     let list = one(&world, "/r/1");

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hecaton_origin::{Options, Origin};
+use hecaton_test_server::{Options, TestServer};
 use serde_json::Value;
 use tempfile::TempDir;
 
 /// An origin and a folder for one test.
 pub struct World {
     /// The server.
-    pub origin: Origin,
+    pub origin: TestServer,
     home: TempDir,
 }
 
@@ -30,7 +30,7 @@ impl World {
     /// One with an origin as `options` say.
     pub fn with(options: Options) -> World {
         World {
-            origin: Origin::start(options).expect("an origin starts on a free port"),
+            origin: TestServer::start(options).expect("an origin starts on a free port"),
             home: tempfile::tempdir().expect("a folder"),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hecaton_origin::{Delay, Options};
+use hecaton_test_server::{Delay, Options};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

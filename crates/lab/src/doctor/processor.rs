@@ -33,10 +33,10 @@ fn cores(count: usize, pinning: Option<Pinning>) -> Finding {
     match pinning {
         Some(Pinning {
             client_core,
-            origin_core,
+            server_core,
         }) => Finding::good(
             "cores",
-            format!("{count}; clients run on core {client_core}, the server on core {origin_core}"),
+            format!("{count}; clients run on core {client_core}, the server on core {server_core}"),
         ),
         None => Finding::mend(
             "cores",
@@ -50,17 +50,17 @@ fn cores(count: usize, pinning: Option<Pinning>) -> Finding {
 fn siblings(root: &Root, pinning: Pinning) -> Option<Finding> {
     let Pinning {
         client_core,
-        origin_core,
+        server_core,
     } = pinning;
     let path = format!("sys/devices/system/cpu/cpu{client_core}/topology/thread_siblings_list");
     let listed = listed(&root.read(&path)?);
-    if !listed.contains(&origin_core) {
+    if !listed.contains(&server_core) {
         return Some(Finding::good(
             "hyper-threading",
             "client and server have a core each",
         ));
     }
-    let seen = format!("{client_core} and {origin_core} are two threads of one core");
+    let seen = format!("{client_core} and {server_core} are two threads of one core");
     Some(Finding::mend(
         "hyper-threading",
         seen,
@@ -270,7 +270,7 @@ mod tests {
         let path = "sys/devices/system/cpu/cpu0/topology/thread_siblings_list";
         let pinning = Pinning {
             client_core: 0,
-            origin_core: 1,
+            server_core: 1,
         };
         let (_kept, root) = machine(&[(path, "0-1\n")]);
         assert_eq!(siblings(&root, pinning).unwrap().standing, Standing::Mend);

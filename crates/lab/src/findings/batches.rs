@@ -1,4 +1,4 @@
-//! Batches of each size, one request after another against all at once: how long they take, and what the origin saw.
+//! Batches of each size, one request after another against all at once: how long they take, and what the test server saw.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ pub struct Batch {
     pub async_average_ms: f64,
     /// How many times faster all at once is, paired by loop.
     pub speed_up: Option<Estimate>,
-    /// Most requests that the origin saw in flight during the batches sent at once; none without a ledger.
+    /// Most requests that the test server saw in flight during the batches sent at once; none without a ledger.
     pub in_flight: Option<u64>,
     /// Most connections that one of those used; none without a ledger.
     pub connections: Option<u64>,
@@ -133,7 +133,7 @@ pub(super) fn verdict(client: &str, batches: &[Batch]) -> Vec<String> {
     sentences
 }
 
-/// A pool that is smaller than the batch shows in what the origin saw at once.
+/// A pool that is smaller than the batch shows in what the test server saw at once.
 fn limit(batches: &[Batch]) -> Option<String> {
     let short = |batch: &&Batch| {
         batch

@@ -151,7 +151,7 @@ fn rows(cells: &Cells, run: &Document) -> Vec<Row> {
 /// What was asked otherwise of all cells, in words; the load of each is part of its cell.
 fn differences(old: &PlanRecord, new: &PlanRecord) -> Vec<String> {
     let target = |plan: &PlanRecord| match &plan.target {
-        Target::Origin => "the lab's own server".to_owned(),
+        Target::TestServer => "the lab's own server".to_owned(),
         Target::Foreign { method, url, .. } => format!("{method} {url}"),
     };
     let on = |tls: bool| if tls { "on" } else { "off" };

@@ -1,6 +1,6 @@
 //! What a comparison found: a pair, kept connections against fresh ones, or batches one after another and at once.
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde::Serialize;
 
 use super::cells::Cells;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde::Serialize;
 
 use super::cells::{Cells, seconds};

@@ -106,7 +106,7 @@ fn words_of_headroom(headroom: Headroom) -> Fact {
     Fact::new(Tone::Plain, words)
 }
 
-/// What the origin itself had to do.
+/// What the test server itself had to do.
 fn server(server: &Server) -> [Fact; 2] {
     let busy = format!("server busy {} of a core", percent(server.busy));
     let late = format!(

@@ -1,6 +1,6 @@
 //! Kept connections against fresh ones at each simulated round trip, with what arithmetic predicts from the trip of 0.
 //!
-//! The round trips are simulated: the origin waits so long before each answer, and three times before the first of a
+//! The round trips are simulated: the test server waits so long before each answer, and three times before the first of a
 //! connection. So this measures what a client does with such waits, and not what a network does.
 //!
 //! A request on a kept connection takes one round trip R and the work W₁ of both sides; on a fresh one, one more R to
@@ -29,7 +29,7 @@ const HOLDS: f64 = 0.1;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoundTrip {
-    /// The round trip that the origin plays, in milliseconds.
+    /// The round trip that the test server plays, in milliseconds.
     pub round_trip_ms: u64,
     /// With kept connections; none when a round did nothing.
     pub kept_ms: Option<Estimate>,

@@ -1,6 +1,6 @@
 //! Many clients at one job: who is faster than whom; those who cannot be told apart share a letter.
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use super::cells::{Cells, seconds};
 use super::controls::{Group, of_groups};

@@ -1,6 +1,6 @@
 //! One row per cell: what was measured, summed up, and whether the ledger agrees.
 
-use hecaton_origin::{Delay, Interval, Times};
+use hecaton_test_server::{Delay, Interval, Times};
 use serde::Serialize;
 
 use super::cells::{Cells, seconds, speed};
@@ -22,7 +22,7 @@ pub struct Row {
     pub client: String,
     /// Bytes of the answer's body.
     pub body_bytes: usize,
-    /// Mean delay of the origin before each answer, in milliseconds; 0 when it answers at once.
+    /// Mean delay of the test server before each answer, in milliseconds; 0 when it answers at once.
     pub delay_ms: f64,
     /// Requests asked to be in flight.
     pub concurrency: usize,
@@ -54,7 +54,7 @@ pub struct Row {
     /// Requests in flight on average, by the claimed latencies; none without any.
     #[serde(skip)]
     pub in_flight: Option<f64>,
-    /// What the origin itself had to do; none without a ledger.
+    /// What the test server itself had to do; none without a ledger.
     #[serde(skip)]
     pub server: Option<Server>,
     /// Highest resident memory of any round, in megabytes (10⁶ bytes).
@@ -63,9 +63,9 @@ pub struct Row {
     pub errors: u64,
     /// Most connections that a measured round used; none without a ledger.
     pub connections: Option<u64>,
-    /// Requests that the origin saw again, over all rounds and probes; none without a ledger.
+    /// Requests that the test server saw again, over all rounds and probes; none without a ledger.
     pub duplicates: Option<u64>,
-    /// Most requests in flight that the origin saw, probes included; none without a ledger.
+    /// Most requests in flight that the test server saw, probes included; none without a ledger.
     pub peak_in_flight: Option<u64>,
     /// Share of the ceiling's speed at the same body and concurrency, paired by block; none without a
     /// ceiling that is itself valid, or when this row is rejected.

@@ -1,12 +1,12 @@
-//! The origin's own account of a row: how busy it was, and how late. Only this says that the server was the limit.
+//! The test server's own account of a row: how busy it was, and how late. Only this says that the server was the limit.
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use super::stats::median;
 use super::words::{figure, percent};
 use crate::run::Round;
 
-/// What the origin had to do in the rounds of a row.
+/// What the test server had to do in the rounds of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Server {
     /// Share of a core that it used, median over the rounds.
@@ -49,7 +49,7 @@ impl Server {
     }
 }
 
-/// The origin's account of a row's rounds, each answer of which was to wait so long.
+/// The test server's account of a row's rounds, each answer of which was to wait so long.
 pub(super) fn server(rounds: &[&Round], wait: &Delay) -> Option<Server> {
     // A clock that the system lacks stands at 0.
     let seen = |round: &&Round| {

@@ -22,7 +22,7 @@ pub struct Trust {
     pub unwitnessed: bool,
     /// How the raw loader compares with the fastest client; none without a raw loader.
     pub headroom: Option<Headroom>,
-    /// What the origin itself had to do, in the worst of the rows that the verdicts speak of; none without a ledger.
+    /// What the test server itself had to do, in the worst of the rows that the verdicts speak of; none without a ledger.
     pub server: Option<Server>,
     /// Share of all rounds during which others took more of the machine than they should; none where that is not known.
     pub noisy: Option<f64>,
@@ -33,7 +33,7 @@ pub struct Trust {
 pub enum Headroom {
     /// The raw loader is so many times as fast.
     Times(f64),
-    /// The origin's delay bounds the clients and the ceiling alike.
+    /// The test server's delay bounds the clients and the ceiling alike.
     Waiting,
 }
 

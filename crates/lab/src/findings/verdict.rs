@@ -1,6 +1,6 @@
 //! The findings in sentences: one for each client and body size.
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use super::cells::Cells;
 use super::recommend::Recommendation;
@@ -132,7 +132,7 @@ fn remarks(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
     remarks
 }
 
-/// Whether the origin's delay is what bounds this row's speed.
+/// Whether the test server's delay is what bounds this row's speed.
 pub(super) fn waits(row: &Row, delay: &Delay) -> bool {
     let mean = delay.mean().as_secs_f64();
     mean > 0.0 && row.requests_per_second >= WAITING * row.concurrency as f64 / mean

@@ -1,6 +1,6 @@
 //! The document of a run: what was asked, where it was measured, and every round.
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde::{Deserialize, Serialize};
 
 use super::Environment;
@@ -61,10 +61,10 @@ pub struct PlanRecord {
     /// Requests of each round; absent when as many were sent as fill its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// Whether the origin spoke TLS; absent means no.
+    /// Whether the test server spoke TLS; absent means no.
     #[serde(default, skip_serializing_if = "no")]
     pub tls: bool,
-    /// The origin's delay, as it is written on the command line.
+    /// The test server's delay, as it is written on the command line.
     pub delay: Delay,
     /// Rounds planned for every cell.
     pub rounds: u32,

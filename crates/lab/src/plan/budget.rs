@@ -43,7 +43,7 @@ pub fn estimate(sweep: &Sweep) -> Duration {
         .map(|&concurrency| trial(sweep, concurrency))
         .sum();
     let calibration = match sweep.target {
-        Target::Origin if sweep.requests.is_none() => CALIBRATION * block,
+        Target::TestServer if sweep.requests.is_none() => CALIBRATION * block,
         _ => 0.0,
     };
     let controls = controls(sweep) * f64::from(sweep.rounds);
@@ -91,12 +91,12 @@ fn of_cell(sweep: &Sweep, cell: &Cell, foreign: bool) -> f64 {
 fn trial(sweep: &Sweep, concurrency: usize) -> f64 {
     let concurrency = concurrency as f64;
     let measured = match sweep.target {
-        Target::Origin if sweep.requests.is_some() => {
+        Target::TestServer if sweep.requests.is_some() => {
             let requests = sweep.requests.unwrap_or(0) as f64;
             requests * (1.0 / FIXED_RATE).max(sweep.delay.mean().as_secs_f64() / concurrency)
         }
         // Each connection carries at least three requests, however short the round.
-        Target::Origin => sweep
+        Target::TestServer => sweep
             .round_time
             .as_secs_f64()
             .max(3.0 * sweep.delay.mean().as_secs_f64()),
@@ -109,7 +109,7 @@ fn trial(sweep: &Sweep, concurrency: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use hecaton_origin::Delay;
+    use hecaton_test_server::Delay;
 
     use super::*;
 
@@ -131,7 +131,7 @@ mod tests {
             round_time: Duration::from_millis(round_ms),
             warm_up: Duration::ZERO,
             seed: 1,
-            target: Target::Origin,
+            target: Target::TestServer,
         }
     }
 

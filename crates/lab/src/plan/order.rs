@@ -125,7 +125,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::time::Duration;
 
-    use hecaton_origin::Delay;
+    use hecaton_test_server::Delay;
 
     use super::*;
     use std::path::Path;
@@ -150,7 +150,7 @@ mod tests {
             round_time: Duration::from_millis(100),
             warm_up: Duration::ZERO,
             seed,
-            target: Target::Origin,
+            target: Target::TestServer,
         }
     }
 

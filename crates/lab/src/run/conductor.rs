@@ -135,7 +135,7 @@ impl Session<'_> {
         }
         driver.rename(name);
         (self.observe)(Event::Started(&hello))?;
-        if self.sweep.target.is_origin() {
+        if self.sweep.target.is_test_server() {
             let first = runner.first_request(&mut driver)?;
             (self.observe)(Event::Ready(start_of(&driver, invocation, boot, first)))?;
         }
@@ -276,7 +276,7 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
         }
     }
     let https = match &sweep.target {
-        Target::Origin => sweep.speaks_tls_to(name),
+        Target::TestServer => sweep.speaks_tls_to(name),
         Target::Foreign { url, .. } => url.starts_with("https:"),
     };
     if https && !hello.tls {
@@ -296,7 +296,7 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use hecaton_origin::Delay;
+    use hecaton_test_server::Delay;
 
     use super::*;
 

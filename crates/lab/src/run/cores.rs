@@ -1,4 +1,4 @@
-//! Cores: one for all drivers, another for the origin.
+//! Cores: one for all drivers, another for the test server.
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct Pinning {
     /// The core of all drivers.
     pub client_core: usize,
-    /// The core of the origin.
-    pub origin_core: usize,
+    /// The core of the test server.
+    #[serde(alias = "origin_core")]
+    pub server_core: usize,
 }
 
 /// The first and the last core that this process may use; none when there is only one.
@@ -21,9 +22,9 @@ pub fn choose_cores() -> Option<Pinning> {
         .filter(|&core| allowed.is_set(core).unwrap_or(false))
         .collect();
     match cores[..] {
-        [client_core, .., origin_core] => Some(Pinning {
+        [client_core, .., server_core] => Some(Pinning {
             client_core,
-            origin_core,
+            server_core,
         }),
         _ => None,
     }
@@ -57,16 +58,16 @@ mod tests {
     #[test]
     fn the_work_sees_its_core_and_the_caller_keeps_all() {
         let before = sched_getaffinity(Pid::from_raw(0)).unwrap();
-        let Some(Pinning { origin_core, .. }) = choose_cores() else {
+        let Some(Pinning { server_core, .. }) = choose_cores() else {
             return;
         };
-        let inside = on_core(Some(origin_core), || {
+        let inside = on_core(Some(server_core), || {
             sched_getaffinity(Pid::from_raw(0)).unwrap()
         });
         let cores: Vec<usize> = (0..CpuSet::count())
             .filter(|&core| inside.is_set(core).unwrap())
             .collect();
-        assert_eq!(cores, [origin_core]);
+        assert_eq!(cores, [server_core]);
         assert_eq!(sched_getaffinity(Pid::from_raw(0)).unwrap(), before);
     }
 }

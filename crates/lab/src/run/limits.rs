@@ -10,9 +10,9 @@ const OTHERS: u64 = 128;
 /// Descriptors that the busiest process of a sweep needs.
 ///
 /// A driver may open its next pool before the last one is closed, hence two of each, unless its process is prepared
-/// only once; on our own origin the connections of all clients meet in one process.
+/// only once; on our own test server the connections of all clients meet in one process.
 pub fn descriptors_needed(sweep: &Sweep) -> u64 {
-    let pools = if sweep.target.is_origin() {
+    let pools = if sweep.target.is_test_server() {
         (sweep.client_names().len() + sweep.controls.len()) as u64
     } else {
         1

@@ -1,4 +1,4 @@
-//! Runs a plan: drivers as processes, the origin beside them, one round after another.
+//! Runs a plan: drivers as processes, the test server beside them, one round after another.
 
 mod account;
 mod built;

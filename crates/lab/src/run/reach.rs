@@ -12,7 +12,7 @@ use crate::spec::Target;
 /// How long a connection may take to open.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Opens one connection to a foreign target and closes it again; our own origin needs no such look.
+/// Opens one connection to a foreign target and closes it again; our own test server needs no such look.
 ///
 /// # Errors
 /// One sentence with the URL and what the system says.

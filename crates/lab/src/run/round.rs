@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hecaton_origin::{Interval, Times};
+use hecaton_test_server::{Interval, Times};
 use serde::{Deserialize, Serialize};
 
 use super::Noise;
@@ -54,9 +54,9 @@ pub struct Round {
     pub peak_rss_kib: u64,
     /// What the driver says.
     pub claim: Claim,
-    /// What the origin saw in the measured part; none when the target is not our origin.
+    /// What the test server saw in the measured part; none when the target is not our test server.
     pub seen: Option<Interval>,
-    /// What the origin saw in the probe before it: `2 × concurrency` requests, each held until
+    /// What the test server saw in the probe before it: `2 × concurrency` requests, each held until
     /// `concurrency` of them are in flight (or none has come for a while).
     #[serde(rename = "proof")]
     pub probe: Option<Interval>,

@@ -1,11 +1,11 @@
-//! The origins of a run: one in the clear, one that speaks TLS, each started only where a cell asks for it.
+//! The test servers of a run: one in the clear, one that speaks TLS, each started only where a cell asks for it.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use hecaton_origin::{Interval, Options, Origin, RoundSpec, Tls};
+use hecaton_test_server::{Interval, Options, RoundSpec, TestServer, Tls};
 
 use super::Pinning;
 use crate::plan::Cell;
@@ -13,8 +13,8 @@ use crate::spec::Sweep;
 
 /// The servers under the drivers; none where the target is not ours.
 pub struct Servers {
-    clear: Option<Origin>,
-    secure: Option<Origin>,
+    clear: Option<TestServer>,
+    secure: Option<TestServer>,
     /// The authority that clients of the secure one must trust, as a file.
     ca: Option<PathBuf>,
     /// Whether a cell that says nothing of it is served over TLS.
@@ -22,49 +22,49 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// One origin in the clear, that is running.
-    pub fn clear(origin: Origin) -> Servers {
+    /// One test server in the clear, that is running.
+    pub fn clear(server: TestServer) -> Servers {
         Servers {
-            clear: Some(origin),
+            clear: Some(server),
             secure: None,
             ca: None,
             tls: false,
         }
     }
 
-    /// One origin that speaks TLS, that is running. The certificate of its authority is kept in a file meanwhile.
+    /// One test server that speaks TLS, that is running. The certificate of its authority is kept in a file meanwhile.
     ///
     /// # Errors
     /// When that cannot be written.
-    pub fn secure(origin: Origin) -> Result<Servers> {
+    pub fn secure(server: TestServer) -> Result<Servers> {
         Ok(Servers {
             clear: None,
-            ca: authority(&origin)?,
-            secure: Some(origin),
+            ca: authority(&server)?,
+            secure: Some(server),
             tls: true,
         })
     }
 
     /// Starts what the cells of a sweep need. The certificate of the authority is kept in a file meanwhile.
     pub(super) fn start(sweep: &Sweep, pinning: Option<Pinning>) -> Result<Servers> {
-        let origin = sweep.target.is_origin();
+        let server = sweep.target.is_test_server();
         let asked = |tls: bool| match sweep.cells.is_empty() {
-            true => origin && sweep.tls == tls,
+            true => server && sweep.tls == tls,
             false => {
                 let speaks = |cell: &Cell| cell.overrides.tls.unwrap_or(sweep.tls);
-                origin && sweep.cells.iter().any(|cell| speaks(cell) == tls)
+                server && sweep.cells.iter().any(|cell| speaks(cell) == tls)
             }
         };
         let start = |tls: bool| {
             let options = Options {
                 delay: sweep.delay,
                 seed: sweep.seed,
-                core: pinning.map(|pinning| pinning.origin_core),
+                core: pinning.map(|pinning| pinning.server_core),
                 tls: tls.then(Tls::default),
                 rounds_only: true,
                 ..Options::default()
             };
-            Origin::start(options).context("the origin cannot start")
+            TestServer::start(options).context("the test server cannot start")
         };
         let clear = asked(false).then(|| start(false)).transpose()?;
         let secure = asked(true).then(|| start(true)).transpose()?;
@@ -77,7 +77,7 @@ impl Servers {
         })
     }
 
-    fn origin(&self, cell: &Cell) -> Option<&Origin> {
+    fn server(&self, cell: &Cell) -> Option<&TestServer> {
         match cell.overrides.tls.unwrap_or(self.tls) {
             true => self.secure.as_ref(),
             false => self.clear.as_ref(),
@@ -86,33 +86,33 @@ impl Servers {
 
     /// The address of a cell's server without a path, and whom its client must trust; none where the target is not ours.
     pub(super) fn address(&self, cell: &Cell) -> Option<(String, Option<PathBuf>)> {
-        let origin = self.origin(cell)?;
-        let ca = origin.ca_pem().and(self.ca.clone());
-        Some((origin.base_url(), ca))
+        let server = self.server(cell)?;
+        let ca = server.ca_pem().and(self.ca.clone());
+        Some((server.base_url(), ca))
     }
 
-    /// Whether a cell is served over TLS by an origin of ours.
+    /// Whether a cell is served over TLS by a test server of ours.
     pub(super) fn is_secure(&self, cell: &Cell) -> bool {
-        self.origin(cell)
-            .is_some_and(|origin| origin.ca_pem().is_some())
+        self.server(cell)
+            .is_some_and(|server| server.ca_pem().is_some())
     }
 
     /// Opens a page for what a cell's client sends next.
     pub(super) fn open(&self, cell: &Cell, round: RoundSpec) {
-        if let Some(origin) = self.origin(cell) {
-            origin.open_round(round);
+        if let Some(server) = self.server(cell) {
+            server.open_round(round);
         }
     }
 
     /// Closes it; none where the target is not ours.
     pub(super) fn close(&self, cell: &Cell) -> Option<Interval> {
-        self.origin(cell).map(Origin::close_round)
+        self.server(cell).map(TestServer::close_round)
     }
 
     /// Closes whatever is open.
     pub(super) fn abandon(&self) {
-        for origin in self.clear.iter().chain(&self.secure) {
-            origin.close_round();
+        for server in self.clear.iter().chain(&self.secure) {
+            server.close_round();
         }
     }
 }
@@ -125,10 +125,10 @@ impl Drop for Servers {
     }
 }
 
-/// The file with the certificate of the authority that the origin's is signed by; none without TLS. Drivers may read it, whoever
+/// The file with the certificate of the authority that the test server's is signed by; none without TLS. Drivers may read it, whoever
 /// they run as, and its name tells them nothing.
-fn authority(origin: &Origin) -> Result<Option<PathBuf>> {
-    let Some(pem) = origin.ca_pem() else {
+fn authority(server: &TestServer) -> Result<Option<PathBuf>> {
+    let Some(pem) = server.ca_pem() else {
         return Ok(None);
     };
     let path = std::env::temp_dir().join(format!("hecaton-{:016x}.pem", rand::random::<u64>()));

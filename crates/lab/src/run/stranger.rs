@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hecaton_origin::{Options, Origin, Tls};
+use hecaton_test_server::{Options, TestServer, Tls};
 
 use super::{Driver, DriverError, Go, Prepare, Problem};
 
@@ -36,7 +36,7 @@ impl Strangers {
 /// # Errors
 /// When the server cannot be started, or the driver does neither send nor refuse.
 pub fn meet(driver: &mut Driver, prepare: &Prepare, first: u64) -> Result<Option<String>> {
-    let stranger = Origin::start(Options {
+    let stranger = TestServer::start(Options {
         tls: Some(Tls::default()),
         ..Options::default()
     });

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hecaton_origin::{Delay, Interval, RoundSpec};
+use hecaton_test_server::{Delay, Interval, RoundSpec};
 
 use super::noise::Moment;
 use super::servers::Servers;
@@ -21,7 +21,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Every request is timed: a sample of every k-th would miss what happens in step with them.
 const LAT_EVERY: u64 = 1;
 
-/// A delay from which on the origin sees at any time how many are in flight.
+/// A delay from which on the test server sees at any time how many are in flight.
 const SEEN_ANYWAY: Duration = Duration::from_millis(1);
 
 /// One answer in so many comes in two parts where one request is in flight; of several so many at most, and of more in flight together
@@ -76,7 +76,7 @@ impl<'a> Runner<'a> {
         let cell = &trial.cell;
         self.word = rand::random();
         let (probe, count, expected) = match self.sweep.target {
-            Target::Origin => {
+            Target::TestServer => {
                 let probe = self.probe(driver, trial)?;
                 let count = match (self.fixed(cell), self.counts.get(cell)) {
                     (Some(count), _) => count,
@@ -153,7 +153,7 @@ impl<'a> Runner<'a> {
     /// # Errors
     /// When the driver does not do its part.
     pub fn warm_up(&mut self, driver: &mut Driver) -> Result<()> {
-        if self.sweep.warm_up.is_zero() || !self.sweep.target.is_origin() {
+        if self.sweep.warm_up.is_zero() || !self.sweep.target.is_test_server() {
             return Ok(());
         }
         let middle = self.sweep.concurrency[self.sweep.concurrency.len() / 2];
@@ -342,12 +342,12 @@ impl<'a> Runner<'a> {
             Target::Foreign { method, url, .. } => {
                 (method.clone(), (url.clone(), None), Verify::None)
             }
-            Target::Origin if self.sweep.is_reference(&cell.client) => (
+            Target::TestServer if self.sweep.is_reference(&cell.client) => (
                 "GET".to_string(),
                 self.address(cell, &format!("/bytes/{}", cell.body_bytes)),
                 Verify::None,
             ),
-            Target::Origin => (
+            Target::TestServer => (
                 "GET".to_string(),
                 self.address(cell, &format!("/r/{:016x}/", self.word)),
                 match self.sweep.job {
@@ -414,14 +414,14 @@ impl<'a> Runner<'a> {
         if judged { cuts } else { 0 }
     }
 
-    /// How long a round on the origin should take: what was asked, or as many waves of delayed answers.
+    /// How long a round on the test server should take: what was asked, or as many waves of delayed answers.
     fn expected(&self, cell: &Cell, count: u64) -> Duration {
         let waves = count.div_ceil(cell.concurrency as u64).max(WAVES);
         let waiting = self.wait(cell).as_secs_f64() * waves as f64;
         self.sweep.round_time + Duration::from_secs_f64(waiting)
     }
 
-    /// What an answer waits for on the origin's side at most, but for the tail of a distribution.
+    /// What an answer waits for on the test server's side at most, but for the tail of a distribution.
     fn wait(&self, cell: &Cell) -> Duration {
         let delay = cell.overrides.delay.unwrap_or(self.sweep.delay);
         delay.mean() + MOST_ROUND_TRIPS * cell.round_trip()

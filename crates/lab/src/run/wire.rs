@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use hecaton_origin::Times;
+use hecaton_test_server::Times;
 use serde::{Deserialize, Serialize};
 
 use super::Claim;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde::{Deserialize, Serialize};
 
 /// One setting of the plan: who is measured, under what load.
@@ -29,13 +29,13 @@ pub struct Cell {
 )]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overrides {
-    /// The origin's delay before each answer.
+    /// The test server's delay before each answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,
-    /// Whether the origin speaks TLS.
+    /// Whether the test server speaks TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<bool>,
-    /// Milliseconds of a round trip that the origin plays, in front of every answer and for opening a connection.
+    /// Milliseconds of a round trip that the test server plays, in front of every answer and for opening a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip_ms: Option<u64>,
     /// How a batch of a known size is sent.
@@ -83,12 +83,12 @@ impl Cell {
         }
     }
 
-    /// The round trip that the origin plays; 0 when none.
+    /// The round trip that the test server plays; 0 when none.
     pub fn round_trip(&self) -> Duration {
         Duration::from_millis(self.overrides.round_trip_ms.unwrap_or(0))
     }
 
-    /// What an answer waits at least for on the origin's side, when the plan's delay is `delay`.
+    /// What an answer waits at least for on the test server's side, when the plan's delay is `delay`.
     pub fn wait(&self, delay: Delay) -> Delay {
         let delay = self.overrides.delay.unwrap_or(delay);
         match (delay, self.round_trip()) {

@@ -1,6 +1,6 @@
 //! The controls of a run: one client twice, and the raw loader at fixed work.
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use super::{Approach, Cell, Control, Manifest, Overrides, RAW, Sweep};
 
@@ -21,18 +21,19 @@ impl Sweep {
             },
             ..cell
         });
-        let canary = (again.is_some() && self.ceiling && self.target.is_origin()).then(|| Cell {
-            client: RAW.into(),
-            body_bytes: self.body_bytes[0],
-            keepalive: true,
-            concurrency: WORK.1,
-            overrides: Overrides {
-                delay: Some(Delay::None),
-                requests: Some(WORK.0),
-                control: Some(Control::Canary),
-                ..Overrides::default()
-            },
-        });
+        let canary =
+            (again.is_some() && self.ceiling && self.target.is_test_server()).then(|| Cell {
+                client: RAW.into(),
+                body_bytes: self.body_bytes[0],
+                keepalive: true,
+                concurrency: WORK.1,
+                overrides: Overrides {
+                    delay: Some(Delay::None),
+                    requests: Some(WORK.0),
+                    control: Some(Control::Canary),
+                    ..Overrides::default()
+                },
+            });
         self.controls = again.into_iter().chain(canary).collect();
         self
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 /// A delay of which only a length is given is drawn from a log-normal distribution: half of the answers wait that long
 /// or less, and one in a hundred this many times as long or more.

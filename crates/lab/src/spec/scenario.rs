@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde::Deserialize;
 
 use super::Job;
@@ -22,11 +22,11 @@ pub struct SweepScenario {
     pub keepalive: Vec<bool>,
     /// What is done with each answer: `plain`, `json` or `gzip`.
     pub job: Job,
-    /// Whether the origin speaks TLS.
+    /// Whether the test server speaks TLS.
     pub tls: bool,
     /// Whether the raw loader takes part, as the ceiling.
     pub ceiling: bool,
-    /// How long the origin waits before each answer.
+    /// How long the test server waits before each answer.
     pub delay: Delay,
     /// Measured rounds of every cell, one in each block.
     pub rounds: u32,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde::Deserialize;
 
 use super::sweep::find_clients;
@@ -58,7 +58,7 @@ pub struct ShootoutRequest {
     pub concurrency: Option<usize>,
     /// Requests of each client.
     pub requests: Option<u64>,
-    /// The origin's delay; none when absent.
+    /// The test server's delay; none when absent.
     pub delay: Option<Delay>,
     /// Rounds of every client.
     pub rounds: Option<u32>,
@@ -103,7 +103,7 @@ impl ShootoutScenario {
             round_time: CEILING_ROUND,
             warm_up: Duration::from_secs_f64(self.warm_up_seconds),
             seed: request.seed.unwrap_or_else(rand::random),
-            target: Target::Origin,
+            target: Target::TestServer,
         };
         let twice = sweep.cell_for_twice(Some(&self.baseline));
         Ok(sweep.with_controls(twice))

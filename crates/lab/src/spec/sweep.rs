@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde::{Deserialize, Serialize};
 
 use super::{Ability, Approach, Catalogue, Cell, Control, Manifest, SweepScenario, Target, Usage};
@@ -13,7 +13,7 @@ pub const RAW: &str = "raw";
 /// Fewest bytes of a body: the token takes them all.
 const SMALLEST_BODY: usize = 8;
 
-/// Most bytes of a body: the origin keeps one copy in memory, and so does every client for each request.
+/// Most bytes of a body: the test server keeps one copy in memory, and so does every client for each request.
 const LARGEST_BODY: usize = 64 << 20;
 
 /// What a user asked for; whatever is absent comes from the scenario.
@@ -25,7 +25,7 @@ pub struct SweepRequest {
     pub concurrency: Vec<usize>,
     /// Sizes of bodies; empty means those of the scenario.
     pub body_bytes: Vec<usize>,
-    /// The origin's delay.
+    /// The test server's delay.
     pub delay: Option<Delay>,
     /// Rounds of every cell.
     pub rounds: Option<u32>,
@@ -33,7 +33,7 @@ pub struct SweepRequest {
     pub round_time: Option<Duration>,
     /// Seed of the order and of the delays.
     pub seed: Option<u64>,
-    /// A server other than the lab's origin.
+    /// A server other than the lab's test server.
     pub foreign: Option<Target>,
 }
 
@@ -79,11 +79,11 @@ pub struct Sweep {
     pub job: Job,
     /// Requests of a client's round; none for as many as fill its time. The raw loader's always fill it.
     pub requests: Option<u64>,
-    /// Whether the origin speaks TLS.
+    /// Whether the test server speaks TLS.
     pub tls: bool,
     /// Whether the raw loader takes part, as the ceiling.
     pub ceiling: bool,
-    /// The origin's delay; none when the server is not ours.
+    /// The test server's delay; none when the server is not ours.
     pub delay: Delay,
     /// Rounds of every cell, which is also the number of blocks.
     pub rounds: u32,
@@ -110,7 +110,7 @@ impl Sweep {
         catalogue: &Catalogue,
     ) -> Result<Sweep, Usage> {
         let names = or_default(request.clients, &scenario.clients);
-        let target = request.foreign.unwrap_or(Target::Origin);
+        let target = request.foreign.unwrap_or(Target::TestServer);
         let rounds = request.rounds.unwrap_or(scenario.rounds);
         if rounds == 0 {
             return Err(Usage(
@@ -121,7 +121,7 @@ impl Sweep {
         let concurrency = ascending(or_default(request.concurrency, &scenario.concurrency));
         check_concurrency(&concurrency, &target)?;
         let (body_bytes, delay) = match target {
-            Target::Origin => (
+            Target::TestServer => (
                 checked_bodies(or_default(request.body_bytes, &scenario.body_bytes))?,
                 request.delay.unwrap_or(scenario.delay),
             ),
@@ -193,10 +193,10 @@ impl Sweep {
         cells.filter(move |cell| cell.client == client)
     }
 
-    /// Whether the origin speaks TLS to a client in any of its cells.
+    /// Whether the test server speaks TLS to a client in any of its cells.
     pub fn speaks_tls_to(&self, client: &str) -> bool {
         let speaks = |cell: &Cell| cell.overrides.tls.unwrap_or(self.tls);
-        self.target.is_origin()
+        self.target.is_test_server()
             && match self.cells.is_empty() {
                 true => self.tls,
                 false => self.cells_of(client).any(speaks),

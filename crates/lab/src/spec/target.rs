@@ -1,4 +1,4 @@
-//! Where requests go: the lab's own origin, or a server that the lab knows nothing about.
+//! Where requests go: the lab's own test server, or a server that the lab knows nothing about.
 
 use std::net::IpAddr;
 
@@ -12,8 +12,9 @@ use super::Usage;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Target {
-    /// The lab's origin, whose ledger decides.
-    Origin,
+    /// The lab's test server, whose ledger decides.
+    #[serde(alias = "origin")]
+    TestServer,
     /// Someone else's server: no ledger, so nothing of what drivers claim can be verified.
     Foreign {
         /// Method of every request, upper case.
@@ -72,9 +73,9 @@ impl Target {
         })
     }
 
-    /// Whether the requests go to the lab's own origin.
-    pub fn is_origin(&self) -> bool {
-        matches!(self, Target::Origin)
+    /// Whether the requests go to the lab's own test server.
+    pub fn is_test_server(&self) -> bool {
+        matches!(self, Target::TestServer)
     }
 }
 

@@ -84,7 +84,7 @@ fn job(run: &Document) -> String {
         .map(|bytes| body_words(*bytes))
         .collect();
     let bodies = bodies.join(" and ");
-    let delay = match plan.target.is_origin() {
+    let delay = match plan.target.is_test_server() {
         true => format!(", delay {}", plan.delay),
         false => String::new(),
     };
@@ -193,7 +193,7 @@ fn of_batches(batches: &[Batch]) -> Table {
     table.note("Milliseconds of a whole batch. Connections are opened before each batch, by requests that are not counted.")
 }
 
-/// What the origin's ledger saw of every setting.
+/// What the test server's ledger saw of every setting.
 fn witnessed(run: &Document, rows: &[Row]) -> Vec<Witnessed> {
     let several = run.plan.body_bytes.len() > 1;
     let line = |row: &Row| {

@@ -140,8 +140,8 @@ fn job(run: &Document) -> String {
 
 fn heading(run: &Document, bytes: usize) -> String {
     match &run.plan.delay {
-        _ if !run.plan.target.is_origin() => body_words(bytes),
-        hecaton_origin::Delay::None => format!("{}, no delay", body_words(bytes)),
+        _ if !run.plan.target.is_test_server() => body_words(bytes),
+        hecaton_test_server::Delay::None => format!("{}, no delay", body_words(bytes)),
         delay => format!("{}, delay {delay}", body_words(bytes)),
     }
 }
@@ -506,7 +506,7 @@ fn how_to_read(run: &Document) -> String {
         }
         _ => "Bars and brackets are 95 % confidence intervals".into(),
     };
-    let unverified = match run.plan.target.is_origin() {
+    let unverified = match run.plan.target.is_test_server() {
         true => "",
         false => " This server kept no ledger, so nothing was checked.",
     };

@@ -4,7 +4,7 @@ use hecaton_lab::findings::{Changes, Direction, changes};
 use hecaton_lab::ledger::Document;
 use hecaton_lab::report::Style;
 use hecaton_lab::report::{beside, changed};
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde_json::{Value, json};
 
 use crate::synthetic::{MRI_SHORT, Machine, document};
@@ -23,7 +23,7 @@ fn sweep(seed: u64, speed: f64, machine: f64) -> Document {
     };
     let mut all = rounds("typhoeus", speed);
     all.extend(rounds("raw", 1.6));
-    document(all, "0", json!({ "kind": "origin" }))
+    document(all, "0", json!({ "kind": "test_server" }))
 }
 
 fn worse(found: &Changes, share: f64) -> Vec<usize> {

@@ -6,7 +6,7 @@ use hecaton_lab::plan::{Mode, Overrides};
 use hecaton_lab::report;
 use hecaton_lab::run::{Cell, Round};
 use hecaton_lab::spec::Comparison;
-use hecaton_origin::{Delay, Times};
+use hecaton_test_server::{Delay, Times};
 use serde_json::json;
 
 use crate::synthetic::{Machine, document, unwitnessed};
@@ -344,7 +344,7 @@ fn a_server_without_a_ledger_leaves_everything_unverified() {
 
 /// The document of a comparison, read again as `hecaton report` does.
 fn run(rounds: Vec<Round>, comparison: &Comparison) -> Document {
-    let mut run = document(rounds, "0", json!({"kind": "origin"}));
+    let mut run = document(rounds, "0", json!({"kind": "test_server"}));
     run.plan.comparison = Some(comparison.clone());
     serde_json::from_value(serde_json::to_value(&run).unwrap()).unwrap()
 }

@@ -3,7 +3,7 @@
 use hecaton_lab::findings::{Findings, judge, noisy_row};
 use hecaton_lab::plan::{Control, Overrides};
 use hecaton_lab::run::{Noise, Round};
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use crate::synthetic::Machine;
 

@@ -5,7 +5,7 @@ use crate::synthetic::{
 };
 use hecaton_lab::findings::{Findings, Row, judge};
 use hecaton_lab::run::Round;
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 fn row<'a>(findings: &'a Findings, client: &str, concurrency: usize) -> &'a Row {
     let of = |row: &&Row| row.client == client && row.concurrency == concurrency;

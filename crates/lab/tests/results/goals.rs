@@ -159,7 +159,7 @@ fn memory_and_answers_are_judged_over_all_rounds() {
 
 #[test]
 fn the_table_has_the_fastest_first_and_the_subject_divided_by_each() {
-    let run = document(rounds(), "10ms", json!({ "kind": "origin" }));
+    let run = document(rounds(), "10ms", json!({ "kind": "test_server" }));
     let style = Style {
         width: 100,
         color: false,

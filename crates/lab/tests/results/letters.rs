@@ -5,7 +5,7 @@ use std::path::Path;
 use hecaton_lab::findings::{Ranking, judge, ranking};
 use hecaton_lab::ledger::Document;
 use hecaton_lab::run::Round;
-use hecaton_origin::{Delay, Times};
+use hecaton_test_server::{Delay, Times};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};

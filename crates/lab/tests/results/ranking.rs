@@ -2,7 +2,7 @@
 
 use hecaton_lab::findings::{Ranking, judge, ranking};
 use hecaton_lab::run::{Noise, Round, Start};
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use crate::synthetic::Machine;
 

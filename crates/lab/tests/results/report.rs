@@ -34,7 +34,7 @@ fn whole_sweep() -> Document {
     {
         round.probe.as_mut().unwrap().peak_in_flight = 128;
     }
-    document(rounds, "10ms", json!({ "kind": "origin" }))
+    document(rounds, "10ms", json!({ "kind": "test_server" }))
 }
 
 fn foreign_sweep() -> Document {
@@ -193,7 +193,7 @@ fn without_colours(text: &str) -> String {
 #[test]
 fn a_server_without_a_ledger_gets_a_stamp_everywhere() {
     let run = foreign_sweep();
-    let findings = judge(&run.rounds, &hecaton_origin::Delay::None);
+    let findings = judge(&run.rounds, &hecaton_test_server::Delay::None);
     let text = report::view(&run, &findings).terminal(&WIDE);
     assert!(
         text.contains("UNVERIFIED") && text.matches(" ~").count() >= 16,
@@ -324,8 +324,8 @@ fn nothing_from_outside_becomes_markup() {
 
 #[test]
 fn a_run_that_was_cut_off_at_once_still_has_a_report() {
-    let run = document(Vec::new(), "0", json!({ "kind": "origin" }));
-    let findings = judge(&run.rounds, &hecaton_origin::Delay::None);
+    let run = document(Vec::new(), "0", json!({ "kind": "test_server" }));
+    let findings = judge(&run.rounds, &hecaton_test_server::Delay::None);
     assert!(
         report::view(&run, &findings)
             .terminal(&WIDE)

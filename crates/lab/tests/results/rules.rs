@@ -2,7 +2,7 @@
 
 use hecaton_lab::findings::{marks, rejection};
 use hecaton_lab::run::Round;
-use hecaton_origin::{Delay, Interval, Times};
+use hecaton_test_server::{Delay, Interval, Times};
 
 use crate::synthetic::{Machine, ten_ms};
 
@@ -43,7 +43,7 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
         (
             "counts without sending",
             |r| seen(r).distinct = 0,
-            &["never arrived", "claims", "origin saw 0"],
+            &["never arrived", "claims", "test server saw 0"],
         ),
         (
             "drops one",

@@ -5,7 +5,7 @@ use hecaton_lab::ledger::{ClientRecord, Document};
 use hecaton_lab::report::{self, Style};
 use hecaton_lab::run::{Noise, Start};
 use hecaton_lab::spec::{Approach, Job};
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde_json::{Value, json};
 
 use crate::synthetic::{Machine, document};
@@ -35,7 +35,7 @@ pub fn shootout(speeds: &[(&str, f64)]) -> Document {
     let all = speeds
         .iter()
         .flat_map(|(name, speed)| machine.rounds(name, 16_384, &[(1, (*speed, 50.0))]));
-    let mut run = document(all.collect(), "0", json!({ "kind": "origin" }));
+    let mut run = document(all.collect(), "0", json!({ "kind": "test_server" }));
     run.command = "hecaton shootout".into();
     run.plan.baseline = Some("net-http".into());
     run.plan.concurrency = vec![1];

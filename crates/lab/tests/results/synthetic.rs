@@ -5,7 +5,7 @@ use std::time::Duration;
 use hecaton_lab::ledger::Document;
 use hecaton_lab::plan::Cell;
 use hecaton_lab::run::{Claim, Round};
-use hecaton_origin::{Delay, Interval};
+use hecaton_test_server::{Delay, Interval};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::json;
@@ -239,7 +239,7 @@ pub fn document(rounds: Vec<Round>, delay: &str, target: serde_json::Value) -> D
         "environment": {
             "date": "2026-01-02T03:04:05Z", "hecaton": "0.1.0", "revision": "0123456789ab", "system": "Debian GNU/Linux 12",
             "kernel": "6.1.0", "processor": "a processor", "cores": 2, "memory_kib": 8_000_000, "governor": null,
-            "load_average": 0.1, "descriptors": 4096, "pinning": { "client_core": 0, "origin_core": 1 },
+            "load_average": 0.1, "descriptors": 4096, "pinning": { "client_core": 0, "server_core": 1 },
             "clients": { "typhoeus": {
                 "version": "1.4.0", "runtime": "ruby 3.1.2", "engine": "libcurl 7.88.1", "models": ["callbacks"], "retries": "off",
             } },

@@ -3,7 +3,7 @@
 use hecaton_lab::findings::{Headroom, judge, trust};
 use hecaton_lab::report;
 use hecaton_lab::run::Noise;
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use crate::shootout::shootout;
 
@@ -100,7 +100,7 @@ fn the_headroom_is_that_of_the_fastest_and_none_is_claimed_where_waiting_is_the_
     assert!((some - 1.6).abs() < 0.05, "{some}");
     let slow = Delay::Fixed(std::time::Duration::from_millis(1));
     let Some(Headroom::Times(other)) = room(&ceiling(1.6), slow) else {
-        panic!("the slower client does not wait for the origin")
+        panic!("the slower client does not wait for the test server")
     };
     assert!((other - 3.2).abs() < 0.1, "{other}");
     let all_wait = [("net-http", 1000.0), ("raw", 1001.0)];

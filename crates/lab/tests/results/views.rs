@@ -3,7 +3,7 @@
 use hecaton_lab::findings::judge;
 use hecaton_lab::ledger::Document;
 use hecaton_lab::report;
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde_json::json;
 
 use crate::synthetic::{MRI_SHORT, Machine, document};
@@ -20,7 +20,7 @@ fn sweep(seed: u64, speed: f64, machine: f64) -> Document {
     };
     let mut all = rounds("typhoeus", speed);
     all.extend(rounds("raw", 1.6));
-    document(all, "0", json!({ "kind": "origin" }))
+    document(all, "0", json!({ "kind": "test_server" }))
 }
 
 #[test]

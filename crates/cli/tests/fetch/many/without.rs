@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Child;
 use std::time::Duration;
 
-use hecaton_origin::{Delay, Options};
+use hecaton_test_server::{Delay, Options};
 
 use super::{Nats, offer, plan, start};
 use crate::support::World;

@@ -1,19 +1,19 @@
 //! Rules of connections: how many there are, and what is in flight on them.
 
-use hecaton_origin::{Delay, Interval, Times};
+use hecaton_test_server::{Delay, Interval, Times};
 
 use super::{find_interval, least};
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
 
-/// The smallest share of the asked concurrency that the origin must have seen.
+/// The smallest share of the asked concurrency that the test server must have seen.
 ///
 /// One request in ten may be on its way while the others are held; fewer in flight is a smaller pool.
 const LEAST_CONCURRENCY: f64 = 0.9;
 
 /// The smallest share of the asked concurrency that must have its connections in use during a round.
 ///
-/// Where the origin answers at once, threads that share a core take uneven turns: of 200 threads of Ruby only 109 had one
+/// Where the test server answers at once, threads that share a core take uneven turns: of 200 threads of Ruby only 109 had one
 /// in a round of six requests each (`docs/results/2026-11-21-bench`). Less than a quarter is one thing after another.
 const LEAST_SPREAD: f64 = 0.25;
 

@@ -1,8 +1,8 @@
-//! Rules of latencies, which are claims: what the origin knows of its own answers bounds them from below, and the speed from above.
+//! Rules of latencies, which are claims: what the test server knows of its own answers bounds them from below, and the speed from above.
 
 use std::time::Duration;
 
-use hecaton_origin::{Delay, Times};
+use hecaton_test_server::{Delay, Times};
 
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
@@ -13,7 +13,7 @@ const MOST_IN_FLIGHT: f64 = 1.1;
 /// Fewest latencies that are judged by their mean or median.
 const FEWEST_LATENCIES: u64 = 10;
 
-/// Share of all requests that may stand against the origin's times without a word: clocks are read a moment apart.
+/// Share of all requests that may stand against the test server's times without a word: clocks are read a moment apart.
 pub(super) const ASIDE: f64 = 0.01;
 
 pub(super) fn not_all_timed(round: &Round) -> Option<String> {
@@ -56,21 +56,21 @@ pub(super) fn more_than_asked(rounds: &[&Round], _: &Delay) -> Option<String> {
     })
 }
 
-pub(super) fn faster_than_the_origin(rounds: &[&Round], delay: &Delay) -> Option<String> {
+pub(super) fn faster_than_the_server(rounds: &[&Round], delay: &Delay) -> Option<String> {
     let claimed = claimed(rounds);
     let median = Duration::from_nanos((claimed.quantile(0.5)? * 1e3) as u64);
     let floor = least_median(delay, claimed.len())?;
     // Its bucket may begin a little below it.
     (median.mul_f64(1.01) < floor).then(|| {
         format!(
-            "the claimed median latency is {} ms, but the origin waited {delay} before each answer (median at least {} ms)",
+            "the claimed median latency is {} ms, but the test server waited {delay} before each answer (median at least {} ms)",
             figure(median.as_secs_f64() * 1e3),
             figure(floor.as_secs_f64() * 1e3)
         )
     })
 }
 
-/// An answer that the origin held for a while was under way for at least as long, so as many claimed latencies are as long.
+/// An answer that the test server held for a while was under way for at least as long, so as many claimed latencies are as long.
 pub(super) fn shorter_than_held(rounds: &[&Round], _: &Delay) -> Option<String> {
     let claimed = all_claimed(rounds)?;
     let held = of_intervals(rounds, |interval| &interval.held);
@@ -81,7 +81,7 @@ pub(super) fn shorter_than_held(rounds: &[&Round], _: &Delay) -> Option<String> 
     });
     refuted.map(|(us, those, long)| {
         format!(
-            "the claimed latencies contradict the origin's times: it held {} for {} ms or longer, and only {} of the claimed \
+            "the claimed latencies contradict the server's times: it held {} for {} ms or longer, and only {} of the claimed \
              latencies are as long",
             plural(those, "answer"),
             figure(f64::from(us) / 1e3),
@@ -111,7 +111,10 @@ pub(super) fn cycles(rounds: &[&Round]) -> Times {
     of_intervals(rounds, |interval| &interval.cycles)
 }
 
-fn of_intervals(rounds: &[&Round], times: impl Fn(&hecaton_origin::Interval) -> &Times) -> Times {
+fn of_intervals(
+    rounds: &[&Round],
+    times: impl Fn(&hecaton_test_server::Interval) -> &Times,
+) -> Times {
     let mut all = Times::new();
     let intervals = rounds.iter().filter_map(|round| round.seen.as_ref());
     intervals.for_each(|interval| all.merge(times(interval)));

@@ -9,7 +9,7 @@ mod marks;
 mod requests;
 mod work;
 
-use hecaton_origin::{Delay, Interval};
+use hecaton_test_server::{Delay, Interval};
 
 use super::words::plural;
 use crate::run::Round;
@@ -56,13 +56,13 @@ const RULES_OF_A_ROW: [RuleOfARow; 6] = [
     connections::another_in_the_probe,
     connections::waits_for_a_check,
     latencies::more_than_asked,
-    latencies::faster_than_the_origin,
+    latencies::faster_than_the_server,
     latencies::shorter_than_held,
 ];
 
 /// The reason why the rounds of one cell must not be ranked, in words; none when nothing disagrees.
 ///
-/// `delay` is what the origin was told to wait before each answer ([`Delay::None`] for a foreign server).
+/// `delay` is what the test server was told to wait before each answer ([`Delay::None`] for a foreign server).
 /// Rounds without a ledger interval are only checked against themselves. Connections are judged as those of
 /// HTTP/1.1: kept, or one for each request, as the cell says.
 pub fn rejection(rounds: &[&Round], delay: &Delay) -> Option<String> {

@@ -76,7 +76,7 @@ pub(super) fn never_arrived(round: &Round) -> Option<String> {
     let interval = round.seen.as_ref()?;
     (interval.distinct < round.count).then(|| {
         format!(
-            "{} of {} requests never arrived: the driver claims {} done, the origin saw {}",
+            "{} of {} requests never arrived: the driver claims {} done, the test server saw {}",
             count(round.count - interval.distinct),
             count(round.count),
             count(round.claim.done),
@@ -89,7 +89,7 @@ pub(super) fn duplicated(round: &Round) -> Option<String> {
     find_interval(round, |interval, part| {
         (interval.duplicates > 0).then(|| {
             format!(
-                "{} more than once{part}: the origin saw {} for {}",
+                "{} more than once{part}: the test server saw {} for {}",
                 if interval.duplicates == 1 {
                     "1 request was sent".into()
                 } else {
@@ -106,7 +106,7 @@ pub(super) fn foreign(round: &Round) -> Option<String> {
     find_interval(round, |interval, part| {
         (interval.foreign > 0).then(|| {
             format!(
-                "{} that nobody asked for{part}: the origin saw them outside the {}",
+                "{} that nobody asked for{part}: the test server saw them outside the {}",
                 plural(interval.foreign, "request"),
                 plural(interval.count, "id")
             )
@@ -142,7 +142,7 @@ pub(super) fn bytes_wrong(round: &Round) -> Option<String> {
     let interval = round.seen.as_ref()?;
     (round.claim.bytes != interval.body_bytes_out).then(|| {
         format!(
-            "the driver claims {} of bodies, the origin wrote {}",
+            "the driver claims {} of bodies, the test server wrote {}",
             plural(round.claim.bytes, "byte"),
             count(interval.body_bytes_out)
         )

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 use serde::{Deserialize, Serialize};
 
 pub use setting::Setting;
@@ -58,7 +58,7 @@ pub struct PairScenario {
     pub concurrency: usize,
     /// Bytes of the body of an answer.
     pub body_bytes: usize,
-    /// The origin's delay.
+    /// The test server's delay.
     pub delay: Delay,
     /// How long and how often.
     #[serde(flatten)]
@@ -68,7 +68,7 @@ pub struct PairScenario {
 /// The load of fresh against kept connections.
 #[derive(Clone, Debug, Deserialize)]
 pub struct KeepaliveScenario {
-    /// Round trips that the origin plays, in milliseconds, ascending, 0 among them.
+    /// Round trips that the test server plays, in milliseconds, ascending, 0 among them.
     pub round_trips_ms: Vec<u64>,
     /// Requests to keep in flight.
     pub concurrency: usize,
@@ -89,7 +89,7 @@ pub struct SyncAsyncScenario {
     pub loops: u32,
     /// Bytes of the body of an answer.
     pub body_bytes: usize,
-    /// The origin's delay.
+    /// The test server's delay.
     pub delay: Delay,
     /// Processes of the client.
     #[serde(alias = "launches")]
@@ -123,7 +123,7 @@ pub struct PairRequest {
     pub concurrency: Option<usize>,
     /// Bytes of the bodies of both.
     pub body_bytes: Option<usize>,
-    /// The origin's delay for both.
+    /// The test server's delay for both.
     pub delay: Option<Delay>,
     /// Rounds of each.
     pub rounds: Option<u32>,
@@ -140,9 +140,9 @@ pub struct SyncAsyncRequest {
     pub most: Option<usize>,
     /// Batches of each size and kind.
     pub loops: Option<u32>,
-    /// The origin's delay.
+    /// The test server's delay.
     pub delay: Option<Delay>,
-    /// Another server than the lab's origin, as method and URL.
+    /// Another server than the lab's test server, as method and URL.
     pub foreign: Option<Target>,
     /// Seed of the order and of the delays.
     pub seed: Option<u64>,
@@ -294,7 +294,7 @@ impl CompareScenario {
         };
         let (delay, target) = match request.foreign {
             Some(foreign) => (Delay::None, foreign),
-            None => (request.delay.unwrap_or(scenario.delay), Target::Origin),
+            None => (request.delay.unwrap_or(scenario.delay), Target::TestServer),
         };
         let mut sweep = sweep(cells, delay, timing, request.seed, catalogue)?;
         sweep.target = target;
@@ -363,7 +363,7 @@ fn sweep(
         round_time: Duration::from_secs_f64(timing.round_seconds),
         warm_up: Duration::from_secs_f64(timing.warm_up_seconds),
         seed: seed.unwrap_or_else(rand::random),
-        target: Target::Origin,
+        target: Target::TestServer,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use hecaton_origin::Delay;
+use hecaton_test_server::Delay;
 
 use crate::spec::{Cell, Factor};
 

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use anyhow::Result;
 use hecaton_lab::run::{Go, Prepare, Verify};
-use hecaton_origin::{Delay, Options, Origin, RoundSpec, Tls};
+use hecaton_test_server::{Delay, Options, RoundSpec, TestServer, Tls};
 
 /// First id of the rounds made here.
 pub(super) const FIRST: u64 = 5_000_000_000;
 
-pub(super) fn origin() -> Result<Origin> {
-    Ok(Origin::start(Options::default())?)
+pub(super) fn server() -> Result<TestServer> {
+    Ok(TestServer::start(Options::default())?)
 }
 
-pub(super) fn secure_origin() -> Result<Origin> {
-    Ok(Origin::start(Options {
+pub(super) fn secure_server() -> Result<TestServer> {
+    Ok(TestServer::start(Options {
         tls: Some(Tls::default()),
         ..Options::default()
     })?)

@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 use hecaton_lab::run::{Claim, Driver, DriverError, Prepare, Problem, Verify};
 
 use super::Check;
-use super::asked::{go, origin, to};
+use super::asked::{go, server, to};
 
 pub(super) fn refuses_the_unheard(check: &Check<'_>) -> Result<()> {
     check.ask(|asked| is_unsupported(asked.driver.unheard()))
@@ -32,9 +32,9 @@ pub(super) fn refuses_to_verify(check: &Check<'_>) -> Result<()> {
 }
 
 pub(super) fn counts_statuses(check: &Check<'_>) -> Result<()> {
-    let origin = origin()?;
+    let server = server()?;
     let prepare = to(
-        format!("{}/status/500", origin.base_url()),
+        format!("{}/status/500", server.base_url()),
         false,
         Verify::None,
     );

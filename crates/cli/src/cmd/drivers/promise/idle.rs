@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 use hecaton_lab::run::{Driver, Verify};
 
 use super::Check;
-use super::asked::{go, origin, page, to};
+use super::asked::{go, page, server, to};
 
 /// How often a driver is watched: what compiles while it runs may finish what the first requests began.
 const WATCHES: usize = 4;
@@ -23,22 +23,22 @@ pub(super) fn is_idle(check: &Check<'_>) -> Result<()> {
 }
 
 fn rests(check: &Check<'_>, driver: &mut Driver) -> Result<()> {
-    let origin = origin()?;
-    let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Tail);
-    origin.open_round(page(0));
+    let server = server()?;
+    let prepare = to(format!("{}/r/", server.base_url()), true, Verify::Tail);
+    server.open_round(page(0));
     check.prepare(driver, &prepare)?;
     ensure!(
-        origin.close_round().requests == 0,
+        server.close_round().requests == 0,
         "it sent requests when asked to prepare"
     );
     check.round(driver, &prepare, go(20))?;
     let mut least = f64::INFINITY;
     for _ in 0..WATCHES {
-        origin.open_round(page(0));
+        server.open_round(page(0));
         let before = driver.account();
         std::thread::sleep(IDLE);
         let (user, system) = driver.account().since(&before);
-        let page = origin.close_round();
+        let page = server.close_round();
         ensure!(
             page.requests == 0,
             "it sent {} requests that nobody had asked for",

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use hecaton_lab::run::Verify;
 
 use super::Check;
-use super::asked::{secure_origin, to};
+use super::asked::{secure_server, to};
 use super::failure::fails_whole;
 use super::work::keeps_in_flight;
 
@@ -15,8 +15,8 @@ pub(super) fn speaks_tls(check: &Check<'_>) -> Result<()> {
         return Ok(());
     }
     keeps_in_flight(check, 2, true)?;
-    let origin = secure_origin()?;
-    let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Tail);
+    let server = secure_server()?;
+    let prepare = to(format!("{}/r/", server.base_url()), true, Verify::Tail);
     // The one that was asked until here was told whom to trust.
     fails_whole(check, &mut check.start()?.driver, &prepare)
         .context("of a server with a certificate of an authority that it was not told to trust")

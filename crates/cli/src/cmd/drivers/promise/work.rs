@@ -7,9 +7,9 @@ use hecaton_lab::findings::rejection;
 use hecaton_lab::plan::{Cell, Overrides, Trial};
 use hecaton_lab::run::{Go, Round, Runner, Servers, Verify};
 use hecaton_lab::spec::{Job, Pitfall, Sweep, Target};
-use hecaton_origin::{Delay, RoundSpec};
+use hecaton_test_server::{Delay, RoundSpec};
 
-use super::asked::{FIRST, go, origin, page, secure_origin, to};
+use super::asked::{FIRST, go, page, secure_server, server, to};
 use super::{Asked, Check};
 
 /// Most requests in flight that are tried, if the driver can.
@@ -67,11 +67,11 @@ fn reason_to_reject(
         round_time: Duration::from_millis(100),
         warm_up: Duration::from_millis(300),
         seed: 1,
-        target: Target::Origin,
+        target: Target::TestServer,
     };
     let servers = match tls {
-        true => Servers::secure(secure_origin()?)?,
-        false => Servers::clear(origin()?),
+        true => Servers::secure(secure_server()?)?,
+        false => Servers::clear(server()?),
     };
     let mut runner = Runner::new(&sweep, servers);
     if !std::mem::replace(warm, true) {
@@ -113,8 +113,8 @@ fn reason_to_reject(
 }
 
 pub(super) fn times_some(check: &Check<'_>) -> Result<()> {
-    let origin = origin()?;
-    let prepare = to(format!("{}/r/", origin.base_url()), true, Verify::Tail);
+    let server = server()?;
+    let prepare = to(format!("{}/r/", server.base_url()), true, Verify::Tail);
     let go = Go {
         first: FIRST,
         count: 50,
@@ -134,14 +134,14 @@ pub(super) fn verifies(check: &Check<'_>, way: Verify) -> Result<()> {
     if !check.ask(|asked| Ok(asked.hello.verify.contains(&way)))? {
         return Ok(());
     }
-    let origin = origin()?;
-    origin.open_round(RoundSpec {
+    let server = server()?;
+    server.open_round(RoundSpec {
         gzip: way == Verify::Gzip,
         ..page(20)
     });
-    let prepare = to(format!("{}/r/", origin.base_url()), true, way);
+    let prepare = to(format!("{}/r/", server.base_url()), true, way);
     let claim = check.ask(|asked| check.round(&mut asked.driver, &prepare, go(20)))?;
-    let page = origin.close_round();
+    let page = server.close_round();
     ensure!(
         claim.done == 20,
         "{} of 20 done, errors by kind: {:?}",
@@ -165,18 +165,18 @@ pub(super) fn verifies(check: &Check<'_>, way: Verify) -> Result<()> {
 
 /// A generator that stops by the clock leaves a few requests behind that it does not count.
 pub(super) fn claims_what_was_seen(check: &Check<'_>) -> Result<()> {
-    let origin = origin()?;
-    origin.open_round(page(20));
+    let server = server()?;
+    server.open_round(page(20));
     let prepare = to(
-        format!("{}/bytes/133", origin.base_url()),
+        format!("{}/bytes/133", server.base_url()),
         false,
         Verify::None,
     );
     let claim = check.ask(|asked| check.round(&mut asked.driver, &prepare, go(20)))?;
-    let seen = origin.close_round().requests;
+    let seen = server.close_round().requests;
     ensure!(
         claim.done >= 20 && (claim.done..=claim.done + 2).contains(&seen),
-        "20 requests were to be sent, 2 at a time: it claims {} done, the origin saw {seen}",
+        "20 requests were to be sent, 2 at a time: it claims {} done, the test server saw {seen}",
         claim.done
     );
     Ok(())

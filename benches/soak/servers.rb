@@ -1,0 +1,64 @@
+# The test servers of the soak: HTTP/1.1 and HTTP/2, in the clear and over TLS; all refuse, answer early and reload.
+
+# Each a process of its own, so that their memory is not the client's.
+class Servers
+  CHAOS = "reset=0.5%,stall=0.2%,truncate=0.5%,500=1%,garbage=0.5%,close=0.5%,slow=0.5%,early=0.5%".freeze
+  BODY = 133
+  # What is still on its way when the last request has ended must have been read before the ledgers are.
+  DRAIN = 2
+
+  # Connections end without notice, as at a server that reloads. After 20 answers: by 50 most have ended by chaos.
+  PLAIN = %w[--close-after 20].freeze
+  TLS = %w[--tls].freeze
+  HTTPS = (TLS + PLAIN).freeze
+  # Connections end with GOAWAY.
+  HTTP2 = %w[--http2 --http2-goaway-after 500].freeze
+
+  def initialize(folder)
+    @folder = folder
+    @running = {}
+    { plain: PLAIN, tls: HTTPS, http2: HTTP2, http2_tls: TLS + HTTP2 }.each { |name, options| start(name, options) }
+    at_exit { kill }
+  end
+
+  def url(name) = @running.fetch(name).last
+
+  # What a client needs to ask it.
+  def settings(name)
+    case name
+    when :plain then {}
+    when :http2 then { http: "2" }
+    else { ca: ca(name) }
+    end
+  end
+
+  # Path of the authority's certificate.
+  def ca(name) = File.join(@folder, "#{name}.pem")
+
+  # Ends them; their ledgers by name.
+  def stop
+    sleep DRAIN
+    @running.to_h do |name, (process, _)|
+      Process.kill(:TERM, process.pid)
+      [name, JSON.parse(process.read)]
+    ensure
+      process.close
+    end
+  ensure
+    @running.clear
+  end
+
+  private
+
+  def start(name, options)
+    command = [File.expand_path("../../bin/hecaton", __dir__), "serve", "--chaos", CHAOS, "--seed", "1", *options]
+    command.push("--tls-ca-out", ca(name)) if options.include?("--tls")
+    process = IO.popen(command)
+    url = process.gets or abort "the test server #{name} does not start"
+    @running[name] = [process, url.chomp]
+  end
+
+  def kill
+    @running.each_value { |process, _| Process.kill(:KILL, process.pid) }
+  end
+end

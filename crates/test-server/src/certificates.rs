@@ -1,0 +1,86 @@
+//! Makes certificates: an authority, what it signs, and what goes wrong with them.
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, Error, ExtendedKeyUsagePurpose,
+    IsCa, KeyPair, KeyUsagePurpose, date_time_ymd,
+};
+
+/// All that a TLS test server shows and that its clients need, as PEM.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    /// The authority that clients should trust; it signs client certificates too.
+    pub(crate) ca: String,
+    pub(crate) chain: String,
+    pub(crate) key: String,
+    /// A client's certificate and its key.
+    pub(crate) client: String,
+}
+
+/// What is wrong with a leaf that is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    None,
+    Expired,
+    NotYetValid,
+    WrongHost,
+    SelfSigned,
+}
+
+/// The name in a leaf that is for another host.
+const WRONG_HOST: &str = "wrong.example";
+
+/// A new authority, a leaf for `names` with that flaw, and a client's certificate.
+pub(crate) fn make(names: &[String], flaw: Flaw) -> Result<Identity, Error> {
+    let authority = CertifiedIssuer::self_signed(authority(), KeyPair::generate()?)?;
+    let key = KeyPair::generate()?;
+    let leaf = leaf(names, flaw)?;
+    let leaf = match flaw {
+        Flaw::SelfSigned => leaf.self_signed(&key)?,
+        _ => leaf.signed_by(&key, &authority)?,
+    };
+    let client_key = KeyPair::generate()?;
+    let client = client()?.signed_by(&client_key, &authority)?;
+    Ok(Identity {
+        ca: authority.pem(),
+        chain: leaf.pem(),
+        key: key.serialize_pem(),
+        client: client.pem() + &client_key.serialize_pem(),
+    })
+}
+
+fn authority() -> CertificateParams {
+    let mut params = CertificateParams::default();
+    let name = &mut params.distinguished_name;
+    name.push(DnType::CommonName, "Hecaton's authority for tests");
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    params
+}
+
+fn leaf(names: &[String], flaw: Flaw) -> Result<CertificateParams, Error> {
+    let names = match flaw {
+        Flaw::WrongHost => vec![WRONG_HOST.to_owned()],
+        _ => names.to_vec(),
+    };
+    let mut params = named(names, "test server")?;
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    match flaw {
+        Flaw::Expired => params.not_after = date_time_ymd(2001, 1, 1),
+        Flaw::NotYetValid => params.not_before = date_time_ymd(2999, 1, 1),
+        _ => {}
+    }
+    Ok(params)
+}
+
+fn client() -> Result<CertificateParams, Error> {
+    let mut params = named(vec!["client.example".to_owned()], "client")?;
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    Ok(params)
+}
+
+fn named(names: Vec<String>, common: &str) -> Result<CertificateParams, Error> {
+    let mut params = CertificateParams::new(names)?;
+    params.distinguished_name.push(DnType::CommonName, common);
+    params.use_authority_key_identifier_extension = true;
+    Ok(params)
+}

@@ -1,0 +1,325 @@
+//! One connection: reads requests, has them answered in order, and tells the ledger.
+
+use std::future::poll_fn;
+use std::io;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::io::AsyncWriteExt;
+
+use crate::body::Received;
+use crate::chaos::RandomFault;
+use crate::exposure::{IDLE, LIFE, TO_BEGIN, within};
+use crate::held::Held;
+use crate::http2;
+use crate::hub::Hub;
+use crate::ledger::{Marks, Receipt};
+use crate::outbox::Outbox;
+use crate::reader::{Event, Reader};
+use crate::reply::Reply;
+use crate::request::{After, Request};
+use crate::socket::Socket;
+use crate::stream::End;
+use crate::tls::Secure;
+use crate::wire::Wire;
+
+/// How long a closing connection waits for the client's end, so that the last answer is not lost
+/// to a reset.
+pub(crate) const LINGER: Duration = Duration::from_secs(1);
+/// How long it waits when the client was not told of the end. Clients look at idle connections now and then only.
+const LATE: Duration = Duration::from_secs(30);
+
+/// A connection and all that is under way on it.
+pub(crate) struct Connection {
+    hub: Rc<Hub>,
+    socket: Socket,
+    /// What TLS agreed on; none in the clear.
+    secure: Option<Box<Secure>>,
+    marks: Marks,
+    reader: Reader,
+    /// A request whose body is still being read.
+    upload: Option<Box<Upload>>,
+    /// Bytes of the next request came before the answer to the last one was out.
+    early: bool,
+    /// Until when a stranger's bytes are waited for, and whether they are the rest of a request.
+    allowed: Option<(bool, Instant)>,
+    outbox: Outbox,
+    /// The last answer has been decided: nothing more is read as a request.
+    last: bool,
+    /// Nothing tells the client that the last answer is the last.
+    silent: bool,
+    /// The client speaks HTTP/2 from its first byte on.
+    http2: bool,
+    /// The client has ended its side.
+    ended: bool,
+}
+
+/// A request that the ledger knows.
+struct Known {
+    request: Request,
+    receipt: Option<Receipt>,
+    hash: u64,
+    /// What goes wrong with it by chance.
+    fault: Option<RandomFault>,
+}
+
+struct Upload {
+    known: Known,
+    /// The client waits for `100 Continue`.
+    expecting: bool,
+}
+
+impl Connection {
+    /// `marks` are what the ledger noted when it was accepted.
+    pub(crate) fn new(
+        hub: Rc<Hub>,
+        socket: Socket,
+        marks: Marks,
+        secure: Option<Box<Secure>>,
+    ) -> Connection {
+        Connection {
+            secure,
+            outbox: Outbox::new(hub.clone()),
+            hub,
+            socket,
+            marks,
+            reader: Reader::new(),
+            upload: None,
+            early: false,
+            allowed: None,
+            last: false,
+            silent: false,
+            http2: false,
+            ended: false,
+        }
+    }
+
+    /// Serves until the connection ends; what is then unanswered counts as aborted.
+    pub(crate) async fn run(mut self) {
+        // An error only says that the client has gone, which the ledger learns here.
+        let hub = self.hub.clone();
+        let _ = within(&hub.timer, hub.deadline(LIFE), self.serve()).await;
+        if self.http2 {
+            let read = Bytes::copy_from_slice(self.reader.input.bytes());
+            let connection = http2::serve(self.hub, self.socket, read, self.marks, self.secure);
+            return Box::pin(connection).await;
+        }
+        self.outbox.abandon();
+        let mut ledger = self.hub.ledger.borrow_mut();
+        let lost = self.upload.take().and_then(|upload| upload.known.receipt);
+        lost.into_iter().for_each(|receipt| ledger.aborted(receipt));
+        ledger.disconnected(&self.marks);
+    }
+
+    async fn serve(&mut self) -> io::Result<()> {
+        loop {
+            let now = Instant::now();
+            self.hub.timer.fire(now);
+            while self.may_read() && !self.reader.is_hungry() {
+                self.read(now);
+            }
+            if self.http2 {
+                return Ok(());
+            }
+            self.outbox.release(&self.socket, now);
+            self.outbox.flush(&mut self.socket, self.ended).await?;
+            if self.outbox.has_stream(now) {
+                match self.outbox.play(&mut self.socket).await? {
+                    End::Keep => continue,
+                    End::Close => return self.finish().await,
+                    End::Drop => return Ok(()),
+                }
+            }
+            if self.outbox.is_empty() && self.last {
+                return self.finish().await;
+            }
+            if self.outbox.is_empty() && self.ended {
+                return Ok(());
+            }
+            if self.reader.is_hungry() || !self.may_read() {
+                self.wait().await?;
+            }
+        }
+    }
+
+    /// Whether another request may be read now, if its bytes are there.
+    fn may_read(&self) -> bool {
+        // `100 Continue` may not overtake the answers before it.
+        let must_ask = self.upload.as_ref().is_some_and(|upload| upload.expecting);
+        !self.last && self.outbox.has_room() && (self.outbox.is_empty() || !must_ask)
+    }
+
+    /// Reads one request, or a part of its body, out of the input.
+    fn read(&mut self, now: Instant) {
+        if let Some(upload) = self.upload.as_mut().filter(|upload| upload.expecting) {
+            upload.expecting = false;
+            self.outbox.interim(b"HTTP/1.1 100 Continue\r\n\r\n");
+        }
+        match self.reader.next() {
+            Event::Hungry => {}
+            Event::Head(request, length) => self.begin(request, length, now),
+            Event::Part(length) => self.hub.ledger.borrow_mut().read(length),
+            Event::Body(body, length) => {
+                self.hub.ledger.borrow_mut().read(length);
+                self.early = self.has_more();
+                if let Some(upload) = self.upload.take() {
+                    self.answer(upload.known, body, now);
+                }
+            }
+            Event::Refused(status) => self.refuse(status, now),
+        }
+    }
+
+    /// Whether something of another request came together with the last. An empty line is nothing (RFC 9112 §2.2).
+    fn has_more(&self) -> bool {
+        let mut bytes = self.reader.input.bytes().iter();
+        bytes.any(|byte| !b"\r\n".contains(byte))
+    }
+
+    /// A head has been read: from here on the request is in flight.
+    fn begin(&mut self, request: Request, length: usize, now: Instant) {
+        self.allowed = None;
+        let behind = self.early;
+        self.early = self.has_more();
+        let (receipt, hash) = self
+            .hub
+            .witness(&request, &mut self.marks, length, behind, now);
+        let known = Known {
+            fault: self.hub.deal(&request),
+            request,
+            receipt,
+            hash,
+        };
+        if !known.request.reads_body(known.fault) {
+            self.answer(known, Received::default(), now);
+        } else {
+            let expecting = known.request.expects_continue && self.reader.input.is_empty();
+            self.upload = Some(Box::new(Upload { known, expecting }));
+        }
+    }
+
+    /// A request is complete: its answer is decided, and goes out at once when nothing holds it.
+    fn answer(&mut self, known: Known, body: Received, now: Instant) {
+        let reply = Reply {
+            hub: &self.hub,
+            connection: self.marks.number,
+            carried: self.marks.carried,
+            secure: self.secure.as_deref(),
+        };
+        let held = reply.held(
+            known.request,
+            known.receipt,
+            known.hash,
+            body,
+            known.fault,
+            now,
+        );
+        self.silent = self.hub.close_after > 0 && self.hub.close_after == self.marks.carried;
+        self.last = self.silent || held.after == After::Close;
+        self.outbox.push(held, &self.socket, now);
+    }
+
+    /// Answers what cannot be read as a request, and reads no further.
+    fn refuse(&mut self, status: u16, now: Instant) {
+        let first = self.marks.carried == 0 && self.hub.http2.is_some();
+        let input = self.reader.input.bytes();
+        if first && input.starts_with(http2::PREFACE) {
+            self.http2 = true;
+            self.last = true;
+            return;
+        }
+        if first && http2::PREFACE.starts_with(input) {
+            return self.reader.wait_for_more(); // A version that is not whole yet.
+        }
+        self.hub.ledger.borrow_mut().refused();
+        let receipt = self.upload.take().and_then(|upload| upload.known.receipt);
+        self.last = true;
+        self.outbox
+            .push(Held::refusal(status, receipt), &self.socket, now);
+    }
+
+    /// Waits for bytes, the client's end, or the first answer that is held; a stranger's bytes not for ever.
+    async fn wait(&mut self) -> io::Result<()> {
+        let hub = self.hub.clone();
+        let begun = !self.reader.input.is_empty() || self.upload.is_some();
+        if !self.outbox.is_empty() {
+            self.allowed = None;
+        } else if self.allowed.is_none_or(|(for_head, _)| for_head != begun) {
+            let allowed = if begun { TO_BEGIN } else { IDLE };
+            self.allowed = hub.deadline(allowed).map(|deadline| (begun, deadline));
+        }
+        let deadline = self.allowed.map(|(_, deadline)| deadline);
+        let late = || Err(io::ErrorKind::TimedOut.into());
+        within(&hub.timer, deadline, self.wait_for_bytes())
+            .await
+            .unwrap_or_else(late)
+    }
+
+    async fn wait_for_bytes(&mut self) -> io::Result<()> {
+        poll_fn(|context| {
+            if self.outbox.poll_front(context).is_ready() {
+                return Poll::Ready(Ok(()));
+            }
+            if self.ended || self.reader.input.is_full() {
+                return Poll::Pending;
+            }
+            self.reader
+                .input
+                .poll_read(&mut self.socket, context)
+                .map_ok(|count| {
+                    self.ended = count == 0;
+                    self.early |= count > 0 && self.outbox.owes();
+                    self.reader.fed();
+                    if self.last && !self.silent {
+                        self.reader.input.clear();
+                    }
+                })
+        })
+        .await
+    }
+
+    /// Ends the test server's side, and waits a while for the client to end its own.
+    async fn finish(&mut self) -> io::Result<()> {
+        self.socket.shutdown().await?;
+        if self.silent {
+            return self.read_late(Instant::now() + LATE).await;
+        }
+        let mut wire = Wire {
+            stream: &mut self.socket,
+            hub: &self.hub,
+            stray: false,
+        };
+        wire.until_end(Some(Instant::now() + LINGER)).await;
+        Ok(())
+    }
+
+    /// Reads and counts what a client sends that has not seen the end yet, until it ends its own side: so all that
+    /// was sent has arrived somewhere.
+    async fn read_late(&mut self, deadline: Instant) -> io::Result<()> {
+        let mut asked = false;
+        loop {
+            match self.reader.next() {
+                Event::Head(request, _) => self.hub.unprocessed(request.route),
+                Event::Part(_) | Event::Body(..) => {}
+                Event::Refused(_) => return Ok(()),
+                Event::Hungry if self.reader.input.is_full() => return Ok(()),
+                Event::Hungry => {
+                    let read = poll_fn(|context| {
+                        if !std::mem::replace(&mut asked, true) {
+                            self.hub.timer.wake_at(deadline, context.waker().clone());
+                        }
+                        if Instant::now() >= deadline {
+                            return Poll::Ready(Ok(0));
+                        }
+                        self.reader.input.poll_read(&mut self.socket, context)
+                    });
+                    if read.await? == 0 {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+}

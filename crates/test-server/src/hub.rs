@@ -1,0 +1,252 @@
+//! What all connections of one test server share: ledger, clock, timer, gate and the present script.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use crate::chaos::{Dealer, RandomFault};
+use crate::cut::Cuts;
+use crate::date::Date;
+use crate::document;
+use crate::exposure::Guests;
+use crate::gate::Gate;
+use crate::interval::Interval;
+use crate::ledger::{Arrival, Ledger, Marks, Receipt};
+use crate::options::{Http2, Options, RoundSpec};
+use crate::plain::Plain;
+use crate::request::Request;
+use crate::route::Route;
+use crate::script::Script;
+use crate::summary::Summary;
+use crate::timer::Timer;
+use crate::token::Key;
+
+/// Lives in the test server's thread, shared by `Rc`; nothing is locked.
+pub(crate) struct Hub {
+    pub(crate) ledger: RefCell<Ledger>,
+    pub(crate) date: Date,
+    pub(crate) timer: Timer,
+    pub(crate) gate: Gate,
+    pub(crate) cuts: Cuts,
+    pub(crate) key: Key,
+    /// How HTTP/2 is spoken; none refuses it.
+    pub(crate) http2: Option<Http2>,
+    /// After how many answers a connection of HTTP/1.1 ends without notice; 0 for never.
+    pub(crate) close_after: u64,
+    /// Whether strangers may reach it, and whether they get what harms them.
+    pub(crate) exposed: bool,
+    /// Whether it serves rounds and nothing else.
+    pub(crate) rounds_only: bool,
+    pub(crate) faults: bool,
+    pub(crate) guests: Guests,
+    script: RefCell<Rc<Script>>,
+    /// The script outside of rounds.
+    between: Rc<Script>,
+    /// Deals what goes wrong by chance.
+    pub(crate) chaos: Option<Dealer>,
+    seed: u64,
+    capacity: u64,
+    connections: Cell<u64>,
+}
+
+impl Hub {
+    /// Must be called inside the runtime.
+    pub(crate) fn new(options: &Options, capacity: u64) -> io::Result<Hub> {
+        let between = Rc::new(Script::new(
+            Plain::new(options.body_bytes, false),
+            options.delay,
+            Duration::ZERO,
+            options.seed,
+        ));
+        Ok(Hub {
+            ledger: RefCell::new(Ledger::new()),
+            date: Date::new(),
+            timer: Timer::new()?,
+            gate: Gate::new(),
+            cuts: Cuts::default(),
+            key: Key::random(),
+            http2: options.http2.clone(),
+            close_after: options.close_after.into(),
+            exposed: options.exposed,
+            rounds_only: options.rounds_only,
+            faults: options.faults,
+            guests: Guests::default(),
+            script: RefCell::new(between.clone()),
+            between,
+            chaos: options
+                .chaos
+                .as_ref()
+                .map(|chaos| Dealer::new(chaos, options.seed)),
+            seed: options.seed,
+            capacity,
+            connections: Cell::new(0),
+        })
+    }
+
+    /// The script of a request: that of the round, or of the time between rounds for one that strayed into it.
+    pub(crate) fn script(&self, stray: bool) -> Rc<Script> {
+        match stray {
+            true => self.between.clone(),
+            false => self.script.borrow().clone(),
+        }
+    }
+
+    /// Writes a request into the ledger when its head (of `length` bytes) has been read, and finds
+    /// the hash of its id, 0 when it has none. Requests for `/ledger` are not
+    /// written down, but for their bytes. `behind`: it did not wait for the answer before it.
+    pub(crate) fn witness(
+        &self,
+        request: &Request,
+        marks: &mut Marks,
+        length: usize,
+        behind: bool,
+        now: Instant,
+    ) -> (Option<Receipt>, u64) {
+        let mut ledger = self.ledger.borrow_mut();
+        ledger.read(length);
+        let mut arrival = Arrival {
+            now,
+            behind,
+            item: None,
+            stray: false,
+            otherwise: false,
+        };
+        let (word, json) = {
+            let script = self.script.borrow();
+            (script.word, script.json)
+        };
+        let hash = match request.route {
+            Route::Ledger => return (None, 0),
+            Route::Item(id, said) => {
+                arrival.stray = said != word;
+                let hash = self.key.hash(self.script(arrival.stray).nonce, id);
+                let documents = request.wants_json && !request.is_head;
+                let token = if documents {
+                    document::value(hash)
+                } else {
+                    hash as u32
+                };
+                arrival.item = Some((id, token));
+                let meant = request.is_get && (request.wants_json || !json);
+                arrival.otherwise = word.is_some() && !meant;
+                hash
+            }
+            _ => {
+                arrival.stray = word.is_some();
+                0
+            }
+        };
+        (Some(ledger.arrived(marks, arrival)), hash)
+    }
+
+    /// What goes wrong with a request whose head has just been read.
+    pub(crate) fn deal(&self, request: &Request) -> Option<RandomFault> {
+        let Route::Item(id, _) = request.route else {
+            return None;
+        };
+        self.chaos.as_ref()?.deal(id)
+    }
+
+    /// A request has come that is not processed.
+    pub(crate) fn unprocessed(&self, route: Route) {
+        if let (Route::Item(id, _), Some(dealer)) = (route, &self.chaos) {
+            dealer.unprocessed(id);
+        }
+    }
+
+    /// When something must be done that may take so long; never where no stranger can come.
+    pub(crate) fn deadline(&self, allowed: Duration) -> Option<Instant> {
+        self.exposed.then(|| Instant::now() + allowed)
+    }
+
+    /// What is kept of a new connection; they are numbered from 1.
+    pub(crate) fn connected(&self) -> Marks {
+        self.connections.set(self.connections.get() + 1);
+        self.ledger.borrow_mut().connected(self.connections.get())
+    }
+
+    pub(crate) fn open_round(&self, round: &RoundSpec) {
+        let script = Script::new(
+            Plain::new(round.body_bytes, round.gzip),
+            round.delay,
+            round.round_trip,
+            // Draws far apart: the next seed's delays are these, moved on.
+            self.seed.wrapping_add(u64::from(round.draw) << 32),
+        );
+        match (round.gate.unwrap_or(0), round.checks.unwrap_or(0)) {
+            (0, width) => self.gate.check(width, round.count),
+            (width, _) => self.gate.set(width),
+        }
+        self.cuts.draw(round.cuts, round.count);
+        let script = script.of_round(round.first, round.word, round.json);
+        self.script.replace(Rc::new(script));
+        let named = round.word.is_some();
+        self.ledger
+            .borrow_mut()
+            .open(round.first, round.count, named);
+    }
+
+    pub(crate) fn close_round(&self) -> Interval {
+        let (checks, check_gaps) = self.gate.checks();
+        self.gate.set(0);
+        self.cuts.draw(0, 0);
+        let script = self.script.replace(self.between.clone());
+        let token = |id| self.key.token(script.nonce, id).0;
+        Interval {
+            checks,
+            check_gaps,
+            ..self.ledger.borrow_mut().close(token)
+        }
+    }
+
+    pub(crate) fn summary(&self) -> Summary {
+        Summary {
+            chaos: self.chaos.as_ref().map(Dealer::summary),
+            ..self.ledger.borrow().summary(self.capacity)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The delays of ids 1 to 50 in a round of a test server with that seed, of that draw.
+    fn delays(seed: u64, draw: u32) -> Vec<Option<Duration>> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .unwrap();
+        let _inside = runtime.enter();
+        let hub = Hub::new(
+            &Options {
+                seed,
+                ..Options::default()
+            },
+            0,
+        )
+        .unwrap();
+        let delay = "lognormal:p50=5ms,p99=40ms".parse().unwrap();
+        hub.open_round(&RoundSpec {
+            first: 1,
+            count: 50,
+            body_bytes: 8,
+            gzip: false,
+            delay,
+            draw,
+            round_trip: Duration::ZERO,
+            ..RoundSpec::default()
+        });
+        (1..=50).map(|id| hub.script(false).delay(id)).collect()
+    }
+
+    #[test]
+    fn rounds_draw_their_delays_from_the_seed_of_the_origin() {
+        assert_eq!(delays(1, 3), delays(1, 3));
+        assert_ne!(delays(1, 3), delays(2, 3));
+        let (one, other) = (delays(1, 3), delays(1, 4));
+        assert!(!other.iter().any(|delay| one.contains(delay)));
+        assert!(delays(1, 3).iter().all(Option::is_some));
+    }
+}

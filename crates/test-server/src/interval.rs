@@ -1,0 +1,96 @@
+//! One interval of the ledger: what the test server saw during one round.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::times::Times;
+
+/// What the test server saw between `open_round` and `close_round`.
+///
+/// Counts are requests unless the name says otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Interval {
+    /// First id that belongs to the round; the ids are `first..first + count`.
+    pub first: u64,
+    /// How many ids belong to the round.
+    pub count: u64,
+    /// Requests answered, repeats and foreign ones included.
+    pub requests: u64,
+    /// Ids of the round seen at least once.
+    pub distinct: u64,
+    /// Requests for an id that had been seen before.
+    pub duplicates: u64,
+    /// Requests for something that does not belong to the round.
+    pub foreign: u64,
+    /// Answers that could not be written whole because the client went away.
+    pub aborted: u64,
+    /// Connections accepted during the round; where the round has a word, those of them that carried a request with it.
+    pub connections_opened: u64,
+    /// Connections that carried at least one request of the round.
+    pub connections_used: u64,
+    /// Requests that arrived on a connection that had carried one before.
+    pub reused: u64,
+    /// Most requests held at one moment (read, and not yet answered).
+    pub peak_in_flight: u64,
+    /// Bytes of requests read from sockets.
+    pub bytes_in: u64,
+    /// Bytes of answers written to sockets, heads included.
+    pub bytes_out: u64,
+    /// Bytes of bodies written; of a round in gzip over HTTP/1.1, decoded.
+    pub body_bytes_out: u64,
+    /// Sum modulo 2^32 of the tokens of every id of the round, each once.
+    pub expected_sum: u32,
+    /// CPU time of the test server's thread.
+    pub cpu_ns: u64,
+    /// From the first request read to the last answer written.
+    pub span_ns: u64,
+    /// Median lateness of an answer against its planned instant, in microseconds.
+    pub lateness_p50_us: u64,
+    /// 99th percentile of the same.
+    pub lateness_p99_us: u64,
+    /// Requests without the word of the round: whoever sent them, they are in no other count of this interval.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stray: u64,
+    /// Requests that came together with one before them, or while their connection was still owed an answer. HTTP/1.1 only.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pipelined: u64,
+    /// Requests of a round that has a word which asked for something else than the round is about: by another method than GET, or not for
+    /// JSON where it is of documents.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub otherwise: u64,
+    /// Most connections at one moment that were opened in the round and had carried nothing yet, together with the requests in flight. Only
+    /// of a round that has a word.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub peak_ahead: u64,
+    /// Most connections open at once that had carried a request of the round; 0 in documents of before.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub peak_connections: u64,
+    /// Requests in flight at each check: from a moment drawn by chance on, every answer was held until as many as asked were
+    /// there, or until none had come for a while.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<u32>,
+    /// At each check, how long after the first request whose answer was held the next one came.
+    #[serde(default, skip_serializing_if = "Times::is_empty")]
+    pub check_gaps: Times,
+    /// How long answers were held, those that went out at once left out. A client cannot have had them sooner.
+    #[serde(default, skip_serializing_if = "Times::is_empty")]
+    pub held: Times,
+    /// The sum of the same, in nanoseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held_ns: u64,
+    /// From each request of the round to the next on its connection.
+    #[serde(default, skip_serializing_if = "Times::is_empty")]
+    pub cycles: Times,
+    /// From the last request that was read to the last answer written.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tail_ns: u64,
+    /// When the first request of the round was read.
+    #[serde(skip)]
+    pub first_read: Option<Instant>,
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}

@@ -1,0 +1,421 @@
+//! The ledger: every request, answer and connection is written down here, and read out as intervals.
+
+use std::time::{Duration, Instant};
+
+use nix::time::{ClockId, clock_gettime};
+
+use crate::ids::Ids;
+use crate::interval::Interval;
+use crate::summary::Summary;
+use crate::tally::Tally;
+
+/// All that the test server has seen. Lives in the test server's thread; nothing here is locked.
+pub(crate) struct Ledger {
+    /// The round, or the time between rounds.
+    present: OpenInterval,
+    /// While a round is open: the time between rounds, to be continued.
+    between: Option<OpenInterval>,
+    /// Intervals that are over.
+    past: Tally,
+    past_distinct: u64,
+    rounds: u64,
+    in_flight: u64,
+    peak_in_flight: u64,
+    connections_open: u64,
+    peak_connections: u64,
+    tls: Handshakes,
+    http2_connections: u64,
+    http2_unprocessed: u64,
+    started: Instant,
+}
+
+#[derive(Default)]
+struct Handshakes {
+    done: u64,
+    resumed: u64,
+    failed: u64,
+}
+
+struct OpenInterval {
+    number: u32,
+    tally: Tally,
+    ids: Ids,
+    /// Whether its requests have a word in their path.
+    named: bool,
+    cpu_at_start: u64,
+}
+
+/// What the ledger keeps of a connection, in the connection.
+#[derive(Default)]
+pub(crate) struct Marks {
+    /// Requests it has carried.
+    pub(crate) carried: u64,
+    /// Its number, from 1.
+    pub(crate) number: u64,
+    /// The interval in which it was accepted.
+    since: u32,
+    /// The last round of which it carried a request.
+    round: u32,
+    /// When the last request of that round was read.
+    last: Option<Instant>,
+}
+
+/// A request whose head has just been read.
+pub(crate) struct Arrival {
+    pub(crate) now: Instant,
+    /// It did not wait for the answer before it on its connection.
+    pub(crate) behind: bool,
+    /// The id and the token that it asked for; none for another path.
+    pub(crate) item: Option<(u64, u32)>,
+    /// It has not the word of the round.
+    pub(crate) stray: bool,
+    /// It asked for something else than the round is about.
+    pub(crate) otherwise: bool,
+}
+
+/// A request that the ledger holds as unanswered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Receipt {
+    interval: u32,
+    /// Whether it asked for `/r/<id>`.
+    item: bool,
+    /// Whether it belongs to the round.
+    pub(crate) belongs: bool,
+    /// Whether its id had been seen before.
+    pub(crate) repeated: bool,
+    /// Whether it strayed into the round.
+    pub(crate) stray: bool,
+    /// When it was read.
+    read: Instant,
+    /// When the answer should leave; `None` when nobody can say (gates, faults).
+    planned: Option<Instant>,
+}
+
+impl Receipt {
+    pub(crate) fn planned_at(self, planned: Option<Instant>) -> Receipt {
+        Receipt { planned, ..self }
+    }
+}
+
+impl Ledger {
+    pub(crate) fn new() -> Ledger {
+        Ledger {
+            present: OpenInterval::new(0, Ids::new(0, 0), false),
+            between: None,
+            past: Tally::new(),
+            past_distinct: 0,
+            rounds: 0,
+            in_flight: 0,
+            peak_in_flight: 0,
+            connections_open: 0,
+            peak_connections: 0,
+            tls: Handshakes::default(),
+            http2_connections: 0,
+            http2_unprocessed: 0,
+            started: Instant::now(),
+        }
+    }
+
+    pub(crate) fn connected(&mut self, number: u64) -> Marks {
+        // In a round with a word it counts when it carries a request with it: others may connect meanwhile.
+        let interval = match (&mut self.between, self.present.named) {
+            (Some(between), true) => between,
+            _ => &mut self.present,
+        };
+        interval.tally.connections_opened += 1;
+        if self.present.named {
+            self.present.tally.opens();
+        }
+        self.connections_open += 1;
+        self.peak_connections = self.peak_connections.max(self.connections_open);
+        Marks {
+            number,
+            since: self.present.number,
+            ..Marks::default()
+        }
+    }
+
+    pub(crate) fn disconnected(&mut self, marks: &Marks) {
+        self.connections_open -= 1;
+        self.uses(marks);
+        if self.between.is_some() && marks.round == self.present.number {
+            self.present.tally.connections_open -= 1;
+        }
+    }
+
+    /// A connection carries something, or ends: if it had carried nothing before, it is not unused any more.
+    fn uses(&mut self, marks: &Marks) {
+        if marks.carried == 0 && marks.since == self.present.number {
+            let unused = &mut self.present.tally.unused;
+            *unused = unused.saturating_sub(1);
+        }
+    }
+
+    /// A TLS handshake is complete.
+    pub(crate) fn shook_hands(&mut self, resumed: bool) {
+        self.tls.done += 1;
+        self.tls.resumed += u64::from(resumed);
+    }
+
+    /// A TLS handshake has failed.
+    pub(crate) fn shook_no_hands(&mut self) {
+        self.tls.failed += 1;
+    }
+
+    /// A connection speaks HTTP/2.
+    pub(crate) fn http2(&mut self) {
+        self.http2_connections += 1;
+    }
+
+    /// A stream came that is not processed.
+    pub(crate) fn unprocessed(&mut self) {
+        self.http2_unprocessed += 1;
+    }
+
+    /// A request has been read, as far as its head.
+    pub(crate) fn arrived(&mut self, marks: &mut Marks, arrival: Arrival) -> Receipt {
+        let in_round = self.between.is_some();
+        let stray = in_round && arrival.stray;
+        self.uses(marks);
+        let interval = match (&mut self.between, stray) {
+            (Some(between), true) => {
+                self.present.tally.stray += 1;
+                between
+            }
+            _ => &mut self.present,
+        };
+        let receipt = interval.arrived(marks, &arrival, in_round && !stray);
+        self.in_flight += 1;
+        self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
+        Receipt { stray, ..receipt }
+    }
+
+    /// The answer of a request has been written whole.
+    pub(crate) fn answered(&mut self, receipt: Receipt, now: Instant) {
+        let tally = self.leave(receipt);
+        tally.requests += 1;
+        tally.items += u64::from(receipt.item);
+        tally.last_written = Some(now);
+        if let Some(planned) = receipt.planned {
+            tally.late(now.saturating_duration_since(planned));
+        }
+    }
+
+    /// The answer of a request is let go at `now`, with so many bytes of a body.
+    pub(crate) fn released(&mut self, receipt: Receipt, body: usize, now: Instant) {
+        let tally = self.tally_of(receipt);
+        tally.body_bytes_out += body as u64;
+        let held = now.saturating_duration_since(receipt.read);
+        if receipt.belongs && !held.is_zero() {
+            tally.held.record(held);
+            tally.held_ns += held.as_nanos() as u64;
+        }
+    }
+
+    /// A request has ended without a whole answer.
+    pub(crate) fn aborted(&mut self, receipt: Receipt) {
+        self.leave(receipt).aborted += 1;
+    }
+
+    /// Takes a request out of flight; returns the counters of the interval in which it came, so that
+    /// an answer outlasting its round is not counted in the next one.
+    fn leave(&mut self, receipt: Receipt) -> &mut Tally {
+        self.in_flight -= 1;
+        let tally = self.tally_of(receipt);
+        tally.in_flight = tally.in_flight.saturating_sub(1);
+        tally
+    }
+
+    fn tally_of(&mut self, receipt: Receipt) -> &mut Tally {
+        let intervals = [Some(&mut self.present), self.between.as_mut()];
+        let mut intervals = intervals.into_iter().flatten();
+        match intervals.find(|interval| interval.number == receipt.interval) {
+            Some(interval) => &mut interval.tally,
+            None => &mut self.past,
+        }
+    }
+
+    /// Bytes came that are no request.
+    pub(crate) fn refused(&mut self) {
+        self.present.tally.refused += 1;
+    }
+
+    pub(crate) fn read(&mut self, bytes: usize) {
+        self.present.tally.bytes_in += bytes as u64;
+    }
+
+    pub(crate) fn wrote(&mut self, bytes: usize) {
+        self.present.tally.bytes_out += bytes as u64;
+    }
+
+    /// Bytes of a body; `stray`: of an answer that is not of the round.
+    pub(crate) fn wrote_body(&mut self, bytes: usize, stray: bool) {
+        let interval = match (&mut self.between, stray) {
+            (Some(between), true) => between,
+            _ => &mut self.present,
+        };
+        interval.tally.body_bytes_out += bytes as u64;
+    }
+
+    /// Begins a round; one that is still open is closed and its interval lost.
+    pub(crate) fn open(&mut self, first: u64, count: u64, named: bool) {
+        if self.between.is_some() {
+            self.close(|_| 0);
+        }
+        self.rounds += 1;
+        let round = OpenInterval::new(self.rounds as u32, Ids::new(first, count), named);
+        self.between = Some(std::mem::replace(&mut self.present, round));
+    }
+
+    /// Ends the round; `token` is asked for ids that were not seen. Without a round: an empty interval.
+    pub(crate) fn close(&mut self, token: impl Fn(u64) -> u32) -> Interval {
+        let Some(between) = self.between.take() else {
+            return Interval::default();
+        };
+        let round = std::mem::replace(&mut self.present, between);
+        self.past.add(&round.tally);
+        self.past_distinct += round.distinct();
+        round.interval(token)
+    }
+
+    /// The whole life so far.
+    pub(crate) fn summary(&self, capacity: u64) -> Summary {
+        let mut all = Tally::new();
+        let intervals = [Some(&self.present), self.between.as_ref()]
+            .into_iter()
+            .flatten();
+        let mut distinct = self.past_distinct;
+        all.add(&self.past);
+        for interval in intervals {
+            all.add(&interval.tally);
+            distinct += interval.distinct();
+        }
+        Summary {
+            requests: all.requests,
+            items: all.items,
+            distinct,
+            duplicates: all.duplicates,
+            foreign: all.foreign,
+            aborted: all.aborted,
+            refused: all.refused,
+            rounds: self.rounds - u64::from(self.between.is_some()),
+            connections: all.connections_opened,
+            connections_open: self.connections_open,
+            peak_connections: self.peak_connections,
+            http2_connections: self.http2_connections,
+            http2_unprocessed: self.http2_unprocessed,
+            tls_handshakes: self.tls.done,
+            tls_resumed: self.tls.resumed,
+            tls_failed: self.tls.failed,
+            reused: all.reused,
+            peak_in_flight: self.peak_in_flight,
+            bytes_in: all.bytes_in,
+            bytes_out: all.bytes_out,
+            body_bytes_out: all.body_bytes_out,
+            cpu_ns: thread_cpu_ns(),
+            uptime_ns: self.started.elapsed().as_nanos() as u64,
+            lateness_p50_us: all.lateness_us(0.5),
+            lateness_p99_us: all.lateness_us(0.99),
+            capacity,
+            chaos: None,
+        }
+    }
+}
+
+impl OpenInterval {
+    fn new(number: u32, ids: Ids, named: bool) -> OpenInterval {
+        OpenInterval {
+            number,
+            tally: Tally::new(),
+            ids,
+            named,
+            cpu_at_start: thread_cpu_ns(),
+        }
+    }
+
+    fn arrived(&mut self, marks: &mut Marks, arrival: &Arrival, in_round: bool) -> Receipt {
+        let now = arrival.now;
+        let sighting = arrival.item.map(|(id, token)| self.ids.see(id, token));
+        let foreign = sighting.is_none_or(|sighting| sighting.foreign);
+        let repeated = sighting.is_some_and(|sighting| sighting.repeated);
+        let belongs = in_round && !foreign;
+        let tally = &mut self.tally;
+        tally.duplicates += u64::from(repeated);
+        tally.foreign += u64::from(foreign && in_round);
+        tally.reused += u64::from(marks.carried > 0);
+        tally.pipelined += u64::from(arrival.behind);
+        tally.otherwise += u64::from(arrival.otherwise && belongs);
+        marks.carried += 1;
+        if belongs {
+            if marks.round == self.number {
+                let last = marks.last.unwrap_or(now);
+                tally.cycles.record(now.saturating_duration_since(last));
+            } else {
+                marks.round = self.number;
+                let opened = self.named && marks.since == self.number;
+                tally.connections_opened += u64::from(opened);
+                tally.uses();
+            }
+            marks.last = Some(now);
+            tally.last_read = Some(now);
+        }
+        tally.enter(now);
+        Receipt {
+            interval: self.number,
+            item: arrival.item.is_some(),
+            belongs,
+            repeated,
+            stray: false,
+            read: now,
+            planned: Some(now),
+        }
+    }
+
+    fn distinct(&self) -> u64 {
+        self.ids.distinct() + self.ids.distinct_foreign()
+    }
+
+    fn interval(&self, token: impl Fn(u64) -> u32) -> Interval {
+        let tally = &self.tally;
+        let cpu_ns = thread_cpu_ns() - self.cpu_at_start;
+        Interval {
+            first: self.ids.first(),
+            count: self.ids.count(),
+            requests: tally.requests,
+            distinct: self.ids.distinct(),
+            duplicates: tally.duplicates,
+            foreign: tally.foreign,
+            aborted: tally.aborted,
+            connections_opened: tally.connections_opened,
+            connections_used: tally.connections_used,
+            reused: tally.reused,
+            peak_in_flight: tally.peak_in_flight,
+            bytes_in: tally.bytes_in,
+            bytes_out: tally.bytes_out,
+            body_bytes_out: tally.body_bytes_out,
+            expected_sum: self.ids.expected_sum(token),
+            cpu_ns,
+            span_ns: tally.span_ns(),
+            lateness_p50_us: tally.lateness_us(0.5),
+            lateness_p99_us: tally.lateness_us(0.99),
+            stray: tally.stray,
+            pipelined: tally.pipelined,
+            otherwise: tally.otherwise,
+            peak_ahead: tally.peak_ahead,
+            peak_connections: tally.peak_connections,
+            checks: Vec::new(),
+            check_gaps: Default::default(),
+            held: tally.held.clone(),
+            held_ns: tally.held_ns,
+            cycles: tally.cycles.clone(),
+            tail_ns: tally.tail_ns(),
+            first_read: tally.first_read,
+        }
+    }
+}
+
+/// CPU time of the calling thread, in nanoseconds; 0 where the system has no such clock.
+fn thread_cpu_ns() -> u64 {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
+        .map_or(0, |time| Duration::from(time).as_nanos() as u64)
+}

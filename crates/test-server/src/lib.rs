@@ -1,0 +1,62 @@
+//! A scripted HTTP server that witnesses what its clients really do.
+//!
+//! [`TestServer::start`] runs the server on a thread of its own. `/r/<id>` answers a body that ends in
+//! a token which only a client that read it can know; the [`Interval`] of a round and the [`Summary`]
+//! of a life say what really arrived. The other paths serve the tests of HTTP clients:
+//! see the table in `route.rs`, `fault.rs` for what goes wrong on purpose, and `chaos.rs` for what does so by
+//! chance. It speaks HTTP/1.1 and HTTP/2, in the clear and over TLS, on TCP and on a Unix socket.
+
+mod answer;
+mod body;
+mod bomb;
+mod certificates;
+mod chaos;
+mod coding;
+mod connection;
+mod cut;
+mod date;
+mod delay;
+mod detail;
+mod document;
+mod draw;
+mod exposure;
+mod fault;
+mod gate;
+mod held;
+mod http2;
+mod hub;
+mod ids;
+mod input;
+mod interval;
+mod ledger;
+mod options;
+mod outbox;
+mod parse;
+mod plain;
+mod reader;
+mod reply;
+mod request;
+mod route;
+mod script;
+mod server;
+mod socket;
+mod source;
+mod special;
+mod stream;
+mod summary;
+mod tally;
+mod test_server;
+mod timer;
+mod times;
+mod tls;
+mod token;
+mod wire;
+
+pub use chaos::{Chaos, ChaosError, Dealt};
+pub use delay::{Delay, DelayError};
+pub use interval::Interval;
+pub use options::{Http2, Options, RoundSpec, StartError};
+pub use summary::Summary;
+pub use test_server::TestServer;
+pub use times::Times;
+pub use tls::{Certificate, CertificateError, Tls};

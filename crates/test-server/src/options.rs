@@ -1,0 +1,160 @@
+//! What a test server and a round are asked for, and why a start can fail.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::chaos::Chaos;
+use crate::delay::Delay;
+use crate::tls::Tls;
+
+/// How a test server starts. The defaults serve 133 bytes without delay on a free port of loopback.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Where to listen; port 0 takes a free one. Default `127.0.0.1:0`.
+    pub listen: SocketAddr,
+    /// Bytes of an answer's body outside rounds; fewer than 8 (0 too) means 8, the token alone.
+    /// Default 133.
+    pub body_bytes: usize,
+    /// Delay of answers outside rounds. Default none.
+    pub delay: Delay,
+    /// Seed of all delays and of chaos: the same seed and id give the same delay. Default 0, a seed like any other.
+    pub seed: u64,
+    /// Core that the test server's thread is pinned to; none leaves the choice to the system. Default none.
+    pub core: Option<usize>,
+    /// TLS on every TCP connection; none serves in the clear. Default none.
+    pub tls: Option<Tls>,
+    /// HTTP/2 beside HTTP/1.1: by prior knowledge in the clear, by ALPN over TLS; none refuses it. Default
+    /// none.
+    pub http2: Option<Http2>,
+    /// What goes wrong by chance on `/r/<id>`, drawn from the seed. Default nothing.
+    pub chaos: Option<Chaos>,
+    /// End each connection of HTTP/1.1 without notice after so many answers, as servers do that reload or
+    /// limit their connections: the end follows the last answer, which has no `Connection: close`. What still
+    /// comes is read, counted as `unprocessed` by the ledger of chaos, and never answered. 0 never does. Default 0.
+    pub close_after: u32,
+    /// A Unix socket to listen on beside TCP, always in the clear. The file must not exist; it is removed
+    /// at the end. Default none.
+    pub unix: Option<PathBuf>,
+    /// Nothing is answered but what rounds are made of, `/r/…` and `/bytes/<n>`, so that nobody can keep it busy with
+    /// something else. Default no.
+    pub rounds_only: bool,
+    /// Strangers may reach it: connections have deadlines and limits by address. Default no.
+    pub exposed: bool,
+    /// Strangers may ask for what harms them too: bombs, faults, bodies without end, long delays. Default no.
+    pub faults: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            body_bytes: 133,
+            delay: Delay::None,
+            seed: 0,
+            core: None,
+            tls: None,
+            http2: None,
+            chaos: None,
+            close_after: 0,
+            unix: None,
+            rounds_only: false,
+            exposed: false,
+            faults: false,
+        }
+    }
+}
+
+/// How a test server speaks HTTP/2. The default does as well as it can.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Http2 {
+    /// Most streams that a connection may have open at once, as SETTINGS_MAX_CONCURRENT_STREAMS says. None
+    /// sets no limit; 0 allows no stream at all. Default none.
+    pub max_streams: Option<u32>,
+    /// Send GOAWAY when so many streams of a connection have begun: that one and the earlier ones are
+    /// processed, later ones are not. None and 0 never do. Default none.
+    pub goaway_after: Option<u32>,
+    /// Refuse the first stream that asks for an id (REFUSED_STREAM), and serve it when it comes again.
+    /// Default no.
+    pub refuse_first: bool,
+}
+
+/// What one round serves. Ids `first..first + count` belong to it. The default serves no id, and waits for nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RoundSpec {
+    /// First id of the round.
+    pub first: u64,
+    /// How many ids; 0 makes every request foreign. The ledger needs one byte of memory for each.
+    pub count: u64,
+    /// Whether requests are to ask for documents in JSON: those that do not are counted. Only where there is a word.
+    pub json: bool,
+    /// Bytes of an answer's body, decoded; fewer than 8 (0 too) means 8, the token alone.
+    pub body_bytes: usize,
+    /// Whether plain answers come in gzip, whatever the request accepts; documents stay as they are.
+    pub gzip: bool,
+    /// Delay of every answer; ignored when `gate` is given.
+    pub delay: Delay,
+    /// Which draw of the delays: rounds of one test server and one number have the same delays, in the order of their ids.
+    pub draw: u32,
+    /// How long a round trip takes that loopback has not: every answer waits one more, and the first of a connection
+    /// as many more as opening it costs on a network (TCP 1, TLS 1.3 1, TLS 1.2 2), for a server cannot delay the
+    /// opening itself. 0 adds nothing; ignored when `gate` is given.
+    pub round_trip: Duration,
+    /// Hold every answer until this many requests are held at once, or until no new one has arrived
+    /// for 500 ms. None and 0 hold nothing.
+    pub gate: Option<usize>,
+    /// Requests of the round come to `/r/<word>/<id>`, the word as sixteen hexadecimal digits; what comes without it is stray, and
+    /// counted as nothing else. None serves `/r/<id>`, and calls everything else foreign.
+    pub word: Option<u64>,
+    /// At a few moments drawn by chance, hold every answer until this many requests are held at once, or until no new one has
+    /// arrived for 30 ms. None and 0 never do; ignored when `gate` is given.
+    pub checks: Option<usize>,
+    /// So many answers, drawn by chance, come in two parts: the last bytes follow 2 ms after the others. Whoever asks on before has not
+    /// waited for the answer. HTTP/1.1 only.
+    pub cuts: u64,
+}
+
+/// Why a test server could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another program listens there.
+    #[error("cannot listen on {0}: the port is in use; choose another, or port 0 for a free one")]
+    PortInUse(SocketAddr),
+    /// The system refused the address for another reason.
+    #[error(
+        "cannot listen on {address}: {error}; choose an address of this machine and a port you may use"
+    )]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The system refused the Unix socket.
+    #[error("cannot listen on the Unix socket {}: {error}; choose a path that does not exist in a folder you may write to", path.display())]
+    Unix {
+        /// The path asked for.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The thread could not be pinned.
+    #[error(
+        "cannot pin the test server to core {core}: {error}; choose one of the cores this process may use"
+    )]
+    Pin {
+        /// The core asked for.
+        core: usize,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The certificate or its key cannot be used.
+    #[error("cannot speak TLS: {0}; give a certificate and its key as PEM, or a kind by name")]
+    Tls(String),
+    /// The system gave no thread, timer or event queue.
+    #[error(
+        "cannot start the test server's thread: {0}; free some descriptors or memory, and try again"
+    )]
+    System(#[from] io::Error),
+}

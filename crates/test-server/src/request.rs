@@ -1,0 +1,88 @@
+//! What the test server keeps of a request once its head has been read.
+
+use crate::chaos::RandomFault;
+use crate::detail::Detail;
+use crate::parse::{Framing, Head, header_pairs};
+use crate::route::{self, Route};
+
+/// A request whose head is no longer in the buffer.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) route: Route,
+    pub(crate) is_head: bool,
+    pub(crate) is_get: bool,
+    pub(crate) wants_json: bool,
+    pub(crate) framing: Framing,
+    pub(crate) expects_continue: bool,
+    pub(crate) after: After,
+    pub(crate) version: u8,
+    /// Only for routes that look at it.
+    pub(crate) detail: Option<Box<Detail>>,
+}
+
+/// What becomes of the connection after an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// It stays, as HTTP/1.1 does by default.
+    Keep,
+    /// It stays because HTTP/1.0 asked for it, and the answer must say so.
+    KeepAlive,
+    Close,
+}
+
+impl Request {
+    /// Whether its body is read before it is answered.
+    pub(crate) fn reads_body(&self, fault: Option<RandomFault>) -> bool {
+        self.framing != Framing::None && !self.route.is_early() && fault != Some(RandomFault::Early)
+    }
+
+    /// The protocol it came in.
+    pub(crate) fn protocol(&self) -> &'static str {
+        match self.version {
+            0 => "HTTP/1.0",
+            1 => "HTTP/1.1",
+            _ => "HTTP/2",
+        }
+    }
+
+    /// `bytes` are the head's own.
+    pub(crate) fn new(head: &Head<'_>, bytes: &[u8]) -> Request {
+        let route = route::of(head.target);
+        Request {
+            route,
+            is_head: head.method == "HEAD",
+            is_get: head.method == "GET",
+            wants_json: head.wants_json,
+            framing: head.framing,
+            // Nobody is asked to send a body that will be refused.
+            expects_continue: head.expects_continue && !is_too_long(head.framing, route),
+            after: after(head),
+            version: head.version,
+            detail: route.needs_detail().then(|| Box::new(detail(head, bytes))),
+        }
+    }
+}
+
+fn is_too_long(framing: Framing, route: Route) -> bool {
+    match framing {
+        _ if route.is_early() => true,
+        Framing::Length(length) => length > route.keep().limit(),
+        _ => false,
+    }
+}
+
+fn after(head: &Head<'_>) -> After {
+    match (head.persistent, head.version) {
+        (false, _) => After::Close,
+        (true, 0) => After::KeepAlive,
+        (true, _) => After::Keep,
+    }
+}
+
+fn detail(head: &Head<'_>, bytes: &[u8]) -> Detail {
+    Detail {
+        method: head.method.to_owned(),
+        target: head.target.to_owned(),
+        headers: header_pairs(bytes),
+    }
+}

@@ -1,0 +1,77 @@
+//! The ledger of a test server's whole life.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::chaos::Dealt;
+
+/// What the test server saw since it started.
+///
+/// Counts are requests unless the name says otherwise. Requests for `/ledger` count
+/// in bytes and connections only.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Requests answered, of every path.
+    pub requests: u64,
+    /// Those of them that asked for `/r/<id>`.
+    pub items: u64,
+    /// Distinct ids: in each round its own, and all others (the first million of them).
+    pub distinct: u64,
+    /// Requests for an id that had been seen before in the same round, or outside of rounds.
+    pub duplicates: u64,
+    /// Requests during a round for something that does not belong to it.
+    pub foreign: u64,
+    /// Requests that ended without a whole answer because the client went away.
+    pub aborted: u64,
+    /// Messages that were no request, or one too long: answered 400, 413, 431, 501 or 505.
+    pub refused: u64,
+    /// Rounds closed.
+    pub rounds: u64,
+    /// Connections accepted.
+    pub connections: u64,
+    /// Connections open now.
+    pub connections_open: u64,
+    /// Most connections open at one moment.
+    pub peak_connections: u64,
+    /// TLS handshakes completed.
+    #[serde(default)]
+    pub tls_handshakes: u64,
+    /// Those of them that resumed an earlier session.
+    #[serde(default)]
+    pub tls_resumed: u64,
+    /// TLS handshakes that failed, or that the client left.
+    #[serde(default)]
+    pub tls_failed: u64,
+    /// Connections that spoke HTTP/2.
+    #[serde(default)]
+    pub http2_connections: u64,
+    /// Streams that came above the last one that GOAWAY had named: they are not counted as requests.
+    #[serde(default)]
+    pub http2_unprocessed: u64,
+    /// Requests that arrived on a connection that had carried one before.
+    pub reused: u64,
+    /// Most requests held at one moment (read, and not yet answered).
+    pub peak_in_flight: u64,
+    /// Bytes of requests read from sockets.
+    pub bytes_in: u64,
+    /// Bytes of answers written to sockets, heads included.
+    pub bytes_out: u64,
+    /// Bytes of bodies written.
+    pub body_bytes_out: u64,
+    /// CPU time of the test server's thread, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Time since the start, in nanoseconds.
+    pub uptime_ns: u64,
+    /// Median lateness of an answer against its planned instant, in microseconds.
+    pub lateness_p50_us: u64,
+    /// 99th percentile of the same.
+    pub lateness_p99_us: u64,
+    /// Connections that the limit on descriptors allowed to be open at once, when the test server started.
+    pub capacity: u64,
+    /// What chaos has done to requests for `/r/<id>`, by its name; `good` is nothing, and
+    /// `unprocessed` are streams that came above the last one that GOAWAY had named, and requests that came after the
+    /// last answer of a connection that ends without notice. None without chaos.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chaos: Option<BTreeMap<String, Dealt>>,
+}

@@ -1,0 +1,255 @@
+//! The test server's thread, and the commands that reach it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+use tokio::sync::mpsc as commands;
+use tokio::task::spawn_local;
+
+use crate::certificates::Identity;
+use crate::hub::Hub;
+use crate::interval::Interval;
+use crate::options::{Options, RoundSpec, StartError};
+use crate::server;
+use crate::summary::Summary;
+use crate::tls::Port;
+
+/// A server that runs on a thread of its own until it is stopped or dropped.
+pub struct TestServer {
+    address: SocketAddr,
+    capacity: u64,
+    identity: Option<Identity>,
+    commands: commands::UnboundedSender<Command>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread is asked for; each is answered when it has been done.
+enum Command {
+    Open(RoundSpec, mpsc::Sender<()>),
+    Close(mpsc::Sender<Interval>),
+    Summary(mpsc::Sender<Summary>),
+    Stop,
+}
+
+/// What the thread says once it serves.
+type Started = Result<SocketAddr, StartError>;
+
+impl TestServer {
+    /// Listens and serves; when it returns, connections are accepted. Raises this process's soft limit on
+    /// descriptors to the hard one, so that thousands of connections fit.
+    ///
+    /// # Errors
+    /// When the address is taken or not of this machine, the core cannot be used, a certificate is
+    /// given that cannot be used, or the system has no thread or descriptor left.
+    pub fn start(options: Options) -> Result<TestServer, StartError> {
+        let capacity = server::raise_capacity();
+        let (identity, port) = secure(&options)?;
+        let (sender, receiver) = commands::unbounded_channel();
+        let (started, start) = mpsc::channel();
+        let run = move || run(options, port, capacity, receiver, &started);
+        let thread = thread::Builder::new()
+            .name("test-server".to_owned())
+            .spawn(run)?;
+        let gone = || StartError::System(io::Error::other("the thread ended"));
+        let address = start.recv().map_err(|_| gone())??;
+        Ok(TestServer {
+            address,
+            capacity,
+            identity,
+            commands: sender,
+            thread: Some(thread),
+        })
+    }
+
+    /// Where it listens, with the port that was chosen.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `http://` or `https://` and the address, without a slash at the end.
+    pub fn base_url(&self) -> String {
+        let scheme = if self.identity.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// The authority that clients must trust, as PEM: a new one for each test server. None without TLS.
+    /// It has signed neither a self-signed certificate nor a given one.
+    pub fn ca_pem(&self) -> Option<&str> {
+        self.identity.as_ref().map(|identity| identity.ca.as_str())
+    }
+
+    /// A client's certificate and its key, signed by the authority, as one PEM. None without TLS.
+    pub fn client_pem(&self) -> Option<&str> {
+        let identity = self.identity.as_ref();
+        identity.map(|identity| identity.client.as_str())
+    }
+
+    /// The certificates that the test server shows, leaf first, as PEM. None without TLS.
+    pub fn certificate_pem(&self) -> Option<&str> {
+        let identity = self.identity.as_ref();
+        identity.map(|identity| identity.chain.as_str())
+    }
+
+    /// Connections that may be open at once under this process's limit on descriptors; clients in the
+    /// same process share it.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Begins a new interval and returns when the test server has taken it. Until `close_round`, requests for
+    /// anything but the ids of the round are foreign. A round that is still open is closed and its
+    /// interval lost.
+    ///
+    /// # Panics
+    /// When the round has more ids than memory has bytes.
+    pub fn open_round(&self, round: RoundSpec) {
+        self.ask(|answer| Command::Open(round, answer));
+    }
+
+    /// Ends the round and returns its interval; what the gate still holds is released. An empty interval
+    /// when no round is open.
+    pub fn close_round(&self) -> Interval {
+        self.ask(Command::Close)
+    }
+
+    /// What the test server has seen so far.
+    pub fn summary(&self) -> Summary {
+        self.ask(Command::Summary)
+    }
+
+    /// Closes the port and all connections; returns what the test server has seen.
+    pub fn stop(self) -> Summary {
+        self.summary()
+    }
+
+    fn ask<T>(&self, command: impl FnOnce(mpsc::Sender<T>) -> Command) -> T {
+        let (sender, answer) = mpsc::channel();
+        let sent = self.commands.send(command(sender)).is_ok();
+        let answer = sent.then(|| answer.recv().ok()).flatten();
+        answer.expect("the test server's thread lives as long as its TestServer")
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        // Fails only when the thread has already ended.
+        let _ = self.commands.send(Command::Stop);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the test server shows and how, when it speaks TLS.
+fn secure(options: &Options) -> Result<(Option<Identity>, Option<Port>), StartError> {
+    let Some(tls) = &options.tls else {
+        return Ok((None, None));
+    };
+    let identity = tls.identity(options.listen.ip()).map_err(StartError::Tls)?;
+    let protocols: &[&str] = match options.http2 {
+        Some(_) => &["h2", "http/1.1"],
+        None => &["http/1.1"],
+    };
+    let port = tls.port(&identity, protocols).map_err(StartError::Tls)?;
+    Ok((Some(identity), Some(port)))
+}
+
+fn run(
+    options: Options,
+    port: Option<Port>,
+    capacity: u64,
+    commands: commands::UnboundedReceiver<Command>,
+    started: &mpsc::Sender<Started>,
+) {
+    let prepared = pin(options.core).and_then(|()| Ok(runtime()?));
+    match prepared {
+        Ok(runtime) => runtime.block_on(serve(options, port, capacity, commands, started)),
+        Err(error) => report(started, Err(error)),
+    }
+}
+
+async fn serve(
+    options: Options,
+    port: Option<Port>,
+    capacity: u64,
+    commands: commands::UnboundedReceiver<Command>,
+    started: &mpsc::Sender<Started>,
+) {
+    match prepare(&options, port, capacity) {
+        Ok((address, hub)) => {
+            report(started, Ok(address));
+            obey(commands, &hub).await;
+        }
+        Err(error) => report(started, Err(error)),
+    }
+}
+
+fn prepare(
+    options: &Options,
+    port: Option<Port>,
+    capacity: u64,
+) -> Result<(SocketAddr, Rc<Hub>), StartError> {
+    let listener = server::listen(options.listen)?;
+    let unix = options.unix.as_deref().map(server::listen_unix);
+    let unix = unix.transpose()?;
+    let address = listener.local_addr()?;
+    let hub = Rc::new(Hub::new(options, capacity)?);
+    let (clock, gate) = (hub.clone(), hub.clone());
+    spawn_local(async move { clock.timer.run().await });
+    spawn_local(async move { gate.gate.watch(&gate.timer).await });
+    spawn_local(server::accept(listener, hub.clone(), port.map(Rc::new)));
+    if let Some(unix) = unix {
+        spawn_local(server::accept_unix(unix, hub.clone()));
+    }
+    Ok((address, hub))
+}
+
+/// Does what is asked until the stop; an asker that has gone needs no answer.
+async fn obey(mut commands: commands::UnboundedReceiver<Command>, hub: &Hub) {
+    while let Some(command) = commands.recv().await {
+        let _ = match command {
+            Command::Open(round, done) => {
+                hub.open_round(&round);
+                done.send(()).ok()
+            }
+            Command::Close(interval) => interval.send(hub.close_round()).ok(),
+            Command::Summary(summary) => summary.send(hub.summary()).ok(),
+            Command::Stop => return,
+        };
+    }
+}
+
+fn report(started: &mpsc::Sender<Started>, result: Started) {
+    // The starter waits for exactly this message.
+    let _ = started.send(result);
+}
+
+fn runtime() -> io::Result<LocalRuntime> {
+    Builder::new_current_thread()
+        .enable_io()
+        .build_local(LocalOptions::default())
+}
+
+fn pin(core: Option<usize>) -> Result<(), StartError> {
+    let Some(core) = core else {
+        return Ok(());
+    };
+    let mut cores = CpuSet::new();
+    cores
+        .set(core)
+        .and_then(|()| sched_setaffinity(Pid::from_raw(0), &cores))
+        .map_err(|error| StartError::Pin {
+            core,
+            error: error.into(),
+        })
+}

@@ -1,0 +1,149 @@
+//! Delays are kept, seeded, and witnessed.
+
+use crate::support;
+
+use std::time::{Duration, Instant};
+
+use hecaton_test_server::{Delay, Options, RoundSpec, TestServer};
+use support::{Client, round};
+
+fn delayed(text: &str, count: u64) -> RoundSpec {
+    RoundSpec {
+        delay: text.parse().unwrap(),
+        ..round(1, count)
+    }
+}
+
+#[test]
+fn no_answer_comes_before_its_delay() {
+    let server = support::server();
+    server.open_round(delayed("30ms", 5));
+    let mut client = Client::new(&server);
+    for id in 1..=5 {
+        let start = Instant::now();
+        client.get(&format!("/r/{id}"));
+        assert!(
+            start.elapsed() >= Duration::from_millis(30),
+            "{:?}",
+            start.elapsed()
+        );
+    }
+    let interval = server.close_round();
+    assert!(interval.span_ns >= 150_000_000, "{interval:?}");
+    // Lateness is measured from the planned instant: it does not contain the delay.
+    assert!(interval.lateness_p50_us < 30_000, "{interval:?}");
+}
+
+#[test]
+fn delays_of_many_connections_run_side_by_side() {
+    let server = support::server();
+    server.open_round(delayed("300ms", 40));
+    let mut clients: Vec<_> = (0..40).map(|_| Client::new(&server)).collect();
+    for (id, client) in (1..).zip(&mut clients) {
+        client.request("GET", &format!("/r/{id}"), "");
+    }
+    clients
+        .iter_mut()
+        .for_each(|client| assert_eq!(client.answer().status, 200));
+    let interval = server.close_round();
+    assert_eq!(interval.peak_in_flight, 40);
+    assert!(interval.span_ns >= 300_000_000, "{interval:?}");
+}
+
+#[test]
+fn delays_of_different_lengths_end_each_in_its_turn() {
+    let server = support::server();
+    let lengths = [90, 30, 60, 30];
+    let start = Instant::now();
+    let mut clients = lengths.map(|_| Client::new(&server));
+    for (client, ms) in clients.iter_mut().zip(lengths) {
+        client.request("GET", &format!("/delay/{ms}"), "");
+    }
+    for (client, ms) in clients.iter_mut().zip(lengths) {
+        assert_eq!(client.answer().text(), "late\n");
+        assert!(
+            start.elapsed() >= Duration::from_millis(ms),
+            "{:?}",
+            start.elapsed()
+        );
+    }
+}
+
+#[test]
+fn a_gated_round_ignores_the_delay() {
+    let server = support::server();
+    server.open_round(RoundSpec {
+        gate: Some(1),
+        ..delayed("3600s", 1)
+    });
+    assert_eq!(Client::new(&server).get("/r/1").status, 200);
+    assert_eq!(server.close_round().requests, 1);
+}
+
+#[test]
+fn foreign_ids_are_delayed_alike() {
+    let server = support::server();
+    server.open_round(delayed("30ms", 1));
+    let start = Instant::now();
+    Client::new(&server).get("/r/77");
+    assert!(start.elapsed() >= Duration::from_millis(30));
+}
+
+#[test]
+fn between_rounds_the_options_rule() {
+    let options = Options {
+        body_bytes: 50,
+        delay: Delay::Fixed(Duration::from_millis(20)),
+        ..Options::default()
+    };
+    let server = TestServer::start(options).unwrap();
+    let mut client = Client::new(&server);
+    let start = Instant::now();
+    assert_eq!(client.get("/r/1").body.len(), 50);
+    assert!(start.elapsed() >= Duration::from_millis(20));
+    server.open_round(round(1, 1));
+    assert_eq!(client.get("/r/1").body.len(), 133);
+    server.close_round();
+    assert_eq!(client.get("/r/1").body.len(), 50);
+}
+
+/// How long each of the requests of one connection takes.
+fn times(client: &mut Client, ids: std::ops::Range<u64>) -> Vec<Duration> {
+    let timed = |id| {
+        let start = Instant::now();
+        client.get(&format!("/r/{id}"));
+        start.elapsed()
+    };
+    ids.map(timed).collect()
+}
+
+#[test]
+fn a_round_trip_is_waited_for_each_answer_and_once_more_for_a_new_connection() {
+    let server = support::server();
+    let round_trip = Duration::from_millis(300);
+    server.open_round(RoundSpec {
+        round_trip,
+        ..round(1, 2)
+    });
+    let times = times(&mut Client::new(&server), 1..3);
+    assert!(times[0] >= 2 * round_trip, "{times:?}");
+    assert!(
+        (round_trip..2 * round_trip).contains(&times[1]),
+        "{times:?}"
+    );
+}
+
+#[test]
+fn a_connection_that_carried_something_before_the_round_is_not_opened_again() {
+    let server = support::server();
+    let mut client = Client::new(&server);
+    client.get("/r/1");
+    let round_trip = Duration::from_millis(300);
+    server.open_round(RoundSpec {
+        round_trip,
+        ..delayed("100ms", 1)
+    });
+    let times = times(&mut client, 1..2);
+    let whole = round_trip + Duration::from_millis(100);
+    assert!((whole..whole + round_trip).contains(&times[0]), "{times:?}");
+}
