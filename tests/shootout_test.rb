@@ -28,10 +28,10 @@ class ShootoutTest < Minitest::Test
   def standings = document["ranking"]["clients"].to_h { |client| [client["client"], client] }
 
   def test_every_client_is_verified_and_ranked_and_the_raw_loader_is_not
-    assert_equal [*CLIENTS, "raw"].sort, standings.keys.sort
+    assert_equal [*CLIENTS, "baseline-loader"].sort, standings.keys.sort
     standings.each_value { |client| assert_equal STANDING_KEYS, client.keys }
     assert_equal [1, 2, 3], standings.values_at(*CLIENTS).map { |client| client["place"] }.sort
-    assert_nil standings["raw"]["place"]
+    assert_nil standings["baseline-loader"]["place"]
     document["rows"].each do |row|
       assert_equal [true, nil, 0, 0], row.values_at("verified", "rejected", "errors", "duplicates"), row
       assert_equal [2, 2, 16_384], row.values_at("connections", "peak_in_flight", "body_bytes"), row
@@ -70,16 +70,16 @@ class ShootoutTest < Minitest::Test
     assert_equal CLIENTS.size + 2, csv.lines.size
     text, = Open3.capture2(HECATON, "report", ShootoutTest.out)
     assert_match(/240 requests of each client, 2 at a time; 16 KB of JSON parsed/, text)
-    assert_match(/raw loader/, text)
+    assert_match(/baseline loader/, text)
   end
 
   def test_the_environment_means_what_it_meant_and_an_option_wins
     small = %w[shootout --rounds 1 --json --quiet hecaton-ruby net-http typhoeus]
     environment = { "CONCURRENCY" => "2", "PER_THREAD" => "7", "SKIP" => "typhoeus" }
     plan = plan(environment, small)
-    assert_equal [%w[hecaton-ruby net-http raw], [2], 14], plan.values_at("clients", "concurrency", "requests")
+    assert_equal [%w[hecaton-ruby net-http baseline-loader], [2], 14], plan.values_at("clients", "concurrency", "requests")
     plan = plan(environment, [*small, "--requests", "9", "--concurrency", "3", "--skip", "net-http"])
-    assert_equal [%w[hecaton-ruby typhoeus raw], [3], 9], plan.values_at("clients", "concurrency", "requests")
+    assert_equal [%w[hecaton-ruby typhoeus baseline-loader], [3], 9], plan.values_at("clients", "concurrency", "requests")
     assert_equal "hecaton-ruby", plan["baseline"], "net-http is not there to be compared with"
   end
 

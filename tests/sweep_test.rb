@@ -7,7 +7,7 @@ require "tmpdir"
 class SweepTest < Minitest::Test
   HECATON = File.expand_path("../bin/hecaton", __dir__)
   ROW_KEYS = %w[client body_bytes delay_ms concurrency requests_per_second cpu_percentage cpu_ms_per_request p50_ms
-                p99_ms peak_rss_mb errors connections duplicates peak_in_flight ceiling_ratio verified rejected].freeze
+                p99_ms peak_rss_mb errors connections duplicates peak_in_flight baseline_loader_ratio verified rejected].freeze
   TINY = %w[sweep --client hecaton-ruby --client typhoeus --concurrency 1,8 --body 133 --body 2000 --delay fixed:2ms
             --rounds 2 --time 0.05 --seed 7].freeze
 
@@ -30,7 +30,7 @@ class SweepTest < Minitest::Test
 
   def test_every_cell_is_a_row_and_every_row_is_verified
     cells = document["rows"].map { |row| row.values_at("client", "body_bytes", "concurrency") }
-    assert_equal %w[hecaton-ruby raw typhoeus].product([133, 2000], [1, 8]).sort, cells.sort
+    assert_equal %w[hecaton-ruby baseline-loader typhoeus].product([133, 2000], [1, 8]).sort, cells.sort
     document["rows"].each do |row|
       assert_equal [true, nil, 0, 0], row.values_at("verified", "rejected", "errors", "duplicates"), row
       assert_equal [row["concurrency"]] * 2, row.values_at("connections", "peak_in_flight"), row

@@ -86,9 +86,9 @@ enum Verb {
     Drivers(cmd::drivers::Arguments),
     Doctor(cmd::doctor::Arguments),
     Completions(cmd::completions::Arguments),
-    /// The lab's own loader, speaking the driver protocol.
+    /// The lab's baseline loader, as a driver.
     #[command(hide = true)]
-    Raw,
+    BaselineLoader,
 }
 
 fn main() -> ExitCode {
@@ -104,7 +104,7 @@ fn main() -> ExitCode {
         Verb::Drivers(arguments) => cmd::drivers::run(&arguments, &line.drivers),
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments, &line.drivers),
         Verb::Completions(arguments) => cmd::completions::run(&arguments, Line::command()),
-        Verb::Raw => cmd::raw::run(),
+        Verb::BaselineLoader => cmd::baseline_loader::run(),
     };
     ending::of(result)
 }

@@ -1,5 +1,6 @@
 //! One file for each verb of the command.
 
+pub mod baseline_loader;
 pub mod bench;
 pub mod compare;
 pub mod completions;
@@ -8,7 +9,6 @@ pub mod drivers;
 #[cfg_attr(not(feature = "fetch"), path = "without_fetch.rs")]
 pub mod fetch;
 mod markdown;
-pub mod raw;
 mod recording;
 pub mod report;
 pub mod serve;

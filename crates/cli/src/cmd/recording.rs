@@ -71,7 +71,9 @@ impl Recording {
                     let clients = &mut self.document.environment.clients;
                     clients.insert(hello.name.clone(), record);
                 }
-                Event::NoCeiling(why) => progress.say(&format!("without the raw loader: {why}")),
+                Event::NoBaselineLoader(why) => {
+                    progress.say(&format!("without the baseline loader: {why}"))
+                }
                 Event::LeftOut(why) => {
                     progress.say(&format!("left out: {why}"));
                     self.document.left_out.push(why);

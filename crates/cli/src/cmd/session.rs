@@ -12,7 +12,7 @@ use hecaton_lab::ledger::{Folder, holds_run};
 use hecaton_lab::plan::{estimate, trials};
 use hecaton_lab::report::{self, View};
 use hecaton_lab::run::{self, Setup};
-use hecaton_lab::spec::{Experiment, RAW, Usage, parse_duration, project_root};
+use hecaton_lab::spec::{BASELINE_LOADER, Experiment, Usage, parse_duration, project_root};
 
 use super::recording::Recording;
 use crate::progress::{Progress, words};
@@ -169,7 +169,7 @@ fn finish(recording: &Recording, common: &Common, csv: bool) -> Result<()> {
     let mut clients = findings
         .rows
         .iter()
-        .filter(|row| row.client != RAW)
+        .filter(|row| row.client != BASELINE_LOADER)
         .peekable();
     if clients.peek().is_some() && clients.all(|row| row.rejected.is_some()) {
         bail!("every row was rejected, so nothing was found; the reasons are in the report");

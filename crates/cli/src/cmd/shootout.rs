@@ -8,8 +8,8 @@ use clap::Args;
 use hecaton_lab::findings::words::listed;
 use hecaton_lab::run;
 use hecaton_lab::spec::{
-    Catalogue, Experiment, Kind, RAW, ShootoutRequest, ShootoutScenario, Usage, parse_delay,
-    project_root,
+    BASELINE_LOADER, Catalogue, Experiment, Kind, ShootoutRequest, ShootoutScenario, Usage,
+    parse_delay, project_root,
 };
 use hecaton_test_server::Delay;
 
@@ -111,7 +111,7 @@ fn present(
     for name in &skipped {
         catalogue.find(name)?;
     }
-    let wanted = |name: &str| !skipped.contains(name) && name != RAW;
+    let wanted = |name: &str| !skipped.contains(name) && name != BASELINE_LOADER;
     if !named.is_empty() {
         for name in named {
             run::receipt(catalogue.find(name)?)?;

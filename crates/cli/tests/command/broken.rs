@@ -103,7 +103,7 @@ fn who_breaks_is_rejected_and_the_others_are_measured_to_the_end() {
         let rounds = document["rounds"].as_array().unwrap().iter();
         rounds.filter(|round| round["client"] == client).count()
     };
-    for client in ["honest", "raw"] {
+    for client in ["honest", "baseline-loader"] {
         let row = of(client).unwrap();
         assert!(row["verified"] == true && rounds(client) >= 6, "{row}");
     }

@@ -21,7 +21,7 @@ fn a_sweep_rejects_cheats_and_ranks_the_honest() {
     let place = tempfile::tempdir().unwrap();
     let document = sweep(place.path(), "4", "5ms", &CHEATS, &["honest"]);
     assert_eq!(document["rows"].as_array().unwrap().len(), CHEATS.len() + 2);
-    for client in ["honest", "raw"] {
+    for client in ["honest", "baseline-loader"] {
         assert_eq!(
             (
                 &row(&document, client)["verified"],
@@ -150,7 +150,7 @@ fn without_a_delay_cheats_are_caught_and_the_clumsy_are_ranked_with_a_mark() {
         assert!(alone || told, "{cheat}: {reason:?}");
         assert!(!reason.contains(['\u{1b}', '\u{7}']), "{cheat}: {reason:?}");
     }
-    for client in wronged.into_iter().chain(["honest", "raw"]) {
+    for client in wronged.into_iter().chain(["honest", "baseline-loader"]) {
         let row = row(&document, client);
         assert!(row["verified"] == true, "{client}: {}", row["rejected"]);
     }
@@ -225,7 +225,7 @@ fn without_groups_and_users_of_their_own_cheats_are_found_as_well() {
         marks.contains("that should have waited ran meanwhile"),
         "{marks}"
     );
-    assert_eq!(row(&document, "raw")["verified"], true);
+    assert_eq!(row(&document, "baseline-loader")["verified"], true);
 }
 
 /// Who looks at certificates only in the check meets another server later on.

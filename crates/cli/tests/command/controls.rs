@@ -1,4 +1,4 @@
-//! A run of more than one row measures one client twice and the raw loader at fixed work, and shows neither as a row.
+//! A run of more than one row measures one client twice and the baseline loader at fixed work, and shows neither as a row.
 
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ fn a_comparison_measures_one_side_twice_and_the_machine() {
         "{again:?}"
     );
     let canary = rounds(&document, "canary");
-    assert_eq!(canary, vec![("raw".to_owned(), 2000); 2]);
+    assert_eq!(canary, vec![("baseline-loader".to_owned(), 2000); 2]);
     let rows = document["rows"].as_array().unwrap();
     assert!(rows.iter().all(|row| row["control"].is_null()), "{rows:?}");
     assert!(

@@ -71,7 +71,7 @@ fn the_raw_loader_reads_chunks_statuses_and_heads() {
             "10",
             "1",
             "--client",
-            "raw",
+            "baseline-loader",
         ]);
         run(command
             .args(["--concurrency", "2", "--quiet", "--out"])

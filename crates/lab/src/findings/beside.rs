@@ -123,12 +123,12 @@ impl Beside<'_> {
 
     /// What a change is a change of.
     fn measure(&self) -> &'static str {
-        match self.found.rows.iter().all(|change| change.against_ceiling) {
+        match self.found.rows.iter().all(|change| change.against_loader) {
             true => {
-                "Each speed is first divided by that of the raw loader in its own run, so a change of the machine's own speed does not count."
+                "Each speed is first divided by that of the baseline loader in its own run, so a change of the machine's own speed does not count."
             }
             false => {
-                "The raw loader is not in both runs, so a change may come from the machine instead of the client."
+                "The baseline loader is not in both runs, so a change may come from the machine instead of the client."
             }
         }
     }

@@ -1,19 +1,19 @@
-//! What changed between two runs: each cell that both measured, against the ceiling of its own run.
+//! What changed between two runs: each cell that both measured, against the baseline loader of its own run.
 
 use super::cells::{Cells, speed};
 use super::ranking::whole;
-use super::rows::{CEILING, Row};
+use super::rows::Row;
 use super::stats::{Estimate, Statement};
 use super::unpaired::unpaired_ratio;
 use crate::ledger::{Document, PlanRecord};
 use crate::plan::Cell;
 use crate::run::Round;
-use crate::spec::Target;
+use crate::spec::{BASELINE_LOADER, Target};
 
 /// Two runs next to each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// Every cell that both measured, the ceiling's own left out; in the order of rows. None when they asked different
+    /// Every cell that both measured, the baseline loader's own left out; in the order of rows. None when they asked different
     /// questions.
     pub rows: Vec<Change>,
     /// In what the questions differ, so that nothing can be compared.
@@ -50,9 +50,9 @@ pub struct Change {
     pub new: Row,
     /// How many times faster the newer is; none when either is rejected or did nothing.
     pub ratio: Option<Estimate>,
-    /// Whether each round's speed was taken as a share of the raw loader's in the same block, which
+    /// Whether each round's speed was taken as a share of the baseline loader's in the same block, which
     /// leaves out what the machine itself changed.
-    pub against_ceiling: bool,
+    pub against_loader: bool,
 }
 
 /// What can be said of a change.
@@ -144,7 +144,7 @@ fn rows(cells: &Cells, run: &Document) -> Vec<Row> {
     let reference = |row: &Row| cells.rounds(&row.cell()).iter().any(|it| it.reference);
     let clients = rows
         .iter()
-        .filter(|row| !row.is_ceiling() && !reference(row));
+        .filter(|row| !row.is_baseline_loader() && !reference(row));
     clients.map(|row| whole(row, cells)).collect()
 }
 
@@ -169,8 +169,8 @@ fn differences(old: &PlanRecord, new: &PlanRecord) -> Vec<String> {
 }
 
 fn change(old: Row, new: Row, old_cells: &Cells, new_cells: &Cells) -> Change {
-    let against_ceiling = old.ceiling.is_some() && new.ceiling.is_some();
-    let values = |cells: &Cells, cell: &Cell| match against_ceiling {
+    let against_loader = old.baseline_loader.is_some() && new.baseline_loader.is_some();
+    let values = |cells: &Cells, cell: &Cell| match against_loader {
         true => shares(cells, cell),
         false => cells
             .rounds(cell)
@@ -187,20 +187,20 @@ fn change(old: Row, new: Row, old_cells: &Cells, new_cells: &Cells) -> Change {
         old,
         new,
         ratio,
-        against_ceiling,
+        against_loader,
     }
 }
 
-/// The speed of each round as a share of the raw loader's in the same block.
+/// The speed of each round as a share of the baseline loader's in the same block.
 fn shares(cells: &Cells, cell: &Cell) -> Vec<f64> {
-    let ceiling = Cell {
-        client: CEILING.into(),
+    let loader = Cell {
+        client: BASELINE_LOADER.into(),
         keepalive: true,
         ..cell.clone()
     };
     let of_block = |block: u32| {
         let found = cells
-            .rounds(&ceiling)
+            .rounds(&loader)
             .iter()
             .find(|round| round.block == block)?;
         Some(speed(found))

@@ -64,7 +64,7 @@ pub fn compared(comparison: &Comparison, rounds: &[Round], rows: &[Row]) -> Comp
     };
     if !matches!(comparison, Comparison::SyncAsync { .. }) {
         verdict.extend(warmth::sentence(
-            rows.iter().filter(|row| !row.is_ceiling()),
+            rows.iter().filter(|row| !row.is_baseline_loader()),
         ));
     }
     if rounds.iter().any(|round| round.seen.is_none()) {

@@ -25,7 +25,7 @@ pub struct Controls {
     pub resolution: Option<f64>,
     /// The client that took part twice.
     pub again: Option<Again>,
-    /// How far apart the raw loader's rounds of fixed work are: the slower tenth over the faster tenth, less 1.
+    /// How far apart the baseline loader's rounds of fixed work are: the slower tenth over the faster tenth, less 1.
     pub canary: Option<f64>,
 }
 
@@ -118,7 +118,8 @@ fn first(twin: &Cell) -> Cell {
 
 /// Cells of clients whose rows count, by what is asked of them.
 fn under_one_load(cells: &Cells, rows: &[Row]) -> Vec<Vec<Cell>> {
-    let client = |row: &&Row| row.rejected.is_none() && !row.is_ceiling() && row.speed.is_some();
+    let client =
+        |row: &&Row| row.rejected.is_none() && !row.is_baseline_loader() && row.speed.is_some();
     let reference = |cell: &Cell| cells.rounds(cell).iter().any(|round| round.reference);
     let mut groups: BTreeMap<(usize, usize, Overrides), Vec<Cell>> = BTreeMap::new();
     for cell in rows.iter().filter(client).map(Row::cell) {
@@ -168,7 +169,7 @@ impl Controls {
         }
         if let Some(spread) = self.canary.filter(|spread| *spread >= RESTLESS) {
             sentences.push(format!(
-                "The machine's speed changed during the run: the same work of the raw loader took up to {} longer in some rounds than in others.",
+                "The machine's speed changed during the run: the same work of the baseline loader took up to {} longer in some rounds than in others.",
                 percent(spread)
             ));
         }

@@ -56,7 +56,7 @@ pub fn facts(run: &Document, trust: &Trust) -> Vec<Fact> {
     let unknown = || {
         Fact::new(
             Tone::Plain,
-            "the raw loader was not measured beside the clients",
+            "the baseline loader was not measured beside the clients",
         )
     };
     facts.push(trust.headroom.map_or_else(unknown, words_of_headroom));
@@ -99,7 +99,7 @@ fn words_of_headroom(headroom: Headroom) -> Fact {
     let words = match headroom {
         Headroom::Waiting => "waiting is the limit, not the server".into(),
         Headroom::Times(ratio) => format!(
-            "the raw loader is {} as fast as the fastest client",
+            "the baseline loader is {} as fast as the fastest client",
             times(ratio)
         ),
     };

@@ -36,7 +36,7 @@ pub use goals::{Judgement, judge_goal};
 pub use noise::{NOISY_RUN, noisy_row};
 pub use ranking::{Entry, Ranking, ranking};
 pub use recommend::{ENOUGH, Recommendation};
-pub use rows::{CEILING, Row};
+pub use rows::Row;
 pub use rules::{VERSION as RULES, marks, rejection};
 pub use server::Server;
 pub use stats::SAME_ISH;
@@ -57,7 +57,7 @@ use stats::Estimate;
 pub struct Findings {
     /// One per cell, ordered by client, body and concurrency.
     pub rows: Vec<Row>,
-    /// One per client and body that has a valid row; never for the ceiling.
+    /// One per client and body that has a valid row; never for the baseline loader.
     pub recommendations: Vec<Recommendation>,
     /// One sentence, with its remarks, per client and body; then what the run can resolve.
     pub verdicts: Vec<String>,
@@ -79,7 +79,7 @@ pub fn judge(rounds: &[Round], delay: &Delay) -> Findings {
     let controls = controls::controls(&cells, &rows, delay);
     let mut verdicts = verdict::verdicts(&cells, &rows, &recommendations, delay);
     verdicts.extend(warmth::sentence(
-        rows.iter().filter(|row| !row.is_ceiling()),
+        rows.iter().filter(|row| !row.is_baseline_loader()),
     ));
     verdicts.extend(controls.sentences());
     Findings {

@@ -46,7 +46,7 @@ pub struct Ranking {
     pub ranked: Vec<Entry>,
     /// Who is not, by name; the reason is in the row.
     pub rejected: Vec<Entry>,
-    /// The ceiling, and load generators for reference, the fastest first: outside the ranking.
+    /// The baseline loader, and load generators for reference, the fastest first: outside the ranking.
     pub outside: Vec<Entry>,
     /// Share of all rounds during which others took more of the machine than they should; none where that is not known.
     pub noisy: Option<f64>,
@@ -72,7 +72,10 @@ pub fn ranking(
     let rows: Vec<Row> = rows.iter().map(|row| whole(row, &cells)).collect();
     for row in &rows {
         let entry = entry(row, &rows, &cells, starts, baseline);
-        match (row.is_ceiling() || entry.reference, row.rejected.is_some()) {
+        match (
+            row.is_baseline_loader() || entry.reference,
+            row.rejected.is_some(),
+        ) {
             (true, _) => ranking.outside.push(entry),
             (false, true) => ranking.rejected.push(entry),
             (false, false) => ranking.ranked.push(entry),

@@ -58,7 +58,7 @@ impl Recommendation {
     }
 }
 
-/// One recommendation per client, body and use of connections that has a row which is not rejected; none for the ceiling.
+/// One recommendation per client, body and use of connections that has a row which is not rejected; none for the baseline loader.
 pub(super) fn recommendations(cells: &Cells, rows: &[Row]) -> Vec<Recommendation> {
     let series = |row: &Row| {
         (
@@ -77,7 +77,7 @@ pub(super) fn recommendations(cells: &Cells, rows: &[Row]) -> Vec<Recommendation
 fn recommend(cells: &Cells, series: &[Row]) -> Option<Recommendation> {
     let valid: Vec<&Row> = series
         .iter()
-        .filter(|row| !row.is_ceiling() && row.rejected.is_none() && row.speed.is_some())
+        .filter(|row| !row.is_baseline_loader() && row.rejected.is_none() && row.speed.is_some())
         .collect();
     let best = valid
         .iter()

@@ -10,9 +10,7 @@ use super::stats::{Estimate, centre, median};
 use super::warmth::{Warming, warming};
 use crate::plan::{Cell, Overrides};
 use crate::run::Round;
-
-/// The client whose speed is the ceiling: the lab's own raw loader.
-pub const CEILING: &str = "raw";
+use crate::spec::BASELINE_LOADER;
 
 /// One client at one body size and one concurrency.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -67,9 +65,9 @@ pub struct Row {
     pub duplicates: Option<u64>,
     /// Most requests in flight that the test server saw, probes included; none without a ledger.
     pub peak_in_flight: Option<u64>,
-    /// Share of the ceiling's speed at the same body and concurrency, paired by block; none without a
-    /// ceiling that is itself valid, or when this row is rejected.
-    pub ceiling_ratio: Option<f64>,
+    /// Share of the baseline loader's speed at the same body and concurrency, paired by block; none without a
+    /// baseline loader that is itself valid, or when this row is rejected.
+    pub baseline_loader_ratio: Option<f64>,
     /// True when every round has a ledger interval and nothing disagrees.
     pub verified: bool,
     /// Why the row is not ranked; none when it is.
@@ -83,9 +81,9 @@ pub struct Row {
     /// Requests per second with the interval over rounds, for charts; none when a round did nothing.
     #[serde(skip)]
     pub speed: Option<Estimate>,
-    /// `ceiling_ratio` with its interval.
+    /// `baseline_loader_ratio` with its interval.
     #[serde(skip)]
-    pub ceiling: Option<Estimate>,
+    pub baseline_loader: Option<Estimate>,
 }
 
 impl Row {
@@ -100,9 +98,9 @@ impl Row {
         }
     }
 
-    /// Whether this is the raw loader, which is shown and never recommended.
-    pub fn is_ceiling(&self) -> bool {
-        self.client == CEILING
+    /// Whether this is the baseline loader, which is shown and never recommended.
+    pub fn is_baseline_loader(&self) -> bool {
+        self.client == BASELINE_LOADER
     }
 }
 
@@ -114,20 +112,20 @@ pub(super) fn rows(cells: &Cells, delay: &Delay) -> Vec<Row> {
         .map(|(cell, rounds)| row(cell, rounds, delay))
         .collect();
     suspect(&mut rows, cells);
-    let ceilings: Vec<Cell> = rows
+    let loaders: Vec<Cell> = rows
         .iter()
-        .filter(|row| row.is_ceiling() && row.rejected.is_none())
+        .filter(|row| row.is_baseline_loader() && row.rejected.is_none())
         .map(Row::cell)
         .collect();
     for row in rows.iter_mut().filter(|row| row.rejected.is_none()) {
-        let ceiling = Cell {
-            client: CEILING.into(),
+        let loader = Cell {
+            client: BASELINE_LOADER.into(),
             keepalive: true,
             ..row.cell()
         };
-        if ceilings.contains(&ceiling) {
-            row.ceiling = cells.ratio(&row.cell(), &ceiling);
-            row.ceiling_ratio = row.ceiling.map(|ratio| ratio.value);
+        if loaders.contains(&loader) {
+            row.baseline_loader = cells.ratio(&row.cell(), &loader);
+            row.baseline_loader_ratio = row.baseline_loader.map(|ratio| ratio.value);
         }
     }
     rows
@@ -191,13 +189,13 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
         connections: seen.iter().map(|interval| interval.connections_used).max(),
         duplicates: witnessed.then(|| all.iter().map(|interval| interval.duplicates).sum()),
         peak_in_flight: all.iter().map(|interval| interval.peak_in_flight).max(),
-        ceiling_ratio: None,
+        baseline_loader_ratio: None,
         verified: witnessed && rejected.is_none(),
         marks: marks(rounds),
         rejected,
         warming: warming(rounds),
         speed: centre(&speeds),
-        ceiling: None,
+        baseline_loader: None,
     }
 }
 

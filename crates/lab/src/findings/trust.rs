@@ -12,7 +12,7 @@ use crate::plan::Cell;
 /// What speaks for a run and what against.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trust {
-    /// Rows of clients and of the ceiling.
+    /// Rows of clients and of the baseline loader.
     pub rows: usize,
     /// Rows of which the ledger confirms everything.
     pub verified: usize,
@@ -20,7 +20,7 @@ pub struct Trust {
     pub rejected: usize,
     /// Whether there are rows that no ledger could check.
     pub unwitnessed: bool,
-    /// How the raw loader compares with the fastest client; none without a raw loader.
+    /// How the baseline loader compares with the fastest client; none without a baseline loader.
     pub headroom: Option<Headroom>,
     /// What the test server itself had to do, in the worst of the rows that the verdicts speak of; none without a ledger.
     pub server: Option<Server>,
@@ -28,12 +28,12 @@ pub struct Trust {
     pub noisy: Option<f64>,
 }
 
-/// How the fastest client compares with the raw loader, which does the least that a client can do.
+/// How the fastest client compares with the baseline loader, which does the least that a client can do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Headroom {
-    /// The raw loader is so many times as fast.
+    /// The baseline loader is so many times as fast.
     Times(f64),
-    /// The test server's delay bounds the clients and the ceiling alike.
+    /// The test server's delay bounds the clients and the baseline loader alike.
     Waiting,
 }
 
@@ -68,7 +68,7 @@ pub fn trust(run: &Document, findings: &Findings) -> Trust {
 fn spoken_of(findings: &Findings) -> impl Iterator<Item = &Row> {
     findings.rows.iter().filter(|row| {
         let mut advice = findings.recommendations.iter();
-        !row.is_ceiling() && advice.any(|advice| advice.cell() == row.cell())
+        !row.is_baseline_loader() && advice.any(|advice| advice.cell() == row.cell())
     })
 }
 
@@ -84,14 +84,16 @@ fn worst_server(findings: &Findings) -> Option<Server> {
 
 fn headroom(run: &Document, findings: &Findings) -> Option<Headroom> {
     let rows = spoken_of(findings);
-    let rows: Vec<&Row> = rows.filter(|row| row.ceiling_ratio.is_some()).collect();
+    let rows: Vec<&Row> = rows
+        .filter(|row| row.baseline_loader_ratio.is_some())
+        .collect();
     if rows.is_empty() {
         return None;
     }
     let shares = rows
         .iter()
         .filter(|row| !waits(row, &row.cell().wait(run.plan.delay)))
-        .filter_map(|row| row.ceiling_ratio);
+        .filter_map(|row| row.baseline_loader_ratio);
     let most = shares.fold(0.0, f64::max);
     Some(if most > 0.0 {
         Headroom::Times(1.0 / most)

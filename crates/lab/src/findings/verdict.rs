@@ -75,8 +75,8 @@ fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>, delay: &D
         ));
     }
     facts.extend(compared);
-    if let Some(ratio) = row.ceiling_ratio {
-        facts.push(format!("{} of the raw loader", percent(ratio)));
+    if let Some(ratio) = row.baseline_loader_ratio {
+        facts.push(format!("{} of the baseline loader", percent(ratio)));
     }
     format!(
         "{}, {}: use concurrency {}: {}.{}",
@@ -114,10 +114,10 @@ fn remarks(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
             advice.concurrency
         );
     } else if row
-        .ceiling
+        .baseline_loader
         .is_some_and(|ratio| ratio.against(1.0) == Statement::More)
     {
-        remarks += " The raw loader was slower, so it is no limit here; longer rounds (--time) would tell.";
+        remarks += " The baseline loader was slower, so it is no limit here; longer rounds (--time) would tell.";
     }
     let server = row.server.filter(|_| !waits(row, delay));
     if let Some(limit) = server.and_then(|server| server.limit()) {
@@ -141,7 +141,7 @@ pub(super) fn waits(row: &Row, delay: &Delay) -> bool {
 /// Clients without a single valid row at this body: said, not left out.
 fn without_advice(body: usize, rows: &[Row], ranked: &[(&Recommendation, &Row)]) -> Vec<String> {
     rows.chunk_by(|a, b| (&a.client, a.body_bytes) == (&b.client, b.body_bytes))
-        .filter(|series| series[0].body_bytes == body && !series[0].is_ceiling())
+        .filter(|series| series[0].body_bytes == body && !series[0].is_baseline_loader())
         .filter(|series| {
             ranked
                 .iter()

@@ -43,7 +43,7 @@ pub struct Document {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanRecord {
-    /// Names of all that are measured; `raw` is the ceiling.
+    /// Names of all that are measured, the baseline loader included.
     pub clients: Vec<String>,
     /// Requests in flight, ascending.
     pub concurrency: Vec<usize>,

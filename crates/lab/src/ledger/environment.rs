@@ -56,7 +56,7 @@ pub struct ClientRecord {
     pub models: Vec<String>,
     /// Whether the client repeats failed requests.
     pub retries: String,
-    /// The language of its users, by its manifest; absent for the ceiling, and in documents from before it was kept.
+    /// The language of its users, by its manifest; absent for the baseline loader, and in documents from before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// How its driver uses it, by its manifest; absent likewise.
@@ -68,7 +68,7 @@ pub struct ClientRecord {
 }
 
 impl ClientRecord {
-    /// What the driver said, and what its manifest says; the ceiling has none.
+    /// What the driver said, and what its manifest says; the baseline loader has none.
     pub fn new(hello: &Hello, manifest: Option<&Manifest>) -> ClientRecord {
         ClientRecord {
             version: hello.version.clone(),

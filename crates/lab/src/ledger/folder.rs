@@ -175,7 +175,7 @@ mod tests {
     fn round(block: u32) -> Round {
         Round {
             cell: Cell {
-                client: "raw".into(),
+                client: "baseline-loader".into(),
                 body_bytes: 133,
                 keepalive: true,
                 concurrency: 2,

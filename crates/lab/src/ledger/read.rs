@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::folder::{HEAD, ROUNDS};
 use super::{Document, SCHEMA};
 use crate::run::Round;
+use crate::spec::BASELINE_LOADER;
 
 /// Reads a run's document, or the `run.json` in a folder; of a run that was killed, the rounds until then.
 ///
@@ -99,7 +100,21 @@ fn document(file: &Path) -> Result<Document> {
             "{shown} is a whole benchmark; give its folder, or one of its parts, which are beside it"
         );
     }
-    serde_json::from_value(value).with_context(|| format!("{shown} is not a run's document"))
+    serde_json::from_value(renamed(value))
+        .with_context(|| format!("{shown} is not a run's document"))
+}
+
+/// A value in today's names: documents written before call the baseline loader `raw`.
+fn renamed(value: Value) -> Value {
+    match value {
+        Value::String(name) if name == "raw" => BASELINE_LOADER.into(),
+        Value::Array(items) => items.into_iter().map(renamed).collect(),
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(key, value)| (key, renamed(value)))
+            .collect(),
+        other => other,
+    }
 }
 
 /// Rounds as they were appended; the last line may have been cut off.
@@ -109,7 +124,7 @@ fn rounds(file: &Path) -> Result<Vec<Round>> {
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     whole
         .lines()
-        .map(serde_json::from_str)
+        .map(|line| serde_json::from_value(renamed(serde_json::from_str(line)?)))
         .collect::<Result<_, _>>()
         .with_context(|| format!("{} holds what is no round", file.display()))
 }

@@ -124,7 +124,7 @@ mod tests {
             job: crate::spec::Job::Plain,
             requests: None,
             tls: false,
-            ceiling: true,
+            baseline_loader: true,
             delay: delay.parse::<Delay>().unwrap(),
             rounds: 10,
             invocations: 1,

@@ -143,7 +143,7 @@ mod tests {
             job: crate::spec::Job::Plain,
             requests: None,
             tls: false,
-            ceiling: true,
+            baseline_loader: true,
             delay: Delay::None,
             rounds,
             invocations,
@@ -170,7 +170,7 @@ mod tests {
         let client = |n: usize, language: &str| Manifest {
             client: format!("{language}-{n}"),
             language: language.into(),
-            ..Manifest::raw(Path::new("hecaton"))
+            ..Manifest::baseline_loader(Path::new("hecaton"))
         };
         let many = |clients: usize, concurrency: Vec<usize>| {
             let languages = ["c", "ruby"].into_iter();
@@ -195,7 +195,11 @@ mod tests {
         let by_language = many(8, vec![1]);
         let block = &by_language[..17];
         let language = |cell: &Cell| cell.client.split('-').next().unwrap_or_default().to_owned();
-        assert_eq!(changes(block, &language), 2, "c, ruby and the raw loader");
+        assert_eq!(
+            changes(block, &language),
+            2,
+            "c, ruby and the baseline loader"
+        );
         assert_ne!(by_language[..17], by_language[17..]);
     }
 

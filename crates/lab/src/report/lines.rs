@@ -136,7 +136,7 @@ fn draw_series(svg: &mut Svg, series: &Series, across: Spread, up: &Upright) {
 fn stroke(stroke: Stroke) -> &'static str {
     match stroke {
         Stroke::Dashed => "line dashed",
-        Stroke::Bound => "line ceiling",
+        Stroke::Bound => "line loader",
         Stroke::Line | Stroke::Marks => "line",
     }
 }

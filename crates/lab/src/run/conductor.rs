@@ -11,11 +11,11 @@ use super::servers::Servers;
 use super::trial::Runner;
 use super::{Driver, DriverError, Hello, Pinning, Round, Start, Verify};
 use crate::plan::{Trial, trials};
-use crate::spec::{Job, Manifest, RAW, Sweep, Target, Usage};
+use crate::spec::{BASELINE_LOADER, Job, Manifest, Sweep, Target, Usage};
 
 /// What a run needs besides the question.
 pub struct Setup {
-    /// This very program, which is also the raw loader.
+    /// This very program, which is also the baseline loader.
     pub program: PathBuf,
     /// Folder for the error output of drivers.
     pub logs: PathBuf,
@@ -33,8 +33,8 @@ pub struct Setup {
 pub enum Event<'a> {
     /// A driver has been started and said who it is.
     Started(&'a Hello),
-    /// The raw loader cannot serve this target, so there is no ceiling.
-    NoCeiling(String),
+    /// The baseline loader cannot serve this target, so the run has none.
+    NoBaselineLoader(String),
     /// A client is left out of the rest of the run, and why.
     LeftOut(String),
     /// A client's driver broke, so it is left out of the rest of the run, and its rounds until then do not count.
@@ -90,9 +90,9 @@ struct Session<'a> {
 impl Session<'_> {
     /// Starts one process of every client, and gets it going.
     fn enter(&mut self, invocation: u32, runner: &mut Runner<'_>) -> Result<()> {
-        let raw = Manifest::raw(&self.setup.program);
-        let raw = self.sweep.ceiling.then_some(&raw);
-        for manifest in self.sweep.clients.iter().chain(raw) {
+        let loader = Manifest::baseline_loader(&self.setup.program);
+        let loader = self.sweep.baseline_loader.then_some(&loader);
+        for manifest in self.sweep.clients.iter().chain(loader) {
             if self.gone.contains(&manifest.client) {
                 continue;
             }
@@ -148,8 +148,8 @@ impl Session<'_> {
 
     /// A client that cannot be asked for this sweep.
     fn refuse(&mut self, hello: &Hello, why: String) -> Result<()> {
-        if hello.name == RAW && !self.sweep.clients.is_empty() {
-            (self.observe)(Event::NoCeiling(why))?;
+        if hello.name == BASELINE_LOADER && !self.sweep.clients.is_empty() {
+            (self.observe)(Event::NoBaselineLoader(why))?;
         } else if self.setup.tolerant {
             (self.observe)(Event::LeftOut(why))?;
         } else {
@@ -318,7 +318,7 @@ mod tests {
             job: crate::spec::Job::Plain,
             requests: None,
             tls: false,
-            ceiling: true,
+            baseline_loader: true,
             delay: Delay::None,
             rounds: 1,
             invocations: 1,
@@ -356,7 +356,7 @@ mod tests {
         let mut keeping = sweep(50, "GET", "http://127.0.0.1/");
         keeping.clients = vec![Manifest {
             client: "x".into(),
-            ..Manifest::raw(Path::new("hecaton"))
+            ..Manifest::baseline_loader(Path::new("hecaton"))
         }];
         assert_eq!(objection(&hello(), &keeping), None);
         let forgetful = Hello {

@@ -50,7 +50,7 @@ mod tests {
         let manifest = |language: &str, client: &str| Manifest {
             client: client.into(),
             language: language.into(),
-            ..Manifest::raw(std::path::Path::new("hecaton"))
+            ..Manifest::baseline_loader(std::path::Path::new("hecaton"))
         };
         let missing = |client: &str, hint: &str| Missing {
             client: client.into(),

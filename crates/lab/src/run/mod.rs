@@ -1,6 +1,7 @@
 //! Runs a plan: drivers as processes, the test server beside them, one round after another.
 
 mod account;
+pub mod baseline;
 mod built;
 mod cgroup;
 mod conductor;
@@ -15,7 +16,6 @@ mod log;
 mod members;
 mod noise;
 mod process;
-pub mod raw;
 mod reach;
 mod receipt;
 mod round;

@@ -279,7 +279,7 @@ mod tests {
         let manifest = Manifest {
             run: ["sh", "-c", WRITES].map(String::from).into(),
             folder: folder.path().into(),
-            ..Manifest::raw(Path::new("sh"))
+            ..Manifest::baseline_loader(Path::new("sh"))
         };
         let log = folder.path().join("log");
         let process = Process::start(&manifest, None, &log, None).unwrap();

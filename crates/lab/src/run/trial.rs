@@ -13,7 +13,7 @@ use super::stranger::{self, Strangers};
 use super::warm_up::WarmUp;
 use super::{Cell, Driver, Go, Prepare, Round, Verify};
 use crate::plan::Trial;
-use crate::spec::{Job, RAW, Sweep, Target};
+use crate::spec::{BASELINE_LOADER, Job, Sweep, Target};
 
 /// How long one request may take, delays aside, before a driver counts it as failed.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -127,7 +127,10 @@ impl<'a> Runner<'a> {
 
     /// Requests of a round when they do not follow from its time.
     fn fixed(&self, cell: &Cell) -> Option<u64> {
-        let of_all = self.sweep.requests.filter(|_| cell.client != RAW);
+        let of_all = self
+            .sweep
+            .requests
+            .filter(|_| cell.client != BASELINE_LOADER);
         let asked = cell.overrides.requests.or(of_all)?;
         Some(asked.max(cell.concurrency as u64))
     }
@@ -352,7 +355,7 @@ impl<'a> Runner<'a> {
                 self.address(cell, &format!("/r/{:016x}/", self.word)),
                 match self.sweep.job {
                     Job::Gzip => Verify::Gzip,
-                    Job::Json if cell.client != RAW => Verify::Json,
+                    Job::Json if cell.client != BASELINE_LOADER => Verify::Json,
                     Job::Json | Job::Plain => Verify::Tail,
                 },
             ),
@@ -390,7 +393,7 @@ impl<'a> Runner<'a> {
 
     /// Whether requests ask for documents in JSON.
     fn is_of_documents(&self, cell: &Cell) -> bool {
-        self.sweep.job == Job::Json && cell.client != RAW
+        self.sweep.job == Job::Json && cell.client != BASELINE_LOADER
     }
 
     /// What requests must have in their path; none of a load generator, which sends all to one path.

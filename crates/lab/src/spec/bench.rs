@@ -75,7 +75,7 @@ pub enum Promise {
     Faster {
         /// The client.
         client: String,
-        /// The other; `raw` is the ceiling.
+        /// The other client, or `baseline-loader`.
         than: String,
         /// How many times, at least.
         times: f64,
@@ -193,7 +193,10 @@ mod tests {
             | Promise::Answered { client }) = &goal.promise;
             assert!(takes_part(client), "{goal:?}");
             if let Promise::Faster { than, .. } = &goal.promise {
-                assert!(takes_part(than) || than == super::super::RAW, "{goal:?}");
+                assert!(
+                    takes_part(than) || than == super::super::BASELINE_LOADER,
+                    "{goal:?}"
+                );
             }
         }
     }

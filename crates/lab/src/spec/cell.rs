@@ -56,7 +56,7 @@ pub struct Overrides {
 pub enum Control {
     /// A client of the run once more, in a process of its own: what differs from the first is chance.
     Again,
-    /// The raw loader, with as much work in every round: what differs from round to round is the machine.
+    /// The baseline loader, with as much work in every round: what differs from round to round is the machine.
     Canary,
 }
 

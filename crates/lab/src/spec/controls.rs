@@ -1,8 +1,8 @@
-//! The controls of a run: one client twice, and the raw loader at fixed work.
+//! The controls of a run: one client twice, and the baseline loader at fixed work.
 
 use hecaton_test_server::Delay;
 
-use super::{Approach, Cell, Control, Manifest, Overrides, RAW, Sweep};
+use super::{Approach, BASELINE_LOADER, Cell, Control, Manifest, Overrides, Sweep};
 
 /// Stands behind the name of the client that takes part twice.
 const AGAIN: &str = "-again";
@@ -11,19 +11,21 @@ const AGAIN: &str = "-again";
 const WORK: (u64, usize) = (2000, 10);
 
 impl Sweep {
-    /// Adds the controls: `twice` once more, and the canary where the raw loader takes part on a server of ours.
+    /// Adds the controls: `twice` once more, and the canary where the baseline loader takes part on a server of ours.
     pub(super) fn with_controls(mut self, twice: Option<Cell>) -> Sweep {
-        let again = twice.filter(|cell| cell.client != RAW).map(|cell| Cell {
-            client: format!("{}{AGAIN}", cell.client),
-            overrides: Overrides {
-                control: Some(Control::Again),
-                ..cell.overrides
-            },
-            ..cell
-        });
-        let canary =
-            (again.is_some() && self.ceiling && self.target.is_test_server()).then(|| Cell {
-                client: RAW.into(),
+        let again = twice
+            .filter(|cell| cell.client != BASELINE_LOADER)
+            .map(|cell| Cell {
+                client: format!("{}{AGAIN}", cell.client),
+                overrides: Overrides {
+                    control: Some(Control::Again),
+                    ..cell.overrides
+                },
+                ..cell
+            });
+        let canary = (again.is_some() && self.baseline_loader && self.target.is_test_server())
+            .then(|| Cell {
+                client: BASELINE_LOADER.into(),
                 body_bytes: self.body_bytes[0],
                 keepalive: true,
                 concurrency: WORK.1,

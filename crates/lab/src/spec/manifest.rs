@@ -134,15 +134,15 @@ pub struct Install {
 
 impl Manifest {
     /// The lab's own loader: `program` is this very command, which has a hidden verb for it.
-    pub fn raw(program: &Path) -> Manifest {
+    pub fn baseline_loader(program: &Path) -> Manifest {
         let program = program.to_string_lossy().into_owned();
         Manifest {
-            client: super::RAW.to_string(),
+            client: super::BASELINE_LOADER.to_string(),
             language: "rust".to_string(),
             homepage: String::new(),
             approach: Approach::Tuned,
             version: vec![program.clone(), "--version".to_string()],
-            run: vec![program, super::RAW.to_string()],
+            run: vec![program, super::BASELINE_LOADER.to_string()],
             build: Vec::new(),
             from: Vec::new(),
             needs: Vec::new(),

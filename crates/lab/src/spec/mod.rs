@@ -28,6 +28,6 @@ pub use pitfall::Pitfall;
 pub use root::project_root;
 pub use scenario::SweepScenario;
 pub use shootout::{ShootoutRequest, ShootoutScenario};
-pub use sweep::{Job, RAW, Sweep, SweepRequest};
+pub use sweep::{BASELINE_LOADER, Job, Sweep, SweepRequest};
 pub use target::Target;
 pub use usage::Usage;

@@ -12,7 +12,7 @@ use super::Job;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SweepScenario {
-    /// Clients to measure, without the raw loader.
+    /// Clients to measure, without the baseline loader.
     pub clients: Vec<String>,
     /// Requests to keep in flight, one cell each.
     pub concurrency: Vec<usize>,
@@ -24,8 +24,8 @@ pub struct SweepScenario {
     pub job: Job,
     /// Whether the test server speaks TLS.
     pub tls: bool,
-    /// Whether the raw loader takes part, as the ceiling.
-    pub ceiling: bool,
+    /// Whether the baseline loader takes part.
+    pub baseline_loader: bool,
     /// How long the test server waits before each answer.
     pub delay: Delay,
     /// Measured rounds of every cell, one in each block.

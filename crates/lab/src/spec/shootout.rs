@@ -10,8 +10,8 @@ use serde::Deserialize;
 use super::sweep::find_clients;
 use super::{Catalogue, Job, Sweep, Target, Usage};
 
-/// How long the raw loader's rounds last; a client's are as long as its requests take.
-const CEILING_ROUND: Duration = Duration::from_millis(200);
+/// How long the baseline loader's rounds last; a client's are as long as its requests take.
+const LOADER_ROUND: Duration = Duration::from_millis(200);
 
 /// `scenarios/bench/shootout.toml`. Every key is required: defaults live in that file alone.
 #[derive(Clone, Debug, Deserialize)]
@@ -96,11 +96,11 @@ impl ShootoutScenario {
             job: self.job,
             requests: Some(requests.div_ceil(u64::from(rounds))),
             tls: false,
-            ceiling: true,
+            baseline_loader: true,
             delay: request.delay.unwrap_or(Delay::None),
             rounds,
             invocations: self.invocations.clamp(1, rounds),
-            round_time: CEILING_ROUND,
+            round_time: LOADER_ROUND,
             warm_up: Duration::from_secs_f64(self.warm_up_seconds),
             seed: request.seed.unwrap_or_else(rand::random),
             target: Target::TestServer,

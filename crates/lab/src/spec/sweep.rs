@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Ability, Approach, Catalogue, Cell, Control, Manifest, SweepScenario, Target, Usage};
 
-/// Name of the lab's own loader, which takes part in every run as the ceiling.
-pub const RAW: &str = "raw";
+/// The baseline loader's name as a client.
+pub const BASELINE_LOADER: &str = "baseline-loader";
 
 /// Fewest bytes of a body: the token takes them all.
 const SMALLEST_BODY: usize = 8;
@@ -61,7 +61,7 @@ impl Job {
 /// One sweep.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// The clients, without the raw loader.
+    /// The clients, without the baseline loader.
     pub clients: Vec<Manifest>,
     /// Requests in flight, ascending, each once.
     pub concurrency: Vec<usize>,
@@ -74,15 +74,15 @@ pub struct Sweep {
     /// Whether connections are kept: both ways when both are here. A client that cannot keep them is measured with
     /// a new one for each request, whatever is asked.
     pub keepalive: Vec<bool>,
-    /// What is done with each answer. The raw loader parses and decodes nothing: it reads plain bodies of the same
+    /// What is done with each answer. The baseline loader parses and decodes nothing: it reads plain bodies of the same
     /// size instead of documents, and those in gzip as they come.
     pub job: Job,
-    /// Requests of a client's round; none for as many as fill its time. The raw loader's always fill it.
+    /// Requests of a client's round; none for as many as fill its time. The baseline loader's always fill it.
     pub requests: Option<u64>,
     /// Whether the test server speaks TLS.
     pub tls: bool,
-    /// Whether the raw loader takes part, as the ceiling.
-    pub ceiling: bool,
+    /// Whether the baseline loader takes part.
+    pub baseline_loader: bool,
     /// The test server's delay; none when the server is not ours.
     pub delay: Delay,
     /// Rounds of every cell, which is also the number of blocks.
@@ -137,7 +137,7 @@ impl Sweep {
             job: scenario.job,
             requests: None,
             tls: scenario.tls,
-            ceiling: scenario.ceiling,
+            baseline_loader: scenario.baseline_loader,
             delay,
             rounds,
             invocations: scenario.invocations.clamp(1, rounds),
@@ -152,17 +152,17 @@ impl Sweep {
         Ok(sweep.with_controls(twice))
     }
 
-    /// Names of all that are measured, the raw loader included when it takes part.
+    /// Names of all that are measured, the baseline loader included when it takes part.
     pub fn client_names(&self) -> Vec<String> {
         let clients = self.clients.iter().map(|manifest| manifest.client.clone());
-        let raw = self.ceiling.then(|| RAW.to_string());
-        clients.chain(raw).collect()
+        let loader = self.baseline_loader.then(|| BASELINE_LOADER.to_string());
+        clients.chain(loader).collect()
     }
 
     /// How a client's connections are used, one cell each: kept (true), or a new one for each request (false).
     pub fn ways_to_connect(&self, client: &str) -> Vec<bool> {
-        if client == RAW {
-            return vec![true]; // the ceiling is the fastest way, whatever the others do
+        if client == BASELINE_LOADER {
+            return vec![true]; // the loader reuses connections, whatever the others do
         }
         if !self.cells.is_empty() {
             let mut ways: Vec<bool> = self.cells_of(client).map(|cell| cell.keepalive).collect();
@@ -235,7 +235,7 @@ pub(super) fn find_clients(
 ) -> Result<Vec<Manifest>, Usage> {
     let mut clients: Vec<Manifest> = Vec::new();
     for name in names {
-        if name != RAW && !clients.iter().any(|known| known.client == *name) {
+        if name != BASELINE_LOADER && !clients.iter().any(|known| known.client == *name) {
             let manifest = catalogue.find(name)?;
             if !manifest.can.contains(&Ability::Http1) {
                 return Err(Usage(format!(
@@ -292,7 +292,7 @@ mod tests {
             keepalive: vec![true],
             job: Job::Plain,
             tls: false,
-            ceiling: true,
+            baseline_loader: true,
             delay: Delay::None,
             rounds: 6,
             invocations: 3,
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(sweep.concurrency, [1, 40]);
         assert_eq!(sweep.body_bytes, [133]);
         assert_eq!((sweep.rounds, sweep.invocations, sweep.seed), (2, 2, 7));
-        assert_eq!(sweep.client_names(), [RAW]);
+        assert_eq!(sweep.client_names(), [BASELINE_LOADER]);
     }
 
     #[test]
@@ -333,7 +333,7 @@ mod tests {
         let client = |name: &str, can: &[Ability]| Manifest {
             client: name.into(),
             can: can.to_vec(),
-            ..Manifest::raw(std::path::Path::new("hecaton"))
+            ..Manifest::baseline_loader(std::path::Path::new("hecaton"))
         };
         let sweep = Sweep {
             clients: vec![
@@ -345,7 +345,7 @@ mod tests {
         };
         assert_eq!(sweep.ways_to_connect("keeps"), [true, false]);
         assert_eq!(sweep.ways_to_connect("forgets"), [false]);
-        assert_eq!(sweep.ways_to_connect(RAW), [true]);
+        assert_eq!(sweep.ways_to_connect(BASELINE_LOADER), [true]);
     }
 
     #[test]

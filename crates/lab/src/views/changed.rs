@@ -222,7 +222,7 @@ fn record(change: &Change, pair: &Beside) -> Value {
         "ratio_low": ratio.map(|ratio| ratio.low),
         "ratio_high": ratio.map(|ratio| ratio.high),
         "confidence": ratio.and_then(|ratio| ratio.confidence),
-        "against_ceiling": change.against_ceiling,
+        "against_loader": change.against_loader,
         "change": change.direction().words(),
         "rejected_before": old.rejected,
         "rejected_after": new.rejected,
@@ -282,7 +282,7 @@ fn how_to_read() -> String {
     format!(
         "The runs were made at different times, so no rounds are paired: a change is the Hodges–Lehmann shift of the logarithms \
          of all their rounds, with the interval of the rank-sum test (Mann, Whitney and Wilcoxon) of at least 95 %. Where both \
-         runs have the raw loader, each round counts as its share of the raw loader's round in the same block, which leaves out what \
+         runs have the baseline loader, each round counts as its share of the baseline loader's round in the same block, which leaves out what \
          the machine itself changed. Same-ish means that the whole interval lies within ±{:.0} %. With fewer than four rounds on each side \
          nothing is said.",
         SAME_ISH * 100.0

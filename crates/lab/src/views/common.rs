@@ -10,6 +10,7 @@ use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::{Document, Environment};
 use crate::run::Round;
+use crate::spec::BASELINE_LOADER;
 
 /// What mark stands behind a row, and what it means.
 pub(super) const RECOMMENDED: (&str, &str) = ("◀", "recommended");
@@ -36,8 +37,8 @@ pub(super) fn figures<'a, T: 'a>(row: fn(&T) -> &Row) -> Vec<Shown<'a, T>> {
         col("p50\nms", 3, known(|row| row.p50_ms)),
         col("p99\nms", 3, move |it| p99_words(row(it))).intervals(9),
         col("peak\nMB", 4, move |it| figure(row(it).peak_rss_mb)),
-        col("of raw\nloader", 2, move |it| {
-            optional(row(it).ceiling_ratio, percent)
+        col("of\nbaseline", 2, move |it| {
+            optional(row(it).baseline_loader_ratio, percent)
         }),
         col("TCP\nconns", 6, seen(|row| row.connections)),
         col("in flight,\nmean", 8, known(|row| row.in_flight)),
@@ -151,8 +152,8 @@ pub(super) fn speed_words(row: &Row) -> String {
 
 /// The name of a client, with what it is where it is none.
 pub(super) fn name(client: &str) -> String {
-    match client == CEILING {
-        true => format!("{client} loader"),
+    match client == BASELINE_LOADER {
+        true => client.replace('-', " "),
         false => client.to_owned(),
     }
 }

@@ -129,7 +129,7 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Colour {
     Of(usize),
-    /// That of the raw loader and of what neither gained nor lost.
+    /// That of the baseline loader and of what neither gained nor lost.
     Grey,
     #[default]
     None,

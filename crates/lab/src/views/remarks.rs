@@ -11,7 +11,7 @@ const SHORT: usize = 6;
 /// A list of remarks, each with the rows that it is about; nothing where there is nothing to say.
 pub(super) fn remarks<'a>(run: &Document, rows: impl Iterator<Item = &'a Row>) -> Vec<Section> {
     let ranked: Vec<&Row> = rows
-        .filter(|row| row.rejected.is_none() && !row.is_ceiling())
+        .filter(|row| row.rejected.is_none() && !row.is_baseline_loader())
         .collect();
     let mut about = together(&ranked);
     about.extend(noise(run, &ranked));

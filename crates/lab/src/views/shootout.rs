@@ -89,8 +89,12 @@ fn numbers(ranking: &Ranking) -> String {
         ranking.ranked.len(),
         ranking.rejected.len()
     );
-    if ranking.outside.iter().any(|entry| entry.row.is_ceiling()) {
-        words += "; beside them the raw loader";
+    if ranking
+        .outside
+        .iter()
+        .any(|entry| entry.row.is_baseline_loader())
+    {
+        words += "; beside them the baseline loader";
     }
     if generators > 0 {
         words += &format!(
@@ -116,16 +120,19 @@ fn job(run: &Document) -> String {
     )
 }
 
-/// The winner, and what the ceiling says.
+/// The winner, and what the baseline loader says.
 fn sentences(ranking: &Ranking) -> Vec<String> {
     let mut sentences = vec![ranking.verdict.clone()];
-    let ceiling = ranking.outside.iter().find(|entry| entry.row.is_ceiling());
-    if let (Some(first), Some(ceiling)) = (ranking.ranked.first(), ceiling) {
+    let loader = ranking
+        .outside
+        .iter()
+        .find(|entry| entry.row.is_baseline_loader());
+    if let (Some(first), Some(loader)) = (ranking.ranked.first(), loader) {
         sentences.push(format!(
-            "The raw loader, which parses nothing, does {} requests/s; {} reaches {} of it.",
-            figure(ceiling.row.requests_per_second),
+            "The baseline loader, which parses nothing, does {} requests/s; {} reaches {} of it.",
+            figure(loader.row.requests_per_second),
             first.row.client,
-            percent(first.row.requests_per_second / ceiling.row.requests_per_second)
+            percent(first.row.requests_per_second / loader.row.requests_per_second)
         ));
     }
     sentences.extend(ranking.notes.iter().cloned());
@@ -134,14 +141,15 @@ fn sentences(ranking: &Ranking) -> Vec<String> {
 
 fn is_tuned(run: &Document, entry: &Entry) -> bool {
     let record = run.environment.clients.get(&entry.row.client);
-    record.is_some_and(|record| record.approach == Some(Approach::Tuned)) && !entry.row.is_ceiling()
+    record.is_some_and(|record| record.approach == Some(Approach::Tuned))
+        && !entry.row.is_baseline_loader()
 }
 
 /// A client's name, with a mark when it is tuned or no client at all.
 fn named(run: &Document, entry: &Entry) -> String {
     let client = name(&entry.row.client);
     match (
-        entry.reference && !entry.row.is_ceiling(),
+        entry.reference && !entry.row.is_baseline_loader(),
         is_tuned(run, entry),
     ) {
         (true, _) => format!("{client} (reference)"),
@@ -240,7 +248,7 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
 /// What a shootout can do without before all else, and what its page has in the table of what the server saw.
 fn less_wanted<T>(column: Shown<T>) -> Shown<T> {
     match column.title() {
-        "CPU\n%" | "of raw\nloader" => column.rank(9).on(Media::TEXT),
+        "CPU\n%" | "of\nbaseline" => column.rank(9).on(Media::TEXT),
         "TCP\nconns" => column.rank(4).on(Media::TEXT),
         "peak in\nflight" | "errors" | "dupli-\ncates" => column.on(Media::TEXT),
         _ => column,
@@ -327,7 +335,7 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
     }
 }
 
-/// A row of every client with what a shootout adds to it: the ranked in their order, then the ceiling, then the rejected.
+/// A row of every client with what a shootout adds to it: the ranked in their order, then the baseline loader, then the rejected.
 fn records(ranking: &Ranking) -> Vec<Value> {
     let all = ranking
         .ranked
@@ -352,7 +360,7 @@ fn how_to_read(run: &Document) -> String {
          interleaved in random order; ratios are to {} and compare rounds of the same block (Hodges–Lehmann on log-ratios, \
          Wilcoxon signed-rank interval of at least 95 % from 6 rounds on). {} is {}. Differences within {:.0} % \
          count as none. The winner is one only if all comparisons with it hold together (Holm). Latencies are of a closed loop: a \
-         new request is sent only when an earlier one has ended. The raw loader is the lab's own driver, which parses nothing. Parsing JSON \
+         new request is sent only when an earlier one has ended. The baseline loader is the lab's own driver, which parses nothing. Parsing JSON \
          is part of the job and done by the usual parser of each language, so across languages it is compared too. A row is \
          rejected when the client's claim and the server's ledger disagree.",
         run.plan.baseline.as_deref().unwrap_or(NONE),

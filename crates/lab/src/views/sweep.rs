@@ -9,7 +9,7 @@ use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::Document;
 use crate::plan::Cell;
-use crate::spec::load_words;
+use crate::spec::{BASELINE_LOADER, load_words};
 
 /// One client under loads that differ in concurrency alone.
 struct Group<'a> {
@@ -107,7 +107,7 @@ fn finding(groups: &[Group]) -> Option<String> {
     let smallest = groups.iter().map(|group| group.bytes).min()?;
     let clients = groups
         .iter()
-        .filter(|it| it.bytes == smallest && !it.is_ceiling());
+        .filter(|it| it.bytes == smallest && !it.is_baseline_loader());
     let mut rows: Vec<(&str, &Row)> = clients
         .filter_map(|group| Some((group.name.as_str(), group.recommended()?)))
         .collect();
@@ -146,11 +146,11 @@ fn heading(run: &Document, bytes: usize) -> String {
     }
 }
 
-/// By body, then in the order of the plan, the ceiling last.
+/// By body, then in the order of the plan, the baseline loader last.
 fn groups<'a>(run: &Document, findings: &'a Findings) -> Vec<Group<'a>> {
     let order = |client: &str| {
         let planned = run.plan.clients.iter().position(|name| name == client);
-        (client == CEILING, planned.unwrap_or(usize::MAX))
+        (client == BASELINE_LOADER, planned.unwrap_or(usize::MAX))
     };
     let mut rows: Vec<&Row> = findings.rows.iter().collect();
     let kind = |row: &Row| Cell {
@@ -199,8 +199,8 @@ fn groups<'a>(run: &Document, findings: &'a Findings) -> Vec<Group<'a>> {
 }
 
 impl Group<'_> {
-    fn is_ceiling(&self) -> bool {
-        self.client == CEILING
+    fn is_baseline_loader(&self) -> bool {
+        self.client == BASELINE_LOADER
     }
 
     /// The rows that may be compared.
@@ -221,7 +221,7 @@ impl Group<'_> {
     }
 
     fn colour(&self) -> Colour {
-        Colour::of(self.place, self.is_ceiling())
+        Colour::of(self.place, self.is_baseline_loader())
     }
 }
 
@@ -243,7 +243,10 @@ fn verdict(sentence: &str, groups: &[Group]) -> Verdict {
 
 /// What to use: a line for each client and size.
 fn advised(run: &Document, groups: &[Group]) -> Table {
-    let clients: Vec<&Group> = groups.iter().filter(|group| !group.is_ceiling()).collect();
+    let clients: Vec<&Group> = groups
+        .iter()
+        .filter(|group| !group.is_baseline_loader())
+        .collect();
     let row = |value: fn(&Row) -> String| move |it: &&Group| optional(it.recommended(), value);
     let answer = |it: &&Group| match it.bytes {
         0 => "the server's own".into(),
@@ -256,7 +259,7 @@ fn advised(run: &Document, groups: &[Group]) -> Table {
         col("use", 0, row(|row| row.concurrency.to_string())),
         col("requests\nper s", 0, row(|row| figure(row.requests_per_second))),
         col("× of its\nat one", 0, |it: &&Group| speedup(it.advice.and_then(|advice| advice.speedup))).intervals(5),
-        col("of raw\nloader", 3, row(|row| optional(row.ceiling_ratio, percent))),
+        col("of\nbaseline", 3, row(|row| optional(row.baseline_loader_ratio, percent))),
         col("CPU\n%", 4, row(|row| figure(row.cpu_percentage))),
         col("p99\nms", 4, row(p99_words)).intervals(9),
         col("rejected", 2, |it: &&Group| match it.rows.len() - it.valid().count() {
@@ -341,7 +344,7 @@ fn overview(groups: &[&Group], bytes: usize, all: &[Group]) -> Lines {
                 .iter()
                 .map(|group| Series {
                     crosses: Vec::new(),
-                    ..speeds(group, group.is_ceiling())
+                    ..speeds(group, group.is_baseline_loader())
                 })
                 .collect(),
         }],
@@ -514,7 +517,7 @@ fn how_to_read(run: &Document) -> String {
         "Rounds of all clients are interleaved in random order; ratios compare rounds of the same block (Hodges–Lehmann on \
          log-ratios, Wilcoxon signed-rank interval). {interval}. The recommended concurrency is the smallest whose ratio to \
          the fastest has a lower bound of at least {ENOUGH}. Same-ish means that the whole interval lies within ±{:.0} %. Latencies are of \
-         a closed loop: a new request is sent only when an earlier one has ended. The raw loader is the lab's own driver, \
+         a closed loop: a new request is sent only when an earlier one has ended. The baseline loader is the lab's own driver, \
          which does no more than it must. A row is rejected when the client's claim and the server's ledger disagree.{unverified}",
         SAME_ISH * 100.0
     )

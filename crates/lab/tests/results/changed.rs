@@ -11,7 +11,7 @@ use crate::synthetic::{MRI_SHORT, Machine, document};
 
 const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror='a'>\"&|";
 
-/// One client and its ceiling; `speed` is how fast the client is against its usual, `machine` how fast all are.
+/// One client and its baseline loader; `speed` is how fast the client is against its usual, `machine` how fast all are.
 fn sweep(seed: u64, speed: f64, machine: f64) -> Document {
     let rounds = |client: &str, factor: f64| {
         let shape = MRI_SHORT.map(|(rate, cpu)| (rate * factor * machine, cpu));
@@ -22,7 +22,7 @@ fn sweep(seed: u64, speed: f64, machine: f64) -> Document {
         .sweep(client, 133, &shape)
     };
     let mut all = rounds("typhoeus", speed);
-    all.extend(rounds("raw", 1.6));
+    all.extend(rounds("baseline-loader", 1.6));
     document(all, "0", json!({ "kind": "test_server" }))
 }
 
@@ -35,7 +35,7 @@ fn worse(found: &Changes, share: f64) -> Vec<usize> {
 fn a_slower_machine_is_no_slower_client() {
     let found = changes(&sweep(1, 1.0, 1.0), &sweep(2, 1.0, 0.7));
     assert_eq!(found.rows.len(), 16);
-    assert!(found.rows.iter().all(|change| change.against_ceiling));
+    assert!(found.rows.iter().all(|change| change.against_loader));
     assert!(worse(&found, 0.05).is_empty());
     let slower =
         |change: &&_| hecaton_lab::findings::Change::direction(change) == Direction::Slower;

@@ -30,7 +30,7 @@ fn rounds(noise: f64, again: f64) -> Vec<Round> {
     let mut all = rounds("first", 1000.0, None);
     all.extend(rounds("second", 1500.0, None));
     all.extend(rounds("first-again", 1000.0 * again, Some(Control::Again)));
-    all.extend(rounds("raw", 9000.0, Some(Control::Canary)));
+    all.extend(rounds("baseline-loader", 9000.0, Some(Control::Canary)));
     all
 }
 

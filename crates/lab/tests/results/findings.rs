@@ -66,7 +66,10 @@ fn an_honest_row_holds_the_figures_of_its_rounds() {
     );
     assert_eq!((row.delay_ms, row.errors, row.verified), (10.0, 0, true));
     assert!((row.peak_rss_mb - (20_000.0 + 3_200.0) * 1024.0 / 1e6).abs() < 1e-9);
-    assert_eq!((row.rejected.clone(), row.ceiling_ratio), (None, None));
+    assert_eq!(
+        (row.rejected.clone(), row.baseline_loader_ratio),
+        (None, None)
+    );
     let advice = &findings.recommendations[0];
     assert!(
         (advice.speedup_over_one.unwrap() - 1690.68 / 68.98).abs() < 0.01,
@@ -117,23 +120,30 @@ fn without_a_ledger_nothing_is_verified_and_claims_still_have_to_agree() {
     );
 }
 
-/// Two clients with a constant ratio and a ceiling, under drift: the ratios come out of the blocks.
+/// Two clients with a constant ratio and a baseline loader, under drift: the ratios come out of the blocks.
 #[test]
-fn clients_are_compared_in_pairs_and_with_the_ceiling() {
+fn clients_are_compared_in_pairs_and_with_the_baseline_loader() {
     let machine = Machine::default();
     let faster = MRI_SHORT.map(|(speed, cpu)| (speed * 1.5, cpu));
-    let ceiling = MRI_SHORT.map(|(speed, cpu)| (speed * 3.0, cpu));
+    let loader = MRI_SHORT.map(|(speed, cpu)| (speed * 3.0, cpu));
     let mut rounds = machine.sweep("slow", 133, &MRI_SHORT);
     rounds.extend(machine.sweep("fast", 133, &faster));
-    rounds.extend(machine.sweep("raw", 133, &ceiling));
+    rounds.extend(machine.sweep("baseline-loader", 133, &loader));
     let findings = judge(&rounds, &Delay::None);
-    assert!((row(&findings, "fast", 80).ceiling_ratio.unwrap() - 0.5).abs() < 0.01);
-    assert!((row(&findings, "raw", 80).ceiling_ratio.unwrap() - 1.0).abs() < 1e-9);
+    assert!((row(&findings, "fast", 80).baseline_loader_ratio.unwrap() - 0.5).abs() < 0.01);
+    assert!(
+        (row(&findings, "baseline-loader", 80)
+            .baseline_loader_ratio
+            .unwrap()
+            - 1.0)
+            .abs()
+            < 1e-9
+    );
     assert!(
         findings
             .recommendations
             .iter()
-            .all(|advice| advice.client != "raw")
+            .all(|advice| advice.client != "baseline-loader")
     );
     let [fast, slow, _resolution] = findings.verdicts.as_slice() else {
         panic!("{:?}", findings.verdicts)
@@ -143,7 +153,7 @@ fn clients_are_compared_in_pairs_and_with_the_ceiling() {
         "{fast}"
     );
     assert!(
-        fast.contains("1.50× slow [1.") && fast.contains("50\u{a0}% of the raw loader"),
+        fast.contains("1.50× slow [1.") && fast.contains("50\u{a0}% of the baseline loader"),
         "{fast}"
     );
     assert!(slow.contains("0.67× fast [0."), "{slow}");
@@ -154,13 +164,13 @@ fn clients_are_compared_in_pairs_and_with_the_ceiling() {
 fn close_clients_are_same_ish_and_a_busy_server_is_named_as_the_limit() {
     let machine = Machine::default();
     let near = MRI_SHORT.map(|(speed, cpu)| (speed * 1.005, cpu));
-    let ceiling = MRI_SHORT.map(|(speed, cpu)| (speed * 1.2, cpu));
+    let loader = MRI_SHORT.map(|(speed, cpu)| (speed * 1.2, cpu));
     let mut rounds = machine.sweep("one", 133, &MRI_SHORT);
     for round in &mut rounds {
         round.seen.as_mut().unwrap().cpu_ns = round.wall_ns / 100 * 95;
     }
     rounds.extend(machine.sweep("other", 133, &near));
-    rounds.extend(machine.sweep("raw", 133, &ceiling));
+    rounds.extend(machine.sweep("baseline-loader", 133, &loader));
     let verdicts = judge(&rounds, &Delay::None).verdicts;
     assert!(verdicts[0].contains("same-ish as one (1.0"), "{verdicts:?}");
     let limited = |name: &str| {
@@ -168,7 +178,7 @@ fn close_clients_are_same_ish_and_a_busy_server_is_named_as_the_limit() {
         own.unwrap()
             .contains("the server is the limit: it was busy 95\u{a0}% of a core")
     };
-    // How near the raw loader is says nothing of it: both are.
+    // How near the baseline loader is says nothing of it: both are.
     assert_eq!(
         [limited("one, "), limited("other, ")],
         [true, false],
@@ -177,17 +187,17 @@ fn close_clients_are_same_ish_and_a_busy_server_is_named_as_the_limit() {
 }
 
 #[test]
-fn a_ceiling_below_the_client_is_called_none() {
+fn a_baseline_loader_slower_than_the_client_is_not_called_the_limit() {
     let machine = Machine::default();
     let mut rounds = machine.sweep("mri", 133, &MRI_SHORT);
     rounds.extend(machine.sweep(
-        "raw",
+        "baseline-loader",
         133,
         &MRI_SHORT.map(|(speed, cpu)| (speed * 0.8, cpu)),
     ));
     let verdicts = judge(&rounds, &Delay::None).verdicts;
     assert!(
-        verdicts[0].contains("125\u{a0}% of the raw loader"),
+        verdicts[0].contains("125\u{a0}% of the baseline loader"),
         "{verdicts:?}"
     );
     assert!(verdicts[0].contains("it is no limit here"), "{verdicts:?}");

@@ -169,8 +169,7 @@ fn a_difference_of_a_tenth_is_told() {
 
 fn kept(folder: &str) -> Document {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
-    let text = std::fs::read_to_string(root.join(folder).join("run.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
+    hecaton_lab::ledger::read(&root.join(folder)).unwrap()
 }
 
 /// Eight clients and their tuned twins, which at one request at a time do the same.

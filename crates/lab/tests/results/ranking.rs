@@ -38,21 +38,21 @@ fn letters(ranking: &Ranking) -> Vec<&str> {
 }
 
 #[test]
-fn the_fastest_stands_first_and_the_ceiling_outside() {
+fn the_fastest_stands_first_and_the_baseline_loader_outside() {
     let ranking = rank(
         &rounds(
             12,
             &[
                 ("net-http", 1000.0),
                 ("curb", 2000.0),
-                ("raw", 9000.0),
+                ("baseline-loader", 9000.0),
                 ("excon", 500.0),
             ],
         ),
         &[],
     );
     assert_eq!(names(&ranking), ["curb", "net-http", "excon"]);
-    assert_eq!(ranking.outside[0].row.client, "raw");
+    assert_eq!(ranking.outside[0].row.client, "baseline-loader");
     assert_eq!(letters(&ranking), ["a", "b", "c"]);
     assert!(
         ranking

@@ -21,13 +21,13 @@ fn whole_sweep() -> Document {
         noise: 0.02,
         ..Machine::default()
     };
-    let ceiling = |shape: [(f64, f64); 16]| shape.map(|(speed, cpu)| (speed * 1.25, cpu * 0.2));
+    let loader = |shape: [(f64, f64); 16]| shape.map(|(speed, cpu)| (speed * 1.25, cpu * 0.2));
     let mut rounds = machine.sweep("typhoeus", 133, &MRI_SHORT);
     rounds.extend(machine.sweep("typhoeus", 13801, &MRI_MEDIUM));
     rounds.extend(machine.sweep("typhoeus-jruby", 133, &JRUBY_SHORT));
     rounds.extend(machine.sweep("typhoeus-jruby", 13801, &JRUBY_MEDIUM));
-    rounds.extend(machine.sweep("raw", 133, &ceiling(JRUBY_SHORT)));
-    rounds.extend(machine.sweep("raw", 13801, &ceiling(JRUBY_MEDIUM)));
+    rounds.extend(machine.sweep("baseline-loader", 133, &loader(JRUBY_SHORT)));
+    rounds.extend(machine.sweep("baseline-loader", 13801, &loader(JRUBY_MEDIUM)));
     for round in rounds
         .iter_mut()
         .filter(|r| r.cell.client == "typhoeus" && r.cell.concurrency == 200)
@@ -79,7 +79,7 @@ fn the_document_has_exactly_the_promised_keys() {
         keys(&value["rows"][0]),
         words(
             "client body_bytes delay_ms concurrency requests_per_second cpu_percentage cpu_ms_per_request p50_ms p99_ms \
-             peak_rss_mb errors connections duplicates peak_in_flight ceiling_ratio verified rejected"
+             peak_rss_mb errors connections duplicates peak_in_flight baseline_loader_ratio verified rejected"
         )
     );
     assert_eq!(

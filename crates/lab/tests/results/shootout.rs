@@ -12,7 +12,7 @@ use crate::synthetic::{Machine, document};
 
 const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror='a'>\"&|";
 
-/// Thirty clients, one of them tuned and one rejected, and the ceiling; the first two are as fast as each other.
+/// Thirty clients, one of them tuned and one rejected, and the baseline loader; the first two are as fast as each other.
 fn many() -> Document {
     let names: Vec<String> = (0..30).map(|n| format!("client-{n:02}")).collect();
     let mut speeds: Vec<(&str, f64)> = names
@@ -22,7 +22,7 @@ fn many() -> Document {
         .collect();
     speeds[1].1 = speeds[0].1;
     speeds.push(("net-http", 1500.0));
-    speeds.push(("raw", 9000.0));
+    speeds.push(("baseline-loader", 9000.0));
     shootout(&speeds)
 }
 
@@ -115,7 +115,7 @@ fn the_terminal_fits_every_width_and_keeps_what_matters_most() {
                 "cannot be told apart",
                 "it sends all twice",
                 "not installed",
-                "raw loader",
+                "baseline loader",
             ] {
                 assert!(
                     flat.contains(words),
@@ -132,7 +132,11 @@ fn the_terminal_fits_every_width_and_keeps_what_matters_most() {
 
 #[test]
 fn a_client_that_broke_on_the_way_is_not_ranked() {
-    let mut run = shootout(&[("net-http", 1000.0), ("client-01", 2000.0), ("raw", 9000.0)]);
+    let mut run = shootout(&[
+        ("net-http", 1000.0),
+        ("client-01", 2000.0),
+        ("baseline-loader", 9000.0),
+    ]);
     run.rounds
         .retain(|round| round.cell.client != "client-01" || round.block < 3);
     let text = shown(&run, &style(120, true));
@@ -166,12 +170,13 @@ fn too_few_rounds_make_no_statement() {
 }
 
 #[test]
-fn a_load_generator_is_shown_beside_the_ceiling_and_is_neither_ranked_nor_called_rejected() {
+fn a_load_generator_is_shown_beside_the_baseline_loader_and_is_neither_ranked_nor_called_rejected()
+{
     let mut run = shootout(&[
         ("net-http", 1000.0),
         ("curb", 2000.0),
         ("ab", 5000.0),
-        ("raw", 9000.0),
+        ("baseline-loader", 9000.0),
     ]);
     let generator = run
         .rounds
@@ -287,7 +292,7 @@ fn the_page_is_whole_small_and_alone() {
         "client-00 and client-01 are the fastest of 30 clients",
         "31 of 32 rows verified",
         "1 row rejected",
-        "the raw loader is 2.",
+        "the baseline loader is 2.",
         "no noise from other programs",
         "This is the client's own doing: it sends all twice.",
         "curb is not installed",
@@ -315,7 +320,7 @@ fn nothing_from_outside_becomes_markup() {
     let mut run = shootout(&[
         ("net-http", 1000.0),
         (EVIL, 2000.0),
-        ("raw", 9000.0),
+        ("baseline-loader", 9000.0),
         ("client-05", 1.0),
     ]);
     run.left_out.push(EVIL.into());

@@ -9,7 +9,11 @@ use crate::shootout::shootout;
 
 #[test]
 fn noise_is_said_on_the_page() {
-    let mut run = shootout(&[("net-http", 1000.0), ("client-00", 2000.0), ("raw", 2300.0)]);
+    let mut run = shootout(&[
+        ("net-http", 1000.0),
+        ("client-00", 2000.0),
+        ("baseline-loader", 2300.0),
+    ]);
     let other = run.rounds.iter_mut().filter(|round| round.block % 3 == 0);
     other.for_each(|round| {
         round.noise = Some(Noise {
@@ -20,15 +24,15 @@ fn noise_is_said_on_the_page() {
     let page = report::view(&run, &judge(&run.rounds, &Delay::None)).html();
     assert!(page.contains("NOISY: other programs ran in 33"), "the mark");
     assert!(
-        page.contains("the raw loader is 1.15× as fast as the fastest client"),
-        "the raw loader"
+        page.contains("the baseline loader is 1.15× as fast as the fastest client"),
+        "the baseline loader"
     );
 }
 
 #[test]
-fn what_the_server_had_to_do_is_said_beside_the_ceiling() {
+fn what_the_server_had_to_do_is_said_beside_the_baseline_loader() {
     let page = |busy: f64, late_us: u64| {
-        let mut run = shootout(&[("net-http", 1000.0), ("raw", 3000.0)]);
+        let mut run = shootout(&[("net-http", 1000.0), ("baseline-loader", 3000.0)]);
         for round in &mut run.rounds {
             let seen = round.seen.as_mut().unwrap();
             seen.cpu_ns = (round.wall_ns as f64 * busy) as u64;
@@ -48,7 +52,7 @@ fn what_the_server_had_to_do_is_said_beside_the_ceiling() {
     assert!(tight.contains("4.00 ms late: part of the latencies is the server's"));
     let alone = shootout(&[("net-http", 1000.0)]);
     let page_without = report::view(&alone, &judge(&alone.rounds, &Delay::None)).html();
-    assert!(page_without.contains("the raw loader was not measured beside the clients"));
+    assert!(page_without.contains("the baseline loader was not measured beside the clients"));
     let unknown = page(0.0, 0);
     assert!(
         !unknown.contains("server busy"),
@@ -87,30 +91,34 @@ fn the_headroom_is_that_of_the_fastest_and_none_is_claimed_where_waiting_is_the_
         let findings = judge(&run.rounds, &Delay::None);
         trust(&run, &findings).headroom
     };
-    let ceiling = |times: f64| {
+    let loader = |times: f64| {
         [
             ("net-http", 1000.0),
             ("client-00", 500.0),
-            ("raw", 1000.0 * times),
+            ("baseline-loader", 1000.0 * times),
         ]
     };
-    let Some(Headroom::Times(some)) = room(&ceiling(1.6), Delay::None) else {
-        panic!("a ceiling leaves room")
+    let Some(Headroom::Times(some)) = room(&loader(1.6), Delay::None) else {
+        panic!("a faster loader leaves room")
     };
     assert!((some - 1.6).abs() < 0.05, "{some}");
     let slow = Delay::Fixed(std::time::Duration::from_millis(1));
-    let Some(Headroom::Times(other)) = room(&ceiling(1.6), slow) else {
+    let Some(Headroom::Times(other)) = room(&loader(1.6), slow) else {
         panic!("the slower client does not wait for the test server")
     };
     assert!((other - 3.2).abs() < 0.1, "{other}");
-    let all_wait = [("net-http", 1000.0), ("raw", 1001.0)];
+    let all_wait = [("net-http", 1000.0), ("baseline-loader", 1001.0)];
     assert_eq!(room(&all_wait, slow), Some(Headroom::Waiting));
     assert_eq!(room(&[("net-http", 1000.0)], Delay::None), None);
 }
 
 #[test]
 fn what_is_to_be_known_of_ranked_rows_is_said_beside_them() {
-    let mut run = shootout(&[("net-http", 1000.0), ("client-00", 2000.0), ("raw", 9000.0)]);
+    let mut run = shootout(&[
+        ("net-http", 1000.0),
+        ("client-00", 2000.0),
+        ("baseline-loader", 9000.0),
+    ]);
     for round in &mut run.rounds {
         let own = round.cell.client == "client-00";
         let seen = round.seen.as_mut().unwrap();

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::synthetic::{MRI_SHORT, Machine, document};
 
-/// One client and its ceiling; `speed` is how fast the client is against its usual, `machine` how fast all are.
+/// One client and its baseline loader; `speed` is how fast the client is against its usual, `machine` how fast all are.
 fn sweep(seed: u64, speed: f64, machine: f64) -> Document {
     let rounds = |client: &str, factor: f64| {
         let shape = MRI_SHORT.map(|(rate, cpu)| (rate * factor * machine, cpu));
@@ -19,7 +19,7 @@ fn sweep(seed: u64, speed: f64, machine: f64) -> Document {
         .sweep(client, 133, &shape)
     };
     let mut all = rounds("typhoeus", speed);
-    all.extend(rounds("raw", 1.6));
+    all.extend(rounds("baseline-loader", 1.6));
     document(all, "0", json!({ "kind": "test_server" }))
 }
 
@@ -29,7 +29,7 @@ fn markdown_has_a_line_for_every_row_and_the_command() {
     let text = report::view(&run, &judge(&run.rounds, &Delay::None)).markdown();
     let rows = text
         .lines()
-        .filter(|line| line.starts_with("| typhoeus") || line.starts_with("| raw"));
+        .filter(|line| line.starts_with("| typhoeus") || line.starts_with("| baseline"));
     assert_eq!(rows.count(), 32, "{text}");
     assert!(text.contains(&run.command), "{text}");
     assert!(text.contains("| ---: |"), "{text}");
@@ -60,7 +60,10 @@ fn charts_are_whole_documents_with_their_colours() {
     let run = sweep(1, 1.0, 1.0);
     let files = report::view(&run, &judge(&run.rounds, &Delay::None)).drawings();
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["all-133.svg", "typhoeus-133.svg", "raw-133.svg"]);
+    assert_eq!(
+        names,
+        ["all-133.svg", "typhoeus-133.svg", "baseline-133.svg"]
+    );
     for (name, chart) in &files {
         assert!(
             chart.starts_with("<svg") && chart.contains("xmlns="),

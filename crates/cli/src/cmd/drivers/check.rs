@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use hecaton_lab::run::{Interrupted, allow_descriptors, receipt};
-use hecaton_lab::spec::{Approach, Catalogue, Manifest, RAW};
+use hecaton_lab::spec::{Approach, BASELINE_LOADER, Catalogue, Manifest};
 
 use super::each::{How, check_each};
 use super::promise::{Check, PROMISES, Promise, REFERENCE_PROMISES};
@@ -22,10 +22,10 @@ const DESCRIPTORS: u64 = 256;
 /// # Errors
 /// When a check fails, when the client is unknown, or when one asked for by name is missing.
 pub fn check(catalogue: &Catalogue, name: &str, how: &How<'_>) -> Result<()> {
-    let raw = Manifest::raw(&std::env::current_exe()?);
+    let loader = Manifest::baseline_loader(&std::env::current_exe()?);
     let manifests: Vec<&Manifest> = match name {
-        "all" => catalogue.all().chain([&raw]).collect(),
-        RAW => vec![&raw],
+        "all" => catalogue.all().chain([&loader]).collect(),
+        BASELINE_LOADER => vec![&loader],
         name => catalogue.named(name)?,
     };
     match manifests.as_slice() {

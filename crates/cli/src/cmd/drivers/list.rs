@@ -16,7 +16,7 @@ const ENDLESS: usize = usize::MAX;
 
 /// Prints one line for each client, and below them what installs those that are missing.
 pub fn list(catalogue: &Catalogue) -> Result<()> {
-    let raw = Manifest::raw(&std::env::current_exe()?);
+    let loader = Manifest::baseline_loader(&std::env::current_exe()?);
     let term = Term::stdout();
     let mut style = super::super::style(&term);
     if !term.is_term() {
@@ -26,7 +26,7 @@ pub fn list(catalogue: &Catalogue) -> Result<()> {
     let titles = ["client", "language", "approach", "can", "version"];
     line(&mut out, titles, &style)?;
     let mut missing = Vec::new();
-    for manifest in catalogue.all().chain([&raw]) {
+    for manifest in catalogue.all().chain([&loader]) {
         let receipt = receipt(manifest);
         one(
             &mut out,

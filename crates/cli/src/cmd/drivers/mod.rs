@@ -32,7 +32,7 @@ pub struct Arguments {
 enum Verb {
     /// Checks that a driver keeps the protocol and does what it claims.
     Check {
-        /// The client's name, `raw`, a language, or `all`.
+        /// The client's name, `baseline-loader`, a language, or `all`.
         name: String,
         /// How long the driver may be late.
         #[arg(long, hide = true, value_parser = parse_duration, default_value = "10s")]

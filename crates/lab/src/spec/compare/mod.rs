@@ -13,7 +13,9 @@ pub use setting::Setting;
 use setting::Which;
 
 use super::sweep::{checked_bodies, find_clients};
-use super::{Ability, Catalogue, Cell, Job, Mode, Overrides, RAW, Sweep, Target, Usage};
+use super::{
+    Ability, BASELINE_LOADER, Catalogue, Cell, Job, Mode, Overrides, Sweep, Target, Usage,
+};
 
 /// What is compared with what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -160,7 +162,7 @@ impl CompareScenario {
         toml::from_str(&text).with_context(|| format!("{} is not a comparison", path.display()))
     }
 
-    /// The sweep of two cells, and the ceiling of each, that a pair is.
+    /// The sweep of two cells, and the baseline loader of each, that a pair is.
     ///
     /// # Errors
     /// [`Usage`], one sentence with what to do.
@@ -197,13 +199,13 @@ impl CompareScenario {
             .into_iter()
             .filter(|side| side.overrides.tls != Some(true))
         {
-            let ceiling = Cell {
-                client: RAW.into(),
+            let loader = Cell {
+                client: BASELINE_LOADER.into(),
                 keepalive: true,
                 ..(**side).clone()
             };
-            if !cells.contains(&ceiling) {
-                cells.push(ceiling);
+            if !cells.contains(&loader) {
+                cells.push(loader);
             }
         }
         let timing = Timing {
@@ -305,7 +307,7 @@ impl CompareScenario {
 
 /// Whether a client keeps its connections.
 fn keeps(client: &str, catalogue: &Catalogue) -> Result<bool, Usage> {
-    Ok(client == RAW || catalogue.find(client)?.can.contains(&Ability::KeepAlive))
+    Ok(client == BASELINE_LOADER || catalogue.find(client)?.can.contains(&Ability::KeepAlive))
 }
 
 /// Sizes of batches up to `most`: a few small ones, then sixths of it.
@@ -350,7 +352,7 @@ fn sweep(
         clients: find_clients(&names, catalogue)?,
         concurrency,
         body_bytes,
-        ceiling: names.iter().any(|name| name == RAW),
+        baseline_loader: names.iter().any(|name| name == BASELINE_LOADER),
         cells,
         controls: Vec::new(),
         keepalive: vec![true],

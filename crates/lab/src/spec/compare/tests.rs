@@ -37,9 +37,9 @@ fn settings_are_of_b_unless_they_say_otherwise() {
         (false, 10, 2000)
     );
     assert_eq!(b.overrides.delay, Some("5ms".parse().unwrap()));
-    // Two sides and the ceiling of each, in one process of every client.
+    // Two sides and the baseline loader of each, in one process of every client.
     assert_eq!(sweep.cells.len(), 4);
-    assert_eq!(sweep.client_names(), ["net-http", RAW]);
+    assert_eq!(sweep.client_names(), ["net-http", BASELINE_LOADER]);
     assert_eq!(sweep.ways_to_connect("net-http"), [true, false]);
     assert_eq!(sweep.concurrency, [10, 20]);
 }
@@ -65,11 +65,11 @@ fn what_is_no_setting_is_refused_with_a_sentence() {
 }
 
 #[test]
-fn the_loader_is_no_ceiling_of_what_it_can_not_do() {
+fn the_loader_does_not_take_part_in_what_it_cannot_do() {
     let (sweep, _) = pair("hecaton-ruby", "hecaton-ruby", &["tls=on"]).unwrap();
     assert_eq!(sweep.cells.len(), 3);
     assert!(sweep.speaks_tls_to("hecaton-ruby"));
-    assert!(!sweep.speaks_tls_to(RAW));
+    assert!(!sweep.speaks_tls_to(BASELINE_LOADER));
 }
 
 #[test]

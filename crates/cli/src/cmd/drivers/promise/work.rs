@@ -60,7 +60,7 @@ fn reason_to_reject(
         job: Job::Plain,
         requests: None,
         tls,
-        ceiling: true,
+        baseline_loader: true,
         delay,
         rounds: 1,
         invocations: 1,

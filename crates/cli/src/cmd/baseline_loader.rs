@@ -1,4 +1,4 @@
-//! `hecaton raw`: the lab's own loader as a driver.
+//! `hecaton baseline-loader`: the lab's baseline loader as a driver.
 
 use std::io::{stdin, stdout};
 
@@ -6,7 +6,7 @@ use anyhow::Result;
 
 /// Answers commands on stdin until told to end.
 pub fn run() -> Result<()> {
-    Ok(hecaton_lab::run::raw::serve(
+    Ok(hecaton_lab::run::baseline::serve(
         stdin().lock(),
         stdout().lock(),
     )?)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::loader::Loader;
 use crate::run::{Claim, Go, PROTO, Prepare};
-use crate::spec::RAW;
+use crate::spec::BASELINE_LOADER;
 
 /// Most connections that the loader takes on.
 const MAX_CONCURRENCY: usize = 50_000;
@@ -82,7 +82,7 @@ fn read<'a, T: Deserialize<'a>>(line: &'a str) -> Result<T, Refusal> {
 
 fn hello() -> Value {
     json!({
-        "ok": true, "proto": PROTO, "name": RAW, "version": env!("CARGO_PKG_VERSION"), "runtime": "native code",
+        "ok": true, "proto": PROTO, "name": BASELINE_LOADER, "version": env!("CARGO_PKG_VERSION"), "runtime": "native code",
         "engine": "mio", "http": ["1.1"], "tls": false, "models": ["events"], "keepalive": [true, false],
         "retries": "off", "max_concurrency": MAX_CONCURRENCY, "cores": 1, "verify": ["tail", "gzip", "none"],
         "methods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(answers.len(), 5);
         assert_eq!(
             (answers[0]["id"].as_u64(), answers[0]["name"].as_str()),
-            (Some(1), Some(RAW))
+            (Some(1), Some(BASELINE_LOADER))
         );
         assert_eq!(answers[1]["error"], "unsupported");
         assert_eq!(answers[2]["error"], "bad_request");

@@ -1,0 +1,13 @@
+//! The baseline loader: the lab's own driver, as fast as one thread can be. Every comparison shows clients beside it.
+//!
+//! It speaks the driver protocol like any client's driver and is started as `hecaton baseline-loader`. Requests are
+//! prepared bytes, answers are read no further than correctness asks.
+
+mod connection;
+mod loader;
+mod response;
+mod serve;
+mod tally;
+mod target;
+
+pub use serve::serve;
