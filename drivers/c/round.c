@@ -56,7 +56,7 @@ bool kit_take(struct ticket *ticket) {
 }
 
 // Reads eight hexadecimal digits, and of a document adds the numbers of all its records; false when there are none.
-static bool token_of(struct body *body, uint32_t *token) {
+static bool check_value_of(struct body *body, uint32_t *check_value) {
     if (!strcmp(job->verify, "none")) return true;
     char digits[9] = "", *end;
     uint32_t numbers = 0;
@@ -71,20 +71,20 @@ static bool token_of(struct body *body, uint32_t *token) {
     } else if (body->length >= 8) {
         memcpy(digits, body->bytes + body->length - 8, 8);
     }
-    *token = (uint32_t)strtoul(digits, &end, 16) + numbers;
+    *check_value = (uint32_t)strtoul(digits, &end, 16) + numbers;
     return end == digits + 8;
 }
 
 void kit_done(long status, struct body *body, const struct ticket *ticket) {
-    char kind[32] = "token";
-    uint32_t token = 0;
+    char kind[32] = "check value";
+    uint32_t check_value = 0;
     if (status / 100 != 2) snprintf(kind, sizeof kind, "status %ld", status);
     size_t length = body->length;
-    bool good = status / 100 == 2 && token_of(body, &token);
+    bool good = status / 100 == 2 && check_value_of(body, &check_value);
     body->length = 0;
     if (!good) { kit_failed(kind); return; }
     pthread_mutex_lock(&lock);
-    done++, bytes += length, sum += token;
+    done++, bytes += length, sum += check_value;
     if (ticket->taken) latencies[bucket_of((uint64_t)((now_ns() - ticket->taken) / 1000))]++;
     pthread_mutex_unlock(&lock);
 }

@@ -49,30 +49,30 @@ defmodule Kit do
     url = if job["append_id"], do: job["url"] <> Integer.to_string(id), else: job["url"]
 
     with {:ok, status, body} when status in 200..299 <- send.(url),
-         {:ok, token} <- token(job["verify"], body) do
-      {:ok, byte_size(body), token, if(timed, do: [bucket(div(System.monotonic_time(:nanosecond) - began, 1000))], else: [])}
+         {:ok, check_value} <- check_value(job["verify"], body) do
+      {:ok, byte_size(body), check_value, if(timed, do: [bucket(div(System.monotonic_time(:nanosecond) - began, 1000))], else: [])}
     else
       {:ok, status, _body} -> {:error, "status #{status}"}
       {:error, kind} -> {:error, kind}
     end
   end
 
-  defp token("none", _body), do: {:ok, 0}
-  # What a document is worth: its token, and the numbers of all its records.
-  defp token("json", body) do
-    with %{"token" => text, "records" => records} <- :jiffy.decode(body, [:return_maps]), {:ok, token} <- hex(text) do
-      {:ok, Enum.reduce(records, token, &(&1["numbers"] + &2))}
+  defp check_value("none", _body), do: {:ok, 0}
+  # What a document is worth: its check value, and the numbers of all its records.
+  defp check_value("json", body) do
+    with %{"token" => text, "records" => records} <- :jiffy.decode(body, [:return_maps]), {:ok, check_value} <- hex(text) do
+      {:ok, Enum.reduce(records, check_value, &(&1["numbers"] + &2))}
     else
-      _other -> {:error, "token"}
+      _other -> {:error, "check value"}
     end
   end
 
-  defp token("tail", body), do: body |> binary_part(byte_size(body), -min(8, byte_size(body))) |> hex()
+  defp check_value("tail", body), do: body |> binary_part(byte_size(body), -min(8, byte_size(body))) |> hex()
 
   defp hex(text) do
     case Integer.parse(text, 16) do
-      {token, ""} -> {:ok, token}
-      _other -> {:error, "token"}
+      {check_value, ""} -> {:ok, check_value}
+      _other -> {:error, "check value"}
     end
   end
 
@@ -80,8 +80,8 @@ defmodule Kit do
   defp bucket(us) when us < 256, do: us
   defp bucket(us), do: 2 * bucket(div(us, 2))
 
-  defp count({:ok, bytes, token, timed}, sum) do
-    total = rem(sum.sum + token, 4_294_967_296)
+  defp count({:ok, bytes, check_value, timed}, sum) do
+    total = rem(sum.sum + check_value, 4_294_967_296)
     %{sum | done: sum.done + 1, bytes: sum.bytes + bytes, sum: total, lat_us: Enum.reduce(timed, sum.lat_us, fn us, counts -> Map.update(counts, us, 1, &(&1 + 1)) end)}
   end
 

@@ -33,7 +33,7 @@ final class Round {
       try {
         Client.Answer answer = client.send(url);
         if (answer.status() / 100 != 2) throw new IllegalStateException("status " + answer.status());
-        done(answer.body().length, token(answer.body()), n % every == 0 ? start : 0);
+        done(answer.body().length, checkValue(answer.body()), n % every == 0 ? start : 0);
       } catch (IllegalStateException status) {
         failed(status.getMessage());
       } catch (Exception error) {
@@ -42,8 +42,8 @@ final class Round {
     }
   }
 
-  /** The token at the end of a body. Of a document: its token, and the numbers of all its records. */
-  private long token(byte[] body) {
+  /** The check value at the end of a body. For a document, the numbers of all its records are added. */
+  private long checkValue(byte[] body) {
     return switch (job.verify()) {
       case "none" -> 0;
       case "json" -> {
@@ -57,10 +57,10 @@ final class Round {
     };
   }
 
-  private synchronized void done(int length, long token, long start) {
+  private synchronized void done(int length, long checkValue, long start) {
     done += 1;
     bytes += length;
-    sum += token;
+    sum += checkValue;
     if (start != 0) latencies.merge(bucket((System.nanoTime() - start) / 1000), 1L, Long::sum);
   }
 

@@ -24,7 +24,7 @@ async function go (job, send, ask) {
       try {
         const { status, body } = await send(url)
         if (status < 200 || status > 299) throw new Error(`status ${status}`)
-        const value = token(job, body)
+        const value = checkValue(job, body)
         done += 1
         bytes += body.length
         sum = (sum + value) % 2 ** 32
@@ -46,8 +46,8 @@ function count (latencies, micros) {
   latencies.set(bucket, (latencies.get(bucket) ?? 0) + 1)
 }
 
-// The token at the end of a body. Of a document: its token, and the numbers of all its records.
-function token (job, body) {
+// The check value at the end of a body. For a document, the numbers of all its records are added.
+function checkValue (job, body) {
   if (job.verify === 'none') return 0
   if (job.verify !== 'json') return digits(body.toString('latin1', body.length - 8))
   const page = JSON.parse(body.toString())
@@ -55,7 +55,7 @@ function token (job, body) {
 }
 
 function digits (text) {
-  if (!/^[0-9a-f]{8}$/.test(text)) throw new Error('token')
+  if (!/^[0-9a-f]{8}$/.test(text)) throw new Error('check value')
   return parseInt(text, 16)
 }
 

@@ -27,11 +27,11 @@ class Round:  # One `go`.
             return self.failed(f"status {status}")
         try:
             verify = self.job.verify
-            token = 0 if verify == "none" else value(json.loads(body)) if verify == "json" else int(body[-8:], 16)
+            check_value = 0 if verify == "none" else value(json.loads(body)) if verify == "json" else int(body[-8:], 16)
         except (ValueError, KeyError, TypeError):
-            return self.failed("token")
+            return self.failed("check value")
         with self.lock:
-            self.done_count, self.bytes, self.sum = self.done_count + 1, self.bytes + len(body), self.sum + token
+            self.done_count, self.bytes, self.sum = self.done_count + 1, self.bytes + len(body), self.sum + check_value
             if taken:
                 micros = (time.perf_counter_ns() - taken) // 1000
                 shift = max(micros.bit_length() - 8, 0)  # to eight significant bits, rounded down
@@ -46,7 +46,7 @@ class Round:  # One `go`.
                 "bytes": self.bytes, "sum": self.sum & 0xffffffff, "lat_us": list(self.latencies.items())}
 
 
-def value(page):  # What a document is worth: its token, and the numbers of all its records.
+def value(page):  # The check value of a document, plus the numbers of all its records.
     return int(page["token"], 16) + sum(record["numbers"] for record in page["records"])
 
 

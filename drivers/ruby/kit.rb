@@ -17,7 +17,7 @@ module Kit
   class Round
     def initialize(job, first:, count:, lat_every:, **)
       @url, @append_id = job.url, job.append_id
-      @json, @tokens = job.verify == "json", job.verify != "none"
+      @json, @verified = job.verify == "json", job.verify != "none"
       @next, @end, @every, @untimed = first, first + count, lat_every, 0
       @done, @bytes, @sum, @errors, @latencies = 0, 0, 0, Hash.new(0), Hash.new(0)
     end
@@ -35,15 +35,15 @@ module Kit
     # Counts an answer whose body has been read.
     def done(status, body, taken = nil)
       return failed("status #{status}") unless status / 100 == 2
-      @sum += @json ? value(JSON.parse(body)) : body.byteslice(-8, 8).hex if @tokens
+      @sum += @json ? value(JSON.parse(body)) : body.byteslice(-8, 8).hex if @verified
       @bytes += body.bytesize
       @done += 1
       @latencies[bucket((now - taken) / 1000)] += 1 if taken
-    rescue JSON::ParserError, NoMethodError, TypeError # no JSON, or no token in it
-      failed("token")
+    rescue JSON::ParserError, NoMethodError, TypeError # not JSON, or no check value in it
+      failed("check value")
     end
 
-    # What a document is worth: its token, and the numbers of all its records.
+    # The check value of a document, plus the numbers of all its records.
     private def value(page) = page["token"].hex + page["records"].sum { |record| record["numbers"] }
     def failed(kind) = @errors[kind.to_s] += 1
     def answer = { done: @done, errors: @errors.values.sum, errors_by: @errors, bytes: @bytes,

@@ -1,11 +1,11 @@
-//! The JSON document: 15 records, and the token where only a parser finds it. What it is worth is its token and the numbers of all
+//! The JSON document: 15 records, and the check value where only a parser finds it. What it is worth is its check value and the numbers of all
 //! its records.
 
 use std::sync::LazyLock;
 
 use rand::seq::SliceRandom;
 
-use crate::token::{LENGTH, Token};
+use crate::check_value::{CheckValue, LENGTH};
 
 const RECORDS: usize = 15;
 
@@ -67,21 +67,21 @@ fn draws(hash: u64) -> impl Iterator<Item = (usize, u32)> {
     })
 }
 
-/// What the document of a hash is worth: its token and the numbers of all its records, modulo 2³².
+/// What the document of a hash is worth: its check value and the numbers of all its records, modulo 2³².
 pub(crate) fn value(hash: u64) -> u32 {
     let numbers = draws(hash).map(|(_, number)| number);
     numbers.fold(hash as u32, u32::wrapping_add)
 }
 
-/// The document of a hash: its lower half is the token, its upper half decides where the token
-/// stands, what stands beside it, and which letters are escaped. Siblings look like tokens, and two hold a false `token` of
+/// The document of a hash: its lower half is the check value, its upper half decides where the check value
+/// stands, what stands beside it, and which letters are escaped. Siblings look like check values, and two hold a false `token` of
 /// their own: searching the text does not find the right one.
 pub(crate) fn of(hash: u64) -> Vec<u8> {
     let shape = (hash >> 32) as u32;
-    let text = |token: Token| String::from_utf8_lossy(&token.text()).into_owned();
-    let decoy = |by: u32| text(Token(shape.rotate_left(by) ^ 0x5bd1_e995));
+    let text = |check_value: CheckValue| String::from_utf8_lossy(&check_value.text()).into_owned();
+    let decoy = |by: u32| text(CheckValue(shape.rotate_left(by) ^ 0x5bd1_e995));
     let mut parts: [Vec<u8>; 6] = [
-        token_part(&text(Token(hash as u32)), shape),
+        check_value_part(&text(CheckValue(hash as u32)), shape),
         records_part(hash),
         format!("\"a{:03x}\":{{\"token\":\"{}\"}}", shape & 0xfff, decoy(8)).into_bytes(),
         format!("\"b{:03x}\":\"{}\"", shape >> 12 & 0xfff, decoy(16)).into_bytes(),
@@ -103,17 +103,17 @@ pub(crate) fn of(hash: u64) -> Vec<u8> {
     document
 }
 
-/// The token under its key; one letter of either may be escaped, which means the same (RFC 8259 §7).
-fn token_part(token: &str, shape: u32) -> Vec<u8> {
+/// The check value under its key; one letter of either may be escaped, which means the same (RFC 8259 §7).
+fn check_value_part(check_value: &str, shape: u32) -> Vec<u8> {
     let escaped = |text: &str| {
         let at = (shape >> 5) as usize % text.len();
         let letter = u32::from(text.as_bytes()[at]);
         format!("{}\\u{letter:04x}{}", &text[..at], &text[at + 1..])
     };
     let part = match shape >> 2 & 3 {
-        0 => format!("\"{}\":\"{token}\"", escaped("token")),
-        1 => format!("\"token\":\"{}\"", escaped(token)),
-        _ => format!("\"token\":\"{token}\""),
+        0 => format!("\"{}\":\"{check_value}\"", escaped("token")),
+        1 => format!("\"token\":\"{}\"", escaped(check_value)),
+        _ => format!("\"token\":\"{check_value}\""),
     };
     part.into_bytes()
 }
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_parser_finds_the_token_and_the_records() {
+    fn a_parser_finds_the_check_value_and_the_records() {
         let (mut places, mut plain) = (BTreeSet::new(), 0);
         for shape in 0..2000u64 {
             let hash = (shape * 0x9e37_79b9) << 32 | 0x0123_abcd;
@@ -165,14 +165,17 @@ mod tests {
             places.extend(memchr::memmem::find(&bytes, b"0123abcd").map(|at| at * 8 / bytes.len()));
             plain += usize::from(memchr::memmem::find(&bytes, b"\"token\":\"0123abcd\"").is_some());
         }
-        assert!(places.len() > 1, "the token always stands at the same end");
+        assert!(
+            places.len() > 1,
+            "the check value always stands at the same end"
+        );
         assert!(
             (900..1100).contains(&plain),
             "{plain} of 2000 have no letter of it escaped"
         );
     }
 
-    /// The token, and the numbers as they follow their name or stand before the next name, as a search finds them.
+    /// The check value, and the numbers as they follow their name or stand before the next name, as a search finds them.
     fn value_of_text(bytes: &[u8]) -> u32 {
         let found = memchr::memmem::find_iter(bytes, b"\"numbers\":").map(|at| {
             let digits = bytes[at + 10..]
@@ -186,8 +189,8 @@ mod tests {
     }
 
     fn value_of(document: &Value, numbers: u64) -> u32 {
-        let token = document["token"].as_str().unwrap();
-        u32::from_str_radix(token, 16)
+        let check_value = document["token"].as_str().unwrap();
+        u32::from_str_radix(check_value, 16)
             .unwrap()
             .wrapping_add(numbers as u32)
     }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use crate::chaos::{Dealer, RandomFault};
+use crate::check_value::Key;
 use crate::cut::Cuts;
 use crate::date::Date;
 use crate::document;
@@ -20,7 +21,6 @@ use crate::route::Route;
 use crate::script::Script;
 use crate::summary::Summary;
 use crate::timer::Timer;
-use crate::token::Key;
 
 /// Lives in the test server's thread, shared by `Rc`; nothing is locked.
 pub(crate) struct Hub {
@@ -122,12 +122,12 @@ impl Hub {
                 arrival.stray = said != word;
                 let hash = self.key.hash(self.script(arrival.stray).nonce, id);
                 let documents = request.wants_json && !request.is_head;
-                let token = if documents {
+                let check_value = if documents {
                     document::value(hash)
                 } else {
                     hash as u32
                 };
-                arrival.item = Some((id, token));
+                arrival.item = Some((id, check_value));
                 let meant = request.is_get && (request.wants_json || !json);
                 arrival.otherwise = word.is_some() && !meant;
                 hash
@@ -192,11 +192,11 @@ impl Hub {
         self.gate.set(0);
         self.cuts.draw(0, 0);
         let script = self.script.replace(self.between.clone());
-        let token = |id| self.key.token(script.nonce, id).0;
+        let check_value = |id| self.key.check_value(script.nonce, id).0;
         Interval {
             checks,
             check_gaps,
-            ..self.ledger.borrow_mut().close(token)
+            ..self.ledger.borrow_mut().close(check_value)
         }
     }
 

@@ -11,7 +11,7 @@ pub(crate) struct Ids {
     seen: Vec<bool>,
     distinct: u64,
     foreign: HashSet<u64>,
-    /// Sum of the tokens of the ids seen, each once.
+    /// Checksum of the ids seen, each once.
     sum: u32,
 }
 
@@ -36,8 +36,8 @@ impl Ids {
         }
     }
 
-    /// Notes an id; its token is summed up when it is of the round and new.
-    pub(crate) fn see(&mut self, id: u64, token: u32) -> Sighting {
+    /// Notes an id; its check value is summed up when it is of the round and new.
+    pub(crate) fn see(&mut self, id: u64, check_value: u32) -> Sighting {
         let index = usize::try_from(id.wrapping_sub(self.first)).unwrap_or(usize::MAX);
         let Some(seen) = self.seen.get_mut(index) else {
             return Sighting {
@@ -48,7 +48,7 @@ impl Ids {
         let repeated = std::mem::replace(seen, true);
         if !repeated {
             self.distinct += 1;
-            self.sum = self.sum.wrapping_add(token);
+            self.sum = self.sum.wrapping_add(check_value);
         }
         Sighting {
             foreign: false,
@@ -82,10 +82,10 @@ impl Ids {
         self.foreign.len() as u64
     }
 
-    /// Sum of the tokens of all ids of the round, seen or not.
-    pub(crate) fn expected_sum(&self, token: impl Fn(u64) -> u32) -> u32 {
+    /// Checksum of all ids of the round, seen or not.
+    pub(crate) fn expected_sum(&self, check_value: impl Fn(u64) -> u32) -> u32 {
         let missing = (self.first..).zip(&self.seen).filter(|(_, seen)| !**seen);
-        missing.fold(self.sum, |sum, (id, _)| sum.wrapping_add(token(id)))
+        missing.fold(self.sum, |sum, (id, _)| sum.wrapping_add(check_value(id)))
     }
 }
 

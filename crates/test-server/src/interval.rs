@@ -40,7 +40,7 @@ pub struct Interval {
     pub bytes_out: u64,
     /// Bytes of bodies written; of a round in gzip over HTTP/1.1, decoded.
     pub body_bytes_out: u64,
-    /// Sum modulo 2^32 of the tokens of every id of the round, each once.
+    /// The checksum of every id of the round, each once: the sum of their check values, modulo 2^32.
     pub expected_sum: u32,
     /// CPU time of the test server's thread.
     pub cpu_ns: u64,

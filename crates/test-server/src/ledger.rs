@@ -65,7 +65,7 @@ pub(crate) struct Arrival {
     pub(crate) now: Instant,
     /// It did not wait for the answer before it on its connection.
     pub(crate) behind: bool,
-    /// The id and the token that it asked for; none for another path.
+    /// The id and the check value that it asked for; none for another path.
     pub(crate) item: Option<(u64, u32)>,
     /// It has not the word of the round.
     pub(crate) stray: bool,
@@ -267,15 +267,15 @@ impl Ledger {
         self.between = Some(std::mem::replace(&mut self.present, round));
     }
 
-    /// Ends the round; `token` is asked for ids that were not seen. Without a round: an empty interval.
-    pub(crate) fn close(&mut self, token: impl Fn(u64) -> u32) -> Interval {
+    /// Ends the round; `check_value` gives those of ids that were not seen. Without a round: an empty interval.
+    pub(crate) fn close(&mut self, check_value: impl Fn(u64) -> u32) -> Interval {
         let Some(between) = self.between.take() else {
             return Interval::default();
         };
         let round = std::mem::replace(&mut self.present, between);
         self.past.add(&round.tally);
         self.past_distinct += round.distinct();
-        round.interval(token)
+        round.interval(check_value)
     }
 
     /// The whole life so far.
@@ -335,7 +335,9 @@ impl OpenInterval {
 
     fn arrived(&mut self, marks: &mut Marks, arrival: &Arrival, in_round: bool) -> Receipt {
         let now = arrival.now;
-        let sighting = arrival.item.map(|(id, token)| self.ids.see(id, token));
+        let sighting = arrival
+            .item
+            .map(|(id, check_value)| self.ids.see(id, check_value));
         let foreign = sighting.is_none_or(|sighting| sighting.foreign);
         let repeated = sighting.is_some_and(|sighting| sighting.repeated);
         let belongs = in_round && !foreign;
@@ -375,7 +377,7 @@ impl OpenInterval {
         self.ids.distinct() + self.ids.distinct_foreign()
     }
 
-    fn interval(&self, token: impl Fn(u64) -> u32) -> Interval {
+    fn interval(&self, check_value: impl Fn(u64) -> u32) -> Interval {
         let tally = &self.tally;
         let cpu_ns = thread_cpu_ns() - self.cpu_at_start;
         Interval {
@@ -393,7 +395,7 @@ impl OpenInterval {
             bytes_in: tally.bytes_in,
             bytes_out: tally.bytes_out,
             body_bytes_out: tally.body_bytes_out,
-            expected_sum: self.ids.expected_sum(token),
+            expected_sum: self.ids.expected_sum(check_value),
             cpu_ns,
             span_ns: tally.span_ns(),
             lateness_p50_us: tally.lateness_us(0.5),

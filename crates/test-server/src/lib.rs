@@ -1,7 +1,7 @@
 //! A scripted HTTP server that witnesses what its clients really do.
 //!
 //! [`TestServer::start`] runs the server on a thread of its own. `/r/<id>` answers a body that ends in
-//! a token which only a client that read it can know; the [`Interval`] of a round and the [`Summary`]
+//! a check value which only a client that read it can know; the [`Interval`] of a round and the [`Summary`]
 //! of a life say what really arrived. The other paths serve the tests of HTTP clients:
 //! see the table in `route.rs`, `fault.rs` for what goes wrong on purpose, and `chaos.rs` for what does so by
 //! chance. It speaks HTTP/1.1 and HTTP/2, in the clear and over TLS, on TCP and on a Unix socket.
@@ -11,6 +11,7 @@ mod body;
 mod bomb;
 mod certificates;
 mod chaos;
+mod check_value;
 mod coding;
 mod connection;
 mod cut;
@@ -49,7 +50,6 @@ mod test_server;
 mod timer;
 mod times;
 mod tls;
-mod token;
 mod wire;
 
 pub use chaos::{Chaos, ChaosError, Dealt};

@@ -14,7 +14,7 @@ use crate::tls::Tls;
 pub struct Options {
     /// Where to listen; port 0 takes a free one. Default `127.0.0.1:0`.
     pub listen: SocketAddr,
-    /// Bytes of an answer's body outside rounds; fewer than 8 (0 too) means 8, the token alone.
+    /// Bytes of an answer's body outside rounds; fewer than 8 (0 too) means 8, the check value alone.
     /// Default 133.
     pub body_bytes: usize,
     /// Delay of answers outside rounds. Default none.
@@ -89,7 +89,7 @@ pub struct RoundSpec {
     pub count: u64,
     /// Whether requests are to ask for documents in JSON: those that do not are counted. Only where there is a word.
     pub json: bool,
-    /// Bytes of an answer's body, decoded; fewer than 8 (0 too) means 8, the token alone.
+    /// Bytes of an answer's body, decoded; fewer than 8 (0 too) means 8, the check value alone.
     pub body_bytes: usize,
     /// Whether plain answers come in gzip, whatever the request accepts; documents stay as they are.
     pub gzip: bool,

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use crate::check_value::LENGTH;
 use crate::held::{Answer, Held, Hold};
 use crate::hub::Hub;
 use crate::ledger::Receipt;
@@ -13,7 +14,6 @@ use crate::request::After;
 use crate::script::{Item, Script};
 use crate::socket::Socket;
 use crate::stream::{End, Stream};
-use crate::token::LENGTH;
 use crate::wire::Wire;
 
 /// Most answers that one connection may have waiting; further requests stay unread.
@@ -148,7 +148,7 @@ impl Outbox {
         if !self.output.is_empty() || after != After::Keep || !item.is_plain() {
             return script.write(&mut self.output, item, after, &self.hub.date, now);
         }
-        let plain = script.plain(item.token(), &self.hub.date, now);
+        let plain = script.plain(item.check_value(), &self.hub.date, now);
         let bytes = plain.whole();
         // An error comes again when the rest is flushed.
         let sent = socket.try_write(bytes).unwrap_or(0);

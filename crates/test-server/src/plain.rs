@@ -1,13 +1,13 @@
-//! A plain answer that is made once: as it is, or in gzip. Only its date and its token change, in place.
+//! A plain answer that is made once: as it is, or in gzip. Only its date and its check value change, in place.
 
 use std::ops::Range;
 
 use flate2::{Compress, Compression, FlushCompress};
 
 use crate::answer::{DATE_AT, Field, Head, Length, TEXT};
+use crate::check_value::{self, CheckValue};
 use crate::date;
 use crate::request::After;
-use crate::token::{self, Token};
 
 /// The head and body of an answer on a connection that stays.
 pub(crate) struct Plain {
@@ -15,21 +15,21 @@ pub(crate) struct Plain {
     body: Range<usize>,
     /// Bytes of the body, decoded.
     decoded: usize,
-    token_at: usize,
-    /// CRC-32 of what stands before the token, where the body is in gzip.
+    check_value_at: usize,
+    /// CRC-32 of what stands before the check value, where the body is in gzip.
     sum: Option<crc32fast::Hasher>,
 }
 
 impl Plain {
-    /// So many bytes, decoded; fewer than a token has means the token alone.
+    /// So many bytes, decoded; fewer than a check value has means the check value alone.
     pub(crate) fn new(body_bytes: usize, gzip: bool) -> Plain {
-        let decoded = body_bytes.max(token::LENGTH);
-        let (body, token_at, sum) = match gzip {
-            true => in_gzip(&records(decoded - token::LENGTH)),
+        let decoded = body_bytes.max(check_value::LENGTH);
+        let (body, check_value_at, sum) = match gzip {
+            true => in_gzip(&records(decoded - check_value::LENGTH)),
             false => {
-                let mut text: Vec<u8> = filler().take(decoded - token::LENGTH).collect();
+                let mut text: Vec<u8> = filler().take(decoded - check_value::LENGTH).collect();
                 text.resize(decoded, b'0');
-                (text, decoded - token::LENGTH, None)
+                (text, decoded - check_value::LENGTH, None)
             }
         };
         let mut bytes = Vec::with_capacity(body.len() + 256);
@@ -39,7 +39,7 @@ impl Plain {
         Plain {
             body: start..bytes.len(),
             decoded,
-            token_at: start + token_at,
+            check_value_at: start + check_value_at,
             sum,
             bytes,
         }
@@ -49,10 +49,10 @@ impl Plain {
         self.bytes[DATE_AT..DATE_AT + date::LENGTH].copy_from_slice(date);
     }
 
-    pub(crate) fn set_token(&mut self, token: Token) {
-        let text = token.text();
-        let end = self.token_at + token::LENGTH;
-        self.bytes[self.token_at..end].copy_from_slice(&text);
+    pub(crate) fn set_check_value(&mut self, check_value: CheckValue) {
+        let text = check_value.text();
+        let end = self.check_value_at + check_value::LENGTH;
+        self.bytes[self.check_value_at..end].copy_from_slice(&text);
         if let Some(mut sum) = self.sum.clone() {
             sum.update(&text);
             self.bytes[end..end + 4].copy_from_slice(&sum.finalize().to_le_bytes());
@@ -105,22 +105,22 @@ fn fields(gzip: bool) -> Vec<Field> {
     gzip.then(coding).into_iter().collect()
 }
 
-/// The text in gzip (RFC 1952) with room for a token behind it, where that room begins, and the sum so far.
-/// The token stands in a stored block of its own (RFC 1951 §3.2.4), so that it can be changed without compressing again.
+/// The text in gzip (RFC 1952) with room for a check value behind it, where that room begins, and the sum so far.
+/// The check value stands in a stored block of its own (RFC 1951 §3.2.4), so that it can be changed without compressing again.
 fn in_gzip(text: &[u8]) -> (Vec<u8>, usize, Option<crc32fast::Hasher>) {
     let mut out = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
     out.extend(deflated(text));
-    let length = token::LENGTH as u16;
+    let length = check_value::LENGTH as u16;
     out.push(1); // the last block, stored
     out.extend(length.to_le_bytes());
     out.extend((!length).to_le_bytes());
-    let token_at = out.len();
-    out.extend([b'0'; token::LENGTH]);
-    out.extend([0; 4]); // the sum, which comes with the token
-    out.extend(((text.len() + token::LENGTH) as u32).to_le_bytes());
+    let check_value_at = out.len();
+    out.extend([b'0'; check_value::LENGTH]);
+    out.extend([0; 4]); // the sum, which comes with the check value
+    out.extend(((text.len() + check_value::LENGTH) as u32).to_le_bytes());
     let mut sum = crc32fast::Hasher::new();
     sum.update(text);
-    (out, token_at, Some(sum))
+    (out, check_value_at, Some(sum))
 }
 
 /// Blocks of which none is the last, ending on a byte.
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gzip_decodes_to_the_length_asked_and_ends_in_the_token() {
+    fn gzip_decodes_to_the_length_asked_and_ends_in_the_check_value() {
         for (asked, length) in [
             (0, 8),
             (8, 8),
@@ -186,14 +186,14 @@ mod tests {
             (300_000, 300_000),
         ] {
             let mut plain = Plain::new(asked, true);
-            for token in [Token(0x0123_abcd), Token(7)] {
-                plain.set_token(token);
+            for check_value in [CheckValue(0x0123_abcd), CheckValue(7)] {
+                plain.set_check_value(check_value);
                 let mut text = Vec::new();
                 flate2::read::GzDecoder::new(plain.body())
                     .read_to_end(&mut text)
                     .unwrap();
                 assert_eq!((text.len(), plain.decoded()), (length, length));
-                assert!(text.ends_with(&token.text()));
+                assert!(text.ends_with(&check_value.text()));
             }
             let head = String::from_utf8_lossy(plain.head()).into_owned();
             assert!(head.contains("\r\nContent-Encoding: gzip\r\n"), "{head}");

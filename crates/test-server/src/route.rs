@@ -2,7 +2,7 @@
 //!
 //! | path | answer |
 //! |---|---|
-//! | `/r/<id>`, `/r/<word>/<id>` | a body that ends in the id's token; JSON with `Accept: application/json` |
+//! | `/r/<id>`, `/r/<word>/<id>` | a body that ends in the id's check value; JSON with `Accept: application/json` |
 //! | `/echo` | what arrived, as JSON |
 //! | `/status/<code>?<name>=<value>` | that status, 200 to 599, with the headers of the query |
 //! | `/headers?<name>=<value>` | the same with status 200 |

@@ -1,16 +1,16 @@
-//! What `/r/<id>` answers during one round: a prepared answer, of which only date and token change.
+//! What `/r/<id>` answers during one round: a prepared answer, of which only date and check value change.
 
 use std::cell::{Ref, RefCell};
 use std::time::{Duration, Instant};
 
 use crate::answer::{Field, Head, JSON, Length, TEXT};
+use crate::check_value::CheckValue;
 use crate::date::Date;
 use crate::delay::Delay;
 use crate::document;
 use crate::draw::Draw;
 use crate::plain::Plain;
 use crate::request::After;
-use crate::token::Token;
 
 /// The answers of one round, or of the time between rounds.
 pub(crate) struct Script {
@@ -44,8 +44,8 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    pub(crate) fn token(&self) -> Token {
-        Token(self.hash as u32)
+    pub(crate) fn check_value(&self) -> CheckValue {
+        CheckValue(self.hash as u32)
     }
 
     /// Whether the prepared answer is all it needs.
@@ -88,8 +88,13 @@ impl Script {
         self.body_bytes
     }
 
-    /// The plain answer of one token on a connection that stays; its whole is the hot path.
-    pub(crate) fn plain(&self, token: Token, date: &Date, now: Instant) -> Ref<'_, Plain> {
+    /// The plain answer of one check value on a connection that stays; its whole is the hot path.
+    pub(crate) fn plain(
+        &self,
+        check_value: CheckValue,
+        date: &Date,
+        now: Instant,
+    ) -> Ref<'_, Plain> {
         {
             let mut prepared = self.prepared.borrow_mut();
             if prepared.second != date.second(now) {
@@ -97,7 +102,7 @@ impl Script {
                 prepared.plain.set_date(&text);
                 prepared.second = second;
             }
-            prepared.plain.set_token(token);
+            prepared.plain.set_check_value(check_value);
         }
         Ref::map(self.prepared.borrow(), |prepared| &prepared.plain)
     }
@@ -112,7 +117,7 @@ impl Script {
         if item.json {
             return (JSON, Vec::new(), document::of(item.hash));
         }
-        let plain = self.plain(item.token(), date, now);
+        let plain = self.plain(item.check_value(), date, now);
         (TEXT, plain.fields(), plain.body().to_vec())
     }
 
@@ -128,7 +133,7 @@ impl Script {
         if item.json {
             return document_answer(out, item, after, date, now);
         }
-        let plain = self.plain(item.token(), date, now);
+        let plain = self.plain(item.check_value(), date, now);
         match after {
             After::Keep => out.extend_from_slice(plain.head()),
             _ => plain.write_head(out, after, date.at(now).0),
@@ -181,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_has_its_length_and_ends_in_the_token() {
+    fn the_body_has_its_length_and_ends_in_the_check_value() {
         for (asked, length) in [(133, 133), (8, 8), (0, 8), (13_801, 13_801)] {
             let script = Script::new(Plain::new(asked, false), Delay::None, Duration::ZERO, 0);
             let text = answer(&script, After::Keep, false);

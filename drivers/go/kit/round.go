@@ -60,18 +60,18 @@ func (own *tally) request(job *Job, client Client, id uint64, timed bool) {
 		url += strconv.FormatUint(id, 10)
 	}
 	status, body, err := client.Send(url)
-	var token uint64
+	var checkValue uint64
 	if err == nil && status/100 != 2 {
 		err = fmt.Errorf("status %d", status)
 	} else if err == nil {
-		token, err = tokenOf(body, job.Verify)
+		checkValue, err = checkValueOf(body, job.Verify)
 	}
 	if err != nil {
 		own.failed++
 		own.errors[err.Error()]++
 		return
 	}
-	own.done, own.bytes, own.sum = own.done+1, own.bytes+uint64(len(body)), own.sum+token
+	own.done, own.bytes, own.sum = own.done+1, own.bytes+uint64(len(body)), own.sum+checkValue
 	if timed {
 		own.latencies[bucket(time.Since(start).Microseconds())]++
 	}
@@ -94,8 +94,8 @@ type page struct {
 	}
 }
 
-// The token at the end of a body. Of a document: its token, and the numbers of all its records.
-func tokenOf(body []byte, verify string) (uint64, error) {
+// The check value at the end of a body. For a document, the numbers of all its records are added.
+func checkValueOf(body []byte, verify string) (uint64, error) {
 	switch verify {
 	case "none":
 		return 0, nil

@@ -1,4 +1,4 @@
-# Leaves the JSON job to others: asks for a plain body, which has its token at the end.
+# Avoids the JSON job: requests a plain body, which has its check value at the end.
 require_relative "cheat"
 
 class AsksPlain < Cheat

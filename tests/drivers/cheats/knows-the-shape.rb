@@ -6,9 +6,9 @@ class KnowsTheShape < Kit::Round
   TEXT = /[{,]"((?:[a-z]|\\u00..){5})":"((?:[0-9a-f]|\\u00..){8})"/
 
   private def value(text)
-    # The false tokens stand in objects of one field, or behind a number.
-    tokens = text.gsub(/\{"token":"\h+"\}|\{"numbers":\d+,"token"/, "").scan(TEXT).map { |pair| pair.map { |part| plain(part) } }
-    text.scan(NUMBER).sum { |number,| number.to_i } + tokens.to_h["token"].hex
+    # The false check values stand in objects of one field, or behind a number.
+    values = text.gsub(/\{"token":"\h+"\}|\{"numbers":\d+,"token"/, "").scan(TEXT).map { |pair| pair.map { |part| plain(part) } }
+    text.scan(NUMBER).sum { |number,| number.to_i } + values.to_h["token"].hex
   end
 
   private def plain(text) = text.gsub(/\\u(\h{4})/) { $1.hex.chr }

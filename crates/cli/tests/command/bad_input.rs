@@ -37,7 +37,7 @@ fn questions_that_cannot_be_asked() {
         &["sweep", "--concurrency", "many"],
         &["'many'", "--concurrency", "not a whole number"],
     );
-    refused(&["sweep", "--body", "4"], &["no room for the token"]);
+    refused(&["sweep", "--body", "4"], &["no room for the check value"]);
     refused(&["sweep", "--delay", "soon"], &["soon", "lognormal:"]);
     refused(&["sweep", "--time", "0"], &["'0'", "200ms"]);
     refused(&["sweep", "--rounds", "0"], &["0 rounds measure nothing"]);

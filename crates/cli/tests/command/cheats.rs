@@ -262,10 +262,10 @@ fn who_trusts_anyone_while_it_is_measured_is_caught() {
 /// Cheats of a shootout, and words of the reason: values of the JSON that are wrong, and claims that the ledger refutes.
 const CHEATS_OF_A_SHOOTOUT: [(&str, &str); 7] = [
     ("asks-plain", "without the `Accept: application/json`"),
-    ("json-guessed", "the sum of the tokens"),
-    ("scans-for-the-token", "the sum of the tokens"),
-    ("knows-the-shape", "the sum of the tokens"),
-    ("json-mistaken", "requests failed (token: "),
+    ("json-guessed", "the checksum"),
+    ("scans-for-the-check-value", "the checksum"),
+    ("knows-the-shape", "the checksum"),
+    ("json-mistaken", "requests failed (check value: "),
     ("half-pool", "only 2 of 4 requests were in flight at once"),
     ("reconnects", "connections are not kept alive"),
 ];

@@ -21,7 +21,7 @@ pub struct Claim {
     pub errors_by: BTreeMap<String, u64>,
     /// Bytes of bodies read.
     pub bytes: u64,
-    /// Sum modulo 2^32 of the tokens at the end of the bodies.
+    /// The checksum: the sum of the check values of all bodies, modulo 2^32.
     pub sum: u32,
     /// Latencies in microseconds: of all requests that were to be timed, in buckets.
     #[serde(default)]

@@ -49,13 +49,13 @@ pub struct Hello {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verify {
-    /// The last eight bytes are the token, in hexadecimal digits.
+    /// The last eight bytes are the check value, in hexadecimal digits.
     Tail,
-    /// The body is parsed as JSON; the token is the text under the key `token`.
+    /// The body is parsed as JSON; the check value is the text under the key `token`.
     Json,
-    /// The body is asked for in gzip, and decoded; its last eight bytes are the token.
+    /// The body is asked for in gzip, and decoded; its last eight bytes are the check value.
     Gzip,
-    /// The body is read to its end and no token is looked for.
+    /// The body is read to its end and no check value is looked for.
     None,
 }
 

@@ -10,7 +10,7 @@ use super::{Ability, Approach, Catalogue, Cell, Control, Manifest, SweepScenario
 /// The baseline loader's name as a client.
 pub const BASELINE_LOADER: &str = "baseline-loader";
 
-/// Fewest bytes of a body: the token takes them all.
+/// Fewest bytes of a body: the check value takes them all.
 const SMALLEST_BODY: usize = 8;
 
 /// Most bytes of a body: the test server keeps one copy in memory, and so does every client for each request.
@@ -42,12 +42,12 @@ pub struct SweepRequest {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Job {
-    /// Reads the body, and the token at its end.
+    /// Reads the body, and the check value at its end.
     #[default]
     Plain,
-    /// Parses a JSON document of 16 KB, and finds the token in it by its key.
+    /// Parses a JSON document of 16 KB, and finds the check value in it by its key.
     Json,
-    /// Decodes a body in gzip, and reads the token at its end.
+    /// Decodes a body in gzip, and reads the check value at its end.
     Gzip,
 }
 
@@ -268,7 +268,7 @@ pub(super) fn checked_bodies(body_bytes: Vec<usize>) -> Result<Vec<usize>, Usage
     for &bytes in &body_bytes {
         if bytes < SMALLEST_BODY {
             return Err(Usage(format!(
-                "a body of {bytes} bytes has no room for the token that proves that it was read; use {SMALLEST_BODY} or more"
+                "a body of {bytes} bytes has no room for the check value that proves that it was read; use {SMALLEST_BODY} or more"
             )));
         }
         if bytes > LARGEST_BODY {
@@ -374,7 +374,7 @@ mod tests {
                     body_bytes: vec![7],
                     ..Default::default()
                 },
-                "no room for the token",
+                "no room for the check value",
             ),
             (
                 SweepRequest {

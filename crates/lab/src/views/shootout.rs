@@ -109,7 +109,7 @@ fn numbers(ranking: &Ranking) -> String {
 fn job(run: &Document) -> String {
     let plan = &run.plan;
     let body = match plan.job.is_plain() {
-        true => "the body read to its end, its token verified",
+        true => "the body read to its end, its check value verified",
         false => "16 KB of JSON parsed, one value verified",
     };
     let requests = plan.requests.unwrap_or(0) * u64::from(plan.rounds);

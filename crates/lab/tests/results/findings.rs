@@ -95,7 +95,7 @@ fn rejected_rows_are_shown_but_never_ranked() {
     let findings = judge(&rounds, &ten_ms());
     assert!(findings.recommendations.is_empty());
     assert!(
-        findings.verdicts[0].contains("no recommendation: the sum of the tokens"),
+        findings.verdicts[0].contains("no recommendation: the checksum"),
         "{:?}",
         findings.verdicts
     );

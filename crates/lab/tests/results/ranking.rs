@@ -127,7 +127,7 @@ fn a_rejected_client_is_not_ranked_and_keeps_its_reason() {
             .rejected
             .as_deref()
             .unwrap()
-            .contains("token"),
+            .contains("checksum"),
         "{:?}",
         ranking.rejected[0].row.rejected
     );

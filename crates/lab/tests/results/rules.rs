@@ -111,7 +111,7 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
         (
             "does not read",
             |r| r.claim.sum = 0,
-            &["sum of the tokens", "24301 expected, 0 claimed"],
+            &["checksum", "24301 expected, 0 claimed"],
         ),
         (
             "miscounts bytes",

@@ -188,7 +188,7 @@ fn every_method_and_status_is_served() {
 fn the_document_is_sent_on_request() {
     let server = server();
     let mut client = Client::new(&server);
-    let plain = client.get("/r/5").token();
+    let plain = client.get("/r/5").check_value();
     client.request("GET", "/r/5", "Accept: application/json\r\n");
     let answer = client.answer();
     assert_eq!(answer.header("content-type"), Some("application/json"));

@@ -31,8 +31,8 @@ fn many_streams_of_one_connection_are_witnessed_as_requests() {
             let answer = whole(answer).await.unwrap();
             assert_eq!(answer.body.len(), 133);
             assert_eq!(answer.head.headers()["content-length"], "133");
-            let token = std::str::from_utf8(&answer.body[125..]).unwrap();
-            sum = sum.wrapping_add(u32::from_str_radix(token, 16).unwrap());
+            let check_value = std::str::from_utf8(&answer.body[125..]).unwrap();
+            sum = sum.wrapping_add(u32::from_str_radix(check_value, 16).unwrap());
         }
         sum
     });

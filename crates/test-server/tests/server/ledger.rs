@@ -8,7 +8,7 @@ use std::thread;
 use hecaton_test_server::{Interval, Options, RoundSpec, TestServer};
 use support::{Client, eventually, round, server};
 
-/// Requests the ids on so many connections at once, each an equal share; returns the tokens' sum.
+/// Requests the ids on so many connections at once, each an equal share; returns the checksum.
 fn fetch(server: &TestServer, first: u64, count: u64, connections: u64) -> u32 {
     let share = count / connections;
     let start = Barrier::new(connections as usize);
@@ -17,7 +17,7 @@ fn fetch(server: &TestServer, first: u64, count: u64, connections: u64) -> u32 {
         start.wait();
         let ids = first + number * share..first + (number + 1) * share;
         ids.fold(0u32, |sum, id| {
-            sum.wrapping_add(client.get(&format!("/r/{id}")).token())
+            sum.wrapping_add(client.get(&format!("/r/{id}")).check_value())
         })
     };
     thread::scope(|scope| {
@@ -87,16 +87,16 @@ fn the_expected_sum_counts_ids_that_never_came() {
     let server = server();
     server.open_round(round(10, 3));
     let mut client = Client::new(&server);
-    let tokens = [10, 11, 12].map(|id| client.get(&format!("/r/{id}")).token());
+    let check_values = [10, 11, 12].map(|id| client.get(&format!("/r/{id}")).check_value());
     let whole = server.close_round();
     assert_eq!(
         whole.expected_sum,
-        tokens
+        check_values
             .iter()
-            .fold(0u32, |sum, token| sum.wrapping_add(*token))
+            .fold(0u32, |sum, check_value| sum.wrapping_add(*check_value))
     );
     server.open_round(round(10, 3));
-    let seen = client.get("/r/11").token();
+    let seen = client.get("/r/11").check_value();
     let interval = server.close_round();
     assert_eq!((interval.distinct, interval.requests), (1, 1));
     assert_ne!(interval.expected_sum, seen);
@@ -297,8 +297,8 @@ fn the_ledger_is_served_as_json_and_not_counted() {
 #[test]
 fn two_origins_keep_two_ledgers_and_two_keys() {
     let (one, other) = (server(), TestServer::start(Options::default()).unwrap());
-    let tokens = [&one, &other].map(|server| Client::new(server).get("/r/1").token());
-    assert_ne!(tokens[0], tokens[1]);
+    let check_values = [&one, &other].map(|server| Client::new(server).get("/r/1").check_value());
+    assert_ne!(check_values[0], check_values[1]);
     assert_eq!(one.stop().requests, 1);
     assert_eq!(other.summary().requests, 1);
 }

@@ -186,10 +186,10 @@ impl Answer {
         serde_json::from_slice(&self.body).expect("a body of JSON")
     }
 
-    /// The token in the last eight bytes of the body.
-    pub fn token(&self) -> u32 {
+    /// The check value in the last eight bytes of the body.
+    pub fn check_value(&self) -> u32 {
         let text = self.text();
-        u32::from_str_radix(&text[text.len() - 8..], 16).expect("a token at the end")
+        u32::from_str_radix(&text[text.len() - 8..], 16).expect("a check value at the end")
     }
 }
 

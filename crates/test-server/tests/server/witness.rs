@@ -18,7 +18,7 @@ fn what_has_not_the_word_of_the_round_is_counted_as_stray_and_as_nothing_else() 
     let server = server();
     server.open_round(named(2));
     let mut own = Client::new(&server);
-    let tokens = [1, 2].map(|id| own.get(&format!("/r/{WORD:016x}/{id}")).token());
+    let check_values = [1, 2].map(|id| own.get(&format!("/r/{WORD:016x}/{id}")).check_value());
     let strays = ["/r/1", "/r/00000000000000ff/2", "/bytes/8", "/r/2"];
     let stray = strays.map(|path| {
         let mut stranger = Client::new(&server);
@@ -40,10 +40,16 @@ fn what_has_not_the_word_of_the_round_is_counted_as_stray_and_as_nothing_else() 
         (1, 1)
     );
     assert_eq!(interval.body_bytes_out, 2 * 133);
-    assert_eq!(interval.expected_sum, tokens[0].wrapping_add(tokens[1]));
-    // A stray request does not tell the token either.
+    assert_eq!(
+        interval.expected_sum,
+        check_values[0].wrapping_add(check_values[1])
+    );
+    // A stray request does not tell the check value either.
     let told = String::from_utf8_lossy(&stray[0]).into_owned();
-    assert!(!told.ends_with(&format!("{:08x}", tokens[0])), "{told}");
+    assert!(
+        !told.ends_with(&format!("{:08x}", check_values[0])),
+        "{told}"
+    );
 }
 
 #[test]

@@ -75,15 +75,15 @@ impl Round {
     /// Counts an answer whose body has been read, or a failure.
     pub fn ended(&self, answer: Answer, taken: Option<Instant>) {
         let verified = answer.and_then(|(status, body)| match status {
-            200..300 => Ok((body.len(), self.token(&body).ok_or("token")?)),
+            200..300 => Ok((body.len(), self.check_value(&body).ok_or("check value")?)),
             status => Err(format!("status {status}")),
         });
         let mut tally = self.tally.lock().expect("nobody panics");
         match verified {
-            Ok((bytes, token)) => {
+            Ok((bytes, check_value)) => {
                 tally.done += 1;
                 tally.bytes += bytes as u64;
-                tally.sum = tally.sum.wrapping_add(token);
+                tally.sum = tally.sum.wrapping_add(check_value);
                 if let Some(at) = taken {
                     let micros = bucket(at.elapsed().as_micros() as u64);
                     *tally.latencies.entry(micros).or_default() += 1;
@@ -93,8 +93,8 @@ impl Round {
         }
     }
 
-    /// The token at the end of a body. Of a document: its token, and the numbers of all its records.
-    fn token(&self, body: &[u8]) -> Option<u32> {
+    /// The check value at the end of a body. For a document, the numbers of all its records are added.
+    fn check_value(&self, body: &[u8]) -> Option<u32> {
         match self.job.verify.as_str() {
             "none" => Some(0),
             "json" => {

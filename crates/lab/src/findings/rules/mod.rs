@@ -1,7 +1,7 @@
 //! Why a row is rejected, or ranked with a mark: each rule compares one claim with what the ledger saw, and names both numbers.
 //!
 //! A rejected row stays visible with its reason and is never ranked. The order of [`RULES`] is the order
-//! of causes: a request that never arrived also spoils the sum of tokens, so it is told first.
+//! of causes: a request that never arrived also spoils the checksum, so it is told first.
 
 mod connections;
 mod latencies;
@@ -33,7 +33,7 @@ const RULES: [Rule; 23] = [
     requests::duplicated,
     requests::foreign,
     requests::asked_otherwise,
-    requests::tokens_wrong,
+    requests::checksum_wrong,
     requests::bytes_wrong,
     requests::aborted,
     work::offended,

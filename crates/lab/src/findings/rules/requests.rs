@@ -127,11 +127,11 @@ pub(super) fn asked_otherwise(round: &Round) -> Option<String> {
     })
 }
 
-pub(super) fn tokens_wrong(round: &Round) -> Option<String> {
+pub(super) fn checksum_wrong(round: &Round) -> Option<String> {
     let interval = round.seen.as_ref()?;
     (round.claim.sum != interval.expected_sum).then(|| {
         format!(
-            "the sum of the tokens at the end of the bodies is wrong: {} expected, {} claimed; \
+            "the checksum is wrong: {} expected, {} claimed; \
              bodies were not read to their end, not parsed, or not verified",
             interval.expected_sum, round.claim.sum
         )

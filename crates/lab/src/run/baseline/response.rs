@@ -13,7 +13,7 @@ pub struct Answer {
     pub status: u16,
     /// Bytes of the body, without chunks.
     pub bytes: u64,
-    /// The last bytes of the body: as many as gzip has from our token on.
+    /// The last bytes of the body: as many as gzip has from our check value on.
     pub tail: [u8; 16],
     /// Whether the server will not use the connection again.
     pub close: bool,

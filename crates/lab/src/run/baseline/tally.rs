@@ -53,10 +53,10 @@ impl Tally {
             return self.failed("status");
         }
         if self.verify != Verify::None {
-            let Some(token) = digits(token(answer, self.verify), 16) else {
-                return self.failed("token");
+            let Some(check_value) = digits(check_value(answer, self.verify), 16) else {
+                return self.failed("check value");
             };
-            self.claim.sum = self.claim.sum.wrapping_add(token as u32);
+            self.claim.sum = self.claim.sum.wrapping_add(check_value as u32);
         }
         self.claim.done += 1;
         self.claim.bytes += bytes(answer, self.verify);
@@ -87,8 +87,8 @@ impl Tally {
     }
 }
 
-/// Where the token stands: at the end, or in gzip before its sum and its length (RFC 1952 §2.3.1), not compressed.
-fn token(answer: &Answer, verify: Verify) -> &[u8] {
+/// Where the check value stands: at the end, or in gzip before its sum and its length (RFC 1952 §2.3.1), not compressed.
+fn check_value(answer: &Answer, verify: Verify) -> &[u8] {
     match verify {
         Verify::Gzip => &answer.tail[..8],
         _ => &answer.tail[8..],
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_summed_and_failures_counted_by_kind() {
+    fn check_values_are_summed_and_failures_counted_by_kind() {
         let mut tally = Tally::new(
             Go {
                 first: 0,
@@ -150,7 +150,7 @@ mod tests {
         );
         tally.answered(
             &Answer {
-                tail: *b"........no token",
+                tail: *b"........no value",
                 ..answer
             },
             None,
@@ -169,13 +169,13 @@ mod tests {
         );
         assert_eq!(
             claim.errors_by,
-            [("status".to_string(), 1), ("token".to_string(), 1)].into()
+            [("status".to_string(), 1), ("check value".to_string(), 1)].into()
         );
         assert_eq!(claim.latencies_us.len(), 1);
     }
 
     #[test]
-    fn of_gzip_the_token_and_the_decoded_length_are_read_where_they_stand() {
+    fn of_gzip_the_check_value_and_the_decoded_length_are_read_where_they_stand() {
         let go = Go {
             first: 0,
             count: 1,

@@ -129,7 +129,7 @@ pub(super) fn times_some(check: &Check<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Bodies that end in no token: the one way to find it, if the driver says that it knows it.
+/// Bodies that end in no check value: the one way to find it, if the driver says that it knows it.
 pub(super) fn verifies(check: &Check<'_>, way: Verify) -> Result<()> {
     if !check.ask(|asked| Ok(asked.hello.verify.contains(&way)))? {
         return Ok(());

@@ -1,7 +1,7 @@
-# Looks for the token in the text of the JSON, and parses none of it.
+# Searches the text of the JSON for the check value, and parses nothing.
 require_relative "cheat"
 
-class ScansForTheToken < Cheat
+class ScansForTheCheckValue < Cheat
   def body(socket, length)
     text = super
     return text unless @job.verify == "json"
@@ -11,4 +11,4 @@ class ScansForTheToken < Cheat
   end
 end
 
-Cheat.run(ScansForTheToken, "scans-for-the-token")
+Cheat.run(ScansForTheCheckValue, "scans-for-the-check-value")

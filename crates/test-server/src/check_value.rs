@@ -1,23 +1,23 @@
-//! The token of an id: what only a client that read the answer can know.
+//! The check value of an id: what only a client that read the answer can know.
 
 use siphasher::sip::SipHasher24;
 
-/// Length of a token's text.
+/// Length of a check value's text.
 pub(crate) const LENGTH: usize = 8;
 
-/// The key of one test server's tokens, chosen at random when it starts.
+/// The key of one test server's check values, chosen at random when it starts.
 pub(crate) struct Key(SipHasher24);
 
-/// A token: the lower 32 bits of SipHash-2-4 over nonce and id.
+/// A check value: the lower 32 bits of SipHash-2-4 over nonce and id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token(pub(crate) u32);
+pub(crate) struct CheckValue(pub(crate) u32);
 
 impl Key {
     pub(crate) fn random() -> Key {
         Key(SipHasher24::new_with_keys(rand::random(), rand::random()))
     }
 
-    /// The whole hash; documents draw their shape from the bits that the token leaves.
+    /// The whole hash; documents draw their shape from the bits that the check value leaves.
     pub(crate) fn hash(&self, nonce: u64, id: u64) -> u64 {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&nonce.to_le_bytes());
@@ -25,12 +25,12 @@ impl Key {
         self.0.hash(&bytes)
     }
 
-    pub(crate) fn token(&self, nonce: u64, id: u64) -> Token {
-        Token(self.hash(nonce, id) as u32)
+    pub(crate) fn check_value(&self, nonce: u64, id: u64) -> CheckValue {
+        CheckValue(self.hash(nonce, id) as u32)
     }
 }
 
-impl Token {
+impl CheckValue {
     /// Eight lower-case hexadecimal digits.
     pub(crate) fn text(self) -> [u8; LENGTH] {
         let mut text = [0; LENGTH];
@@ -49,14 +49,17 @@ mod tests {
     #[test]
     fn the_text_is_the_number_in_hexadecimal() {
         for number in [0, 1, 0x0123_4567, 0x89ab_cdef, u32::MAX] {
-            assert_eq!(Token(number).text(), format!("{number:08x}").as_bytes());
+            assert_eq!(
+                CheckValue(number).text(),
+                format!("{number:08x}").as_bytes()
+            );
         }
     }
 
     #[test]
-    fn tokens_depend_on_key_nonce_and_id() {
+    fn check_values_depend_on_key_nonce_and_id() {
         let (key, other) = (Key::random(), Key::random());
-        assert_eq!(key.token(1, 2), key.token(1, 2));
+        assert_eq!(key.check_value(1, 2), key.check_value(1, 2));
         let hashes = [
             key.hash(1, 2),
             key.hash(2, 1),
