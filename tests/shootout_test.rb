@@ -42,7 +42,7 @@ class ShootoutTest < Minitest::Test
     CLIENTS.each do |client|
       rounds = document["rounds"].select { |round| round["client"] == client }
       assert_equal [40] * 6, rounds.map { |round| round["count"] }
-      assert_equal [0, 1, 2, 3], rounds.map { |round| round["launch"] }.uniq.sort, "processes"
+      assert_equal [0, 1, 2, 3], rounds.map { |round| round["invocation"] }.uniq.sort, "processes"
       rounds.each { |round| assert_equal round["claim"]["sum"], round["seen"]["expected_sum"] }
     end
   end

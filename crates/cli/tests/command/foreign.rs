@@ -41,7 +41,7 @@ fn rows_are_unverified_and_requests_are_counted_as_asked() {
     assert_eq!(rounds.len(), 12);
     for round in rounds {
         assert_eq!(
-            (&round["seen"], &round["proof"]),
+            (&round["seen"], &round["probe"]),
             (&Value::Null, &Value::Null)
         );
         assert_eq!(

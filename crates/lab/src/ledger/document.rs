@@ -69,7 +69,7 @@ pub struct PlanRecord {
     /// Rounds planned for every cell.
     pub rounds: u32,
     /// Processes of every client.
-    #[serde(rename = "launches")]
+    #[serde(alias = "launches")]
     pub invocations: u32,
     /// How long a round was to last.
     pub round_seconds: f64,

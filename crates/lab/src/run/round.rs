@@ -36,7 +36,7 @@ pub struct Round {
     #[serde(flatten)]
     pub cell: Cell,
     /// Which process of this client, from 0.
-    #[serde(rename = "launch")]
+    #[serde(alias = "launch")]
     pub invocation: u32,
     /// The randomised block that the round belongs to, from 0; cells of one block are compared.
     pub block: u32,
@@ -58,7 +58,7 @@ pub struct Round {
     pub seen: Option<Interval>,
     /// What the test server saw in the probe before it: `2 × concurrency` requests, each held until
     /// `concurrency` of them are in flight (or none has come for a while).
-    #[serde(rename = "proof")]
+    #[serde(alias = "proof")]
     pub probe: Option<Interval>,
     /// Whether it is a load generator's, of which nothing can be verified; absent means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -84,7 +84,7 @@ pub struct Start {
     /// The client.
     pub client: String,
     /// Which process of this client, from 0.
-    #[serde(rename = "launch")]
+    #[serde(alias = "launch")]
     pub invocation: u32,
     /// From starting the process to its answer to `hello`.
     pub boot_ns: u64,

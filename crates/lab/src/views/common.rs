@@ -381,7 +381,7 @@ pub(super) fn machine_words(environment: &Environment) -> String {
 const OF_ROUNDS: [&str; 18] = [
     "/body_bytes",
     "/concurrency",
-    "/launch",
+    "/invocation",
     "/block",
     "/order",
     "/count",
@@ -396,7 +396,7 @@ const OF_ROUNDS: [&str; 18] = [
     "/seen/connections_opened",
     "/seen/connections_used",
     "/seen/peak_in_flight",
-    "/proof/peak_in_flight",
+    "/probe/peak_in_flight",
 ];
 
 /// What the page embeds: what `run.json` holds, with rounds as a table by client, or without them.

@@ -245,7 +245,7 @@ pub fn document(rounds: Vec<Round>, delay: &str, target: serde_json::Value) -> D
             } },
         },
         "plan": {
-            "clients": clients, "concurrency": GRID, "body_bytes": [133, 13801], "delay": delay, "rounds": blocks, "launches": 3,
+            "clients": clients, "concurrency": GRID, "body_bytes": [133, 13801], "delay": delay, "rounds": blocks, "invocations": 3,
             "round_seconds": 1.0, "warm_up_seconds": 0.3, "seed": "18446744073709551615", "target": target,
         },
         "rounds": rounds,

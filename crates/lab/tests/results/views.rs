@@ -92,6 +92,17 @@ fn kept_runs_are_read_and_every_speed_is_in_every_view() {
     let runs = hecaton_lab::ledger::runs_below(&results).unwrap();
     assert!(runs.len() > 5, "only {} runs", runs.len());
     for (name, run) in runs {
+        // Whatever they were called when the run was written.
+        assert!(
+            !run.plan.clients.iter().any(|client| client == "raw"),
+            "{name}"
+        );
+        let verified = run.plan.target == hecaton_lab::spec::Target::TestServer;
+        assert_eq!(
+            run.rounds.iter().any(|round| round.probe.is_some()),
+            verified,
+            "{name}"
+        );
         let findings = judge(&run.rounds, &run.plan.delay);
         let view = report::view(&run, &findings);
         let (text, page) = (view.markdown(), view.html());
