@@ -42,7 +42,7 @@ class SweepTest < Minitest::Test
   def test_every_round_is_kept_with_claim_and_ledger
     controls, measured = document["rounds"].partition { |round| round["control"] }
     assert_equal 3 * 2 * 2 * 2, measured.size
-    assert_equal({ "again" => 2, "canary" => 2 }, controls.map { |round| round["control"] }.tally)
+    assert_equal({ "again" => 2, "reference_run" => 2 }, controls.map { |round| round["control"] }.tally)
     document["rounds"].each do |round|
       assert_equal round["claim"]["sum"], round["seen"]["expected_sum"]
       assert_equal round["count"], round["seen"]["distinct"]

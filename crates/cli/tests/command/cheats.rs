@@ -155,8 +155,8 @@ fn without_a_delay_cheats_are_caught_and_the_clumsy_are_ranked_with_a_mark() {
         assert!(row["verified"] == true, "{client}: {}", row["rejected"]);
     }
     for (client, words) in WRONGED {
-        let marks = row(&document, client)["marks"].to_string();
-        assert!(marks.contains(words), "{client}: {marks}");
+        let warnings = row(&document, client)["warnings"].to_string();
+        assert!(warnings.contains(words), "{client}: {warnings}");
     }
 }
 
@@ -220,10 +220,10 @@ fn without_groups_and_users_of_their_own_cheats_are_found_as_well() {
             .unwrap_or_default();
         assert!(reason.contains(words), "{cheat}: {reason:?}");
     }
-    let marks = row(&document, "stops-rivals")["marks"].to_string();
+    let warnings = row(&document, "stops-rivals")["warnings"].to_string();
     assert!(
-        marks.contains("that should have waited ran meanwhile"),
-        "{marks}"
+        warnings.contains("that should have waited ran meanwhile"),
+        "{warnings}"
     );
     assert_eq!(row(&document, "baseline-loader")["verified"], true);
 }

@@ -38,8 +38,8 @@ fn a_comparison_measures_one_side_twice_and_the_machine() {
         again.iter().all(|(client, _)| client == "honest-again"),
         "{again:?}"
     );
-    let canary = rounds(&document, "canary");
-    assert_eq!(canary, vec![("baseline-loader".to_owned(), 2000); 2]);
+    let reference_run = rounds(&document, "reference_run");
+    assert_eq!(reference_run, vec![("baseline-loader".to_owned(), 2000); 2]);
     let rows = document["rows"].as_array().unwrap();
     assert!(rows.iter().all(|row| row["control"].is_null()), "{rows:?}");
     assert!(
@@ -64,7 +64,7 @@ fn a_sweep_of_one_client_has_no_controls() {
     assert_eq!(
         (
             rounds(&document, "again").len(),
-            rounds(&document, "canary").len()
+            rounds(&document, "reference_run").len()
         ),
         (0, 0)
     );

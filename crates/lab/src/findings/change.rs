@@ -81,7 +81,7 @@ impl Direction {
             Direction::Faster => "faster",
             Direction::Unclear => "not clear",
             Direction::TooFew => "too few rounds",
-            Direction::Same => "same-ish",
+            Direction::Same => "equivalent",
         }
     }
 }

@@ -14,7 +14,7 @@ use super::stats::{Estimate, median, percentile};
 use super::words::{interval, percent, times};
 use crate::plan::{Cell, Control, Overrides};
 
-/// From this spread of the canary's rounds on, the machine is said to have changed.
+/// From this spread of the reference run's rounds on, the machine is said to have changed.
 const RESTLESS: f64 = 0.1;
 
 /// What the controls of a run say.
@@ -26,7 +26,7 @@ pub struct Controls {
     /// The client that took part twice.
     pub again: Option<Again>,
     /// How far apart the baseline loader's rounds of fixed work are: the slower tenth over the faster tenth, less 1.
-    pub canary: Option<f64>,
+    pub reference_run: Option<f64>,
 }
 
 /// One client, measured twice.
@@ -62,7 +62,7 @@ pub(super) fn of_groups(groups: &[Group], cells: &Cells) -> Controls {
     Controls {
         resolution: resolution.map(|found| found.max(at_least(again.as_ref()))),
         again,
-        canary: canary(cells),
+        reference_run: reference_run(cells),
     }
 }
 
@@ -137,9 +137,9 @@ fn at_least(again: Option<&Again>) -> f64 {
     wrong.map_or(0.0, |again| again.ratio.max(1.0 / again.ratio) - 1.0)
 }
 
-fn canary(cells: &Cells) -> Option<f64> {
-    let canary = |cell: &Cell| cell.overrides.control == Some(Control::Canary);
-    let (_, rounds) = cells.iter().find(|(cell, _)| canary(cell))?;
+fn reference_run(cells: &Cells) -> Option<f64> {
+    let reference_run = |cell: &Cell| cell.overrides.control == Some(Control::ReferenceRun);
+    let (_, rounds) = cells.iter().find(|(cell, _)| reference_run(cell))?;
     let mut walls: Vec<f64> = rounds.iter().map(|round| seconds(round.wall_ns)).collect();
     walls.sort_by(f64::total_cmp);
     Some(percentile(&walls, 0.9)? / percentile(&walls, 0.1)? - 1.0)
@@ -167,7 +167,7 @@ impl Controls {
                 ),
             });
         }
-        if let Some(spread) = self.canary.filter(|spread| *spread >= RESTLESS) {
+        if let Some(spread) = self.reference_run.filter(|spread| *spread >= RESTLESS) {
             sentences.push(format!(
                 "The machine's speed changed during the run: the same work of the baseline loader took up to {} longer in some rounds than in others.",
                 percent(spread)

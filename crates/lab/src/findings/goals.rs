@@ -131,7 +131,7 @@ fn judge_ratio(what: String, found: &Estimate, asked: f64) -> Judgement {
     let met = found.value >= asked;
     let doubt = match found.against(asked) {
         Statement::More | Statement::Less => "",
-        Statement::Same => ", same-ish as asked",
+        Statement::Same => ", equivalent to the goal",
         Statement::Unclear => ", but not clearly",
         Statement::TooFew => ", but with too few rounds to be sure",
     };

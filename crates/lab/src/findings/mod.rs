@@ -37,7 +37,7 @@ pub use noise::{NOISY_RUN, noisy_row};
 pub use ranking::{Entry, Ranking, ranking};
 pub use recommend::{ENOUGH, Recommendation};
 pub use rows::Row;
-pub use rules::{VERSION as RULES, marks, rejection};
+pub use rules::{VERSION as RULES, rejection, warnings};
 pub use server::Server;
 pub use stats::SAME_ISH;
 pub use trust::{Headroom, Trust, trust};
@@ -59,7 +59,7 @@ pub struct Findings {
     pub rows: Vec<Row>,
     /// One per client and body that has a valid row; never for the baseline loader.
     pub recommendations: Vec<Recommendation>,
-    /// One sentence, with its remarks, per client and body; then what the run can resolve.
+    /// One sentence, with its notes, per client and body; then what the run can resolve.
     pub verdicts: Vec<String>,
     /// What the run can resolve.
     pub controls: Controls,

@@ -3,7 +3,7 @@
 use crate::plan::Cell;
 use crate::run::Round;
 
-/// Share of all cores' time that other programs may take in a round before it is marked.
+/// Share of all cores' time that other programs may take in a round before the round counts as disturbed.
 const FOREIGN: f64 = 0.025;
 
 /// Share of one core's time that the machine's host may take.
@@ -12,7 +12,7 @@ const STOLEN: f64 = 0.02;
 /// The kernel counts in ticks of 10 ms: one may belong to the moment before.
 const TICK: f64 = 10e6;
 
-/// Share of marked rounds above which the whole run is called noisy.
+/// Share of disturbed rounds above which the whole run is called noisy.
 pub const NOISY_RUN: f64 = 0.2;
 
 /// Whether others took too much of the machine during a round; none when that is not known.
@@ -26,12 +26,12 @@ fn is_noisy(round: &Round, cores: usize) -> Option<bool> {
 
 /// Share of rounds in which others took too much; none where that is not known.
 pub fn noisy<'a>(rounds: impl IntoIterator<Item = &'a Round>, cores: usize) -> Option<f64> {
-    let marked = rounds
+    let disturbed = rounds
         .into_iter()
         .filter_map(|round| is_noisy(round, cores));
-    let marked: Vec<bool> = marked.collect();
-    let count = marked.iter().filter(|marked| **marked).count();
-    (!marked.is_empty()).then(|| count as f64 / marked.len() as f64)
+    let disturbed: Vec<bool> = disturbed.collect();
+    let count = disturbed.iter().filter(|disturbed| **disturbed).count();
+    (!disturbed.is_empty()).then(|| count as f64 / disturbed.len() as f64)
 }
 
 /// The same of one row's rounds.

@@ -83,7 +83,7 @@ fn sentence(first: &str, second: &str, ratio: &Estimate) -> String {
     let figures = format!("{} {}", times(ratio.value), interval(ratio));
     match ratio.against(1.0) {
         Statement::More | Statement::Less => format!("{first} is {figures} as fast as {second}."),
-        Statement::Same => format!("{first} and {second} are same-ish: {figures}."),
+        Statement::Same => format!("{first} and {second} are equivalent: {figures}."),
         Statement::Unclear => format!(
             "{first} and {second} are not clearly different: {figures}; more --rounds would tell."
         ),

@@ -4,7 +4,7 @@ use hecaton_test_server::{Delay, Interval, Times};
 use serde::Serialize;
 
 use super::cells::{Cells, seconds, speed};
-use super::rules::{Foreign, in_flight, marks, rejection};
+use super::rules::{Foreign, in_flight, rejection, warnings};
 use super::server::{Server, server};
 use super::stats::{Estimate, centre, median};
 use super::warmth::{Warming, warming};
@@ -74,7 +74,7 @@ pub struct Row {
     pub rejected: Option<String>,
     /// What to know of a row that is ranked nevertheless, in sentences without a full stop.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub marks: Vec<String>,
+    pub warnings: Vec<String>,
     /// Set where the row's processes were still getting faster.
     #[serde(skip)]
     pub warming: Option<Warming>,
@@ -191,7 +191,7 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
         peak_in_flight: all.iter().map(|interval| interval.peak_in_flight).max(),
         baseline_loader_ratio: None,
         verified: witnessed && rejected.is_none(),
-        marks: marks(rounds),
+        warnings: warnings(rounds),
         rejected,
         warming: warming(rounds),
         speed: centre(&speeds),

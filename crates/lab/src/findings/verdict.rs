@@ -11,7 +11,7 @@ use super::words::{figure, interval, percent, times};
 /// From this share of concurrency ÷ delay on, waiting is what bounds the speed.
 const WAITING: f64 = 0.9;
 
-/// One sentence (with its remarks) per client and body, the fastest client of each body first.
+/// One sentence (with its notes) per client and body, the fastest client of each body first.
 pub(super) fn verdicts(
     cells: &Cells,
     rows: &[Row],
@@ -84,13 +84,13 @@ fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>, delay: &D
         body_words(advice.body_bytes),
         advice.concurrency,
         facts.join("; "),
-        remarks(advice, row, delay)
+        notes(advice, row, delay)
     )
 }
 
 fn comparison(other: &str, ratio: &Estimate) -> String {
     let words = match ratio.against(1.0) {
-        Statement::Same => "same-ish as",
+        Statement::Same => "equivalent to",
         Statement::Unclear => "not clearly different from",
         Statement::More | Statement::Less | Statement::TooFew => {
             return format!("{} {other} {}", times(ratio.value), interval(ratio));
@@ -103,11 +103,11 @@ fn comparison(other: &str, ratio: &Estimate) -> String {
     )
 }
 
-fn remarks(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
-    let mut remarks = String::new();
+fn notes(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
+    let mut notes = String::new();
     if waits(row, delay) {
         let mean = delay.mean().as_secs_f64();
-        remarks += &format!(
+        notes += &format!(
             " Waiting is the limit here: with a delay of {} ms no client can do more than {} requests/s at concurrency {}.",
             figure(mean * 1e3),
             figure(row.concurrency as f64 / mean),
@@ -117,19 +117,19 @@ fn remarks(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
         .baseline_loader
         .is_some_and(|ratio| ratio.against(1.0) == Statement::More)
     {
-        remarks += " The baseline loader was slower, so it is no limit here; longer rounds (--time) would tell.";
+        notes += " The baseline loader was slower, so it is no limit here; longer rounds (--time) would tell.";
     }
     let server = row.server.filter(|_| !waits(row, delay));
     if let Some(limit) = server.and_then(|server| server.limit()) {
-        remarks += &format!(" Here {limit}.");
+        notes += &format!(" Here {limit}.");
     }
     if advice.highest && advice.concurrency > 1 {
-        remarks += &format!(
+        notes += &format!(
             " Nothing above {} was measured; more may be faster.",
             advice.concurrency
         );
     }
-    remarks
+    notes
 }
 
 /// Whether the test server's delay is what bounds this row's speed.

@@ -17,7 +17,7 @@ const DEARER_EACH: f64 = 1.1;
 /// Share of processes that are most of them.
 const MOST: f64 = 0.75;
 
-/// Rows that a sentence names; the remarks name all.
+/// Rows that a sentence names; the list of warnings names all.
 const SHOWN: usize = 3;
 
 /// Fewest processes that show it.

@@ -52,12 +52,13 @@ pub struct Overrides {
 /// A cell that tells something of the run, and nothing of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Control {
     /// A client of the run once more, in a process of its own: what differs from the first is chance.
     Again,
-    /// The baseline loader, with as much work in every round: what differs from round to round is the machine.
-    Canary,
+    /// The reference run: the baseline loader with equal work in every round, so differences come from the machine.
+    #[serde(alias = "canary")]
+    ReferenceRun,
 }
 
 /// How the requests of a batch follow each other.

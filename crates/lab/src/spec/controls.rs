@@ -7,11 +7,11 @@ use super::{Approach, BASELINE_LOADER, Cell, Control, Manifest, Overrides, Sweep
 /// Stands behind the name of the client that takes part twice.
 const AGAIN: &str = "-again";
 
-/// The canary's requests in every round, and how many at once: a tenth of a second or less.
+/// The reference run's requests in every round, and how many at once: a tenth of a second or less.
 const WORK: (u64, usize) = (2000, 10);
 
 impl Sweep {
-    /// Adds the controls: `twice` once more, and the canary where the baseline loader takes part on a server of ours.
+    /// Adds the controls: `twice` once more, and the reference run where the baseline loader takes part on a server of ours.
     pub(super) fn with_controls(mut self, twice: Option<Cell>) -> Sweep {
         let again = twice
             .filter(|cell| cell.client != BASELINE_LOADER)
@@ -23,20 +23,22 @@ impl Sweep {
                 },
                 ..cell
             });
-        let canary = (again.is_some() && self.baseline_loader && self.target.is_test_server())
-            .then(|| Cell {
-                client: BASELINE_LOADER.into(),
-                body_bytes: self.body_bytes[0],
-                keepalive: true,
-                concurrency: WORK.1,
-                overrides: Overrides {
-                    delay: Some(Delay::None),
-                    requests: Some(WORK.0),
-                    control: Some(Control::Canary),
-                    ..Overrides::default()
-                },
-            });
-        self.controls = again.into_iter().chain(canary).collect();
+        let reference_run = (again.is_some()
+            && self.baseline_loader
+            && self.target.is_test_server())
+        .then(|| Cell {
+            client: BASELINE_LOADER.into(),
+            body_bytes: self.body_bytes[0],
+            keepalive: true,
+            concurrency: WORK.1,
+            overrides: Overrides {
+                delay: Some(Delay::None),
+                requests: Some(WORK.0),
+                control: Some(Control::ReferenceRun),
+                ..Overrides::default()
+            },
+        });
+        self.controls = again.into_iter().chain(reference_run).collect();
         self
     }
 

@@ -2,7 +2,7 @@
 
 use super::common::*;
 use super::form::*;
-use super::remarks::remarks;
+use super::warnings::warnings;
 use crate::findings::stats::Estimate;
 use crate::findings::words::*;
 use crate::findings::*;
@@ -43,7 +43,7 @@ pub(super) fn view(run: &Document, findings: &Findings, found: &Compared) -> Vie
     ];
     sections.extend(seen("setting", &witnessed(run, rows)));
     sections.extend(rejected_rows(findings));
-    sections.extend(remarks(run, rows.iter()));
+    sections.extend(warnings(run, rows.iter()));
     sections.extend(ending(run, how_to_read()));
     View {
         finding: finding(run, found).unwrap_or_default(),

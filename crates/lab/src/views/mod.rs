@@ -7,9 +7,9 @@ mod changed;
 mod common;
 mod compare;
 pub(crate) mod form;
-mod remarks;
 mod shootout;
 mod sweep;
+mod warnings;
 
 pub(crate) use bench::QUESTION as BENCH;
 pub use bench::{Part, bench};

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::common::*;
 use super::form::*;
-use super::remarks::remarks;
+use super::warnings::warnings;
 use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::Document;
@@ -50,7 +50,7 @@ pub(super) fn view(run: &Document, findings: &Findings, ranking: &Ranking) -> Vi
         ]
     });
     sections.extend(rejected("Rejected: shown, not ranked", items.collect()));
-    sections.extend(remarks(run, ranking.ranked.iter().map(|entry| &entry.row)));
+    sections.extend(warnings(run, ranking.ranked.iter().map(|entry| &entry.row)));
     let seconds = "Seconds are of all rounds together: user and system are CPU time, real is what the clock shows. First and boot are \
                    the first request and the start of a new process, medians over its invocations.";
     let figures = vec![Block::Note(seconds.into()), table(&everyone)];

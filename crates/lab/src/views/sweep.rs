@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::common::*;
 use super::form::*;
-use super::remarks::remarks;
+use super::warnings::warnings;
 use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::Document;
@@ -81,7 +81,7 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
     });
     sections.extend(seen("client and body", &lines.collect::<Vec<_>>()));
     sections.extend(rejected_rows(findings));
-    sections.extend(remarks(run, findings.rows.iter()));
+    sections.extend(warnings(run, findings.rows.iter()));
     let panels = groups.iter().map(|group| Chart::Lines(panel(group)));
     let panels = vec![Block::Charts(panels.collect())];
     sections

@@ -78,7 +78,11 @@ fn a_clear_difference_is_said_with_its_interval() {
 #[test]
 fn a_difference_within_chance_is_not_sold_as_one() {
     let found = pair(12, [1003.0, 1000.0]);
-    assert!(found.verdict[0].contains("same-ish"), "{:?}", found.verdict);
+    assert!(
+        found.verdict[0].contains("are equivalent"),
+        "{:?}",
+        found.verdict
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use hecaton_test_server::Delay;
 
 use crate::synthetic::Machine;
 
-/// Two clients at one load, the first of them twice, and the canary.
+/// Two clients at one load, the first of them twice, and the reference run.
 fn rounds(noise: f64, again: f64) -> Vec<Round> {
     let machine = Machine {
         noise,
@@ -30,7 +30,11 @@ fn rounds(noise: f64, again: f64) -> Vec<Round> {
     let mut all = rounds("first", 1000.0, None);
     all.extend(rounds("second", 1500.0, None));
     all.extend(rounds("first-again", 1000.0 * again, Some(Control::Again)));
-    all.extend(rounds("baseline-loader", 9000.0, Some(Control::Canary)));
+    all.extend(rounds(
+        "baseline-loader",
+        9000.0,
+        Some(Control::ReferenceRun),
+    ));
     all
 }
 
@@ -86,14 +90,14 @@ fn a_client_that_differs_from_itself_spoils_small_differences() {
 }
 
 #[test]
-fn the_canary_tells_of_a_machine_that_changed() {
+fn the_reference_run_shows_that_the_machine_changed() {
     let mut rounds = rounds(0.01, 1.0);
-    assert!(judge(&rounds, &Delay::None).controls.canary.unwrap() < 0.1);
+    assert!(judge(&rounds, &Delay::None).controls.reference_run.unwrap() < 0.1);
     for round in rounds.iter_mut().filter(|round| round.block > 5) {
         round.wall_ns = round.wall_ns * 3 / 2;
     }
     let findings = judge(&rounds, &Delay::None);
-    assert!((0.4..0.7).contains(&findings.controls.canary.unwrap()));
+    assert!((0.4..0.7).contains(&findings.controls.reference_run.unwrap()));
     assert!(
         findings
             .verdicts

@@ -172,7 +172,10 @@ fn close_clients_are_same_ish_and_a_busy_server_is_named_as_the_limit() {
     rounds.extend(machine.sweep("other", 133, &near));
     rounds.extend(machine.sweep("baseline-loader", 133, &loader));
     let verdicts = judge(&rounds, &Delay::None).verdicts;
-    assert!(verdicts[0].contains("same-ish as one (1.0"), "{verdicts:?}");
+    assert!(
+        verdicts[0].contains("equivalent to one (1.0"),
+        "{verdicts:?}"
+    );
     let limited = |name: &str| {
         let own = verdicts.iter().find(|verdict| verdict.starts_with(name));
         own.unwrap()

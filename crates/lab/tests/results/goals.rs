@@ -90,7 +90,7 @@ fn a_limit_inside_the_interval_is_told() {
     assert!(low < high);
     let open = judged(&faster("theirs", high), &rounds());
     assert_eq!(open.met, Some(false));
-    assert!(open.sentence.ends_with("missed, same-ish as asked"));
+    assert!(open.sentence.ends_with("missed, equivalent to the goal"));
 }
 
 #[test]

@@ -191,11 +191,11 @@ fn twins_of_a_kept_shootout_share_a_letter() {
 
 /// Machines that compile while they run were measured cold in that run; programs that do not were not.
 #[test]
-fn rows_of_a_kept_shootout_that_were_still_warming_are_marked() {
+fn rows_of_a_kept_shootout_that_were_still_warming_get_a_warning() {
     let run = kept("2026-11-22-shootout");
     let ranking = rank(&run.rounds);
     let entries = || ranking.ranked.iter().map(|entry| &entry.row);
-    let marked: Vec<&str> = entries()
+    let warned: Vec<&str> = entries()
         .filter(|row| row.warming.is_some())
         .map(|row| &*row.client)
         .collect();
@@ -206,7 +206,7 @@ fn rows_of_a_kept_shootout_that_were_still_warming_are_marked() {
         "node-http",
         "fetch-tuned",
     ] {
-        assert!(marked.contains(&name), "{name} of {marked:?}");
+        assert!(warned.contains(&name), "{name} of {warned:?}");
     }
     for name in [
         "curb",
@@ -217,7 +217,7 @@ fn rows_of_a_kept_shootout_that_were_still_warming_are_marked() {
         "reqwest",
         "httpx",
     ] {
-        assert!(!marked.contains(&name), "{name} of {marked:?}");
+        assert!(!warned.contains(&name), "{name} of {warned:?}");
     }
     let warming = entries()
         .find(|row| row.client == "jruby-net-http")

@@ -1,6 +1,6 @@
 //! Each rule rejects its cheat, and no rule rejects an honest client.
 
-use hecaton_lab::findings::{marks, rejection};
+use hecaton_lab::findings::{rejection, warnings};
 use hecaton_lab::run::Round;
 use hecaton_test_server::{Delay, Interval, Times};
 
@@ -292,13 +292,14 @@ fn who_waits_in_the_client_is_ranked_with_a_mark() {
         }
         let rounds: Vec<&Round> = rounds.iter().collect();
         assert_eq!(rejection(&rounds, &Delay::None), None);
-        marks(&rounds).join("; ")
+        warnings(&rounds).join("; ")
     };
     assert_eq!(told(6_000), "");
     assert_eq!(told(3_100), "");
-    let marks = told(700);
+    let warnings = told(700);
     assert!(
-        marks.contains("ms or longer, but only 0 requests") && marks.contains("wait in the client"),
-        "{marks}"
+        warnings.contains("ms or longer, but only 0 requests")
+            && warnings.contains("wait in the client"),
+        "{warnings}"
     );
 }

@@ -140,21 +140,21 @@ fn what_is_to_be_known_of_ranked_rows_is_said_beside_them() {
     let view = report::view(&run, &findings);
     for text in [view.terminal(&style), view.markdown(), view.html()] {
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let Some((_, remarks)) = flat.split_once("Ranked, with a remark") else {
-            panic!("no remarks in {flat}")
+        let Some((_, warnings)) = flat.split_once("Ranked, with a warning") else {
+            panic!("no warnings in {flat}")
         };
         for words in [
             "client-00, 16,384-byte bodies, concurrency 1",
             "ran in 100",
             "were 2.00 ms late or more",
         ] {
-            assert!(remarks.contains(words), "{words} is missing in {remarks}");
+            assert!(warnings.contains(words), "{words} is missing in {warnings}");
         }
-        assert!(!remarks.contains("net-http, 16,384"), "{remarks}");
+        assert!(!warnings.contains("net-http, 16,384"), "{warnings}");
     }
-    // A remark is no reason to reject, and does not look like one.
+    // A warning is no reason to reject, and does not look like one.
     let page = view.html();
-    let (_, remarks) = page.split_once("Ranked, with a remark").unwrap();
-    let list = remarks.split_once("<ul class=\"").unwrap().1;
+    let (_, warnings) = page.split_once("Ranked, with a warning").unwrap();
+    let list = warnings.split_once("<ul class=\"").unwrap().1;
     assert!(list.starts_with("items\""), "{}", &list[..40]);
 }

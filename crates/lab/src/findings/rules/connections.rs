@@ -32,7 +32,7 @@ const LATE: [u32; 3] = [2, 4, 8];
 const SURPRISE_OF_LATE: f64 = 0.005;
 
 /// How many times the connections asked for may be open at once. A client may release a connection a moment after it has
-/// handed the answer over, and so need another one meanwhile: such a row is ranked with a mark.
+/// handed the answer over, and so need another one meanwhile: such a row is ranked with a warning.
 const MOST_CONNECTIONS: u64 = 2;
 
 /// One request in so many may open a connection where connections are kept: pools retire those that are old.

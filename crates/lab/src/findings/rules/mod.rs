@@ -1,12 +1,12 @@
-//! Why a row is rejected, or ranked with a mark: each rule compares one claim with what the ledger saw, and names both numbers.
+//! Why a row is rejected, or ranked with a warning: each rule compares one claim with what the ledger saw, and names both numbers.
 //!
 //! A rejected row stays visible with its reason and is never ranked. The order of [`RULES`] is the order
 //! of causes: a request that never arrived also spoils the checksum, so it is told first.
 
 mod connections;
 mod latencies;
-mod marks;
 mod requests;
+mod warnings;
 mod work;
 
 use hecaton_test_server::{Delay, Interval};
@@ -14,7 +14,7 @@ use hecaton_test_server::{Delay, Interval};
 use super::words::plural;
 use crate::run::Round;
 
-pub use marks::{in_flight, marks};
+pub use warnings::{in_flight, warnings};
 pub use work::Foreign;
 
 /// Version of the rules, kept in every document: rows that one version ranks another may reject.

@@ -1,15 +1,15 @@
-//! What to know of rows that are ranked: what the server marked, processes that were still warming, noise of their own.
+//! What to know of rows that are ranked: warnings of the rules, processes that were still warming, noise of their own.
 
 use super::form::{Block, Media, Section};
 use crate::findings::words::{percent, plural};
 use crate::findings::{NOISY_RUN, Row, Tone, load, noisy_row};
 use crate::ledger::Document;
 
-/// The most remarks, and the most rows of one remark, that a terminal shows; the page has all.
+/// The most warnings, and the most rows of one warning, that a terminal shows; the page has all.
 const SHORT: usize = 6;
 
-/// A list of remarks, each with the rows that it is about; nothing where there is nothing to say.
-pub(super) fn remarks<'a>(run: &Document, rows: impl Iterator<Item = &'a Row>) -> Vec<Section> {
+/// A list of warnings, each with the rows that it is about; nothing where there is nothing to say.
+pub(super) fn warnings<'a>(run: &Document, rows: impl Iterator<Item = &'a Row>) -> Vec<Section> {
     let ranked: Vec<&Row> = rows
         .filter(|row| row.rejected.is_none() && !row.is_baseline_loader())
         .collect();
@@ -25,7 +25,7 @@ pub(super) fn remarks<'a>(run: &Document, rows: impl Iterator<Item = &'a Row>) -
         let shown = about.iter().take(most).map(item);
         shown.chain(rest(about.len(), most)).collect()
     };
-    let title = "Ranked, with a remark";
+    let title = "Ranked, with a warning";
     vec![
         Section::new(
             title,
@@ -41,7 +41,7 @@ pub(super) fn remarks<'a>(run: &Document, rows: impl Iterator<Item = &'a Row>) -
     ]
 }
 
-/// What rows have a remark on, the same words once with all of their rows.
+/// What rows have a warning on, the same words once with all of their rows.
 fn together<'a>(ranked: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
     let mut about: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in ranked {
@@ -55,7 +55,7 @@ fn together<'a>(ranked: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
     about
 }
 
-/// Which rows a remark is about.
+/// Which rows a warning is about.
 fn named(rows: &[&Row], all: usize, most: usize) -> String {
     let names = |rows: &[&Row]| {
         let names: Vec<String> = rows.iter().map(|row| subject(row)).collect();
@@ -76,17 +76,17 @@ fn subject(row: &Row) -> String {
     format!("{}, {}", row.client, load(row, true))
 }
 
-/// How many more remarks there are than are shown.
+/// How many more warnings there are than are shown.
 fn rest(all: usize, shown: usize) -> Option<[String; 2]> {
     let more = all.checked_sub(shown).filter(|more| *more > 0)? as u64;
     let verb = if more == 1 { "is" } else { "are" };
-    let words = format!("{} {verb} in report.html.", plural(more, "more remark"));
+    let words = format!("{} {verb} in report.html.", plural(more, "more warning"));
     Some([String::new(), words])
 }
 
 /// What to know of one row, besides noise.
 fn of_row(row: &Row) -> Vec<String> {
-    let mut words = row.marks.clone();
+    let mut words = row.warnings.clone();
     if row.warming.is_some() {
         words.push("processes were still warming up".into());
     }
@@ -96,7 +96,7 @@ fn of_row(row: &Row) -> Vec<String> {
     words
 }
 
-/// One remark for all rows whose rounds others disturbed: most of them are so together.
+/// One warning for all rows whose rounds others disturbed: most of them are so together.
 fn noise<'a>(run: &Document, ranked: &[&'a Row]) -> Option<(String, Vec<&'a Row>)> {
     let noisy = ranked.iter().filter_map(|row| {
         let share = noisy_row(&run.rounds, &row.cell(), run.environment.cores)?;

@@ -1,4 +1,4 @@
-//! Marks: what a reader should know of a row that is ranked nevertheless. They accuse nobody.
+//! Warnings: what a reader should know about a row that is ranked all the same.
 
 use super::connections::open_at_once;
 use super::latencies::{ASIDE, all_claimed, claimed_in_flight, cycles};
@@ -23,7 +23,7 @@ pub fn in_flight(rounds: &[&Round]) -> Option<f64> {
 }
 
 /// What to say of the rounds of one cell that is no reason to reject them, in sentences without a full stop.
-pub fn marks(rounds: &[&Round]) -> Vec<String> {
+pub fn warnings(rounds: &[&Round]) -> Vec<String> {
     let all = [
         few_in_flight,
         few_at_checks,
@@ -33,7 +33,7 @@ pub fn marks(rounds: &[&Round]) -> Vec<String> {
         retired,
         disturbed,
     ];
-    all.iter().filter_map(|mark| mark(rounds)).collect()
+    all.iter().filter_map(|rule| rule(rounds)).collect()
 }
 
 /// In the last moments of a round no id is left to send, so less than what was asked is in flight.
