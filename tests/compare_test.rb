@@ -1,4 +1,4 @@
-# Small comparisons from end to end, as a user runs them: a pair, kept connections, batches.
+# Small comparisons from end to end, as a user runs them: a pair, keep-alive connections, batches.
 require "minitest/autorun"
 require "csv"
 require "json"
@@ -26,9 +26,9 @@ class CompareTest < Minitest::Test
   def test_a_pair_of_settings_is_compared_by_what_the_origin_saw
     compare("pair", "hecaton-ruby", "hecaton-ruby", "--set", "keepalive=off", "A:concurrency=2", "--rounds", "2") do |document, log, folder|
       assert_verified document
-      kept, fresh = document["rows"].select { |row| row["client"] == "hecaton-ruby" }.partition { |row| row.fetch("keepalive", true) }
-      assert_equal [[2], [10]], [kept, fresh].map { |rows| rows.map { |row| row["concurrency"] } }
-      assert_operator fresh[0]["connections"], :>, 10
+      kept, new = document["rows"].select { |row| row["client"] == "hecaton-ruby" }.partition { |row| row.fetch("keepalive", true) }
+      assert_equal [[2], [10]], [kept, new].map { |rows| rows.map { |row| row["concurrency"] } }
+      assert_operator new[0]["connections"], :>, 10
       pair = document["comparison"]["pair"]
       assert_equal ["hecaton-ruby (keepalive on, concurrency 2)", "hecaton-ruby (keepalive off, concurrency 10)"], pair["names"]
       assert_match(/as fast as/, document["comparison"]["verdict"][0])
@@ -44,19 +44,19 @@ class CompareTest < Minitest::Test
     output
   end
 
-  def test_kept_connections_are_compared_over_tls_at_every_round_trip
+  def test_keep_alive_connections_are_compared_over_tls_at_every_round_trip
     compare("keepalive", "keepalive", "hecaton-ruby", "--rounds", "1") do |document, _, folder|
       assert_verified document
       trips = document["comparison"]["round_trips"]
       assert_equal [0, 1, 20, 100], trips.map { |trip| trip["round_trip_ms"] }
-      # Nothing is faster than the round trips that it has to wait for: one when kept, three when fresh.
+      # Nothing is faster than the round trips that it has to wait for: one on a keep-alive connection, three on a new one.
       trips.each do |trip|
-        assert_operator trip["kept_ms"]["value"], :>=, trip["round_trip_ms"]
-        assert_operator trip["fresh_ms"]["value"], :>=, 3 * trip["round_trip_ms"]
+        assert_operator trip["keep_alive_ms"]["value"], :>=, trip["round_trip_ms"]
+        assert_operator trip["new_ms"]["value"], :>=, 3 * trip["round_trip_ms"]
         assert_operator trip["predicted_gain"], :>, 1
       end
       assert_operator trips.last["gain"]["value"], :>, 1.5
-      assert_includes File.read(File.join(folder, "report.html")), "What do kept connections save?"
+      assert_includes File.read(File.join(folder, "report.html")), "What do keep-alive connections save?"
     end
   end
 

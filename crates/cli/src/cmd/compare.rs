@@ -1,4 +1,4 @@
-//! `hecaton compare`: any two clients or settings, kept connections against fresh ones, batches one by one or at once.
+//! `hecaton compare`: any two clients or settings, keep-alive connections against new ones, batches one by one or at once.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Preset {
-    /// Compares kept connections with a new one for each request, over TLS, at round trips of 0, 1, 20 and 100 ms.
+    /// Compares keep-alive connections with a new one for each request, over TLS, at round trips of 0, 1, 20 and 100 ms.
     ///
     /// The round trips are simulated, because loopback has none: the server waits one before each answer, and two more
     /// before the first answer of a connection (one for TCP, one for TLS 1.3). The report shows what was measured, and
@@ -109,11 +109,11 @@ Examples:
   hecaton compare hecaton-ruby typhoeus -c 50
       two clients, 50 requests in flight
   hecaton compare excon excon --set keepalive=off
-      one client, with and without kept connections
+      one client, with and without keep-alive connections
   hecaton compare curb curb --set tls=on A:concurrency=20
       two settings: tls of B, and concurrency of A
   hecaton compare keepalive hecaton-ruby
-      what kept connections save, at several distances
+      what keep-alive connections save, at several distances
   hecaton compare sync-async httpc-async -m 60 -l 50 --csv
       batches one after another, and all at once";
 

@@ -1,4 +1,4 @@
-//! What a comparison found: a pair, kept connections against fresh ones, or batches one after another and at once.
+//! What a comparison found: a pair, keep-alive connections against new ones, or batches one after another and at once.
 
 use hecaton_test_server::Delay;
 use serde::Serialize;

@@ -107,11 +107,11 @@ fn keep_alive(row: &Row, asked: f64, rounds: &[Round], rows: &[Row]) -> Judgemen
         row.client,
         place(row)
     );
-    let fresh = Cell {
+    let new = Cell {
         keepalive: false,
         ..row.cell()
     };
-    match rows.iter().find(|other| other.cell() == fresh) {
+    match rows.iter().find(|other| other.cell() == new) {
         Some(other) => ratio(what, row, other, asked, rounds),
         None => not_judged(what, asked, "new connections were not measured"),
     }

@@ -1,11 +1,11 @@
-//! Kept connections against fresh ones at each simulated round trip, with what arithmetic predicts from the trip of 0.
+//! Keep-alive connections against new ones at each simulated round trip, with what arithmetic predicts from the trip of 0.
 //!
 //! The round trips are simulated: the test server waits so long before each answer, and three times before the first of a
 //! connection. So this measures what a client does with such waits, and not what a network does.
 //!
-//! A request on a kept connection takes one round trip R and the work W₁ of both sides; on a fresh one, one more R to
+//! A request on a keep-alive connection takes one round trip R and the work W₁ of both sides; on a new one, one more R to
 //! open TCP and one for TLS 1.3, and the work W₂, which has the handshake in it:
-//! kept = R + W₁, fresh = 3·R + W₂, gain = (3·R + W₂) ÷ (R + W₁). W₁ and W₂ are what was measured where R is 0, so
+//! keep-alive = R + W₁, new = 3·R + W₂, gain = (3·R + W₂) ÷ (R + W₁). W₁ and W₂ are what was measured where R is 0, so
 //! there the prediction is the measurement. For a client that does several requests at a time the gain is the same.
 
 use std::collections::BTreeSet;
@@ -19,8 +19,8 @@ use super::stats::{Estimate, centre};
 use super::words::{interval, listed, percent, times};
 use crate::plan::Cell;
 
-/// Round trips before the answer of a request on a fresh connection: TCP, TLS 1.3, and the request itself.
-const FRESH: f64 = 3.0;
+/// Round trips before the answer of a request on a new connection: TCP, TLS 1.3, and the request itself.
+const NEW: f64 = 3.0;
 
 /// Predictions that are off by no more are said to hold.
 const HOLDS: f64 = 0.1;
@@ -31,16 +31,16 @@ const HOLDS: f64 = 0.1;
 pub struct RoundTrip {
     /// The round trip that the test server plays, in milliseconds.
     pub round_trip_ms: u64,
-    /// With kept connections; none when a round did nothing.
-    pub kept_ms: Option<Estimate>,
+    /// With keep-alive connections; none when a round did nothing.
+    pub keep_alive_ms: Option<Estimate>,
     /// With a new connection for each request.
-    pub fresh_ms: Option<Estimate>,
-    /// How many times faster kept connections are; none when a row is rejected.
+    pub new_ms: Option<Estimate>,
+    /// How many times faster keep-alive connections are; none when a row is rejected.
     pub gain: Option<Estimate>,
-    /// What `kept_ms` should be; none without a valid measurement at a round trip of 0.
-    pub predicted_kept_ms: Option<f64>,
-    /// What `fresh_ms` should be.
-    pub predicted_fresh_ms: Option<f64>,
+    /// What `keep_alive_ms` should be; none without a valid measurement at a round trip of 0.
+    pub predicted_keep_alive_ms: Option<f64>,
+    /// What `new_ms` should be.
+    pub predicted_new_ms: Option<f64>,
     /// What `gain` should be.
     pub predicted_gain: Option<f64>,
     /// Why a row is not ranked.
@@ -59,19 +59,19 @@ pub(super) fn round_trips(rows: &[Row], cells: &Cells) -> Vec<RoundTrip> {
     let base = found
         .iter()
         .find(|trip| trip.round_trip_ms == 0 && trip.gain.is_some());
-    let base = base.and_then(|base| Some((base.kept_ms?.value, base.fresh_ms?.value)));
+    let base = base.and_then(|base| Some((base.keep_alive_ms?.value, base.new_ms?.value)));
     if let Some(work) = base {
         found.iter_mut().for_each(|trip| predict(trip, work));
     }
     found
 }
 
-fn predict(trip: &mut RoundTrip, (kept, fresh): (f64, f64)) {
+fn predict(trip: &mut RoundTrip, (kept, new): (f64, f64)) {
     let round_trip = trip.round_trip_ms as f64;
-    let (kept, fresh) = (round_trip + kept, FRESH * round_trip + fresh);
-    trip.predicted_kept_ms = Some(kept);
-    trip.predicted_fresh_ms = Some(fresh);
-    trip.predicted_gain = Some(fresh / kept);
+    let (kept, new) = (round_trip + kept, NEW * round_trip + new);
+    trip.predicted_keep_alive_ms = Some(kept);
+    trip.predicted_new_ms = Some(new);
+    trip.predicted_gain = Some(new / kept);
 }
 
 fn round_trip(trip: u64, rows: &[Row], cells: &Cells) -> Option<RoundTrip> {
@@ -81,18 +81,18 @@ fn round_trip(trip: u64, rows: &[Row], cells: &Cells) -> Option<RoundTrip> {
             .filter(|row| row.overrides.round_trip_ms == Some(trip));
         found.find(|row| row.keepalive == keepalive).map(Row::cell)
     };
-    let (kept, fresh) = (of(true)?, of(false)?);
-    let rejected = [&kept, &fresh]
+    let (kept, new) = (of(true)?, of(false)?);
+    let rejected = [&kept, &new]
         .into_iter()
         .find_map(|cell| row_of(cell, rows)?.rejected.clone());
-    let gain = cells.ratio(&kept, &fresh).filter(|_| rejected.is_none());
+    let gain = cells.ratio(&kept, &new).filter(|_| rejected.is_none());
     Some(RoundTrip {
         round_trip_ms: trip,
-        kept_ms: milliseconds(&kept, cells),
-        fresh_ms: milliseconds(&fresh, cells),
+        keep_alive_ms: milliseconds(&kept, cells),
+        new_ms: milliseconds(&new, cells),
         gain,
-        predicted_kept_ms: None,
-        predicted_fresh_ms: None,
+        predicted_keep_alive_ms: None,
+        predicted_new_ms: None,
         predicted_gain: None,
         rejected,
     })
@@ -126,7 +126,7 @@ pub(super) fn verdict(client: &str, trips: &[RoundTrip]) -> Vec<String> {
     match gains.is_empty() {
         true => sentences.push(format!("Nothing can be said of {client}.")),
         false => sentences.push(format!(
-            "Kept connections make {client} faster over TLS, at round trips that the server simulates: {}.",
+            "Keep-alive connections make {client} faster over TLS, at round trips that the server simulates: {}.",
             gains.join(", ")
         )),
     }
@@ -147,11 +147,11 @@ type Off = (&'static str, f64, u64);
 fn prediction(trips: &[RoundTrip]) -> Option<String> {
     let value = |estimate: Option<Estimate>| estimate.map(|found| found.value);
     let columns = [
-        worst("kept", trips, |trip| {
-            Some((value(trip.kept_ms)?, trip.predicted_kept_ms?))
+        worst("keep-alive", trips, |trip| {
+            Some((value(trip.keep_alive_ms)?, trip.predicted_keep_alive_ms?))
         }),
-        worst("fresh", trips, |trip| {
-            Some((value(trip.fresh_ms)?, trip.predicted_fresh_ms?))
+        worst("new", trips, |trip| {
+            Some((value(trip.new_ms)?, trip.predicted_new_ms?))
         }),
         worst("gain", trips, |trip| {
             Some((value(trip.gain)?, trip.predicted_gain?))

@@ -1,4 +1,4 @@
-//! A comparison as a view: two sides, kept connections against fresh ones, or batches one after another and at once.
+//! A comparison as a view: two sides, keep-alive connections against new ones, or batches one after another and at once.
 
 use super::common::*;
 use super::form::*;
@@ -20,7 +20,7 @@ pub(super) fn view(run: &Document, findings: &Findings, found: &Compared) -> Vie
             vec![pair_bars(run, rows, pair)],
         ),
         What::RoundTrips(trips) => (
-            "What do kept connections save?",
+            "What do keep-alive connections save?",
             of_round_trips(trips),
             vec![trip_bars(trips)],
         ),
@@ -91,7 +91,7 @@ fn job(run: &Document) -> String {
     match &plan.comparison {
         Some(Comparison::Keepalive { client }) => {
             format!(
-                "{client}: kept connections against a new one for each request, over TLS; {bodies}"
+                "{client}: keep-alive connections against a new one for each request, over TLS; {bodies}"
             )
         }
         Some(Comparison::SyncAsync { client }) => {
@@ -157,17 +157,17 @@ fn of_round_trips(trips: &[RoundTrip]) -> Table {
     #[rustfmt::skip]
     let columns = vec![
         col("round\ntrip", 0, |it: &RoundTrip| format!("{} ms{}", it.round_trip_ms, mark(&it.rejected))),
-        col("kept\nms", 0, |it: &RoundTrip| optional(it.kept_ms, |kept| small(kept.value))),
-        col("pre-\ndicted", 2, |it: &RoundTrip| optional(it.predicted_kept_ms, small)),
-        col("fresh\nms", 0, |it: &RoundTrip| optional(it.fresh_ms, |fresh| small(fresh.value))),
-        col("pre-\ndicted", 2, |it: &RoundTrip| optional(it.predicted_fresh_ms, small)),
+        col("keep-\nalive ms", 0, |it: &RoundTrip| optional(it.keep_alive_ms, |kept| small(kept.value))),
+        col("pre-\ndicted", 2, |it: &RoundTrip| optional(it.predicted_keep_alive_ms, small)),
+        col("new\nms", 0, |it: &RoundTrip| optional(it.new_ms, |new| small(new.value))),
+        col("pre-\ndicted", 2, |it: &RoundTrip| optional(it.predicted_new_ms, small)),
         col("gain\nmeasured", 0, |it: &RoundTrip| optional(it.gain, |gain| ratio_words(&gain))).intervals(3),
         col("pre-\ndicted", 1, |it: &RoundTrip| optional(it.predicted_gain, times)),
     ];
     let table = Table::of("All figures", trips, columns);
     let table = table.note(
-        "Milliseconds of a request, on a kept connection and on a fresh one. Predicted: kept = R + W1, fresh = 3 R + W2. R is \
-         the round trip; W1 and W2 are the times measured where R is 0. A fresh connection takes one R for TCP and one for \
+        "Milliseconds of a request, on a keep-alive connection and on a new one. Predicted: keep-alive = R + W1, new = 3 R + W2. R is \
+         the round trip; W1 and W2 are the times measured where R is 0. A new connection takes one R for TCP and one for \
          TLS 1.3 before its request.",
     );
     table.note(
@@ -250,10 +250,10 @@ fn pair_bars(run: &Document, rows: &[Row], pair: &Pair) -> Chart {
     )
 }
 
-/// Milliseconds of a request on fresh and on kept connections, each round trip on a scale of its own.
+/// Milliseconds of a request on new and on keep-alive connections, each round trip on a scale of its own.
 fn trip_bars(trips: &[RoundTrip]) -> Chart {
     let group = |trip: &RoundTrip| {
-        let (kept, fresh) = (trip.kept_ms?, trip.fresh_ms?);
+        let (kept, new) = (trip.keep_alive_ms?, trip.new_ms?);
         let gain = trip.gain.map_or("rejected".to_owned(), |gain| {
             format!("{} {}", times(gain.value), interval(&gain))
         });
@@ -276,8 +276,8 @@ fn trip_bars(trips: &[RoundTrip]) -> Chart {
                 predicted.unwrap_or_default()
             ),
             bars: vec![
-                bar(0, "fresh", fresh, trip.predicted_fresh_ms),
-                bar(1, "kept", kept, trip.predicted_kept_ms),
+                bar(0, "new", new, trip.predicted_new_ms),
+                bar(1, "keep-alive", kept, trip.predicted_keep_alive_ms),
             ],
         })
     };

@@ -1,4 +1,4 @@
-//! A comparison's judgement, on rounds whose truth is known: pairs, kept connections, batches; and its views.
+//! A comparison's judgement, on rounds whose truth is known: pairs, keep-alive connections, batches; and its views.
 
 use hecaton_lab::findings::{Compared, What, compared, judge};
 use hecaton_lab::ledger::Document;
@@ -132,7 +132,7 @@ fn one_client_with_two_settings_is_told_apart_by_them() {
     );
 }
 
-/// Kept and fresh connections with 1 ms and 3 ms of work; `extra` round trips that nobody predicts.
+/// Keep-alive and new connections with 1 ms and 3 ms of work; `extra` round trips that nobody predicts.
 fn keepalive(extra: f64) -> Vec<Round> {
     let mut all = Vec::new();
     for (seed, trip) in [0u64, 20, 100].into_iter().enumerate() {
@@ -159,7 +159,7 @@ fn of_keepalive(rounds: &[Round]) -> Compared {
 }
 
 #[test]
-fn the_gain_of_kept_connections_is_predicted_from_the_round_trip_of_zero() {
+fn the_gain_of_keep_alive_connections_is_predicted_from_the_round_trip_of_zero() {
     let found = of_keepalive(&keepalive(0.0));
     let What::RoundTrips(trips) = &found.what else {
         panic!("{found:?}");
@@ -176,7 +176,7 @@ fn the_gain_of_kept_connections_is_predicted_from_the_round_trip_of_zero() {
         assert!((gain / truth - 1.0).abs() < 0.05, "{trip:?}");
         assert!((predicted / truth - 1.0).abs() < 0.05, "{trip:?}");
     }
-    assert!((trips[1].predicted_fresh_ms.unwrap() / 63.0 - 1.0).abs() < 0.05);
+    assert!((trips[1].predicted_new_ms.unwrap() / 63.0 - 1.0).abs() < 0.05);
     assert!(
         found.verdict[1].contains("predictions hold"),
         "{:?}",
@@ -188,8 +188,8 @@ fn the_gain_of_kept_connections_is_predicted_from_the_round_trip_of_zero() {
 fn a_handshake_that_takes_longer_than_predicted_is_said() {
     let found = of_keepalive(&keepalive(1.0));
     assert!(
-        found.verdict[1].contains("do not hold within 10\u{a0}% for fresh (off by at most 3")
-            && found.verdict[1].contains("they hold for kept"),
+        found.verdict[1].contains("do not hold within 10\u{a0}% for new (off by at most 3")
+            && found.verdict[1].contains("they hold for keep-alive"),
         "{:?}",
         found.verdict
     );
@@ -213,11 +213,11 @@ fn each_column_is_held_against_its_prediction() {
     let found = of_keepalive(&all);
     let sentence = &found.verdict[1];
     assert!(
-        sentence.contains("do not hold within 10\u{a0}% for kept (off by at most 2"),
+        sentence.contains("do not hold within 10\u{a0}% for keep-alive (off by at most 2"),
         "{sentence}"
     );
     assert!(
-        sentence.contains("at 20 ms) and fresh (off by at most 2"),
+        sentence.contains("at 20 ms) and new (off by at most 2"),
         "{sentence}"
     );
     assert!(sentence.contains("they hold for gain"), "{sentence}");

@@ -126,14 +126,14 @@ fn keep_alive() -> Promise {
 #[test]
 fn kept_connections_are_compared_with_new_ones_of_the_same_client() {
     let mut all = rounds();
-    let mut fresh = Machine::default().rounds("ours", 133, &[(10, (50.0, 20.0))]);
-    for round in &mut fresh {
+    let mut new = Machine::default().rounds("ours", 133, &[(10, (50.0, 20.0))]);
+    for round in &mut new {
         round.cell.keepalive = false;
         for page in [&mut round.seen, &mut round.probe].into_iter().flatten() {
             page.reused = 0;
         }
     }
-    all.extend(fresh);
+    all.extend(new);
     let judgement = judged(&keep_alive(), &all);
     assert_eq!(judgement.met, Some(true));
     assert!(

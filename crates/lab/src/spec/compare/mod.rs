@@ -67,7 +67,7 @@ pub struct PairScenario {
     pub timing: Timing,
 }
 
-/// The load of fresh against kept connections.
+/// The load of new against keep-alive connections.
 #[derive(Clone, Debug, Deserialize)]
 pub struct KeepaliveScenario {
     /// Round trips that the test server plays, in milliseconds, ascending, 0 among them.
@@ -217,7 +217,7 @@ impl CompareScenario {
         Ok((sweep, Comparison::Pair { a, b }))
     }
 
-    /// The sweep of kept and fresh connections over TLS, at every round trip.
+    /// The sweep of keep-alive and new connections over TLS, at every round trip.
     ///
     /// # Errors
     /// [`Usage`], one sentence with what to do.
