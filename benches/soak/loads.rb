@@ -66,7 +66,7 @@ class Single < Load
   def ask(id) = @client.get(path(id))
 end
 
-# The same, with a body that is sent; one in ten is so large that it is still under way when an early answer comes.
+# The same, with a body that is sent; one in ten is so large that it is still under way when an early response comes.
 class Posted < Single
   BODY = ("x" * 5_000).freeze
   LARGE = ("x" * 300_000).freeze

@@ -7,7 +7,7 @@ class Servers
   # What is still on its way when the last request has ended must have been read before the ledgers are.
   DRAIN = 2
 
-  # Connections end without notice, as at a server that reloads. After 20 answers: by 50 most have ended by chaos.
+  # Connections end without notice, as at a server that reloads. After 20 responses: by 50 most have ended by chaos.
   PLAIN = %w[--close-after 20].freeze
   TLS = %w[--tls].freeze
   HTTPS = (TLS + PLAIN).freeze

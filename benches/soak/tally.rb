@@ -48,7 +48,7 @@ class Tally
     @ended.add(id)
     @outcomes[error ? error.class.name : status.to_s] += 1
     attempts.each { |attempt| count(id, attempt) }
-    fault("the answer to #{id} has #{size} bytes") if status == 200 && error.nil? && size != Servers::BODY
+    fault("the response to #{id} has #{size} bytes") if status == 200 && error.nil? && size != Servers::BODY
     fault("#{id} has no attempt") if attempts.empty?
   end
 

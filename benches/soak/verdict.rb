@@ -6,11 +6,11 @@ require_relative "tally"
 # That holds where connections end without notice too: a request that moved was sent twice, and its first attempt has
 # arrived as `unprocessed`, for the test server reads on after the end that it made until the client has seen it.
 class Verdict
-  # A client may give up (its timeout) on an answer that the test server has begun: on a machine that stands still for
+  # A client may give up (its timeout) on a response that the test server has begun: on a machine that stands still for
   # longer than the timeout. More than this share of all is a fault.
   MOST_LATE = 0.0005
   GOOD = %w[good slow].freeze
-  # An answer like any other: none may be lost because the request was still under way.
+  # A response like any other: none may be lost because the request was still under way.
   EARLY = "early"
 
   def initialize(loads, ledgers, watch, ended)
@@ -53,9 +53,9 @@ class Verdict
       faults << "#{name}: #{sent.count} attempts were sent, #{arrived.count} requests arrived, not of the same ids"
     end
     late = late(name, ledger)
-    faults << "#{name}: #{late} good answers were given up" unless late.between?(0, sent.count * MOST_LATE)
+    faults << "#{name}: #{late} good responses were given up" unless late.between?(0, sent.count * MOST_LATE)
     lost = early_lost(name, ledger)
-    faults << "#{name}: #{lost} early answers were lost" unless lost.between?(0, sent.count * MOST_LATE)
+    faults << "#{name}: #{lost} early responses were lost" unless lost.between?(0, sent.count * MOST_LATE)
     faults << "#{name}: more attempts were answered 500 than the server answered so" if failures(name) > ledger["chaos"]["500"]["count"]
     faults
   end

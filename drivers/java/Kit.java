@@ -39,7 +39,7 @@ final class Kit {
     }
     Kit kit = new Kit(about, opening, arguments.length > 0 && arguments[0].equals("tuned"));
     PrintStream out = System.out;
-    System.setOut(System.err); // what a library prints must not stand between the answers
+    System.setOut(System.err); // what a library prints must not stand between the responses
     BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
       JsonObject ask = JsonParser.parseString(line).getAsJsonObject();

@@ -86,7 +86,7 @@ export async function run (client, about) {
     driver = await client(job)
     return { ok: true }
   }
-  console.log = console.error // what a library prints must not stand between the answers
+  console.log = console.error // what a library prints must not stand between the responses
   for await (const line of createInterface({ input: process.stdin })) {
     const ask = JSON.parse(line)
     const text = await answer(ask).catch((error) => ({ ok: false, error: 'failed', what: String(error.message) }))

@@ -1,4 +1,4 @@
-# Faraday on Hecaton: as many threads as requests in flight, each waiting for its answer.
+# Faraday on Hecaton: as many threads as requests in flight, each waiting for its response.
 require "hecaton/faraday"
 require_relative "threads"
 

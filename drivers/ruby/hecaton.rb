@@ -7,7 +7,7 @@ class HecatonDriver
     @job = job
     @method = job.method
     @headers = job.headers unless job.headers.empty?
-    # Its pool outlives the batches; with no time to be idle a connection is closed after its answer.
+    # Its pool outlives the batches; with no time to be idle a connection is closed after its response.
     @client = Hecaton::Client.new(timeout: job.timeout, http: "1.1", idle_timeout: job.keepalive ? nil : 0)
   end
 

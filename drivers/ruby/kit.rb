@@ -32,7 +32,7 @@ module Kit
       [url, now]
     end
 
-    # Counts an answer whose body has been read.
+    # Counts a response whose body has been read.
     def done(status, body, taken = nil)
       return failed("status #{status}") unless status / 100 == 2
       @sum += @json ? value(JSON.parse(body)) : body.byteslice(-8, 8).hex if @verified

@@ -1,4 +1,4 @@
-# Keeps requests in flight by as many threads, for clients that wait for each answer: the part that their drivers share.
+# Keeps requests in flight by as many threads, for clients that wait for each response: the part that their drivers share.
 require_relative "kit"
 
 module Kit

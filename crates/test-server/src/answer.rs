@@ -1,4 +1,4 @@
-//! Writes heads and small answers as bytes.
+//! Writes heads and small responses as bytes.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use http::StatusCode;
 use crate::date;
 use crate::request::After;
 
-/// The head of an answer.
+/// The head of a response.
 pub(crate) struct Head<'a> {
     pub(crate) status: u16,
     pub(crate) content_type: &'a str,
@@ -20,7 +20,7 @@ pub(crate) struct Head<'a> {
 /// Name and value of a header field.
 pub(crate) type Field = (Cow<'static, str>, String);
 
-/// How the body of an answer is delimited.
+/// How the body of a response is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
     Bytes(u64),

@@ -17,12 +17,12 @@ use siphasher::sip::SipHasher24;
 /// | name | what happens |
 /// |---|---|
 /// | `reset` | RST; the stream's alone over HTTP/2 |
-/// | `stall` | no answer |
+/// | `stall` | no response |
 /// | `truncate` | half of the body, then the end |
 /// | `500` | status 500 |
 /// | `garbage` | bytes that are not HTTP; over HTTP/2 a body shorter than its length |
-/// | `close` | the end before any answer; over HTTP/2 the stream is refused |
-/// | `slow` | a good answer in pieces with pauses |
+/// | `close` | the end before any response; over HTTP/2 the stream is refused |
+/// | `slow` | a good response in pieces with pauses |
 /// | `early` | 413 at once, with `Connection: close` and the end right after it, the body unread; over HTTP/2 the end of the stream and RST_STREAM with NO_ERROR |
 ///
 /// What happens to an id depends on the seed, the id, and how often something has happened to that id before: a
@@ -89,7 +89,7 @@ pub(crate) struct Dealer {
     /// How often something has happened to an id.
     before: RefCell<HashMap<u64, u32>>,
     good: Cell<Dealt>,
-    /// Streams above the last one that GOAWAY had named, and requests after the last answer of their connection.
+    /// Streams above the last one that GOAWAY had named, and requests after the last response of their connection.
     unprocessed: Cell<Dealt>,
     dealt: [Cell<Dealt>; ALL.len()],
 }

@@ -1,4 +1,4 @@
-//! The check value of an id: what only a client that read the answer can know.
+//! The check value of an id: what only a client that read the response can know.
 
 use siphasher::sip::SipHasher24;
 

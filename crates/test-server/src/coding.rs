@@ -1,4 +1,4 @@
-//! Content codings of answers: gzip, deflate, br and zstd, whole or damaged.
+//! Content codings of responses: gzip, deflate, br and zstd, whole or damaged.
 
 use std::io::{self, Write};
 
@@ -23,7 +23,7 @@ pub(crate) enum Damage {
     None,
     /// Its second half is overwritten.
     Corrupt,
-    /// Its second half is missing; the answer's length is that of the first.
+    /// Its second half is missing; the response's length is that of the first.
     Truncated,
 }
 

@@ -25,7 +25,7 @@ use crate::stream::End;
 use crate::tls::Secure;
 use crate::wire::Wire;
 
-/// How long a closing connection waits for the client's end, so that the last answer is not lost
+/// How long a closing connection waits for the client's end, so that the last response is not lost
 /// to a reset.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
 /// How long it waits when the client was not told of the end. Clients look at idle connections now and then only.
@@ -41,14 +41,14 @@ pub(crate) struct Connection {
     reader: Reader,
     /// A request whose body is still being read.
     upload: Option<Box<Upload>>,
-    /// Bytes of the next request came before the answer to the last one was out.
+    /// Bytes of the next request came before the response to the last one was out.
     early: bool,
     /// Until when a stranger's bytes are waited for, and whether they are the rest of a request.
     allowed: Option<(bool, Instant)>,
     outbox: Outbox,
-    /// The last answer has been decided: nothing more is read as a request.
+    /// The last response has been decided: nothing more is read as a request.
     last: bool,
-    /// Nothing tells the client that the last answer is the last.
+    /// Nothing tells the client that the last response is the last.
     silent: bool,
     /// The client speaks HTTP/2 from its first byte on.
     http2: bool,
@@ -146,7 +146,7 @@ impl Connection {
 
     /// Whether another request may be read now, if its bytes are there.
     fn may_read(&self) -> bool {
-        // `100 Continue` may not overtake the answers before it.
+        // `100 Continue` may not overtake the responses before it.
         let must_ask = self.upload.as_ref().is_some_and(|upload| upload.expecting);
         !self.last && self.outbox.has_room() && (self.outbox.is_empty() || !must_ask)
     }
@@ -200,7 +200,7 @@ impl Connection {
         }
     }
 
-    /// A request is complete: its answer is decided, and goes out at once when nothing holds it.
+    /// A request is complete: its response is decided, and goes out at once when nothing holds it.
     fn answer(&mut self, known: Known, body: Received, now: Instant) {
         let reply = Reply {
             hub: &self.hub,
@@ -240,7 +240,7 @@ impl Connection {
             .push(Held::refusal(status, receipt), &self.socket, now);
     }
 
-    /// Waits for bytes, the client's end, or the first answer that is held; a stranger's bytes not for ever.
+    /// Waits for bytes, the client's end, or the first response that is held; a stranger's bytes not for ever.
     async fn wait(&mut self) -> io::Result<()> {
         let hub = self.hub.clone();
         let begun = !self.reader.input.is_empty() || self.upload.is_some();

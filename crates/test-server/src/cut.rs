@@ -1,5 +1,5 @@
-//! Cuts: at moments of a round that are drawn by chance an answer comes in two parts, the last bytes a while after the others. Who
-//! asks on when it sees the beginning of an answer, or at its own pace, has not waited for the end of it.
+//! Cuts: at moments of a round that are drawn by chance a response comes in two parts, the last bytes a while after the others. Who
+//! asks on when it sees the beginning of a response, or at its own pace, has not waited for the end of it.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 /// How long after the others the last bytes follow.
 pub(crate) const PAUSE: Duration = Duration::from_millis(1);
 
-/// The answers of a round that come in two parts.
+/// The responses of a round that come in two parts.
 #[derive(Default)]
 pub(crate) struct Cuts {
     arrived: Cell<u64>,
@@ -26,7 +26,7 @@ impl Cuts {
         self.arrived.set(0);
     }
 
-    /// A request of the round arrives; whether its answer is cut.
+    /// A request of the round arrives; whether its response is cut.
     pub(crate) fn is_due(&self) -> bool {
         let mut moments = self.moments.borrow_mut();
         let arrived = self.arrived.replace(self.arrived.get() + 1);
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_answers_are_cut_as_were_drawn_at_most() {
+    fn as_many_responses_are_cut_as_were_drawn_at_most() {
         let cuts = Cuts::default();
         let due = |count: u64| (0..count).filter(|_| cuts.is_due()).count();
         assert_eq!(due(10), 0);

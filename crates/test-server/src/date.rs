@@ -9,7 +9,7 @@ pub(crate) const LENGTH: usize = 29;
 /// The present date as RFC 9110 §5.6.7 writes it.
 pub(crate) struct Date {
     text: Cell<[u8; LENGTH]>,
-    /// Seconds of the text since 1970; tells a prepared answer whether its date is old.
+    /// Seconds of the text since 1970; tells a prepared response whether its date is old.
     second: Cell<u64>,
     expires: Cell<Instant>,
 }

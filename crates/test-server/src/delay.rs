@@ -1,4 +1,4 @@
-//! The delay of answers as text and as a distribution.
+//! The delay of responses as text and as a distribution.
 
 use std::fmt;
 use std::str::FromStr;

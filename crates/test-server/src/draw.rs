@@ -33,7 +33,7 @@ impl Draw {
         }
     }
 
-    /// The delay of one id; `None` means that the answer goes out at once.
+    /// The delay of one id; `None` means that the response goes out at once.
     pub(crate) fn of(&self, id: u64) -> Option<Duration> {
         let seconds = match &self.law {
             Law::None => return None,

@@ -22,7 +22,7 @@ pub(crate) const IDLE: Duration = seconds(30);
 pub(crate) const LIFE: Duration = seconds(300);
 /// Most connections of one address.
 const MOST_OF_ADDRESS: usize = 256;
-/// Most bytes of an answer, and the longest that it is delayed.
+/// Most bytes of a response, and the longest that it is delayed.
 const MOST_BYTES: u64 = 64 << 20;
 const LONGEST_DELAY: Duration = Duration::from_secs(10);
 
@@ -67,7 +67,7 @@ impl Drop for Guest {
     }
 }
 
-/// Whether strangers get no such answer: it harms who reads it, has no end, or keeps a connection busy for long.
+/// Whether strangers get no such response: it harms who reads it, has no end, or keeps a connection busy for long.
 pub(crate) fn withholds(request: &Request) -> bool {
     match request.route {
         Route::Fault(_) | Route::Special(Special::Bomb | Special::Pieces | Special::Encoded) => {
@@ -83,7 +83,7 @@ pub(crate) fn withholds(request: &Request) -> bool {
     }
 }
 
-/// Whether its answer would send a browser to another server, and let that look like this one.
+/// Whether its response would send a browser to another server, and let that look like this one.
 fn leads_away(detail: &Detail) -> bool {
     let leads = |name: &str| {
         let names = ["to", "location", "refresh"];

@@ -19,30 +19,30 @@ pub(crate) enum Fault {
     /// `tls-cut`: a body that ends with the connection, and TLS without its close_notify, as if
     /// somebody had cut it.
     TlsCut,
-    /// `reset`: RST before any answer.
+    /// `reset`: RST before any response.
     Reset,
-    /// `close`: the end before any answer.
+    /// `close`: the end before any response.
     Close,
     /// `garbage`: bytes that are not HTTP, then the end.
     Garbage,
-    /// `stall-head`: no answer, ever.
+    /// `stall-head`: no response, ever.
     StallHead,
     /// `stall-body`: head and half of the body, then nothing.
     StallBody,
     /// `drip`: an endless body, one byte (in a chunk of its own) each 100 ms.
     Drip,
-    /// `goaway`: over HTTP/2 a good answer and GOAWAY, which says that later streams are not processed; over
-    /// HTTP/1.1 a good answer that closes.
+    /// `goaway`: over HTTP/2 a good response and GOAWAY, which says that later streams are not processed; over
+    /// HTTP/1.1 a good response that closes.
     Goaway,
     /// `refused-stream`: over HTTP/2 the stream is refused, and so was not processed; over HTTP/1.1 as
     /// `close`.
     RefusedStream,
-    /// `huge-head`: an answer with 1 MiB of header.
+    /// `huge-head`: a response with 1 MiB of header.
     HugeHead,
     /// `early`: 413 with `Connection: close` and the end of the connection at once, whatever is unread: what
     /// still comes is answered by RST.
     Early,
-    /// `idle-close`: a good answer on a connection that stays, closed 20 ms later whatever has come.
+    /// `idle-close`: a good response on a connection that stays, closed 20 ms later whatever has come.
     IdleClose,
 }
 

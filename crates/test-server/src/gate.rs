@@ -1,4 +1,4 @@
-//! The gate: holds the answers of a round until enough are held at once, so that a client's true
+//! The gate: holds the responses of a round until enough are held at once, so that a client's true
 //! concurrency is seen exactly. In a probe it holds all of them, in a measured round at moments drawn by chance.
 
 use std::cell::{Cell, RefCell};
@@ -14,9 +14,9 @@ use crate::times::Times;
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
 /// The same for a check in the midst of a round, where a client has no connection to open any more.
 const QUIET_CHECK: Duration = Duration::from_millis(30);
-/// One answer in so many is held by a check.
+/// One response in so many is held by a check.
 const SHARE: u64 = 50;
-/// Checks of one round, at most; and at least, where they hold no more than one answer in twenty.
+/// Checks of one round, at most; and at least, where they hold no more than one response in twenty.
 const MOST_CHECKS: u64 = 32;
 const FEW_CHECKS: u64 = 2;
 
@@ -34,7 +34,7 @@ pub(crate) struct Gate {
     arrival: Notify,
 }
 
-/// Checks of a round: from which request on answers are held, and how many were.
+/// Checks of a round: from which request on responses are held, and how many were.
 #[derive(Default)]
 struct Checks {
     arrived: u64,
@@ -42,7 +42,7 @@ struct Checks {
     moments: Vec<u64>,
     held: bool,
     seen: Vec<u32>,
-    /// When the first answer of the present check was held.
+    /// When the first response of the present check was held.
     begun: Option<Instant>,
     /// How long after it the second request came.
     gaps: Times,
@@ -69,7 +69,7 @@ impl Checks {
         }
     }
 
-    /// A request arrives; whether its answer is held.
+    /// A request arrives; whether its response is held.
     fn arrive(&mut self) -> bool {
         self.arrived += 1;
         self.held |= self
@@ -79,7 +79,7 @@ impl Checks {
         self.held
     }
 
-    /// An answer is held behind so many others.
+    /// A response is held behind so many others.
     fn hold(&mut self, behind: usize, now: Instant) {
         match (behind, self.begun) {
             (0, _) => self.begun = Some(now),

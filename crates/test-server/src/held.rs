@@ -1,4 +1,4 @@
-//! An answer that waits its turn: behind others of its connection, for its delay, or at the gate.
+//! A response that waits its turn: behind others of its connection, for its delay, or at the gate.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -13,9 +13,9 @@ use crate::request::After;
 use crate::script::{Item, Script};
 use crate::stream::Stream;
 
-/// One answer in the queue of a connection.
+/// One response in the queue of a connection.
 pub(crate) struct Held {
-    /// None for answers to what was no request, and for `/ledger`.
+    /// None for responses to what was no request, and for `/ledger`.
     pub(crate) receipt: Option<Receipt>,
     pub(crate) hold: Hold,
     pub(crate) answer: Answer,
@@ -24,7 +24,7 @@ pub(crate) struct Held {
     waits: bool,
 }
 
-/// What an answer waits for.
+/// What a response waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
     Nothing,
@@ -38,11 +38,11 @@ pub(crate) enum Answer {
     Item(Rc<Script>, Item),
     Small(Box<Small>),
     Stream(Box<Stream>),
-    /// The last bytes of an answer, and how long its body is.
+    /// The last bytes of a response, and how long its body is.
     Rest(Vec<u8>, usize),
 }
 
-/// A short answer kept whole.
+/// A short response kept whole.
 pub(crate) struct Small {
     pub(crate) status: u16,
     pub(crate) content_type: &'static str,
@@ -62,7 +62,7 @@ impl Held {
         }
     }
 
-    /// The answer to what cannot be read as a request; the connection ends with it.
+    /// The response to what cannot be read as a request; the connection ends with it.
     pub(crate) fn refusal(status: u16, receipt: Option<Receipt>) -> Held {
         let receipt = receipt.map(|receipt| receipt.planned_at(None));
         let answer = Answer::Small(Box::new(Small::status(status, false)));
@@ -77,7 +77,7 @@ impl Held {
         }
     }
 
-    /// Sees to it that `waker` is woken when the answer is ready.
+    /// Sees to it that `waker` is woken when the response is ready.
     pub(crate) fn wait(&mut self, hub: &Hub, waker: &Waker) {
         if std::mem::replace(&mut self.waits, true) {
             return;
@@ -123,7 +123,7 @@ impl Small {
         Small::text(status, format!("{status} {}\n", reason(status)), is_head)
     }
 
-    /// Appends the answer; returns the bytes of its body.
+    /// Appends the response; returns the bytes of its body.
     pub(crate) fn write(&self, out: &mut Vec<u8>, after: After, hub: &Hub, now: Instant) -> usize {
         let silent = is_bodiless(self.status);
         let length = if silent {

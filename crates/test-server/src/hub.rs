@@ -32,7 +32,7 @@ pub(crate) struct Hub {
     pub(crate) key: Key,
     /// How HTTP/2 is spoken; none refuses it.
     pub(crate) http2: Option<Http2>,
-    /// After how many answers a connection of HTTP/1.1 ends without notice; 0 for never.
+    /// After how many responses a connection of HTTP/1.1 ends without notice; 0 for never.
     pub(crate) close_after: u64,
     /// Whether strangers may reach it, and whether they get what harms them.
     pub(crate) exposed: bool,
@@ -94,7 +94,7 @@ impl Hub {
 
     /// Writes a request into the ledger when its head (of `length` bytes) has been read, and finds
     /// the hash of its id, 0 when it has none. Requests for `/ledger` are not
-    /// written down, but for their bytes. `behind`: it did not wait for the answer before it.
+    /// written down, but for their bytes. `behind`: it did not wait for the response before it.
     pub(crate) fn witness(
         &self,
         request: &Request,

@@ -36,7 +36,7 @@ pub struct Interval {
     pub peak_in_flight: u64,
     /// Bytes of requests read from sockets.
     pub bytes_in: u64,
-    /// Bytes of answers written to sockets, heads included.
+    /// Bytes of responses written to sockets, heads included.
     pub bytes_out: u64,
     /// Bytes of bodies written; of a round in gzip over HTTP/1.1, decoded.
     pub body_bytes_out: u64,
@@ -44,16 +44,16 @@ pub struct Interval {
     pub expected_sum: u32,
     /// CPU time of the test server's thread.
     pub cpu_ns: u64,
-    /// From the first request read to the last answer written.
+    /// From the first request read to the last response written.
     pub span_ns: u64,
-    /// Median lateness of an answer against its planned instant, in microseconds.
+    /// Median lateness of a response against its planned instant, in microseconds.
     pub lateness_p50_us: u64,
     /// 99th percentile of the same.
     pub lateness_p99_us: u64,
     /// Requests without the word of the round: whoever sent them, they are in no other count of this interval.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stray: u64,
-    /// Requests that came together with one before them, or while their connection was still owed an answer. HTTP/1.1 only.
+    /// Requests that came together with one before them, or while their connection was still owed a response. HTTP/1.1 only.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pipelined: u64,
     /// Requests of a round that has a word which asked for something else than the round is about: by another method than GET, or not for
@@ -67,14 +67,14 @@ pub struct Interval {
     /// Most connections open at once that had carried a request of the round; 0 in documents of before.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub peak_connections: u64,
-    /// Requests in flight at each check: from a moment drawn by chance on, every answer was held until as many as asked were
+    /// Requests in flight at each check: from a moment drawn by chance on, every response was held until as many as asked were
     /// there, or until none had come for a while.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<u32>,
-    /// At each check, how long after the first request whose answer was held the next one came.
+    /// At each check, how long after the first request whose response was held the next one came.
     #[serde(default, skip_serializing_if = "Times::is_empty")]
     pub check_gaps: Times,
-    /// How long answers were held, those that went out at once left out. A client cannot have had them sooner.
+    /// How long responses were held, those that went out at once left out. A client cannot have had them sooner.
     #[serde(default, skip_serializing_if = "Times::is_empty")]
     pub held: Times,
     /// The sum of the same, in nanoseconds.
@@ -83,7 +83,7 @@ pub struct Interval {
     /// From each request of the round to the next on its connection.
     #[serde(default, skip_serializing_if = "Times::is_empty")]
     pub cycles: Times,
-    /// From the last request that was read to the last answer written.
+    /// From the last request that was read to the last response written.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tail_ns: u64,
     /// When the first request of the round was read.

@@ -63,7 +63,7 @@ pub(crate) struct Marks {
 /// A request whose head has just been read.
 pub(crate) struct Arrival {
     pub(crate) now: Instant,
-    /// It did not wait for the answer before it on its connection.
+    /// It did not wait for the response before it on its connection.
     pub(crate) behind: bool,
     /// The id and the check value that it asked for; none for another path.
     pub(crate) item: Option<(u64, u32)>,
@@ -87,7 +87,7 @@ pub(crate) struct Receipt {
     pub(crate) stray: bool,
     /// When it was read.
     read: Instant,
-    /// When the answer should leave; `None` when nobody can say (gates, faults).
+    /// When the response should leave; `None` when nobody can say (gates, faults).
     planned: Option<Instant>,
 }
 
@@ -190,7 +190,7 @@ impl Ledger {
         Receipt { stray, ..receipt }
     }
 
-    /// The answer of a request has been written whole.
+    /// The response of a request has been written whole.
     pub(crate) fn answered(&mut self, receipt: Receipt, now: Instant) {
         let tally = self.leave(receipt);
         tally.requests += 1;
@@ -201,7 +201,7 @@ impl Ledger {
         }
     }
 
-    /// The answer of a request is let go at `now`, with so many bytes of a body.
+    /// The response of a request is let go at `now`, with so many bytes of a body.
     pub(crate) fn released(&mut self, receipt: Receipt, body: usize, now: Instant) {
         let tally = self.tally_of(receipt);
         tally.body_bytes_out += body as u64;
@@ -212,13 +212,13 @@ impl Ledger {
         }
     }
 
-    /// A request has ended without a whole answer.
+    /// A request has ended without a whole response.
     pub(crate) fn aborted(&mut self, receipt: Receipt) {
         self.leave(receipt).aborted += 1;
     }
 
     /// Takes a request out of flight; returns the counters of the interval in which it came, so that
-    /// an answer outlasting its round is not counted in the next one.
+    /// a response outlasting its round is not counted in the next one.
     fn leave(&mut self, receipt: Receipt) -> &mut Tally {
         self.in_flight -= 1;
         let tally = self.tally_of(receipt);
@@ -248,7 +248,7 @@ impl Ledger {
         self.present.tally.bytes_out += bytes as u64;
     }
 
-    /// Bytes of a body; `stray`: of an answer that is not of the round.
+    /// Bytes of a body; `stray`: of a response that is not of the round.
     pub(crate) fn wrote_body(&mut self, bytes: usize, stray: bool) {
         let interval = match (&mut self.between, stray) {
             (Some(between), true) => between,

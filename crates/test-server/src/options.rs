@@ -14,10 +14,10 @@ use crate::tls::Tls;
 pub struct Options {
     /// Where to listen; port 0 takes a free one. Default `127.0.0.1:0`.
     pub listen: SocketAddr,
-    /// Bytes of an answer's body outside rounds; fewer than 8 (0 too) means 8, the check value alone.
+    /// Bytes of a response's body outside rounds; fewer than 8 (0 too) means 8, the check value alone.
     /// Default 133.
     pub body_bytes: usize,
-    /// Delay of answers outside rounds. Default none.
+    /// Delay of responses outside rounds. Default none.
     pub delay: Delay,
     /// Seed of all delays and of chaos: the same seed and id give the same delay. Default 0, a seed like any other.
     pub seed: u64,
@@ -30,8 +30,8 @@ pub struct Options {
     pub http2: Option<Http2>,
     /// What goes wrong by chance on `/r/<id>`, drawn from the seed. Default nothing.
     pub chaos: Option<Chaos>,
-    /// End each connection of HTTP/1.1 without notice after so many answers, as servers do that reload or
-    /// limit their connections: the end follows the last answer, which has no `Connection: close`. What still
+    /// End each connection of HTTP/1.1 without notice after so many responses, as servers do that reload or
+    /// limit their connections: the end follows the last response, which has no `Connection: close`. What still
     /// comes is read, counted as `unprocessed` by the ledger of chaos, and never answered. 0 never does. Default 0.
     pub close_after: u32,
     /// A Unix socket to listen on beside TCP, always in the clear. The file must not exist; it is removed
@@ -89,29 +89,29 @@ pub struct RoundSpec {
     pub count: u64,
     /// Whether requests are to ask for documents in JSON: those that do not are counted. Only where there is a word.
     pub json: bool,
-    /// Bytes of an answer's body, decoded; fewer than 8 (0 too) means 8, the check value alone.
+    /// Bytes of a response's body, decoded; fewer than 8 (0 too) means 8, the check value alone.
     pub body_bytes: usize,
-    /// Whether plain answers come in gzip, whatever the request accepts; documents stay as they are.
+    /// Whether plain responses come in gzip, whatever the request accepts; documents stay as they are.
     pub gzip: bool,
-    /// Delay of every answer; ignored when `gate` is given.
+    /// Delay of every response; ignored when `gate` is given.
     pub delay: Delay,
     /// Which draw of the delays: rounds of one test server and one number have the same delays, in the order of their ids.
     pub draw: u32,
-    /// How long a round trip takes that loopback has not: every answer waits one more, and the first of a connection
+    /// How long a round trip takes that loopback has not: every response waits one more, and the first of a connection
     /// as many more as opening it costs on a network (TCP 1, TLS 1.3 1, TLS 1.2 2), for a server cannot delay the
     /// opening itself. 0 adds nothing; ignored when `gate` is given.
     pub round_trip: Duration,
-    /// Hold every answer until this many requests are held at once, or until no new one has arrived
+    /// Hold every response until this many requests are held at once, or until no new one has arrived
     /// for 500 ms. None and 0 hold nothing.
     pub gate: Option<usize>,
     /// Requests of the round come to `/r/<word>/<id>`, the word as sixteen hexadecimal digits; what comes without it is stray, and
     /// counted as nothing else. None serves `/r/<id>`, and calls everything else foreign.
     pub word: Option<u64>,
-    /// At a few moments drawn by chance, hold every answer until this many requests are held at once, or until no new one has
+    /// At a few moments drawn by chance, hold every response until this many requests are held at once, or until no new one has
     /// arrived for 30 ms. None and 0 never do; ignored when `gate` is given.
     pub checks: Option<usize>,
-    /// So many answers, drawn by chance, come in two parts: the last bytes follow 2 ms after the others. Whoever asks on before has not
-    /// waited for the answer. HTTP/1.1 only.
+    /// So many responses, drawn by chance, come in two parts: the last bytes follow 2 ms after the others. Whoever asks on before has not
+    /// waited for the response. HTTP/1.1 only.
     pub cuts: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The answers of one connection: queued in the order of their requests, written when they are ready.
+//! The responses of one connection: queued in the order of their requests, written when they are ready.
 
 use std::collections::VecDeque;
 use std::io;
@@ -27,7 +27,7 @@ pub(crate) struct Outbox {
     /// Answers that are not ready, or stand behind one that is not.
     queue: VecDeque<Held>,
     output: Vec<u8>,
-    /// The requests whose answers are in `output`, or are being streamed.
+    /// The requests whose responses are in `output`, or are being streamed.
     unwritten: Vec<Receipt>,
 }
 
@@ -41,12 +41,12 @@ impl Outbox {
         }
     }
 
-    /// Whether no answer waits; what is written already may still be on its way.
+    /// Whether no response waits; what is written already may still be on its way.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Whether a request that came has no answer yet that the system has taken whole.
+    /// Whether a request that came has no response yet that the system has taken whole.
     pub(crate) fn owes(&self) -> bool {
         !self.queue.is_empty() || !self.output.is_empty()
     }
@@ -56,18 +56,18 @@ impl Outbox {
         self.queue.len() < MOST_HELD && self.output.len() < MUCH_OUTPUT
     }
 
-    /// Whether the next answer is a stream whose turn has come.
+    /// Whether the next response is a stream whose turn has come.
     pub(crate) fn has_stream(&self, now: Instant) -> bool {
         let ready = |held: &Held| held.is_stream() && held.is_ready(&self.hub, now);
         self.queue.front().is_some_and(ready)
     }
 
-    /// Writes bytes that are no answer. Must not be called while answers wait.
+    /// Writes bytes that are no response. Must not be called while answers wait.
     pub(crate) fn interim(&mut self, bytes: &[u8]) {
         self.output.extend_from_slice(bytes);
     }
 
-    /// Takes an answer, and writes it at once when nothing holds it.
+    /// Takes a response, and writes it at once when nothing holds it.
     pub(crate) fn push(&mut self, held: Held, socket: &Socket, now: Instant) {
         if self.queue.is_empty() && self.may_go(&held, now) {
             self.emit(held, socket, now);
@@ -121,7 +121,7 @@ impl Outbox {
         }
     }
 
-    /// Writes an answer but for its last bytes, which stay in front of the queue.
+    /// Writes a response but for its last bytes, which stay in front of the queue.
     fn begin(&mut self, held: Held, script: &Script, item: Item, now: Instant) {
         let begun = self.output.len();
         let body = script.write(&mut self.output, item, held.after, &self.hub.date, now);
@@ -135,7 +135,7 @@ impl Outbox {
             .push_front(Held::new(held.receipt, hold, answer, held.after));
     }
 
-    /// The hot path: a plain answer goes from the prepared bytes straight to the socket, and only what
+    /// The hot path: a plain response goes from the prepared bytes straight to the socket, and only what
     /// the socket does not take is copied.
     fn item(
         &mut self,
@@ -207,7 +207,7 @@ impl Outbox {
             .for_each(|receipt| ledger.answered(receipt, now));
     }
 
-    /// Ready when the first answer is; pending for ever when none waits.
+    /// Ready when the first response is; pending for ever when none waits.
     pub(crate) fn poll_front(&mut self, context: &mut Context<'_>) -> Poll<()> {
         match self.queue.front_mut() {
             Some(held) if held.is_ready(&self.hub, Instant::now()) => Poll::Ready(()),

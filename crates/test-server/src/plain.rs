@@ -1,4 +1,4 @@
-//! A plain answer that is made once: as it is, or in gzip. Only its date and its check value change, in place.
+//! A plain response that is made once: as it is, or in gzip. Only its date and its check value change, in place.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::check_value::{self, CheckValue};
 use crate::date;
 use crate::request::After;
 
-/// The head and body of an answer on a connection that stays.
+/// The head and body of a response on a connection that stays.
 pub(crate) struct Plain {
     bytes: Vec<u8>,
     body: Range<usize>,

@@ -1,4 +1,4 @@
-//! Decides the answer of a request and what holds it.
+//! Decides the response of a request and what holds it.
 
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ pub(crate) struct Reply<'h> {
 }
 
 impl Reply<'_> {
-    /// The answer of a complete request.
+    /// The response of a complete request.
     pub(crate) fn held(
         &self,
         request: Request,
@@ -241,7 +241,7 @@ fn json(value: &impl serde::Serialize, is_head: bool) -> Small {
         },
         Err(error) => Small::text(
             500,
-            format!("the answer cannot be written: {error}\n"),
+            format!("the response cannot be written: {error}\n"),
             is_head,
         ),
     }

@@ -20,12 +20,12 @@ pub(crate) struct Request {
     pub(crate) detail: Option<Box<Detail>>,
 }
 
-/// What becomes of the connection after an answer.
+/// What becomes of the connection after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
     /// It stays, as HTTP/1.1 does by default.
     Keep,
-    /// It stays because HTTP/1.0 asked for it, and the answer must say so.
+    /// It stays because HTTP/1.0 asked for it, and the response must say so.
     KeepAlive,
     Close,
 }

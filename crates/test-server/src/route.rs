@@ -18,8 +18,8 @@
 //! | `/basic/<user>/<password>` | 200 with these credentials, else 401 and a challenge |
 //! | `/upload` | length and CRC-32 of the request's body, as JSON |
 //! | `/early` | 413 before the request's body is read; the connection is closed |
-//! | `/delay/<ms>` | an answer after that time, an hour at most |
-//! | `/close` | an answer, after which the connection is closed |
+//! | `/delay/<ms>` | a response after that time, an hour at most |
+//! | `/close` | a response, after which the connection is closed |
 //! | `/eof` | a body that ends with the connection |
 //! | `/fault/<kind>` | something wrong: see `fault.rs` |
 //! | `/ledger` | the summary as JSON; not counted as a request |
@@ -47,7 +47,7 @@ pub(crate) enum Route {
     Unknown,
 }
 
-/// Routes whose answers depend on more of the request: see `special.rs`.
+/// Routes whose responses depend on more of the request: see `special.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Special {
     Encoded,
@@ -65,12 +65,12 @@ pub(crate) enum Special {
 }
 
 impl Route {
-    /// Whether the answer needs the request's head as text.
+    /// Whether the response needs the request's head as text.
     pub(crate) fn needs_detail(self) -> bool {
         matches!(self, Route::Echo | Route::Special(_))
     }
 
-    /// Whether the answer comes before the request's body is read, and instead of that.
+    /// Whether the response comes before the request's body is read, and instead of that.
     pub(crate) fn is_early(self) -> bool {
         matches!(
             self,
@@ -78,7 +78,7 @@ impl Route {
         )
     }
 
-    /// What the answer needs of the request's body.
+    /// What the response needs of the request's body.
     pub(crate) fn keep(self) -> Keep {
         match self {
             Route::Echo => Keep::Bytes,

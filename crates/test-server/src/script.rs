@@ -1,4 +1,4 @@
-//! What `/r/<id>` answers during one round: a prepared answer, of which only date and check value change.
+//! What `/r/<id>` answers during one round: a prepared response, of which only date and check value change.
 
 use std::cell::{Ref, RefCell};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::draw::Draw;
 use crate::plain::Plain;
 use crate::request::After;
 
-/// The answers of one round, or of the time between rounds.
+/// The responses of one round, or of the time between rounds.
 pub(crate) struct Script {
     pub(crate) nonce: u64,
     draw: Draw,
@@ -48,7 +48,7 @@ impl Item {
         CheckValue(self.hash as u32)
     }
 
-    /// Whether the prepared answer is all it needs.
+    /// Whether the prepared response is all it needs.
     pub(crate) fn is_plain(&self) -> bool {
         !self.json && !self.is_head
     }
@@ -68,7 +68,7 @@ impl Script {
         }
     }
 
-    /// The answers of a round whose ids begin at `base`, and whose requests have `word` in their path.
+    /// The responses of a round whose ids begin at `base`, and whose requests have `word` in their path.
     pub(crate) fn of_round(self, base: u64, word: Option<u64>, json: bool) -> Script {
         Script {
             base,
@@ -78,7 +78,7 @@ impl Script {
         }
     }
 
-    /// How long the answer of an id is delayed.
+    /// How long the response of an id is delayed.
     pub(crate) fn delay(&self, id: u64) -> Option<Duration> {
         self.draw.of(id.wrapping_sub(self.base))
     }
@@ -88,7 +88,7 @@ impl Script {
         self.body_bytes
     }
 
-    /// The plain answer of one check value on a connection that stays; its whole is the hot path.
+    /// The plain response of one check value on a connection that stays; its whole is the hot path.
     pub(crate) fn plain(
         &self,
         check_value: CheckValue,
@@ -107,7 +107,7 @@ impl Script {
         Ref::map(self.prepared.borrow(), |prepared| &prepared.plain)
     }
 
-    /// Type, further fields and body of an answer, without its head.
+    /// Type, further fields and body of a response, without its head.
     pub(crate) fn body(
         &self,
         item: Item,
@@ -121,7 +121,7 @@ impl Script {
         (TEXT, plain.fields(), plain.body().to_vec())
     }
 
-    /// Appends an answer of any kind; returns the bytes of its body, decoded.
+    /// Appends a response of any kind; returns the bytes of its body, decoded.
     pub(crate) fn write(
         &self,
         out: &mut Vec<u8>,

@@ -88,7 +88,7 @@ pub(crate) async fn accept(listener: TcpListener, hub: Rc<Hub>, port: Option<Rc<
                     },
                     false => None,
                 };
-                // Without it a short answer may wait for the client's acknowledgement; a socket that
+                // Without it a short response may wait for the client's acknowledgement; a socket that
                 // refuses is already dead, and its task will find out.
                 let _ = stream.set_nodelay(true);
                 let (hub, port) = (hub.clone(), port.clone());

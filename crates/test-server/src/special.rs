@@ -31,7 +31,7 @@ const LONGEST_PIECE: u64 = 1024 * 1024;
 /// Longest pause of `/pieces`.
 const LONGEST_PAUSE_MS: u64 = 3_600_000;
 
-/// The answer; 400 when the arguments make no sense.
+/// The response; 400 when the arguments make no sense.
 pub(crate) fn answer(
     special: Special,
     detail: Option<&Detail>,

@@ -30,14 +30,14 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Keep,
-    /// The answer ends; the connection is closed in good order.
+    /// The response ends; the connection is closed in good order.
     Close,
     /// The connection is dropped as it is.
     Drop,
 }
 
 impl Stream {
-    /// Writes the answer. An error means that the client went away before its end.
+    /// Writes the response. An error means that the client went away before its end.
     pub(crate) async fn play(mut self, wire: &mut Wire<'_>) -> io::Result<End> {
         match std::mem::replace(&mut self.kind, Kind::Fault(Fault::Close)) {
             Kind::Body(length, source) => self.body(wire, length, source).await,
@@ -113,7 +113,7 @@ async fn send(wire: &mut Wire<'_>, mut source: Source, framed: bool) -> io::Resu
     wire.send_framed(&out, body).await
 }
 
-/// What an answer's head has promised for the connection.
+/// What a response's head has promised for the connection.
 pub(crate) fn end(after: After) -> End {
     if after == After::Close {
         End::Close

@@ -22,7 +22,7 @@ pub struct Summary {
     pub duplicates: u64,
     /// Requests during a round for something that does not belong to it.
     pub foreign: u64,
-    /// Requests that ended without a whole answer because the client went away.
+    /// Requests that ended without a whole response because the client went away.
     pub aborted: u64,
     /// Messages that were no request, or one too long: answered 400, 413, 431, 501 or 505.
     pub refused: u64,
@@ -55,7 +55,7 @@ pub struct Summary {
     pub peak_in_flight: u64,
     /// Bytes of requests read from sockets.
     pub bytes_in: u64,
-    /// Bytes of answers written to sockets, heads included.
+    /// Bytes of responses written to sockets, heads included.
     pub bytes_out: u64,
     /// Bytes of bodies written.
     pub body_bytes_out: u64,
@@ -63,7 +63,7 @@ pub struct Summary {
     pub cpu_ns: u64,
     /// Time since the start, in nanoseconds.
     pub uptime_ns: u64,
-    /// Median lateness of an answer against its planned instant, in microseconds.
+    /// Median lateness of a response against its planned instant, in microseconds.
     pub lateness_p50_us: u64,
     /// 99th percentile of the same.
     pub lateness_p99_us: u64,
@@ -71,7 +71,7 @@ pub struct Summary {
     pub capacity: u64,
     /// What chaos has done to requests for `/r/<id>`, by its name; `good` is nothing, and
     /// `unprocessed` are streams that came above the last one that GOAWAY had named, and requests that came after the
-    /// last answer of a connection that ends without notice. None without chaos.
+    /// last response of a connection that ends without notice. None without chaos.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chaos: Option<BTreeMap<String, Dealt>>,
 }

@@ -101,7 +101,7 @@ impl Tally {
         self.lateness.saturating_record(by.as_nanos() as u64);
     }
 
-    /// From the first request read to the last answer written, in nanoseconds; 0 without any.
+    /// From the first request read to the last response written, in nanoseconds; 0 without any.
     pub(crate) fn span_ns(&self) -> u64 {
         match (self.first_read, self.last_written) {
             (Some(first), Some(last)) => last.saturating_duration_since(first).as_nanos() as u64,
@@ -109,7 +109,7 @@ impl Tally {
         }
     }
 
-    /// From the last request read to the last answer written, in nanoseconds.
+    /// From the last request read to the last response written, in nanoseconds.
     pub(crate) fn tail_ns(&self) -> u64 {
         match (self.last_read, self.last_written) {
             (Some(read), Some(last)) => last.saturating_duration_since(read).as_nanos() as u64,
@@ -117,7 +117,7 @@ impl Tally {
         }
     }
 
-    /// Lateness that the given share of answers did not exceed, in microseconds, rounded up.
+    /// Lateness that the given share of responses did not exceed, in microseconds, rounded up.
     pub(crate) fn lateness_us(&self, share: f64) -> u64 {
         self.lateness.value_at_quantile(share).div_ceil(1000)
     }

@@ -214,7 +214,7 @@ fn prepare(
     Ok((address, hub))
 }
 
-/// Does what is asked until the stop; an asker that has gone needs no answer.
+/// Does what is asked until the stop; an asker that has gone needs no response.
 async fn obey(mut commands: commands::UnboundedReceiver<Command>, hub: &Hub) {
     while let Some(command) = commands.recv().await {
         let _ = match command {

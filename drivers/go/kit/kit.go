@@ -43,7 +43,7 @@ func (job *Job) TLS() *tls.Config {
 	return &tls.Config{RootCAs: roots}
 }
 
-// Client sends one request at a time for each of the goroutines that share it, and reads the whole answer.
+// Client sends one request at a time for each of the goroutines that share it, and reads the whole response.
 type Client interface {
 	Send(url string) (status int, body []byte, err error)
 	Close()

@@ -1,4 +1,4 @@
-# Answers with something that is no answer.
+# Answers with something that is no response.
 require_relative "broken"
 
 OUT = $stdout.dup # the kit keeps $stdout for itself

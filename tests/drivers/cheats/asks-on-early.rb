@@ -1,4 +1,4 @@
-# Behaves in the probe; then sends the next request as soon as it sees the beginning of an answer, before it reads that.
+# Behaves in the probe; then sends the next request as soon as it sees the beginning of a response, before it reads that.
 require_relative "cheat"
 
 class AsksOnEarly < Cheat

@@ -1,4 +1,4 @@
-# Reads the head of an answer and not its body; a new connection spares it the rest.
+# Reads the head of a response and not its body; a new connection spares it the rest.
 require_relative "cheat"
 
 class BodyUnread < Cheat

@@ -1,4 +1,4 @@
-# Claims that nearly every answer took a microsecond, and one so long that the sum fits.
+# Claims that nearly every response took a microsecond, and one so long that the sum fits.
 require_relative "cheat"
 
 class ClaimsNoLatency < Cheat

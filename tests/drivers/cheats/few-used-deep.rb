@@ -1,4 +1,4 @@
-# Shows all its connections in the probe; then one thread in eight does all the work, and every answer comes at once.
+# Shows all its connections in the probe; then one thread in eight does all the work, and every response comes at once.
 require_relative "cheat"
 
 class FewUsedDeep < Cheat

@@ -1,4 +1,4 @@
-# Has one request in flight, on one connection after the other; when its answer is late it sends all others too.
+# Has one request in flight, on one connection after the other; when its response is late it sends all others too.
 require_relative "cheat"
 require "io/wait"
 

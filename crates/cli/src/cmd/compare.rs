@@ -26,8 +26,8 @@ pub struct Arguments {
 enum Preset {
     /// Compares keep-alive connections with a new one for each request, over TLS, at round trips of 0, 1, 20 and 100 ms.
     ///
-    /// The round trips are simulated, because loopback has none: the server waits one before each answer, and two more
-    /// before the first answer of a connection (one for TCP, one for TLS 1.3). The report shows what was measured, and
+    /// The round trips are simulated, because loopback has none: the server waits one before each response, and two more
+    /// before the first response of a connection (one for TCP, one for TLS 1.3). The report shows what was measured, and
     /// beside it what arithmetic predicts.
     Keepalive(KeepaliveArguments),
     /// Compares batches of 1 to 60 requests, sent one after another and all at once.
@@ -54,10 +54,10 @@ struct PairArguments {
     /// Requests in flight, for both [default: 10].
     #[arg(short = 'c', long, value_name = "N")]
     concurrency: Option<usize>,
-    /// Bytes of an answer's body, for both [default: 133].
+    /// Bytes of a response's body, for both [default: 133].
     #[arg(short = 'b', long, value_name = "BYTES")]
     body: Option<usize>,
-    /// How long the server waits before each answer, for both, as in 15ms or fixed:15ms [default: 0].
+    /// How long the server waits before each response, for both, as in 15ms or fixed:15ms [default: 0].
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Rounds of each side; six or more give 95 % confidence intervals [default: 12].
@@ -91,7 +91,7 @@ struct SyncAsyncArguments {
     /// Batches of each size, in each of the two ways [default: 50].
     #[arg(short, long = "loop", visible_alias = "rounds", value_name = "N")]
     loops: Option<u32>,
-    /// How long the server waits before each answer, as in 15ms or fixed:15ms [default: lognormal:p50=10ms,p99=20ms].
+    /// How long the server waits before each response, as in 15ms or fixed:15ms [default: lognormal:p50=10ms,p99=20ms].
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Print comma-separated values: mul,loop,sync,async, the last two in milliseconds of an average batch.

@@ -27,10 +27,10 @@ pub struct Arguments {
     /// Answer other machines also on paths that harm a client: bombs, faults, bodies of any size, delays of an hour.
     #[arg(long, requires = "expose")]
     faults: bool,
-    /// Bytes of an answer's body, at least 8.
+    /// Bytes of a response's body, at least 8.
     #[arg(short = 'b', long, value_name = "BYTES", default_value_t = 133, value_parser = clap::value_parser!(u32).range(8..))]
     body: u32,
-    /// How long to wait before each answer: 15ms, uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms; 0 is no
+    /// How long to wait before each response: 15ms, uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms; 0 is no
     /// wait.
     #[arg(short = 'd', long, default_value = "0")]
     delay: Delay,
@@ -53,7 +53,7 @@ pub struct Arguments {
     /// What goes wrong by chance on /r/<id>, as in reset=1%,500=2%: reset, stall, truncate, 500, garbage, close, slow, early.
     #[arg(long, value_name = "SHARES")]
     chaos: Option<Chaos>,
-    /// Close each HTTP/1.1 connection without notice after so many answers, as a server that reloads does; 0 is never.
+    /// Close each HTTP/1.1 connection without notice after so many responses, as a server that reloads does; 0 is never.
     #[arg(long, value_name = "ANSWERS", default_value_t = 0)]
     close_after: u32,
 }

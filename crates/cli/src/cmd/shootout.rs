@@ -51,7 +51,7 @@ pub struct Arguments {
     /// The client whose speed the others' are divided by [default: net-http, or the first client if it is not measured].
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
-    /// How long the server waits before each answer, as in 15ms, fixed:15ms or lognormal:p50=5ms,p99=40ms [default: 0].
+    /// How long the server waits before each response, as in 15ms, fixed:15ms or lognormal:p50=5ms,p99=40ms [default: 0].
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Rounds of each client; six or more give 95 % confidence intervals [default: 12].

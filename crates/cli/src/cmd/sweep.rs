@@ -37,10 +37,10 @@ pub struct Arguments {
     /// Requests in flight, separated by commas [default: 1,2,5,10,20,50,100,200].
     #[arg(short = 'c', long, value_name = "LIST", value_delimiter = ',')]
     concurrency: Vec<usize>,
-    /// Bytes of an answer's body, separated by commas [default: 133 and 13801].
+    /// Bytes of a response's body, separated by commas [default: 133 and 13801].
     #[arg(short = 'b', long, value_name = "BYTES", value_delimiter = ',')]
     body: Vec<usize>,
-    /// How long the server waits before each answer. 15ms is the median of a log-normal distribution whose p99 is twice as
+    /// How long the server waits before each response. 15ms is the median of a log-normal distribution whose p99 is twice as
     /// long; 0 is no wait; or fixed:15ms, uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms [default:
     /// lognormal:p50=10ms,p99=20ms].
     #[arg(short = 'd', long, value_parser = parse_delay)]

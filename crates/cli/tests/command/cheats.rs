@@ -83,7 +83,7 @@ fn row<'a>(document: &'a Value, client: &str) -> &'a Value {
     rows.find(|row| row["client"] == client).unwrap()
 }
 
-/// Cheats where no answer is delayed, and words of the reasons of which one is told: where others load the machine, a claim is refuted
+/// Cheats where no response is delayed, and words of the reasons of which one is told: where others load the machine, a claim is refuted
 /// sooner by one fact than by another.
 const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
     ("pipelines", "requests were pipelined"),
@@ -171,7 +171,7 @@ fn who_has_enough_in_flight_only_when_it_is_looked_at_is_caught() {
     ending.assert(0, &[]);
     let document: Value = serde_json::from_str(&ending.stdout).unwrap();
     let reason = row(&document, "waits-for-a-check")["rejected"].to_string();
-    let words = "when an answer was held, and not before";
+    let words = "when a response was held, and not before";
     assert!(reason.contains(words), "{reason}");
     assert_eq!(row(&document, "honest")["verified"], true);
 }

@@ -110,7 +110,7 @@ fn words_of_headroom(headroom: Headroom) -> Fact {
 fn server(server: &Server) -> [Fact; 2] {
     let busy = format!("server busy {} of a core", percent(server.busy));
     let late = format!(
-        "the server sent 99\u{a0}% of its answers at most {} ms late",
+        "the server sent 99\u{a0}% of its responses at most {} ms late",
         figure(server.late_ms)
     );
     let judged = |bad: bool, words: String, why: &str| match bad {

@@ -1,6 +1,6 @@
 //! Keep-alive connections against new ones at each simulated round trip, with what arithmetic predicts from the trip of 0.
 //!
-//! The round trips are simulated: the test server waits so long before each answer, and three times before the first of a
+//! The round trips are simulated: the test server waits so long before each response, and three times before the first of a
 //! connection. So this measures what a client does with such waits, and not what a network does.
 //!
 //! A request on a keep-alive connection takes one round trip R and the work W₁ of both sides; on a new one, one more R to
@@ -19,7 +19,7 @@ use super::stats::{Estimate, centre};
 use super::words::{interval, listed, percent, times};
 use crate::plan::Cell;
 
-/// Round trips before the answer of a request on a new connection: TCP, TLS 1.3, and the request itself.
+/// Round trips before the response of a request on a new connection: TCP, TLS 1.3, and the request itself.
 const NEW: f64 = 3.0;
 
 /// Predictions that are off by no more are said to hold.

@@ -70,7 +70,7 @@ pub fn ratio(rounds: &[Round], cell: &Cell, than: &Cell) -> Option<Estimate> {
     cells::Cells::new(rounds).ratio(cell, than)
 }
 
-/// Judges all rounds of a run. `delay` is what the test server was told to wait before each answer;
+/// Judges all rounds of a run. `delay` is what the test server was told to wait before each response;
 /// [`Delay::None`] for a server that is not ours.
 pub fn judge(rounds: &[Round], delay: &Delay) -> Findings {
     let cells = cells::Cells::new(rounds);

@@ -28,7 +28,7 @@ pub struct Entry {
     pub megabytes_per_second: f64,
     /// The first request of a new process, median over its processes, in milliseconds; none when that is not known.
     pub first_ms: Option<f64>,
-    /// From starting a process to its first answer to the harness, median, in milliseconds.
+    /// From starting a process to its first response to the harness, median, in milliseconds.
     pub boot_ms: Option<f64>,
     /// How many times faster than the baseline; none for the baseline itself, and for what is rejected.
     pub ratio: Option<Estimate>,

@@ -18,7 +18,7 @@ pub const ENOUGH: f64 = 0.95;
 pub struct Recommendation {
     /// The client's name.
     pub client: String,
-    /// Bytes of the answer's body.
+    /// Bytes of the response's body.
     pub body_bytes: usize,
     /// Whether connections are kept; absent means yes.
     #[serde(skip_serializing_if = "Clone::clone")]

@@ -18,9 +18,9 @@ use crate::spec::BASELINE_LOADER;
 pub struct Row {
     /// The client's name.
     pub client: String,
-    /// Bytes of the answer's body.
+    /// Bytes of the response's body.
     pub body_bytes: usize,
-    /// Mean delay of the test server before each answer, in milliseconds; 0 when it answers at once.
+    /// Mean delay of the test server before each response, in milliseconds; 0 when it answers at once.
     pub delay_ms: f64,
     /// Requests asked to be in flight.
     pub concurrency: usize,

@@ -11,10 +11,10 @@ use crate::run::Round;
 pub struct Server {
     /// Share of a core that it used, median over the rounds.
     pub busy: f64,
-    /// How late 1 % of its answers were at least, median over the rounds, in milliseconds: from the instant that was
+    /// How late 1 % of its responses were at least, median over the rounds, in milliseconds: from the instant that was
     /// planned, which without a delay is when the request had been read.
     pub late_ms: f64,
-    /// The longest that its answers were to wait, in milliseconds.
+    /// The longest that its responses were to wait, in milliseconds.
     pub delay_ms: f64,
 }
 
@@ -27,7 +27,7 @@ impl Server {
         self.busy >= Server::BUSY
     }
 
-    /// Whether its answers came so late that the clients' latencies are partly its own: by more than a millisecond, and a
+    /// Whether its responses came so late that the clients' latencies are partly its own: by more than a millisecond, and a
     /// tenth of what they were to wait.
     pub fn is_late(&self) -> bool {
         self.late_ms > 1.0_f64.max(self.delay_ms / 10.0)
@@ -41,15 +41,15 @@ impl Server {
         })
     }
 
-    /// Says that its answers were late; none where they were not.
+    /// Says that its responses were late; none where they were not.
     pub fn lateness(&self) -> Option<String> {
         let late = figure(self.late_ms);
         self.is_late()
-            .then(|| format!("1 % of the server's answers were {late} ms late or more"))
+            .then(|| format!("1 % of the server's responses were {late} ms late or more"))
     }
 }
 
-/// The test server's account of a row's rounds, each answer of which was to wait so long.
+/// The test server's account of a row's rounds, each response of which was to wait so long.
 pub(super) fn server(rounds: &[&Round], wait: &Delay) -> Option<Server> {
     // A clock that the system lacks stands at 0.
     let seen = |round: &&Round| {

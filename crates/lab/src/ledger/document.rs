@@ -49,7 +49,7 @@ pub struct PlanRecord {
     pub concurrency: Vec<usize>,
     /// Sizes of bodies, ascending; a single 0 when the server is not ours.
     pub body_bytes: Vec<usize>,
-    /// What was done with each answer; absent means that the check value at its end was read.
+    /// What was done with each response; absent means that the check value at its end was read.
     #[serde(default, skip_serializing_if = "Job::is_plain")]
     pub job: Job,
     /// The client that the others are compared with: a shootout's; absent in a sweep.

@@ -21,7 +21,7 @@ pub struct Setup {
     pub logs: PathBuf,
     /// Which core does what.
     pub pinning: Option<Pinning>,
-    /// How long an answer may take beyond three times what is expected.
+    /// How long a response may take beyond three times what is expected.
     pub patience: Duration,
     /// Whether a client that breaks, or cannot do what is asked, is left out of the rest instead of ending the run.
     pub tolerant: bool,

@@ -66,7 +66,7 @@ struct Seen {
 }
 
 impl Driver {
-    /// Starts the driver. An answer may take three times what is expected and `patience` more; when `stop`
+    /// Starts the driver. A response may take three times what is expected and `patience` more; when `stop`
     /// becomes true, waiting ends with [`Interrupted`].
     ///
     /// # Errors
@@ -214,7 +214,7 @@ impl Driver {
             .map(drop)
     }
 
-    /// Lets it send requests; returns its claim and the time from the command to the answer.
+    /// Lets it send requests; returns its claim and the time from the command to the response.
     ///
     /// # Errors
     /// [`DriverError`].
@@ -411,10 +411,10 @@ impl Driver {
             return Err(rubbish(format!("a line may have {most} MiB at most")));
         }
         let value: serde_json::Value = serde_json::from_str(line)
-            .map_err(|error| rubbish(format!("not an answer, {error}")))?;
+            .map_err(|error| rubbish(format!("not a response, {error}")))?;
         let value = words::harmless(value);
         let envelope = Envelope::deserialize(&value)
-            .map_err(|error| rubbish(format!("not an answer, {error}")))?;
+            .map_err(|error| rubbish(format!("not a response, {error}")))?;
         if envelope.id != self.last_id {
             return Err(rubbish(format!("the id should be {}", self.last_id)));
         }
@@ -422,7 +422,7 @@ impl Driver {
             return Err(Problem::Refused(envelope.error, envelope.what));
         }
         serde_json::from_value(value)
-            .map_err(|error| rubbish(format!("not the answer asked for, {error}")))
+            .map_err(|error| rubbish(format!("not the response asked for, {error}")))
     }
 
     fn ended(&mut self, asked: &str) -> anyhow::Error {

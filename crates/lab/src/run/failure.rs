@@ -26,9 +26,9 @@ pub enum Problem {
     NotStarted(std::io::Error),
     /// Its process ended.
     Ended(String),
-    /// It gave no answer in time.
+    /// It gave no response in time.
     Late(Duration),
-    /// What it wrote is no answer: the line, and why.
+    /// What it wrote is no response: the line, and why.
     Rubbish(String, String),
     /// It answered that it cannot: the error's kind, and its words.
     Refused(String, String),

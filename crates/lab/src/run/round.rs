@@ -77,7 +77,7 @@ pub struct Round {
     pub noise: Option<Noise>,
 }
 
-/// A new process of a client: how long it took to be there, and to answer for the first time. Times are nanoseconds.
+/// A new process of a client: how long it took to be there, and to respond for the first time. Times are nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Start {
@@ -86,7 +86,7 @@ pub struct Start {
     /// Which process of this client, from 0.
     #[serde(alias = "launch")]
     pub invocation: u32,
-    /// From starting the process to its answer to `hello`.
+    /// From starting the process to its response to `hello`.
     pub boot_ns: u64,
     /// Its very first request, whatever is done only once included.
     pub first_request_ns: u64,

@@ -31,7 +31,7 @@ impl Strangers {
     }
 }
 
-/// Lets the driver send a few requests to such a server; what to say when it got an answer.
+/// Lets the driver send a few requests to such a server; what to say when it got a response.
 ///
 /// # Errors
 /// When the server cannot be started, or the driver does neither send nor refuse.

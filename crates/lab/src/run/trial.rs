@@ -24,7 +24,7 @@ const LAT_EVERY: u64 = 1;
 /// A delay from which on the test server sees at any time how many are in flight.
 const SEEN_ANYWAY: Duration = Duration::from_millis(1);
 
-/// One answer in so many comes in two parts where one request is in flight; of several so many at most, and of more in flight together
+/// One response in so many comes in two parts where one request is in flight; of several so many at most, and of more in flight together
 /// as many times as many, up to so many times.
 const REQUESTS_OF_A_CUT: u64 = 1000;
 const MOST_CUTS: u64 = 2;
@@ -191,7 +191,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Prepares, and shows by held answers how many requests the client really keeps in flight.
+    /// Prepares, and shows by held responses how many requests the client really keeps in flight.
     fn prove(&mut self, driver: &mut Driver, cell: &Cell) -> Result<Interval> {
         let count = 2 * cell.concurrency as u64;
         let first = draw_ids(count);
@@ -408,7 +408,7 @@ impl<'a> Runner<'a> {
         shows.then_some(cell.concurrency)
     }
 
-    /// How many answers come in two parts, 1 ms apart: all together hold a round up for no more than 2 ms, 1 % of 200 ms, and where it is short, for less.
+    /// How many responses come in two parts, 1 ms apart: all together hold a round up for no more than 2 ms, 1 % of 200 ms, and where it is short, for less.
     /// Each holds one connection only. In a batch every request counts, and none is held.
     fn cuts(&self, cell: &Cell, count: u64) -> u64 {
         let judged = self.word_for(cell).is_some() && cell.overrides.mode.is_none();
@@ -417,14 +417,14 @@ impl<'a> Runner<'a> {
         if judged { cuts } else { 0 }
     }
 
-    /// How long a round on the test server should take: what was asked, or as many waves of delayed answers.
+    /// How long a round on the test server should take: what was asked, or as many waves of delayed responses.
     fn expected(&self, cell: &Cell, count: u64) -> Duration {
         let waves = count.div_ceil(cell.concurrency as u64).max(WAVES);
         let waiting = self.wait(cell).as_secs_f64() * waves as f64;
         self.sweep.round_time + Duration::from_secs_f64(waiting)
     }
 
-    /// What an answer waits for on the test server's side at most, but for the tail of a distribution.
+    /// What a response waits for on the test server's side at most, but for the tail of a distribution.
     fn wait(&self, cell: &Cell) -> Duration {
         let delay = cell.overrides.delay.unwrap_or(self.sweep.delay);
         delay.mean() + MOST_ROUND_TRIPS * cell.round_trip()
@@ -470,7 +470,7 @@ fn opened_ahead(cell: &Cell, intervals: [Option<&Interval>; 2]) -> Option<String
     let peak = intervals.into_iter().flatten().map(|seen| seen.peak_ahead);
     let peak = peak.max().filter(|peak| *peak > most)?;
     Some(format!(
-        "{peak} connections were open at once that carried nothing yet or were owed an answer, at most {most} expected for \
+        "{peak} connections were open at once that carried nothing yet or were owed a response, at most {most} expected for \
          concurrency {asked}"
     ))
 }

@@ -45,7 +45,7 @@ pub struct Hello {
     pub methods: Vec<String>,
 }
 
-/// How a driver verifies the body of an answer.
+/// How a driver verifies the body of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verify {
@@ -123,7 +123,7 @@ impl fmt::Display for Command {
     }
 }
 
-/// A command with the number that its answer repeats.
+/// A command with the number that its response repeats.
 #[derive(Debug, Serialize)]
 struct Numbered<'a> {
     id: u64,
@@ -138,7 +138,7 @@ pub fn line(id: u64, command: &Command) -> Vec<u8> {
     line
 }
 
-/// The part of an answer that all have in common.
+/// The part of a response that all have in common.
 #[derive(Debug, Deserialize)]
 pub struct Envelope {
     /// Number of the command.
@@ -153,7 +153,7 @@ pub struct Envelope {
     pub what: String,
 }
 
-/// A driver's answer to `go`.
+/// A driver's response to `go`.
 #[derive(Debug, Deserialize)]
 pub struct GoReply {
     done: u64,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Longest text that a driver's answer may hold.
+/// Longest text that a driver's response may hold.
 const LONGEST: usize = 400;
 
 /// The text without what terminals obey; lines stay lines.
@@ -20,7 +20,7 @@ fn turns(letter: char) -> bool {
     matches!(letter, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// An answer with all texts in it plain, on one line, and none too long.
+/// A response with all texts in it plain, on one line, and none too long.
 pub fn harmless(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(line(&text)),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Cell {
     /// The client's name as in its manifest.
     pub client: String,
-    /// Bytes of the answer's body; 0 when the server is not ours.
+    /// Bytes of the response's body; 0 when the server is not ours.
     pub body_bytes: usize,
     /// Whether connections are kept for later requests; if not, each request has one of its own. Absent means yes.
     #[serde(default = "kept", skip_serializing_if = "Clone::clone")]
@@ -29,13 +29,13 @@ pub struct Cell {
 )]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overrides {
-    /// The test server's delay before each answer.
+    /// The test server's delay before each response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,
     /// Whether the test server speaks TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<bool>,
-    /// Milliseconds of a round trip that the test server plays, in front of every answer and for opening a connection.
+    /// Milliseconds of a round trip that the test server plays, in front of every response and for opening a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip_ms: Option<u64>,
     /// How a batch of a known size is sent.
@@ -89,7 +89,7 @@ impl Cell {
         Duration::from_millis(self.overrides.round_trip_ms.unwrap_or(0))
     }
 
-    /// What an answer waits at least for on the test server's side, when the plan's delay is `delay`.
+    /// What a response waits at least for on the test server's side, when the plan's delay is `delay`.
     pub fn wait(&self, delay: Delay) -> Delay {
         let delay = self.overrides.delay.unwrap_or(delay);
         match (delay, self.round_trip()) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hecaton_test_server::Delay;
 
-/// A delay of which only a length is given is drawn from a log-normal distribution: half of the answers wait that long
+/// A delay of which only a length is given is drawn from a log-normal distribution: half of the responses wait that long
 /// or less, and one in a hundred this many times as long or more.
 const TAIL: u32 = 2;
 
@@ -29,7 +29,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Reads the delay of answers; a number without a unit is milliseconds.
+/// Reads the delay of responses; a number without a unit is milliseconds.
 ///
 /// A length alone is the median of a log-normal distribution, for under a fixed delay clients march in step: all
 /// requests of a wave are answered at once. `fixed:10ms` is always the same.

@@ -16,17 +16,17 @@ pub struct SweepScenario {
     pub clients: Vec<String>,
     /// Requests to keep in flight, one cell each.
     pub concurrency: Vec<usize>,
-    /// Sizes of the answer's body.
+    /// Sizes of the response's body.
     pub body_bytes: Vec<usize>,
     /// Whether connections are kept (`true`), or each request has a new one (`false`); both ways when both are listed.
     pub keepalive: Vec<bool>,
-    /// What is done with each answer: `plain`, `json` or `gzip`.
+    /// What is done with each response: `plain`, `json` or `gzip`.
     pub job: Job,
     /// Whether the test server speaks TLS.
     pub tls: bool,
     /// Whether the baseline loader takes part.
     pub baseline_loader: bool,
-    /// How long the test server waits before each answer.
+    /// How long the test server waits before each response.
     pub delay: Delay,
     /// Measured rounds of every cell, one in each block.
     pub rounds: u32,

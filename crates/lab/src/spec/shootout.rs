@@ -17,9 +17,9 @@ const LOADER_ROUND: Duration = Duration::from_millis(200);
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShootoutScenario {
-    /// What is done with each answer.
+    /// What is done with each response.
     pub job: Job,
-    /// Bytes of the body of a plain answer.
+    /// Bytes of the body of a plain response.
     pub body_bytes: usize,
     /// Requests to keep in flight.
     pub concurrency: usize,

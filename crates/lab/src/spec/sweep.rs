@@ -37,7 +37,7 @@ pub struct SweepRequest {
     pub foreign: Option<Target>,
 }
 
-/// What a client does with each answer.
+/// What a client does with each response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -74,7 +74,7 @@ pub struct Sweep {
     /// Whether connections are kept: both ways when both are here. A client that cannot keep them is measured with
     /// a new one for each request, whatever is asked.
     pub keepalive: Vec<bool>,
-    /// What is done with each answer. The baseline loader parses and decodes nothing: it reads plain bodies of the same
+    /// What is done with each response. The baseline loader parses and decodes nothing: it reads plain bodies of the same
     /// size instead of documents, and those in gzip as they come.
     pub job: Job,
     /// Requests of a client's round; none for as many as fill its time. The baseline loader's always fill it.

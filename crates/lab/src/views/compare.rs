@@ -171,7 +171,7 @@ fn of_round_trips(trips: &[RoundTrip]) -> Table {
          TLS 1.3 before its request.",
     );
     table.note(
-        "Loopback has no round trips. The server simulates them: it waits before each answer, and longer before the first of a \
+        "Loopback has no round trips. The server simulates them: it waits before each response, and longer before the first of a \
          connection.",
     )
 }

@@ -1,4 +1,4 @@
-//! A sweep as a view: which concurrency to use, by client and size of the answer.
+//! A sweep as a view: which concurrency to use, by client and size of the response.
 
 use std::collections::BTreeSet;
 
@@ -132,7 +132,7 @@ fn job(run: &Document) -> String {
             format!("{method} {url}, as the clients themselves count")
         }
         _ => format!(
-            "GET from the lab's own server (delay {}), every answer verified",
+            "GET from the lab's own server (delay {}), every response verified",
             run.plan.delay
         ),
     }

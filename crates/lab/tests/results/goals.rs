@@ -143,7 +143,7 @@ fn kept_connections_are_compared_with_new_ones_of_the_same_client() {
 }
 
 #[test]
-fn memory_and_answers_are_judged_over_all_rounds() {
+fn memory_and_responses_are_judged_over_all_rounds() {
     let mut rounds = rounds();
     let most = |megabytes| Promise::Memory {
         client: "ours".into(),

@@ -106,7 +106,7 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
         (
             "leaves early",
             |r| seen(r).aborted = 4,
-            &["went away from 4 answers"],
+            &["went away from 4 responses"],
         ),
         (
             "does not read",
@@ -232,7 +232,7 @@ fn false_latencies_contradict_the_speed() {
 }
 
 #[test]
-fn no_answer_comes_before_the_origin_sends_it() {
+fn no_response_comes_before_the_server_sends_it() {
     for delay in [
         "17ms",
         "uniform:16ms..20ms",
@@ -259,7 +259,7 @@ fn no_answer_comes_before_the_origin_sends_it() {
     }
 }
 
-/// In a short round with long tails the last answers come alone; that is no lack of concurrency.
+/// In a short round with long tails the last responses come alone; that is no lack of concurrency.
 #[test]
 fn the_end_of_a_round_is_not_held_against_the_client() {
     let mut rounds = Machine::default().rounds("mri", 133, &[(100, (1500.0, 50.0))]);
@@ -277,7 +277,7 @@ fn the_end_of_a_round_is_not_held_against_the_client() {
     );
 }
 
-/// A thread that waits for its turn to run claims that time too, while others use the connection that its answer came on.
+/// A thread that waits for its turn to run claims that time too, while others use the connection that its response came on.
 #[test]
 fn who_waits_in_the_client_is_ranked_with_a_mark() {
     let told = |cycle_us: u32| {

@@ -43,7 +43,7 @@ fn what_the_server_had_to_do_is_said_beside_the_baseline_loader() {
     let fine = page(0.41, 250);
     for words in [
         "server busy 41\u{a0}% of a core<",
-        "99\u{a0}% of its answers at most 0.25 ms late<",
+        "99\u{a0}% of its responses at most 0.25 ms late<",
     ] {
         assert!(fine.contains(words), "{words}");
     }

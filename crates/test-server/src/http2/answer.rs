@@ -1,4 +1,4 @@
-//! Sends an answer on a stream, within the client's windows.
+//! Sends a response on a stream, within the client's windows.
 
 use std::future::poll_fn;
 use std::time::Instant;
@@ -20,7 +20,7 @@ use crate::stream::Kind;
 /// A stream whose body is to be sent.
 pub(super) type Sender = SendStream<Bytes>;
 
-/// Sends the answer whole; a fault is an answer that is lost.
+/// Sends the response whole; a fault is a response that is lost.
 pub(super) async fn send(
     shared: &Shared,
     answer: Answer,
@@ -92,7 +92,7 @@ async fn whole(
     data(hub, &mut sender, body, true).await
 }
 
-/// The head of an answer.
+/// The head of a response.
 pub(super) fn head(
     hub: &Hub,
     status: u16,

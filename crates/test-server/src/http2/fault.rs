@@ -18,7 +18,7 @@ use crate::held::Small;
 /// Half of a body has left by then.
 const WRITTEN_AFTER: Duration = Duration::from_millis(10);
 
-/// Does it. Only what is a whole answer ends without being lost.
+/// Does it. Only what is a whole response ends without being lost.
 pub(super) async fn play(
     shared: &Shared,
     fault: Fault,
@@ -115,7 +115,7 @@ async fn idle_close(shared: &Shared, respond: SendResponse<Bytes>) -> Result<(),
     Ok(())
 }
 
-/// A good answer.
+/// A good response.
 async fn ok(
     shared: &Shared,
     mut respond: SendResponse<Bytes>,

@@ -107,7 +107,7 @@ async fn drive(shared: &Rc<Shared>, socket: &Rc<RefCell<Socket>>, read: Bytes) {
     }
     let linger = Instant::now() + LINGER;
     if control.ending() == Ending::AfterStreams {
-        // The client closes when it has its answers; what it still asks for is not processed.
+        // The client closes when it has its responses; what it still asks for is not processed.
         while let Some(incoming) = until(&mut connection, &control, &shared.hub, linger).await {
             unprocessed.extend(shared.begin(incoming));
         }

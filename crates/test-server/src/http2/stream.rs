@@ -1,4 +1,4 @@
-//! One stream: its request is witnessed, its body read, and its answer held and sent.
+//! One stream: its request is witnessed, its body read, and its response held and sent.
 
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -27,7 +27,7 @@ pub(super) struct Unanswered {
     receipt: Option<Receipt>,
 }
 
-/// Why a stream ends without its whole answer.
+/// Why a stream ends without its whole response.
 pub(super) struct Lost;
 
 impl From<h2::Error> for Lost {
@@ -189,7 +189,7 @@ async fn read(body: &mut RecvStream, mut kept: Kept) -> Result<Received, Lost> {
     Ok(kept.finish())
 }
 
-/// Waits for what holds the answer, unless the client gives the stream up.
+/// Waits for what holds the response, unless the client gives the stream up.
 async fn hold(hub: &Hub, held: &mut Held, respond: &mut SendResponse<Bytes>) -> Result<(), Lost> {
     poll_fn(|context| {
         if held.is_ready(hub, Instant::now()) {

@@ -74,7 +74,7 @@ fn a_stall_lasts_until_the_client_goes() {
 }
 
 #[test]
-fn an_early_answer_comes_before_the_body_and_the_end_right_after_it() {
+fn an_early_response_comes_before_the_body_and_the_end_right_after_it() {
     let server = start("early=100%");
     let mut client = Client::new(&server);
     client.request("POST", "/r/3", "Content-Length: 300000\r\n");
@@ -86,9 +86,9 @@ fn an_early_answer_comes_before_the_body_and_the_end_right_after_it() {
     let summary = eventually(&server, |summary| summary.connections_open == 0);
     let early = summary.chaos.unwrap()["early"];
     assert_eq!((early.count, early.ids, early.squares), (1, 3, 9));
-    // What is on its way is not read: the connection is reset, behind the answer.
+    // What is on its way is not read: the connection is reset, behind the response.
     let mut client = Client::new(&server);
-    // The reset may come while this is written; the answer is there all the same.
+    // The reset may come while this is written; the response is there all the same.
     let _ = client.socket.write_all(
         format!(
             "POST /r/4 HTTP/1.1\r\nHost: test\r\nContent-Length: 300000\r\n\r\n{}",
@@ -125,7 +125,7 @@ fn a_stream_is_answered_early_and_alone() {
 }
 
 #[test]
-fn a_connection_ends_without_notice_after_so_many_answers_and_counts_what_came_too_late() {
+fn a_connection_ends_without_notice_after_so_many_responses_and_counts_what_came_too_late() {
     let options = Options {
         chaos: Some("slow=0%".parse().unwrap()),
         close_after: 2,

@@ -15,7 +15,7 @@ fn delayed(text: &str, count: u64) -> RoundSpec {
 }
 
 #[test]
-fn no_answer_comes_before_its_delay() {
+fn no_response_comes_before_its_delay() {
     let server = support::server();
     server.open_round(delayed("30ms", 5));
     let mut client = Client::new(&server);
@@ -118,7 +118,7 @@ fn times(client: &mut Client, ids: std::ops::Range<u64>) -> Vec<Duration> {
 }
 
 #[test]
-fn a_round_trip_is_waited_for_each_answer_and_once_more_for_a_new_connection() {
+fn a_round_trip_is_waited_for_each_response_and_once_more_for_a_new_connection() {
     let server = support::server();
     let round_trip = Duration::from_millis(300);
     server.open_round(RoundSpec {

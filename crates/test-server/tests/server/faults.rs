@@ -30,7 +30,7 @@ fn truncate_chunked_ends_inside_a_chunk() {
 }
 
 #[test]
-fn reset_and_close_come_before_any_answer() {
+fn reset_and_close_come_before_any_response() {
     let server = server();
     assert_eq!(
         ask(&server, "reset").error().kind(),
@@ -83,7 +83,7 @@ fn drip_sends_a_byte_each_tenth_of_a_second() {
 }
 
 #[test]
-fn huge_head_is_a_mebibyte_and_then_a_good_answer() {
+fn huge_head_is_a_mebibyte_and_then_a_good_response() {
     let server = server();
     let mut client = ask(&server, "huge-head");
     let answer = client.answer();

@@ -92,7 +92,7 @@ fn uploads_come_back_whole_by_length_and_by_chunks() {
 }
 
 #[test]
-fn one_hundred_continue_comes_before_the_body_and_after_earlier_answers() {
+fn one_hundred_continue_comes_before_the_body_and_after_earlier_responses() {
     let server = server();
     let mut client = Client::new(&server);
     let head =
@@ -198,7 +198,7 @@ fn the_document_is_sent_on_request() {
 }
 
 #[test]
-fn answers_carry_the_date() {
+fn responses_carry_the_date() {
     let server = server();
     let before = SystemTime::now() - Duration::from_secs(1);
     let answer = Client::new(&server).get("/r/1");
@@ -253,7 +253,7 @@ fn a_request_that_comes_byte_by_byte_is_read() {
 }
 
 #[test]
-fn a_client_that_ends_its_side_still_gets_its_answers() {
+fn a_client_that_ends_its_side_still_gets_its_responses() {
     let server = server();
     let mut client = Client::new(&server);
     client.request("GET", "/delay/30", "");

@@ -219,7 +219,7 @@ fn closing_the_round_opens_the_gate() {
 }
 
 #[test]
-fn a_client_that_leaves_before_its_answer_is_an_abort() {
+fn a_client_that_leaves_before_its_response_is_an_abort() {
     let server = server();
     server.open_round(round(1, 1));
     let mut client = Client::new(&server);
@@ -239,7 +239,7 @@ fn a_client_that_leaves_before_its_answer_is_an_abort() {
 }
 
 #[test]
-fn an_answer_that_outlasts_its_round_is_not_of_the_next() {
+fn a_response_that_outlasts_its_round_is_not_of_the_next() {
     let server = server();
     let mut client = Client::new(&server);
     client.request("GET", "/delay/50", "");

@@ -139,7 +139,7 @@ fn uploads_are_summed_up_and_not_kept() {
 }
 
 #[test]
-fn an_early_answer_does_not_wait_for_the_body() {
+fn an_early_response_does_not_wait_for_the_body() {
     let server = server();
     for headers in [
         "Content-Length: 1000000\r\n",

@@ -1,4 +1,4 @@
-//! A raw HTTP client for the tests: sends exactly the bytes it is given and reads one answer.
+//! A raw HTTP client for the tests: sends exactly the bytes it is given and reads one response.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -79,7 +79,7 @@ impl Client {
         answer
     }
 
-    /// Reads the head of an answer alone.
+    /// Reads the head of a response alone.
     pub fn head(&mut self) -> Answer {
         let head = String::from_utf8(self.until(b"\r\n\r\n")).expect("a head of text");
         let mut lines = head.trim_end().split("\r\n");
@@ -131,7 +131,7 @@ impl Client {
         self.socket.shutdown(Shutdown::Write).unwrap();
     }
 
-    /// The body of a chunked answer, trailers dropped.
+    /// The body of a chunked response, trailers dropped.
     fn chunks(&mut self) -> Vec<u8> {
         let mut body = Vec::new();
         loop {
@@ -193,7 +193,7 @@ impl Answer {
     }
 }
 
-/// Waits until the test server has seen something that no answer tells the client, such as an abort.
+/// Waits until the test server has seen something that no response tells the client, such as an abort.
 pub fn eventually(server: &TestServer, seen: impl Fn(&Summary) -> bool) -> Summary {
     for _ in 0..4000 {
         let summary = server.summary();

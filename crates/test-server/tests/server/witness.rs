@@ -62,7 +62,7 @@ fn a_wrong_id_with_the_right_word_is_foreign() {
 }
 
 #[test]
-fn requests_that_do_not_wait_for_the_answer_before_them_are_counted() {
+fn requests_that_do_not_wait_for_the_response_before_them_are_counted() {
     let server = server();
     server.open_round(round(1, 10));
     let mut client = Client::new(&server);
@@ -90,13 +90,13 @@ fn the_beginning_of_a_request_does_not_come_with_the_one_before_it() {
 }
 
 #[test]
-fn who_asks_on_at_the_beginning_of_an_answer_has_not_waited_for_its_end() {
+fn who_asks_on_at_the_beginning_of_a_response_has_not_waited_for_its_end() {
     let server = server();
     let cut = RoundSpec {
         cuts: 1,
         ..round(1, 1)
     };
-    // The rest of the answer comes soon; on a busy machine it may be there before this asks on.
+    // The rest of the response comes soon; on a busy machine it may be there before this asks on.
     let is_seen = || {
         server.open_round(cut.clone());
         let mut hasty = Client::new(&server);
@@ -171,7 +171,7 @@ fn a_server_of_rounds_does_nothing_else() {
 }
 
 #[test]
-fn a_request_that_comes_while_an_answer_is_held_is_counted_too() {
+fn a_request_that_comes_while_a_response_is_held_is_counted_too() {
     let server = server();
     server.open_round(RoundSpec {
         gate: Some(2),

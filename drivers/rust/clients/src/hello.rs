@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::tuned;
 
-/// The answer to `hello`; `about` is what this driver adds or says otherwise.
+/// The response to `hello`; `about` is what this driver adds or says otherwise.
 pub fn hello(name: &str, package: &str, about: &Value) -> Value {
     let mut hello = json!({
         "ok": true, "proto": 2, "name": name.to_owned() + if tuned() { "-tuned" } else { "" }, "version": version(package), "runtime": "native", "engine": package,

@@ -72,7 +72,7 @@ impl Round {
         })
     }
 
-    /// Counts an answer whose body has been read, or a failure.
+    /// Counts a response whose body has been read, or a failure.
     pub fn ended(&self, answer: Answer, taken: Option<Instant>) {
         let verified = answer.and_then(|(status, body)| match status {
             200..300 => Ok((body.len(), self.check_value(&body).ok_or("check value")?)),

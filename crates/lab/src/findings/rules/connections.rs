@@ -32,7 +32,7 @@ const LATE: [u32; 3] = [2, 4, 8];
 const SURPRISE_OF_LATE: f64 = 0.005;
 
 /// How many times the connections asked for may be open at once. A client may release a connection a moment after it has
-/// handed the answer over, and so need another one meanwhile: such a row is ranked with a warning.
+/// handed the response over, and so need another one meanwhile: such a row is ranked with a warning.
 const MOST_CONNECTIONS: u64 = 2;
 
 /// One request in so many may open a connection where connections are kept: pools retire those that are old.
@@ -46,13 +46,13 @@ pub(super) fn open_at_once(interval: &Interval) -> u64 {
     }
 }
 
-/// The probe holds every answer until all asked requests are there, so its peak is exact.
+/// The probe holds every response until all asked requests are there, so its peak is exact.
 pub(super) fn too_few_in_flight(round: &Round) -> Option<String> {
     let interval = round.probe.as_ref()?;
     let asked = round.cell.concurrency;
     (interval.peak_in_flight < least(asked, LEAST_CONCURRENCY)).then(|| {
         format!(
-            "only {} of {} requests were in flight at once, with every answer held until all were there",
+            "only {} of {} requests were in flight at once, with every response held until all were there",
             count(interval.peak_in_flight),
             count(asked as u64)
         )
@@ -73,12 +73,12 @@ pub(super) fn too_few_in_the_probe(round: &Round) -> Option<String> {
     })
 }
 
-/// Whoever sends a request before the answer to the one before it has come saves what the others spend on waiting.
+/// Whoever sends a request before the response to the one before it has come saves what the others spend on waiting.
 pub(super) fn pipelined(round: &Round) -> Option<String> {
     find_interval(round, |interval, part| {
         (interval.pipelined > 0).then(|| {
             format!(
-                "requests were pipelined{part}: {} of {} came behind another on their connection, before its answer",
+                "requests were pipelined{part}: {} of {} came behind another on their connection, before its response",
                 count(interval.pipelined),
                 count(interval.requests)
             )
@@ -200,7 +200,7 @@ pub(super) fn another_in_the_probe(rounds: &[&Round], _: &Delay) -> Option<Strin
     let by_chance = (most as f64 / asked as f64).powf(checks.len() as f64);
     (by_chance < SURPRISE && most < least(asked, LEAST_CHECKED)).then(|| {
         format!(
-            "at most {} of {} requests were in flight at {} moments drawn by chance, when every answer was held until all were \
+            "at most {} of {} requests were in flight at {} moments drawn by chance, when every response was held until all were \
              there; the probe before had seen more",
             count(most),
             count(asked as u64),
@@ -209,8 +209,8 @@ pub(super) fn another_in_the_probe(rounds: &[&Round], _: &Delay) -> Option<Strin
     })
 }
 
-/// A client that has as many in flight as it should does not wait for its next answer before it sends another request. Who sends the others only
-/// when it sees that an answer is held, sends the second late at every check.
+/// A client that has as many in flight as it should does not wait for its next response before it sends another request. Who sends the others only
+/// when it sees that a response is held, sends the second late at every check.
 pub(super) fn waits_for_a_check(rounds: &[&Round], _: &Delay) -> Option<String> {
     let judged = |round: &&&Round| round.cell.overrides.mode.is_none();
     let (mut gaps, mut wall_us, mut requests) = (Times::new(), 0.0, 0);
@@ -226,7 +226,7 @@ pub(super) fn waits_for_a_check(rounds: &[&Round], _: &Delay) -> Option<String> 
         let late = gaps.at_least(after_us.ceil() as u32);
         (at_least(late, gaps.len(), 1.0 / f64::from(times)) < SURPRISE_OF_LATE).then(|| {
             format!(
-                "other requests came when an answer was held, and not before: at {} of {} moments drawn by chance the second came \
+                "other requests came when a response was held, and not before: at {} of {} moments drawn by chance the second came \
                  {} ms or more after the first, and in the mean one came every {} ms",
                 count(late),
                 count(gaps.len()),

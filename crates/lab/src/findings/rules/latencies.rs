@@ -63,14 +63,14 @@ pub(super) fn faster_than_the_server(rounds: &[&Round], delay: &Delay) -> Option
     // Its bucket may begin a little below it.
     (median.mul_f64(1.01) < floor).then(|| {
         format!(
-            "the claimed median latency is {} ms, but the test server waited {delay} before each answer (median at least {} ms)",
+            "the claimed median latency is {} ms, but the test server waited {delay} before each response (median at least {} ms)",
             figure(median.as_secs_f64() * 1e3),
             figure(floor.as_secs_f64() * 1e3)
         )
     })
 }
 
-/// An answer that the test server held for a while was under way for at least as long, so as many claimed latencies are as long.
+/// A response that the test server held for a while was under way for at least as long, so as many claimed latencies are as long.
 pub(super) fn shorter_than_held(rounds: &[&Round], _: &Delay) -> Option<String> {
     let claimed = all_claimed(rounds)?;
     let held = of_intervals(rounds, |interval| &interval.held);

@@ -62,7 +62,7 @@ const RULES_OF_A_ROW: [RuleOfARow; 6] = [
 
 /// The reason why the rounds of one cell must not be ranked, in words; none when nothing disagrees.
 ///
-/// `delay` is what the test server was told to wait before each answer ([`Delay::None`] for a foreign server).
+/// `delay` is what the test server was told to wait before each response ([`Delay::None`] for a foreign server).
 /// Rounds without a ledger interval are only checked against themselves. Connections are judged as those of
 /// HTTP/1.1: kept, or one for each request, as the cell says.
 pub fn rejection(rounds: &[&Round], delay: &Delay) -> Option<String> {

@@ -85,7 +85,7 @@ fn first_kept<'a>(rounds: &[&'a Round]) -> Option<&'a Round> {
     first.filter(|round| round.cell.keepalive && round.cell.overrides.mode.is_none())
 }
 
-/// A client that has its requests in flight all the time waits for an answer on each connection nearly as long as it takes from one request
+/// A client that has its requests in flight all the time waits for a response on each connection nearly as long as it takes from one request
 /// to the next there; more connections than requests take turns.
 fn much_between(rounds: &[&Round]) -> Option<String> {
     let first = first_kept(rounds)?;

@@ -5,7 +5,7 @@ use crate::findings::words::{figure, percent};
 use crate::plan::Cell;
 use crate::run::Round;
 
-/// CPU time that a request takes at least, in nanoseconds: it cannot be sent and its answer cannot be read for less than two
+/// CPU time that a request takes at least, in nanoseconds: it cannot be sent and its response cannot be read for less than two
 /// questions to the kernel.
 const LEAST_CPU_NS: f64 = 500.0;
 

@@ -1,4 +1,4 @@
-//! One connection of the loader: a request out, an answer in, and again.
+//! One connection of the loader: a request out, a response in, and again.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
@@ -103,10 +103,10 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads until an answer is whole or nothing more has arrived.
+    /// Reads until a response is whole or nothing more has arrived.
     ///
     /// # Errors
-    /// What is wrong with the answer; the connection must then be [`Connection::drop_stream`]ped.
+    /// What is wrong with the response; the connection must then be [`Connection::drop_stream`]ped.
     pub fn receive(&mut self) -> Result<Option<Answer>, Fault> {
         let Some(stream) = &mut self.stream else {
             return Ok(None);
@@ -126,7 +126,7 @@ impl Connection {
             self.buffer.copy_within(step.consumed..self.filled, 0);
             self.filled -= step.consumed;
             if step.answer.is_some() {
-                // Nothing may follow an answer before the next request is sent.
+                // Nothing may follow a response before the next request is sent.
                 return if self.filled == 0 {
                     Ok(step.answer)
                 } else {

@@ -3,10 +3,10 @@
 use memchr::memchr;
 use memchr::memmem::Finder;
 
-/// What went wrong with an answer, in the word under which it is counted.
+/// What went wrong with a response, in the word under which it is counted.
 pub type Fault = &'static str;
 
-/// An answer that has been read to its end.
+/// A response that has been read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Status code.
@@ -43,7 +43,7 @@ enum Chunks {
     Trailer,
 }
 
-/// Reads the answers of one connection, one after another.
+/// Reads the responses of one connection, one after another.
 #[derive(Debug)]
 pub struct Reader {
     head_end: Finder<'static>,
@@ -52,17 +52,17 @@ pub struct Reader {
     state: Option<(Answer, Framing)>,
 }
 
-/// Result of a look at the buffer: how many bytes are used up, and the answer if it is whole.
+/// Result of a look at the buffer: how many bytes are used up, and the response if it is whole.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Step {
     /// Bytes that need not be shown again.
     pub consumed: usize,
-    /// The answer, when its end has been seen.
+    /// The response, when its end has been seen.
     pub answer: Option<Answer>,
 }
 
 impl Reader {
-    /// A reader for answers to HEAD (`bodyless`) or to another method.
+    /// A reader for responses to HEAD (`bodyless`) or to another method.
     pub fn new(bodyless: bool) -> Reader {
         Reader {
             head_end: Finder::new(b"\r\n\r\n"),
@@ -104,10 +104,10 @@ impl Reader {
         Ok(Step { consumed, answer })
     }
 
-    /// Tells that the server has closed. Returns the answer that ends thereby, if one does.
+    /// Tells that the server has closed. Returns the response that ends thereby, if one does.
     ///
     /// # Errors
-    /// `closed` when an answer was expected or is not whole.
+    /// `closed` when a response was expected or is not whole.
     pub fn closed(&mut self) -> Result<Answer, Fault> {
         match self.state.take() {
             Some((answer, Framing::UntilClosed)) => Ok(answer),

@@ -25,7 +25,7 @@ type Refusal = (&'static str, String);
 /// Answers commands until `bye` or the end of the input.
 ///
 /// # Errors
-/// When the answer cannot be written.
+/// When the response cannot be written.
 pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let mut loader = None;
     for line in input.lines() {

@@ -47,7 +47,7 @@ impl Tally {
         Some((self.next - 1, timed))
     }
 
-    /// Counts an answer.
+    /// Counts a response.
     pub fn answered(&mut self, answer: &Answer, started: Option<Instant>) {
         if !(200..300).contains(&answer.status) {
             return self.failed("status");

@@ -58,7 +58,7 @@ pub struct CompareScenario {
 pub struct PairScenario {
     /// Requests to keep in flight.
     pub concurrency: usize,
-    /// Bytes of the body of an answer.
+    /// Bytes of the body of a response.
     pub body_bytes: usize,
     /// The test server's delay.
     pub delay: Delay,
@@ -74,7 +74,7 @@ pub struct KeepaliveScenario {
     pub round_trips_ms: Vec<u64>,
     /// Requests to keep in flight.
     pub concurrency: usize,
-    /// Bytes of the body of an answer.
+    /// Bytes of the body of a response.
     pub body_bytes: usize,
     /// How long and how often.
     #[serde(flatten)]
@@ -89,7 +89,7 @@ pub struct SyncAsyncScenario {
     pub most: usize,
     /// Batches of each size and kind.
     pub loops: u32,
-    /// Bytes of the body of an answer.
+    /// Bytes of the body of a response.
     pub body_bytes: usize,
     /// The test server's delay.
     pub delay: Delay,
