@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 
-use crate::answer::Field;
+use crate::response::Field;
 
 /// A content coding by its name in HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

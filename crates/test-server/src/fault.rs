@@ -3,9 +3,9 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use crate::answer::Length;
 use crate::held::Small;
 use crate::request::After;
+use crate::response::Length;
 use crate::stream::{End, Stream};
 use crate::wire::Wire;
 
@@ -160,10 +160,10 @@ async fn huge_head(wire: &mut Wire<'_>, stream: &Stream) -> io::Result<End> {
 }
 
 async fn early(wire: &mut Wire<'_>, stream: &Stream) -> io::Result<End> {
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     let small = Small::status(413, stream.is_head);
-    let body = small.write(&mut answer, After::Close, wire.hub, Instant::now());
-    wire.send_framed(&answer, body).await?;
+    let body = small.write(&mut response, After::Close, wire.hub, Instant::now());
+    wire.send_framed(&response, body).await?;
     Ok(End::Drop)
 }
 

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use std::task::Waker;
 use std::time::Instant;
 
-use crate::answer::{Field, Head, Length, TEXT, is_bodiless, reason};
 use crate::gate::Ticket;
 use crate::hub::Hub;
 use crate::ledger::Receipt;
 use crate::request::After;
+use crate::response::{Field, Head, Length, TEXT, is_bodiless, reason};
 use crate::script::{Item, Script};
 use crate::stream::Stream;
 
@@ -18,7 +18,7 @@ pub(crate) struct Held {
     /// None for responses to what was no request, and for `/ledger`.
     pub(crate) receipt: Option<Receipt>,
     pub(crate) hold: Hold,
-    pub(crate) answer: Answer,
+    pub(crate) response: Response,
     pub(crate) after: After,
     /// Whether the hold will wake the connection's task.
     waits: bool,
@@ -34,7 +34,7 @@ pub(crate) enum Hold {
     LastBytes(Instant),
 }
 
-pub(crate) enum Answer {
+pub(crate) enum Response {
     Item(Rc<Script>, Item),
     Small(Box<Small>),
     Stream(Box<Stream>),
@@ -52,11 +52,16 @@ pub(crate) struct Small {
 }
 
 impl Held {
-    pub(crate) fn new(receipt: Option<Receipt>, hold: Hold, answer: Answer, after: After) -> Held {
+    pub(crate) fn new(
+        receipt: Option<Receipt>,
+        hold: Hold,
+        response: Response,
+        after: After,
+    ) -> Held {
         Held {
             receipt,
             hold,
-            answer,
+            response,
             after,
             waits: false,
         }
@@ -65,8 +70,8 @@ impl Held {
     /// The response to what cannot be read as a request; the connection ends with it.
     pub(crate) fn refusal(status: u16, receipt: Option<Receipt>) -> Held {
         let receipt = receipt.map(|receipt| receipt.planned_at(None));
-        let answer = Answer::Small(Box::new(Small::status(status, false)));
-        Held::new(receipt, Hold::Nothing, answer, After::Close)
+        let response = Response::Small(Box::new(Small::status(status, false)));
+        Held::new(receipt, Hold::Nothing, response, After::Close)
     }
 
     pub(crate) fn is_ready(&self, hub: &Hub, now: Instant) -> bool {
@@ -91,15 +96,15 @@ impl Held {
 
     /// The stream and its receipt, when it is one.
     pub(crate) fn into_stream(self) -> Option<(Stream, Option<Receipt>)> {
-        match self.answer {
-            Answer::Stream(stream) => Some((*stream, self.receipt)),
+        match self.response {
+            Response::Stream(stream) => Some((*stream, self.receipt)),
             _ => None,
         }
     }
 
     /// Whether it needs more than one write.
     pub(crate) fn is_stream(&self) -> bool {
-        matches!(self.answer, Answer::Stream(_))
+        matches!(self.response, Response::Stream(_))
     }
 }
 

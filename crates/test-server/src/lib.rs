@@ -6,7 +6,6 @@
 //! see the table in `route.rs`, `fault.rs` for what goes wrong on purpose, and `chaos.rs` for what does so by
 //! chance. It speaks HTTP/1.1 and HTTP/2, in the clear and over TLS, on TCP and on a Unix socket.
 
-mod answer;
 mod body;
 mod bomb;
 mod certificates;
@@ -37,6 +36,7 @@ mod plain;
 mod reader;
 mod reply;
 mod request;
+mod response;
 mod route;
 mod script;
 mod server;

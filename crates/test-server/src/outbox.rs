@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use crate::check_value::LENGTH;
-use crate::held::{Answer, Held, Hold};
+use crate::held::{Held, Hold, Response};
 use crate::hub::Hub;
 use crate::ledger::Receipt;
 use crate::request::After;
@@ -96,18 +96,18 @@ impl Outbox {
     }
 
     fn emit(&mut self, held: Held, socket: &Socket, now: Instant) {
-        let body = match &held.answer {
-            Answer::Item(script, item) if matches!(held.hold, Hold::LastBytes(_)) => {
+        let body = match &held.response {
+            Response::Item(script, item) if matches!(held.hold, Hold::LastBytes(_)) => {
                 let (script, item) = (script.clone(), *item);
                 return self.begin(held, &script, item, now);
             }
-            Answer::Item(script, item) => self.item(script, *item, held.after, socket, now),
-            Answer::Small(small) => small.write(&mut self.output, held.after, &self.hub, now),
-            Answer::Rest(rest, body) => {
+            Response::Item(script, item) => self.item(script, *item, held.after, socket, now),
+            Response::Small(small) => small.write(&mut self.output, held.after, &self.hub, now),
+            Response::Rest(rest, body) => {
                 self.output.extend_from_slice(rest);
                 *body
             }
-            Answer::Stream(_) => 0,
+            Response::Stream(_) => 0,
         };
         let Some(receipt) = held.receipt else {
             return;
@@ -126,13 +126,13 @@ impl Outbox {
         let begun = self.output.len();
         let body = script.write(&mut self.output, item, held.after, &self.hub.date, now);
         let rest = self.output.len().saturating_sub(LENGTH).max(begun);
-        let answer = Answer::Rest(self.output.split_off(rest), body);
+        let response = Response::Rest(self.output.split_off(rest), body);
         let hold = match held.hold {
             Hold::LastBytes(until) => Hold::Until(until),
             hold => hold,
         };
         self.queue
-            .push_front(Held::new(held.receipt, hold, answer, held.after));
+            .push_front(Held::new(held.receipt, hold, response, held.after));
     }
 
     /// The hot path: a plain response goes from the prepared bytes straight to the socket, and only what

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use flate2::{Compress, Compression, FlushCompress};
 
-use crate::answer::{DATE_AT, Field, Head, Length, TEXT};
 use crate::check_value::{self, CheckValue};
 use crate::date;
 use crate::request::After;
+use crate::response::{DATE_AT, Field, Head, Length, TEXT};
 
 /// The head and body of a response on a connection that stays.
 pub(crate) struct Plain {

@@ -2,16 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use crate::answer::{Field, JSON, Length, TEXT};
 use crate::body::Received;
 use crate::chaos::RandomFault;
 use crate::cut::PAUSE;
 use crate::exposure::{is_of_rounds, withholds};
 use crate::fault::Fault;
-use crate::held::{Answer, Held, Hold, Small};
+use crate::held::{Held, Hold, Response, Small};
 use crate::hub::Hub;
 use crate::ledger::Receipt;
 use crate::request::{After, Request};
+use crate::response::{Field, JSON, Length, TEXT};
 use crate::route::Route;
 use crate::script::Item;
 use crate::source::Source;
@@ -61,7 +61,7 @@ impl Reply<'_> {
         let script = self
             .hub
             .script(receipt.is_some_and(|receipt| receipt.stray));
-        let answer = match request.route {
+        let response = match request.route {
             Route::Item(..) => {
                 let item = Item {
                     hash,
@@ -70,27 +70,27 @@ impl Reply<'_> {
                 };
                 match fault {
                     Some(fault) => self.random_fault(fault, &request, item, after, now),
-                    None => Answer::Item(script, item),
+                    None => Response::Item(script, item),
                 }
             }
             _ if withheld && !strangers => {
                 let says = "this server answers /r/<id> and /bytes/<n>, and nothing else\n";
-                Answer::Small(Box::new(Small::text(404, says, request.is_head)))
+                Response::Small(Box::new(Small::text(404, says, request.is_head)))
             }
             _ if withheld => {
                 let says =
                     "not for strangers; whoever runs this server can allow it with --faults\n";
-                Answer::Small(Box::new(Small::text(403, says, request.is_head)))
+                Response::Small(Box::new(Small::text(403, says, request.is_head)))
             }
             _ => self.other(&request, &body, after),
         };
-        let planned = match (hold, &answer) {
-            (Hold::Gate(_), _) | (_, Answer::Stream(_)) => None,
+        let planned = match (hold, &response) {
+            (Hold::Gate(_), _) | (_, Response::Stream(_)) => None,
             (Hold::Until(at) | Hold::LastBytes(at), _) => Some(at),
             (Hold::Nothing, _) => Some(now),
         };
         let receipt = receipt.map(|receipt| receipt.planned_at(planned));
-        Held::new(receipt, hold, answer, after)
+        Held::new(receipt, hold, response, after)
     }
 
     fn hold(&self, request: &Request, receipt: Option<Receipt>, now: Instant) -> Hold {
@@ -137,10 +137,10 @@ impl Reply<'_> {
         item: Item,
         after: After,
         now: Instant,
-    ) -> Answer {
+    ) -> Response {
         let fault = match (random, request.version) {
             (RandomFault::Error, _) => {
-                return Answer::Small(Box::new(Small::status(500, request.is_head)));
+                return Response::Small(Box::new(Small::status(500, request.is_head)));
             }
             (RandomFault::Slow, _) => return self.slow(request, item, after, now),
             (RandomFault::Stall, _) => Fault::StallHead,
@@ -155,14 +155,14 @@ impl Reply<'_> {
         stream(Vec::new(), Kind::Fault(fault), request, after)
     }
 
-    fn slow(&self, request: &Request, item: Item, after: After, now: Instant) -> Answer {
+    fn slow(&self, request: &Request, item: Item, after: After, now: Instant) -> Response {
         let (_, fields, body) = self.hub.script(false).body(item, &self.hub.date, now);
         let length = Length::Bytes(body.len() as u64);
         let source = Source::slow(body, SLOW_PIECES, SLOW_PAUSE);
         stream(fields, Kind::Body(length, source), request, after)
     }
 
-    fn other(&self, request: &Request, body: &Received, after: After) -> Answer {
+    fn other(&self, request: &Request, body: &Received, after: After) -> Response {
         let (fields, kind) = match request.route {
             Route::Chunked(count) => (
                 Vec::new(),
@@ -180,11 +180,11 @@ impl Reply<'_> {
             Route::Special(special) => {
                 let detail = request.detail.as_deref();
                 match special::answer(special, detail, body, request.is_head) {
-                    Told::Small(small) => return Answer::Small(Box::new(small)),
+                    Told::Small(small) => return Response::Small(Box::new(small)),
                     Told::Body(fields, length, source) => (fields, Kind::Body(length, source)),
                 }
             }
-            _ => return Answer::Small(Box::new(self.small(request, body))),
+            _ => return Response::Small(Box::new(self.small(request, body))),
         };
         stream(fields, kind, request, after)
     }
@@ -219,8 +219,8 @@ impl Reply<'_> {
     }
 }
 
-fn stream(fields: Vec<Field>, kind: Kind, request: &Request, after: After) -> Answer {
-    Answer::Stream(Box::new(Stream {
+fn stream(fields: Vec<Field>, kind: Kind, request: &Request, after: After) -> Response {
+    Response::Stream(Box::new(Stream {
         kind,
         content_type: TEXT,
         fields,

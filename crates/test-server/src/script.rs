@@ -3,7 +3,6 @@
 use std::cell::{Ref, RefCell};
 use std::time::{Duration, Instant};
 
-use crate::answer::{Field, Head, JSON, Length, TEXT};
 use crate::check_value::CheckValue;
 use crate::date::Date;
 use crate::delay::Delay;
@@ -11,6 +10,7 @@ use crate::document;
 use crate::draw::Draw;
 use crate::plain::Plain;
 use crate::request::After;
+use crate::response::{Field, Head, JSON, Length, TEXT};
 
 /// The responses of one round, or of the time between rounds.
 pub(crate) struct Script {
@@ -172,7 +172,7 @@ fn document_answer(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::DATE_AT;
+    use crate::response::DATE_AT;
 
     fn answer(script: &Script, after: After, is_head: bool) -> String {
         let mut out = Vec::new();

@@ -8,12 +8,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use crate::answer::{Field, JSON, Length};
 use crate::body::Received;
 use crate::bomb;
 use crate::coding::{self, Damage};
 use crate::detail::Detail;
 use crate::held::Small;
+use crate::response::{Field, JSON, Length};
 use crate::route::{Special, number};
 use crate::source::Source;
 

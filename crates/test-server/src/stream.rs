@@ -3,9 +3,9 @@
 use std::io::{self, Write as _};
 use std::time::Instant;
 
-use crate::answer::{Field, Head, Length};
 use crate::fault::Fault;
 use crate::request::After;
+use crate::response::{Field, Head, Length};
 use crate::source::{PIECE, Source};
 use crate::wire::Wire;
 

@@ -113,7 +113,7 @@ impl TestServer {
     /// # Panics
     /// When the round has more ids than memory has bytes.
     pub fn open_round(&self, round: RoundSpec) {
-        self.ask(|answer| Command::Open(round, answer));
+        self.ask(|response| Command::Open(round, response));
     }
 
     /// Ends the round and returns its interval; what the gate still holds is released. An empty interval
@@ -133,10 +133,10 @@ impl TestServer {
     }
 
     fn ask<T>(&self, command: impl FnOnce(mpsc::Sender<T>) -> Command) -> T {
-        let (sender, answer) = mpsc::channel();
+        let (sender, response) = mpsc::channel();
         let sent = self.commands.send(command(sender)).is_ok();
-        let answer = sent.then(|| answer.recv().ok()).flatten();
-        answer.expect("the test server's thread lives as long as its TestServer")
+        let response = sent.then(|| response.recv().ok()).flatten();
+        response.expect("the test server's thread lives as long as its TestServer")
     }
 }
 

@@ -144,7 +144,7 @@ fn limit(batches: &[Batch]) -> Option<String> {
     let most = batches.iter().filter_map(|batch| batch.in_flight).max()?;
     Some(format!(
         "From batches of {} on, not all requests were in flight at once: the server never saw more than {most}. The \
-         reason is a limit of the client's pool, or answers that came before the last request was sent.",
+         reason is a limit of the client's pool, or responses that came before the last request was sent.",
         first.size
     ))
 }

@@ -125,9 +125,9 @@ impl Driver {
     pub fn hello(&mut self) -> Result<Hello> {
         let (hello, _): (Hello, _) = self.greet().or_else(|error| self.greet_again(error))?;
         if hello.proto != PROTO || hello.name != self.client {
-            let answer = format!("proto {} and name {}", hello.proto, hello.name);
+            let response = format!("proto {} and name {}", hello.proto, hello.name);
             let why = format!("proto {PROTO} and name {} were expected", self.client);
-            return Err(self.error("hello", Problem::Rubbish(answer, why)));
+            return Err(self.error("hello", Problem::Rubbish(response, why)));
         }
         Ok(hello)
     }
@@ -375,10 +375,10 @@ impl Driver {
             return Err(self.ended(&asked));
         }
         let line = self.wait(&asked, start, allowed)?;
-        let answer = self
+        let response = self
             .read(&line.text)
             .map_err(|problem| self.error(&asked, problem))?;
-        Ok((answer, line.at.duration_since(start)))
+        Ok((response, line.at.duration_since(start)))
     }
 
     fn wait(&mut self, asked: &str, start: Instant, patience: Duration) -> Result<Line> {

@@ -49,9 +49,9 @@ mod tests {
 
     #[test]
     fn nothing_that_terminals_obey_is_left() {
-        let answer = serde_json::json!({"errors_by": {"\u{1b}[2J\u{202e}x\ny": 1}, "lat_us": [[1, 2]], "what": "a\u{9b}b"});
+        let response = serde_json::json!({"errors_by": {"\u{1b}[2J\u{202e}x\ny": 1}, "lat_us": [[1, 2]], "what": "a\u{9b}b"});
         let expected = serde_json::json!({"errors_by": {"\u{fffd}[2J\u{fffd}x y": 1}, "lat_us": [[1, 2]], "what": "a\u{fffd}b"});
-        assert_eq!(harmless(answer), expected);
+        assert_eq!(harmless(response), expected);
         assert_eq!(plain("two\nlines\u{7}"), "two\nlines\u{fffd}");
         assert_eq!(line(&"x".repeat(500)).chars().count(), 401);
     }

@@ -248,14 +248,14 @@ fn advised(run: &Document, groups: &[Group]) -> Table {
         .filter(|group| !group.is_baseline_loader())
         .collect();
     let row = |value: fn(&Row) -> String| move |it: &&Group| optional(it.recommended(), value);
-    let answer = |it: &&Group| match it.bytes {
+    let response = |it: &&Group| match it.bytes {
         0 => "the server's own".into(),
         bytes => format!("{} bytes", count(bytes)),
     };
     #[rustfmt::skip]
     let columns = vec![
         col("client", 0, |it: &&Group| it.name.clone()).words(),
-        col("answer", 0, answer),
+        col("answer", 0, response),
         col("use", 0, row(|row| row.concurrency.to_string())),
         col("requests\nper s", 0, row(|row| figure(row.requests_per_second))),
         col("speed-\nup", 0, |it: &&Group| speedup(it.advice.and_then(|advice| advice.speedup))).intervals(5),

@@ -8,12 +8,12 @@ use h2::Reason;
 use h2::server::SendResponse;
 
 use super::Shared;
-use super::answer::{Sender, data, head};
+use super::response::{Sender, data, head};
 use super::stream::Lost;
 use super::tap::Ending;
-use crate::answer::{Field, TEXT};
 use crate::fault::{BODY, DRIP_EVERY, Fault, HUGE_HEAD, IDLE_CLOSE_AFTER};
 use crate::held::Small;
+use crate::response::{Field, TEXT};
 
 /// Half of a body has left by then.
 const WRITTEN_AFTER: Duration = Duration::from_millis(10);
@@ -62,7 +62,7 @@ pub(super) async fn play(
         // The drop of what is unread resets the stream with NO_ERROR (RFC 9113 §8.1).
         Fault::Early => {
             let small = Small::status(413, false);
-            return super::answer::small(&shared.hub, respond, small).await;
+            return super::response::small(&shared.hub, respond, small).await;
         }
         Fault::IdleClose => return idle_close(shared, respond).await,
         // The connection has said it when the stream began.

@@ -1,7 +1,7 @@
 //! HTTP/2: a connection of many streams, witnessed and answered as HTTP/1.1 is.
 
-mod answer;
 mod fault;
+mod response;
 mod stream;
 mod tap;
 

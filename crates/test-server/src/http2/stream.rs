@@ -10,7 +10,7 @@ use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
 use http::{Request as Asked, request::Parts};
 
-use super::{Shared, answer};
+use super::{Shared, response};
 use crate::body::{Kept, Received};
 use crate::detail::Detail;
 use crate::held::{Held, Hold};
@@ -109,7 +109,7 @@ impl Arrival {
         let mut held = reply.held(self.request, receipt, self.hash, received, fault, now);
         pending.receipt = held.receipt;
         hold(&shared.hub, &mut held, &mut respond).await?;
-        answer::send(shared, held.answer, is_head, held.after, respond).await?;
+        response::send(shared, held.response, is_head, held.after, respond).await?;
         pending.answered();
         Ok(())
     }

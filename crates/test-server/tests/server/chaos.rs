@@ -79,9 +79,9 @@ fn an_early_response_comes_before_the_body_and_the_end_right_after_it() {
     let mut client = Client::new(&server);
     client.request("POST", "/r/3", "Content-Length: 300000\r\n");
     // Nothing of the body has been sent.
-    let answer = client.answer();
-    assert_eq!(answer.status, 413);
-    assert_eq!(answer.header("connection"), Some("close"));
+    let response = client.answer();
+    assert_eq!(response.status, 413);
+    assert_eq!(response.header("connection"), Some("close"));
     assert_eq!(client.rest(), b"");
     let summary = eventually(&server, |summary| summary.connections_open == 0);
     let early = summary.chaos.unwrap()["early"];
@@ -111,8 +111,8 @@ fn a_stream_is_answered_early_and_alone() {
         let client = streams::connect(&server).await;
         let request = Request::post("http://test/r/3").body(()).unwrap();
         let mut ready = client.clone().ready().await.unwrap();
-        let (answer, mut body) = ready.send_request(request, false).unwrap();
-        assert_eq!(answer.await.unwrap().status(), 413);
+        let (response, mut body) = ready.send_request(request, false).unwrap();
+        assert_eq!(response.await.unwrap().status(), 413);
         let reset = poll_fn(|context| body.poll_reset(context)).await;
         assert_eq!(reset.unwrap(), Reason::NO_ERROR);
         // The connection goes on.
@@ -134,8 +134,11 @@ fn a_connection_ends_without_notice_after_so_many_responses_and_counts_what_came
     let server = TestServer::start(options).expect("a test server on a free port");
     let mut client = Client::new(&server);
     for id in [1, 2] {
-        let answer = client.get(&format!("/r/{id}"));
-        assert_eq!((answer.status, answer.header("connection")), (200, None));
+        let response = client.get(&format!("/r/{id}"));
+        assert_eq!(
+            (response.status, response.header("connection")),
+            (200, None)
+        );
     }
     assert_eq!(client.rest(), b"");
     // As a client does that has not seen the end yet.

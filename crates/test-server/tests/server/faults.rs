@@ -86,9 +86,9 @@ fn drip_sends_a_byte_each_tenth_of_a_second() {
 fn huge_head_is_a_mebibyte_and_then_a_good_response() {
     let server = server();
     let mut client = ask(&server, "huge-head");
-    let answer = client.answer();
-    assert!(answer.head.len() >= 1024 * 1024);
-    assert_eq!(answer.text(), "ok\n");
+    let response = client.answer();
+    assert!(response.head.len() >= 1024 * 1024);
+    assert_eq!(response.text(), "ok\n");
     assert_eq!(client.get("/r/1").status, 200);
 }
 
@@ -96,8 +96,11 @@ fn huge_head_is_a_mebibyte_and_then_a_good_response() {
 fn idle_close_answers_well_and_then_closes() {
     let server = server();
     let mut client = ask(&server, "idle-close");
-    let answer = client.answer();
-    assert_eq!((answer.text(), answer.header("connection")), ("ok\n", None));
+    let response = client.answer();
+    assert_eq!(
+        (response.text(), response.header("connection")),
+        ("ok\n", None)
+    );
     assert_eq!(client.rest(), b"");
     assert_eq!(
         eventually(&server, |summary| summary.connections_open == 0).requests,

@@ -112,15 +112,15 @@ fn http_1_0_closes_unless_asked_to_stay() {
     let server = server();
     let mut client = Client::new(&server);
     client.send("GET /r/1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-    let answer = client.answer();
+    let response = client.answer();
     assert_eq!(
-        (answer.header("connection"), answer.body.len()),
+        (response.header("connection"), response.body.len()),
         (Some("keep-alive"), 133)
     );
     client.send("GET /chunked/2 HTTP/1.0\r\n\r\n");
-    let answer = client.answer();
-    assert_eq!(answer.header("transfer-encoding"), None);
-    assert_eq!(answer.text(), "chunk 1\nchunk 2\n");
+    let response = client.answer();
+    assert_eq!(response.header("transfer-encoding"), None);
+    assert_eq!(response.text(), "chunk 1\nchunk 2\n");
 }
 
 #[test]
@@ -129,9 +129,9 @@ fn close_is_announced_and_done() {
     for (path, header) in [("/close", ""), ("/r/1", "Connection: close\r\n")] {
         let mut client = Client::new(&server);
         client.request("GET", path, header);
-        let answer = client.answer();
+        let response = client.answer();
         assert_eq!(
-            (answer.status, answer.header("connection")),
+            (response.status, response.header("connection")),
             (200, Some("close"))
         );
         assert_eq!(client.rest(), b"");
@@ -190,9 +190,9 @@ fn the_document_is_sent_on_request() {
     let mut client = Client::new(&server);
     let plain = client.get("/r/5").check_value();
     client.request("GET", "/r/5", "Accept: application/json\r\n");
-    let answer = client.answer();
-    assert_eq!(answer.header("content-type"), Some("application/json"));
-    let document = answer.json();
+    let response = client.answer();
+    assert_eq!(response.header("content-type"), Some("application/json"));
+    let document = response.json();
     assert_eq!(document["token"], format!("{plain:08x}"));
     assert_eq!(document["records"].as_array().unwrap().len(), 15);
 }
@@ -201,8 +201,8 @@ fn the_document_is_sent_on_request() {
 fn responses_carry_the_date() {
     let server = server();
     let before = SystemTime::now() - Duration::from_secs(1);
-    let answer = Client::new(&server).get("/r/1");
-    let date = httpdate::parse_http_date(answer.header("date").unwrap()).unwrap();
+    let response = Client::new(&server).get("/r/1");
+    let date = httpdate::parse_http_date(response.header("date").unwrap()).unwrap();
     assert!(date >= before && date <= SystemTime::now(), "{date:?}");
 }
 
@@ -231,9 +231,9 @@ fn what_is_no_request_is_refused_and_others_go_on() {
     for (number, (bytes, status)) in cases.iter().enumerate() {
         let mut client = Client::new(&server);
         client.send(bytes);
-        let answer = client.answer();
+        let response = client.answer();
         assert_eq!(
-            (answer.status, answer.header("connection")),
+            (response.status, response.header("connection")),
             (*status, Some("close"))
         );
         assert_eq!(client.rest(), b"");

@@ -27,11 +27,11 @@ fn many_streams_of_one_connection_are_witnessed_as_requests() {
             asked.push(ask(&client, &format!("/r/{id}")).await);
         }
         let mut sum = 0u32;
-        for answer in asked {
-            let answer = whole(answer).await.unwrap();
-            assert_eq!(answer.body.len(), 133);
-            assert_eq!(answer.head.headers()["content-length"], "133");
-            let check_value = std::str::from_utf8(&answer.body[125..]).unwrap();
+        for response in asked {
+            let response = whole(response).await.unwrap();
+            assert_eq!(response.body.len(), 133);
+            assert_eq!(response.head.headers()["content-length"], "133");
+            let check_value = std::str::from_utf8(&response.body[125..]).unwrap();
             sum = sum.wrapping_add(u32::from_str_radix(check_value, 16).unwrap());
         }
         sum
@@ -164,7 +164,7 @@ fn uploads_are_read_within_the_windows() {
         let client = connect(&server).await;
         let mut client = client.ready().await.unwrap();
         let request = Request::post("http://test/upload").body(()).unwrap();
-        let (answer, mut body) = client.send_request(request, false).unwrap();
+        let (response, mut body) = client.send_request(request, false).unwrap();
         let mut left = Bytes::from(vec![b'x'; 5_000_000]);
         while !left.is_empty() {
             body.reserve_capacity(left.len());
@@ -174,7 +174,7 @@ fn uploads_are_read_within_the_windows() {
                 .unwrap();
         }
         body.send_data(Bytes::new(), true).unwrap();
-        let told = whole(answer).await.unwrap();
+        let told = whole(response).await.unwrap();
         let told: serde_json::Value = serde_json::from_slice(&told.body).unwrap();
         assert_eq!(told["bytes"], 5_000_000);
     });
@@ -193,8 +193,8 @@ fn the_gate_holds_streams_until_enough_are_there() {
         for id in 1..=10 {
             asked.push(ask(&client, &format!("/r/{id}")).await);
         }
-        for answer in asked {
-            whole(answer).await.map(drop).unwrap();
+        for response in asked {
+            whole(response).await.map(drop).unwrap();
         }
     });
     assert_eq!(server.close_round().peak_in_flight, 10);
@@ -251,8 +251,8 @@ fn the_limit_on_streams_is_told() {
         for id in 1..=8 {
             asked.push(ask(&client, &format!("/r/{id}")).await);
         }
-        for answer in asked {
-            whole(answer).await.map(drop).unwrap();
+        for response in asked {
+            whole(response).await.map(drop).unwrap();
         }
     });
     let summary = server.summary();

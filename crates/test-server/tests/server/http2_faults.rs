@@ -20,8 +20,8 @@ fn goaway_names_the_last_stream_that_is_processed() {
         let late = [ask(&client, "/r/1").await, ask(&client, "/r/2").await];
         // What came before is answered, what came after is told that it was not processed.
         assert_eq!(whole(last).await.unwrap().body, b"ok\n");
-        for answer in late {
-            let error = whole(answer).await.err().unwrap();
+        for response in late {
+            let error = whole(response).await.err().unwrap();
             assert!(error.is_go_away() && error.is_remote(), "{error:?}");
             assert_eq!(error.reason(), Some(Reason::NO_ERROR));
         }
@@ -45,8 +45,8 @@ fn goaway_comes_after_as_many_streams_as_asked_for() {
             asked.push(ask(&client, &format!("/r/{id}")).await);
         }
         let mut good = 0;
-        for answer in asked {
-            good += u32::from(whole(answer).await.is_ok());
+        for response in asked {
+            good += u32::from(whole(response).await.is_ok());
         }
         assert_eq!(good, 3);
     });
@@ -169,7 +169,7 @@ fn chaos_harms_streams_and_never_their_connection() {
         let (mut good, mut refused) = (0, 0);
         for id in 0..200 {
             match get(&client, &format!("/r/{id}")).await {
-                Ok(answer) => good += u64::from(answer.body.len() == 133),
+                Ok(response) => good += u64::from(response.body.len() == 133),
                 Err(error) => {
                     assert!(error.is_reset() || error.is_library(), "{error:?}");
                     refused += u64::from(error.reason() == Some(Reason::REFUSED_STREAM));

@@ -73,12 +73,12 @@ fn bytes_are_counted_exactly() {
     server.open_round(round(1, 1));
     let request = "GET /r/1 HTTP/1.1\r\nHost: a\r\n\r\n";
     client.send(request);
-    let answer = client.answer();
+    let response = client.answer();
     let interval = server.close_round();
     assert_eq!(interval.bytes_in, request.len() as u64);
     assert_eq!(
         interval.bytes_out,
-        (answer.head.len() + answer.body.len()) as u64
+        (response.head.len() + response.body.len()) as u64
     );
 }
 

@@ -5,25 +5,25 @@ use crate::support;
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use support::{Answer, Client, server};
+use support::{Client, Response, server};
 
-fn get(path: &str) -> Answer {
+fn get(path: &str) -> Response {
     Client::new(&server()).get(path)
 }
 
 #[test]
 fn encoded_bodies_decode_to_the_text_asked_for() {
-    let answer = get("/encoded/gzip/100000");
-    assert_eq!(answer.header("content-encoding"), Some("gzip"));
-    assert!(answer.body.len() < 10_000);
+    let response = get("/encoded/gzip/100000");
+    assert_eq!(response.header("content-encoding"), Some("gzip"));
+    assert!(response.body.len() < 10_000);
     let mut text = String::new();
-    let mut decoder = flate2::read::GzDecoder::new(&answer.body[..]);
+    let mut decoder = flate2::read::GzDecoder::new(&response.body[..]);
     decoder.read_to_string(&mut text).unwrap();
     assert_eq!(text.len(), 100_000);
     assert!(text.starts_with("The quick brown fox"));
     for coding in ["deflate", "br", "zstd"] {
-        let answer = get(&format!("/encoded/{coding}/100"));
-        assert_eq!(answer.header("content-encoding"), Some(coding));
+        let response = get(&format!("/encoded/{coding}/100"));
+        assert_eq!(response.header("content-encoding"), Some(coding));
     }
     let layers = get("/encoded/gzip,br/100?layers=2");
     let header = layers.header("content-encoding");
@@ -33,9 +33,9 @@ fn encoded_bodies_decode_to_the_text_asked_for() {
 #[test]
 fn damaged_codings_do_not_decode() {
     for kind in ["corrupt", "truncated"] {
-        let answer = get(&format!("/encoded/gzip-{kind}/100000"));
-        assert_eq!(answer.status, 200);
-        let mut decoder = flate2::read::GzDecoder::new(&answer.body[..]);
+        let response = get(&format!("/encoded/gzip-{kind}/100000"));
+        assert_eq!(response.status, 200);
+        let mut decoder = flate2::read::GzDecoder::new(&response.body[..]);
         assert!(decoder.read_to_end(&mut Vec::new()).is_err(), "{kind}");
     }
 }
@@ -44,10 +44,10 @@ fn damaged_codings_do_not_decode() {
 fn a_bomb_is_small_on_the_wire() {
     let server = server();
     let mut client = Client::new(&server);
-    let answer = client.get("/bomb/gzip/50");
-    assert_eq!(answer.header("content-encoding"), Some("gzip"));
-    assert!(answer.body.len() < 100_000, "{}", answer.body.len());
-    let mut decoder = flate2::read::GzDecoder::new(&answer.body[..]);
+    let response = client.get("/bomb/gzip/50");
+    assert_eq!(response.header("content-encoding"), Some("gzip"));
+    assert!(response.body.len() < 100_000, "{}", response.body.len());
+    let mut decoder = flate2::read::GzDecoder::new(&response.body[..]);
     let length = std::io::copy(&mut decoder, &mut std::io::sink()).unwrap();
     assert_eq!(length, 50 * 1024 * 1024);
     assert_eq!(client.get("/r/1").status, 200);
@@ -60,9 +60,9 @@ fn redirects_lead_through_their_hops_to_the_end() {
     let mut location = "/redirect/307/3?to=http%3A%2F%2Fother%2Fplace".to_owned();
     let mut seen = Vec::new();
     while location.starts_with('/') {
-        let answer = client.get(&location);
-        assert_eq!(answer.status, 307);
-        location = answer.header("location").unwrap().to_owned();
+        let response = client.get(&location);
+        assert_eq!(response.status, 307);
+        location = response.header("location").unwrap().to_owned();
         seen.push(location.clone());
     }
     assert_eq!(seen.len(), 3);
@@ -75,13 +75,13 @@ fn redirects_lead_through_their_hops_to_the_end() {
 
 #[test]
 fn headers_of_the_query_are_answered_with_any_status() {
-    let answer = get("/headers?Sunset=Sat,+31+Dec+2033+23:59:59+GMT&Deprecation=%401688169599");
-    assert_eq!(answer.status, 200);
-    assert_eq!(answer.header("deprecation"), Some("@1688169599"));
-    let sunset = answer.header("sunset");
+    let response = get("/headers?Sunset=Sat,+31+Dec+2033+23:59:59+GMT&Deprecation=%401688169599");
+    assert_eq!(response.status, 200);
+    assert_eq!(response.header("deprecation"), Some("@1688169599"));
+    let sunset = response.header("sunset");
     assert_eq!(sunset, Some("Sat, 31 Dec 2033 23:59:59 GMT"));
-    let answer = get("/status/503?Retry-After=1");
-    let seen = (answer.status, answer.header("retry-after"));
+    let response = get("/status/503?Retry-After=1");
+    let seen = (response.status, response.header("retry-after"));
     assert_eq!(seen, (503, Some("1")));
     assert_eq!(get("/headers?X=a%0d%0aY:b").status, 400);
 }
@@ -90,8 +90,8 @@ fn headers_of_the_query_are_answered_with_any_status() {
 fn cookies_are_set_and_told() {
     let server = server();
     let mut client = Client::new(&server);
-    let answer = client.get("/cookies/set?a=1%3B%20Path%3D/x&b=2");
-    let lines: Vec<_> = answer.head.lines().collect();
+    let response = client.get("/cookies/set?a=1%3B%20Path%3D/x&b=2");
+    let lines: Vec<_> = response.head.lines().collect();
     assert!(lines.contains(&"Set-Cookie: a=1; Path=/x"), "{lines:?}");
     assert!(lines.contains(&"Set-Cookie: b=2"), "{lines:?}");
     client.request("GET", "/cookies", "Cookie: a=1; b=x=y\r\n");
@@ -147,8 +147,8 @@ fn an_early_response_does_not_wait_for_the_body() {
     ] {
         let mut client = Client::new(&server);
         client.request("POST", "/early", headers);
-        let answer = client.answer();
-        let seen = (answer.status, answer.header("connection"));
+        let response = client.answer();
+        let seen = (response.status, response.header("connection"));
         assert_eq!(seen, (413, Some("close")));
         assert_eq!(client.rest(), b"");
     }

@@ -57,8 +57,8 @@ pub struct Whole {
     pub trailers: Option<HeaderMap>,
 }
 
-pub async fn whole(answer: ResponseFuture) -> Result<Whole, h2::Error> {
-    let (head, mut stream) = answer.await?.into_parts();
+pub async fn whole(response: ResponseFuture) -> Result<Whole, h2::Error> {
+    let (head, mut stream) = response.await?.into_parts();
     let (body, trailers) = rest(&mut stream).await?;
     let head = Response::from_parts(head, ());
     Ok(Whole {

@@ -33,7 +33,7 @@ pub struct Client {
 }
 
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub head: String,
     pub headers: BTreeMap<String, String>,
@@ -63,24 +63,24 @@ impl Client {
         ));
     }
 
-    pub fn get(&mut self, path: &str) -> Answer {
+    pub fn get(&mut self, path: &str) -> Response {
         self.request("GET", path, "");
         self.answer()
     }
 
     /// Reads one answer with a body.
-    pub fn answer(&mut self) -> Answer {
-        let mut answer = self.head();
-        answer.body = match answer.header("content-length") {
+    pub fn answer(&mut self) -> Response {
+        let mut response = self.head();
+        response.body = match response.header("content-length") {
             Some(length) => self.exactly(length.parse().unwrap()),
-            None if answer.header("transfer-encoding") == Some("chunked") => self.chunks(),
+            None if response.header("transfer-encoding") == Some("chunked") => self.chunks(),
             None => self.rest(),
         };
-        answer
+        response
     }
 
     /// Reads the head of a response alone.
-    pub fn head(&mut self) -> Answer {
+    pub fn head(&mut self) -> Response {
         let head = String::from_utf8(self.until(b"\r\n\r\n")).expect("a head of text");
         let mut lines = head.trim_end().split("\r\n");
         let status = lines
@@ -96,7 +96,7 @@ impl Client {
             (name.to_lowercase(), value.to_owned())
         };
         let headers = lines.map(pair).collect();
-        Answer {
+        Response {
             status,
             headers,
             head,
@@ -173,7 +173,7 @@ impl Client {
     }
 }
 
-impl Answer {
+impl Response {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
     }

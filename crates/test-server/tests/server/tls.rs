@@ -65,9 +65,9 @@ fn ask(stream: &mut Stream, path: &str) -> std::io::Result<String> {
         stream,
         "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
     )?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer)?;
-    Ok(String::from_utf8_lossy(&answer).into_owned())
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response)?;
+    Ok(String::from_utf8_lossy(&response).into_owned())
 }
 
 fn get(server: &TestServer, path: &str) -> std::io::Result<String> {
@@ -81,9 +81,9 @@ fn get(server: &TestServer, path: &str) -> std::io::Result<String> {
 fn what_is_served_in_the_clear_is_served_over_tls() {
     let server = start(Tls::default());
     assert!(server.base_url().starts_with("https://127.0.0.1:"));
-    let answer = get(&server, "/r/1").unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
-    assert_eq!(answer.split_once("\r\n\r\n").unwrap().1.len(), 133);
+    let response = get(&server, "/r/1").unwrap();
+    assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+    assert_eq!(response.split_once("\r\n\r\n").unwrap().1.len(), 133);
     assert!(get(&server, "/bytes/1000000").unwrap().len() > 1_000_000);
     assert!(get(&server, "/chunked/3").unwrap().contains("X-Chunks: 3"));
     assert!(
@@ -105,9 +105,9 @@ fn the_echo_tells_what_the_handshake_agreed_on() {
         ..Tls::default()
     });
     let mut stream = connect(&server, &config(&server, false), "named.example");
-    let answer = ask(&mut stream, "/echo").unwrap();
+    let response = ask(&mut stream, "/echo").unwrap();
     let echo: serde_json::Value =
-        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
+        serde_json::from_str(response.split_once("\r\n\r\n").unwrap().1).unwrap();
     assert_eq!(echo["tls"]["sni"], "named.example");
     assert_eq!(echo["tls"]["version"], "1.3");
     assert_eq!(echo["tls"]["client_certificate"], false);
@@ -150,8 +150,11 @@ fn a_client_certificate_is_demanded_when_asked_for() {
     });
     assert!(get(&server, "/r/1").is_err());
     let mut known = connect(&server, &config(&server, true), "localhost");
-    let answer = ask(&mut known, "/echo").unwrap();
-    assert!(answer.contains("\"client_certificate\":true"), "{answer}");
+    let response = ask(&mut known, "/echo").unwrap();
+    assert!(
+        response.contains("\"client_certificate\":true"),
+        "{response}"
+    );
     assert_eq!(server.summary().tls_failed, 1);
 }
 
@@ -161,8 +164,8 @@ fn an_old_version_is_spoken_when_asked_for() {
         only_1_2: true,
         ..Tls::default()
     });
-    let answer = get(&server, "/echo").unwrap();
-    assert!(answer.contains("\"version\":\"1.2\""), "{answer}");
+    let response = get(&server, "/echo").unwrap();
+    assert!(response.contains("\"version\":\"1.2\""), "{response}");
 }
 
 #[test]

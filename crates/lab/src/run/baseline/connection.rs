@@ -7,7 +7,7 @@ use std::time::Instant;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 
-use super::response::{Answer, Fault, Reader};
+use super::response::{Fault, Reader, Response};
 
 /// Headroom for what arrives at once. A body may be larger: it passes through.
 const BUFFER: usize = 32 << 10;
@@ -107,7 +107,7 @@ impl Connection {
     ///
     /// # Errors
     /// What is wrong with the response; the connection must then be [`Connection::drop_stream`]ped.
-    pub fn receive(&mut self) -> Result<Option<Answer>, Fault> {
+    pub fn receive(&mut self) -> Result<Option<Response>, Fault> {
         let Some(stream) = &mut self.stream else {
             return Ok(None);
         };
@@ -125,10 +125,10 @@ impl Connection {
             let step = self.reader.take(&self.buffer[..self.filled])?;
             self.buffer.copy_within(step.consumed..self.filled, 0);
             self.filled -= step.consumed;
-            if step.answer.is_some() {
+            if step.response.is_some() {
                 // Nothing may follow a response before the next request is sent.
                 return if self.filled == 0 {
-                    Ok(step.answer)
+                    Ok(step.response)
                 } else {
                     Err("garbage")
                 };

@@ -111,9 +111,9 @@ impl Loader {
         };
         match connection.flush().and_then(|()| connection.receive()) {
             Ok(None) => {}
-            Ok(Some(answer)) => {
-                tally.answered(&answer, connection.timed.then_some(sent));
-                if answer.close || !self.keepalive {
+            Ok(Some(response)) => {
+                tally.answered(&response, connection.timed.then_some(sent));
+                if response.close || !self.keepalive {
                     connection.drop_stream();
                 }
                 self.finished(index, tally);

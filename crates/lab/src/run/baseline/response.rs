@@ -8,7 +8,7 @@ pub type Fault = &'static str;
 
 /// A response that has been read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     /// Status code.
     pub status: u16,
     /// Bytes of the body, without chunks.
@@ -49,7 +49,7 @@ pub struct Reader {
     head_end: Finder<'static>,
     /// Whether answers have no body, because they answer HEAD.
     bodyless: bool,
-    state: Option<(Answer, Framing)>,
+    state: Option<(Response, Framing)>,
 }
 
 /// Result of a look at the buffer: how many bytes are used up, and the response if it is whole.
@@ -58,7 +58,7 @@ pub struct Step {
     /// Bytes that need not be shown again.
     pub consumed: usize,
     /// The response, when its end has been seen.
-    pub answer: Option<Answer>,
+    pub response: Option<Response>,
 }
 
 impl Reader {
@@ -81,46 +81,46 @@ impl Reader {
             let Some(end) = self.head_end.find(bytes) else {
                 return Ok(Step {
                     consumed: 0,
-                    answer: None,
+                    response: None,
                 });
             };
             consumed = end + 4;
             self.state = Some(self.read_head(&bytes[..end + 2])?);
         }
-        let Some((answer, framing)) = &mut self.state else {
+        let Some((response, framing)) = &mut self.state else {
             unreachable!("set above")
         };
         let (used, whole) = match framing {
-            Framing::Length(left) => answer.take_up_to(&bytes[consumed..], left),
-            Framing::Chunked(chunks) => take_chunks(answer, &bytes[consumed..], chunks)?,
-            Framing::UntilClosed => (answer.take(&bytes[consumed..]), false),
+            Framing::Length(left) => response.take_up_to(&bytes[consumed..], left),
+            Framing::Chunked(chunks) => take_chunks(response, &bytes[consumed..], chunks)?,
+            Framing::UntilClosed => (response.take(&bytes[consumed..]), false),
         };
         consumed += used;
-        let answer = if whole {
-            self.state.take().map(|(answer, _)| answer)
+        let response = if whole {
+            self.state.take().map(|(response, _)| response)
         } else {
             None
         };
-        Ok(Step { consumed, answer })
+        Ok(Step { consumed, response })
     }
 
     /// Tells that the server has closed. Returns the response that ends thereby, if one does.
     ///
     /// # Errors
     /// `closed` when a response was expected or is not whole.
-    pub fn closed(&mut self) -> Result<Answer, Fault> {
+    pub fn closed(&mut self) -> Result<Response, Fault> {
         match self.state.take() {
-            Some((answer, Framing::UntilClosed)) => Ok(answer),
+            Some((response, Framing::UntilClosed)) => Ok(response),
             _ => Err("closed"),
         }
     }
 
-    fn read_head(&self, head: &[u8]) -> Result<(Answer, Framing), Fault> {
+    fn read_head(&self, head: &[u8]) -> Result<(Response, Framing), Fault> {
         if head.len() < 12 || !head.starts_with(b"HTTP/1.") {
             return Err("garbage");
         }
         let status = digits(&head[9..12], 10).ok_or("garbage")? as u16;
-        let mut answer = Answer {
+        let mut response = Response {
             status,
             bytes: 0,
             tail: [b'0'; 16],
@@ -135,7 +135,7 @@ impl Reader {
                     if let Some(value) = value_of(line, b"content-length:") {
                         length = Some(digits(value, 10).ok_or("garbage")?);
                     } else if let Some(value) = value_of(line, b"connection:") {
-                        answer.close |= value.eq_ignore_ascii_case(b"close");
+                        response.close |= value.eq_ignore_ascii_case(b"close");
                     }
                 }
                 Some(b't' | b'T') => {
@@ -153,12 +153,12 @@ impl Reader {
         } else {
             length.map_or(Framing::UntilClosed, Framing::Length)
         };
-        answer.close |= framing == Framing::UntilClosed;
-        Ok((answer, framing))
+        response.close |= framing == Framing::UntilClosed;
+        Ok((response, framing))
     }
 }
 
-impl Answer {
+impl Response {
     /// Takes all of these bytes of the body.
     fn take(&mut self, body: &[u8]) -> usize {
         self.bytes += body.len() as u64;
@@ -182,14 +182,14 @@ impl Answer {
 }
 
 fn take_chunks(
-    answer: &mut Answer,
+    response: &mut Response,
     bytes: &[u8],
     chunks: &mut Chunks,
 ) -> Result<(usize, bool), Fault> {
     let mut at = 0;
     loop {
         if let Chunks::Data(left) = chunks {
-            let (used, whole) = answer.take_up_to(&bytes[at..], left);
+            let (used, whole) = response.take_up_to(&bytes[at..], left);
             at += used;
             if !whole {
                 return Ok((at, false));
@@ -242,20 +242,20 @@ mod tests {
     use super::*;
 
     /// Shows the bytes in pieces of `size`, as a socket would.
-    fn read(reader: &mut Reader, bytes: &[u8], size: usize) -> Result<Vec<Answer>, Fault> {
-        let (mut buffer, mut answers) = (Vec::new(), Vec::new());
+    fn read(reader: &mut Reader, bytes: &[u8], size: usize) -> Result<Vec<Response>, Fault> {
+        let (mut buffer, mut responses) = (Vec::new(), Vec::new());
         for piece in bytes.chunks(size) {
             buffer.extend_from_slice(piece);
             loop {
                 let step = reader.take(&buffer)?;
                 buffer.drain(..step.consumed);
-                match step.answer {
-                    Some(answer) => answers.push(answer),
+                match step.response {
+                    Some(response) => responses.push(response),
                     None => break,
                 }
             }
         }
-        Ok(answers)
+        Ok(responses)
     }
 
     const LENGTH: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\nabc12345678";
@@ -266,9 +266,9 @@ mod tests {
         #[test]
         fn pieces_do_not_matter(size in 1usize..80) {
             let bytes = [LENGTH, CHUNKED, LENGTH].concat();
-            let answers = read(&mut Reader::new(false), &bytes, size).unwrap();
-            let expected = Answer { status: 200, bytes: 11, tail: *b"00000abc12345678", close: false };
-            prop_assert_eq!(answers, vec![expected; 3]);
+            let responses = read(&mut Reader::new(false), &bytes, size).unwrap();
+            let expected = Response { status: 200, bytes: 11, tail: *b"00000abc12345678", close: false };
+            prop_assert_eq!(responses, vec![expected; 3]);
         }
 
         #[test]
@@ -302,9 +302,14 @@ mod tests {
                 .unwrap()
                 .is_empty()
         );
-        let answer = reader.closed().unwrap();
+        let response = reader.closed().unwrap();
         assert_eq!(
-            (answer.status, answer.bytes, &answer.tail, answer.close),
+            (
+                response.status,
+                response.bytes,
+                &response.tail,
+                response.close
+            ),
             (500, 5, b"00000000000short", true)
         );
         assert_eq!(reader.closed(), Err("closed"));
@@ -312,12 +317,12 @@ mod tests {
 
     #[test]
     fn a_server_that_closes_says_so() {
-        let answer = read(
+        let response = read(
             &mut Reader::new(false),
             b"HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n",
             9,
         );
-        assert!(answer.unwrap()[0].close);
+        assert!(response.unwrap()[0].close);
     }
 
     #[test]

@@ -33,18 +33,18 @@ pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
         let asked: Asked = match serde_json::from_str(&line) {
             Ok(asked) => asked,
             Err(error) => {
-                let answer = json!({"id": 0, "ok": false, "error": "bad_request", "what": error.to_string()});
-                writeln!(output, "{answer}")?;
+                let response = json!({"id": 0, "ok": false, "error": "bad_request", "what": error.to_string()});
+                writeln!(output, "{response}")?;
                 output.flush()?;
                 continue;
             }
         };
-        let mut answer = match answer(&asked.cmd, &line, &mut loader) {
-            Ok(answer) => answer,
+        let mut response = match answer(&asked.cmd, &line, &mut loader) {
+            Ok(response) => response,
             Err((error, what)) => json!({"ok": false, "error": error, "what": what}),
         };
-        answer["id"] = asked.id.into();
-        writeln!(output, "{answer}")?;
+        response["id"] = asked.id.into();
+        writeln!(output, "{response}")?;
         output.flush()?;
         if asked.cmd == "bye" {
             break;
@@ -112,27 +112,27 @@ mod tests {
 
     #[test]
     fn says_hello_refuses_what_it_does_not_know_and_ends_on_bye() {
-        let answers = converse(
+        let responses = converse(
             "{\"id\":1,\"cmd\":\"hello\",\"proto\":1}\n{\"id\":2,\"cmd\":\"unheard\"}\n{\"id\":3,\"cmd\":\"go\",\"first\":1}\n\
              nonsense\n{\"id\":5,\"cmd\":\"bye\"}\n{\"id\":6,\"cmd\":\"hello\",\"proto\":1}\n",
         );
-        assert_eq!(answers.len(), 5);
+        assert_eq!(responses.len(), 5);
         assert_eq!(
-            (answers[0]["id"].as_u64(), answers[0]["name"].as_str()),
+            (responses[0]["id"].as_u64(), responses[0]["name"].as_str()),
             (Some(1), Some(BASELINE_LOADER))
         );
-        assert_eq!(answers[1]["error"], "unsupported");
-        assert_eq!(answers[2]["error"], "bad_request");
-        assert_eq!(answers[3]["error"], "bad_request");
-        assert_eq!(answers[4], json!({"id": 5, "ok": true}));
+        assert_eq!(responses[1]["error"], "unsupported");
+        assert_eq!(responses[2]["error"], "bad_request");
+        assert_eq!(responses[3]["error"], "bad_request");
+        assert_eq!(responses[4], json!({"id": 5, "ok": true}));
     }
 
     #[test]
     fn refuses_https() {
-        let answers = converse(
+        let responses = converse(
             "{\"id\":1,\"cmd\":\"prepare\",\"method\":\"GET\",\"url\":\"https://127.0.0.1/\",\"append_id\":false,\
              \"concurrency\":1,\"keepalive\":true,\"verify\":\"none\",\"timeout_ms\":100}\n",
         );
-        assert_eq!(answers[0]["error"], "unsupported");
+        assert_eq!(responses[0]["error"], "unsupported");
     }
 }

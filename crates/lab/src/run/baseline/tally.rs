@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::response::{Answer, Fault, digits};
+use super::response::{Fault, Response, digits};
 use crate::run::{Claim, Go, Verify};
 
 /// Hands out ids and counts what becomes of them.
@@ -48,18 +48,18 @@ impl Tally {
     }
 
     /// Counts a response.
-    pub fn answered(&mut self, answer: &Answer, started: Option<Instant>) {
-        if !(200..300).contains(&answer.status) {
+    pub fn answered(&mut self, response: &Response, started: Option<Instant>) {
+        if !(200..300).contains(&response.status) {
             return self.failed("status");
         }
         if self.verify != Verify::None {
-            let Some(check_value) = digits(check_value(answer, self.verify), 16) else {
+            let Some(check_value) = digits(check_value(response, self.verify), 16) else {
                 return self.failed("check value");
             };
             self.claim.sum = self.claim.sum.wrapping_add(check_value as u32);
         }
         self.claim.done += 1;
-        self.claim.bytes += bytes(answer, self.verify);
+        self.claim.bytes += bytes(response, self.verify);
         if let Some(started) = started {
             let micros = started.elapsed().as_micros();
             let us = u32::try_from(micros).unwrap_or(u32::MAX);
@@ -88,18 +88,18 @@ impl Tally {
 }
 
 /// Where the check value stands: at the end, or in gzip before its sum and its length (RFC 1952 §2.3.1), not compressed.
-fn check_value(answer: &Answer, verify: Verify) -> &[u8] {
+fn check_value(response: &Response, verify: Verify) -> &[u8] {
     match verify {
-        Verify::Gzip => &answer.tail[..8],
-        _ => &answer.tail[8..],
+        Verify::Gzip => &response.tail[..8],
+        _ => &response.tail[8..],
     }
 }
 
 /// Bytes of the body; of gzip what it says itself of its length.
-fn bytes(answer: &Answer, verify: Verify) -> u64 {
-    match (verify, answer.tail.last_chunk()) {
+fn bytes(response: &Response, verify: Verify) -> u64 {
+    match (verify, response.tail.last_chunk()) {
         (Verify::Gzip, Some(length)) => u32::from_le_bytes(*length).into(),
-        _ => answer.bytes,
+        _ => response.bytes,
     }
 }
 
@@ -134,31 +134,31 @@ mod tests {
             },
             Verify::Tail,
         );
-        let answer = Answer {
+        let response = Response {
             status: 200,
             bytes: 133,
             tail: *b"........ffffffff",
             close: false,
         };
-        tally.answered(&answer, Some(Instant::now()));
+        tally.answered(&response, Some(Instant::now()));
         tally.answered(
-            &Answer {
+            &Response {
                 tail: *b"........00000003",
-                ..answer
+                ..response
             },
             None,
         );
         tally.answered(
-            &Answer {
+            &Response {
                 tail: *b"........no value",
-                ..answer
+                ..response
             },
             None,
         );
         tally.answered(
-            &Answer {
+            &Response {
                 status: 500,
-                ..answer
+                ..response
             },
             None,
         );
@@ -182,13 +182,13 @@ mod tests {
             lat_every: 1,
         };
         let mut tally = Tally::new(go, Verify::Gzip);
-        let answer = Answer {
+        let response = Response {
             status: 200,
             bytes: 90,
             tail: *b"0000000a....\x85\0\0\0",
             close: false,
         };
-        tally.answered(&answer, None);
+        tally.answered(&response, None);
         let claim = tally.into_claim();
         assert_eq!((claim.done, claim.bytes, claim.sum), (1, 133, 10));
     }

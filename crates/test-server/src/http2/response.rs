@@ -6,14 +6,14 @@ use std::time::Instant;
 use bytes::Bytes;
 use h2::SendStream;
 use h2::server::SendResponse;
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::stream::Lost;
 use super::{Shared, fault};
-use crate::answer::{Field, Length, is_bodiless};
-use crate::held::{Answer, Small};
+use crate::held::{Response, Small};
 use crate::hub::Hub;
 use crate::request::After;
+use crate::response::{Field, Length, is_bodiless};
 use crate::source::Source;
 use crate::stream::Kind;
 
@@ -23,7 +23,7 @@ pub(super) type Sender = SendStream<Bytes>;
 /// Sends the response whole; a fault is a response that is lost.
 pub(super) async fn send(
     shared: &Shared,
-    answer: Answer,
+    response: Response,
     is_head: bool,
     after: After,
     mut respond: SendResponse<Bytes>,
@@ -32,15 +32,15 @@ pub(super) async fn send(
     // Where HTTP/1.1 would end the connection to end a body, the end of the stream does.
     let mut ends = after == After::Close;
     let id = respond.stream_id().as_u32();
-    match answer {
-        Answer::Item(script, item) => {
+    match response {
+        Response::Item(script, item) => {
             let (content_type, fields, body) = script.body(item, &hub.date, Instant::now());
             let head = head(hub, 200, content_type, &fields, Some(body.len() as u64))?;
             whole(hub, respond, head, is_head, body.into()).await?;
         }
-        Answer::Rest(..) => return Err(Lost), // answers are cut over HTTP/1.1 only
-        Answer::Small(small) => self::small(hub, respond, *small).await?,
-        Answer::Stream(stream) => match stream.kind {
+        Response::Rest(..) => return Err(Lost), // answers are cut over HTTP/1.1 only
+        Response::Small(small) => self::small(hub, respond, *small).await?,
+        Response::Stream(stream) => match stream.kind {
             Kind::Body(length, source) => {
                 ends &= length != Length::Silent;
                 let length = match length {
@@ -80,7 +80,7 @@ pub(super) async fn small(
 async fn whole(
     hub: &Hub,
     mut respond: SendResponse<Bytes>,
-    head: Response<()>,
+    head: http::Response<()>,
     silent: bool,
     body: Bytes,
 ) -> Result<(), Lost> {
@@ -99,9 +99,9 @@ pub(super) fn head(
     content_type: &'static str,
     fields: &[Field],
     length: Option<u64>,
-) -> Result<Response<()>, Lost> {
+) -> Result<http::Response<()>, Lost> {
     let date = hub.date.at(Instant::now()).0;
-    let mut head = Response::builder()
+    let mut head = http::Response::builder()
         .status(StatusCode::from_u16(status).map_err(http::Error::from)?)
         .header("date", &date[..])
         .header("content-type", content_type);
