@@ -1,8 +1,8 @@
 //! Measures HTTP clients by what the test server saw.
 //!
-//! The flow, one folder a stage, each importing only from those before it:
-//! `spec` (what is asked) → `plan` (in which order) → `run` (done) → `ledger` (kept on disk) →
-//! `findings` (judged) → `views` (what is shown) → `report` (drawn). Beside it stands `doctor`, which looks at the machine.
+//! The stages, one folder each; a stage imports only from those before it. `spec` (the question) → `plan` (the order)
+//! → `run` → `ledger` (on disk) → `findings` (judged) → `views` (content) → `report` (drawn). Beside it stands
+//! `doctor`, which looks at the machine.
 
 pub mod spec;
 

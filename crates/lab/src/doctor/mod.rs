@@ -1,7 +1,7 @@
 //! Looks at the machine and says what would disturb a measurement, and what mends it; changes nothing.
 //!
-//! Beside the flow: it needs no plan and leaves no document. What each check reads is text under `/proc`
-//! and `/sys`, so the checks can be tried on the texts of any machine.
+//! Beside the flow: it needs no plan and leaves no document. Each check reads texts under `/proc` and `/sys`, so
+//! tests can give it the texts of any machine.
 
 mod network;
 mod noise;
@@ -15,10 +15,10 @@ pub use noise::noise;
 pub use text::Root;
 pub use tools::tools;
 
-/// What was found out about one thing.
+/// One finding about the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// The subject of the check.
     pub about: &'static str,
     /// How it stands.
     pub standing: Standing,

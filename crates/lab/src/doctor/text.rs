@@ -1,4 +1,4 @@
-//! What the kernel says of itself: small texts in files.
+//! Small texts that the kernel offers as files.
 
 use std::path::PathBuf;
 

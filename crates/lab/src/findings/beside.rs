@@ -9,7 +9,7 @@ use crate::spec::load_words;
 
 /// The first of several runs next to one of the others.
 pub struct Beside<'a> {
-    /// What the older one is called, and itself.
+    /// The older run and its name.
     pub old: (&'a str, &'a Document),
     /// The newer one.
     pub new: (&'a str, &'a Document),
@@ -33,7 +33,7 @@ pub fn beside(runs: &[(String, Document)]) -> Vec<Beside<'_>> {
 }
 
 impl Beside<'_> {
-    /// What changed, in sentences, the most important first.
+    /// The changes in sentences, the most important first.
     pub fn verdict(&self) -> Vec<String> {
         let found = &self.found;
         if !found.unlike.is_empty() {
@@ -107,7 +107,7 @@ impl Beside<'_> {
         format!("Of {most} in both runs: {}.{worst}", counts.join(", "))
     }
 
-    /// What was measured and now is rejected, with the first reason.
+    /// Rows that were ranked and now are rejected, with the first reason.
     fn broken(&self) -> Option<String> {
         let broken =
             |change: &&Change| change.old.rejected.is_none() && change.new.rejected.is_some();
@@ -121,7 +121,7 @@ impl Beside<'_> {
         ))
     }
 
-    /// What a change is a change of.
+    /// The quantity in which changes are given.
     fn measure(&self) -> &'static str {
         match self.found.rows.iter().all(|change| change.against_loader) {
             true => {
@@ -133,7 +133,7 @@ impl Beside<'_> {
         }
     }
 
-    /// Whose row it is, and under which load, with the body where there are several.
+    /// The client and its load, with the body size if the runs have several.
     pub fn name(&self, change: &Change) -> String {
         let rows = &self.found.rows;
         let several = rows

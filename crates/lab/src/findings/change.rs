@@ -1,4 +1,4 @@
-//! What changed between two runs: each cell that both measured, against the baseline loader of its own run.
+//! Changes between two runs: each cell that both measured, divided by the baseline loader of its own run.
 
 use super::cells::{Cells, speed};
 use super::ranking::whole;
@@ -18,16 +18,17 @@ pub struct Changes {
     pub rows: Vec<Change>,
     /// In what the questions differ, so that nothing can be compared.
     pub unlike: Vec<String>,
-    /// What the older run alone measured.
+    /// Rows of the older run only.
     pub gone: Vec<Row>,
-    /// What the newer run alone measured.
+    /// Rows of the newer run only.
     pub added: Vec<Row>,
     /// Those of `gone` that the newer run was asked for too.
     pub failed: Vec<Row>,
 }
 
 impl Changes {
-    /// What became slower by more than `share`, can no longer be ranked, or was asked for and is missing.
+    /// Rows that became slower by more than `share`, can no longer be ranked, or are missing although they were
+    /// requested.
     pub fn worse(&self, share: f64) -> Vec<&Row> {
         let slower = self.rows.iter().filter(|change| change.is_worse(share));
         let slower = slower.map(|change| &change.new);
@@ -55,7 +56,7 @@ pub struct Change {
     pub against_loader: bool,
 }
 
-/// What can be said of a change.
+/// The direction of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
     /// The whole interval is below what is called the same.
@@ -148,7 +149,7 @@ fn rows(cells: &Cells, run: &Document) -> Vec<Row> {
     clients.map(|row| whole(row, cells)).collect()
 }
 
-/// What was asked otherwise of all cells, in words; the load of each is part of its cell.
+/// Differences between the plans that concern all cells, in words; the load of each is part of its cell.
 fn differences(old: &PlanRecord, new: &PlanRecord) -> Vec<String> {
     let target = |plan: &PlanRecord| match &plan.target {
         Target::TestServer => "the lab's own server".to_owned(),

@@ -1,4 +1,4 @@
-//! What a comparison found: a pair, keep-alive connections against new ones, or batches one after another and at once.
+//! The findings of a comparison: a pair, keep-alive connections against new ones, or batches one by one and at once.
 
 use hecaton_test_server::Delay;
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub use super::pair::Pair;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compared {
-    /// What was found, in sentences, the main one first.
+    /// The findings in sentences, the main one first.
     pub verdict: Vec<String>,
     /// The figures.
     #[serde(flatten)]
@@ -33,9 +33,9 @@ pub struct Compared {
 pub enum What {
     /// Of two sides.
     Pair(Pair),
-    /// Of each round trip, ascending.
+    /// One entry per round trip, ascending.
     RoundTrips(Vec<RoundTrip>),
-    /// Of each size of a batch, ascending.
+    /// One entry per batch size, ascending.
     Batches(Vec<Batch>),
 }
 

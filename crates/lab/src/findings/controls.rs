@@ -1,5 +1,5 @@
-//! What a run can resolve, by its own measure: the scatter of its rows, one client that took part twice, and the raw
-//! loader's rounds of fixed work.
+//! How small a difference a run can show: the scatter of its rows, one client that took part twice, and the reference
+//! run.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::plan::{Cell, Control, Overrides};
 /// From this spread of the reference run's rounds on, the machine is said to have changed.
 const RESTLESS: f64 = 0.1;
 
-/// What the controls of a run say.
+/// The results of a run's controls.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Controls {
@@ -146,7 +146,7 @@ fn reference_run(cells: &Cells) -> Option<f64> {
 }
 
 impl Controls {
-    /// What they say, in sentences.
+    /// The results in sentences.
     pub fn sentences(&self) -> Vec<String> {
         let mut sentences = Vec::new();
         if let Some(resolution) = self.resolution {

@@ -42,7 +42,7 @@ pub fn incomplete(run: &Document) -> Option<String> {
     })
 }
 
-/// What speaks for the figures and what against, each in words of its own.
+/// Reasons to trust or to doubt the figures, each in its own words.
 pub fn facts(run: &Document, trust: &Trust) -> Vec<Fact> {
     let mut facts: Vec<Fact> = incomplete(run)
         .map(|words| Fact::new(Tone::Warning, words))
@@ -106,7 +106,7 @@ fn words_of_headroom(headroom: Headroom) -> Fact {
     Fact::new(Tone::Plain, words)
 }
 
-/// What the test server itself had to do.
+/// The load of the test server.
 fn server(server: &Server) -> [Fact; 2] {
     let busy = format!("server busy {} of a core", percent(server.busy));
     let late = format!(

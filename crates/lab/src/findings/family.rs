@@ -1,11 +1,11 @@
-//! Many rows compared with each other at once: each gets an interval of its speed, and two rows whose intervals do not
-//! meet differ; all of these statements together err in at most 5 % of experiments.
+//! Compares many rows with each other at once. Each row gets an interval of its speed, and two rows differ if their
+//! intervals do not meet. All of these statements together are wrong in at most 5 % of experiments.
 //!
 //! A row's figure in a block is the logarithm of its speed without what the block did to all rows. Its centre is the
 //! trimmed mean of these, its error that of Yuen (*The Two-Sample Trimmed t for Unequal Population Variances*,
-//! Biometrika 1974). How many errors wide the intervals must be follows from simulation: in 95 % of experiments with as
-//! many rows, rounds and processes, as much scatter in each row and no difference at all, all intervals meet (the
-//! maximum over all pairs: Westfall and Young, *Resampling-Based Multiple Testing*, 1993).
+//! Biometrika 1974). Simulation gives the width of the intervals. It repeats experiments with equal numbers of rows,
+//! rounds and processes, equal scatter in each row and no difference between rows. In 95 % of them all intervals meet
+//! (the maximum over all pairs: Westfall and Young, *Resampling-Based Multiple Testing*, 1993).
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -25,7 +25,7 @@ pub struct Family {
     intervals: Vec<(f64, f64)>,
 }
 
-/// What a row's rounds come to.
+/// The rounds of a row in a few numbers.
 struct Summary {
     centre: f64,
     error: f64,
@@ -154,7 +154,7 @@ fn trimmed(values: &mut [f64]) -> (f64, f64) {
     (centre, (squares(values) / (kept * (kept - 1.0))).sqrt())
 }
 
-/// What is left of each row without its own mean and that of each block; and the means of the rows.
+/// The residuals of each row, without its own mean and the mean of each block; and the means of the rows.
 fn residuals(rows: &[Vec<f64>]) -> (Vec<Vec<f64>>, Vec<f64>) {
     let means: Vec<f64> = rows.iter().map(|row| mean(row)).collect();
     let mut centred = rows.to_vec();
@@ -174,8 +174,8 @@ fn scatter(rows: &[Vec<f64>]) -> Vec<f64> {
     residuals(rows).0.iter().map(deviation).collect()
 }
 
-/// By how much errors grow because rounds of one process share its luck: the root of the variance between processes over
-/// that of all rounds, pooled over the rows; 1 where processes do not differ.
+/// The factor by which errors grow because rounds of one process share its luck. It is the root of the variance
+/// between processes over that of all rounds, pooled over the rows. It is 1 if processes do not differ.
 fn luck_of_processes(residuals: &[Vec<f64>], invocations: &[u32]) -> f64 {
     let processes = invocations.chunk_by(|a, b| a == b).count();
     if processes < 2 || processes == invocations.len() {

@@ -11,12 +11,12 @@ use crate::plan::Cell;
 use crate::run::Round;
 use crate::spec::{Goal, Promise};
 
-/// What became of one goal in one cell.
+/// The result of one goal in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
-    /// What is judged, in words.
+    /// The goal in words.
     pub what: String,
-    /// What was measured; none when it could not be judged.
+    /// The measured figure; none if the goal could not be judged.
     pub value: Option<f64>,
     /// Ends of the interval; none when there is none.
     pub interval: Option<[f64; 2]>,

@@ -3,10 +3,11 @@
 //! The round trips are simulated: the test server waits so long before each response, and three times before the first of a
 //! connection. So this measures what a client does with such waits, and not what a network does.
 //!
-//! A request on a keep-alive connection takes one round trip R and the work W₁ of both sides; on a new one, one more R to
-//! open TCP and one for TLS 1.3, and the work W₂, which has the handshake in it:
-//! keep-alive = R + W₁, new = 3·R + W₂, gain = (3·R + W₂) ÷ (R + W₁). W₁ and W₂ are what was measured where R is 0, so
-//! there the prediction is the measurement. For a client that does several requests at a time the gain is the same.
+//! A request on a keep-alive connection takes one round trip R and the work W₁ of both sides. A request on a new
+//! connection takes one more R to open TCP, one for TLS 1.3, and the work W₂, which includes the handshake. So
+//! keep-alive = R + W₁, new = 3·R + W₂, and gain = (3·R + W₂) ÷ (R + W₁). W₁ and W₂ are what was measured where R is
+//! 0, so there the prediction is the measurement. For a client that does several requests at a time the gain is the
+//! same.
 
 use std::collections::BTreeSet;
 
@@ -37,11 +38,11 @@ pub struct RoundTrip {
     pub new_ms: Option<Estimate>,
     /// How many times faster keep-alive connections are; none when a row is rejected.
     pub gain: Option<Estimate>,
-    /// What `keep_alive_ms` should be; none without a valid measurement at a round trip of 0.
+    /// The predicted `keep_alive_ms`; none without a valid measurement at a round trip of 0.
     pub predicted_keep_alive_ms: Option<f64>,
-    /// What `new_ms` should be.
+    /// The predicted `new_ms`.
     pub predicted_new_ms: Option<f64>,
-    /// What `gain` should be.
+    /// The predicted `gain`.
     pub predicted_gain: Option<f64>,
     /// Why a row is not ranked.
     pub rejected: Option<String>,

@@ -61,7 +61,7 @@ pub struct Findings {
     pub recommendations: Vec<Recommendation>,
     /// One sentence, with its notes, per client and body; then what the run can resolve.
     pub verdicts: Vec<String>,
-    /// What the run can resolve.
+    /// How small a difference the run can show.
     pub controls: Controls,
 }
 

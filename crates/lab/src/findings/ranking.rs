@@ -42,17 +42,17 @@ pub struct Entry {
 /// All clients of a shootout.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ranking {
-    /// Who is ranked, the fastest first.
+    /// The ranked rows, the fastest first.
     pub ranked: Vec<Entry>,
-    /// Who is not, by name; the reason is in the row.
+    /// The rejected rows by name; each holds its reason.
     pub rejected: Vec<Entry>,
     /// The baseline loader, and load generators for reference, the fastest first: outside the ranking.
     pub outside: Vec<Entry>,
     /// Share of all rounds during which others took more of the machine than they should; none where that is not known.
     pub noisy: Option<f64>,
-    /// Who won, in a sentence.
+    /// The winner in a sentence.
     pub verdict: String,
-    /// Who was still warming up, and what the run can resolve, in sentences.
+    /// Rows that were still warming up, and how small a difference the run can show, in sentences.
     pub notes: Vec<String>,
 }
 

@@ -23,7 +23,7 @@ pub struct Recommendation {
     /// Whether connections are kept; absent means yes.
     #[serde(skip_serializing_if = "Clone::clone")]
     pub keepalive: bool,
-    /// What the cell has of its own; nothing in a sweep.
+    /// Settings of this cell alone; empty in a sweep.
     #[serde(flatten)]
     pub overrides: Overrides,
     /// The smallest measured concurrency whose paired ratio to the best has a lower bound of at least [`ENOUGH`].

@@ -27,7 +27,7 @@ pub struct Row {
     /// Whether connections are kept; absent means yes.
     #[serde(skip_serializing_if = "Clone::clone")]
     pub keepalive: bool,
-    /// What the cell has of its own; nothing in a sweep.
+    /// Settings of this cell alone; empty in a sweep.
     #[serde(flatten)]
     pub overrides: Overrides,
     /// Median over the rounds.
@@ -52,7 +52,7 @@ pub struct Row {
     /// Requests in flight on average, by the claimed latencies; none without any.
     #[serde(skip)]
     pub in_flight: Option<f64>,
-    /// What the test server itself had to do; none without a ledger.
+    /// The load of the test server; none without a ledger.
     #[serde(skip)]
     pub server: Option<Server>,
     /// Highest resident memory of any round, in megabytes (10⁶ bytes).
@@ -65,14 +65,14 @@ pub struct Row {
     pub duplicates: Option<u64>,
     /// Most requests in flight that the test server saw, probes included; none without a ledger.
     pub peak_in_flight: Option<u64>,
-    /// Share of the baseline loader's speed at the same body and concurrency, paired by block; none without a
-    /// baseline loader that is itself valid, or when this row is rejected.
+    /// Share of the baseline loader's speed at equal body size and concurrency, paired by block. None if the baseline
+    /// loader has no valid row, or if this row is rejected.
     pub baseline_loader_ratio: Option<f64>,
     /// True when every round has a ledger interval and nothing disagrees.
     pub verified: bool,
     /// Why the row is not ranked; none when it is.
     pub rejected: Option<String>,
-    /// What to know of a row that is ranked nevertheless, in sentences without a full stop.
+    /// Warnings about the row, in sentences without a full stop.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Set where the row's processes were still getting faster.

@@ -6,7 +6,7 @@ use super::stats::median;
 use super::words::{figure, percent};
 use crate::run::Round;
 
-/// What the test server had to do in the rounds of a row.
+/// The load of the test server in the rounds of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Server {
     /// Share of a core that it used, median over the rounds.
@@ -27,8 +27,8 @@ impl Server {
         self.busy >= Server::BUSY
     }
 
-    /// Whether its responses came so late that the clients' latencies are partly its own: by more than a millisecond, and a
-    /// tenth of what they were to wait.
+    /// Whether the server itself delayed the clients: responses came late by more than a millisecond and a tenth of
+    /// their delay.
     pub fn is_late(&self) -> bool {
         self.late_ms > 1.0_f64.max(self.delay_ms / 10.0)
     }

@@ -32,8 +32,8 @@ pub struct Estimate {
     pub high: f64,
     /// How many measurements (or pairs of them) it rests on.
     pub samples: usize,
-    /// How often such an interval holds the truth, at least [`CONFIDENCE`]; none when there are fewer
-    /// than [`FEWEST_PAIRS`] samples, and then the interval is just the range of what was seen.
+    /// The probability that such an interval holds the truth, at least [`CONFIDENCE`]. None if there are fewer than
+    /// [`FEWEST_PAIRS`] samples; the interval is then the range of the samples.
     pub confidence: Option<f64>,
 }
 
@@ -49,7 +49,7 @@ impl Estimate {
     }
 }
 
-/// What can be said of a ratio.
+/// The statements that a ratio allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statement {
     /// The whole interval is above what is called the same.
@@ -65,7 +65,7 @@ pub enum Statement {
 }
 
 impl Estimate {
-    /// What it says about a ratio, as compared with `than` (1 for two of a kind).
+    /// The statement about a ratio compared with `than` (1 for two of a kind).
     pub fn against(&self, than: f64) -> Statement {
         let (low, high) = (self.low / than, self.high / than);
         match self.confidence {
@@ -222,8 +222,8 @@ mod tests {
         assert_eq!(percentile(&[10.0, 20.0], 0.25), Some(12.5));
     }
 
-    /// Critical values of the signed-rank test at 2.5 % a side: 0 for 6 pairs, 2 for 7, 3 for 8,
-    /// 8 for 10, 13 for 12, 52 for 20, 137 for 30. The interval starts one mean further in.
+    /// Critical values of the signed-rank test at 2.5 % a side, by number of pairs. The interval starts one mean
+    /// further in.
     #[test]
     fn ranks_are_those_of_the_published_tables() {
         let published = [
@@ -259,8 +259,8 @@ mod tests {
         assert!(interval_rank(EXACT_UP_TO + 1, CONFIDENCE).unwrap().0 > exact);
     }
 
-    /// Hollander and Wolfe's depression data (Hamilton scale after − before): the estimate is −0.46,
-    /// and with 9 pairs the interval at 95 % goes from the 6th to the 40th Walsh mean.
+    /// Hollander and Wolfe's depression data (Hamilton scale after − before). The estimate is −0.46. With 9 pairs,
+    /// the 95 % interval goes from the 6th to the 40th Walsh mean.
     #[test]
     #[allow(clippy::approx_constant, reason = "3.14 is a patient's score")]
     fn a_textbook_example_comes_out() {
@@ -351,8 +351,8 @@ mod tests {
         assert_eq!(centre(&[5.0, -1.0]), None);
     }
 
-    /// A machine that gets 6 % slower over the run, 2 % noise and 10 % slow outliers: paired blocks
-    /// must hold the true ratio in at least 93 of 100 runs (95 % less what chance allows in 1,500 runs).
+    /// The machine gets 6 % slower over the run, with 2 % noise and 10 % slow outliers. Paired blocks must hold the
+    /// true ratio in at least 93 of 100 runs (95 % less what chance allows in 1,500 runs).
     #[test]
     fn the_interval_covers_the_truth_under_drift() {
         let mut random = StdRng::seed_from_u64(7);
@@ -379,8 +379,8 @@ mod tests {
         );
     }
 
-    /// The same machine and two equal clients: measured one after the other, the drift names a winner in
-    /// a good part of the runs; in blocks, no more often than an interval of 95 % may err.
+    /// Two equal clients on that machine. Measured one after the other, the drift names a winner in many runs. In
+    /// blocks it does so no more often than a 95 % interval may err.
     #[test]
     fn drift_makes_false_winners_unless_rounds_interleave() {
         let mut random = StdRng::seed_from_u64(8);

@@ -9,7 +9,7 @@ use super::{Findings, Row};
 use crate::ledger::Document;
 use crate::plan::Cell;
 
-/// What speaks for a run and what against.
+/// Reasons to trust or to doubt a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trust {
     /// Rows of clients and of the baseline loader.
@@ -22,7 +22,7 @@ pub struct Trust {
     pub unwitnessed: bool,
     /// How the baseline loader compares with the fastest client; none without a baseline loader.
     pub headroom: Option<Headroom>,
-    /// What the test server itself had to do, in the worst of the rows that the verdicts speak of; none without a ledger.
+    /// The load of the test server, in the worst of the rows behind the verdicts; none without a ledger.
     pub server: Option<Server>,
     /// Share of all rounds during which others took more of the machine than they should; none where that is not known.
     pub noisy: Option<f64>,
@@ -45,7 +45,7 @@ pub fn trust(run: &Document, findings: &Findings) -> Trust {
         .filter(|round| round.reference)
         .map(|round| &round.cell)
         .collect();
-    // Of a load generator nothing could be verified, so nothing is promised.
+    // Nothing about a load generator could be verified, so nothing is promised.
     let clients = findings
         .rows
         .iter()
@@ -72,7 +72,7 @@ fn spoken_of(findings: &Findings) -> impl Iterator<Item = &Row> {
     })
 }
 
-/// Of each figure that of the row where it is worst.
+/// For each figure, the value of the worst row.
 fn worst_server(findings: &Findings) -> Option<Server> {
     let own = spoken_of(findings).filter_map(|row| row.server);
     own.reduce(|a, b| Server {

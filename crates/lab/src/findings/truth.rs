@@ -1,4 +1,4 @@
-//! What the ledger saw of a row, beside what was asked: the table that decides whom to believe.
+//! The ledger's view of a row beside the plan: the table that decides whom to believe.
 
 use super::Row;
 use crate::run::Round;

@@ -1,4 +1,4 @@
-//! What the server saw of several rows together, and whether that agrees with what was claimed.
+//! The server's view of several rows together, and whether it agrees with the claims.
 
 use super::{Row, Truth, truth};
 use crate::ledger::Document;
@@ -12,7 +12,7 @@ pub struct Witnessed {
     pub seen: Option<Truth>,
     /// Whether it is a load generator, which sends no ids.
     pub reference: bool,
-    /// What the ledger says of all its rows.
+    /// The ledger's verdict on all its rows.
     pub ledger: String,
     /// Whether the ledger contradicts any.
     pub wrong: bool,

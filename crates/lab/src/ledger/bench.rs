@@ -13,9 +13,9 @@ use super::read::{folders, read};
 pub struct Bench {
     /// Its parts, in the order in which they were measured.
     pub parts: Vec<BenchPart>,
-    /// What became of each goal, in sentences.
+    /// The result of each goal, in sentences.
     pub goals: Vec<String>,
-    /// What was left out, in sentences.
+    /// Clients that were left out, in sentences.
     pub left_out: Vec<String>,
     /// The document; of parts alone, a list of them.
     pub document: Value,

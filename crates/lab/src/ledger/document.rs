@@ -39,7 +39,7 @@ pub struct Document {
     pub left_out: Vec<String>,
 }
 
-/// What was asked, as kept on disk.
+/// The plan, as kept on disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanRecord {
@@ -49,13 +49,13 @@ pub struct PlanRecord {
     pub concurrency: Vec<usize>,
     /// Sizes of bodies, ascending; a single 0 when the server is not ours.
     pub body_bytes: Vec<usize>,
-    /// What was done with each response; absent means that the check value at its end was read.
+    /// How each response was processed; absent means that the check value at its end was read.
     #[serde(default, skip_serializing_if = "Job::is_plain")]
     pub job: Job,
     /// The client that the others are compared with: a shootout's; absent in a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
-    /// What is compared with what; absent in a sweep.
+    /// The subject of a comparison; absent in a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
     /// Requests of each round; absent when as many were sent as fill its time.

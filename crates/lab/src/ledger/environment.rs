@@ -10,7 +10,7 @@ use super::stamp::Stamp;
 use crate::run::{Hello, Pinning};
 use crate::spec::{Approach, Manifest};
 
-/// The machine, the programs, and how they were set up. What cannot be found out is null.
+/// The machine, the programs, and how they were set up. Facts that cannot be found out are null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Environment {
@@ -42,15 +42,15 @@ pub struct Environment {
     pub clients: BTreeMap<String, ClientRecord>,
 }
 
-/// What a client is, as its driver and its manifest say.
+/// A client, as its driver and its manifest describe it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClientRecord {
     /// Version of the client.
     pub version: String,
-    /// What runs it, with version.
+    /// The runtime of the client, with version.
     pub runtime: String,
-    /// What does the work underneath.
+    /// The library that does the work.
     pub engine: String,
     /// How requests are kept in flight.
     pub models: Vec<String>,
@@ -68,7 +68,7 @@ pub struct ClientRecord {
 }
 
 impl ClientRecord {
-    /// What the driver said, and what its manifest says; the baseline loader has none.
+    /// The driver's own words and those of its manifest; the baseline loader has no manifest.
     pub fn new(hello: &Hello, manifest: Option<&Manifest>) -> ClientRecord {
         ClientRecord {
             version: hello.version.clone(),

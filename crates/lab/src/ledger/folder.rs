@@ -14,7 +14,7 @@ use crate::run::Round;
 /// Rounds in the order in which they were made, one JSON object a line; gone when `run.json` is whole.
 pub(super) const ROUNDS: &str = "rounds.jsonl";
 
-/// What was asked and where, until `run.json` holds it together with the rounds.
+/// The plan and the machine of an unfinished run; `run.json` replaces it at the end.
 pub(super) const HEAD: &str = "unfinished.json";
 
 /// Folder of all runs, below the current directory.

@@ -1,4 +1,4 @@
-//! What was measured, kept on disk: one folder a run, written while it is made.
+//! Measurements on disk: one folder per run, written while the run lasts.
 
 mod bench;
 mod document;

@@ -1,8 +1,8 @@
 //! Randomised complete blocks: every block trials each cell once, in an order drawn from the seed.
 //!
-//! What drifts while a run lasts (heat, other programs) then meets all clients alike, and cells of one block can
-//! be compared in pairs. A long block lasts a minute, in which a machine changes, so it is cut into groups that hold what
-//! is compared first of all: the clients under one load, and of many clients those of one language. Stretches, and the
+//! Drifts during a run (heat, other programs) then affect all clients alike, and cells of one block can be compared
+//! in pairs. A long block lasts a minute, in which a machine changes. It is therefore cut into groups of cells that
+//! are compared first: the clients under one load, or those of one language if there are many. Stretches, and the
 //! cells of each, follow one another in random order.
 
 use std::collections::BTreeMap;

@@ -166,7 +166,7 @@ pub(super) fn bars(chart: &Bars, wide: bool, id: &str) -> String {
     )
 }
 
-/// What colours mean; returns the height that it takes.
+/// Draws the legend and returns its height.
 fn legend(svg: &mut Svg, chart: &Bars, layout: &Layout) -> f64 {
     if chart.legend.is_empty() {
         return 0.0;

@@ -73,7 +73,7 @@ pub(super) fn braille(chart: &Lines, style: &Style) -> Vec<String> {
     lines
 }
 
-/// Positions across so many dots, with room for a marker at both ends.
+/// Positions across `width` dots, with room for a marker at both ends.
 fn spread(across: &Across, width: usize) -> Spread {
     let edge = width as f64 / 40.0;
     Spread::new(across, edge, width as f64 - edge)
@@ -88,7 +88,7 @@ fn up(most: f64) -> Linear {
     }
 }
 
-/// What is drawn, and the marker of each, in as many lines as it takes.
+/// The legend: each series with its marker, in as few lines as possible.
 fn legend(title: &str, series: &[&Series], style: &Style) -> Vec<String> {
     let mut lines = vec![format!("{:>MARGIN$}  {title}", "")];
     let mut left = style.width.saturating_sub(lines[0].len());

@@ -11,11 +11,11 @@ use crate::views::form::*;
 pub struct Entry {
     /// The page, relative to the index.
     pub page: String,
-    /// What is shown of it.
+    /// The kind of the entry.
     pub what: What,
 }
 
-/// What an entry is.
+/// The kinds of entries.
 pub enum What {
     /// A run of this program, or a benchmark.
     Run(Box<View>),
@@ -23,7 +23,7 @@ pub enum What {
     Other {
         /// Its title.
         title: String,
-        /// What it is about.
+        /// A line about its subject.
         words: String,
     },
 }
@@ -31,7 +31,7 @@ pub enum What {
 /// Characters of a title; the page has the rest.
 const MOST: usize = 120;
 
-/// What is asked by results that are no runs of the lab.
+/// The question of results that are not runs of the lab.
 const OTHER: &str = "Other measurements";
 
 /// The page.
@@ -96,7 +96,7 @@ impl Entry {
 }
 
 impl View {
-    /// What was found, or else what is asked.
+    /// The finding, or else the question.
     fn headline(&self) -> String {
         let found = self.finding.trim_end_matches('.');
         match found.is_empty() {

@@ -38,7 +38,7 @@ pub struct FullDocument<'a> {
     /// A shootout's verdict and standings; absent for a run of another kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranking: Option<Value>,
-    /// What a comparison found; absent for a run of another kind.
+    /// The findings of a comparison; absent for other runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Compared>,
 }
@@ -90,7 +90,7 @@ pub struct BenchDocument<'a> {
     pub parts: Vec<PartDocument<'a>>,
     /// Every judgement.
     pub goals: &'a [JudgedGoal],
-    /// What was left out, and why, in sentences.
+    /// Clients that were left out, and why, in sentences.
     pub left_out: &'a [String],
 }
 
@@ -108,12 +108,12 @@ pub struct PartDocument<'a> {
     pub run: FullDocument<'a>,
 }
 
-/// What became of a goal of a part.
+/// The result of a goal of a part.
 #[derive(Clone, Debug, Serialize)]
 pub struct JudgedGoal {
     /// Name of the part.
     pub part: String,
-    /// What became of it.
+    /// The result.
     #[serde(flatten)]
     pub judgement: Judgement,
 }

@@ -69,7 +69,7 @@ fn legend(svg: &mut Svg, chart: &Lines, right: f64) -> f64 {
     y + 6.0
 }
 
-/// What is marked across all plots, and its words.
+/// A highlighted value across all plots, with its words.
 fn band(svg: &mut Svg, x: f64, (top, bottom): (f64, f64), words: &str, right: f64) {
     svg.rect("band", (x - 9.0, top - 8.0), (18.0, bottom - top + 8.0));
     let half = words.chars().count() as f64 * CHARACTER / 2.0;
@@ -141,7 +141,7 @@ fn stroke(stroke: Stroke) -> &'static str {
     }
 }
 
-/// What was measured across, leaving out that for which there is no room.
+/// Labels of the values across; labels without room are left out.
 fn ticks_across(svg: &mut Svg, chart: &Lines, across: Spread, y: f64) {
     let round = ticks(chart.across.grid.last().copied().unwrap_or(1.0), 4);
     let places = if chart.across.log {

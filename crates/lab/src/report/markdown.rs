@@ -84,7 +84,7 @@ fn of(table: &Table) -> String {
     text.trim_end().to_owned()
 }
 
-/// What would end a cell, begin a list or become markup does not.
+/// Escapes characters that would end a cell, begin a list or become markup.
 fn escaped(text: &str) -> String {
     text.replace('|', "\\|")
         .replace('*', "\\*")

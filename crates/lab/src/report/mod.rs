@@ -1,4 +1,4 @@
-//! Draws views: one renderer for each medium. What a view holds is built in `views`.
+//! Draws views: one renderer for each medium. The content of a view is built in `views`.
 
 mod bars;
 mod braille;

@@ -17,7 +17,7 @@ for (const table of document.querySelectorAll("table.sort")) {
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", order);
       const sign = order === "ascending" ? 1 : -1;
-      // What has no figure stays below, whichever way the figures go.
+      // Rows without a figure stay at the bottom in both directions.
       body.append(...[...body.rows].sort((a, b) => empty(a) - empty(b) || (empty(a) ? 0 : sign * compare(a, b))));
     });
   });

@@ -2,8 +2,8 @@
 
 use crate::views::form::Across;
 
-/// Round numbers from 0 to at least `most`: of the steps 1, 2, 2.5 and 5 times a power of ten that need `fewest` to
-/// `fewest` + 3 of them, the one that leaves little room above the data.
+/// Round numbers from 0 to at least `most`. The steps are 1, 2, 2.5 or 5 times a power of ten that need `fewest` to
+/// `fewest` + 3 ticks. The step with the least room above the data is taken.
 pub(super) fn ticks(most: f64, fewest: usize) -> Vec<f64> {
     let most = if most.is_finite() && most > 0.0 {
         most
@@ -96,7 +96,7 @@ impl Upright {
         self.from + (self.to - self.from) * share.clamp(0.0, 1.0)
     }
 
-    /// What stands beside a tick: all in one unit, or each in its own on a logarithmic axis.
+    /// The label of a tick: all in one unit, or each in its own on a logarithmic axis.
     pub(super) fn label(&self, tick: f64) -> String {
         tick_label(tick, if self.log { tick } else { self.top() })
     }
@@ -106,8 +106,8 @@ impl Upright {
     }
 }
 
-/// Ticks of a logarithmic axis: the powers of ten, and at its ends the nearest of 1, 2 and 5 times one that span the data. Over
-/// less than two decades all of these.
+/// Ticks of a logarithmic axis: the powers of ten. At its ends stands the nearest of 1, 2 and 5 times a power that
+/// spans the data. Over less than two decades all of these.
 fn decades(least: f64, most: f64) -> Vec<f64> {
     #[expect(
         clippy::cast_possible_truncation,

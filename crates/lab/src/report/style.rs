@@ -1,4 +1,4 @@
-//! What the terminal can show: how wide it is, whether in colour, whether beyond ASCII.
+//! The abilities of the terminal: width, colour, characters beyond ASCII.
 
 /// How to write to a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -175,7 +175,7 @@ impl Svg {
         self.add("path", &[("class", class), ("d", data)], &title);
     }
 
-    /// What `draw` draws, in an element of its own.
+    /// Draws `draw` in an element of its own.
     pub(super) fn group(&mut self, attributes: &[(&str, &str)], draw: impl FnOnce(&mut Svg)) {
         let mut inner = Svg::default();
         draw(&mut inner);

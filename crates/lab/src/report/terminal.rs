@@ -60,7 +60,7 @@ fn draw(block: &Block, view: &View, style: &Style) -> Vec<String> {
     }
 }
 
-/// What is wrong with the run, then what was found.
+/// Problems of the run first, then its findings.
 fn said(verdicts: &[Verdict], view: &View, style: &Style) -> Vec<String> {
     let warnings = view.facts.iter().filter(|fact| fact.tone == Tone::Warning);
     let warnings = warnings.flat_map(|fact| wrapped(&fact.words, "! ", style));

@@ -1,4 +1,4 @@
-//! What a driver's processes use: CPU time to the nanosecond, and the peak of their memory.
+//! The use of a driver's processes: CPU time to the nanosecond, and the peak of their memory.
 
 use std::fs;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! A control group (version 2) for one driver: whatever it starts stays in it, so that its time is known, and all of it can be
-//! stopped and ended at once.
+//! A control group (version 2) for one driver. Every process that the driver starts stays in it, so the lab can count
+//! its time, and stop or end all processes at once.
 
 use std::fs;
 use std::path::{Path, PathBuf};

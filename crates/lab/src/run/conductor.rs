@@ -13,7 +13,7 @@ use super::{Driver, DriverError, Hello, Pinning, Round, Start, Verify};
 use crate::plan::{Trial, trials};
 use crate::spec::{BASELINE_LOADER, Job, Manifest, Sweep, Target, Usage};
 
-/// What a run needs besides the question.
+/// The requirements of a run besides its plan.
 pub struct Setup {
     /// This very program, which is also the baseline loader.
     pub program: PathBuf,
@@ -29,7 +29,7 @@ pub struct Setup {
     pub stop: Arc<AtomicBool>,
 }
 
-/// What happens during a run.
+/// Events during a run.
 pub enum Event<'a> {
     /// A driver has been started and said who it is.
     Started(&'a Hello),
@@ -179,7 +179,7 @@ impl Session<'_> {
         }
     }
 
-    /// Whoever should have waited and ran may have disturbed the round; nobody knows who let it go on.
+    /// A process that ran although it was stopped may have disturbed the round; nobody knows who let it continue.
     fn look_at_the_others(&mut self, round: &mut Round) {
         let others = self
             .drivers

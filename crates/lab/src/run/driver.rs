@@ -51,15 +51,15 @@ pub struct Driver {
     asked_at: Instant,
     patience: Duration,
     stop: Arc<AtomicBool>,
-    /// What it had used when it was stopped, and when it was last looked at after that; none while it runs.
+    /// Its use when it was stopped, and when it was last looked at after that; none while it runs.
     at_rest: Option<(Account, Account)>,
     seen: Seen,
 }
 
-/// What was seen of a driver's processes at moments drawn by chance, since the peak of its memory was started afresh.
+/// Observations of a driver's processes at random moments, since its peak of memory was last reset.
 #[derive(Debug, Default)]
 struct Seen {
-    /// What was wrong with them, in a sentence.
+    /// Their offence, in a sentence.
     offence: Option<String>,
     /// Their memory, in KiB.
     peak_kib: u64,
@@ -80,7 +80,7 @@ impl Driver {
     ) -> Result<Driver> {
         let user = user::of_its_own();
         let start = |user| Process::start(manifest, core, log, user);
-        // What runs it may be for the lab's own user only.
+        // The runtime may be readable for the lab's own user only.
         let barred =
             |error: &io::Error| user.is_some() && error.kind() == ErrorKind::PermissionDenied;
         let process = start(user).or_else(|error| match barred(&error) {
@@ -166,7 +166,7 @@ impl Driver {
         self.process.group().is_some()
     }
 
-    /// What its processes do against the rules, or did when they were looked at, in a sentence.
+    /// An offence of its processes now or in earlier observations, in a sentence.
     pub fn offence(&mut self) -> Option<String> {
         let seen = self.seen.offence.take();
         if let Some(offence) = seen.or_else(|| self.process.log.floods()) {
@@ -314,7 +314,7 @@ impl Driver {
     /// Stops its processes until [`Driver::resume`].
     pub fn pause(&mut self) {
         self.process.pause();
-        // What it did until somebody had to stop it again is still to be told.
+        // The work it did until it was stopped again must still be reported.
         let now = self.account();
         self.at_rest = Some((self.at_rest.map_or(now, |(first, _)| first), now));
     }
@@ -433,7 +433,7 @@ impl Driver {
         )
     }
 
-    /// What to say when it keeps so many connections open that there may be none for others.
+    /// The error if the driver keeps so many connections open that none may be left for others.
     pub fn hoards(&self, count: u64) -> anyhow::Error {
         self.error("go", Problem::Hoards(count))
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with a driver, each as one sentence that says what to do.
+//! Failures of drivers, each as one sentence that says what to do.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct DriverError {
     /// The client.
     pub client: String,
-    /// What it was asked to do.
+    /// The command that it was given.
     pub asked: String,
     /// What happened.
     pub problem: Problem,
@@ -28,7 +28,7 @@ pub enum Problem {
     Ended(String),
     /// It gave no response in time.
     Late(Duration),
-    /// What it wrote is no response: the line, and why.
+    /// A line that is not a reply, and why.
     Rubbish(String, String),
     /// It answered that it cannot: the error's kind, and its words.
     Refused(String, String),
@@ -37,7 +37,7 @@ pub enum Problem {
 }
 
 impl DriverError {
-    /// What happened, in a sentence without a subject, which is the driver.
+    /// The failure, in a sentence without its subject, which is the driver.
     pub fn happened(&self) -> String {
         let asked = &self.asked;
         match &self.problem {

@@ -12,7 +12,7 @@ pub struct Gap {
     pub language: String,
     /// Names of the clients, in the order in which they were looked at.
     pub clients: Vec<String>,
-    /// What to do, as commands in one line.
+    /// The commands that help, in one line.
     pub advice: String,
 }
 
@@ -31,7 +31,7 @@ pub fn gaps<'a>(missing: impl IntoIterator<Item = (&'a Manifest, &'a Missing)>) 
     gaps.into_iter().map(gap).collect()
 }
 
-/// What installs a client together with others of its language.
+/// The command that installs a client together with others of its language.
 fn advice(manifest: &Manifest, missing: &Missing) -> String {
     let install = format!("{INSTALL} {}", manifest.language);
     match (missing.can_be_installed(), manifest.build.is_empty()) {

@@ -55,7 +55,7 @@ pub fn install(manifest: &Manifest, say: &mut dyn FnMut(&str)) -> Result<Install
     })
 }
 
-/// What people must install first, if anything: a need that apt does not have.
+/// The need that people must install first, because apt does not have it; none if there is none.
 fn by_hand(manifest: &Manifest) -> Option<Missing> {
     let unmet = unmet_needs(manifest);
     let (need, what) = unmet.iter().find(|(need, _)| need.packages().is_empty())?;

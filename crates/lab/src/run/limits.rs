@@ -4,13 +4,13 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::spec::{Sweep, Usage};
 
-/// What a process has open besides its connections.
+/// Open files of a process besides its connections.
 const OTHERS: u64 = 128;
 
 /// Descriptors that the busiest process of a sweep needs.
 ///
-/// A driver may open its next pool before the last one is closed, hence two of each, unless its process is prepared
-/// only once; on our own test server the connections of all clients meet in one process.
+/// A driver may open its next pool before the last one is closed, so two of each are counted, unless its process is
+/// prepared only once. The connections of all clients meet in the process of the test server.
 pub fn descriptors_needed(sweep: &Sweep) -> u64 {
     let pools = if sweep.target.is_test_server() {
         (sweep.client_names().len() + sweep.controls.len()) as u64

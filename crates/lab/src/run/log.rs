@@ -1,4 +1,4 @@
-//! What a driver writes to its error output: kept in a file up to a length, counted beyond it.
+//! A driver's error output: kept in a file up to a length, counted beyond it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -44,7 +44,7 @@ impl Log {
         })
     }
 
-    /// What to say of more than is kept.
+    /// The sentence about output that was not kept.
     pub fn floods(&self) -> Option<String> {
         let written = self.written.load(Ordering::Relaxed);
         let mib = |bytes: u64| bytes >> 20;
@@ -57,7 +57,7 @@ impl Log {
         })
     }
 
-    /// Its end. Of a process that no longer `lives`, all that it wrote.
+    /// Its end. If the process no longer `lives`, all its output is awaited.
     pub fn last_words(&self, lives: impl Fn() -> bool) -> String {
         let whole = || self.reader.as_ref().is_none_or(JoinHandle::is_finished);
         let deadline = Instant::now() + TO_ARRIVE;

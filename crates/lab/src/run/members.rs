@@ -45,8 +45,8 @@ fn children(pid: i32) -> Vec<i32> {
         .collect()
 }
 
-/// Processes that have lost their parent, were adopted by this one, and of which nobody knows whose they are: those that
-/// are asked for once are known. Drivers are known, and what this process starts otherwise is in its own group.
+/// Processes without a parent that this process adopted and whose origin is unknown. A process that was listed once
+/// is known. Drivers are known, and what this process starts otherwise is in its own group.
 pub fn orphans() -> Vec<i32> {
     let own = getpgrp();
     let strange = |pid: &i32| getpgid(Some(Pid::from_raw(*pid))).is_ok_and(|group| group != own);
@@ -57,7 +57,7 @@ pub fn orphans() -> Vec<i32> {
 /// Children of this process that are accounted for.
 static KNOWN: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
-/// Whose this child is, is known from now on; whether it was not before.
+/// Notes that this child is known from now on; returns whether it was unknown before.
 pub fn enrol(pid: i32) -> bool {
     KNOWN.lock().is_ok_and(|mut known| known.insert(pid))
 }
@@ -122,7 +122,7 @@ pub fn disowns_children(pid: i32) -> bool {
     ignores(pid as u32) == Some(true) && ignores(std::process::id()) == Some(false)
 }
 
-/// What is wrong with the threads of some processes: more cores than the one that is shared, or a priority over others.
+/// The offence of some processes' threads: more cores than the shared one, or a raised priority.
 pub fn out_of_place(pids: &[i32], core: Option<usize>) -> Option<String> {
     all_threads(pids).find_map(|(pid, thread)| wrong_with(pid, thread, core))
 }

@@ -1,4 +1,4 @@
-//! What else the machine did during a round: time of other programs, and time that its host took away.
+//! Other work of the machine during a round: time of other programs, and time that its host took away.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ impl Moment {
         })
     }
 
-    /// What others did since then, without the time that the driver used by its own account.
+    /// The work of others since then, without the driver's own time.
     pub fn noise_since(&self, driver: (&Account, &Account)) -> Option<Noise> {
         let now = Moment::now()?;
         let (before, after) = driver;

@@ -30,7 +30,7 @@ pub struct Process {
     pub lines: Receiver<Line>,
     /// Its error output.
     pub log: Log,
-    /// What holds all that it starts; none where the system has no such thing for us.
+    /// The control group of all processes that it starts; none if the system has none for us.
     group: Option<Group>,
     /// The user that it runs as; none is the lab's own.
     user: Option<u32>,
@@ -95,7 +95,7 @@ impl Process {
         self.user
     }
 
-    /// What holds all that it starts.
+    /// The control group of all processes that it starts.
     pub fn group(&self) -> Option<&Group> {
         self.group.as_ref()
     }

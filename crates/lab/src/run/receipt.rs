@@ -61,7 +61,7 @@ pub fn receipt(manifest: &Manifest) -> Result<String, Missing> {
     };
     let unmet = unmet_needs(manifest);
     let (what, hint) = match unmet.first() {
-        // What is not to be had from apt must be installed by hand, and first.
+        // A need that apt does not have must be installed by hand, and first.
         Some((need, what)) if need.packages().is_empty() => (what.clone(), need.hint.clone()),
         first => (
             first.map_or(problem, |(_, what)| what.clone()),
@@ -83,7 +83,7 @@ fn hint(manifest: &Manifest, installable: bool) -> String {
     }
 }
 
-/// What the client needs and does not find, each with what its command said; those that apt has not come first.
+/// The unmet needs of the client, each with the output of its command; those that apt does not have come first.
 pub fn unmet_needs(manifest: &Manifest) -> Vec<(&Need, String)> {
     let failed = |need| check(manifest, need).err().map(|what| (need, what));
     let mut unmet: Vec<_> = manifest.needs.iter().filter_map(failed).collect();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Noise;
 use crate::plan::Cell;
 
-/// What the driver says it did; nothing of it is believed before the ledger agrees.
+/// The driver's account of its work; it is a claim until the ledger agrees.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Claim {
@@ -52,12 +52,12 @@ pub struct Round {
     pub cpu_system_ns: u64,
     /// Highest resident memory during the round, in KiB.
     pub peak_rss_kib: u64,
-    /// What the driver says.
+    /// The driver's account.
     pub claim: Claim,
-    /// What the test server saw in the measured part; none when the target is not our test server.
+    /// The ledger of the measured part; none if the target is not our test server.
     pub seen: Option<Interval>,
-    /// What the test server saw in the probe before it: `2 × concurrency` requests, each held until
-    /// `concurrency` of them are in flight (or none has come for a while).
+    /// The ledger of the probe before it: `2 × concurrency` requests. Each is held until `concurrency` of them are in
+    /// flight, or until none has come for a while.
     #[serde(alias = "proof")]
     pub probe: Option<Interval>,
     /// Whether it is a load generator's, of which nothing can be verified; absent means no.
@@ -66,13 +66,13 @@ pub struct Round {
     /// Every how-manieth request was to be timed; 0 in documents of before, which do not say it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lat_every: u64,
-    /// What the lab saw of the driver's processes, or of its requests, that is against the rules: in sentences.
+    /// Offences of the driver's processes or requests, in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offences: Vec<String>,
-    /// What others did that this client is not to blame for: in sentences. Its figures may have suffered.
+    /// Disturbances by others, in sentences; this client is not to blame. Its figures may have suffered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<String>,
-    /// What else the machine did during the measured part; none where that is not known.
+    /// Other work of the machine during the measured part; none if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
 }

@@ -1,4 +1,4 @@
-//! The test servers of a run: one in the clear, one that speaks TLS, each started only where a cell asks for it.
+//! The test servers of a run: one for plaintext HTTP and one for TLS, each started only if a cell needs it.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;

@@ -1,5 +1,5 @@
-//! At trials drawn by chance a client that speaks TLS is shown a server whose authority it was not told to trust: who looks at
-//! certificates only while it is checked would be faster than who always does.
+//! Connects clients to an untrusted server in random trials. A client that verified certificates only while it is
+//! checked would otherwise be faster than an honest one.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ const EVERY: u32 = 3;
 /// When whose turn is next.
 #[derive(Default)]
 pub struct Strangers {
-    /// Of each client: its trials so far, and at which of the present few it meets a stranger.
+    /// For each client: its trials so far, and in which of the next few it meets an untrusted server.
     trials: HashMap<String, (u32, u32)>,
 }
 

@@ -24,8 +24,8 @@ const LAT_EVERY: u64 = 1;
 /// A delay from which on the test server sees at any time how many are in flight.
 const SEEN_ANYWAY: Duration = Duration::from_millis(1);
 
-/// One response in so many comes in two parts where one request is in flight; of several so many at most, and of more in flight together
-/// as many times as many, up to so many times.
+/// How often the server splits a response in two. With one request in flight: one response in `REQUESTS_OF_A_CUT`, at
+/// most `MOST_CUTS` a round. With more in flight: more in proportion, up to a limit.
 const REQUESTS_OF_A_CUT: u64 = 1000;
 const MOST_CUTS: u64 = 2;
 const MOST_CUT_TOGETHER: u64 = 8;
@@ -50,7 +50,7 @@ pub struct Runner<'a> {
     counts: HashMap<Cell, u64>,
     /// Batches whose concurrency has been shown, and in which invocation.
     proven: HashSet<(Cell, u32)>,
-    /// What the paths of the present trial have in them.
+    /// The word in the paths of the present trial.
     word: u64,
     strangers: Strangers,
 }
@@ -396,7 +396,7 @@ impl<'a> Runner<'a> {
         self.sweep.job == Job::Json && cell.client != BASELINE_LOADER
     }
 
-    /// What requests must have in their path; none of a load generator, which sends all to one path.
+    /// The word that requests must have in their path; none for a load generator, which sends all to one path.
     fn word_for(&self, cell: &Cell) -> Option<u64> {
         (!self.sweep.is_reference(&cell.client)).then_some(self.word)
     }
@@ -424,7 +424,7 @@ impl<'a> Runner<'a> {
         self.sweep.round_time + Duration::from_secs_f64(waiting)
     }
 
-    /// What a response waits for on the test server's side at most, but for the tail of a distribution.
+    /// The longest wait for a response on the server's side, without the tail of a distribution.
     fn wait(&self, cell: &Cell) -> Duration {
         let delay = cell.overrides.delay.unwrap_or(self.sweep.delay);
         delay.mean() + MOST_ROUND_TRIPS * cell.round_trip()
@@ -447,7 +447,7 @@ fn draw_ids(count: u64) -> u64 {
     rand::random_range(1_000_000_000..10_000_000_000 - count)
 }
 
-/// What to say of a client whose first request was there before it was asked to send any.
+/// The offence of a client whose first request arrived before `go`.
 fn began_early(page: Option<&Interval>, asked: Instant) -> Option<String> {
     let first = page.and_then(|page| page.first_read);
     let early = first.and_then(|first| asked.checked_duration_since(first));
@@ -459,7 +459,7 @@ fn began_early(page: Option<&Interval>, asked: Instant) -> Option<String> {
     early.map(words)
 }
 
-/// What to say of connections that nothing came on while as many requests were in flight as were asked. A pool may open one for a
+/// The offence of connections that carried nothing although all requested were in flight. A pool may open one for a
 /// request that then finds another free; where each request has its own, none is opened for a later one.
 fn opened_ahead(cell: &Cell, intervals: [Option<&Interval>; 2]) -> Option<String> {
     let asked = cell.concurrency as u64;
@@ -475,7 +475,7 @@ fn opened_ahead(cell: &Cell, intervals: [Option<&Interval>; 2]) -> Option<String
     ))
 }
 
-/// What to say of a driver that used more time than its one core has. The clocks are read a moment apart.
+/// The offence of a driver that used more time than its one core has. The clocks are read a moment apart.
 fn more_than_its_core(driver: &Driver, used: Duration, wall: Duration) -> Option<String> {
     let most = wall.mul_f64(1.05) + Duration::from_millis(20);
     (driver.is_pinned() && used > most).then(|| {

@@ -12,7 +12,7 @@ use super::Claim;
 /// Version of the protocol that this harness speaks.
 pub const PROTO: u32 = 2;
 
-/// What a driver says of itself.
+/// A driver's description of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
     /// The protocol that the driver chose.
@@ -21,9 +21,9 @@ pub struct Hello {
     pub name: String,
     /// Version of the client.
     pub version: String,
-    /// What runs it, with version.
+    /// The runtime, with version.
     pub runtime: String,
-    /// What does the work underneath.
+    /// The library that does the work.
     pub engine: String,
     /// Versions of HTTP.
     pub http: Vec<String>,
@@ -59,7 +59,7 @@ pub enum Verify {
     None,
 }
 
-/// What the next requests are like.
+/// The settings of the next requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prepare {
     /// Method of every request.
@@ -72,7 +72,7 @@ pub struct Prepare {
     pub concurrency: usize,
     /// Whether connections are used again.
     pub keepalive: bool,
-    /// What to do with bodies.
+    /// How bodies are verified.
     pub verify: Verify,
     /// How long one request may take before it counts as failed, in milliseconds.
     pub timeout_ms: u64,

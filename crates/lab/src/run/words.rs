@@ -1,4 +1,4 @@
-//! What drivers say in words: shown to people, so nothing of it may move a cursor, change a title or hide what stands beside it.
+//! Texts from drivers, made safe to show: they may not move a cursor, change a title or hide their surroundings.
 
 use serde_json::Value;
 

@@ -13,11 +13,11 @@ use super::SweepScenario;
 pub struct BenchScenario {
     /// The client whose speed is compared with the others'.
     pub subject: String,
-    /// What is shorter when little time is given.
+    /// Settings for a run with little time.
     pub quick: Quick,
     /// The sweeps, in the order in which they are made.
     pub part: Vec<Part>,
-    /// What is held against the results.
+    /// The goals that the results are compared with.
     pub goal: Vec<Goal>,
 }
 
@@ -37,7 +37,7 @@ pub struct Quick {
 pub struct Part {
     /// Its name, by which goals point at it; also the name of its folder.
     pub name: String,
-    /// What it measures, for people.
+    /// The title, for people.
     pub title: String,
     /// The client whose speed is compared with the others' here; none for the benchmark's.
     pub subject: Option<String>,
@@ -45,7 +45,7 @@ pub struct Part {
     pub load: SweepScenario,
 }
 
-/// What a part's result should reach.
+/// The figure that a part should reach.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Goal {
@@ -55,7 +55,7 @@ pub struct Goal {
     pub concurrency: Option<usize>,
     /// The bytes of the body that it is asked with; none: with all that are measured.
     pub body_bytes: Option<usize>,
-    /// What is asked of it.
+    /// The promise.
     pub promise: Promise,
 }
 
@@ -67,7 +67,7 @@ impl Goal {
     }
 }
 
-/// What is asked of a client.
+/// A promise about a client.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Promise {

@@ -18,12 +18,12 @@ pub struct Cell {
     pub keepalive: bool,
     /// Requests that the driver is asked to keep in flight.
     pub concurrency: usize,
-    /// What this cell has of its own; nothing in a sweep.
+    /// Settings of this cell alone; empty in a sweep.
     #[serde(flatten)]
     pub overrides: Overrides,
 }
 
-/// What one cell has of its own, in place of what the plan says of all.
+/// Settings of one cell, which replace those of the plan.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -44,7 +44,7 @@ pub struct Overrides {
     /// Requests of a round; those of such a batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// What the cell is measured for, when it is not for itself.
+    /// The purpose of a cell that does not measure a client for its own row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
 }
@@ -89,7 +89,7 @@ impl Cell {
         Duration::from_millis(self.overrides.round_trip_ms.unwrap_or(0))
     }
 
-    /// What a response waits at least for on the test server's side, when the plan's delay is `delay`.
+    /// The shortest wait for a response on the server's side, if the plan's delay is `delay`.
     pub fn wait(&self, delay: Delay) -> Delay {
         let delay = self.overrides.delay.unwrap_or(delay);
         match (delay, self.round_trip()) {

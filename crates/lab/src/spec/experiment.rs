@@ -3,7 +3,7 @@
 
 use super::{Comparison, Sweep};
 
-/// What is measured, checked, and what is made of it.
+/// An experiment, checked, and the kind of its evaluation.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     /// Its factors with their levels, and how often and how long each is measured.
@@ -16,12 +16,12 @@ pub struct Experiment {
     pub tolerant: bool,
 }
 
-/// What is asked of an experiment.
+/// The kinds of experiments.
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// Which concurrency to use.
     Sweep,
-    /// Who is the fastest at one load.
+    /// Finds the fastest client under one load.
     Shootout {
         /// The client whose speed the others' are divided by.
         baseline: String,

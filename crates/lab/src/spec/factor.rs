@@ -5,11 +5,11 @@ use super::{Cell, Mode, parse_delay};
 
 /// One factor beside the client and the body, which have columns of their own.
 pub struct Factor {
-    /// What it is called on the command line, as in `--set tls=on`; empty for what cannot be set there.
+    /// Its name on the command line, as in `--set tls=on`; empty if it cannot be set there.
     pub name: &'static str,
     /// Changes a cell to what is written, or says what is wrong with it.
     set: fn(&mut Cell, &str) -> Result<(), String>,
-    /// What is to be said of a cell; none where it is as usual.
+    /// Its words about a cell; none if the cell has the usual value.
     words: fn(&Cell) -> Option<String>,
 }
 

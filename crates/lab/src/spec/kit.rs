@@ -1,4 +1,4 @@
-//! What the clients of one folder share: `kit.toml`, beside their manifests.
+//! Settings shared by the clients of a folder: `kit.toml`, beside their manifests.
 
 use std::path::Path;
 

@@ -31,10 +31,10 @@ pub struct Manifest {
     /// Files and folders that the build depends on, in the manifest's folder: when one is newer, it is done again.
     #[serde(default)]
     pub from: Vec<String>,
-    /// What must be there first.
+    /// The programs that must be installed first.
     #[serde(default)]
     pub needs: Vec<Need>,
-    /// What the client can do, in words that scenarios select by.
+    /// The client's abilities, in words that scenarios select by.
     pub can: Vec<Ability>,
     /// Why the ledger rejects this use of the client, when it does; none when rows are to be ranked.
     pub pitfall: Option<Pitfall>,
@@ -70,7 +70,7 @@ impl Approach {
     }
 }
 
-/// What a client can do, in the words of manifests.
+/// An ability of a client, in the words of manifests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ability {

@@ -1,4 +1,4 @@
-//! What is asked: a checked sweep, the defaults of its scenario, and the clients that can take part.
+//! The question: a checked sweep, the defaults of its scenario, and the clients that can take part.
 
 mod bench;
 mod cell;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-/// What a client does, used as its manifest says, that gets rows rejected: a fact of the client, not of the driver.
+/// A client's behaviour that gets rows rejected although the driver is right.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pitfall {

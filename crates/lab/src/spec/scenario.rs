@@ -20,7 +20,7 @@ pub struct SweepScenario {
     pub body_bytes: Vec<usize>,
     /// Whether connections are kept (`true`), or each request has a new one (`false`); both ways when both are listed.
     pub keepalive: Vec<bool>,
-    /// What is done with each response: `plain`, `json` or `gzip`.
+    /// How each response is processed: `plain`, `json` or `gzip`.
     pub job: Job,
     /// Whether the test server speaks TLS.
     pub tls: bool,

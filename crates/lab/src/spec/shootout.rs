@@ -17,7 +17,7 @@ const LOADER_ROUND: Duration = Duration::from_millis(200);
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShootoutScenario {
-    /// What is done with each response.
+    /// How each response is processed.
     pub job: Job,
     /// Bytes of the body of a plain response.
     pub body_bytes: usize,
@@ -49,7 +49,7 @@ impl ShootoutScenario {
     }
 }
 
-/// What a user asked for; whatever is absent comes from the scenario.
+/// A user's request; absent values come from the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct ShootoutRequest {
     /// Names of clients that are there; at least one.

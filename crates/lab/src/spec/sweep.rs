@@ -16,7 +16,7 @@ const SMALLEST_BODY: usize = 8;
 /// Most bytes of a body: the test server keeps one copy in memory, and so does every client for each request.
 const LARGEST_BODY: usize = 64 << 20;
 
-/// What a user asked for; whatever is absent comes from the scenario.
+/// A user's request; absent values come from the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct SweepRequest {
     /// Names of clients; empty means those of the scenario.
@@ -37,7 +37,7 @@ pub struct SweepRequest {
     pub foreign: Option<Target>,
 }
 
-/// What a client does with each response.
+/// How a client processes each response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -74,8 +74,8 @@ pub struct Sweep {
     /// Whether connections are kept: both ways when both are here. A client that cannot keep them is measured with
     /// a new one for each request, whatever is asked.
     pub keepalive: Vec<bool>,
-    /// What is done with each response. The baseline loader parses and decodes nothing: it reads plain bodies of the same
-    /// size instead of documents, and those in gzip as they come.
+    /// How each response is processed. The baseline loader parses and decodes nothing: it reads plain bodies of the
+    /// same size instead of documents, and those in gzip as they come.
     pub job: Job,
     /// Requests of a client's round; none for as many as fill its time. The baseline loader's always fill it.
     pub requests: Option<u64>,

@@ -8,7 +8,7 @@ use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::{Document, Environment};
 
-/// What a benchmark answers.
+/// The question of a benchmark.
 pub(crate) const QUESTION: &str = "How does the gem compare with its peers?";
 
 /// One part of a benchmark: a run, and the client that it is about.
@@ -232,7 +232,7 @@ fn record(part: &Part, row: &Row) -> Value {
     record
 }
 
-/// What is known of a run's machine, versions and plan, by key.
+/// Facts about a run's machine, versions and plan, by key.
 pub(super) fn known(run: &Document) -> Vec<(String, String)> {
     let mut pairs = flat("", &json!(run.environment));
     pairs.extend(flat("plan", &json!(run.plan)));

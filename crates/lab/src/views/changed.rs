@@ -235,7 +235,7 @@ fn record(change: &Change, pair: &Beside) -> Value {
     record
 }
 
-/// What speaks for each run and what against.
+/// Reasons to trust or to doubt each run.
 fn table_of_runs(runs: &[(&str, &Document)]) -> Table {
     let trusted = |run: &Document| trust(run, &judge(&run.rounds, &run.plan.delay));
     type Named<'a> = (&'a str, &'a Document);
@@ -255,7 +255,7 @@ fn table_of_runs(runs: &[(&str, &Document)]) -> Table {
     Table::of("The runs", runs, columns)
 }
 
-/// What the runs do not have in common: machine, versions, plan.
+/// Differences between the runs: machine, versions, plan.
 fn otherwise(runs: &[(&str, &Document)]) -> Block {
     let facts: Vec<BTreeMap<String, String>> = runs
         .iter()

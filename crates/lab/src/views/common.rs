@@ -1,4 +1,4 @@
-//! What views of several kinds share: columns of rows, marks of trust, what the server saw, who took part, and where.
+//! Parts shared by several views: columns of rows, symbols, the server's view, clients and machine.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::ledger::{Document, Environment};
 use crate::run::Round;
 use crate::spec::BASELINE_LOADER;
 
-/// What mark stands behind a row, and what it means.
+/// The symbols behind a row, and their meaning.
 pub(super) const RECOMMENDED: (&str, &str) = ("◀", "recommended");
 pub(super) const REJECTED: (&str, &str) = ("✗", "rejected, see below");
 pub(super) const UNVERIFIED: (&str, &str) = ("~", "unverified");
 
-/// What brackets and parentheses mean.
+/// The meaning of brackets and parentheses.
 pub(super) const INTERVAL: (&str, &str) = ("[ ]", "95 % confidence interval");
 pub(super) const RANGE: (&str, &str) = (
     "( )",
@@ -48,7 +48,7 @@ pub(super) fn figures<'a, T: 'a>(row: fn(&T) -> &Row) -> Vec<Shown<'a, T>> {
     ]
 }
 
-/// What the ledger says of a row: a mark where there is little room, words on a page.
+/// The ledger's verdict on a row: a symbol where there is little room, words on a page.
 pub(super) fn standing<'a, T: 'a>(
     row: fn(&T) -> &Row,
     recommended: impl Fn(&Row) -> bool + 'a,
@@ -135,7 +135,7 @@ pub(super) fn speed_range(row: &Row) -> (f64, f64) {
     })
 }
 
-/// What a row's speed is, in words.
+/// A row's speed in words.
 pub(super) fn speed_words(row: &Row) -> String {
     let spread = row
         .speed
@@ -170,7 +170,7 @@ pub(super) fn capital(text: &str) -> String {
     first.unwrap_or_default() + characters.as_str()
 }
 
-/// What was found, unless the run did not end.
+/// The findings, or the fact that the run is unfinished.
 pub(super) fn verdicts(run: &Document, found: impl FnOnce() -> Block) -> Block {
     match run.unfinished {
         Some(_) => Block::Verdicts(vec![Verdict {
@@ -182,14 +182,14 @@ pub(super) fn verdicts(run: &Document, found: impl FnOnce() -> Block) -> Block {
     }
 }
 
-/// What the server saw: what is wrong is shown, the rest folded; nothing when no server kept a ledger.
+/// The server's view. Problems are shown and the rest is folded; empty if no server kept a ledger.
 pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
     if lines.iter().all(|line| line.seen.is_none()) {
         return Vec::new();
     }
     let table = |lines: &[&Witnessed]| {
         let fact = |title: &str, of_ids: bool, value: fn(&Truth) -> u64| {
-            // What a load generator sends has no ids, so none of it is known to have been asked for, or to be the same.
+            // Requests of a load generator have no ids, so the ledger cannot tell foreign or repeated ones.
             col(title, 0, move |line: &&Witnessed| {
                 let known = line.seen.as_ref().filter(|_| !line.reference || !of_ids);
                 optional(known, |seen| count(value(seen)))
@@ -276,7 +276,7 @@ pub(super) fn left_out(run: &Document) -> Option<Section> {
     rejected("Left out", items)
 }
 
-/// What every page of a run ends with: how to read it, how to measure it again, who took part, and where.
+/// The end of every page of a run: how to read it, how to repeat it, the clients and the machine.
 pub(super) fn ending(run: &Document, how_to_read: String) -> Vec<Section> {
     let mut command = super::again::again(&run.command);
     if !command.contains("--seed") {
@@ -303,7 +303,7 @@ pub(super) fn ending(run: &Document, how_to_read: String) -> Vec<Section> {
     sections
 }
 
-/// Who took part, in which version, and how.
+/// The clients with version and approach.
 fn clients(run: &Document) -> Table {
     let all: Vec<(&String, &crate::ledger::ClientRecord)> =
         run.environment.clients.iter().collect();
@@ -377,7 +377,7 @@ pub(super) fn machine_words(environment: &Environment) -> String {
     format!("{} · {machine}", environment.hecaton)
 }
 
-/// What of a round is put into the page, each a path in it; latencies would not fit.
+/// The fields of a round that the page embeds, each a path in it; latencies would not fit.
 const OF_ROUNDS: [&str; 18] = [
     "/body_bytes",
     "/concurrency",
@@ -399,7 +399,7 @@ const OF_ROUNDS: [&str; 18] = [
     "/probe/peak_in_flight",
 ];
 
-/// What the page embeds: what `run.json` holds, with rounds as a table by client, or without them.
+/// The data that the page embeds: the content of `run.json`, with rounds as a table by client, or without them.
 fn data(run: &Document, findings: &Findings) -> Vec<(Value, &'static str)> {
     let mut data = json!({
         "schema": run.schema, "command": run.command, "environment": run.environment, "plan": run.plan,

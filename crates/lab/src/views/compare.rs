@@ -55,7 +55,7 @@ pub(super) fn view(run: &Document, findings: &Findings, found: &Compared) -> Vie
     }
 }
 
-/// What was found, short enough for a title.
+/// The finding, short enough for a title.
 fn finding(run: &Document, found: &Compared) -> Option<String> {
     if run.unfinished.is_some() {
         return None;
@@ -75,7 +75,7 @@ fn finding(run: &Document, found: &Compared) -> Option<String> {
     Some(format!("{client}: keep-alive is {}", ends.join(" and ")))
 }
 
-/// What was compared, in a line.
+/// The subject of the comparison, in a line.
 fn job(run: &Document) -> String {
     let plan = &run.plan;
     let bodies: Vec<String> = plan
@@ -144,7 +144,7 @@ fn of_pair(run: &Document, rows: &[Row], pair: &Pair) -> Table {
     table
 }
 
-/// What the page has in its table of what the server saw.
+/// Leaves a column to the page, whose table of the server's view has it.
 fn less_wanted<T>(column: Shown<T>) -> Shown<T> {
     match column.title() {
         "peak in\nflight" | "errors" | "dupli-\ncates" => column.on(Media::TEXT),
@@ -193,7 +193,7 @@ fn of_batches(batches: &[Batch]) -> Table {
     table.note("Milliseconds of a whole batch. Connections are opened before each batch, by requests that are not counted.")
 }
 
-/// What the test server's ledger saw of every setting.
+/// The ledger's view of every setting.
 fn witnessed(run: &Document, rows: &[Row]) -> Vec<Witnessed> {
     let several = run.plan.body_bytes.len() > 1;
     let line = |row: &Row| {
@@ -375,8 +375,8 @@ fn ends(series: &Series, unit: &str) -> String {
     format!("{}: from {} to {}", series.name, end(first), end(last))
 }
 
-/// The averages of batches as a spreadsheet reads them: `mul,loop,sync,async`, in milliseconds of a batch, where `mul`
-/// is its size and `loop` how many were averaged; none for a comparison of another kind.
+/// The averages of batches for a spreadsheet, as `mul,loop,sync,async` in milliseconds of a batch. `mul` is the size
+/// of a batch and `loop` the number of averaged batches. None for other comparisons.
 fn averages(found: &Compared) -> Option<String> {
     let What::Batches(batches) = &found.what else {
         return None;

@@ -26,27 +26,27 @@ impl Media {
 /// Everything that is shown of a run, of a benchmark, or of runs side by side.
 #[derive(Debug, Default)]
 pub struct View {
-    /// What was found, as the page's title; empty where the question is the title.
+    /// The finding, as the page's title; empty if the question is the title.
     pub(crate) finding: String,
-    /// What the page answers.
+    /// The question that the page answers.
     pub(crate) question: &'static str,
     /// The project's version and the machine; empty where there are several.
     pub(crate) machine: String,
     /// Where the project's name links to; none for a page on its own.
     pub(crate) home: Option<String>,
-    /// What was done, in a line.
+    /// The work of the run, in a line.
     pub(crate) job: String,
     /// The command that was given; none where there are several.
     pub(crate) command: Option<String>,
     pub(crate) date: String,
-    /// What speaks for the figures and what against.
+    /// Reasons to trust or to doubt the figures.
     pub(crate) facts: Vec<Fact>,
     pub(crate) sections: Vec<Section>,
     /// A line of CSV each.
     pub(crate) records: Vec<Value>,
     /// Written in place of the records where a kind of run has CSV of its own.
     pub(crate) csv: Option<String>,
-    /// What the page embeds: the richest that fits, each with words that say what it leaves out.
+    /// The data that the page embeds: the richest that fits, each with words about its omissions.
     pub(crate) data: Vec<(Value, &'static str)>,
 }
 
@@ -83,7 +83,7 @@ pub(crate) enum Block {
     Verdicts(Vec<Verdict>),
     Table(Table),
     Charts(Vec<Chart>),
-    /// What each item is about, and a sentence on it; how they look follows from the tone.
+    /// Items with a subject and a sentence each; the tone decides how they look.
     List(Tone, Vec<[String; 2]>),
     Note(String),
     Code(String),
@@ -97,14 +97,14 @@ pub(crate) struct Link {
     /// Its place, relative to this page.
     pub(crate) to: String,
     pub(crate) title: String,
-    /// What it is about, in a line.
+    /// Its subject, in a line.
     pub(crate) words: String,
 }
 
 /// A sentence of what was found.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
-    /// Whose it is; the sentence goes on behind the name. Empty when it is nobody's.
+    /// Its owner; the sentence continues behind the name. Empty when it is nobody's.
     pub(crate) subject: String,
     pub(crate) words: String,
     pub(crate) colour: Colour,
@@ -171,7 +171,7 @@ pub(crate) struct Table {
     pub(crate) lines: Vec<Line>,
     /// Stands below the lines, however they are sorted.
     pub(crate) foot: Vec<Vec<String>>,
-    /// What a mark means; said only where it stands in the table.
+    /// The meaning of a symbol, shown only if the table has that symbol.
     pub(crate) marks: Vec<(&'static str, String)>,
     pub(crate) notes: Vec<String>,
 }
@@ -206,7 +206,7 @@ impl Column {
 pub(crate) struct Line {
     pub(crate) cells: Vec<String>,
     pub(crate) look: Look,
-    /// What a reader may filter by.
+    /// The language that readers can filter by.
     pub(crate) language: Option<String>,
     /// Whether it begins something new.
     pub(crate) apart: bool,
@@ -310,7 +310,7 @@ impl Table {
         self
     }
 
-    /// What a medium shows of it: its own columns, and no column that says nothing.
+    /// The table as a medium shows it: with its own columns, and without empty ones.
     pub(crate) fn shown_on(&self, medium: Media) -> Table {
         let cells = |place: usize| {
             let lines = self.lines.iter().map(|line| &line.cells);
@@ -344,7 +344,7 @@ impl Table {
         }
     }
 
-    /// What the marks that stand in it mean, then its notes.
+    /// The meaning of the symbols in it, then its notes.
     pub(crate) fn explained(&self) -> Vec<String> {
         let cells = || {
             self.lines
@@ -385,7 +385,7 @@ pub(crate) struct Lines {
     pub(crate) plots: Vec<Plot>,
     /// A place across that is marked, with words.
     pub(crate) band: Option<(f64, String)>,
-    /// What it says, for those who do not see it.
+    /// Its content in words, for readers who cannot see it.
     pub(crate) words: String,
 }
 
@@ -402,7 +402,7 @@ pub(crate) struct Across {
 pub(crate) struct Plot {
     pub(crate) title: String,
     pub(crate) height: f64,
-    /// What its axis reaches at least.
+    /// The smallest end of its axis.
     pub(crate) most: f64,
     /// How many steps its axis has at least.
     pub(crate) ticks: usize,
@@ -417,7 +417,7 @@ pub(crate) struct Series {
     pub(crate) colour: Colour,
     pub(crate) stroke: Stroke,
     pub(crate) points: Vec<Point>,
-    /// What was measured and is not believed.
+    /// Measured points that are not believed.
     pub(crate) crosses: Vec<Point>,
 }
 
@@ -452,7 +452,7 @@ pub(crate) struct Bars {
     /// Whether values are ratios around 1, with this band of what is called the same; else bars begin at 0.
     pub(crate) same: Option<f64>,
     pub(crate) groups: Vec<Group>,
-    /// What colours mean, in their order; none where the names say it.
+    /// The meaning of the colours, in their order; empty if the names say it.
     pub(crate) legend: Vec<String>,
     /// A value with a line through all bars, and its name.
     pub(crate) line: Option<(f64, String)>,
@@ -471,7 +471,7 @@ pub(crate) struct Bar {
     pub(crate) name: String,
     pub(crate) value: f64,
     pub(crate) range: (f64, f64),
-    /// What stands behind it.
+    /// The text behind it.
     pub(crate) label: String,
     pub(crate) colour: Colour,
     pub(crate) hollow: bool,

@@ -1,5 +1,5 @@
-//! What is shown of a run: each kind of experiment builds one form ([`View`]) from findings. How a medium draws it is
-//! `report`'s business.
+//! The content of a run's report: each kind of experiment builds one form ([`View`]) from findings. How a medium
+//! draws it is `report`'s business.
 
 mod again;
 mod bench;
@@ -53,7 +53,7 @@ pub(crate) fn ranked(run: &Document, findings: &Findings) -> Option<Ranking> {
     ))
 }
 
-/// What a comparison found; none for a run of another kind.
+/// The findings of a comparison; none for other runs.
 pub(crate) fn judged(run: &Document, findings: &Findings) -> Option<Compared> {
     let comparison = run.plan.comparison.as_ref()?;
     Some(compared(comparison, &run.rounds, &findings.rows))

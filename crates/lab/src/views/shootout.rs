@@ -16,7 +16,7 @@ const TUNED: (&str, &str) = (
     "set up for speed; all others as their own documentation shows them",
 );
 
-/// What the names of all rows have in them that run this project's engine.
+/// The part of a row's name that says that it runs this project's engine.
 const OURS: &str = "hecaton";
 
 /// The whole view.
@@ -105,7 +105,7 @@ fn numbers(ranking: &Ranking) -> String {
     words
 }
 
-/// What was done, in a line.
+/// The work of the run, in a line.
 fn job(run: &Document) -> String {
     let plan = &run.plan;
     let body = match plan.job.is_plain() {
@@ -245,7 +245,7 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
     }
 }
 
-/// What a shootout can do without before all else, and what its page has in the table of what the server saw.
+/// Columns that a shootout drops first, because its page has them in the table of the server's view.
 fn less_wanted<T>(column: Shown<T>) -> Shown<T> {
     match column.title() {
         "CPU\n%" | "of\nbaseline" => column.rank(9).on(Media::TEXT),
@@ -370,7 +370,8 @@ fn how_to_read(run: &Document) -> String {
     )
 }
 
-/// What a shootout adds to a client's row. Clients with the same `group` cannot be told apart from its fastest.
+/// The figures that a shootout adds to a client's row. Clients with the same `group` cannot be told apart from its
+/// fastest.
 pub(crate) fn standing(entry: &Entry, ranking: &Ranking) -> Value {
     let place = ranking.ranked.iter().position(|other| other == entry);
     let ratio = entry.ratio;

@@ -124,7 +124,7 @@ fn finding(groups: &[Group]) -> Option<String> {
     ))
 }
 
-/// What was measured, in one sentence.
+/// The measured work, in one sentence.
 fn job(run: &Document) -> String {
     let target = serde_json::to_value(&run.plan.target).unwrap_or_default();
     match (target["method"].as_str(), target["url"].as_str()) {
@@ -241,7 +241,7 @@ fn verdict(sentence: &str, groups: &[Group]) -> Verdict {
     }
 }
 
-/// What to use: a line for each client and size.
+/// The advice: a line for each client and size.
 fn advised(run: &Document, groups: &[Group]) -> Table {
     let clients: Vec<&Group> = groups
         .iter()
@@ -479,7 +479,7 @@ fn panel(group: &Group) -> Lines {
     }
 }
 
-/// What a chart says, for those who do not see it.
+/// A chart's content in words, for readers who cannot see it.
 fn in_words(group: &Group) -> String {
     let fastest = group
         .valid()

@@ -1,4 +1,4 @@
-//! What to know of rows that are ranked: warnings of the rules, processes that were still warming, noise of their own.
+//! Warnings about ranked rows: those of the rules, processes that were still warming up, and noise.
 
 use super::form::{Block, Media, Section};
 use crate::findings::words::{percent, plural};
@@ -41,7 +41,7 @@ pub(super) fn warnings<'a>(run: &Document, rows: impl Iterator<Item = &'a Row>) 
     ]
 }
 
-/// What rows have a warning on, the same words once with all of their rows.
+/// The warnings with their rows; equal warnings are listed once.
 fn together<'a>(ranked: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
     let mut about: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in ranked {
@@ -84,7 +84,7 @@ fn rest(all: usize, shown: usize) -> Option<[String; 2]> {
     Some([String::new(), words])
 }
 
-/// What to know of one row, besides noise.
+/// The warnings about one row, except noise.
 fn of_row(row: &Row) -> Vec<String> {
     let mut words = row.warnings.clone();
     if row.warming.is_some() {

@@ -1,4 +1,4 @@
-//! What a run says of itself: what it can resolve, a client that took part twice, and work that was always the same.
+//! The controls of a run: the smallest difference it can show, a client that took part twice, and the reference run.
 
 use hecaton_lab::findings::{Findings, judge, noisy_row};
 use hecaton_lab::plan::{Control, Overrides};

@@ -1,4 +1,5 @@
-//! Who is told apart: seldom two that are the same, reliably two that differ by a tenth, and never the twins of kept runs.
+//! Ranking tells clients apart: equal ones seldom, those that differ by a tenth reliably, and twins of kept runs
+//! never.
 
 use std::path::Path;
 
@@ -57,7 +58,7 @@ impl Noisy {
         clients.into_iter().flatten().collect()
     }
 
-    /// What happens to one round alone: heavier tails than a normal distribution has, on the slow side above all.
+    /// The noise of one round: heavier tails than a normal distribution, above all on the slow side.
     fn of_round(&mut self) -> f64 {
         let spread = if self.random.random::<f64>() < 0.1 {
             3.0

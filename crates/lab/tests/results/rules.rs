@@ -18,7 +18,7 @@ fn reason(spoil: impl Fn(&mut Round)) -> String {
     rejection(&rounds.iter().collect::<Vec<_>>(), &ten_ms()).expect("a reason")
 }
 
-/// What a cheat does, how it shows in a round, and what the reason must say.
+/// A cheat, its effect on a round, and words of the reason.
 type Case = (&'static str, fn(&mut Round), &'static [&'static str]);
 
 fn seen(round: &mut Round) -> &mut Interval {

@@ -1,4 +1,4 @@
-//! What a page says for and against its figures: noise, headroom, what the server had to do, and what it saw.
+//! A page's reasons to trust or to doubt its figures: noise, headroom, the server's load, and its view.
 
 use hecaton_lab::findings::{Headroom, judge, trust};
 use hecaton_lab::report;

@@ -19,8 +19,8 @@ const LEAST_SPREAD: f64 = 0.25;
 
 /// The share that the best check of a row must have seen in flight, unless it is no surprise that none did.
 ///
-/// Of a client that sends in waves, a check at a moment drawn by chance sees any share of a wave alike: that all of `n` see less than a
-/// share `s` has the probability `sⁿ`.
+/// If a client sends in waves, a random check sees every share of a wave with equal probability. All of `n` checks
+/// see less than a share `s` with probability `sⁿ`.
 const LEAST_CHECKED: f64 = 0.5;
 const SURPRISE: f64 = 0.01;
 
@@ -73,7 +73,7 @@ pub(super) fn too_few_in_the_probe(round: &Round) -> Option<String> {
     })
 }
 
-/// Whoever sends a request before the response to the one before it has come saves what the others spend on waiting.
+/// A client that does not wait for the previous response saves the time that other clients spend on waiting.
 pub(super) fn pipelined(round: &Round) -> Option<String> {
     find_interval(round, |interval, part| {
         (interval.pipelined > 0).then(|| {
@@ -99,9 +99,9 @@ pub(super) fn too_many_in_flight(round: &Round) -> Option<String> {
     })
 }
 
-/// The probe has just opened every connection that a round needs. A pool that was shut down and built
-/// again opens as many once more, and one that retires its connections a few more; opening more than that is not keep-alive. All rounds
-/// count together: of a hundred requests in a short one, a few too many are chance.
+/// The probe has just opened every connection that a round needs. A client may rebuild its pool once, and may retire
+/// a few connections. More new connections than that are not keep-alive. All rounds count together: of a hundred
+/// requests in a short one, a few too many are chance.
 pub(super) fn reconnected(rounds: &[&Round], _: &Delay) -> Option<String> {
     let (mut opened, mut requests, mut allowed) = (0, 0, 0);
     for round in rounds.iter().filter(|round| round.cell.keepalive) {
@@ -120,7 +120,7 @@ pub(super) fn reconnected(rounds: &[&Round], _: &Delay) -> Option<String> {
     })
 }
 
-/// Who is asked for a new connection each must not spare itself any.
+/// A client that must open a new connection for each request may not skip any.
 pub(super) fn kept(round: &Round) -> Option<String> {
     find_interval(round, |interval, part| {
         (!round.cell.keepalive && interval.reused > 0).then(|| {
@@ -134,7 +134,7 @@ pub(super) fn kept(round: &Round) -> Option<String> {
     })
 }
 
-/// Who is asked for a new connection each opens it in its time, not before.
+/// A client that must open a new connection for each request opens it when the request is due, not before.
 pub(super) fn opened_ahead(round: &Round) -> Option<String> {
     // Documents of before count what connected, whoever it was.
     let judged = !round.cell.keepalive && round.lat_every > 0;
@@ -189,7 +189,8 @@ pub(super) fn too_few(round: &Round) -> Option<String> {
     })
 }
 
-/// At moments that it cannot know, a client has in flight what it had in the probe. Who sends in waves has less, and a mark.
+/// At moments that it cannot know, a client has in flight what it had in the probe. A client that sends in waves has
+/// fewer in flight, and gets a warning.
 pub(super) fn another_in_the_probe(rounds: &[&Round], _: &Delay) -> Option<String> {
     let asked = rounds.first()?.cell.concurrency;
     let intervals = rounds.iter().filter_map(|round| round.seen.as_ref());
@@ -209,8 +210,9 @@ pub(super) fn another_in_the_probe(rounds: &[&Round], _: &Delay) -> Option<Strin
     })
 }
 
-/// A client that has as many in flight as it should does not wait for its next response before it sends another request. Who sends the others only
-/// when it sees that a response is held, sends the second late at every check.
+/// A client that has as many in flight as it should does not wait for its next response before it sends another
+/// request. A client that sends the other requests only after it sees that a response is held, sends the second one
+/// late at every check.
 pub(super) fn waits_for_a_check(rounds: &[&Round], _: &Delay) -> Option<String> {
     let judged = |round: &&&Round| round.cell.overrides.mode.is_none();
     let (mut gaps, mut wall_us, mut requests) = (Times::new(), 0.0, 0);

@@ -121,8 +121,8 @@ fn of_intervals(
     all
 }
 
-/// A median of `samples` delays that is not undercut by chance: the share of the samples below the quantile
-/// `q` is binomial with a deviation of at most 0.5/√n, and `q` lies four of those below one half.
+/// A median of `samples` delays that chance does not undercut. The share of the samples below the quantile `q` is
+/// binomial with a deviation of at most 0.5/√n, and `q` lies four deviations below one half.
 fn least_median(delay: &Delay, samples: u64) -> Option<Duration> {
     let q = 0.5 - 2.0 / (samples as f64).sqrt();
     if q <= 0.0 || samples < FEWEST_LATENCIES {

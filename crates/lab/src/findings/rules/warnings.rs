@@ -22,7 +22,7 @@ pub fn in_flight(rounds: &[&Round]) -> Option<f64> {
     claimed_in_flight(rounds).map(|in_flight| in_flight.min(asked))
 }
 
-/// What to say of the rounds of one cell that is no reason to reject them, in sentences without a full stop.
+/// Warnings about the rounds of one cell, in sentences without a full stop.
 pub fn warnings(rounds: &[&Round]) -> Vec<String> {
     let all = [
         few_in_flight,
@@ -85,8 +85,8 @@ fn first_kept<'a>(rounds: &[&'a Round]) -> Option<&'a Round> {
     first.filter(|round| round.cell.keepalive && round.cell.overrides.mode.is_none())
 }
 
-/// A client that has its requests in flight all the time waits for a response on each connection nearly as long as it takes from one request
-/// to the next there; more connections than requests take turns.
+/// A client that keeps its requests in flight waits for a response nearly as long as it takes from one request to the
+/// next on a connection. If there are more connections than requests, they take turns.
 fn much_between(rounds: &[&Round]) -> Option<String> {
     let first = first_kept(rounds)?;
     let used = rounds.iter().filter_map(|round| round.seen.as_ref());
@@ -103,9 +103,10 @@ fn much_between(rounds: &[&Round]) -> Option<String> {
     })
 }
 
-/// A connection carries one request at a time. What a request took on the wire lies between it, the one before it and the one after it
-/// there: at least half of it in one of those two gaps. So no more than twice as many are under way for long as there are gaps half as
-/// long. The rest waits in the client, which is no lie: a thread waits for its turn to run while others use its connection.
+/// A connection carries one request at a time. The time on the wire lies in the two gaps between a request and its
+/// neighbours there, and at least half of it in one of them. So no more than twice as many are under way for long as
+/// there are gaps half as long. The rest waits in the client, which is no lie: a thread waits for its turn to run
+/// while others use its connection.
 fn much_outside(rounds: &[&Round]) -> Option<String> {
     first_kept(rounds)?;
     let (claimed, cycles) = (all_claimed(rounds)?, cycles(rounds));

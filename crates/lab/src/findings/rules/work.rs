@@ -16,7 +16,8 @@ const ELSEWHERE: f64 = 0.3;
 const QUIET: f64 = 0.1;
 const FEWEST_ROUNDS: usize = 3;
 
-/// CPU time of other programs in each round of which it is known, as a share of a core, in the order in which they were measured.
+/// CPU time of other programs in each round, as a share of a core, in the order of measurement. Rounds without the
+/// figure are left out.
 pub struct Foreign<'a> {
     shares: Vec<(&'a Cell, f64)>,
 }
@@ -35,8 +36,8 @@ impl<'a> Foreign<'a> {
         }
     }
 
-    /// Work that nobody accounts for, whenever this client is measured and neither right before nor right after. What others
-    /// do on the machine, for seconds or all the time, falls into the neighbours' rounds too.
+    /// Work that nobody accounts for, whenever this client is measured and neither right before nor right after. Work
+    /// of other programs, for seconds or all the time, falls into the neighbours' rounds too.
     pub fn done_elsewhere(&self, cell: &Cell) -> Option<String> {
         let is_own = |place: &usize| self.shares[*place].0 == cell;
         let rounds = (0..self.shares.len()).filter(is_own);
@@ -67,7 +68,7 @@ impl<'a> Foreign<'a> {
     }
 }
 
-/// What the lab saw itself.
+/// Offences that the lab saw itself.
 pub(super) fn offended(round: &Round) -> Option<String> {
     round.offences.first().cloned()
 }
@@ -88,7 +89,8 @@ pub(super) fn nothing_used(round: &Round) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// What is said of "own", whose share of each round is the second of a pair; the first is of the round before it.
+    /// The reason, if any. Of each pair, the second figure is the share of `own` and the first that of the round
+    /// before it.
     fn said(pairs: &[(f64, f64)]) -> Option<String> {
         let cells = ["other", "own"].map(Cell::plain);
         let one = |(other, own): &(f64, f64)| [(&cells[0], *other), (&cells[1], *own)];

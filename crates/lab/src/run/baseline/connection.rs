@@ -106,7 +106,7 @@ impl Connection {
     /// Reads until a response is whole or nothing more has arrived.
     ///
     /// # Errors
-    /// What is wrong with the response; the connection must then be [`Connection::drop_stream`]ped.
+    /// The fault of the response; the connection must then be [`Connection::drop_stream`]ped.
     pub fn receive(&mut self) -> Result<Option<Response>, Fault> {
         let Some(stream) = &mut self.stream else {
             return Ok(None);

@@ -65,7 +65,7 @@ impl Loader {
     pub fn go(&mut self, go: Go) -> io::Result<Claim> {
         let mut tally = Tally::new(go, self.verify);
         let mut events = std::mem::replace(&mut self.events, Events::with_capacity(1));
-        // What the server has closed since the last round must not be taken for open.
+        // Connections that the server has closed since the last round must not count as open.
         self.turn(&mut events, Duration::ZERO, &mut tally)?;
         for index in 0..self.connections.len() {
             self.send_next(index, &mut tally);

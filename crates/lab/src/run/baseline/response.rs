@@ -3,7 +3,7 @@
 use memchr::memchr;
 use memchr::memmem::Finder;
 
-/// What went wrong with a response, in the word under which it is counted.
+/// The kind of a failed response, under which it is counted.
 pub type Fault = &'static str;
 
 /// A response that has been read to its end.

@@ -1,4 +1,4 @@
-//! What one `go` has come to so far.
+//! Running totals of one `go`.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -17,7 +17,7 @@ use super::{
     Ability, BASELINE_LOADER, Catalogue, Cell, Job, Mode, Overrides, Sweep, Target, Usage,
 };
 
-/// What is compared with what.
+/// The subject of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -114,7 +114,7 @@ pub struct Timing {
     pub warm_up_seconds: f64,
 }
 
-/// What a user asked to compare; whatever is absent comes from the scenario.
+/// A user's request for a comparison; absent values come from the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct PairRequest {
     /// Names of A and B, which may be the same.
@@ -133,7 +133,7 @@ pub struct PairRequest {
     pub seed: Option<u64>,
 }
 
-/// What a user asked of batches; whatever is absent comes from the scenario.
+/// A user's request for batches; absent values come from the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct SyncAsyncRequest {
     /// Name of the client.

@@ -46,7 +46,7 @@ impl FromStr for Setting {
 impl Setting {
     /// Changes a side; `common` is the delay of both sides.
     pub(super) fn apply(&self, side: &mut Cell, common: Delay) {
-        // What is wrong with it was said when it was read.
+        // Its errors were reported when it was read.
         let _ = self.change(side);
         side.overrides.delay = side.overrides.delay.filter(|delay| *delay != common);
     }

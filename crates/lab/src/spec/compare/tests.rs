@@ -1,4 +1,4 @@
-//! What a comparison may be asked for, and what it then is.
+//! Valid and invalid comparisons, and the sweeps that they become.
 
 use super::*;
 
