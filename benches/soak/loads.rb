@@ -1,4 +1,4 @@
-# What the soak does with the gem: single requests, streams and batches, with retries and without, from many threads.
+# The work of the soak: single requests, streams and batches, with retries and without, from many threads.
 require_relative "tally"
 
 # One client's work in threads of its own, until it is told to stop.

@@ -1,10 +1,10 @@
-# The test servers of the soak: HTTP/1.1 and HTTP/2, in the clear and over TLS; all refuse, answer early and reload.
+# The test servers of the soak: HTTP/1.1 and HTTP/2, plaintext and TLS; all make faults, respond early and reload.
 
 # Each a process of its own, so that their memory is not the client's.
 class Servers
   CHAOS = "reset=0.5%,stall=0.2%,truncate=0.5%,500=1%,garbage=0.5%,close=0.5%,slow=0.5%,early=0.5%".freeze
   BODY = 133
-  # What is still on its way when the last request has ended must have been read before the ledgers are.
+  # Seconds for bytes that are still on their way when the last request has ended; the ledgers are read after that.
   DRAIN = 2
 
   # Connections end without notice, as at a server that reloads. After 20 responses: by 50 most have ended by chaos.
@@ -23,7 +23,7 @@ class Servers
 
   def url(name) = @running.fetch(name).last
 
-  # What a client needs to ask it.
+  # The settings of a client for it.
   def settings(name)
     case name
     when :plain then {}

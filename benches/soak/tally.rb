@@ -24,7 +24,7 @@ class Sum
   def ==(other) = to_h == other.to_h
 end
 
-# What one load asked for and what became of it.
+# The requests of one load and their outcomes.
 class Tally
   attr_reader :started, :ended, :sent, :moved, :outcomes, :faults
 

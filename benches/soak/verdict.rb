@@ -3,8 +3,8 @@ require_relative "tally"
 
 # Every request must have one outcome, and every attempt that was sent must have arrived, once.
 #
-# That holds where connections end without notice too: a request that moved was sent twice, and its first attempt has
-# arrived as `unprocessed`, for the test server reads on after the end that it made until the client has seen it.
+# This also holds where connections end without notice. A re-sent request was sent twice, and its first attempt is in
+# the ledger as `unprocessed`, because the test server reads on until the client has seen the end.
 class Verdict
   # A client may give up (its timeout) on a response that the test server has begun: on a machine that stands still for
   # longer than the timeout. More than this share of all is a fault.

@@ -1,4 +1,4 @@
-// What `prepare` asked a driver in Java for.
+// The settings of `prepare`, for drivers in Java.
 
 import com.google.gson.JsonObject;
 

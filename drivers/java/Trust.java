@@ -1,4 +1,4 @@
-// Whom the clients in Java trust over https: the authority of a PEM file, or those of the JDK.
+// The authorities that clients in Java trust over https: that of a PEM file, or those of the JDK.
 
 import java.io.FileInputStream;
 import java.security.KeyStore;

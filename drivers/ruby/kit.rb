@@ -6,7 +6,7 @@ module Kit
             cores: 1, verify: %w[tail json none], methods: %w[GET HEAD POST PUT PATCH DELETE OPTIONS] }.freeze
   DECODING = [*HELLO[:verify], "gzip"].freeze # what a client that decodes says under `verify`
 
-  # What `prepare` asked for.
+  # The settings of `prepare`.
   Job = Struct.new(:method, :url, :append_id, :concurrency, :keepalive, :verify, :timeout_ms, :ca, keyword_init: true) do
     def timeout = timeout_ms / 1000.0
     def gzip? = verify == "gzip"

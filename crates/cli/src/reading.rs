@@ -5,13 +5,13 @@ use clap::{Command, Parser};
 
 /// Verbs that stand together in the help.
 pub struct Group {
-    /// What they are for.
+    /// The purpose of its options.
     pub title: &'static str,
     /// Their names, in the order in which they are shown.
     pub verbs: &'static [&'static str],
 }
 
-/// What Rust says of a text that is no number or address, and what to say instead.
+/// Messages of Rust about texts that are not a number or an address, and our words for them.
 const WORDS: [(&str, &str); 7] = [
     (
         "invalid digit found in string",
@@ -93,7 +93,7 @@ mod tests {
 
     use super::*;
 
-    /// What the standard library says, so that a newer one that says it otherwise is noticed.
+    /// The messages of the standard library, so that a newer one with other words is noticed.
     #[test]
     fn the_words_of_the_library_become_ordinary_ones() {
         let said = [

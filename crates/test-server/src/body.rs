@@ -18,7 +18,7 @@ pub(crate) struct Body {
     announced: u64,
 }
 
-/// What has been read of a body.
+/// The part of a body that has been read.
 #[derive(Debug)]
 pub(crate) struct Kept {
     keep: Keep,
@@ -26,7 +26,7 @@ pub(crate) struct Kept {
     received: Received,
 }
 
-/// What becomes of a body's bytes.
+/// The use of a body's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
     Nothing,
@@ -36,7 +36,7 @@ pub(crate) enum Keep {
     Sum,
 }
 
-/// What is known of a body that has been read.
+/// Facts about a body that has been read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Received {
     /// The bytes, when they were to be kept.
@@ -131,7 +131,7 @@ impl Body {
             match self.step(&bytes[used..]) {
                 Ok(0) => break,
                 Ok(step) => used += step,
-                // What came before the error counts; the error comes again.
+                // Bytes before the error count; the error comes again.
                 Err(_) if used > 0 => break,
                 Err(refusal) => return Err(refusal),
             }

@@ -16,7 +16,7 @@ pub(crate) struct Identity {
     pub(crate) client: String,
 }
 
-/// What is wrong with a leaf that is made.
+/// The flaw of a leaf certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
     None,

@@ -25,8 +25,8 @@ use siphasher::sip::SipHasher24;
 /// | `slow` | a good response in pieces with pauses |
 /// | `early` | 413 at once, with `Connection: close` and the end right after it, the body unread; over HTTP/2 the end of the stream and RST_STREAM with NO_ERROR |
 ///
-/// What happens to an id depends on the seed, the id, and how often something has happened to that id before: a
-/// request that is repeated draws again.
+/// The fault of an id depends on the seed, the id, and how many faults that id has had: a repeated request draws
+/// again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chaos {
     /// Shares by `RandomFault`, from 0 to 1, 1 at most in sum.
@@ -140,7 +140,7 @@ impl Dealer {
         }
     }
 
-    /// What happens to a request for that id whose head has just been read; nothing for most.
+    /// Draws the fault of a request for that id, after its head has been read; none for most.
     pub(crate) fn deal(&self, id: u64) -> Option<RandomFault> {
         let mut before = self.before.borrow_mut();
         let times = before.get(&id).copied().unwrap_or(0);
@@ -171,7 +171,7 @@ impl Dealer {
         self.unprocessed.set(self.unprocessed.get().and(id));
     }
 
-    /// What has happened so far, by name; `good` is nothing.
+    /// The faults so far, by name; `good` means none.
     pub(crate) fn summary(&self) -> BTreeMap<String, Dealt> {
         let named = ALL.iter().zip(&self.dealt);
         let mut summary: BTreeMap<_, _> = named

@@ -17,7 +17,7 @@ pub(crate) enum Coding {
     Zstd,
 }
 
-/// What is done to an encoded body.
+/// The damage to an encoded body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Damage {
     None,
@@ -30,7 +30,7 @@ pub(crate) enum Damage {
 /// Most codings that are applied to one body.
 const MOST: usize = 16;
 
-/// What the text of encoded bodies repeats.
+/// The text that encoded bodies repeat.
 const TEXT: &[u8] = b"The quick brown fox jumps over the lazy dog.\n";
 
 impl Coding {

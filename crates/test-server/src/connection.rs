@@ -35,7 +35,7 @@ const LATE: Duration = Duration::from_secs(30);
 pub(crate) struct Connection {
     hub: Rc<Hub>,
     socket: Socket,
-    /// What TLS agreed on; none in the clear.
+    /// The parameters of TLS; none without TLS.
     secure: Option<Box<Secure>>,
     marks: Marks,
     reader: Reader,
@@ -61,7 +61,7 @@ struct Known {
     request: Request,
     receipt: Option<Receipt>,
     hash: u64,
-    /// What goes wrong with it by chance.
+    /// Its random fault.
     fault: Option<RandomFault>,
 }
 

@@ -1,5 +1,6 @@
-//! Cuts: at moments of a round that are drawn by chance a response comes in two parts, the last bytes a while after the others. Who
-//! asks on when it sees the beginning of a response, or at its own pace, has not waited for the end of it.
+//! Cuts: at moments of a round that are drawn by chance a response comes in two parts, the last bytes a while after
+//! the others. A client that sends its next request when it sees the beginning of a response, or at its own pace, has
+//! not waited for the end.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;

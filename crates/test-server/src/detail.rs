@@ -1,4 +1,4 @@
-//! What the rarer routes need of a request's head: method, target and headers as text.
+//! The parts of a request's head that the rarer routes need: method, target and headers as text.
 
 use form_urlencoded::Parse;
 

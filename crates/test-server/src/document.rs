@@ -1,5 +1,5 @@
-//! The JSON document: 15 records, and the check value where only a parser finds it. What it is worth is its check value and the numbers of all
-//! its records.
+//! The JSON document: 15 records, and the check value where only a parser finds it. Its value is its check value plus
+//! the numbers of all its records.
 
 use std::sync::LazyLock;
 
@@ -18,8 +18,8 @@ const FORMS: usize = 64;
 /// Letters of a record's text beside what looks like a number in it.
 const LETTERS: usize = 930;
 
-/// The text of a record before and behind its number, drawn anew for each process: who does not parse cannot know where the number
-/// stands, nor which of those that look alike it is.
+/// The text of a record before and behind its number, drawn anew for each process. A program that does not parse
+/// cannot know where the number stands, nor which of several similar numbers it is.
 static FORM: LazyLock<Vec<(String, String)>> = LazyLock::new(|| (0..FORMS).map(form).collect());
 
 /// Fields in any order, one of them an object with the names of the record's own, and a text with quotes and brackets in it.
@@ -67,7 +67,7 @@ fn draws(hash: u64) -> impl Iterator<Item = (usize, u32)> {
     })
 }
 
-/// What the document of a hash is worth: its check value and the numbers of all its records, modulo 2³².
+/// The value of the document of a hash: its check value plus the numbers of all its records, modulo 2³².
 pub(crate) fn value(hash: u64) -> u32 {
     let numbers = draws(hash).map(|(_, number)| number);
     numbers.fold(hash as u32, u32::wrapping_add)

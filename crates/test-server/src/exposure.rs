@@ -1,4 +1,4 @@
-//! What holds for a test server that strangers may reach: deadlines, limits by address, and answers that it does not give.
+//! Rules of a test server that strangers may reach: deadlines, limits by address, and paths that it refuses.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ const fn seconds(count: u64) -> Duration {
     Duration::from_millis(count * if cfg!(test) { 10 } else { 1000 })
 }
 
-/// Who is connected, by address.
+/// The connected addresses.
 #[derive(Clone, Default)]
 pub(crate) struct Guests(Rc<RefCell<HashMap<IpAddr, usize>>>);
 
@@ -102,7 +102,7 @@ pub(crate) fn is_of_rounds(request: &Request) -> bool {
     }
 }
 
-/// What comes of the future, or none when it is not done at `deadline`; without one it has all the time.
+/// The result of the future, or none if it is not done at `deadline`; without a deadline it has all the time.
 pub(crate) async fn within<T>(
     timer: &Timer,
     deadline: Option<Instant>,
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::{Options, TestServer};
 
-    /// What comes of a connection to such a server on which that is sent, until it ends.
+    /// The bytes that such a server sends after it received `sent`, until the connection ends.
     fn told(address: std::net::SocketAddr, sent: &str, again: bool) -> String {
         let mut stream = TcpStream::connect(address).unwrap();
         stream

@@ -1,4 +1,4 @@
-//! What goes wrong on purpose under `/fault/<kind>`.
+//! The faults of `/fault/<kind>`.
 
 use std::io;
 use std::time::{Duration, Instant};

@@ -88,7 +88,7 @@ impl Checks {
         }
     }
 
-    /// What was held is released.
+    /// Releases the held responses.
     fn end(&mut self, held: usize) {
         if !std::mem::take(&mut self.held) {
             return;

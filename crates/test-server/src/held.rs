@@ -24,7 +24,7 @@ pub(crate) struct Held {
     waits: bool,
 }
 
-/// What a response waits for.
+/// The event that a response waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
     Nothing,

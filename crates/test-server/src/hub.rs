@@ -1,4 +1,4 @@
-//! What all connections of one test server share: ledger, clock, timer, gate and the present script.
+//! State shared by all connections of one test server: ledger, clock, timer, gate and the present script.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -140,7 +140,7 @@ impl Hub {
         (Some(ledger.arrived(marks, arrival)), hash)
     }
 
-    /// What goes wrong with a request whose head has just been read.
+    /// Draws the fault of a request whose head has just been read.
     pub(crate) fn deal(&self, request: &Request) -> Option<RandomFault> {
         let Route::Item(id, _) = request.route else {
             return None;
@@ -160,7 +160,7 @@ impl Hub {
         self.exposed.then(|| Instant::now() + allowed)
     }
 
-    /// What is kept of a new connection; they are numbered from 1.
+    /// The ledger's entry of a new connection; they are numbered from 1.
     pub(crate) fn connected(&self) -> Marks {
         self.connections.set(self.connections.get() + 1);
         self.ledger.borrow_mut().connected(self.connections.get())

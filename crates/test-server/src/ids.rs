@@ -15,7 +15,7 @@ pub(crate) struct Ids {
     sum: u32,
 }
 
-/// What is known of an id that has just arrived.
+/// The standing of an id that has just arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sighting {
     pub(crate) foreign: bool,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::times::Times;
 
-/// What the test server saw between `open_round` and `close_round`.
+/// The test server's observations between `open_round` and `close_round`.
 ///
 /// Counts are requests unless the name says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -67,8 +67,8 @@ pub struct Interval {
     /// Most connections open at once that had carried a request of the round; 0 in documents of before.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub peak_connections: u64,
-    /// Requests in flight at each check: from a moment drawn by chance on, every response was held until as many as asked were
-    /// there, or until none had come for a while.
+    /// Requests in flight at each check. From a random moment on, every response was held until the requested number
+    /// was there, or until none had come for a while.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<u32>,
     /// At each check, how long after the first request whose response was held the next one came.

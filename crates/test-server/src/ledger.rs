@@ -45,7 +45,7 @@ struct OpenInterval {
     cpu_at_start: u64,
 }
 
-/// What the ledger keeps of a connection, in the connection.
+/// The ledger's entry of a connection, kept in the connection.
 #[derive(Default)]
 pub(crate) struct Marks {
     /// Requests it has carried.

@@ -1,4 +1,4 @@
-//! What a test server and a round are asked for, and why a start can fail.
+//! The settings of a test server and of a round, and the reasons why a start can fail.
 
 use std::io;
 use std::net::SocketAddr;
@@ -25,14 +25,15 @@ pub struct Options {
     pub core: Option<usize>,
     /// TLS on every TCP connection; none serves in the clear. Default none.
     pub tls: Option<Tls>,
-    /// HTTP/2 beside HTTP/1.1: by prior knowledge in the clear, by ALPN over TLS; none refuses it. Default
-    /// none.
+    /// HTTP/2 beside HTTP/1.1: by prior knowledge on plaintext connections, by ALPN over TLS; none refuses it.
+    /// Default none.
     pub http2: Option<Http2>,
-    /// What goes wrong by chance on `/r/<id>`, drawn from the seed. Default nothing.
+    /// Random faults on `/r/<id>`, drawn from the seed. Default nothing.
     pub chaos: Option<Chaos>,
-    /// End each connection of HTTP/1.1 without notice after so many responses, as servers do that reload or
-    /// limit their connections: the end follows the last response, which has no `Connection: close`. What still
-    /// comes is read, counted as `unprocessed` by the ledger of chaos, and never answered. 0 never does. Default 0.
+    /// End each HTTP/1.1 connection without notice after this number of responses, as servers do that reload or limit
+    /// their connections. The end follows the last response, which has no `Connection: close`. Later requests are
+    /// read, counted as `unprocessed` by the ledger of chaos, and never answered. 0 never ends a connection. Default
+    /// 0.
     pub close_after: u32,
     /// A Unix socket to listen on beside TCP, always in the clear. The file must not exist; it is removed
     /// at the end. Default none.
@@ -80,7 +81,8 @@ pub struct Http2 {
     pub refuse_first: bool,
 }
 
-/// What one round serves. Ids `first..first + count` belong to it. The default serves no id, and waits for nothing.
+/// The content of one round. Ids `first..first + count` belong to it. The default serves no id, and waits for
+/// nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoundSpec {
     /// First id of the round.
@@ -97,9 +99,9 @@ pub struct RoundSpec {
     pub delay: Delay,
     /// Which draw of the delays: rounds of one test server and one number have the same delays, in the order of their ids.
     pub draw: u32,
-    /// How long a round trip takes that loopback has not: every response waits one more, and the first of a connection
-    /// as many more as opening it costs on a network (TCP 1, TLS 1.3 1, TLS 1.2 2), for a server cannot delay the
-    /// opening itself. 0 adds nothing; ignored when `gate` is given.
+    /// The length of a simulated round trip. Every response waits one of them. The first response of a connection
+    /// also waits as many as opening it costs on a network (TCP 1, TLS 1.3 1, TLS 1.2 2), because a server cannot
+    /// delay the opening itself. 0 adds nothing; ignored when `gate` is given.
     pub round_trip: Duration,
     /// Hold every response until this many requests are held at once, or until no new one has arrived
     /// for 500 ms. None and 0 hold nothing.
@@ -110,8 +112,8 @@ pub struct RoundSpec {
     /// At a few moments drawn by chance, hold every response until this many requests are held at once, or until no new one has
     /// arrived for 30 ms. None and 0 never do; ignored when `gate` is given.
     pub checks: Option<usize>,
-    /// So many responses, drawn by chance, come in two parts: the last bytes follow 2 ms after the others. Whoever asks on before has not
-    /// waited for the response. HTTP/1.1 only.
+    /// So many responses, drawn by chance, come in two parts: the last bytes follow 2 ms after the others. A client
+    /// that sends its next request earlier has not waited for the response. HTTP/1.1 only.
     pub cuts: u64,
 }
 
@@ -128,7 +130,7 @@ pub enum StartError {
     Listen {
         /// The address asked for.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// The system refused the Unix socket.
@@ -136,7 +138,7 @@ pub enum StartError {
     Unix {
         /// The path asked for.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// The thread could not be pinned.
@@ -146,7 +148,7 @@ pub enum StartError {
     Pin {
         /// The core asked for.
         core: usize,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// The certificate or its key cannot be used.

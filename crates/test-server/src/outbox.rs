@@ -21,7 +21,7 @@ const MOST_HELD: usize = 1024;
 /// More bytes than this are written before further requests are read.
 const MUCH_OUTPUT: usize = 256 * 1024;
 
-/// What one connection owes its client.
+/// The responses that one connection still owes its client.
 pub(crate) struct Outbox {
     hub: Rc<Hub>,
     /// Answers that are not ready, or stand behind one that is not.

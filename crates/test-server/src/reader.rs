@@ -14,7 +14,7 @@ pub(crate) struct Reader {
     hungry: bool,
 }
 
-/// What the next bytes were.
+/// The meaning of the next bytes.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// More bytes are needed.
@@ -43,7 +43,7 @@ impl Reader {
         self.hungry
     }
 
-    /// What there is so far is not enough to be judged.
+    /// The bytes so far are not enough to decide.
     pub(crate) fn wait_for_more(&mut self) {
         self.hungry = true;
     }
@@ -103,7 +103,7 @@ mod tests {
     use crate::route::Route;
     use proptest::prelude::*;
 
-    /// What came out of some bytes, with bodies joined: routes, bodies, and the refusal if any.
+    /// The result of some bytes, with bodies joined: routes, bodies, and the refusal if any.
     #[derive(Debug, Default, PartialEq)]
     struct Seen {
         routes: Vec<Route>,

@@ -30,7 +30,7 @@ pub(crate) struct Reply<'h> {
     pub(crate) connection: u64,
     /// Requests that the connection has carried, this one included.
     pub(crate) carried: u64,
-    /// What TLS agreed on; none in the clear.
+    /// The parameters of TLS; none without TLS.
     pub(crate) secure: Option<&'h Secure>,
 }
 
@@ -48,7 +48,7 @@ impl Reply<'_> {
         let after = match request.route {
             Route::Close | Route::Eof => After::Close,
             route if route.is_early() => After::Close,
-            // Whoever left it, it shall not keep the server busy while another is measured.
+            // A stray request must not keep the server busy while another client is measured.
             _ if receipt.is_some_and(|receipt| receipt.stray) => After::Close,
             _ => request.after,
         };
@@ -128,8 +128,8 @@ impl Reply<'_> {
         round_trip * (1 + opening)
     }
 
-    /// What goes wrong by chance. Over HTTP/2 it is a stream that is harmed and never its connection: what
-    /// other streams have sent would be lost with it, unread and uncounted.
+    /// Applies a random fault. Over HTTP/2 it is a stream that is harmed and never its connection: what other streams
+    /// have sent would be lost with it, unread and uncounted.
     fn random_fault(
         &self,
         random: RandomFault,

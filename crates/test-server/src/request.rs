@@ -1,4 +1,4 @@
-//! What the test server keeps of a request once its head has been read.
+//! The parts of a request that the test server keeps once its head has been read.
 
 use crate::chaos::RandomFault;
 use crate::detail::Detail;
@@ -20,7 +20,7 @@ pub(crate) struct Request {
     pub(crate) detail: Option<Box<Detail>>,
 }
 
-/// What becomes of the connection after a response.
+/// The state of the connection after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
     /// It stays, as HTTP/1.1 does by default.

@@ -29,7 +29,7 @@ use std::time::Duration;
 use crate::body::Keep;
 use crate::fault::Fault;
 
-/// What a request asks for.
+/// The route of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// An id, and the word of the round before it.
@@ -78,7 +78,7 @@ impl Route {
         )
     }
 
-    /// What the response needs of the request's body.
+    /// The part of the request's body that the response needs.
     pub(crate) fn keep(self) -> Keep {
         match self {
             Route::Echo => Keep::Bytes,

@@ -1,4 +1,4 @@
-//! What `/r/<id>` answers during one round: a prepared response, of which only date and check value change.
+//! The responses of `/r/<id>` during one round: a prepared response, of which only date and check value change.
 
 use std::cell::{Ref, RefCell};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ pub(crate) struct Script {
     draw: Draw,
     /// The id that the first delay is drawn for, so that rounds of other ids meet the same delays.
     base: u64,
-    /// What requests of the round have in their path.
+    /// The word in the paths of the round's requests.
     pub(crate) word: Option<u64>,
     /// Whether its requests are to ask for documents.
     pub(crate) json: bool,

@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
 
-/// What a connection reads from and writes to. An enum, so that the plain case costs a comparison.
+/// The two ends of a connection: reading and writing. An enum, so that the plain case costs a comparison.
 pub(crate) enum Socket {
     Tcp(TcpStream),
     Unix(UnixStream),
@@ -34,7 +34,7 @@ impl Socket {
         }
     }
 
-    /// What went wrong on the socket since it was last asked.
+    /// The socket's error since the last call.
     pub(crate) fn take_error(&self) -> io::Result<Option<io::Error>> {
         match self {
             Socket::Tcp(stream) => stream.take_error(),

@@ -109,7 +109,7 @@ impl Source {
         }
     }
 
-    /// What is said after the body, where the protocol allows it.
+    /// The trailer after the body, if the protocol allows one.
     pub(crate) fn trailer(&self) -> Option<(&'static str, u64)> {
         match self {
             Source::Chunks { count, .. } => Some(("X-Chunks", *count)),

@@ -186,7 +186,7 @@ fn basic(detail: &Detail, is_head: bool) -> Option<Told> {
     Some(Told::Small(small))
 }
 
-/// What was uploaded, in figures.
+/// Facts about an upload, in figures.
 fn upload(detail: &Detail, body: &Received, is_head: bool) -> Told {
     let told = json!({
         "bytes": body.length,

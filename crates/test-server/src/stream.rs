@@ -113,7 +113,7 @@ async fn send(wire: &mut Wire<'_>, mut source: Source, framed: bool) -> io::Resu
     wire.send_framed(&out, body).await
 }
 
-/// What a response's head has promised for the connection.
+/// The end of the connection that a response's head has promised.
 pub(crate) fn end(after: After) -> End {
     if after == After::Close {
         End::Close

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chaos::Dealt;
 
-/// What the test server saw since it started.
+/// The test server's observations since it started.
 ///
 /// Counts are requests unless the name says otherwise. Requests for `/ledger` count
 /// in bytes and connections only.
@@ -69,9 +69,9 @@ pub struct Summary {
     pub lateness_p99_us: u64,
     /// Connections that the limit on descriptors allowed to be open at once, when the test server started.
     pub capacity: u64,
-    /// What chaos has done to requests for `/r/<id>`, by its name; `good` is nothing, and
-    /// `unprocessed` are streams that came above the last one that GOAWAY had named, and requests that came after the
-    /// last response of a connection that ends without notice. None without chaos.
+    /// Faults of chaos on requests for `/r/<id>`, by name. `good` means none. `unprocessed` counts streams above the
+    /// last one that GOAWAY named, and requests after the last response of a connection that ends without notice.
+    /// None without chaos.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chaos: Option<BTreeMap<String, Dealt>>,
 }

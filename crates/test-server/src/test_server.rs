@@ -29,7 +29,7 @@ pub struct TestServer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the thread is asked for; each is answered when it has been done.
+/// The commands to the thread; each is answered when it has been done.
 enum Command {
     Open(RoundSpec, mpsc::Sender<()>),
     Close(mpsc::Sender<Interval>),
@@ -37,7 +37,7 @@ enum Command {
     Stop,
 }
 
-/// What the thread says once it serves.
+/// The thread's first message, once it serves.
 type Started = Result<SocketAddr, StartError>;
 
 impl TestServer {
@@ -122,7 +122,7 @@ impl TestServer {
         self.ask(Command::Close)
     }
 
-    /// What the test server has seen so far.
+    /// The test server's observations so far.
     pub fn summary(&self) -> Summary {
         self.ask(Command::Summary)
     }
@@ -150,7 +150,7 @@ impl Drop for TestServer {
     }
 }
 
-/// What the test server shows and how, when it speaks TLS.
+/// The certificates that the test server shows over TLS, and how it shows them.
 fn secure(options: &Options) -> Result<(Option<Identity>, Option<Port>), StartError> {
     let Some(tls) = &options.tls else {
         return Ok((None, None));

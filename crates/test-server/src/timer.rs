@@ -72,8 +72,8 @@ impl Timer {
         .await;
     }
 
-    /// Wakes everything that is due. Whoever has just read the clock may call it: under load it is
-    /// sooner than the event queue.
+    /// Wakes everything that is due. Code that has just read the clock may call it: under load that is sooner than
+    /// the event queue.
     pub(crate) fn fire(&self, now: Instant) {
         if self.armed.get().is_none_or(|armed| now < armed) {
             return;

@@ -29,7 +29,7 @@ use crate::wire::Wire;
 /// test server ([`crate::TestServer::ca_pem`]), in TLS 1.2 or 1.3.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tls {
-    /// What the server shows. Default: a good one.
+    /// The certificate that the server shows. Default: a good one.
     pub certificate: Certificate,
     /// Names and addresses in the certificate, beside `localhost`, the loopback addresses and the
     /// address listened on. Default none.
@@ -71,13 +71,13 @@ pub enum Certificate {
 #[error("no such certificate; choose valid, expired, not-yet-valid, wrong-host or self-signed")]
 pub struct CertificateError;
 
-/// What TLS needs in the test server's thread.
+/// The state of TLS in the test server's thread.
 pub(crate) struct Port {
     acceptor: TlsAcceptor,
     stall: bool,
 }
 
-/// What the handshake of a connection agreed on, as `/echo` tells it.
+/// The parameters of a connection's handshake, as `/echo` shows them.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Secure {
     version: &'static str,
@@ -120,7 +120,7 @@ impl fmt::Display for Certificate {
 }
 
 impl Tls {
-    /// What will be shown, made or as given.
+    /// The certificate to show, made or as given.
     pub(crate) fn identity(&self, listen: IpAddr) -> Result<Identity, String> {
         let mut names: Vec<String> = NAMES.map(str::to_owned).to_vec();
         if !listen.is_loopback() && !listen.is_unspecified() {

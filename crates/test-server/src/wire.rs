@@ -15,7 +15,7 @@ use crate::socket::Socket;
 pub(crate) struct Wire<'c> {
     pub(crate) stream: &'c mut Socket,
     pub(crate) hub: &'c Hub,
-    /// What is written answers a request that strayed into the round.
+    /// The written bytes respond to a request that strayed into the round.
     pub(crate) stray: bool,
 }
 

@@ -1,6 +1,6 @@
 package kit
 
-// What drivers in Go say of themselves.
+// The reply of drivers in Go to `hello`.
 
 import (
 	"runtime"

@@ -1,5 +1,5 @@
-# A driver that is honest until it has been prepared three times, and then breaks in a way of its own. What the very first
-# request of a process is prepared for, a round of one, does not count.
+# A driver that is honest until it has been prepared three times, and then breaks in a way of its own. The very first
+# request of a process is a round of one, and its `prepare` does not count.
 require_relative "../cheats/cheat"
 
 class Broken < Cheat

@@ -19,7 +19,7 @@ class Cheat
 
   def close = @sockets.each { |socket| socket&.close }
 
-  # What is done with one URL: [status, body].
+  # Requests one URL: [status, body].
   def fetch(url, index)
     socket = @sockets[index] ||= TCPSocket.new(@host, @port)
     headers = @job.headers.map { |name, value| "#{name}: #{value}\r\n" }.join
@@ -48,7 +48,7 @@ class Cheat
   end
 end
 
-# What a cheat claims instead of the latencies that were measured: the block is given them one by one.
+# The latencies that a cheat claims instead of the measured ones: the block gets them one by one.
 class Kit::Round
   def claim = @latencies = yield(@latencies.flat_map { |us, count| [us] * count }).tally
 end

@@ -1,4 +1,4 @@
-# A client over TLS, by Net::HTTP in threads; how it looks at certificates is what those that use it differ in.
+# A client over TLS, by Net::HTTP in threads. Its users differ in how they verify certificates.
 require "net/http"
 require_relative "../../../drivers/ruby/threads"
 

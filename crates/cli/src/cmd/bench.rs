@@ -20,8 +20,8 @@ use crate::progress::{Progress, words};
 
 /// Measures the gem beside other Ruby clients, and says which of its goals it meets.
 ///
-/// What is measured, and its goals, are in scenarios/bench/client.toml. A missed goal does not make the command fail;
-/// clients that are not installed are left out.
+/// The measured parts and their goals are in scenarios/bench/client.toml. A missed goal does not make the command
+/// fail; clients that are not installed are left out.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -60,7 +60,7 @@ struct Measured<'a> {
     findings: Findings,
 }
 
-/// What all parts share.
+/// State shared by all parts.
 struct Bench<'a> {
     arguments: &'a Arguments,
     root: PathBuf,

@@ -88,7 +88,7 @@ fn sections(command: &Command, page: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// What stands below a verb's help; it has a heading of its own.
+/// The part of a verb's help below its options; it has a heading of its own.
 fn examples(man: &clap_mangen::Man, verb: &Command, page: &mut Vec<u8>) -> io::Result<()> {
     if verb.get_after_help().is_none() {
         return Ok(());

@@ -39,7 +39,7 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
         return Ok(());
     }
     writeln!(out, "{}\n", verdict(&findings))?;
-    // What needs a deed stands first; the sort keeps the order otherwise.
+    // Findings that need action stand first; the sort keeps the order otherwise.
     findings.sort_by_key(|finding| finding.standing != Standing::Mend);
     for finding in &findings {
         write_finding(&mut out, finding, &look)?;

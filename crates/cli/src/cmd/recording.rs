@@ -18,7 +18,7 @@ use crate::progress::Progress;
 pub struct Recording {
     /// Where its files are.
     pub folder: Folder,
-    /// What has been measured until now.
+    /// The measurements so far.
     pub document: Document,
     /// Clients whose drivers broke.
     pub broken: Vec<String>,

@@ -15,8 +15,8 @@ use crate::ending::Worse;
 
 /// Shows kept runs again, one or side by side: in the terminal, as Markdown, CSV, JSON, SVG or HTML.
 ///
-/// Of one run it shows the report. Of several it compares the first with each of the others. It divides each speed by
-/// that of the baseline loader in the same run, so that a change of the machine's own speed does not count.
+/// Of one run it shows the report. Of several it compares the first with each of the others. Each speed is divided by
+/// that of the baseline loader in the same run, so a change of the machine's own speed does not count.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

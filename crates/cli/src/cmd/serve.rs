@@ -50,7 +50,7 @@ pub struct Arguments {
     http2: bool,
     #[command(flatten)]
     streams: Streams,
-    /// What goes wrong by chance on /r/<id>, as in reset=1%,500=2%: reset, stall, truncate, 500, garbage, close, slow, early.
+    /// Random faults on /r/<id>, as in reset=1%,500=2%: reset, stall, truncate, 500, garbage, close, slow, early.
     #[arg(long, value_name = "SHARES")]
     chaos: Option<Chaos>,
     /// Close each HTTP/1.1 connection without notice after so many responses, as a server that reloads does; 0 is never.
@@ -58,7 +58,7 @@ pub struct Arguments {
     close_after: u32,
 }
 
-/// What only makes sense with `--http2`.
+/// Options that need `--http2`.
 #[derive(Args)]
 struct Streams {
     /// Most streams open at once on a connection.
@@ -72,7 +72,7 @@ struct Streams {
     http2_refuse_first: bool,
 }
 
-/// What only makes sense with `--tls`.
+/// Options that need `--tls`.
 #[derive(Args)]
 struct Secure {
     /// Write the certificate authority that clients must trust to this file, as PEM.

@@ -1,4 +1,4 @@
-//! What every verb that measures has in common: its options, its folder, its rounds, its result and its files.
+//! The common part of all verbs that measure: options, folder, rounds, result and files.
 
 use std::io::{Write, stderr, stdout};
 use std::path::PathBuf;

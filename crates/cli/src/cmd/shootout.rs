@@ -97,7 +97,7 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     session::measure(&experiment, &arguments.common, false)
 }
 
-/// Who takes part, and sentences about who cannot.
+/// The clients that can take part, and sentences about the others.
 fn present(
     named: &[String],
     skip: &[String],

@@ -40,9 +40,9 @@ pub struct Arguments {
     /// Bytes of a response's body, separated by commas [default: 133 and 13801].
     #[arg(short = 'b', long, value_name = "BYTES", value_delimiter = ',')]
     body: Vec<usize>,
-    /// How long the server waits before each response. 15ms is the median of a log-normal distribution whose p99 is twice as
-    /// long; 0 is no wait; or fixed:15ms, uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms [default:
-    /// lognormal:p50=10ms,p99=20ms].
+    /// How long the server waits before each response [default: lognormal:p50=10ms,p99=20ms]. 15ms is the median of a
+    /// log-normal distribution whose p99 is twice as long, and 0 is no wait. Other forms: fixed:15ms,
+    /// uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms.
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Rounds of each row of the table; six or more give 95 % confidence intervals [default: 6].

@@ -27,8 +27,8 @@ impl Server {
         self.busy >= Server::BUSY
     }
 
-    /// Whether the server itself delayed the clients: responses came late by more than a millisecond and a tenth of
-    /// their delay.
+    /// Whether the server itself delayed the clients: responses came late by more than a millisecond, and
+    /// by more than a tenth of their delay.
     pub fn is_late(&self) -> bool {
         self.late_ms > 1.0_f64.max(self.delay_ms / 10.0)
     }

@@ -31,7 +31,7 @@ pub enum What {
 /// Characters of a title; the page has the rest.
 const MOST: usize = 120;
 
-/// The question of results that are not runs of the lab.
+/// Heading of results that are not runs of the lab.
 const OTHER: &str = "Other measurements";
 
 /// The page.

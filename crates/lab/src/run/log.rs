@@ -57,7 +57,7 @@ impl Log {
         })
     }
 
-    /// Its end. If the process no longer `lives`, all its output is awaited.
+    /// Its last lines. If the process no longer `lives`, waits a moment for the rest of its output.
     pub fn last_words(&self, lives: impl Fn() -> bool) -> String {
         let whole = || self.reader.as_ref().is_none_or(JoinHandle::is_finished);
         let deadline = Instant::now() + TO_ARRIVE;

@@ -45,7 +45,7 @@ fn children(pid: i32) -> Vec<i32> {
         .collect()
 }
 
-/// Processes without a parent that this process adopted and whose origin is unknown. A process that was listed once
+/// Processes without a parent that this process adopted and that nobody has claimed. A process that was listed once
 /// is known. Drivers are known, and what this process starts otherwise is in its own group.
 pub fn orphans() -> Vec<i32> {
     let own = getpgrp();

@@ -1,4 +1,4 @@
-//! What goes wrong on purpose on a stream, or on its connection.
+//! The faults of a stream, or of its connection.
 
 use std::future::poll_fn;
 use std::time::{Duration, Instant};

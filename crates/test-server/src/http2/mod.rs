@@ -30,14 +30,14 @@ use crate::tls::Secure;
 use crate::wire::Wire;
 use tap::{Control, Ending, Tap};
 
-/// What a connection begins with that speaks HTTP/2 without having been asked (RFC 9113 §3.4).
+/// The first bytes of a connection that uses HTTP/2 by prior knowledge (RFC 9113 §3.4).
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 /// Windows large enough that an upload does not wait for them on loopback.
 const WINDOW: u32 = 1024 * 1024;
 /// Streams that a client may have given up before they are taken: as many as come in one read, or h2 ends the connection.
 const MOST_GIVEN_UP: usize = 10_000;
 
-/// What the streams of one connection share.
+/// State shared by the streams of one connection.
 struct Shared {
     hub: Rc<Hub>,
     number: u64,
@@ -114,8 +114,8 @@ async fn drive(shared: &Rc<Shared>, socket: &Rc<RefCell<Socket>>, read: Bytes) {
     }
 }
 
-/// The next stream that has come. h2 forgets those that were not taken when it reads that the client has gone: so all are
-/// taken between two reads.
+/// The next stream that has come. h2 forgets streams that were not taken when it reads that the client has gone, so
+/// all are taken between two reads.
 fn poll_accept(
     connection: &mut Connection<Tap, Bytes>,
     control: &Control,

@@ -42,7 +42,7 @@ impl From<http::Error> for Lost {
     }
 }
 
-/// Serves the stream. What ends it early is in the ledger as an abort.
+/// Serves the stream. A response that ends early is in the ledger as an abort.
 pub(super) async fn serve(
     shared: Rc<Shared>,
     request: Asked<RecvStream>,

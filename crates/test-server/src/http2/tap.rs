@@ -38,7 +38,7 @@ enum Reads {
     None,
 }
 
-/// What streams ask of their connection.
+/// Instructions of streams to their connection.
 pub(super) struct Control {
     ending: Cell<Ending>,
     /// The last stream that is processed, once that has been said.

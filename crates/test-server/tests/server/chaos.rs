@@ -1,4 +1,4 @@
-//! What goes wrong by chance, as clients see it and as the ledger counts it.
+//! Random faults, as clients see them and as the ledger counts them.
 
 use crate::streams;
 use crate::support;
@@ -86,7 +86,7 @@ fn an_early_response_comes_before_the_body_and_the_end_right_after_it() {
     let summary = eventually(&server, |summary| summary.connections_open == 0);
     let early = summary.chaos.unwrap()["early"];
     assert_eq!((early.count, early.ids, early.squares), (1, 3, 9));
-    // What is on its way is not read: the connection is reset, behind the response.
+    // Bytes on their way are not read: the connection is reset after the response.
     let mut client = Client::new(&server);
     // The reset may come while this is written; the response is there all the same.
     let _ = client.socket.write_all(

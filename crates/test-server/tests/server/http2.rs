@@ -92,7 +92,8 @@ fn a_preface_in_pieces_is_understood() {
     assert_eq!((head[3], &head[5..]), (4, &[0; 4][..]));
 }
 
-/// Of a client that gives up while the test server stands still: all of it comes in one piece, with the end behind it.
+/// A client gives up while the test server stands still: all its requests arrive in one piece, with the end behind
+/// them.
 #[test]
 fn requests_that_were_given_up_before_they_were_read_are_witnessed() {
     let server = start(Http2::default());

@@ -1,4 +1,4 @@
-//! What goes wrong on purpose over HTTP/2: streams, connections, and what is refused or left unprocessed.
+//! Faults over HTTP/2: streams, connections, and requests that are refused or left unprocessed.
 
 use crate::streams;
 use crate::support;
@@ -18,7 +18,7 @@ fn goaway_names_the_last_stream_that_is_processed() {
         let slow = ask(&client, "/delay/150").await;
         let last = ask(&client, "/fault/goaway").await;
         let late = [ask(&client, "/r/1").await, ask(&client, "/r/2").await];
-        // What came before is answered, what came after is told that it was not processed.
+        // Earlier streams get responses; later ones are told that they were not processed.
         assert_eq!(whole(last).await.unwrap().body, b"ok\n");
         for response in late {
             let error = whole(response).await.err().unwrap();

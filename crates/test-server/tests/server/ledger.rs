@@ -1,4 +1,4 @@
-//! What the ledger says after clients have done things whose counts are known.
+//! The ledger after requests whose counts are known.
 
 use crate::support;
 

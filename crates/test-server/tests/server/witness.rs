@@ -1,4 +1,4 @@
-//! What the test server notices of clients that do other than they say, and what strangers do not get of it.
+//! The test server's evidence against clients that cheat, and the paths that strangers cannot use.
 
 use hecaton_test_server::{Options, RoundSpec, TestServer};
 

@@ -1,4 +1,4 @@
-//! What all drivers in Rust say of themselves.
+//! The reply of all drivers in Rust to `hello`.
 
 use serde_json::{Value, json};
 

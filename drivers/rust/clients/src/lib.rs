@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use hello::{hello, version};
 pub use round::Round;
 
-/// What `prepare` asked for.
+/// The settings of `prepare`.
 #[derive(Deserialize)]
 pub struct Job {
     pub method: String,
@@ -49,7 +49,7 @@ impl Job {
 /// A status and a body, or the kind of failure.
 pub type Answer = Result<(u16, Bytes), String>;
 
-/// What an error says, as the kind of failure.
+/// The kind of failure in an error's words.
 pub fn words(error: impl ToString) -> String {
     error.to_string()
 }

@@ -1,4 +1,4 @@
-//! Whom the clients trust over https, for those that are not told by a file of their own.
+//! The authorities that clients trust over https, unless they have a file of their own.
 
 use std::sync::Arc;
 

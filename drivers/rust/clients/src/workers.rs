@@ -60,7 +60,7 @@ impl<S> Tasks<S> {
     }
 }
 
-/// What `answer` comes to, if it does so in time.
+/// The result of `answer`, if it comes in time.
 pub async fn within(time: Duration, answer: impl Future<Output = Answer>) -> Answer {
     tokio::time::timeout(time, answer)
         .await

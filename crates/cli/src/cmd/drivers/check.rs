@@ -75,7 +75,7 @@ fn check_one(
     };
     for (index, (promise, run)) in promises.iter().enumerate() {
         let first = check.holds(*run);
-        // What a driver does wrong it does again; what a machine does that stood still, hardly.
+        // A faulty driver fails again; a machine that stood still hardly does.
         let again = first.is_err() && index > 0 && !stop.load(Ordering::Relaxed);
         let second = again.then(|| check.holds(*run));
         if stop.load(Ordering::Relaxed) {

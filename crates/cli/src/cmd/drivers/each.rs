@@ -97,7 +97,7 @@ fn check_in_process(name: &str, how: &How<'_>) -> Result<Output> {
         .with_context(|| format!("cannot start the check of {name}"))
 }
 
-/// What a check printed; what it said of its own end too where that is all there is.
+/// Prints the output of a check, and its error output if there is nothing else.
 fn print(ended: &Output) -> Result<()> {
     let mut out = stdout().lock();
     out.write_all(&ended.stdout)?;

@@ -9,8 +9,8 @@ use hecaton_lab::spec::{Catalogue, Manifest};
 /// Installs clients, those of languages, or all.
 ///
 /// # Errors
-/// When a name is unknown, when a client could not be installed (the others are), or when the only one that is asked
-/// for lacks a toolchain. Of several, those whose toolchain is missing are named, and that is no failure.
+/// When a name is unknown, when a client could not be installed (the others are), or when the only one named lacks a
+/// toolchain. Of several, those whose toolchain is missing are named, and that is no failure.
 pub fn install(catalogue: &Catalogue, names: &[String]) -> Result<()> {
     let mut manifests: Vec<&Manifest> = Vec::new();
     for name in names {

@@ -89,8 +89,7 @@ pub(super) fn nothing_used(round: &Round) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The reason, if any. Of each pair, the second figure is the share of `own` and the first that of the round
-    /// before it.
+    /// The reason, if any, of rounds of `own` that each follow a round of `other`; pairs of (`other`, `own`).
     fn said(pairs: &[(f64, f64)]) -> Option<String> {
         let cells = ["other", "own"].map(Cell::plain);
         let one = |(other, own): &(f64, f64)| [(&cells[0], *other), (&cells[1], *own)];

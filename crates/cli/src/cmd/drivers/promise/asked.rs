@@ -1,4 +1,4 @@
-//! What promises ask of a driver, and the server that they ask it of.
+//! The commands that promises send to a driver, and their test servers.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a driver says when it cannot do what is asked: that it does not know it, or that the requests failed.
+//! Promises about failure: a driver refuses what it cannot do, and counts failed requests.
 
 use std::net::TcpListener;
 

@@ -1,4 +1,4 @@
-//! What a driver does while nothing is asked of it, and how it ends.
+//! Promises about a driver between commands and at its end.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! What a driver must do, one function for each promise. One process is asked as long as it keeps them; then comes a new one.
+//! The promises that a driver must keep, one function each. One process is asked as long as it keeps them; then comes
+//! a new one.
 
 mod asked;
 mod failure;
@@ -68,7 +69,7 @@ pub const PROMISES: [Promise; 15] = [
     }),
 ];
 
-/// What is left to promise for a load generator, which verifies nothing.
+/// The promises of a load generator, which verifies nothing.
 pub const REFERENCE_PROMISES: [Promise; 9] = [
     PROMISES[0],
     PROMISES[1],
@@ -87,7 +88,7 @@ pub const REFERENCE_PROMISES: [Promise; 9] = [
     PROMISES[14],
 ];
 
-/// What a check works with.
+/// The tools of a check.
 pub struct Check<'a> {
     /// The client.
     pub manifest: &'a Manifest,

@@ -8,8 +8,8 @@ use super::asked::{secure_server, to};
 use super::failure::fails_whole;
 use super::work::keeps_in_flight;
 
-/// The same as in the clear, and nothing from a server whose authority it was not told to trust: who does not look at
-/// certificates would also be faster than who does.
+/// TLS works as plaintext HTTP does, and an untrusted server is refused. A client that does not verify certificates
+/// would also be faster.
 pub(super) fn speaks_tls(check: &Check<'_>) -> Result<()> {
     if !check.ask(|asked| Ok(asked.hello.tls))? {
         return Ok(());

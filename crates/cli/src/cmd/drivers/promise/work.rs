@@ -1,4 +1,4 @@
-//! What a driver does when it is asked to send: all of it, once, as many at a time as asked, and every claim true.
+//! Promises about sending: all requests, each once, as many at a time as asked, and every claim true.
 
 use std::time::Duration;
 
