@@ -66,7 +66,7 @@ class Single < Load
   def ask(id) = @client.get(path(id))
 end
 
-# The same, with a body that is sent; one in ten is so large that it is still under way when an early response comes.
+# Single requests with a body; one in ten is so large that it is still under way when an early response comes.
 class Posted < Single
   BODY = ("x" * 5_000).freeze
   LARGE = ("x" * 300_000).freeze
@@ -76,7 +76,7 @@ class Posted < Single
   def ask(id) = @client.post(path(id), body: (id / 32 % 10).zero? ? LARGE : BODY)
 end
 
-# The same as Single, with bodies read piece by piece.
+# Single requests whose bodies are read piece by piece.
 class Streamed < Load
   def work
     until @stopped

@@ -44,7 +44,7 @@ SPOILS = {
     "no data": (lambda page: re.sub(r'(id="run">).*?(</script>)', r"\1{}\2", page), "embedded JSON has no rows"),
 }
 
-# The same for the printed page.
+# Damage to the printed page, and words of the finding.
 SPOILS_ON_PAPER = {
     "folded": (after_main("<details style='content-visibility:hidden;height:20px;overflow:hidden'><summary>more</summary>"
                           "<table><tbody><tr><td>1</td></tr></tbody></table></details>"), "parts stay folded"),

@@ -16,7 +16,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::reading::Group;
 
-/// Downloads in bulk, and measures HTTP clients of any language by what the server saw.
+/// Downloads in bulk, and measures HTTP clients of any language by the server's log.
 #[derive(Parser)]
 #[command(name = "hecaton", version, arg_required_else_help = true, after_help = EXAMPLES)]
 struct Line {
@@ -56,7 +56,7 @@ Examples:
   hecaton sweep
       the default clients, in about two minutes
   hecaton sweep --client net-http --delay 20ms
-      one client, answers after 20 ms
+      one client, responses after 20 ms
   hecaton sweep http://127.0.0.1:3000/
       a server of yours
   hecaton shootout
@@ -64,13 +64,13 @@ Examples:
   hecaton compare hecaton-ruby net-http
       two clients, or one with other settings
   hecaton bench --quick
-      the gem beside other Ruby clients, and its goals
+      the gem beside other Ruby clients, with its goals
   hecaton report before/ after/
       two runs side by side
   hecaton serve --body 13801 --delay 5ms
       the test server alone
   hecaton drivers
-      which clients there are, and what is missing
+      all clients, and how to install the missing ones
   hecaton doctor
       checks this machine before you measure";
 

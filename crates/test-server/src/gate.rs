@@ -12,7 +12,7 @@ use crate::times::Times;
 
 /// Without a new request for so long, what is held is released: long enough for a client that handshakes on a machine with a load of fifteen.
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
-/// The same for a check in the midst of a round, where a client has no connection to open any more.
+/// The pause that ends a check in the midst of a round, where a client has no connection to open any more.
 const QUIET_CHECK: Duration = Duration::from_millis(30);
 /// One response in so many is held by a check.
 const SHARE: u64 = 50;

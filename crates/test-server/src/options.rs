@@ -23,7 +23,7 @@ pub struct Options {
     pub seed: u64,
     /// Core that the test server's thread is pinned to; none leaves the choice to the system. Default none.
     pub core: Option<usize>,
-    /// TLS on every TCP connection; none serves in the clear. Default none.
+    /// TLS on every TCP connection; none serves plaintext. Default none.
     pub tls: Option<Tls>,
     /// HTTP/2 beside HTTP/1.1: by prior knowledge on plaintext connections, by ALPN over TLS; none refuses it.
     /// Default none.
@@ -35,7 +35,7 @@ pub struct Options {
     /// read, counted as `unprocessed` by the ledger of chaos, and never answered. 0 never ends a connection. Default
     /// 0.
     pub close_after: u32,
-    /// A Unix socket to listen on beside TCP, always in the clear. The file must not exist; it is removed
+    /// A Unix socket to listen on beside TCP, always without TLS. The file must not exist; it is removed
     /// at the end. Default none.
     pub unix: Option<PathBuf>,
     /// Nothing is answered but what rounds are made of, `/r/…` and `/bytes/<n>`, so that nobody can keep it busy with

@@ -14,7 +14,7 @@ pub(crate) enum Source {
     Alphabet { piece: Bytes, missing: u64 },
     /// Each part so many times.
     Parts(VecDeque<(Bytes, u64)>),
-    /// The same piece again and again, with a pause between two.
+    /// One piece again and again, with a pause between two.
     Paced {
         piece: Bytes,
         sent: u64,

@@ -1,4 +1,4 @@
-//! `hecaton bench`: the gem beside its peers, part by part, and the goals that it is held against.
+//! `hecaton bench`: the gem beside its peers, part by part, and its goals.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use super::recording::{Recording, command_line};
 use super::session::Common;
 use crate::progress::{Progress, words};
 
-/// Measures the gem beside other Ruby clients, and says which of its goals it meets.
+/// Measures the gem beside other Ruby clients, and says which goals it meets.
 ///
 /// The measured parts and their goals are in scenarios/bench/client.toml. A missed goal does not make the command
 /// fail; clients that are not installed are left out.
@@ -67,7 +67,7 @@ struct Bench<'a> {
     out: PathBuf,
     catalogue: Catalogue,
     subject: String,
-    /// The same in every part, once one was drawn.
+    /// The seed of every part, once one was drawn.
     seed: Option<u64>,
     progress: Progress,
     left_out: Vec<String>,

@@ -41,10 +41,10 @@ struct PairArguments {
     /// The first client: the result says how many times as fast as B it is.
     #[arg(required_unless_present = "client")]
     a: Option<String>,
-    /// The second client; it may be the same one with other settings.
+    /// The second client, or the first one again with other settings.
     #[arg(required_unless_present = "client")]
     b: Option<String>,
-    /// Both clients, separated by a comma; the same as naming them alone.
+    /// Both clients, separated by a comma, instead of A and B.
     #[arg(long, visible_alias = "clients", value_name = "A,B", value_delimiter = ',', conflicts_with_all = ["a", "b"])]
     client: Vec<String>,
     /// Settings of B, separated by spaces, or of A with A: in front, as in A:keepalive=off. They are keepalive=on|off,

@@ -1,4 +1,4 @@
-//! `hecaton completions`: what a shell needs to complete this command's words, its manual page, or its help as Markdown.
+//! `hecaton completions`: completions for shells, the manual page, and the help as Markdown.
 
 use std::io::{self, Write as _};
 

@@ -1,4 +1,4 @@
-//! `hecaton doctor`: what on this machine would disturb a measurement, and the command that mends it.
+//! `hecaton doctor`: conditions of this machine that disturb measurements, each with the command that fixes it.
 
 use std::io::{self, Write, stdout};
 use std::path::PathBuf;

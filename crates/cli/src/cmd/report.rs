@@ -1,4 +1,4 @@
-//! `hecaton report`: the views of runs, made again from their documents.
+//! `hecaton report`: shows kept runs again, from their documents.
 
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ use crate::ending::Worse;
 
 /// Shows kept runs again, one or side by side: in the terminal, as Markdown, CSV, JSON, SVG or HTML.
 ///
-/// Of one run it shows the report. Of several it compares the first with each of the others. Each speed is divided by
+/// One run is shown as its report. Several runs are compared, the first with each of the others. Each speed is divided by
 /// that of the baseline loader in the same run, so a change of the machine's own speed does not count.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A run's run.json or its folder, or the folder of a benchmark; with several, the first is the one before.
+    /// A run's run.json or its folder, or the folder of a benchmark; if you give several, the first is the oldest.
     #[arg(required_unless_present = "index")]
     runs: Vec<PathBuf>,
     /// Print Markdown instead of the report for the terminal.
@@ -242,7 +242,10 @@ fn gate(pair: &Beside, share: f64) -> Result<()> {
         return Err(Worse(named.join(", ")).into());
     }
     match pair.doubt() {
-        Some(why) => bail!("--fail-if-worse cannot tell: {}", why.trim_end_matches('.')),
+        Some(why) => bail!(
+            "--fail-if-worse cannot decide: {}",
+            why.trim_end_matches('.')
+        ),
         None => Ok(()),
     }
 }

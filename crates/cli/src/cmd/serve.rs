@@ -1,4 +1,4 @@
-//! `hecaton serve`: the test server alone, until it is told to end.
+//! `hecaton serve`: the test server alone, until it is stopped.
 
 use std::io::{Write, stdout};
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ pub struct Arguments {
     /// Let other machines connect: needed to listen beyond loopback. Connections then have deadlines, and limits by address.
     #[arg(long)]
     expose: bool,
-    /// Answer other machines also on paths that harm a client: bombs, faults, bodies of any size, delays of an hour.
+    /// Serve other machines also the paths that can harm a client: bombs, faults, bodies of any size, delays of an hour.
     #[arg(long, requires = "expose")]
     faults: bool,
     /// Bytes of a response's body, at least 8.
@@ -40,12 +40,12 @@ pub struct Arguments {
     /// Listen on this Unix socket too, always without TLS; the file must not exist.
     #[arg(long, value_name = "PATH")]
     unix: Option<PathBuf>,
-    /// Speak TLS with this certificate: valid (the default of --tls), expired, not-yet-valid, wrong-host or self-signed.
+    /// Use TLS, with this certificate: valid (the default of --tls), expired, not-yet-valid, wrong-host or self-signed.
     #[arg(long, value_name = "CERTIFICATE", num_args = 0..=1, require_equals = true, default_missing_value = "valid")]
     tls: Option<Certificate>,
     #[command(flatten)]
     secure: Secure,
-    /// Speak HTTP/2 too: by prior knowledge without TLS, by ALPN with it.
+    /// Support HTTP/2 too: by prior knowledge without TLS, by ALPN with it.
     #[arg(long)]
     http2: bool,
     #[command(flatten)]
@@ -53,8 +53,8 @@ pub struct Arguments {
     /// Random faults on /r/<id>, as in reset=1%,500=2%: reset, stall, truncate, 500, garbage, close, slow, early.
     #[arg(long, value_name = "SHARES")]
     chaos: Option<Chaos>,
-    /// Close each HTTP/1.1 connection without notice after so many responses, as a server that reloads does; 0 is never.
-    #[arg(long, value_name = "ANSWERS", default_value_t = 0)]
+    /// Close each HTTP/1.1 connection without notice after this number of responses, as a server that reloads does; 0 is never.
+    #[arg(long, value_name = "RESPONSES", default_value_t = 0)]
     close_after: u32,
 }
 
@@ -64,10 +64,10 @@ struct Streams {
     /// Most streams open at once on a connection.
     #[arg(long, value_name = "STREAMS", requires = "http2")]
     http2_max_streams: Option<u32>,
-    /// Send GOAWAY on a connection when it has begun so many streams.
+    /// Send GOAWAY on a connection when it has begun this number of streams.
     #[arg(long, value_name = "STREAMS", requires = "http2")]
     http2_goaway_after: Option<u32>,
-    /// Refuse the first stream that asks for an id.
+    /// Refuse the first stream that requests an id.
     #[arg(long, requires = "http2")]
     http2_refuse_first: bool,
 }
@@ -87,10 +87,10 @@ struct Secure {
     /// Another name or address in the certificate; may be repeated.
     #[arg(long, value_name = "NAME", requires = "tls")]
     tls_name: Vec<String>,
-    /// Speak no newer version than TLS 1.2.
+    /// Support no newer version than TLS 1.2.
     #[arg(long, requires = "tls")]
     tls_1_2: bool,
-    /// Accept connections and never answer a TLS handshake.
+    /// Accept connections but never reply to a TLS handshake.
     #[arg(long, requires = "tls")]
     tls_stall: bool,
 }

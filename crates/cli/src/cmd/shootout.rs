@@ -18,14 +18,14 @@ use super::session::{self, Common};
 /// Measures many clients at one job, and ranks them.
 ///
 /// The job: a client fetches a JSON document of 16 KB, parses it and checks one value; a wrong value is an error.
-/// Connections are kept if the client keeps them. Every client that is installed takes part, unless you name some.
+/// Connections are reused if the client can do that. Every client that is installed takes part, unless you name some.
 #[derive(Args)]
 #[command(allow_negative_numbers = true, after_help = EXAMPLES)]
 pub struct Arguments {
     /// Clients to measure, separated by spaces or commas [default: all that are installed].
     #[arg(value_delimiter = ',')]
     clients: Vec<String>,
-    /// Clients to measure, separated by commas; the same as naming them alone.
+    /// Clients to measure, separated by commas, instead of names alone.
     #[arg(
         long,
         visible_alias = "clients",
@@ -42,7 +42,7 @@ pub struct Arguments {
     /// Requests in flight [default: 1].
     #[arg(short = 'c', long, env = "CONCURRENCY", value_name = "N")]
     concurrency: Option<usize>,
-    /// Requests for each one in flight: M times the concurrency in all, instead of --requests [env: PER_THREAD].
+    /// Total requests as a multiple of the concurrency, instead of --requests [env: PER_THREAD].
     #[arg(long, value_name = "M", conflicts_with = "requests")]
     per_thread: Option<u64>,
     /// The job; there is one so far.

@@ -15,7 +15,7 @@ use super::session::{self, Common};
 
 /// Measures clients over a range of concurrencies and recommends one.
 ///
-/// Without a URL the clients run against the lab's own server, whose ledger verifies everything they claim. With
+/// Without a URL the clients run against the lab's own server, whose log (the ledger) verifies their claims. With
 /// one they run against that server, unverified.
 #[derive(Args)]
 #[command(allow_negative_numbers = true, after_help = EXAMPLES, override_usage = USAGE)]

@@ -44,7 +44,7 @@ fn a_crash_is_told_with_its_last_words() {
     ending.assert(
         1,
         &[
-            "the driver of crashes ended (exit status: 3) when asked to go",
+            "the driver of crashes ended (exit status: 3) during `go`",
             "| out of luck",
             "check crashes",
         ],
@@ -59,7 +59,7 @@ fn a_driver_that_hangs_is_given_up() {
     ending.assert(
         1,
         &[
-            "the driver of hangs did not answer `go` within",
+            "the driver of hangs did not reply to `go` within",
             "check hangs",
         ],
     );
@@ -73,7 +73,7 @@ fn rubbish_is_quoted() {
     ending.assert(
         1,
         &[
-            "the driver of rubbish answered `go` with \"it went really well\"",
+            "the driver of rubbish replied to `go` with \"it went really well\"",
             "check rubbish",
         ],
     );
@@ -82,12 +82,12 @@ fn rubbish_is_quoted() {
 
 /// Ways to break, and words of the reason for which the rows until then are rejected.
 const WAYS: [(&str, &str); 6] = [
-    ("crashes", "ended (exit status: 3) when asked to go"),
-    ("hangs", "did not answer `go` within"),
-    ("rubbish", "answered `go` with \"it went really well\""),
+    ("crashes", "ended (exit status: 3) during `go`"),
+    ("hangs", "did not reply to `go` within"),
+    ("rubbish", "replied to `go` with \"it went really well\""),
     ("endless", "a line may have 1 MiB at most"),
-    ("floods", "its error output is a flood"),
-    ("mute", "did not answer `hello` within"),
+    ("floods", "it wrote too much error output"),
+    ("mute", "did not reply to `hello` within"),
 ];
 
 #[test]
@@ -139,7 +139,7 @@ fn nothing_is_left_when_nothing_was_measured() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("run");
     let ending = sweep("mute", &folder);
-    ending.assert(1, &["the driver of mute did not answer `hello` within"]);
+    ending.assert(1, &["the driver of mute did not reply to `hello` within"]);
     assert!(!ending.stderr.contains("rounds are in") && !folder.exists());
 }
 
@@ -234,7 +234,7 @@ fn a_check_without_a_hello_is_short() {
     assert!(
         ending
             .stdout
-            .contains("✗ says hello: the driver of mute did not answer"),
+            .contains("✗ says hello: the driver of mute did not reply"),
         "{}",
         ending.stdout
     );

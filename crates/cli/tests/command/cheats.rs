@@ -13,7 +13,7 @@ const CHEATS: [(&str, &str); 6] = [
     ("reconnects", "connections are not kept alive"),
     ("duplicates", "1 request was sent more than once"),
     ("counts-without-sending", "requests never arrived"),
-    ("warms-up-in-secret", "1 request that nobody asked for"),
+    ("warms-up-in-secret", "1 request not planned"),
 ];
 
 #[test]
@@ -117,7 +117,7 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
     ("begins-early", "requests were pipelined"),
     ("claims-a-twentieth", "contradict the test server's times"),
     ("connects-ahead", "that carried nothing yet"),
-    ("misnames-failures", "tells the kinds of"),
+    ("misnames-failures", "gives the kinds of"),
 ];
 
 /// Clients that are as they are, or that nobody can refute, and words of what is said of them.
@@ -253,7 +253,7 @@ fn who_trusts_anyone_while_it_is_measured_is_caught() {
             .as_str()
             .unwrap_or_default();
         assert!(
-            reason.contains("certificates are not looked at"),
+            reason.contains("certificates are not verified"),
             "{client}: {reason:?}"
         );
     }
@@ -335,7 +335,7 @@ fn a_check_finds_the_cheat_and_passes_the_honest() {
 
     let careless = run(hecaton("cheats").args(["drivers", "check", "trusts-anyone"]));
     careless.assert(1, &["docs/driver-protocol.md"]);
-    let words = "it was not told to trust"; // told by a trial, or by the check after it
+    let words = "it must not trust"; // said by a trial, or by the check after it
     assert!(careless.stdout.contains(words), "{}", careless.stdout);
 }
 

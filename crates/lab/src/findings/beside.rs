@@ -38,7 +38,7 @@ impl Beside<'_> {
         let found = &self.found;
         if !found.unlike.is_empty() {
             return vec![format!(
-                "Nothing can be compared, for the runs asked different things: {}.",
+                "The runs cannot be compared, because their plans differ: {}.",
                 found.unlike.join("; ")
             )];
         }

@@ -54,7 +54,7 @@ pub(super) fn controls(cells: &Cells, rows: &[Row], delay: &Delay) -> Controls {
     of_groups(&groups, cells)
 }
 
-/// The same of groups that are given.
+/// The controls of these groups alone.
 pub(super) fn of_groups(groups: &[Group], cells: &Cells) -> Controls {
     let again = groups.iter().find_map(|group| group.again(cells));
     let resolutions = groups.iter().filter_map(|group| group.family.resolution());

@@ -103,7 +103,7 @@ fn rejected(row: &Row, than: &Row) -> Option<String> {
 
 fn keep_alive(row: &Row, asked: f64, rounds: &[Round], rows: &[Row]) -> Judgement {
     let what = format!(
-        "{}, connections kept ÷ a new one each, {}",
+        "{}, keep-alive ÷ new connections, {}",
         row.client,
         place(row)
     );
@@ -136,7 +136,7 @@ fn judge_ratio(what: String, found: &Estimate, asked: f64) -> Judgement {
         Statement::TooFew => ", but with too few rounds to be sure",
     };
     let sentence = format!(
-        "{what}: {} {}, asked {}: {}{doubt}",
+        "{what}: {} {}, goal {}: {}{doubt}",
         times(found.value),
         interval(found),
         times(asked),
@@ -159,7 +159,7 @@ fn memory(row: &Row, asked: f64) -> Judgement {
     }
     let met = row.peak_rss_mb <= asked;
     let sentence = format!(
-        "{what}: {} MB, asked at most {} MB: {}",
+        "{what}: {} MB, goal at most {} MB: {}",
         figure(row.peak_rss_mb),
         figure(asked),
         verdict(met)

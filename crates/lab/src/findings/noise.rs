@@ -34,7 +34,7 @@ pub fn noisy<'a>(rounds: impl IntoIterator<Item = &'a Round>, cores: usize) -> O
     (!disturbed.is_empty()).then(|| count as f64 / disturbed.len() as f64)
 }
 
-/// The same of one row's rounds.
+/// The share of disturbed rounds of one row.
 pub fn noisy_row(rounds: &[Round], cell: &Cell, cores: usize) -> Option<f64> {
     noisy(rounds.iter().filter(|round| round.cell == *cell), cores)
 }

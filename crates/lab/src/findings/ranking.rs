@@ -20,7 +20,7 @@ pub struct Entry {
     pub row: Row,
     /// CPU time in user mode of all its rounds, in seconds.
     pub user: f64,
-    /// The same in the kernel.
+    /// CPU time of all its rounds in the kernel, in seconds.
     pub system: f64,
     /// Wall time of all its rounds, in seconds.
     pub real: f64,

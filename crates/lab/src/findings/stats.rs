@@ -38,7 +38,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The same through a growing function, which keeps medians and coverage.
+    /// The estimate and its interval through a growing function, which keeps medians and coverage.
     pub fn map(self, growing: impl Fn(f64) -> f64) -> Estimate {
         Estimate {
             value: growing(self.value),

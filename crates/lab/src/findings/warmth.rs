@@ -28,7 +28,7 @@ const PROCESSES: usize = 3;
 pub struct Warming {
     /// Requests per second of the first round of each process, median.
     pub first: f64,
-    /// The same of its last round.
+    /// Requests per second of the last round of each process, median.
     pub steady: f64,
 }
 

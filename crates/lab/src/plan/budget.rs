@@ -51,7 +51,7 @@ pub fn estimate(sweep: &Sweep) -> Duration {
     Duration::from_secs_f64(invocations + measured + controls)
 }
 
-/// The same where the cells are no grid.
+/// The estimate for cells that are not a grid.
 fn of_cells(sweep: &Sweep, clients: f64) -> Duration {
     let invocations =
         clients * f64::from(sweep.invocations) * (INVOCATION + sweep.warm_up.as_secs_f64());

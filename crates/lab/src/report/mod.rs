@@ -35,7 +35,7 @@ impl View {
         markdown::markdown(self)
     }
 
-    /// The same view, whose page links to this as the project's home.
+    /// Makes the page link to `home` as the project's home.
     pub fn at_home(self, home: impl Into<String>) -> View {
         View {
             home: Some(home.into()),

@@ -15,7 +15,7 @@ pub struct Account {
     total: Duration,
     /// The system's count of time in user mode, in ticks or microseconds.
     user_ticks: u64,
-    /// The same in the kernel.
+    /// The system's count of time in the kernel, in ticks or microseconds.
     system_ticks: u64,
 }
 

@@ -154,7 +154,7 @@ impl Session<'_> {
             (self.observe)(Event::LeftOut(why))?;
         } else {
             bail!(Usage(format!(
-                "{why}; leave it out or ask for something else"
+                "{why}; leave it out or choose other settings"
             )));
         }
         self.gone.push(hello.name.clone());
@@ -280,7 +280,7 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
         Target::Foreign { url, .. } => url.starts_with("https:"),
     };
     if https && !hello.tls {
-        return Some(format!("{name} does not speak https"));
+        return Some(format!("{name} does not support https"));
     }
     if sweep.job == Job::Gzip && !hello.verify.contains(&Verify::Gzip) {
         return Some(format!("{name} does not decode gzip"));
@@ -346,7 +346,7 @@ mod tests {
             ),
             (
                 sweep(50, "GET", "https://127.0.0.1/"),
-                "x does not speak https",
+                "x does not support https",
             ),
             (sweep(50, "PUT", "http://127.0.0.1/"), "x does not send PUT"),
         ];

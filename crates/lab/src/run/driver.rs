@@ -364,7 +364,7 @@ impl Driver {
     ) -> Result<(T, Duration)> {
         let asked = command.to_string();
         if let Ok(line) = self.process.lines.try_recv() {
-            let why = "nobody had asked it anything".to_string();
+            let why = "no command had been sent".to_string();
             return Err(self.error(&asked, Problem::Rubbish(shorten(&line.text), why)));
         }
         self.last_id += 1;
@@ -410,11 +410,11 @@ impl Driver {
             let most = LONGEST_LINE >> 20;
             return Err(rubbish(format!("a line may have {most} MiB at most")));
         }
-        let value: serde_json::Value = serde_json::from_str(line)
-            .map_err(|error| rubbish(format!("not a response, {error}")))?;
+        let value: serde_json::Value =
+            serde_json::from_str(line).map_err(|error| rubbish(format!("not a reply, {error}")))?;
         let value = words::harmless(value);
         let envelope = Envelope::deserialize(&value)
-            .map_err(|error| rubbish(format!("not a response, {error}")))?;
+            .map_err(|error| rubbish(format!("not a reply, {error}")))?;
         if envelope.id != self.last_id {
             return Err(rubbish(format!("the id should be {}", self.last_id)));
         }
@@ -422,7 +422,7 @@ impl Driver {
             return Err(Problem::Refused(envelope.error, envelope.what));
         }
         serde_json::from_value(value)
-            .map_err(|error| rubbish(format!("not the response asked for, {error}")))
+            .map_err(|error| rubbish(format!("not the expected reply, {error}")))
     }
 
     fn ended(&mut self, asked: &str) -> anyhow::Error {

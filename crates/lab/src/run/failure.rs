@@ -44,12 +44,12 @@ impl DriverError {
             Problem::NotStarted(error) => {
                 format!("cannot be started ({error}); `hecaton drivers` says what is missing")
             }
-            Problem::Ended(status) => format!("ended ({status}) when asked to {asked}"),
+            Problem::Ended(status) => format!("ended ({status}) during `{asked}`"),
             Problem::Late(waited) => {
                 let waited = waited.as_secs_f64();
-                format!("did not answer `{asked}` within {waited:.1} s")
+                format!("did not reply to `{asked}` within {waited:.1} s")
             }
-            Problem::Rubbish(line, why) => format!("answered `{asked}` with {line:?}: {why}"),
+            Problem::Rubbish(line, why) => format!("replied to `{asked}` with {line:?}: {why}"),
             Problem::Refused(kind, what) => format!("refused `{asked}` ({kind}: {what})"),
             Problem::Hoards(count) => format!(
                 "was ended: it kept {count} connections to the server open that carried nothing, and others need them"

@@ -39,7 +39,7 @@ pub fn allow_descriptors(needed: u64) -> Result<u64, Usage> {
     let allowed = if raised { hard } else { soft };
     if allowed < needed {
         return Err(Usage(format!(
-            "so many connections need {needed} open files and the system allows {allowed}; ask for a lower \
+            "these connections need {needed} open files and the system allows {allowed}; choose a lower \
              --concurrency or raise `ulimit -Hn`"
         )));
     }

@@ -50,7 +50,7 @@ impl Log {
         let mib = |bytes: u64| bytes >> 20;
         (written > LONGEST).then(|| {
             format!(
-                "its error output is a flood: {} MiB until now, of which {} are kept",
+                "it wrote too much error output: {} MiB until now, of which {} are kept",
                 mib(written),
                 mib(LONGEST)
             )

@@ -127,7 +127,7 @@ pub fn out_of_place(pids: &[i32], core: Option<usize>) -> Option<String> {
     all_threads(pids).find_map(|(pid, thread)| wrong_with(pid, thread, core))
 }
 
-/// The same of a few threads drawn by chance, which takes no longer where there are many.
+/// As [`out_of_place`], for a few random threads, so that many threads take no longer.
 pub fn some_out_of_place(pids: &[i32], core: Option<usize>) -> Option<String> {
     let mut all: Vec<(i32, i32)> = all_threads(pids).collect();
     (0..FEW.min(all.len())).find_map(|_| {

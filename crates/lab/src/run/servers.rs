@@ -22,7 +22,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// One test server in the clear, that is running.
+    /// One running test server without TLS.
     pub fn clear(server: TestServer) -> Servers {
         Servers {
             clear: Some(server),
@@ -32,7 +32,7 @@ impl Servers {
         }
     }
 
-    /// One test server that speaks TLS, that is running. The certificate of its authority is kept in a file meanwhile.
+    /// One running test server with TLS. The certificate of its authority is kept in a file meanwhile.
     ///
     /// # Errors
     /// When that cannot be written.

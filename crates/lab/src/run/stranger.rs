@@ -63,7 +63,7 @@ pub fn meet(driver: &mut Driver, prepare: &Prepare, first: u64) -> Result<Option
     let answered = done.max(stranger.stop().items);
     Ok((answered > 0).then(|| {
         format!(
-            "certificates are not looked at: {answered} of {count} requests went to a server whose authority it was not told to trust"
+            "certificates are not verified: {answered} of {count} requests went to a server that it must not trust"
         )
     }))
 }

@@ -454,7 +454,7 @@ fn began_early(page: Option<&Interval>, asked: Instant) -> Option<String> {
     let early = early.filter(|early| !early.is_zero());
     let words = |early: Duration| {
         let ms = early.as_secs_f64() * 1e3;
-        format!("its first request came {ms:.2} ms before it was asked to send any")
+        format!("its first request came {ms:.2} ms before `go`")
     };
     early.map(words)
 }

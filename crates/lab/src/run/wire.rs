@@ -148,7 +148,7 @@ pub struct Envelope {
     /// Why not: `unsupported`, `bad_request` or `failed`.
     #[serde(default)]
     pub error: String,
-    /// The same in the driver's words.
+    /// The reason in the driver's words.
     #[serde(default)]
     pub what: String,
 }

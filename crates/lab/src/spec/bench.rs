@@ -135,7 +135,7 @@ impl BenchScenario {
         for goal in &scenario.goal {
             ensure!(
                 scenario.part.iter().any(|part| part.name == goal.part),
-                "{}: a goal speaks of `{}`, and no part is called that",
+                "{}: a goal names `{}`, but no part has that name",
                 path.display(),
                 goal.part
             );
@@ -143,7 +143,7 @@ impl BenchScenario {
         Ok(scenario)
     }
 
-    /// The same with so many rounds of every cell.
+    /// The scenario with this number of rounds of every cell.
     pub fn with_rounds(mut self, rounds: u32) -> BenchScenario {
         for Part { load, .. } in &mut self.part {
             // Where every round has a process of its own, it keeps it.
@@ -155,7 +155,7 @@ impl BenchScenario {
         self
     }
 
-    /// The same in little time.
+    /// The scenario with little time.
     pub fn quick(mut self) -> BenchScenario {
         for Part { load, .. } in &mut self.part {
             // Where every round has a process of its own, it keeps it.

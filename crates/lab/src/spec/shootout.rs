@@ -82,7 +82,7 @@ impl ShootoutScenario {
         ] {
             if number == 0 {
                 return Err(Usage(format!(
-                    "with 0 {what} nothing is measured; ask for at least 1"
+                    "with 0 {what} nothing is measured; choose at least 1"
                 )));
             }
         }

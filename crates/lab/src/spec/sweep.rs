@@ -114,8 +114,7 @@ impl Sweep {
         let rounds = request.rounds.unwrap_or(scenario.rounds);
         if rounds == 0 {
             return Err(Usage(
-                "0 rounds measure nothing; ask for at least 1, or 6 for confidence intervals"
-                    .into(),
+                "0 rounds measure nothing; choose at least 1, or 6 for confidence intervals".into(),
             ));
         }
         let concurrency = ascending(or_default(request.concurrency, &scenario.concurrency));
@@ -258,7 +257,7 @@ fn check_concurrency(concurrency: &[usize], target: &Target) -> Result<(), Usage
         && *requests < highest
     {
         return Err(Usage(format!(
-            "a round of {requests} cannot keep {highest} requests in flight; ask for more REQUESTS or a lower --concurrency"
+            "a round of {requests} cannot keep {highest} requests in flight; choose more REQUESTS or a lower --concurrency"
         )));
     }
     Ok(())
@@ -273,7 +272,7 @@ pub(super) fn checked_bodies(body_bytes: Vec<usize>) -> Result<Vec<usize>, Usage
         }
         if bytes > LARGEST_BODY {
             return Err(Usage(format!(
-                "a body of {bytes} bytes is too large; at most {LARGEST_BODY} can be asked"
+                "a body of {bytes} bytes is too large; at most {LARGEST_BODY} is possible"
             )));
         }
     }

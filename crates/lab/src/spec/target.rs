@@ -56,7 +56,7 @@ impl Target {
         }
         if requests == 0 {
             return Err(Usage(
-                "REQUESTS is 0; ask for at least one request per round".into(),
+                "REQUESTS is 0; choose at least one request per round".into(),
             ));
         }
         if !owned && !is_loopback(&parsed) {

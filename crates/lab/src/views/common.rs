@@ -198,10 +198,10 @@ pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
         #[rustfmt::skip]
         let columns = vec![
             col(what, 0, |line: &&Witnessed| line.name.clone()).words(),
-            fact("requests\nasked", false, |truth| truth.asked),
+            fact("requests\nplanned", false, |truth| truth.asked),
             fact("arrived", true, |truth| truth.arrived),
             fact("arrived\nagain", true, |truth| truth.again),
-            fact("not asked\nfor", true, |truth| truth.foreign),
+            fact("not\nplanned", true, |truth| truth.foreign),
             fact("failed, it\nsays", false, |truth| truth.failed),
             fact("timed out,\nit says", false, |truth| truth.timed_out),
             fact("most con-\nnections", true, |truth| truth.connections),

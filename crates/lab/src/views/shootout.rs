@@ -241,7 +241,7 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
     }
     match ranking.ranked.is_empty() {
         true => table,
-        false => table.note("the server's ledger confirms of all that are ranked: no error, no duplicate, as many in flight as asked"),
+        false => table.note("the server's ledger confirms of all that are ranked: no error, no duplicate, as many in flight as required"),
     }
 }
 

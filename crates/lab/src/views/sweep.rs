@@ -255,7 +255,7 @@ fn advised(run: &Document, groups: &[Group]) -> Table {
     #[rustfmt::skip]
     let columns = vec![
         col("client", 0, |it: &&Group| it.name.clone()).words(),
-        col("answer", 0, response),
+        col("response", 0, response),
         col("use", 0, row(|row| row.concurrency.to_string())),
         col("requests\nper s", 0, row(|row| figure(row.requests_per_second))),
         col("speed-\nup", 0, |it: &&Group| speedup(it.advice.and_then(|advice| advice.speedup))).intervals(5),

@@ -52,7 +52,7 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
         ),
         ("miscounts", |r| r.claim.done -= 5, &["accounts for"]),
         (
-            "tells the kinds of failures that there were not",
+            "gives the kinds of failures that there were not",
             |r| {
                 r.claim.errors_by.insert("timeout".into(), u64::MAX);
                 r.claim.errors_by.insert("timed out".into(), 1);
@@ -67,7 +67,7 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
             |r| seen(r).otherwise = 3,
             &[
                 "3 of ",
-                "asked for something else",
+                "were for something else",
                 "Accept: application/json",
             ],
         ),
@@ -101,7 +101,7 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
         (
             "warms up in secret",
             |r| seen(r).foreign = 7,
-            &["7 requests that nobody asked for"],
+            &["7 requests not planned"],
         ),
         (
             "leaves early",
@@ -126,7 +126,7 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
         (
             "floods",
             |r| seen(r).peak_in_flight = 11,
-            &["11 requests were in flight at once, 10 asked"],
+            &["11 requests were in flight at once, 10 allowed"],
         ),
         (
             "many connections",

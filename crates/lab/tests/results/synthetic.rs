@@ -34,7 +34,7 @@ pub const MRI_SHORT: [(f64, f64); 16] = [
     (1331.68, 62.02),
 ];
 
-/// The same with 13,801-byte answers.
+/// MRI with 13,801-byte responses.
 pub const MRI_MEDIUM: [(f64, f64); 16] = [
     (60.92, 8.79),
     (89.51, 11.62),
@@ -143,7 +143,7 @@ impl Machine {
         rounds
     }
 
-    /// The same on the whole of [`GRID`].
+    /// The rounds of a client at every concurrency of [`GRID`].
     pub fn sweep(&self, client: &str, body_bytes: usize, shape: &[(f64, f64); 16]) -> Vec<Round> {
         let shape: Vec<_> = GRID.into_iter().zip(*shape).collect();
         self.rounds(client, body_bytes, &shape)

@@ -1,4 +1,4 @@
-//! `hecaton drivers`: which clients there are, and whether their drivers keep the protocol.
+//! `hecaton drivers`: lists clients, checks their drivers, installs them.
 
 mod check;
 mod each;
@@ -17,10 +17,10 @@ use hecaton_lab::spec::parse_duration;
 
 use each::How;
 
-/// Lists every client with its version, or with what is missing.
+/// Lists every client with its version, or with the reason why it cannot run.
 ///
-/// `--drivers FOLDER` adds the manifests of a folder of yours to the project's, for every command that measures. It may
-/// be repeated; HECATON_DRIVERS names one folder. A name that two manifests share is an error.
+/// `--drivers FOLDER` adds the manifests of your own folder to the project's, for every command that measures. It may
+/// be repeated; HECATON_DRIVERS names one folder. It is an error if two manifests share a name.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -41,7 +41,7 @@ enum Verb {
         #[arg(long, short, value_name = "N")]
         jobs: Option<NonZeroUsize>,
     },
-    /// Installs what a client lacks: Debian packages, and what its manifest builds beside it.
+    /// Installs a client: Debian packages, and the builds of its manifest.
     Install {
         /// Names of clients, languages, or `all`, separated by spaces or commas.
         #[arg(required = true, value_delimiter = ',')]

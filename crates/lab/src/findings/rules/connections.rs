@@ -91,7 +91,7 @@ pub(super) fn too_many_in_flight(round: &Round) -> Option<String> {
     find_interval(round, |interval, part| {
         (interval.peak_in_flight > asked).then(|| {
             format!(
-                "{} requests were in flight at once{part}, {} asked",
+                "{} requests were in flight at once{part}, {} allowed",
                 count(interval.peak_in_flight),
                 count(asked)
             )

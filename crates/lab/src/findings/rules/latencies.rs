@@ -83,7 +83,7 @@ pub(super) fn shorter_than_held(rounds: &[&Round], _: &Delay) -> Option<String> 
         format!(
             "the claimed latencies contradict the server's times: it held {} for {} ms or longer, and only {} of the claimed \
              latencies are as long",
-            plural(those, "answer"),
+            plural(those, "response"),
             figure(f64::from(us) / 1e3),
             count(long)
         )

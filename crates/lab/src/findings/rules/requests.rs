@@ -39,7 +39,7 @@ pub(super) fn kinds_wrong(round: &Round) -> Option<String> {
     let kinds: u128 = claim.errors_by.values().map(|n| u128::from(*n)).sum();
     (kinds > u128::from(claim.errors)).then(|| {
         format!(
-            "the driver claims {} failed, and tells the kinds of {}",
+            "the driver claims {} failed, but gives the kinds of {}",
             plural(claim.errors, "request"),
             count(kinds as i128)
         )
@@ -106,7 +106,7 @@ pub(super) fn foreign(round: &Round) -> Option<String> {
     find_interval(round, |interval, part| {
         (interval.foreign > 0).then(|| {
             format!(
-                "{} that nobody asked for{part}: the test server saw them outside the {}",
+                "{} not planned{part}: outside the {} of the round",
                 plural(interval.foreign, "request"),
                 plural(interval.count, "id")
             )
@@ -118,7 +118,7 @@ pub(super) fn asked_otherwise(round: &Round) -> Option<String> {
     find_interval(round, |interval, part| {
         (interval.otherwise > 0).then(|| {
             format!(
-                "{} of {} asked for something else{part}: by another method than GET, or without the `Accept: application/json` of \
+                "{} of {} were for something else{part}: by another method than GET, or without the `Accept: application/json` of \
                  the JSON job",
                 count(interval.otherwise),
                 plural(interval.requests, "request")
@@ -154,7 +154,7 @@ pub(super) fn aborted(round: &Round) -> Option<String> {
         (interval.aborted > 0).then(|| {
             format!(
                 "the client went away from {} of {} before they were written whole{part}",
-                plural(interval.aborted, "answer"),
+                plural(interval.aborted, "response"),
                 count(interval.requests)
             )
         })

@@ -284,7 +284,7 @@ impl CompareScenario {
         let most = request.most.unwrap_or(scenario.most);
         if most == 0 {
             return Err(Usage(
-                "a batch of 0 requests sends nothing; ask for at least 1".into(),
+                "a batch of 0 requests sends nothing; choose at least 1".into(),
             ));
         }
         let cells: Vec<Cell> = sizes(most).into_iter().flat_map(both).collect();
@@ -330,7 +330,7 @@ fn sweep(
 ) -> Result<Sweep, Usage> {
     if timing.rounds == 0 {
         return Err(Usage(
-            "0 rounds measure nothing; ask for at least 1, or 6 for confidence intervals".into(),
+            "0 rounds measure nothing; choose at least 1, or 6 for confidence intervals".into(),
         ));
     }
     let ascending = |value: fn(&Cell) -> usize| {

@@ -29,7 +29,7 @@ fn rests(check: &Check<'_>, driver: &mut Driver) -> Result<()> {
     check.prepare(driver, &prepare)?;
     ensure!(
         server.close_round().requests == 0,
-        "it sent requests when asked to prepare"
+        "it sent requests during prepare"
     );
     check.round(driver, &prepare, go(20))?;
     let mut least = f64::INFINITY;
@@ -41,7 +41,7 @@ fn rests(check: &Check<'_>, driver: &mut Driver) -> Result<()> {
         let page = server.close_round();
         ensure!(
             page.requests == 0,
-            "it sent {} requests that nobody had asked for",
+            "it sent {} requests between commands",
             page.requests
         );
         least = least.min((user + system).as_secs_f64() / IDLE.as_secs_f64());

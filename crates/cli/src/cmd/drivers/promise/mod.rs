@@ -29,7 +29,7 @@ pub type Promise = (&'static str, fn(&Check<'_>) -> Result<()>);
 pub const PROMISES: [Promise; 15] = [
     ("says hello", |check| check.ask(|_| Ok(()))),
     (
-        "answers a command that it does not know with `unsupported`",
+        "refuses an unknown command with `unsupported`",
         refuses_the_unheard,
     ),
     (
@@ -46,7 +46,7 @@ pub const PROMISES: [Promise; 15] = [
         "2 in flight over https, if it says that it can: the same, and it refuses an unknown certificate",
         speaks_tls,
     ),
-    ("times every k-th request, as it is asked to", times_some),
+    ("times every k-th request when told to", times_some),
     ("verifies JSON, if it says that it can", |check| {
         verifies(check, Verify::Json)
     }),
@@ -54,7 +54,7 @@ pub const PROMISES: [Promise; 15] = [
         verifies(check, Verify::Gzip)
     }),
     ("is idle between commands", is_idle),
-    ("counts answers of status 500 as errors", counts_statuses),
+    ("counts responses of status 500 as errors", counts_statuses),
     ("counts refused connections as errors", counts_refusals),
     ("ends with status 0 after `bye`", |check| {
         let (status, left) = check.take()?.driver.bye()?;
@@ -81,7 +81,7 @@ pub const REFERENCE_PROMISES: [Promise; 9] = [
         "claims no more requests than the server saw",
         claims_what_was_seen,
     ),
-    ("counts answers of status 500 as errors", counts_statuses),
+    ("counts responses of status 500 as errors", counts_statuses),
     ("counts refused connections as errors", counts_refusals),
     PROMISES[12],
     PROMISES[13],
@@ -167,7 +167,7 @@ impl Check<'_> {
         );
         ensure!(
             hello.tls == self.manifest.can.contains(&Ability::Tls),
-            "its hello and its manifest do not agree whether it speaks https"
+            "its hello and its manifest disagree about https"
         );
         Ok(Asked {
             driver,

@@ -19,5 +19,5 @@ pub(super) fn speaks_tls(check: &Check<'_>) -> Result<()> {
     let prepare = to(format!("{}/r/", server.base_url()), true, Verify::Tail);
     // The one that was asked until here was told whom to trust.
     fails_whole(check, &mut check.start()?.driver, &prepare)
-        .context("of a server with a certificate of an authority that it was not told to trust")
+        .context("on a server whose certificate it must not trust")
 }
