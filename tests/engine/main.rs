@@ -15,6 +15,7 @@ mod heads;
 mod http2;
 mod http2_ends;
 mod http2_faults;
+mod http2_goaway;
 mod http2_malformed;
 mod http2_origin;
 mod http2_peer;

@@ -3,6 +3,8 @@
 /// What a client sends first (RFC 9113 §3.4).
 pub(super) const PREFACE: usize = 24;
 pub(super) const FRAME_HEAD: usize = 9;
+/// The largest frame that may come: what a server may assume that is told nothing else (RFC 9113 §4.2).
+pub(super) const LARGEST: usize = 1 << 14;
 /// The greatest number of a stream, which a GOAWAY names that is a warning alone.
 pub(super) const NO_STREAM: u32 = 0x7fff_ffff;
 

@@ -8,16 +8,15 @@
 
 use tokio::io::ReadBuf;
 
+use super::blocks::{fields, push_block};
 use super::frames::{
     ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_HEAD, FrameHead, GOAWAY, HEADERS,
-    PADDED, PRIORITY, PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE, WITH_PRIORITY, push_frame,
+    LARGEST, PADDED, PRIORITY, PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE, push_frame,
 };
 use super::hpack::{Decoder, Wrong};
 use super::observed::Observed;
 use super::response_state::Verdict;
 
-/// The largest frame that may come: what a server may assume that is told nothing else (RFC 9113 §4.2).
-const LARGEST: usize = 1 << 14;
 /// The identifier of SETTINGS_ENABLE_PUSH.
 const ENABLE_PUSH: u16 = 2;
 
@@ -349,46 +348,6 @@ impl Guard {
             is_last = next.has(END_HEADERS);
         }
         Err(true)
-    }
-}
-
-/// The fields in the frames of a block, and whether the stream is said to depend on itself. For that `h2` resets the stream
-/// without a look at the fields, so that its table would be out of step. None if the frames are no good.
-fn fields(head: FrameHead, frames: &[u8]) -> Option<(std::borrow::Cow<'_, [u8]>, bool)> {
-    let mut first = &frames[FRAME_HEAD..head.whole()];
-    if head.has(PADDED) {
-        let (padding, rest) = first.split_first()?;
-        first = rest.get(..rest.len().checked_sub(usize::from(*padding))?)?;
-    }
-    let mut depends_on_itself = false;
-    if head.has(WITH_PRIORITY) {
-        let ([a, b, c, d, _], rest) = first.split_first_chunk()?;
-        depends_on_itself = u32::from_be_bytes([a & 0x7f, *b, *c, *d]) == head.stream;
-        first = rest;
-    }
-    let mut rest = &frames[head.whole()..];
-    if rest.is_empty() {
-        return Some((first.into(), depends_on_itself));
-    }
-    let mut block = first.to_vec();
-    while let Some(head) = FrameHead::read(rest) {
-        block.extend_from_slice(rest.get(FRAME_HEAD..head.whole())?);
-        rest = &rest[head.whole()..];
-    }
-    Some((block.into(), depends_on_itself))
-}
-
-/// Appends the frames of a block in place of those that `head` began.
-fn push_block(out: &mut Vec<u8>, head: FrameHead, block: &[u8]) {
-    let (mut rest, mut kind, mut flags) = (block, HEADERS, head.flags & END_STREAM);
-    loop {
-        let (piece, more) = rest.split_at(rest.len().min(LARGEST));
-        let last = if more.is_empty() { END_HEADERS } else { 0 };
-        push_frame(out, kind, flags | last, head.stream, piece);
-        if more.is_empty() {
-            return;
-        }
-        (rest, kind, flags) = (more, CONTINUATION, 0);
     }
 }
 

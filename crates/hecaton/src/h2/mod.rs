@@ -1,8 +1,8 @@
 //! HTTP/2: one request on one stream of a connection (RFC 9113). The `h2` crate speaks the protocol; what is here says what the end of
 //! a stream and of a connection means.
 //!
-//! `link`, with `instrumented` and `frames`, is the connection itself, and `observed` what it lets be known; `guard`, with `hpack`,
-//! `huffman` and `response_state`, what stands between a server and `h2`; `permit` the right to a stream;
+//! `link`, with `instrumented` and `frames`, is the connection itself, and `observed` what it lets be known; `guard`, with `blocks`,
+//! `hpack`, `huffman` and `response_state`, what stands between a server and `h2`; `permit` the right to a stream;
 //! `exchange`, with `head` (fields), `upload` and `incoming`, one request on one stream; `window` how much of a body comes ahead of
 //! its reader.
 //!
@@ -33,6 +33,7 @@
 //!   that of all shrinks. So a reader that takes nothing never makes it grow, but may hold 16 MiB on a connection where another one
 //!   took much. The connection's window is as large as there is, for a smaller one would let slow readers hold up the quick ones.
 
+mod blocks;
 pub(crate) mod exchange;
 mod frames;
 mod guard;

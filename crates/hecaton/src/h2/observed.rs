@@ -1,6 +1,7 @@
 //! What is known of an HTTP/2 connection from its bytes, for those who have a request on it.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -14,6 +15,30 @@ const LAST_ERROR: u32 = 13;
 /// How many streams may be reset for what came on them before the connection gets no further requests. `h2` ends it after 1,024.
 const MOST_FAULTS: u32 = 256;
 
+/// Hashes numbers of streams, each of which is looked up with every frame. The client chose those that are in the map, so nobody
+/// else can make them collide.
+#[derive(Default)]
+struct ByNumber(u64);
+
+impl Hasher for ByNumber {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32((*byte).into());
+        }
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        // Fibonacci hashing: the map uses the upper bits, too.
+        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+type States = HashMap<u32, ResponseState, BuildHasherDefault<ByNumber>>;
+
 #[derive(Default)]
 pub(crate) struct Observed {
     /// The highest stream whose request has begun to leave. Streams are opened in order.
@@ -24,7 +49,7 @@ pub(crate) struct Observed {
     /// Whether the peer has begun to answer a request, or says that it took one up.
     progressed: AtomicBool,
     /// What came on the streams of requests that are not done with.
-    streams: Mutex<HashMap<u32, ResponseState>>,
+    streams: Mutex<States>,
     /// How many streams were reset for what came on them.
     faults: AtomicU32,
     /// Why the connection is ended for what came on it.
@@ -187,7 +212,7 @@ impl Observed {
         verdict
     }
 
-    fn streams(&self) -> MutexGuard<'_, HashMap<u32, ResponseState>> {
+    fn streams(&self) -> MutexGuard<'_, States> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,0 +1,117 @@
+//! A GOAWAY over HTTP/2: what it leaves out is sent again whatever its code, and the rest is answered.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use hecaton::{Batch, Ending, Outcome, Request};
+
+use crate::http2::client;
+use crate::http2_faults::endings;
+use crate::http2_peer::{NO_ERROR, Raw};
+
+/// Five requests to a server that ends its first connection after the first of them, with this code.
+fn after_goaway(method: &'static str, code: u32) -> (Vec<Outcome>, usize) {
+    let answered = Arc::new(AtomicUsize::new(0));
+    let count = answered.clone();
+    let url = Raw::serve(move |mut raw, number| {
+        let first = raw.request();
+        if number == 0 {
+            for _ in 1..5 {
+                raw.request();
+            }
+            raw.go_away(1, code);
+            thread::sleep(Duration::from_millis(50)); // The answer comes in another read.
+            count.fetch_add(1, Ordering::SeqCst);
+            raw.answer(1);
+            return raw.wait_for_end();
+        }
+        let mut next = first;
+        while let Some(stream) = next {
+            count.fetch_add(1, Ordering::SeqCst);
+            raw.answer(stream);
+            next = raw.request();
+        }
+    });
+    let (client, reactor) = client(|_| {});
+    let mut batch = Batch::new(client, 5);
+    (0..5).for_each(|tag| batch.push(tag, Request::new(method, &url).unwrap().body("abc")));
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        reactor.block_on(batch.wait(&mut outcomes));
+    }
+    let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
+    (outcomes, answered.load(Ordering::SeqCst))
+}
+
+#[test]
+fn streams_above_the_last_one_of_a_goaway_move_and_the_others_are_answered() {
+    // 103 is no code of HTTP/2: it has no meaning of its own (RFC 9113 §7). Apache's httpd sends such.
+    for (method, code) in [
+        ("GET", NO_ERROR),
+        ("POST", NO_ERROR),
+        ("GET", 103),
+        ("POST", 103),
+    ] {
+        let (outcomes, answered) = after_goaway(method, code);
+        assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+        let moved = |o: &&Outcome| endings(o) == [Ending::Moved, Ending::Status(200)];
+        assert_eq!(outcomes.iter().filter(moved).count(), 4);
+        assert_eq!(answered, 5, "each was answered once");
+    }
+}
+
+#[test]
+fn streams_above_the_last_one_of_a_goaway_move_whatever_its_code() {
+    for code in [1, 2, 11, 14, u32::MAX] {
+        let url = Raw::serve(move |mut raw, number| {
+            let first = raw.request();
+            if number == 0 {
+                raw.request();
+                raw.go_away(1, code);
+                return raw.wait_for_end();
+            }
+            let mut next = first;
+            while let Some(stream) = next {
+                raw.answer(stream);
+                next = raw.request();
+            }
+        });
+        let (client, reactor) = client(|config| config.timeout = Duration::from_secs(3));
+        let mut batch = Batch::new(client, 2);
+        (0..2).for_each(|tag| batch.push(tag, Request::new("POST", &url).unwrap()));
+        let mut outcomes = Vec::new();
+        while !batch.is_empty() {
+            reactor.block_on(batch.wait(&mut outcomes));
+        }
+        let moved = |o: &Outcome| endings(o) == [Ending::Moved, Ending::Status(200)];
+        let moved = outcomes
+            .iter()
+            .filter(|(_, outcome)| moved(outcome))
+            .count();
+        assert_eq!(moved, 1, "{code}: {outcomes:?}");
+    }
+}
+
+#[test]
+fn a_code_that_http2_does_not_know_is_as_good_as_none() {
+    // The server may have done something of the request: only an idempotent one is sent again, as without a GOAWAY.
+    for (method, expected) in [
+        ("GET", &[Ending::Moved, Ending::Status(200)][..]),
+        ("POST", &[Ending::Failed]),
+    ] {
+        let url = Raw::serve(|mut raw, number| {
+            let stream = raw.request().unwrap();
+            raw.answer(stream);
+            if let (0, Some(second)) = (number, raw.request()) {
+                return raw.go_away(second, 103);
+            }
+            raw.wait_for_end();
+        });
+        let (client, reactor) = client(|_| {});
+        let send = |method| reactor.block_on(client.send(Request::new(method, &url).unwrap()));
+        assert!(send("GET").is_ok());
+        assert_eq!(endings(&send(method)), expected, "{method}");
+    }
+}
