@@ -242,8 +242,8 @@ impl BodyFraming {
                 return Err(BodyError::Malformed(why));
             }
             let added = add_field(line, &mut trailers.block).or_else(|| {
-                let lenient = limits.lenient.then_some(())?;
-                put_trailer(line, &mut trailers.block).map(|()| lenient)
+                limits.lenient.then_some(())?;
+                put_trailer(line, &mut trailers.block)
             });
             added.ok_or(BodyError::Malformed("a trailer is not a header field"))?;
         }
