@@ -52,11 +52,11 @@ def fault_of(site, path, target):
         wanted /= "index.html"
     if not wanted.is_file() or site not in wanted.parents:
         return "is not there"
-    anchor = unquote(anchor)
     # Lines of source are marked by scripts, as 12-15.
     if wanted.suffix != ".html" or anchor in ANYWHERE or re.fullmatch(r"\d+-\d+", anchor):
         return None
-    return None if anchor in page(wanted)[0] else "has no such anchor"
+    # Browsers look for it as it stands, and then decoded.
+    return None if {anchor, unquote(anchor)} & page(wanted)[0] else "has no such anchor"
 
 
 def look(site):

@@ -14,7 +14,12 @@ ROOT = Path(__file__).resolve().parent.parent
 def closed(schema):
     """The schema, where a key that it does not name is an error."""
     if isinstance(schema, dict):
-        if "properties" in schema:
+        choices = schema.get("oneOf", []) + schema.get("anyOf", [])
+        if "properties" in schema and choices:
+            # Each choice has the keys of all, and its own.
+            for choice in choices:
+                choice["properties"] = {**dict.fromkeys(schema["properties"], True), **choice.get("properties", {})}
+        elif "properties" in schema:
             schema.setdefault("additionalProperties", False)
         for part in schema.values():
             closed(part)

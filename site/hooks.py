@@ -28,7 +28,11 @@ def on_files(files, config):
         files.append(File.generated(config, path, content=text))
     for path, folder in (("api/rust", ROOT / "target/doc"), ("api/ruby", ROOT / "target/rdoc")):
         for found in sorted(file for file in folder.rglob("*") if file.is_file()):
-            files.append(File.generated(config, f"{path}/{found.relative_to(folder).as_posix()}", abs_src_path=str(found)))
+            # The licences of fonts are Markdown, and no pages.
+            name = found.relative_to(folder).as_posix() + (".txt" if found.suffix == ".md" else "")
+            files.append(File.generated(config, f"{path}/{name}", abs_src_path=str(found)))
+    # rustdoc links to a page of all crates, and makes none.
+    files.append(File.generated(config, "api/rust/index.html", content='<meta http-equiv="refresh" content="0; url=../../api.html"><a href="../../api.html">Classes and methods</a>'))
     return files
 
 

@@ -69,9 +69,7 @@ def described(schema, path):
 
 
 def keys(kind):
-    if "properties" in kind:
-        return [table(kind)]
-    parts = []
+    parts = [table(kind)] if "properties" in kind else []
     for choice in kind.get("oneOf", []) + kind.get("anyOf", []):
         if "properties" in choice:
             parts += [choice.get("description", ""), table(choice)]

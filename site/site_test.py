@@ -39,6 +39,9 @@ class CheckTest(unittest.TestCase):
     def test_an_anchor_that_is_not_there(self):
         self.assertEqual(["index.html: other.html#gone: has no such anchor"], self.found('<a href="other.html#gone">a</a>'))
 
+    def test_an_anchor_may_be_encoded(self):
+        self.assertEqual([], self.found('<p id="a%3Cb">a</p><p id="é">b</p><a href="#a%3Cb">c</a><a href="#%C3%A9">d</a>'))
+
     def test_what_is_loaded_from_elsewhere(self):
         for page in ('<script src="//cdn.example/x.js"></script>', '<link rel="stylesheet" href="https://fonts.example/x">', "<img src=http://example.org/x>"):
             self.assertRegex(self.found(page)[0], "loads .* from elsewhere")
@@ -53,6 +56,14 @@ class FormatsTest(unittest.TestCase):
         self.assertEqual([], formats.faults(valid, "record", record))
         self.assertTrue(formats.faults(valid, "record", {**record, "invented": 1}))
         self.assertTrue(formats.faults(valid, "record", {**record, "outcome": "invented"}))
+
+
+    def test_an_object_that_has_one_of_several_keys(self):
+        choice = [{"type": "object", "properties": {name: {}}, "required": [name]} for name in "ab"]
+        valid = formats.fastjsonschema.compile(formats.closed({"type": "object", "properties": {"of all": {}}, "oneOf": choice}))
+        self.assertEqual([], formats.faults(valid, "it", {"of all": 1, "b": 2}))
+        self.assertTrue(formats.faults(valid, "it", {"of all": 1, "b": 2, "c": 3}))
+        self.assertTrue(formats.faults(valid, "it", {"of all": 1}))
 
 
 class WritingTest(unittest.TestCase):

@@ -49,6 +49,6 @@ class BenchTest < Minitest::Test
   def test_an_unknown_part_is_a_sentence
     _, log, status = Open3.capture3(HECATON, "bench", "--part", "many,few")
     assert_equal 2, status.exitstatus
-    assert_equal "hecaton: no part is called many,few; the parts are one, many, gzip, doors, current, memory, ten-thousand, tls\n", log
+    assert_equal "hecaton: no part is called many,few; the parts are one, many, gzip, adapters, current, memory, ten-thousand, tls\n", log
   end
 end

@@ -29,13 +29,13 @@ class TyphoeusFaradayTest < DropInTest
   def test_requests_without_a_body
     %i[post put patch].each do |verb|
       said = JSON.parse(faraday.public_send(verb, "/echo").body)
-      assert_equal ["", "0"], [said["body"], said["headers"].to_h["content-length"]], verb
+      assert_equal ["", "0"], [said["body"], said["headers"].to_h["Content-Length"]], verb
     end
   end
 
   def test_a_length_that_is_right_and_one_that_is_not
     said = JSON.parse(Typhoeus.post(url("/echo"), body: "abc", headers: { "Content-Length" => "3" }).body)
-    assert_equal ["abc", "3"], [said["body"], said["headers"].to_h["content-length"]]
+    assert_equal ["abc", "3"], [said["body"], said["headers"].to_h["Content-Length"]]
     refused(Ethon::Errors::InvalidValue, /says 5.*has 3 bytes/) { Typhoeus.post(url("/echo"), body: "abc", headers: { "Content-Length" => 5 }) }
   end
 
