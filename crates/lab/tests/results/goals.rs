@@ -104,7 +104,7 @@ fn what_was_rejected_or_not_measured_is_not_judged() {
         (
             faster("theirs", 2.5),
             &spoiled,
-            "theirs was rejected: the sum",
+            "theirs was rejected: the checksum",
         ),
         (faster("nobody", 2.5), &rounds(), "nobody was not measured"),
         (keep_alive(), &rounds(), "new connections were not measured"),
