@@ -129,7 +129,7 @@ mod tests {
         assert!(refusal("GET", "http://example.com/", 1).contains("--i-own-this-host"));
         assert!(refusal("GET", "http://127.0.0.1.example.com/", 1).contains("--i-own-this-host"));
         assert!(refusal("GET", "ftp://127.0.0.1/", 1).contains("neither http nor https"));
-        assert!(refusal("GET", "localhost:80", 1).contains("neither http nor https"));
+        assert!(refusal("GET", "localhost:80", 1).contains("has no scheme"));
         assert!(refusal("GET", "/path", 1).contains("not a URL"));
         assert!(refusal("G T", "http://127.0.0.1/", 1).contains("not an HTTP method"));
         assert!(refusal("GET", "http://127.0.0.1/", 0).contains("REQUESTS"));

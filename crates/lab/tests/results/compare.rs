@@ -360,7 +360,7 @@ fn every_view_shows_the_figures_of_a_comparison() {
     let mut both = rounds(12, 1, &a, 1300.0);
     both.extend(rounds(12, 2, &b, 1000.0));
     let runs = [
-        (run(both, &pair_of(a, b)), "A ÷ B", "pair"),
+        (run(both, &pair_of(a, b)), "one ÷ other", "pair"),
         (
             run(keepalive(0.0), &Comparison::Keepalive { client: client() }),
             "100 ms",
