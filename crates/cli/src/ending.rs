@@ -1,4 +1,4 @@
-//! How the command ends: a sentence for what went wrong, and the status that tells its kind.
+//! How the command ends: a sentence about the failure, and an exit status by its kind.
 
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;

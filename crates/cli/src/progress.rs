@@ -30,7 +30,7 @@ pub enum Progress {
 }
 
 impl Progress {
-    /// Begins to tell of `total` rounds.
+    /// Begins the progress of `total` rounds.
     pub fn new(total: u64, quiet: bool) -> Progress {
         if quiet {
             return Progress::Quiet;
@@ -102,7 +102,7 @@ impl Progress {
     }
 }
 
-/// The first rounds tell little of the others: starting the drivers is in them.
+/// The first rounds predict the others badly, because they include starting the drivers.
 fn can_tell(done: u64, total: u64) -> bool {
     done >= total.div_ceil(20)
 }

@@ -1,4 +1,4 @@
-//! Reads the command line; what cannot be read is told in plain words.
+//! Reads the command line, and explains mistakes in plain words.
 
 use clap::error::ErrorKind;
 use clap::{Command, Parser};

@@ -13,7 +13,7 @@ static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 /// A flag that becomes true when someone wants the run to end.
 ///
 /// # Errors
-/// When the system refuses to tell about signals.
+/// When the system refuses a signal handler.
 pub fn on_request() -> Result<Arc<AtomicBool>> {
     if let Some(stop) = STOP.get() {
         return Ok(stop.clone());

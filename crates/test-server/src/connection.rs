@@ -1,4 +1,4 @@
-//! One connection: reads requests, has them answered in order, and tells the ledger.
+//! One connection: reads requests, has them answered in order, and reports to the ledger.
 
 use std::future::poll_fn;
 use std::io;
@@ -50,7 +50,7 @@ pub(crate) struct Connection {
     last: bool,
     /// Nothing tells the client that the last response is the last.
     silent: bool,
-    /// The client speaks HTTP/2 from its first byte on.
+    /// The client uses HTTP/2 from its first byte on.
     http2: bool,
     /// The client has ended its side.
     ended: bool,

@@ -14,7 +14,7 @@ use crate::times::Times;
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
 /// The pause that ends a check in the midst of a round, where a client has no connection to open any more.
 const QUIET_CHECK: Duration = Duration::from_millis(30);
-/// One response in so many is held by a check.
+/// A check holds one response in this number.
 const SHARE: u64 = 50;
 /// Checks of one round, at most; and at least, where they hold no more than one response in twenty.
 const MOST_CHECKS: u64 = 32;
@@ -79,7 +79,7 @@ impl Checks {
         self.held
     }
 
-    /// A response is held behind so many others.
+    /// A response is held behind this number of others.
     fn hold(&mut self, behind: usize, now: Instant) {
         match (behind, self.begun) {
             (0, _) => self.begun = Some(now),

@@ -1,4 +1,4 @@
-# Answers with something that is no response.
+# Answers with something that is not a reply.
 require_relative "broken"
 
 OUT = $stdout.dup # the kit keeps $stdout for itself

@@ -4,7 +4,7 @@ use std::io::{stdin, stdout};
 
 use anyhow::Result;
 
-/// Answers commands on stdin until told to end.
+/// Replies to commands on stdin until `bye`.
 pub fn run() -> Result<()> {
     Ok(hecaton_lab::run::baseline::serve(
         stdin().lock(),

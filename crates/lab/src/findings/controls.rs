@@ -21,7 +21,7 @@ const RESTLESS: f64 = 0.1;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Controls {
-    /// Differences below this share cannot be told; none where there is nothing to compare, or too few rounds.
+    /// Differences below this share cannot be detected; none if there is nothing to compare, or too few rounds.
     pub resolution: Option<f64>,
     /// The client that took part twice.
     pub again: Option<Again>,

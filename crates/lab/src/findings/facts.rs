@@ -1,4 +1,4 @@
-//! How far a run may be believed, in words: what speaks for its figures and what against.
+//! Reasons to trust or to doubt a run's figures, in words.
 
 use super::noise::NOISY_RUN;
 use super::server::Server;
@@ -9,16 +9,16 @@ use crate::ledger::Document;
 /// One thing to know before the figures are believed.
 #[derive(Clone, Debug)]
 pub struct Fact {
-    /// Whether it speaks for them or against.
+    /// Whether it is a reason to trust them or to doubt them.
     pub tone: Tone,
     /// A few words.
     pub words: String,
 }
 
-/// Whether a fact speaks for the figures or against.
+/// A reason to trust the figures, or to doubt them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// It speaks for them.
+    /// A reason to trust them.
     Good,
     /// It is to be known.
     Plain,

@@ -15,7 +15,7 @@ use super::stats::{CONFIDENCE, FEWEST_PAIRS, SAME_ISH, median, percentile};
 /// Experiments without a difference that are simulated to learn how far chance goes.
 const SIMULATED: usize = 500;
 
-/// Of so many rounds one is left out at either end.
+/// One round in this number is left out at either end.
 const TRIMMED: usize = 8;
 
 /// Rows that were measured in the same blocks, compared.

@@ -1,4 +1,4 @@
-//! Many clients at one job: who is faster than whom; those who cannot be told apart share a letter.
+//! Ranks many clients at one job; clients that cannot be told apart share a letter.
 
 use hecaton_test_server::Delay;
 

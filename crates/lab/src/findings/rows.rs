@@ -104,7 +104,7 @@ impl Row {
     }
 }
 
-/// A row per cell, ordered by client, body and concurrency; none for what only tells something of the run.
+/// A row per cell, ordered by client, body and concurrency; none for controls.
 pub(super) fn rows(cells: &Cells, delay: &Delay) -> Vec<Row> {
     let mut rows: Vec<Row> = cells
         .iter()

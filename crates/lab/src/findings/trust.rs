@@ -31,13 +31,13 @@ pub struct Trust {
 /// How the fastest client compares with the baseline loader, which does the least that a client can do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Headroom {
-    /// The baseline loader is so many times as fast.
+    /// The baseline loader is this many times as fast.
     Times(f64),
     /// The test server's delay bounds the clients and the baseline loader alike.
     Waiting,
 }
 
-/// Looks at the rows that the verdicts speak of: the recommended ones of a sweep, the ranked ones of a shootout.
+/// Looks at the rows behind the verdicts: the recommended ones of a sweep, the ranked ones of a shootout.
 pub fn trust(run: &Document, findings: &Findings) -> Trust {
     let reference: BTreeSet<&Cell> = run
         .rounds
@@ -64,7 +64,7 @@ pub fn trust(run: &Document, findings: &Findings) -> Trust {
     }
 }
 
-/// The rows that the verdicts speak of.
+/// The rows behind the verdicts.
 fn spoken_of(findings: &Findings) -> impl Iterator<Item = &Row> {
     findings.rows.iter().filter(|row| {
         let mut advice = findings.recommendations.iter();

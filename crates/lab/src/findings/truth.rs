@@ -12,7 +12,7 @@ pub struct Truth {
     pub arrived: u64,
     /// Requests that arrived again, probes included.
     pub again: u64,
-    /// Requests that nobody had asked for.
+    /// Requests that were not planned.
     pub foreign: u64,
     /// Requests that the driver says failed.
     pub failed: u64,

@@ -61,7 +61,7 @@ pub struct PlanRecord {
     /// Requests of each round; absent when as many were sent as fill its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// Whether the test server spoke TLS; absent means no.
+    /// Whether the test server used TLS; absent means no.
     #[serde(default, skip_serializing_if = "no")]
     pub tls: bool,
     /// The test server's delay, as it is written on the command line.

@@ -1,4 +1,4 @@
-//! How long a sweep will take, told before it starts.
+//! Estimates how long a sweep will take.
 
 use std::time::Duration;
 

@@ -83,7 +83,7 @@ impl Group {
         all.filter(|pid| *pid != own).collect()
     }
 
-    /// Stops all of it, or lets it go on.
+    /// Stops all of it, or resumes it.
     pub fn freeze(&self, frozen: bool) {
         let ours = fs::read_to_string(self.path.join("cgroup.procs")).unwrap_or_default();
         let own = std::process::id().to_string();

@@ -121,7 +121,7 @@ impl Driver {
     /// Asks who it is.
     ///
     /// # Errors
-    /// [`DriverError`], also when it calls itself by another name or speaks another protocol.
+    /// [`DriverError`], also when it gives another name or another version of the protocol.
     pub fn hello(&mut self) -> Result<Hello> {
         let (hello, _): (Hello, _) = self.greet().or_else(|error| self.greet_again(error))?;
         if hello.proto != PROTO || hello.name != self.client {
@@ -190,7 +190,7 @@ impl Driver {
         hides.then(|| says.to_string())
     }
 
-    /// Whether it was stopped or let go on by somebody else since the lab did it last.
+    /// Whether another program stopped or resumed it since the lab last did.
     pub fn stirred(&self) -> bool {
         members::stirrings(self.process.pid()) > 0
     }
@@ -319,7 +319,7 @@ impl Driver {
         self.at_rest = Some((self.at_rest.map_or(now, |(first, _)| first), now));
     }
 
-    /// Lets its processes go on. Returns what they did while they should have waited, in a sentence; nothing where others might have
+    /// Resumes its processes. Returns what they did while they should have waited, in a sentence; nothing where others might have
     /// woken them.
     pub fn resume(&mut self) -> Option<String> {
         let before = self.at_rest.take();

@@ -25,7 +25,7 @@ pub enum Installed {
     Not(Missing),
 }
 
-/// Makes a client ready to run; `say` is told each command before it runs.
+/// Makes a client ready to run; `say` gets each command before it runs.
 ///
 /// # Errors
 /// A sentence with what cannot be had, or with the command that failed and its last words.

@@ -182,7 +182,7 @@ impl Process {
         self.members().into_iter().filter(elsewhere).collect()
     }
 
-    /// Lets the group go on.
+    /// Resumes the group.
     pub fn resume(&self) {
         if let Some(group) = &self.group {
             group.freeze(false);

@@ -9,7 +9,7 @@ use hecaton_test_server::{Options, TestServer, Tls};
 
 use super::{Driver, DriverError, Go, Prepare, Problem};
 
-/// One trial of so many shows a stranger.
+/// One trial in this number connects to an untrusted server.
 const EVERY: u32 = 3;
 
 /// When whose turn is next.

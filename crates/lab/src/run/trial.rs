@@ -33,13 +33,13 @@ const MOST_CUT_TOGETHER: u64 = 8;
 /// Most requests of one round, whatever the rate.
 const MOST_REQUESTS: u64 = 20_000_000;
 
-/// From so many connections on that carry nothing a driver is ended, for there may be none left for others.
+/// A driver with this number of connections that carry nothing is ended, because none may be left for others.
 const HOARD: u64 = 2000;
 
 /// Round trips of one request, when its connection is new and TLS is old.
 const MOST_ROUND_TRIPS: u32 = 4;
 
-/// Fewest requests of a round: every connection carries at least so many.
+/// Fewest requests of a round: every connection carries at least this number.
 const WAVES: u64 = 3;
 
 /// The server under the drivers, and what is known of every cell so far.
@@ -296,7 +296,7 @@ impl<'a> Runner<'a> {
         let seen = self.servers.close(&trial.cell);
         let stirred = driver
             .stirred()
-            .then(|| "it was stopped or let go on by another program".to_string());
+            .then(|| "another program stopped or resumed it".to_string());
         let mut disturbed: Vec<String> = stirred.into_iter().collect();
         let most = HOARD.max(10 * trial.cell.concurrency as u64);
         if let Some(seen) = seen.as_ref().filter(|seen| seen.peak_ahead > most) {

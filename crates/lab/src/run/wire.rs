@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Claim;
 
-/// Version of the protocol that this harness speaks.
+/// Version of the protocol that this harness implements.
 pub const PROTO: u32 = 2;
 
 /// A driver's description of itself.
@@ -98,7 +98,7 @@ pub struct Go {
 pub enum Command {
     /// Who are you?
     Hello {
-        /// The protocol that the harness speaks.
+        /// The version of the protocol.
         proto: u32,
     },
     /// Get ready; send nothing yet.

@@ -71,7 +71,7 @@ impl Goal {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Promise {
-    /// At least so many times the speed of another client.
+    /// At least this many times the speed of another client.
     Faster {
         /// The client.
         client: String,

@@ -32,7 +32,7 @@ pub struct Overrides {
     /// The test server's delay before each response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,
-    /// Whether the test server speaks TLS.
+    /// Whether the test server uses TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<bool>,
     /// Milliseconds of a round trip that the test server plays, in front of every response and for opening a connection.
@@ -49,7 +49,7 @@ pub struct Overrides {
     pub control: Option<Control>,
 }
 
-/// A cell that tells something of the run, and nothing of a client.
+/// A cell that measures the run itself, not a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

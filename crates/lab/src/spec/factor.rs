@@ -1,5 +1,5 @@
 //! The factors of an experiment: in what one cell may differ from another. A new one is a line in [`FACTORS`], and what
-//! keeps it in [`Cell`]; command lines set it and reports tell of it from there.
+//! keeps it in [`Cell`]; command lines set it and reports read it from there.
 
 use super::{Cell, Mode, parse_delay};
 
@@ -13,7 +13,7 @@ pub struct Factor {
     words: fn(&Cell) -> Option<String>,
 }
 
-/// Every factor, in the order in which loads are told.
+/// Every factor, in the order in which loads are described.
 #[rustfmt::skip]
 pub const FACTORS: [Factor; 7] = [
     Factor { name: "", set: |_, _| Ok(()), words: |cell| cell.overrides.requests.map(|size| batch(size, cell.overrides.mode)) },

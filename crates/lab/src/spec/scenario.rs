@@ -22,7 +22,7 @@ pub struct SweepScenario {
     pub keepalive: Vec<bool>,
     /// How each response is processed: `plain`, `json` or `gzip`.
     pub job: Job,
-    /// Whether the test server speaks TLS.
+    /// Whether the test server uses TLS.
     pub tls: bool,
     /// Whether the baseline loader takes part.
     pub baseline_loader: bool,

@@ -67,7 +67,7 @@ pub struct Sweep {
     pub concurrency: Vec<usize>,
     /// Exactly what is measured, where that is no grid; empty for every concurrency with every body.
     pub cells: Vec<Cell>,
-    /// Cells that tell something of the run itself, measured besides the others.
+    /// Cells that measure the run itself, besides the others.
     pub controls: Vec<Cell>,
     /// Sizes of bodies, ascending, each once; a single 0 when the server is not ours.
     pub body_bytes: Vec<usize>,
@@ -79,7 +79,7 @@ pub struct Sweep {
     pub job: Job,
     /// Requests of a client's round; none for as many as fill its time. The baseline loader's always fill it.
     pub requests: Option<u64>,
-    /// Whether the test server speaks TLS.
+    /// Whether the test server uses TLS.
     pub tls: bool,
     /// Whether the baseline loader takes part.
     pub baseline_loader: bool,
@@ -192,7 +192,7 @@ impl Sweep {
         cells.filter(move |cell| cell.client == client)
     }
 
-    /// Whether the test server speaks TLS to a client in any of its cells.
+    /// Whether the test server uses TLS to a client in any of its cells.
     pub fn speaks_tls_to(&self, client: &str) -> bool {
         let speaks = |cell: &Cell| cell.overrides.tls.unwrap_or(self.tls);
         self.target.is_test_server()

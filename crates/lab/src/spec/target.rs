@@ -31,7 +31,7 @@ impl Target {
     ///
     /// # Errors
     /// [`Usage`] when the URL is not absolute http or https, when there is nothing to send, or when the host is
-    /// not this machine and nobody said `owned`.
+    /// not this machine and `owned` is false.
     pub fn foreign(method: &str, url: &str, requests: u64, owned: bool) -> Result<Target, Usage> {
         let method = method.to_ascii_uppercase();
         if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {

@@ -104,7 +104,7 @@ fn runs_that_asked_different_things_are_not_compared() {
     assert!(found.rows.is_empty() && !found.says_anything());
     let text = terminal(&[before, after]);
     assert!(
-        text.contains("asked different things: delay 0 before, 10ms after"),
+        text.contains("because their plans differ: delay 0 before, 10ms after"),
         "{text}"
     );
 }

@@ -52,13 +52,13 @@ fn a_ratio_is_held_against_what_was_asked() {
     assert!((met.value.unwrap() - 2.6).abs() < 0.02, "{met:?}");
     assert!(
         met.sentence.starts_with("ours ÷ theirs at 10, 133 B: 2.6")
-            && met.sentence.ends_with("asked 2.50×: met"),
+            && met.sentence.ends_with("goal 2.50×: met"),
         "{}",
         met.sentence
     );
     let missed = judged(&faster("theirs", 3.0), &rounds());
     assert_eq!(missed.met, Some(false));
-    assert!(missed.sentence.ends_with("asked 3.00×: missed"));
+    assert!(missed.sentence.ends_with("goal 3.00×: missed"));
     assert_eq!(
         judged(&faster("baseline-loader", 0.6), &rounds()).met,
         Some(true)

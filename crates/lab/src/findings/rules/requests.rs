@@ -4,7 +4,7 @@ use super::find_interval;
 use crate::findings::words::{count, plural};
 use crate::run::Round;
 
-/// Kinds of failures that are told, the most frequent first.
+/// Kinds of failures that are listed, the most frequent first.
 const KINDS: usize = 5;
 
 pub(super) fn only_a_reference(round: &Round) -> Option<String> {

@@ -1,6 +1,6 @@
 //! The baseline loader: the lab's own driver, as fast as one thread can be. Every comparison shows clients beside it.
 //!
-//! It speaks the driver protocol like any client's driver and is started as `hecaton baseline-loader`. Requests are
+//! It implements the driver protocol like any client's driver and is started as `hecaton baseline-loader`. Requests are
 //! prepared bytes, answers are read no further than correctness asks.
 
 mod connection;

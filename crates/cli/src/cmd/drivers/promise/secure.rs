@@ -17,7 +17,7 @@ pub(super) fn speaks_tls(check: &Check<'_>) -> Result<()> {
     keeps_in_flight(check, 2, true)?;
     let server = secure_server()?;
     let prepare = to(format!("{}/r/", server.base_url()), true, Verify::Tail);
-    // The one that was asked until here was told whom to trust.
+    // The process so far was given an authority to trust.
     fails_whole(check, &mut check.start()?.driver, &prepare)
         .context("on a server whose certificate it must not trust")
 }
