@@ -131,7 +131,7 @@ fn later_ones_replace_and_expiry_ends_them() {
         assert_eq!(after(&empty), "", "{past}");
     }
     let unread = "n=1; Max-Age=-; Expires=nonsense; Max-Age=1x";
-    assert_eq!(after(unread), "cookie: n=1\r\n");
+    assert_eq!(after(unread), "Cookie: n=1\r\n");
     let later = "n=1; Expires=Wed, 09 Jun 2100 10:18:14 GMT";
     assert_eq!(after(later), "Cookie: n=1\r\n");
     assert_eq!(
