@@ -45,7 +45,11 @@ fn the_help_as_markdown_has_a_page_for_each_verb_and_an_anchor_for_each_option()
     ] {
         assert!(pages.lines().any(|found| found == line), "{line}\n{pages}");
     }
-    for hidden in ["hecaton raw", "--drivers", "{#hecaton-sweep-help}"] {
+    for hidden in [
+        "hecaton raw",
+        "{#hecaton-sweep-drivers}",
+        "{#hecaton-sweep-help}",
+    ] {
         assert!(!pages.contains(hidden), "{hidden}");
     }
     assert!(pages.matches("```").count().is_multiple_of(2), "{pages}");

@@ -122,7 +122,7 @@ fn a_key_lets_a_post_be_sent_again_and_stays_the_same() {
         .values()
         .filter_map(|record| {
             let echo = record["body"]["text"].as_str()?;
-            let (_, rest) = echo.split_once("idempotency-key")?;
+            let (_, rest) = echo.split_once("Idempotency-Key")?;
             rest.split('"').find(|part| part.len() == 36)
         })
         .collect();

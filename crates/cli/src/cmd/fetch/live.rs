@@ -97,20 +97,24 @@ fn template() -> String {
 
 /// How far it is, and how it flows, in one line.
 pub fn line(snapshot: &Snapshot) -> String {
-    format!("{}, {}", far(snapshot), flow(snapshot))
+    format!("{}, {}{}", done(snapshot), flow(snapshot), left(snapshot))
 }
 
 /// How far it is.
 fn far(snapshot: &Snapshot) -> String {
-    let done = snapshot.tally.records;
-    let left = snapshot.left().filter(|_| done < snapshot.inputs);
+    done(snapshot) + &left(snapshot)
+}
+
+fn done(snapshot: &Snapshot) -> String {
+    let (done, all) = (snapshot.tally.records, snapshot.inputs);
+    format!("{} of {} done", count(done), count(all))
+}
+
+fn left(snapshot: &Snapshot) -> String {
+    let left = snapshot.left();
+    let left = left.filter(|_| snapshot.tally.records < snapshot.inputs);
     let left = left.map(|seconds| words(Duration::from_secs_f64(seconds.min(1e9))));
-    format!(
-        "{} of {}{}",
-        count(done),
-        plural(snapshot.inputs, "input"),
-        left.map_or(String::new(), |left| format!(", {left} left"))
-    )
+    left.map_or(String::new(), |left| format!(", {left} left"))
 }
 
 /// What happens at the moment.
