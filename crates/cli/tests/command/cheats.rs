@@ -89,7 +89,7 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
     ("pipelines", "requests were pipelined"),
     (
         "few-used-deep",
-        "at most 1 of 8 requests|contradict the test server's times",
+        "at most 1 of 8 requests|contradict the server's times",
     ),
     (
         "claims-one-latency",
@@ -97,9 +97,9 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
     ),
     (
         "claims-flat-latencies",
-        "contradict the test server's times",
+        "contradict the server's times",
     ),
-    ("claims-no-latency", "contradict the test server's times"),
+    ("claims-no-latency", "contradict the server's times"),
     ("works-elsewhere", "1 process left the driver's tree"),
     ("leaves-its-core", "though all share core"),
     ("outlives-bye", "1 process of the driver outlived its end"),
@@ -115,7 +115,7 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
     ("commutes", "though all share core"),
     ("asks-on-early", "requests were pipelined"),
     ("begins-early", "requests were pipelined"),
-    ("claims-a-twentieth", "contradict the test server's times"),
+    ("claims-a-twentieth", "contradict the server's times"),
     ("connects-ahead", "that carried nothing yet"),
     ("misnames-failures", "gives the kinds of"),
 ];
