@@ -95,10 +95,7 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
         "claims-one-latency",
         "to be timed, but the driver claims 1 latency",
     ),
-    (
-        "claims-flat-latencies",
-        "contradict the server's times",
-    ),
+    ("claims-flat-latencies", "contradict the server's times"),
     ("claims-no-latency", "contradict the server's times"),
     ("works-elsewhere", "1 process left the driver's tree"),
     ("leaves-its-core", "though all share core"),
