@@ -146,7 +146,8 @@ fn index(folder: &Path) -> Result<()> {
                 of_bench(&bench).at_home("../index.html"),
             )?);
         } else if let Some(what) = readme(&path)? {
-            let page = format!("{place}/README.md");
+            // The site shows a README as the page of its folder.
+            let page = format!("{place}/");
             entries.push(report::Entry { page, what });
         }
     }
