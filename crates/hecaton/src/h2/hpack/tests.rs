@@ -124,13 +124,16 @@ fn the_table_is_emptied_by_what_is_larger() {
 }
 
 proptest::proptest! {
+    /// The crate `http` takes a quote in a name, which RFC 9110 §5.6.2 does not.
     #[test]
     fn names_and_values_are_those_that_the_crate_below_takes(
         name in proptest::collection::vec(0_u8.., 0..4), value in proptest::collection::vec(0_u8.., 0..4),
     ) {
         let said = Decoder::default().read(&literal(&name, &value)).unwrap();
         if !name.starts_with(b":") && name != b"te" {
-            let takes = HeaderName::from_lowercase(&name).is_ok() && HeaderValue::from_bytes(&value).is_ok();
+            let takes = HeaderName::from_lowercase(&name).is_ok()
+                && !name.contains(&b'"')
+                && HeaderValue::from_bytes(&value).is_ok();
             proptest::prop_assert_eq!(said.wrong.is_none(), takes);
         }
         let said = Decoder::default().read(&literal(b":status", &value)).unwrap();
