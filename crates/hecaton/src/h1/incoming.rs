@@ -10,7 +10,7 @@ use super::body::{BodyError, BodyFraming, Ready};
 use super::connection::Connection;
 use super::outgoing::{Outgoing, Stopped};
 use crate::config::Config;
-use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::failure::{Failure, Kind, Phase, came_of};
 use crate::message::fields::Trailers;
 use crate::message::head::{Framing, Head};
 use crate::runtime::timer::PhaseTimer;
@@ -170,8 +170,7 @@ impl Incoming {
     pub fn told(&self, mut failure: Failure, framing: Framing, connection: &Connection) -> Failure {
         if let (true, Framing::Length(length)) = (self.cut, framing) {
             let received = length - self.reader.expected() + connection.input.len() as u64;
-            let what = format!("{received} bytes came of the {length} that were announced");
-            failure.detail = format!("the body was cut short: {what}");
+            failure.detail = format!("the body was cut short: {}", came_of(received, length));
         }
         failure
     }

@@ -14,7 +14,7 @@ use super::window::Taken;
 use crate::config::Config;
 use crate::content::buffered::Share;
 use crate::h1::body::BodyError;
-use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::failure::{Failure, Kind, Phase, came_of};
 use crate::message::fields::Trailers;
 use crate::message::head::BadHead;
 use crate::runtime::timer::PhaseTimer;
@@ -120,6 +120,16 @@ impl Incoming {
         }
     }
 
+    /// What an error of `h2` means. The response may have been whole before the connection ended, with the rest of the request
+    /// unsent. A reset of the stream, whatever its code, is no end: after END_STREAM `h2` reports none, not even one that says
+    /// that the rest of the request is not wanted (RFC 9113 §8.1).
+    fn stopped(&mut self, error: &h2::Error) -> Result<Option<Bytes>, Failure> {
+        match self.permit.is_whole(self.received) {
+            true => self.end(),
+            false => Err(self.broken(error)),
+        }
+    }
+
     /// What an end before END_STREAM means, or one that `h2` does not take for an end.
     fn broken(&self, error: &h2::Error) -> Failure {
         if let Some(why) = self.permit.malformed() {
@@ -164,19 +174,10 @@ impl Incoming {
                         }))
                     }
                     Poll::Ready(Ok(None)) => Poll::Ready(self.end()),
-                    Poll::Ready(Err(_)) if self.permit.is_whole(self.received) => {
-                        Poll::Ready(self.end())
-                    }
-                    Poll::Ready(Err(error)) => Poll::Ready(Err(self.broken(&error))),
+                    Poll::Ready(Err(error)) => Poll::Ready(self.stopped(&error)),
                     Poll::Pending => timer.poll(cx).map(Err),
                 },
-                // The answer was whole before the connection ended, with the rest of the request unsent.
-                Poll::Ready(Some(Err(_))) if self.permit.is_whole(self.received) => {
-                    Poll::Ready(self.end())
-                }
-                // A reset of the stream, whatever its code, is no end: after END_STREAM `h2` tells of none, be it
-                // one that the rest of the request is not wanted (RFC 9113 §8.1).
-                Poll::Ready(Some(Err(error))) => Poll::Ready(Err(self.broken(&error))),
+                Poll::Ready(Some(Err(error))) => Poll::Ready(self.stopped(&error)),
                 Poll::Pending => timer.poll(cx).map(Err),
             };
         }
@@ -194,9 +195,7 @@ fn too_much(why: &BadHead) -> Failure {
 
 fn other_length(came: u64, length: u64) -> Failure {
     if came < length {
-        return cut_short(&format!(
-            "{came} bytes came of the {length} that were announced"
-        ));
+        return cut_short(&came_of(came, length));
     }
     let detail = format!("the body is longer than the {length} bytes that were announced");
     Failure::new(Kind::Body, Phase::Read, detail).for_good()

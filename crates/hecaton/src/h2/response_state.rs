@@ -96,15 +96,11 @@ impl ResponseState {
     }
 
     fn first_head(&mut self, block: &Block, ends: bool) -> Option<Wrong> {
-        let status = match block {
-            Block {
-                wrong: Some(why), ..
-            } => return Some(why),
-            Block { status: None, .. } => return Some("it has no :status"),
-            Block {
-                status: Some(status),
-                ..
-            } => *status,
+        if block.wrong.is_some() {
+            return block.wrong;
+        }
+        let Some(status) = block.status else {
+            return Some("it has no :status");
         };
         match status {
             101 => return Some("status 101 has no meaning in HTTP/2"),
@@ -123,13 +119,9 @@ impl ResponseState {
 
     fn second_head(&mut self, block: &Block, ends: bool) -> Option<Wrong> {
         self.trailers = true;
-        match block {
-            Block {
-                wrong: Some(why), ..
-            } => Some(why),
-            Block {
-                status: Some(_), ..
-            } => Some("a :status comes behind the head"),
+        match (block.wrong, block.status) {
+            (Some(why), _) => Some(why),
+            (None, Some(_)) => Some("a :status comes behind the head"),
             _ if !ends => Some("fields come behind the head that do not end the stream"),
             _ => None,
         }

@@ -140,6 +140,11 @@ impl Failure {
     }
 }
 
+/// How much of a body came, where that is not all of it.
+pub(crate) fn came_of(received: u64, announced: u64) -> String {
+    format!("{received} bytes came of the {announced} that were announced")
+}
+
 /// A request that cannot be sent as it stands; nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", without_os_numbers(.0.clone()))]

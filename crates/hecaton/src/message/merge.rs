@@ -25,8 +25,8 @@ pub(crate) fn merge(base: &str, reference: &str) -> Option<String> {
     let (authority, rest) = at(rest, &['/', '?', '#']);
     let (above, behind) = at(rest, &['?', '#']);
     let (query, _) = at(behind, &['#']);
-    let (path, own) = at(reference, &['?', '#']);
-    let path = match path {
+    let (given, own) = at(reference, &['?', '#']);
+    let path = match given {
         "" => above.to_owned(),
         path if path.starts_with('/') => without_dots(path),
         path => {
@@ -34,7 +34,7 @@ pub(crate) fn merge(base: &str, reference: &str) -> Option<String> {
             without_dots(&format!("{folder}{path}"))
         }
     };
-    let kept = match at(reference, &['?', '#']).0.is_empty() && !own.starts_with('?') {
+    let kept = match given.is_empty() && !own.starts_with('?') {
         true => query,
         false => "",
     };

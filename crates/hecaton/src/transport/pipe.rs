@@ -11,8 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::runtime::descriptors::Noted;
-use crate::transport::farewell::{self, Now, Under};
-use crate::transport::wire::{Look, RECORD, TlsStream, poll_read_tls, take_in};
+use crate::transport::farewell::{Now, Under};
+use crate::transport::wire::{Look, RECORD, TlsStream, poll_read_tls, say_farewell, take_in};
 
 /// What a socket is connected by.
 pub(crate) enum Pipe {
@@ -90,8 +90,7 @@ impl Under for Pipe {
 impl Drop for Pipe {
     fn drop(&mut self) {
         if let Pipe::Tls(tls) = self {
-            let (socket, session) = tls.get_mut();
-            farewell::say(session, &mut socket.pipe);
+            say_farewell(tls);
         }
     }
 }

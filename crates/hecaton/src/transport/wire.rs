@@ -94,10 +94,15 @@ impl Wire {
 impl Drop for Wire {
     fn drop(&mut self) {
         if let Wire::Tls(tls) = self {
-            let (socket, session) = tls.get_mut();
-            farewell::say(session, &mut socket.pipe);
+            say_farewell(tls);
         }
     }
+}
+
+/// Ends TLS on a connection that is dropped.
+pub(crate) fn say_farewell(tls: &mut TlsStream) {
+    let (socket, session) = tls.get_mut();
+    farewell::say(session, &mut socket.pipe);
 }
 
 /// Takes in what a socket has, up to a limit.
