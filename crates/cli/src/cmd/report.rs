@@ -137,8 +137,9 @@ fn index(folder: &Path) -> Result<()> {
         let view = report::view(&run, &judge(&run.rounds, &run.plan.delay)).at_home(home);
         entries.push(entry(folder, &name, view)?);
     }
-    for place in names_in(folder)? {
-        let path = folder.join(&place);
+    for path in ledger::folders(folder)? {
+        let name = path.file_name().unwrap_or_default();
+        let place = name.to_string_lossy().into_owned();
         if let Some(bench) = ledger::bench(&path)?.filter(|bench| !bench.parts.is_empty()) {
             entries.push(entry(
                 folder,
@@ -189,20 +190,6 @@ fn readme(folder: &Path) -> Result<Option<report::What>> {
         title: title.to_owned(),
         words: lines.next().unwrap_or_default().to_owned(),
     }))
-}
-
-/// Names of the folders in a folder, sorted.
-fn names_in(folder: &Path) -> Result<Vec<String>> {
-    let problem = || format!("cannot read {}", folder.display());
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder).with_context(problem)? {
-        let entry = entry.with_context(problem)?;
-        if entry.path().is_dir() {
-            names.push(entry.file_name().to_string_lossy().into_owned());
-        }
-    }
-    names.sort();
-    Ok(names)
 }
 
 /// Writes the files that were asked for, and prints what was asked for; without either, the report.

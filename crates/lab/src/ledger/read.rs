@@ -62,7 +62,10 @@ pub fn runs_below(folder: &Path) -> Result<Vec<(String, Document)>> {
 }
 
 /// The folders in a folder, by name.
-pub(super) fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
+///
+/// # Errors
+/// One sentence with the path when it cannot be read.
+pub fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
     let all =
         std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut found: Vec<PathBuf> = all

@@ -129,7 +129,7 @@ fn draw_series(svg: &mut Svg, series: &Series, across: Spread, up: &Upright) {
         svg.marker(series.colour, at(point), &point.hint);
     }
     for point in &series.crosses {
-        svg.cross((across.at(point.x), up.from - 8.0), &point.hint);
+        svg.cross((across.at(point.x), up.bottom() - 8.0), &point.hint);
     }
 }
 

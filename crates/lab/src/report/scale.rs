@@ -55,13 +55,11 @@ impl Linear {
     }
 }
 
-/// Maps values to a height: in proportion from 0, or by their logarithms from the lowest tick.
+/// An upright axis with its ticks: in proportion from 0, or logarithmic from the lowest tick.
 #[derive(Clone, Debug)]
 pub(super) struct Upright {
     pub(super) ticks: Vec<f64>,
-    log: bool,
-    pub(super) from: f64,
-    to: f64,
+    scale: Spread,
 }
 
 impl Upright {
@@ -78,31 +76,29 @@ impl Upright {
         } else {
             ticks(most, steps)
         };
-        Upright {
-            ticks,
-            log,
-            from,
-            to,
-        }
+        let scale = Spread::over(&ticks, log, (from, to));
+        Upright { ticks, scale }
     }
 
     pub(super) fn at(&self, value: f64) -> f64 {
-        let low = self.ticks.first().copied().unwrap_or_default();
-        let high = self.top();
-        let share = match self.log {
-            true => (value.max(low) / low).ln() / (high / low).ln(),
-            false => value / high,
-        };
-        self.from + (self.to - self.from) * share.clamp(0.0, 1.0)
+        self.scale.at(value)
     }
 
-    /// The label of a tick: all in one unit, or each in its own on a logarithmic axis.
+    /// Where the axis begins.
+    pub(super) fn bottom(&self) -> f64 {
+        self.scale.from
+    }
+
+    /// What stands beside a tick: all in one unit, or each in its own on a logarithmic axis.
     pub(super) fn label(&self, tick: f64) -> String {
-        tick_label(tick, if self.log { tick } else { self.top() })
-    }
-
-    fn top(&self) -> f64 {
-        self.ticks.last().copied().unwrap_or(1.0)
+        tick_label(
+            tick,
+            if self.scale.log {
+                tick
+            } else {
+                self.scale.high
+            },
+        )
     }
 }
 
@@ -143,13 +139,14 @@ pub(super) struct Spread {
 
 impl Spread {
     pub(super) fn new(across: &Across, from: f64, to: f64) -> Spread {
-        let high = across
-            .grid
-            .iter()
-            .copied()
-            .fold(f64::MIN_POSITIVE, f64::max);
-        let low = across.grid.iter().copied().fold(high, f64::min);
-        let log = across.log && low > 0.0;
+        Spread::over(&across.grid, across.log, (from, to))
+    }
+
+    /// The least and the greatest of these values at the ends, or 0 and the greatest in proportion.
+    fn over(values: &[f64], log: bool, (from, to): (f64, f64)) -> Spread {
+        let high = values.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        let low = values.iter().copied().fold(high, f64::min);
+        let log = log && low > 0.0;
         Spread {
             low: if log { low } else { 0.0 },
             high,

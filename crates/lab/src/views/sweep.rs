@@ -33,27 +33,15 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
             .filter(move |group| group.bytes == bytes)
             .collect::<Vec<_>>()
     };
-    let sentences = || {
+    let chosen = |is_shown: fn(&Verdict) -> bool| {
         verdicts(run, || {
-            Block::Verdicts(
-                findings
-                    .verdicts
-                    .iter()
-                    .map(|it| verdict(it, &groups))
-                    .collect(),
-            )
+            let all = findings.verdicts.iter().map(|it| verdict(it, &groups));
+            Block::Verdicts(all.filter(is_shown).collect())
         })
     };
-    // The page has the recommendations in its table, so that it repeats of the sentences only what is nobody's.
-    let remaining = || match sentences() {
-        Block::Verdicts(all) => {
-            let common = all
-                .into_iter()
-                .filter(|it| it.subject.is_empty() || groups.is_empty());
-            Block::Verdicts(common.collect())
-        }
-        other => other,
-    };
+    let sentences = || chosen(|_| true);
+    // The page's table has what belongs to one client.
+    let remaining = || chosen(|it| it.subject.is_empty());
     let advised = || Block::Table(advised(run, &groups));
     let charts = |bytes| overview(&of(bytes), bytes, &groups);
     let all = bodies
