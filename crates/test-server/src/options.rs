@@ -99,9 +99,9 @@ pub struct RoundSpec {
     pub delay: Delay,
     /// Which draw of the delays: rounds of one test server and one number have the same delays, in the order of their ids.
     pub draw: u32,
-    /// The length of a simulated round trip. Every response waits one of them. The first response of a connection
-    /// also waits as many as opening it costs on a network (TCP 1, TLS 1.3 1, TLS 1.2 2), because a server cannot
-    /// delay the opening itself. 0 adds nothing; ignored when `gate` is given.
+    /// The length of a simulated round trip. Every response waits one of them. The first response of a connection waits longer,
+    /// because a server cannot delay the opening itself: one more for TCP, and one (TLS 1.3) or two (TLS 1.2) more for TLS. 0 adds
+    /// nothing; ignored when `gate` is given.
     pub round_trip: Duration,
     /// Hold every response until this many requests are held at once, or until no new one has arrived
     /// for 500 ms. None and 0 hold nothing.

@@ -46,8 +46,8 @@ module Hecaton
     # max_connections:: most connections in all, idle ones included. Default none.
     # max_queue:: most requests that wait for a connection because of these two; one more is a ConnectError at once, whose
     #   phase is :queue. Default none; 0 lets none wait.
-    # retry:: whether requests are sent again: nil (the default) never; true with the engine's defaults; an Integer with these, and so
-    #   many tries after the first at most; or a Hash of some of these. Each try is listed in attempts, and none goes past timeout.
+    # retry:: whether requests are sent again. nil (the default) is never, and true is with the engine's defaults. An Integer is the most
+    #   tries after the first. A Hash has some of the settings below. Each try is listed in attempts, and none goes past timeout.
     #   max: most tries after the first, default 2; methods: default the idempotent ones, GET HEAD OPTIONS
     #   TRACE PUT DELETE (a failure of which nothing was sent is retried whatever the method); on: which
     #   errors, default all of :resolve, :connect, :timeout, :protocol, :body (there is :tls too); statuses:
@@ -57,10 +57,10 @@ module Hecaton
     #   if: a Proc instead of methods, on and statuses. It is called with each outcome, a Response or an Error (of a response that is read
     #   in pieces the head alone), as long as there is a try left, and time; if what it returns is true, the request is sent again,
     #   whatever its method. It runs in the thread that waits, and what it raises leaves the request, or the batch.
-    # reconnect:: whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) moves to a new connection, at once and once, when
-    #   the kept one that it was sent on ended before a byte of the response (RFC 9110 §9.2.2): the server may have closed
-    #   it just then. So does one whose new connection was reset: a server that reloads resets what it has not accepted.
-    #   Listed in attempts as :moved. Default true; POST and PATCH never do once a byte was sent.
+    # reconnect:: whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) is sent once more, on a new connection, when its
+    #   keep-alive connection ended before a byte of the response (RFC 9110 §9.2.2): the server may have closed it just then. A new
+    #   connection that was reset counts too, because a server that reloads resets what it has not accepted. Listed in attempts as
+    #   :moved. Default true. POST and PATCH are never sent again once a byte was sent.
     # redirects:: most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4); true is 10. Default 0: a
     #   redirect is a Response. With more than 0, one that is one too many, leads in a circle, from https to http,
     #   or to what is no URL is a RedirectError. A POST becomes a GET by 301, 302 and 303. On the way to another
@@ -233,8 +233,8 @@ module Hecaton
     #   yields Strings by `each`. With a Content-Length where the size is known (files but those of /proc and /sys, StringIO), or where
     #   headers say it, else in chunks (RFC 9112 §7.1). Sent again (retry, redirects 307 and 308) only what can be read again: no pipe, no Enumerator.
     #   What reading raises ends the request and is raised here. A size that turns out wrong is a BodyError.
-    # json:: what JSON.generate takes (which raises what it does not), or an object with a to_json of its own, sent with its Content-Type
-    #   unless headers have another. nil is none; false is sent, for it is a value of JSON (RFC 8259 §3). Its null can be given as body.
+    # json:: what JSON.generate takes, or an object with a to_json of its own; anything else raises. It is sent with its Content-Type
+    #   unless headers have another. nil sends nothing, and false sends the JSON value false (RFC 8259 §3). Give JSON's null as body.
     # form:: Hash or Array of pairs, as by URI.encode_www_form; what is nested is named as Rack reads it, <code>a[b]</code> and <code>a[]</code>.
     # multipart:: Hash or Array of pairs (RFC 7578); an Array as value repeats the name. A value is text; an IO or a
     #   Pathname, sent as a file under its own name; or {content:, filename:, type:} of these.

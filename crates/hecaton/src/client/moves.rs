@@ -46,8 +46,10 @@ pub(crate) struct Move {
 }
 
 impl Moves {
-    /// A request without an answer moves if its peer did nothing of it for sure, or, once, if it is idempotent and its
-    /// connection was closed by the peer at about the time that it was sent, or reset when it was new.
+    /// A request without a response is re-sent if its peer certainly did nothing with it.
+    ///
+    /// An idempotent request is also re-sent, once, if its connection broke before a response: a pooled one was closed, or a new
+    /// one was reset.
     pub fn next(&mut self, broken: &Broken, mover: &Mover) -> Option<Move> {
         let (moves, wait) = match broken {
             Broken::Unsent if mover.reused => (true, Duration::ZERO),

@@ -157,12 +157,16 @@ pub struct Config {
     /// [`Protocol`](crate::Kind::Protocol). Default 256 KiB. At least 1. Over HTTP/2 that ends the stream alone, unless the
     /// head is more than four times as large: such a server loses the connection.
     pub max_header_bytes: usize,
-    /// Whether responses over HTTP/1.1 are taken that are not as they should be, as browsers and curl do, where that does no harm to
-    /// where a body ends: `Transfer-Encoding: identity`, several spaces in the status line, a space before the colon of a field, a
-    /// field whose name is not valid (it is left out), a control character in a value (it becomes a space), lines of trailers that
-    /// end in two carriage returns, and lines around chunks that end without one. Default false: they are errors of kind
-    /// [`Protocol`](crate::Kind::Protocol) and [`Body`](crate::Kind::Body). Two different lengths, a length beside such a coding, and
-    /// whatever else two readers could take for different bodies stay refused.
+    /// Whether malformed HTTP/1.1 responses that browsers and curl accept are accepted, as long as the end of the body stays certain.
+    /// Default false: they are errors of kind [`Protocol`](crate::Kind::Protocol) and [`Body`](crate::Kind::Body). Accepted are:
+    ///
+    /// - `Transfer-Encoding: identity`,
+    /// - several spaces in the status line, and a space before the colon of a field,
+    /// - a field with an invalid name, which is left out,
+    /// - a control character in a value, which becomes a space,
+    /// - lines of trailers that end in two carriage returns, and lines around chunks that end in none.
+    ///
+    /// Two different lengths, a length beside a coding, and whatever else two readers could frame in two ways stay refused.
     pub lenient: bool,
     /// Whether bodies in gzip, deflate, br and zstd are asked for, by `Accept-Encoding`, and decoded (RFC 9110
     /// §8.4). Default true. A request with an `Accept-Encoding` or a `Range` of its own gets its body as it

@@ -1,7 +1,10 @@
 # A back end for proxies that sends what few back ends send: interim responses and trailers. Prints its port.
 #
-# /hints is 103 and then 200, on a connection that it closes; /trailers/<n>: two chunks of n bytes, the second one a while later and
-# with a trailer; /plain/<n>: the same without a trailer; /counts: how often each path was asked for, as JSON; other paths are an echo.
+# /hints: 103, then 200; the connection is closed after it.
+# /trailers/<n>: two chunks of n bytes. The second comes a while later and has a trailer after it.
+# /plain/<n>: the same without a trailer.
+# /counts: how often each path was asked for, as JSON.
+# Any other path: an echo.
 require "json"
 require "socket"
 

@@ -1,8 +1,13 @@
 //! Heads that are not as they should be, rewritten as they should have been: what does no harm to framing, and nothing else.
 //!
-//! It is asked only about a head that was refused, so that whatever is accepted without it reads the same with it. What two
-//! readers could take for different bodies stays refused: a field that frames and has more wrong with it than a space before the
-//! colon, or that hides in the name or behind a line break of another one; a length beside a coding; NUL anywhere.
+//! Only a head that was refused comes here, so an accepted head reads the same with and without the setting.
+//!
+//! A head that two readers could frame in two ways stays refused:
+//!
+//! - a framing field (`Content-Length`, `Transfer-Encoding`) with more wrong than a space before its colon,
+//! - a framing field that hides in the name of another field, or behind a line break in its value,
+//! - a length beside a coding,
+//! - a NUL anywhere.
 
 use memchr::memchr;
 

@@ -1,9 +1,11 @@
 //! That a server has the key of a certificate which nobody verifies: off means that nothing of the certificate matters but its key.
 //!
-//! webpki reads certificates of version 3 alone, and refuses extensions that it does not know if they are critical. Here the key is taken
-//! out and asked alone. ring verifies RSA keys of 2048 to 8192 bits, and those of 1024 and more if the signature is PKCS #1 with
-//! SHA-256 or SHA-512, as TLS 1.2 has it; other signatures by other lengths cannot be verified. Without pins these are taken: who is in
-//! between could show a key of their own just as well. With pins they are refused, for the signature alone makes a pin a proof.
+//! webpki reads only certificates of version 3, and refuses unknown critical extensions. So the key is taken out of the certificate,
+//! and only the key is used.
+//!
+//! ring verifies signatures by RSA keys of 2048 to 8192 bits. It verifies shorter keys, from 1024 bits, only for PKCS #1 with SHA-256
+//! or SHA-512, which TLS 1.2 has. Any other signature cannot be verified. Without pins it is accepted, because an attacker on the path
+//! could show a key of their own just as well. With pins it is refused, because a pin proves nothing without the signature.
 
 use ring::signature::{
     RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY, RSA_PKCS1_1024_8192_SHA512_FOR_LEGACY_USE_ONLY,
