@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Spark as the engine of a bulk job: `hecaton fetch part` on two executors, one of which is killed with all that it started.
+"""Spark as the engine of a bulk download: `hecaton fetch run-part` on two executors, one of which is killed with all that it started.
 
     bin/hecaton fetch plan urls.txt -o out/ --part-size 2000
     python3 benches/fetch/spark.py out/ --kill > result.json
@@ -52,7 +52,7 @@ def kill_one_executor(begun, has_records, result):
             executors = [number for number in descendants(os.getpid(), among) if EXECUTOR in among[number][1]]
             victim = min(executors, default=None)
             all_of_it = [victim, *descendants(victim, among)] if victim else []
-            under_way = [number for number in all_of_it if "fetch part" in among[number][1] and has_records(among[number][1])]
+            under_way = [number for number in all_of_it if "fetch run-part" in among[number][1] and has_records(among[number][1])]
     result["killed"] = {"executors": 1, "processes": len(all_of_it), "parts_under_way": len(under_way)}
     for number in all_of_it:
         try:
@@ -88,7 +88,7 @@ def main():
         threading.Thread(target=kill_one_executor, args=(done, has_records, result), daemon=True).start()
     began = time.monotonic()
     spark.parallelize(range(parts), parts).foreach(
-        lambda part: subprocess.run([hecaton, "fetch", "part", "--quiet", folder, str(part)], check=True)
+        lambda part: subprocess.run([hecaton, "fetch", "run-part", "--quiet", folder, str(part)], check=True)
     )
     result["seconds"] = round(time.monotonic() - began, 1)
     commits = [json.loads(path.read_text()) for path in arguments.folder.glob("parts/*/COMMIT")]

@@ -19,7 +19,7 @@ def page(result):
              for name in TITLES if name in result["parts"]]
     versions = ", ".join(f"{version}" if name.split()[0] in version else f"{name}: {version}"
                          for name, version in unique(result["versions"]).items())
-    return "\n".join(["# Bulk jobs, measured\n", f"`benches/fetch/run`, {machine['cores']} × {machine['processor']}, Linux {machine['kernel']}. "
+    return "\n".join(["# Bulk downloads, measured\n", f"`benches/fetch/run`, {machine['cores']} × {machine['processor']}, Linux {machine['kernel']}. "
                       f"{versions}. All that was measured is in [result.json](result.json).\n", *parts])
 
 

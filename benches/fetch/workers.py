@@ -46,8 +46,8 @@ def planned(listing, out, size, more=()):
     hecaton("plan", listing, "-o", out, "--i-own-these-hosts", "--per-host", "48", "--part-size", str(size), *more)
 
 
-def work(out, nats, cores):
-    return jobs.started([peers.HECATON, "fetch", "work", out, "--nats", nats.url, "--quiet"], cores)
+def worker(out, nats, cores):
+    return jobs.started([peers.HECATON, "fetch", "worker", out, "--nats", nats.url, "--quiet"], cores)
 
 
 def beside_one(asked, place):
@@ -66,9 +66,9 @@ def one_way(name, urls, place, cores):
     listing, out = jobs.listed(server, 20, urls, place), os.path.join(place, "out")
     planned(listing, out, max(urls // 12, 100))
     if WAYS[name]:
-        hecaton("offer", out, "--nats", nats.url)
+        hecaton("enqueue", out, "--nats", nats.url)
     begun = time.monotonic()
-    many = [work(out, nats, cores) for _ in range(WAYS[name])] or [jobs.started([peers.HECATON, "fetch", "-o", out, "--quiet"], cores)]
+    many = [worker(out, nats, cores) for _ in range(WAYS[name])] or [jobs.started([peers.HECATON, "fetch", "-o", out, "--quiet"], cores)]
     ended = [jobs.waited(one, jobs.LIMIT) for one in many]
     seconds = time.monotonic() - begun
     nats.end()
@@ -86,8 +86,8 @@ def takeover(asked, place):
     listing, out = jobs.listed(server, 20, urls, place), os.path.join(place, "out")
     # Each worker has few in flight, so that it holds a few parts, and others are left for the rest.
     planned(listing, out, max(urls // 16, 100), ("-c", "8"))
-    hecaton("offer", out, "--nats", nats.url, "--lease", f"{LEASE}s")
-    many = [work(out, nats, "0") for _ in range(3)]
+    hecaton("enqueue", out, "--nats", nats.url, "--lease", f"{LEASE}s")
+    many = [worker(out, nats, "0") for _ in range(3)]
     held = []
     while not held and many[0].poll() is None:
         time.sleep(0.1)

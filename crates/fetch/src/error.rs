@@ -1,4 +1,4 @@
-//! How a job can fail: what was asked cannot be, what was begun could not be done, or someone ended it.
+//! The kinds of failure: wrong usage, something that could not be done, and an interruption.
 
 use std::io;
 use std::path::Path;
@@ -8,7 +8,7 @@ use hecaton::without_os_numbers;
 /// Why a job, or a look at one, did not end well. The text is one sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What was asked cannot be; nothing was sent.
+    /// Wrong usage; nothing was sent.
     #[error("{}", without_os_numbers(.0.clone()))]
     Usage(String),
     /// Something could not be done.
@@ -19,11 +19,11 @@ pub enum Error {
     Interrupted(String),
 }
 
-/// What most functions here return.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// What was asked cannot be.
+    /// Wrong usage.
     pub fn usage(text: impl Into<String>) -> Error {
         Error::Usage(text.into())
     }
@@ -39,12 +39,12 @@ pub fn at<'a>(doing: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error
     move |error| Error::Failed(sentence(doing, path, &error))
 }
 
-/// What the system refused, where, and what helps.
+/// A sentence for an error of the system: the operation, the path, and what helps.
 pub fn sentence(doing: &str, path: &Path, error: &io::Error) -> String {
     let path = path.display();
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => format!(
-            "cannot {doing} {path}: no space is left; free some, and run the same command again: it goes on where it was"
+            "cannot {doing} {path}: no space is left; free some, and run the same command again: it resumes"
         ),
         _ => format!("cannot {doing} {path}: {error}"),
     }

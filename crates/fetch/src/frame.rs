@@ -1,7 +1,7 @@
 //! Frames: what plans and segments are made of. Each is a zstd frame with a checksum, or one that zstd skips.
 //!
-//! Frames stand behind one another, so `zstdcat` reads a whole file. What is not a line of the results (intents, heads) is in
-//! frames that zstd skips, with a checksum of their own. A file that was torn is read up to its last whole frame.
+//! A file is a sequence of frames, so `zstdcat` reads it whole. Everything but records (intents, heads) is in frames
+//! that zstd skips, each with a checksum of its own. A torn file is read up to its last whole frame.
 
 use std::io;
 
@@ -64,7 +64,7 @@ pub fn pack_aside(content: &[u8], out: &mut Vec<u8>) {
 pub enum Frame<'a> {
     /// Lines; still to be decompressed.
     Lines(&'a [u8]),
-    /// What zstd skips, its checksum verified.
+    /// Data that zstd skips; its checksum is verified.
     Aside(&'a [u8]),
 }
 
@@ -117,7 +117,7 @@ impl Default for Unpacker {
 }
 
 impl Unpacker {
-    /// Puts what a frame of lines holds into `out`, in the place of what was there.
+    /// Decompresses a frame of lines into `out`, and replaces its content.
     ///
     /// # Errors
     /// When its checksum does not hold, or it is none.

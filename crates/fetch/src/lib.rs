@@ -1,13 +1,12 @@
-//! Bulk jobs: every input of a long list fetched, and recorded exactly once.
+//! Bulk downloads: every input of a long list fetched, and recorded exactly once.
 //!
-//! The rooms in the order of the flow; each imports only from those before it: `job` (what is asked) → `host` (whom a URL
-//! concerns) → `input` (a list → inputs) →
-//! `template` (an input → a request in words) → `expression` (what counts as good, what is shown) → `take` (what is wanted of a body) →
-//! `robots` (what sites ask) → `sink` (where bodies go) → `plan` (inputs → parts, sealed) → `request`
-//! (an input → the engine's request) → `segment` (what a part has come to, and the `COMMIT` that counts) → `seal` (a part → its results) →
-//! `run` (parts are worked on) → `show` (a folder, for people) → `start` (a job into a folder) → `again` (some of it once more) →
-//! `dispatch` (parts handed out to many machines).
-//! `frame` and `record` are what files are made of, `error` is how things fail.
+//! The modules in the order of the flow; each imports only from earlier ones. `job` holds the settings. `host`
+//! compares hosts and says whose they are. `input` reads lists. `template` fills columns into texts. `expression`
+//! evaluates conditions. `take` extracts values from bodies. `robots` reads robots.txt. `sink` stores bodies. `plan`
+//! divides inputs into parts. `request` makes the engine's requests. `segment` stores what a part has done, and the
+//! `COMMIT` that decides. `finalize` writes the results of a part. `run` sends and records. `show` reads a folder for
+//! people. `start` plans or resumes a job. `again` sends some inputs once more. `dispatch` distributes parts to many
+//! machines. `frame` and `record` are the formats of files, and `error` has the kinds of failure.
 
 #![forbid(unsafe_code)]
 
@@ -33,7 +32,7 @@ pub mod request;
 
 pub mod segment;
 
-pub mod seal;
+pub mod finalize;
 
 pub mod run;
 

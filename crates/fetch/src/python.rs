@@ -1,4 +1,4 @@
-//! What others' libraries make of what was written.
+//! Other libraries read the written files.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What goes in and what comes out: one input, and one line of the results.
+//! An input, and its record: one line of the results.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ pub struct Invalid {
     pub line: u64,
     /// How it begins.
     pub text: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
@@ -81,13 +81,13 @@ pub struct Record {
     pub outcome: Outcome,
     /// Whether a response came and the check holds.
     pub ok: bool,
-    /// Where a redirect led: the URL that answered in the end, or the one that was not asked any more.
+    /// The last URL of the redirects: the URL of the final response, or the one that was not followed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
     /// The status of the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Those headers of the response that were asked for, by their names in lower case.
+    /// The headers of the response that `--keep-header` names, in lower case.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// What went wrong.
@@ -105,7 +105,7 @@ pub struct Record {
     /// When it began, as RFC 3339 has it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub at: String,
-    /// What each phase took.
+    /// Milliseconds of each phase.
     #[serde(default, skip_serializing_if = "Elapsed::is_nothing")]
     pub ms: Elapsed,
     /// The length of the body.
@@ -117,7 +117,7 @@ pub struct Record {
     /// The body, or where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
-    /// What was taken from the body, by its name.
+    /// The values that were taken from the body, by name.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub taken: serde_json::Map<String, serde_json::Value>,
 }
@@ -164,16 +164,16 @@ impl Outcome {
     }
 }
 
-/// What went wrong, and where.
+/// An error and its phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
-    /// What went wrong, in a word.
+    /// The error in a word.
     pub kind: String,
     /// The phase in which it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// What went wrong, in a sentence.
+    /// The error in a sentence.
     pub message: String,
 }
 

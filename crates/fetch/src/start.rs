@@ -1,4 +1,4 @@
-//! A job into a folder: planned if it is new, gone on with if it is the same, refused if it is another.
+//! A job in a folder: planned if it is new, resumed if it is the same, refused if it is another.
 
 use std::fs::{self, File};
 use std::io::IsTerminal;
@@ -11,9 +11,9 @@ use uuid::Uuid;
 
 use crate::error::{Error, Result, at};
 use crate::host::LastHost;
-use crate::input::{Entry, Form, InputError, Inputs, Source, sitemap};
+use crate::input::{Entry, Format, InputError, Inputs, Source, sitemap};
 use crate::job::Job;
-use crate::plan::{self, Folder, Placed, Plan, Rules, write_whole};
+use crate::plan::{self, Folder, Plan, PlanLimits, Routed, write_whole};
 use crate::record::URL;
 use crate::request::Maker;
 use crate::run::{self, Observer, Options, Summary};
@@ -80,8 +80,8 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
     fs::create_dir_all(folder.path()).map_err(at("create", folder.path()))?;
     write_whole(&folder.job(), job.to_toml()?.as_bytes())?;
     let [own, foreign] = job.pace.most();
-    let rules = Rules {
-        most_lanes: own.min(foreign),
+    let rules = PlanLimits {
+        max_shards: own.min(foreign),
         part_size: job.input.part_size,
         any_rate: job.pace.any_rate(),
     };
@@ -104,10 +104,10 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         &job.input.files,
         &mut feed,
         &rules,
-        &mut |columns, placed| {
+        &mut |columns, routed| {
             let rendered = maker.render_columns(columns)?;
             let (host, foreign) = last.of(&rendered.url).map_err(|error| error.to_string())?;
-            placed(Placed {
+            routed(Routed {
                 host,
                 foreign,
                 request: rendered.digest() as u64,
@@ -137,7 +137,7 @@ fn open(job: &Job) -> Result<Inputs> {
         .input
         .format
         .as_deref()
-        .map(Form::named)
+        .map(Format::named)
         .transpose()
         .map_err(refused)?;
     let source = |path: &PathBuf| match plan::is_standard_input(path) {
@@ -147,7 +147,7 @@ fn open(job: &Job) -> Result<Inputs> {
     Inputs::open(job.input.files.iter().map(source).collect(), form).map_err(refused)
 }
 
-/// Asks a site for its sitemap and those that it lists, one after the other.
+/// Fetches a site's sitemap and those that it lists, one after the other.
 fn walk_sitemap(job: &Job, first: &str, take: &mut dyn FnMut(Entry) -> Result<()>) -> Result<()> {
     let client = run::client(job)?;
     let reactor =
@@ -161,7 +161,7 @@ fn walk_sitemap(job: &Job, first: &str, take: &mut dyn FnMut(Entry) -> Result<()
             .map_err(|error| error.to_string())?;
         match response.status() {
             200 => Ok(response.into_body().to_vec()),
-            status => Err(format!("was answered with status {status}")),
+            status => Err(format!("the response has status {status}")),
         }
     };
     let failed = |error: InputError| Error::failed(error.to_string());
@@ -171,7 +171,7 @@ fn walk_sitemap(job: &Job, first: &str, take: &mut dyn FnMut(Entry) -> Result<()
     Ok(())
 }
 
-/// The job of a folder, to be worked on as it was asked.
+/// The job of a folder, to be resumed.
 ///
 /// # Errors
 /// When there is none.
@@ -219,7 +219,7 @@ pub fn lock(folder: &Folder) -> Result<Flock<File>> {
     lock_if_free(folder)?.ok_or_else(|| {
         let path = folder.base().display();
         Error::failed(format!(
-            "another process works on {path} already: `hecaton fetch status {path}` tells how far it is"
+            "another process works on {path} already: `hecaton fetch status {path}` shows its progress"
         ))
     })
 }

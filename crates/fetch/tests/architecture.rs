@@ -1,10 +1,11 @@
-//! The flow stays one way: a room imports only from itself and from the rooms before it, and fetch meets neither the lab nor the origin.
+//! The flow stays one way: a module imports only from itself and from earlier modules, and fetch links neither the lab nor
+//! the test server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms, in the order of the flow.
-const ROOMS: [&str; 17] = [
+/// The modules, in the order of the flow.
+const MODULES: [&str; 17] = [
     "job",
     "host",
     "input",
@@ -16,7 +17,7 @@ const ROOMS: [&str; 17] = [
     "plan",
     "request",
     "segment",
-    "seal",
+    "finalize",
     "run",
     "show",
     "start",
@@ -24,7 +25,7 @@ const ROOMS: [&str; 17] = [
     "dispatch",
 ];
 
-/// What every room may use.
+/// The modules that all others may use.
 const FOR_ALL: [&str; 3] = ["error", "frame", "record"];
 
 fn here() -> PathBuf {
@@ -71,14 +72,14 @@ fn imports(source: &str) -> Vec<String> {
 }
 
 #[test]
-fn rooms_import_only_from_earlier_ones() {
+fn modules_import_only_from_earlier_ones() {
     let mut seen = 0;
-    for (place, room) in ROOMS.iter().enumerate() {
-        for file in sources(&here().join("src").join(room)) {
+    for (index, module) in MODULES.iter().enumerate() {
+        for file in sources(&here().join("src").join(module)) {
             for name in imports(&fs::read_to_string(&file).unwrap()) {
                 seen += 1;
                 let is_known =
-                    ROOMS[..=place].contains(&name.as_str()) || FOR_ALL.contains(&name.as_str());
+                    MODULES[..=index].contains(&name.as_str()) || FOR_ALL.contains(&name.as_str());
                 assert!(is_known, "{} imports {name}", file.display());
             }
         }
@@ -90,16 +91,19 @@ fn rooms_import_only_from_earlier_ones() {
 }
 
 #[test]
-fn every_room_is_in_lib_rs_in_the_order_of_the_flow() {
+fn every_module_is_in_lib_rs_in_the_order_of_the_flow() {
     let lib = fs::read_to_string(here().join("src/lib.rs")).unwrap();
     let modules = lib
         .lines()
         .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
-    assert_eq!(modules.collect::<Vec<_>>(), [&ROOMS[..], &FOR_ALL].concat());
+    assert_eq!(
+        modules.collect::<Vec<_>>(),
+        [&MODULES[..], &FOR_ALL].concat()
+    );
 }
 
 #[test]
-fn fetch_meets_neither_the_lab_nor_the_origin() {
+fn fetch_links_neither_the_lab_nor_the_test_server() {
     let manifest: toml::Table = fs::read_to_string(here().join("Cargo.toml"))
         .unwrap()
         .parse()

@@ -1,4 +1,4 @@
-# Bulk jobs by the command `hecaton fetch`: every URL of a long list, each recorded exactly once, whatever happens on the way.
+# Bulk downloads by the command `hecaton fetch`: every URL of a long list, each recorded exactly once, whatever happens on the way.
 require "json"
 require "open3"
 

@@ -8,8 +8,8 @@ use crate::support::{World, end_of, ending, hecaton};
 #[test]
 fn what_failed_is_asked_again_and_its_record_takes_the_place_of_the_old_one() {
     let (world, other) = (World::new(), World::new());
-    let bad = (0..50).map(|n| format!("{}/status/500?{n}", world.origin.base_url()));
-    let good = (0..150).map(|n| format!("{}/r/{n}", other.origin.base_url()));
+    let bad = (0..50).map(|n| format!("{}/status/500?{n}", world.server.base_url()));
+    let good = (0..150).map(|n| format!("{}/r/{n}", other.server.base_url()));
     let list = world.write("urls.txt", bad.chain(good));
     world.run(&list, &["--retries", "0", "--breaker", "0"]);
     let before = world.records();
@@ -28,7 +28,7 @@ fn what_failed_is_asked_again_and_its_record_takes_the_place_of_the_old_one() {
         "{}",
         nothing.stderr
     );
-    // Killed in the middle, another round is refused, and the same goes on.
+    // After a kill in the middle, another round is refused, and the same one resumes.
     let child = again(&[]).spawn().unwrap();
     world.wait_for(60);
     kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
@@ -46,7 +46,7 @@ fn what_failed_is_asked_again_and_its_record_takes_the_place_of_the_old_one() {
         .filter(|(number, record)| before[number]["at"] != record["at"]);
     assert!(changed.clone().all(|(number, _)| *number < 50));
     assert_eq!(changed.count(), 50);
-    assert_eq!(other.origin.summary().requests, 150);
+    assert_eq!(other.server.summary().requests, 150);
     assert!(!world.out().join("again").exists());
     let status = ending(hecaton(&["fetch", "status"]).arg(world.out()));
     assert!(

@@ -74,9 +74,9 @@ fn a_clock_that_is_set_back_changes_no_count() {
         .windows(2)
         .filter(|pair| pair[1].duration_since(pair[0]).unwrap().as_secs() > 1800);
     assert_eq!(jumps.count(), 1, "the clock was set back in between");
-    let summary = world.origin.summary();
+    let summary = world.server.summary();
     assert!(summary.peak_in_flight <= 2);
-    // What was in flight at the kill, and what was not written.
+    // The requests in flight at the kill, and the records that were not written.
     assert!(
         (120..=140).contains(&summary.requests),
         "{}",

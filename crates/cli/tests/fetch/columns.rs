@@ -5,7 +5,7 @@ use crate::support::{World, ending, hecaton};
 #[test]
 fn a_table_becomes_requests_and_what_was_taken_is_in_the_table_that_comes_out() {
     let world = World::new();
-    let base = world.origin.base_url().to_owned();
+    let base = world.server.base_url().to_owned();
     let rows = (0..20).map(|n| format!("{n},\"a, b\""));
     let list = world.write(
         "skus.csv",
@@ -94,7 +94,7 @@ fn an_unknown_column_or_a_bad_expression_is_refused_and_nothing_is_sent() {
         assert!(refused.stderr.contains(word), "{}", refused.stderr);
         assert!(!world.out().exists(), "nothing is left behind");
     }
-    assert_eq!(world.origin.summary().requests, 0);
+    assert_eq!(world.server.summary().requests, 0);
 }
 
 #[test]
@@ -125,9 +125,9 @@ fn bodies_go_where_they_are_asked_to_go() {
 }
 
 #[test]
-fn a_condition_on_records_that_no_record_can_answer_is_refused_with_what_there_is() {
+fn a_condition_on_records_that_no_record_can_have_is_refused_with_what_there_is() {
     let world = World::new();
-    let base = world.origin.base_url();
+    let base = world.server.base_url();
     let lines = [
         format!(r#"{{"id": 1, "url": "{base}/r/1"}}"#),
         format!(r#"{{"id": 2, "url": "{base}/r/2", "late": "x"}}"#),
@@ -157,7 +157,7 @@ fn a_condition_on_records_that_no_record_can_answer_is_refused_with_what_there_i
             assert!(refused.stderr.contains(word), "{}", refused.stderr);
         }
     }
-    assert_eq!(world.origin.summary().requests, 2);
+    assert_eq!(world.server.summary().requests, 2);
     let late = asked("show", "column.late == 'x' and not ok and not taken.a");
     assert_eq!(
         (late.status, late.stdout.lines().count()),
@@ -174,7 +174,7 @@ fn a_condition_on_records_that_no_record_can_answer_is_refused_with_what_there_i
         "{}",
         unknown.stderr
     );
-    // What is there then is no job, and is in nobody's way.
+    // The folder holds no job then, so a new one can be planned there.
     world.run(&list, &[]);
     assert_eq!(world.records().len(), 2);
 }

@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 
 use crate::support::{Ending, World, count, end_of, ending, until};
 
-/// An origin that takes its time, so that there is something in flight.
+/// A test server that is slow, so that there are requests in flight.
 fn slow() -> World {
     World::with(Options {
         delay: Delay::Fixed(Duration::from_millis(5)),
@@ -19,11 +19,11 @@ fn slow() -> World {
     })
 }
 
-/// Begins the job or goes on with it, and kills that once so many more requests have come.
+/// Begins the job or resumes it, and kills the command after this many more requests.
 fn killed(world: &World, list: &Path, arguments: &[&str], after: u64) -> Ending {
-    let at = world.origin.summary().requests + after;
+    let at = world.server.summary().requests + after;
     let child = world.fetch(list, arguments).spawn().unwrap();
-    until(|| world.origin.summary().requests >= at);
+    until(|| world.server.summary().requests >= at);
     kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
     end_of(child)
 }
@@ -49,7 +49,7 @@ fn ten_kills_lose_nothing_and_repeat_little() {
     let records = world.records();
     assert_eq!(records.len() as u64, INPUTS);
     assert_eq!(count(&records, "response") as u64, INPUTS);
-    let seen = world.origin.summary();
+    let seen = world.server.summary();
     assert_eq!(seen.distinct, INPUTS);
     // In flight, and of one frame: 20 ms at what 20 in flight make in that time, and as long again for the disk.
     let most = 10 * (IN_FLIGHT + 2 * IN_FLIGHT * 20 / 5);
@@ -71,7 +71,7 @@ fn a_post_is_never_sent_twice() {
     let unknown = count(&records, "unknown");
     assert_eq!(count(&records, "response") + unknown, INPUTS as usize);
     assert!((1..=6 * 40).contains(&unknown), "{unknown} are unknown");
-    let seen = world.origin.summary();
+    let seen = world.server.summary();
     assert_eq!(seen.duplicates, 0);
     // Of those that are unknown some may have been sent; all others were.
     assert!(seen.distinct >= INPUTS - unknown as u64);
@@ -90,7 +90,7 @@ fn what_is_unknown_is_sent_again_when_that_is_asked() {
     world.run(&list, &[&arguments[..], &["--resend-unknown"]].concat());
     let records = world.records();
     assert_eq!(count(&records, "response") as u64, INPUTS);
-    assert_eq!(world.origin.summary().distinct, INPUTS);
+    assert_eq!(world.server.summary().distinct, INPUTS);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_key_lets_a_post_be_sent_again_and_stays_the_same() {
     // So many that the job is never done before the kill.
     const INPUTS: u64 = 5000;
     let world = World::new();
-    let base = world.origin.base_url().to_owned();
+    let base = world.server.base_url().to_owned();
     let urls = (0..INPUTS).map(|n| format!("{base}/echo?{n}"));
     let list = world.write("urls.txt", urls);
     let arguments = [
@@ -116,7 +116,7 @@ fn a_key_lets_a_post_be_sent_again_and_stays_the_same() {
     world.run(&list, &arguments);
     let records = world.records();
     assert_eq!(count(&records, "response") as u64, INPUTS);
-    let sent = world.origin.summary().requests;
+    let sent = world.server.summary().requests;
     assert!(sent > INPUTS, "none was sent again");
     let keys: BTreeSet<&str> = records
         .values()

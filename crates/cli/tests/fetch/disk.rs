@@ -1,4 +1,4 @@
-//! A full disk: the command ends with one sentence, and goes on when there is room.
+//! A full disk: the command ends with one sentence, and resumes when there is space.
 
 use std::process::Command;
 
@@ -61,5 +61,5 @@ fn a_full_disk_ends_the_run_and_loses_nothing() {
     assert!(grown.unwrap().success());
     world.run(&list, &["-c", "20"]);
     assert_eq!(world.records().len() as u64, INPUTS);
-    assert_eq!(world.origin.summary().distinct, INPUTS);
+    assert_eq!(world.server.summary().distinct, INPUTS);
 }

@@ -35,7 +35,7 @@ fn ten_thousand_hosts_have_each_record_once_in_little_room() {
     let records = world.records();
     assert_eq!(records.len() as u64, 2 * HOSTS);
     assert_eq!(count(&records, "response") as u64, 2 * HOSTS);
-    assert_eq!(world.origin.summary().requests, 2 * HOSTS);
+    assert_eq!(world.server.summary().requests, 2 * HOSTS);
     // A hundred in flight, as many idle ones, and what the process itself has.
     assert!(descriptors < 300, "{descriptors}");
     assert!(memory < 128 << 10, "{memory} KiB");

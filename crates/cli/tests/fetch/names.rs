@@ -38,8 +38,8 @@ fn alone<T: Send>(home: &std::path::Path, run: impl FnOnce() -> T + Send) -> Opt
     })
 }
 
-/// A server of names on port 53: whatever is asked for is 127.0.0.1, and noted. What moves is at 127.0.0.9 when it is asked for the
-/// first time, where nobody listens.
+/// A name server on port 53. Every name resolves to 127.0.0.1, and each query is noted. A name that moves resolves to
+/// 127.0.0.9 the first time, where nobody listens.
 fn names() -> Arc<Mutex<BTreeMap<String, u32>>> {
     let socket = UdpSocket::bind("127.0.0.1:53").expect("the port is free where nobody else is");
     let asked: Arc<Mutex<BTreeMap<String, u32>>> = Arc::default();
@@ -112,7 +112,7 @@ fn a_name_is_looked_up_once_and_not_for_each_connection() {
         let asked = names();
         let world = World::new();
         let port = world.port();
-        // Every answer ends its connection.
+        // Every response ends its connection.
         let url = |n: u32| format!("http://h{}.names.test:{port}/close?{n}", n % 20);
         let list = world.write("urls.txt", (0..400).map(url));
         world.run(
@@ -121,7 +121,7 @@ fn a_name_is_looked_up_once_and_not_for_each_connection() {
         );
         let records = world.records();
         assert_eq!(count(&records, "response"), 400, "{:?}", records[&0]);
-        assert_eq!(world.origin.summary().connections, 400);
+        assert_eq!(world.server.summary().connections, 400);
         let asked = asked.lock().unwrap().clone();
         assert_eq!(asked.len(), 20, "{asked:?}");
         assert!(asked.values().all(|times| *times == 1), "{asked:?}");

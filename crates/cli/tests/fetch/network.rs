@@ -1,11 +1,11 @@
-//! What comes over the network: bombs, bodies without end, TLS, proxies and cookies.
+//! Hostile responses, TLS, proxies and cookies: bombs, bodies without end.
 
 use hecaton_test_server::Options;
 
 use crate::support::{World, count};
 
 fn one(world: &World, path: &str) -> std::path::PathBuf {
-    let url = format!("{}{path}", world.origin.base_url());
+    let url = format!("{}{path}", world.server.base_url());
     world.write("urls.txt", std::iter::once(url))
 }
 
@@ -15,7 +15,7 @@ fn a_bomb_and_a_body_without_end_are_errors_and_the_rest_goes_on() {
         faults: true,
         ..Options::default()
     });
-    let base = world.origin.base_url().to_owned();
+    let base = world.server.base_url().to_owned();
     let bad = [
         "/bomb/gzip/512",
         "/bomb/br/512",
@@ -38,7 +38,7 @@ fn a_bomb_and_a_body_without_end_are_errors_and_the_rest_goes_on() {
 #[test]
 fn a_host_that_stalls_takes_its_time_and_no_more() {
     let world = World::new();
-    let base = world.origin.base_url().to_owned();
+    let base = world.server.base_url().to_owned();
     let stalling = (0..4).map(|n| format!("{base}/pieces/1000/10/60000?{n}"));
     let list = world.write(
         "urls.txt",
@@ -64,7 +64,7 @@ fn an_authority_of_ones_own_is_trusted_when_it_is_named() {
     std::fs::remove_dir_all(world.out()).unwrap();
     let authority = world.write(
         "ca.pem",
-        std::iter::once(world.origin.ca_pem().expect("it speaks TLS").to_owned()),
+        std::iter::once(world.server.ca_pem().expect("it speaks TLS").to_owned()),
     );
     world.run(&list, &["--ca", authority.to_str().unwrap()]);
     assert_eq!(world.records()[&0]["status"], 200);
@@ -73,24 +73,25 @@ fn an_authority_of_ones_own_is_trusted_when_it_is_named() {
 #[test]
 fn a_proxy_is_asked_in_the_place_of_the_host() {
     let world = World::new();
-    // The origin answers for any host that it is asked for, as a proxy would.
+    // The test server responds for any host, as a proxy would.
     let list = world.write(
         "urls.txt",
         std::iter::once("http://nowhere.invalid/r/3".to_owned()),
     );
-    let proxy = world.origin.base_url().to_owned();
+    let proxy = world.server.base_url().to_owned();
     let mut command = world.fetch(&list, &["--proxy", &proxy]);
     let ended = crate::support::ending(command.env_remove("no_proxy"));
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
-    assert_eq!(world.origin.summary().requests, 1);
+    assert_eq!(world.server.summary().requests, 1);
     assert_ne!(world.records()[&0]["outcome"], "invalid");
 }
 
 #[test]
 fn cookies_are_kept_when_they_are_asked_for() {
     let world = World::new();
-    let base = world.origin.base_url().to_owned();
-    // Whose turn it is among requests to one host is nobody's promise: of many, some come after the first that sets it.
+    let base = world.server.base_url().to_owned();
+    // The order of requests to one host is not promised: some of them come after the first one, which sets the
+    // cookie.
     let set = (0..40).map(|n| format!("{base}/cookies/set?tea=green&n={n}"));
     let get = (0..40).map(|n| format!("{base}/cookies?n={n}"));
     let list = world.write("urls.txt", set.chain(get));

@@ -1,4 +1,4 @@
-//! What hosts see: never more at once than asked, pauses that hold, and a breaker that opens.
+//! The pace that hosts see: concurrency limits, pauses, and a breaker that opens.
 
 use crate::support::{World, count};
 
@@ -6,30 +6,30 @@ use crate::support::{World, count};
 fn no_more_are_in_flight_to_a_host_than_asked() {
     let (world, other) = (World::new(), World::new());
     let lines = (0..100).flat_map(|n| {
-        [world.origin.base_url(), other.origin.base_url()].map(|base| format!("{base}/delay/2?{n}"))
+        [world.server.base_url(), other.server.base_url()].map(|base| format!("{base}/delay/2?{n}"))
     });
     let list = world.write("urls.txt", lines);
     world.run(&list, &["--per-host", "3"]);
     assert_eq!(world.records().len(), 200);
-    assert_eq!(world.origin.summary().peak_in_flight, 3);
-    assert_eq!(other.origin.summary().peak_in_flight, 3);
+    assert_eq!(world.server.summary().peak_in_flight, 3);
+    assert_eq!(other.server.summary().peak_in_flight, 3);
 }
 
 #[test]
 fn one_host_has_no_more_than_its_share() {
     let world = World::new();
-    let base = world.origin.base_url().to_owned();
+    let base = world.server.base_url().to_owned();
     let list = world.write("urls.txt", (0..100).map(|n| format!("{base}/delay/2?{n}")));
     world.run(&list, &["-c", "20", "--max-host-share", "0.25"]);
-    assert_eq!(world.origin.summary().peak_in_flight, 5);
+    assert_eq!(world.server.summary().peak_in_flight, 5);
 }
 
 #[test]
 fn a_host_that_asks_for_a_pause_gets_it_and_is_given_up_in_the_end() {
     let (world, other) = (World::new(), World::new());
-    let base = world.origin.base_url().to_owned();
+    let base = world.server.base_url().to_owned();
     let busy = (0..200).map(|n| format!("{base}/status/429?Retry-After=1&n={n}"));
-    let good = (0..50).map(|n| format!("{}/r/{n}", other.origin.base_url()));
+    let good = (0..50).map(|n| format!("{}/r/{n}", other.server.base_url()));
     let list = world.write("urls.txt", busy.chain(good));
     let arguments = [
         "--per-host",
@@ -38,7 +38,7 @@ fn a_host_that_asks_for_a_pause_gets_it_and_is_given_up_in_the_end() {
         "2",
         "--breaker-probes",
         "1",
-        "--breaker-rest",
+        "--breaker-cooldown",
         "50ms",
     ];
     let ending = world.run(&list, &arguments);
@@ -55,14 +55,14 @@ fn a_host_that_asks_for_a_pause_gets_it_and_is_given_up_in_the_end() {
         .find(|record| record["outcome"] == "skipped");
     assert_eq!(skipped.unwrap()["why"], "breaker");
     // Two that open it, one that tries again.
-    assert_eq!(world.origin.summary().requests, 3);
-    assert_eq!(other.origin.summary().requests, 50);
+    assert_eq!(world.server.summary().requests, 3);
+    assert_eq!(other.server.summary().requests, 50);
 }
 
 #[test]
 fn what_may_pass_is_tried_again_and_the_tries_are_told() {
     let world = World::new();
-    let base = world.origin.base_url().to_owned();
+    let base = world.server.base_url().to_owned();
     let list = world.write("urls.txt", std::iter::once(format!("{base}/status/502")));
     world.run(&list, &["--retries", "2"]);
     let record = &world.records()[&0];
@@ -71,7 +71,7 @@ fn what_may_pass_is_tried_again_and_the_tries_are_told() {
         (&502.into(), &3.into())
     );
     assert_eq!(record["ok"], false);
-    assert_eq!(world.origin.summary().requests, 3);
+    assert_eq!(world.server.summary().requests, 3);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_host_that_nobody_serves_is_an_error_with_its_phase() {
 #[test]
 fn tries_again_are_a_share_of_the_requests_of_a_host() {
     let world = World::new();
-    let base = world.origin.base_url().to_owned();
+    let base = world.server.base_url().to_owned();
     let list = world.write(
         "urls.txt",
         (0..200).map(|n| format!("{base}/status/502?n={n}")),
@@ -103,7 +103,7 @@ fn tries_again_are_a_share_of_the_requests_of_a_host() {
     world.run(&list, &arguments);
     let records = world.records();
     assert_eq!(records.len(), 200);
-    let again = world.origin.summary().requests - 200;
+    let again = world.server.summary().requests - 200;
     // Ten are free, and one for ten requests.
     assert!((10..=30).contains(&again), "{again} tries again");
     let told: u64 = records
@@ -114,21 +114,21 @@ fn tries_again_are_a_share_of_the_requests_of_a_host() {
 }
 
 #[test]
-fn a_host_that_answers_429_for_ever_ends_and_pauses_of_any_length_are_bounded() {
+fn a_host_that_responds_429_for_ever_ends_and_pauses_of_any_length_are_bounded() {
     for pause in ["99999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"] {
         let world = World::new();
-        let base = world.origin.base_url().to_owned();
+        let base = world.server.base_url().to_owned();
         let pause = pause.replace(' ', "%20");
         let list = world.write(
             "urls.txt",
             (0..50).map(|n| format!("{base}/status/429?Retry-After={pause}&n={n}")),
         );
         let arguments = [
-            "--longest-pause",
+            "--max-retry-after",
             "50ms",
             "--breaker",
             "3",
-            "--breaker-rest",
+            "--breaker-cooldown",
             "50ms",
             "--retries",
             "0",
@@ -138,7 +138,7 @@ fn a_host_that_answers_429_for_ever_ends_and_pauses_of_any_length_are_bounded() 
         let ending = world.run(&list, &arguments);
         assert!(ending.stderr.contains("given up"), "{}", ending.stderr);
         // Three that open it, and three that try again.
-        assert_eq!(world.origin.summary().requests, 6);
+        assert_eq!(world.server.summary().requests, 6);
         assert_eq!(world.records().len(), 50);
     }
 }

@@ -26,7 +26,7 @@ fn half_done(world: &World, more: &[&str]) -> usize {
 }
 
 fn do_part(world: &World, number: &str) {
-    let done = ending(hecaton(&["fetch", "part"]).arg(world.out()).arg(number));
+    let done = ending(hecaton(&["fetch", "run-part"]).arg(world.out()).arg(number));
     assert_eq!(done.status, Some(0), "{}", done.stderr);
 }
 
@@ -56,7 +56,7 @@ fn nobody_who_reads_is_no_failure() {
         assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.stderr);
         assert_eq!(ended.stderr, "", "{arguments:?}");
     }
-    assert_eq!(world.origin.summary().requests, 100);
+    assert_eq!(world.server.summary().requests, 100);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_folder_goes_on_without_its_list_wherever_it_is() {
     fs::rename(world.out(), &moved).unwrap();
     let told = ending(hecaton(&["fetch", "status"]).arg(&moved)).stdout;
     let goes_on = format!(
-        "no process works on it: go on with `hecaton fetch -o {}`",
+        "no process works on it: resume with `hecaton fetch -o {}`",
         moved.display()
     );
     assert!(told.contains(&goes_on), "{told}");
@@ -84,7 +84,7 @@ fn a_folder_goes_on_without_its_list_wherever_it_is() {
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     fs::rename(&moved, world.out()).unwrap();
     assert_eq!(world.records().len(), 200);
-    assert_eq!(world.origin.summary().requests, 200);
+    assert_eq!(world.server.summary().requests, 200);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_table_of_half_a_job_has_what_is_there_and_says_so() {
 #[test]
 fn a_table_is_sealed_when_all_is_done_by_whomever_and_again() {
     let world = World::new();
-    half_done(&world, &["--seal", "csv"]);
+    half_done(&world, &["--final-tables", "csv"]);
     let table = world.out().join("table.csv");
     assert!(!table.exists(), "not all is done");
     do_part(&world, "1");
@@ -114,7 +114,8 @@ fn a_table_is_sealed_when_all_is_done_by_whomever_and_again() {
     assert_eq!(rows(&renewed), 200);
     let [was, is] = [&sealed, &renewed].map(|text| text.lines().collect::<BTreeSet<_>>());
     assert_eq!(was.difference(&is).count(), 5);
-    let refused = ending(hecaton(&["fetch", "urls.txt", "-o", "x", "--seal", "xls"]).env("A", "b"));
+    let refused =
+        ending(hecaton(&["fetch", "urls.txt", "-o", "x", "--final-tables", "xls"]).env("A", "b"));
     assert_eq!(refused.status, Some(2));
     assert!(
         refused.stderr.contains("use csv or parquet"),
@@ -143,7 +144,7 @@ fn a_build_without_parquet_says_how_to_get_it() {
 #[test]
 fn records_are_shown_once_each_while_the_job_runs() {
     let world = World::new();
-    let base = world.origin.base_url().to_owned();
+    let base = world.server.base_url().to_owned();
     let list = world.write("urls.txt", (0..600).map(|n| format!("{base}/delay/5?{n}")));
     let parts = ["-c", "6", "--per-host", "6", "--part-size", "100"];
     let mut child = world.fetch(&list, &parts).spawn().unwrap();
@@ -190,7 +191,7 @@ fn what_is_no_job_is_refused_with_what_it_is() {
 #[test]
 fn a_round_is_told_of_while_it_is_not_done() {
     let world = World::new();
-    let base = world.origin.base_url().to_owned();
+    let base = world.server.base_url().to_owned();
     let list = world.write("urls.txt", (0..300).map(|n| format!("{base}/delay/20?{n}")));
     world.run(&list, &["-c", "100"]);
     let mut again = hecaton(&["fetch", "again", "--where", "n < 200", "-c", "2"]);

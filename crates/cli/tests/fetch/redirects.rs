@@ -15,14 +15,14 @@ fn to(from: &World, status: u16, url: &str) -> String {
         .collect();
     format!(
         "{}/redirect/{status}/1?to={encoded}",
-        from.origin.base_url()
+        from.server.base_url()
     )
 }
 
 #[test]
 fn where_redirects_lead_no_more_are_in_flight_than_asked() {
     let (world, other) = (World::new(), World::new());
-    let target = |n: u64| format!("{}/delay/3?{n}", other.origin.base_url());
+    let target = |n: u64| format!("{}/delay/3?{n}", other.server.base_url());
     let list = world.write("urls.txt", (0..60).map(|n| to(&world, 302, &target(n))));
     let arguments = ["--redirects", "3", "--per-host", "2", "-c", "30"];
     world.run(&list, &arguments);
@@ -32,13 +32,13 @@ fn where_redirects_lead_no_more_are_in_flight_than_asked() {
     assert_eq!(records[&7]["url"], to(&world, 302, &target(7)));
     assert_eq!(records[&7]["location"], target(7));
     assert_eq!(records[&7]["attempts"], 2);
-    assert!(world.origin.summary().peak_in_flight <= 2);
-    assert_eq!(other.origin.summary().peak_in_flight, 2);
-    assert_eq!(other.origin.summary().requests, 60);
+    assert!(world.server.summary().peak_in_flight <= 2);
+    assert_eq!(other.server.summary().peak_in_flight, 2);
+    assert_eq!(other.server.summary().requests, 60);
 }
 
 #[test]
-fn a_redirect_that_nobody_asked_to_follow_is_the_answer() {
+fn a_redirect_that_is_not_followed_is_the_response() {
     let world = World::new();
     let list = world.write("urls.txt", std::iter::once(to(&world, 301, "/echo?x")));
     world.run(&list, &[]);
@@ -47,16 +47,16 @@ fn a_redirect_that_nobody_asked_to_follow_is_the_answer() {
         (&record["status"], &record["outcome"]),
         (&301.into(), &"response".into())
     );
-    let place = format!("{}/echo?x", world.origin.base_url());
+    let place = format!("{}/echo?x", world.server.base_url());
     assert_eq!(record["location"], place);
-    assert_eq!(world.origin.summary().requests, 1);
+    assert_eq!(world.server.summary().requests, 1);
 }
 
 #[test]
-fn what_proves_who_asks_stays_with_its_origin() {
+fn credentials_stay_with_their_origin() {
     let (world, other) = (World::new(), World::new());
-    let home = format!("{}/echo", world.origin.base_url());
-    let abroad = format!("{}/echo", other.origin.base_url());
+    let home = format!("{}/echo", world.server.base_url());
+    let abroad = format!("{}/echo", other.server.base_url());
     let list = world.write(
         "urls.txt",
         [to(&world, 307, &home), to(&world, 307, &abroad)].into_iter(),
@@ -91,20 +91,20 @@ fn a_circle_ends_and_says_where() {
     let world = World::new();
     let list = world.write(
         "urls.txt",
-        std::iter::once(format!("{}/redirect-loop", world.origin.base_url())),
+        std::iter::once(format!("{}/redirect-loop", world.server.base_url())),
     );
     world.run(&list, &["--redirects", "4"]);
     let record = &world.records()[&0];
     assert_eq!(record["error"]["kind"], "redirect", "{record}");
     let message = record["error"]["message"].as_str().unwrap();
     assert!(message.contains("allowed 4"), "{message}");
-    assert_eq!(world.origin.summary().requests, 5);
+    assert_eq!(world.server.summary().requests, 5);
 }
 
 #[test]
 fn a_host_of_another_part_is_left_to_a_list_of_its_own() {
     let world = World::new();
-    let address = world.origin.base_url();
+    let address = world.server.base_url();
     let port = address.rsplit(':').next().unwrap();
     let base = |host: u64| format!("http://h{host}.localhost:{port}");
     let own = (0..64).map(|n| format!("{}/r/{n}", base(n % 16)));
@@ -128,7 +128,7 @@ fn a_host_of_another_part_is_left_to_a_list_of_its_own() {
     );
     assert_eq!(count(&records, "error"), left.len());
     assert_eq!(
-        world.origin.summary().requests,
+        world.server.summary().requests,
         96 - left.len() as u64,
         "what was followed, and no more"
     );
@@ -137,7 +137,7 @@ fn a_host_of_another_part_is_left_to_a_list_of_its_own() {
 #[test]
 fn what_becomes_a_get_says_nothing_of_a_body_that_it_does_not_have() {
     let world = World::new();
-    let home = format!("{}/echo", world.origin.base_url());
+    let home = format!("{}/echo", world.server.base_url());
     let rows = [303, 307].map(|status| format!("{},deflate", to(&world, status, &home)));
     let rows = std::iter::once("url,coding".to_owned()).chain(rows);
     let list = world.write("urls.csv", rows);

@@ -1,4 +1,4 @@
-//! The same command again: what goes on, what is refused, and what rubbish becomes.
+//! The same command again: what resumes, what is refused, and what bad lines become.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -8,7 +8,7 @@ use crate::support::{World, count, end_of, ending, hecaton, until};
 #[test]
 fn every_input_has_one_record_and_a_second_run_sends_nothing() {
     let world = World::new();
-    let base = world.origin.base_url().to_owned();
+    let base = world.server.base_url().to_owned();
     let lines = (0..300).map(|id| format!("{base}/r/{id}"));
     let extra = [
         "",
@@ -23,7 +23,7 @@ fn every_input_has_one_record_and_a_second_run_sends_nothing() {
     assert!(
         ending
             .stderr
-            .contains("300 good answers, 1 skipped, 3 invalid"),
+            .contains("300 good responses, 1 skipped, 3 invalid"),
         "{}",
         ending.stderr
     );
@@ -33,9 +33,9 @@ fn every_input_has_one_record_and_a_second_run_sends_nothing() {
     assert_eq!(records[&300]["outcome"], "invalid");
     assert_eq!(records[&303]["why"], "duplicate");
     assert_eq!(records[&5]["status"], 200);
-    assert_eq!(world.origin.summary().requests, 300);
+    assert_eq!(world.server.summary().requests, 300);
     world.run(&list, &[]);
-    assert_eq!(world.origin.summary().requests, 300);
+    assert_eq!(world.server.summary().requests, 300);
     assert_eq!(world.records(), records);
 }
 
@@ -45,7 +45,7 @@ fn duplicates_are_sent_when_they_are_to_be_kept() {
     let list = world.list([1, 2, 1, 1].into_iter());
     world.run(&list, &["--keep-duplicates"]);
     assert_eq!(count(&world.records(), "response"), 4);
-    assert_eq!(world.origin.summary().requests, 4);
+    assert_eq!(world.server.summary().requests, 4);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_changed_list_is_refused_with_what_changed() {
         refused.stderr
     );
     assert!(refused.stderr.contains("bytes"), "{}", refused.stderr);
-    assert_eq!(world.origin.summary().requests, 10);
+    assert_eq!(world.server.summary().requests, 10);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_host_of_others_needs_a_rate_and_nothing_is_sent_before() {
 #[test]
 fn ctrl_c_ends_in_order_and_the_same_command_goes_on() {
     let world = World::new();
-    let base = world.origin.base_url().to_owned();
+    let base = world.server.base_url().to_owned();
     let list = world.write("urls.txt", (0..400).map(|n| format!("{base}/delay/20?{n}")));
     let child = world.fetch(&list, &["-c", "4"]).spawn().unwrap();
     world.wait_for(20);
@@ -128,11 +128,11 @@ fn ctrl_c_ends_in_order_and_the_same_command_goes_on() {
     let ended = end_of(child);
     assert_eq!(ended.status, Some(130), "{}", ended.stderr);
     assert!(
-        ended.stderr.contains("the same command again goes on"),
+        ended.stderr.contains("the same command resumes"),
         "{}",
         ended.stderr
     );
-    let before = world.origin.summary().requests;
+    let before = world.server.summary().requests;
     let shown = ending(hecaton(&["fetch", "show"]).arg(world.out()));
     assert_eq!(
         shown.stdout.lines().count() as u64,
@@ -141,13 +141,13 @@ fn ctrl_c_ends_in_order_and_the_same_command_goes_on() {
     );
     world.run(&list, &["-c", "4"]);
     assert_eq!(world.records().len(), 400);
-    assert_eq!(world.origin.summary().requests, 400);
+    assert_eq!(world.server.summary().requests, 400);
 }
 
 #[test]
 fn a_second_ctrl_c_ends_at_once_and_nothing_is_lost() {
     let world = World::new();
-    let base = world.origin.base_url().to_owned();
+    let base = world.server.base_url().to_owned();
     let slow = (0..4).map(|n| format!("{base}/delay/3600000?{n}"));
     let list = world.write(
         "urls.txt",
@@ -177,7 +177,7 @@ fn a_second_ctrl_c_ends_at_once_and_nothing_is_lost() {
 #[test]
 fn a_job_file_does_what_the_command_line_said_and_holds_no_secret() {
     let world = World::new();
-    let base = world.origin.base_url().to_owned();
+    let base = world.server.base_url().to_owned();
     let list = world.write(
         "urls.txt",
         std::iter::once(format!("{base}/basic/joe/hidden")),
@@ -206,7 +206,7 @@ fn a_job_file_does_what_the_command_line_said_and_holds_no_secret() {
 #[test]
 fn status_tells_how_far_it_is_while_it_runs_and_after() {
     let world = World::new();
-    let base = world.origin.base_url().to_owned();
+    let base = world.server.base_url().to_owned();
     let list = world.write("urls.txt", (0..100).map(|n| format!("{base}/delay/60?{n}")));
     let status = || ending(hecaton(&["fetch", "status"]).arg(world.out())).stdout;
     let child = world.fetch(&list, &["-c", "2"]).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! What sites say of themselves: robots.txt and sitemaps.
+//! Sites describe themselves: robots.txt and sitemaps.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -159,7 +159,7 @@ fn a_robots_txt_without_end_counts_as_far_as_it_is_read() {
     let records = world.records();
     assert_eq!(records[&0]["why"], "robots");
     assert_eq!(count(&records, "response"), 4, "{records:?}");
-    // What buffers of two sockets hold is sent, and not read.
+    // The socket buffers take some bytes that nobody reads.
     let sent = sent.load(Ordering::SeqCst);
     assert!((512 << 10..64 << 20).contains(&sent), "{sent}");
 }

@@ -9,10 +9,10 @@ use hecaton_test_server::{Options, TestServer};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// An origin and a folder for one test.
+/// A test server and a folder for one test.
 pub struct World {
     /// The server.
-    pub origin: TestServer,
+    pub server: TestServer,
     home: TempDir,
 }
 
@@ -22,27 +22,27 @@ pub struct Ending {
     pub status: Option<i32>,
     /// What it printed.
     pub stdout: String,
-    /// What it said besides.
+    /// Its standard error.
     pub stderr: String,
 }
 
 impl World {
-    /// One with an origin as `options` say.
+    /// One with a test server as `options` say.
     pub fn with(options: Options) -> World {
         World {
-            origin: TestServer::start(options).expect("an origin starts on a free port"),
+            server: TestServer::start(options).expect("a test server starts on a free port"),
             home: tempfile::tempdir().expect("a folder"),
         }
     }
 
-    /// One with an origin that answers at once.
+    /// One with a test server that responds at once.
     pub fn new() -> World {
         World::with(Options::default())
     }
 
-    /// The origin's port.
+    /// The server's port.
     pub fn port(&self) -> String {
-        let url = self.origin.base_url();
+        let url = self.server.base_url();
         url.rsplit(':').next().unwrap().to_owned()
     }
 
@@ -58,7 +58,7 @@ impl World {
 
     /// Writes a list of `/r/<id>` for each id.
     pub fn list(&self, ids: impl Iterator<Item = u64>) -> PathBuf {
-        let base = self.origin.base_url();
+        let base = self.server.base_url();
         self.write("urls.txt", ids.map(|id| format!("{base}/r/{id}")))
     }
 
@@ -98,9 +98,9 @@ impl World {
         found
     }
 
-    /// Waits until the origin has seen so many requests.
+    /// Waits until the server has received this many requests.
     pub fn wait_for(&self, requests: u64) {
-        until(|| self.origin.summary().requests >= requests);
+        until(|| self.server.summary().requests >= requests);
     }
 }
 
@@ -148,7 +148,7 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     entries.map(Iterator::collect).unwrap_or_default()
 }
 
-/// What a file of results holds.
+/// The text of a results file.
 pub fn unpacked(file: &Path) -> String {
     let packed = std::fs::read(file).expect("the file is there");
     let text = zstd::decode_all(&packed[..]).expect("it is zstd");

@@ -21,7 +21,7 @@ fn plan(world: &World, list: &std::path::Path, arguments: &[&str]) -> u32 {
 }
 
 fn part(world: &World, number: u32) -> std::process::Command {
-    let mut command = hecaton(&["fetch", "part"]);
+    let mut command = hecaton(&["fetch", "run-part"]);
     command.arg(world.out()).arg(number.to_string());
     command
 }
@@ -31,13 +31,13 @@ fn parts_are_done_by_number_and_once() {
     let world = World::new();
     let list = world.list(0..500);
     assert_eq!(plan(&world, &list, &[]), 1);
-    assert_eq!(world.origin.summary().requests, 0);
+    assert_eq!(world.server.summary().requests, 0);
     for _ in 0..2 {
         let done = ending(&mut part(&world, 0));
         assert_eq!(done.status, Some(0), "{}", done.stderr);
     }
     assert_eq!(world.records().len(), 500);
-    assert_eq!(world.origin.summary().requests, 500);
+    assert_eq!(world.server.summary().requests, 500);
     let refused = ending(&mut part(&world, 7));
     assert_eq!(refused.status, Some(2));
     assert!(
@@ -63,15 +63,15 @@ fn what_a_worker_does_after_its_part_was_taken_over_does_not_count() {
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     let records = world.records();
     assert_eq!(records.len(), 300);
-    let seen = world.origin.summary().requests;
+    let seen = world.server.summary().requests;
     kill(pid, Signal::SIGCONT).unwrap();
     let late = end_of(sleeper);
     assert_eq!(late.status, Some(0), "the part is done: {}", late.stderr);
     assert_eq!(world.records(), records, "what counts is settled");
-    // What it was about to write when it fell asleep, at most.
-    let sent = world.origin.summary().requests - seen;
+    // At most the requests that it was about to send when it was stopped.
+    let sent = world.server.summary().requests - seen;
     assert!(sent <= 5, "the sleeper sent {sent}");
-    assert_eq!(world.origin.summary().duplicates, 0);
+    assert_eq!(world.server.summary().duplicates, 0);
     assert_eq!(
         count(&records, "response") + count(&records, "unknown"),
         300
@@ -81,7 +81,7 @@ fn what_a_worker_does_after_its_part_was_taken_over_does_not_count() {
 #[test]
 fn two_workers_at_once_end_in_one_result() {
     let world = World::new();
-    let base = world.origin.base_url().to_owned();
+    let base = world.server.base_url().to_owned();
     let list = world.write("urls.txt", (0..400).map(|n| format!("{base}/delay/5?{n}")));
     plan(&world, &list, &["-c", "5"]);
     let first = part(&world, 0).spawn().unwrap();
@@ -102,8 +102,8 @@ fn two_workers_at_once_end_in_one_result() {
 #[test]
 fn a_round_is_done_part_by_part_and_put_in_place_by_the_last() {
     let (world, other) = (World::new(), World::new());
-    let bad = (0..60).map(|n| format!("{}/status/500?{n}", world.origin.base_url()));
-    let good = (0..140).map(|n| format!("{}/r/{n}", other.origin.base_url()));
+    let bad = (0..60).map(|n| format!("{}/status/500?{n}", world.server.base_url()));
+    let good = (0..140).map(|n| format!("{}/r/{n}", other.server.base_url()));
     let list = world.write("urls.txt", bad.chain(good));
     let pace = ["--retries", "0", "--breaker", "0", "--per-host", "2"];
     world.run(&list, &[&pace[..], &["--part-size", "30"]].concat());
@@ -113,7 +113,7 @@ fn a_round_is_done_part_by_part_and_put_in_place_by_the_last() {
     assert_eq!(planned.status, Some(0), "{}", planned.stderr);
     let parts: u32 = planned.stdout.trim().parse().unwrap();
     assert!(parts > 1, "one part proves nothing");
-    assert_eq!(world.origin.summary().requests, 60);
+    assert_eq!(world.server.summary().requests, 60);
     for number in 0..parts {
         assert!(world.out().join("again/plan.json").exists());
         assert_eq!(world.records(), before, "not before the last part is done");
@@ -130,15 +130,15 @@ fn a_round_is_done_part_by_part_and_put_in_place_by_the_last() {
         .iter()
         .filter(|(number, record)| before[number]["at"] != record["at"]);
     assert_eq!(changed.count(), 60);
-    assert_eq!(world.origin.summary().requests, 120);
-    assert_eq!(other.origin.summary().requests, 140);
+    assert_eq!(world.server.summary().requests, 120);
+    assert_eq!(other.server.summary().requests, 140);
 }
 
 #[cfg(not(feature = "nats"))]
 #[test]
 fn a_command_without_nats_says_how_to_get_it() {
     let world = World::new();
-    for verb in ["offer", "work"] {
+    for verb in ["enqueue", "worker"] {
         let refused = ending(
             hecaton(&["fetch", verb])
                 .arg(world.out())

@@ -6,13 +6,13 @@ use uuid::Uuid;
 use crate::error::{Error, Result, at};
 use crate::expression::Expression;
 use crate::plan::{
-    Extent, Folder, Index, InputFile, LANES, Part, Plan, Spool, bucket, read_entry, write_entry,
+    Extent, Folder, Index, InputFile, Part, Plan, SHARDS, Spool, bucket, read_entry, write_entry,
     write_whole,
 };
 use crate::record::Record;
 use crate::segment::{Piece, scan};
 
-/// Writes the inputs of a round and where they are; its plan, still unsealed.
+/// Writes the inputs of a round and their index. Returns the plan, which the caller writes.
 pub fn choose(
     folder: &Folder,
     base: &Plan,
@@ -24,21 +24,21 @@ pub fn choose(
     let mut file = InputFile::open(folder)?;
     let mut parts = Vec::new();
     for part in &base.parts {
-        let wanted = matching(folder, part.number, expression)?;
-        let index = match wanted.is_empty() {
+        let selected = matching(folder, part.number, expression)?;
+        let index = match selected.is_empty() {
             true => Index::default(),
             false => copy(
                 &mut file,
                 &mut spool,
                 &Plan::index(folder, part.number)?,
-                &wanted,
+                &selected,
                 &path,
             )?,
         };
         let text = serde_json::to_vec(&index).expect("an index becomes JSON");
         write_whole(&round.index(part.number), &text)?;
         parts.push(Part {
-            inputs: wanted.len(),
+            inputs: selected.len(),
             ..part.clone()
         });
     }
@@ -55,7 +55,7 @@ pub fn choose(
 /// The inputs of a part whose records match.
 fn matching(folder: &Folder, part: u32, expression: &Expression) -> Result<RoaringTreemap> {
     let path = folder.result(part);
-    let mut wanted = RoaringTreemap::new();
+    let mut selected = RoaringTreemap::new();
     let mut damaged = None;
     let scanned = scan(&path, u64::MAX, &mut |piece, _| {
         let Piece::Lines(lines) = piece else {
@@ -66,7 +66,7 @@ fn matching(folder: &Folder, part: u32, expression: &Expression) -> Result<Roari
             .filter(|line| !line.is_empty())
         {
             match serde_json::from_slice::<Record>(line) {
-                Ok(record) if expression.holds(&record) => drop(wanted.insert(record.n)),
+                Ok(record) if expression.holds(&record) => drop(selected.insert(record.n)),
                 Ok(_) => {}
                 Err(error) => damaged = Some(error),
             }
@@ -79,28 +79,28 @@ fn matching(folder: &Folder, part: u32, expression: &Expression) -> Result<Roari
             "{} holds a line that is no record: {error}",
             path.display()
         ))),
-        None => Ok(wanted),
+        None => Ok(selected),
     }
 }
 
-/// Copies the inputs that are wanted, each into its group and lane.
+/// Copies the inputs that are selected, each into its group and shard.
 fn copy(
     file: &mut InputFile,
     spool: &mut Spool,
     index: &Index,
-    wanted: &RoaringTreemap,
+    selected: &RoaringTreemap,
     path: &std::path::Path,
 ) -> Result<Index> {
     let mut frame = Vec::new();
-    for (group, lanes) in index.groups.iter().enumerate() {
-        for (lane, extents) in lanes.iter().enumerate() {
+    for (group, shards) in index.groups.iter().enumerate() {
+        for (shard, extents) in shards.iter().enumerate() {
             for extent in extents {
                 file.read(*extent, &mut frame)?;
                 let mut rest = &frame[..];
                 while !rest.is_empty() {
                     let entry = read_entry(&mut rest).ok_or_else(|| file.damaged())?;
-                    if wanted.contains(entry.number) {
-                        let add = spool.add(bucket(group, lane), |out| {
+                    if selected.contains(entry.number) {
+                        let add = spool.add(bucket(group, shard), |out| {
                             write_entry(entry.number, entry.line, &entry.held, out);
                         });
                         add.map_err(at("write", path))?;
@@ -110,14 +110,14 @@ fn copy(
         }
     }
     let spooled = spool.take().map_err(at("write", path))?;
-    let mut groups: Vec<Vec<Vec<Extent>>> = vec![vec![Vec::new(); LANES]; index.groups.len()];
+    let mut groups: Vec<Vec<Vec<Extent>>> = vec![vec![Vec::new(); SHARDS]; index.groups.len()];
     for (bucket, extent) in spooled.extents {
-        groups[usize::from(bucket) / LANES][usize::from(bucket) % LANES].push(extent);
+        groups[usize::from(bucket) / SHARDS][usize::from(bucket) % SHARDS].push(extent);
     }
-    for lanes in &mut groups {
-        lanes.retain(|extents| !extents.is_empty());
+    for shards in &mut groups {
+        shards.retain(|extents| !extents.is_empty());
     }
-    groups.retain(|lanes| !lanes.is_empty());
+    groups.retain(|shards| !shards.is_empty());
     Ok(Index {
         groups,
         numbers: index.numbers.clone(),

@@ -1,4 +1,4 @@
-//! The records of a round into a part's results, in the place of those that they are newer than.
+//! Merges the records of a round into a part's results: each replaces the older record of its input.
 
 use std::fs;
 use std::io;
@@ -7,8 +7,8 @@ use std::path::Path;
 use roaring::RoaringTreemap;
 
 use crate::error::{Error, Result, at, sentence};
+use crate::finalize::ResultsWriter;
 use crate::plan::{Folder, sync_folder_of, write_whole};
-use crate::seal::Sealing;
 use crate::segment::{Commit, Piece, Tally, head_of, load, scan};
 
 /// Writes a part's results anew. To do so twice changes nothing.
@@ -22,20 +22,20 @@ pub fn merge(folder: &Folder, round: &Folder, part: u32) -> Result<()> {
     })?;
     let draft = folder.part(part).join("merged.jsonl.zst");
     let refused = |error: io::Error| Error::Failed(sentence("write", &draft, &error));
-    let mut sealing = Sealing::create(&draft).map_err(refused)?;
+    let mut results = ResultsWriter::create(&draft).map_err(refused)?;
     let mut tally = Tally::default();
     let mut add = |line: &[u8]| {
         if let Some((_, outcome, ok)) = head_of(line) {
             tally.count(outcome, ok);
         }
-        sealing.add_lines(line)
+        results.add_lines(line)
     };
     each(&old, &mut |line, number| match newer.contains(number) {
         true => Ok(()),
         false => add(line),
     })?;
     each(&new, &mut |line, _| add(line))?;
-    sealing.finish().map_err(refused)?;
+    results.finish().map_err(refused)?;
     let commit =
         load(folder, part)?.ok_or_else(|| Error::failed(format!("part {part} is not done")))?;
     fs::rename(&draft, &old)

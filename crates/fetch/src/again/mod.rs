@@ -1,8 +1,8 @@
-//! Some of a job's inputs asked for again: those whose records match. Their new records take the place of the old ones.
+//! Some of a job's inputs sent again: those whose records match a condition. Their new records replace the old ones.
 //!
-//! A round is a small job in the folder `again`, with the same parts, of which each has only what is asked for again. When it is done,
-//! each part's results are written anew, and the round is removed. A crash at any moment leaves a round that goes on, or results
-//! that are merged once more with the same outcome.
+//! A round is a small job in the folder `again`. It has the parts of the job, each with only the selected inputs.
+//! When the round is done, each part's results are written anew, and the round is removed. A crash at any moment
+//! leaves a round that resumes, or results that are merged once more with the same outcome.
 
 mod choose;
 mod merge;
@@ -18,7 +18,7 @@ use crate::plan::{Folder, Plan, write_whole};
 use crate::run::{Observer, Options, Summary};
 use crate::start::{self, Started};
 
-/// What is asked for again unless it is said: what may end in another way by itself.
+/// The default condition of `again`: outcomes that may be different next time.
 pub const USUAL: &str = "error or status >= 500 or status == 429 or why == 'breaker'";
 
 /// The round of a folder that is not done yet, if there is one.
@@ -43,12 +43,12 @@ pub fn current(folder: &Folder) -> Result<Option<Started>> {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn asked(folder: &Folder) -> Result<String> {
+pub fn condition(folder: &Folder) -> Result<String> {
     let path = folder.again().path().join("where");
     fs::read_to_string(&path).map_err(at("read", &path))
 }
 
-/// Prepares a round, or finds one that goes on. None when no record matches.
+/// Prepares a round, or finds one to resume. None when no record matches.
 ///
 /// # Errors
 /// When the job is not done, another round is not, or the expression cannot be read.
@@ -61,23 +61,23 @@ pub fn prepare(
     let left = base.plan.undone(folder).count();
     if left > 0 {
         return Err(Error::usage(format!(
-            "{} is not done yet, {left} of its {} parts are left: `hecaton fetch -o {}` goes on with it, and again comes after it",
+            "{} is not done yet, {left} of its {} parts are left: `hecaton fetch -o {}` resumes it, and `again` comes after that",
             folder.path().display(),
             base.plan.parts.len(),
             folder.path().display()
         )));
     }
     if let Some(round) = current(folder)? {
-        return go_on(folder, round, matching, change).map(Some);
+        return resume(folder, round, matching, change).map(Some);
     }
     let _lock = start::lock(folder)?;
     let round = folder.again();
-    let asked = matching.unwrap_or(USUAL);
-    let expression = crate::show::matching(folder, asked)?;
+    let condition = matching.unwrap_or(USUAL);
+    let expression = crate::show::matching(folder, condition)?;
     let mut job = base.job;
     change(&mut job);
     job.check()?;
-    // What an earlier try left behind; nothing was sent before its seal.
+    // Removes the leftovers of an earlier try. Nothing was sent before `plan.json` existed.
     let _ = fs::remove_dir_all(round.path());
     for made in [round.planned(), round.results(), round.path().join("parts")] {
         fs::create_dir_all(&made).map_err(at("create", &made))?;
@@ -87,7 +87,7 @@ pub fn prepare(
         let _ = fs::remove_dir_all(round.path());
         return Ok(None);
     }
-    write_whole(&round.path().join("where"), asked.as_bytes())?;
+    write_whole(&round.path().join("where"), condition.as_bytes())?;
     write_whole(&round.job(), job.to_toml()?.as_bytes())?;
     let text = serde_json::to_vec_pretty(&plan).expect("a plan becomes JSON");
     write_whole(&round.plan(), &text)?;
@@ -99,17 +99,17 @@ pub fn prepare(
     }))
 }
 
-fn go_on(
+fn resume(
     folder: &Folder,
     mut round: Started,
     matching: Option<&str>,
     change: &dyn Fn(&mut Job),
 ) -> Result<Started> {
-    let began = asked(folder)?;
+    let began = condition(folder)?;
     if matching.is_some_and(|matching| matching != began) {
         let path = folder.path().display();
         return Err(Error::usage(format!(
-            "a round for '{began}' is not done yet: `hecaton fetch again {path}` without --where goes on with it"
+            "a round for '{began}' is not done yet: `hecaton fetch again {path}` without --where resumes it"
         )));
     }
     change(&mut round.job);
@@ -130,12 +130,12 @@ pub fn run(
 ) -> Result<Summary> {
     let _lock = start::lock(folder)?;
     let summary = round.run(options, stop, observer)?;
-    put_in_place(folder, round)?;
+    replace_records(folder, round)?;
     Ok(summary)
 }
 
-/// Puts the records of a round in their place once all of its parts are done, whoever did them; false if they are not, or
-/// another process does so.
+/// Replaces the records once all parts of the round are done, whoever ran them. False if parts are left, or another
+/// process is at it.
 ///
 /// # Errors
 /// When the results cannot be written.
@@ -146,12 +146,12 @@ pub fn finish(folder: &Folder, round: &Started) -> Result<bool> {
     let is_there = round.folder.plan().exists();
     let is_done = is_there && round.plan.undone(&round.folder).next().is_none();
     if is_done {
-        put_in_place(folder, round)?;
+        replace_records(folder, round)?;
     }
     Ok(is_done)
 }
 
-fn put_in_place(folder: &Folder, round: &Started) -> Result<()> {
+fn replace_records(folder: &Folder, round: &Started) -> Result<()> {
     for part in round.plan.parts.iter().filter(|part| part.inputs > 0) {
         merge(folder, &round.folder, part.number)?;
     }

@@ -1,4 +1,5 @@
-//! The leases of a worker: what it holds, until when it may send, and when it must leave. Nothing here asks NATS or the clock.
+//! The leases of a worker: the parts it holds, until when it may send, and when it must leave. Nothing here talks to
+//! NATS or reads the clock.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ impl Times {
         self.lease * 2 / 3
     }
 
-    /// How long an answer of NATS is waited for.
+    /// How long to wait for a reply of NATS.
     pub fn patience(self) -> Duration {
         self.lease / 6
     }
@@ -40,7 +41,7 @@ struct Lease<T> {
     confirmed: Instant,
 }
 
-/// What a worker holds.
+/// The parts that a worker holds.
 pub struct Leases<T> {
     times: Times,
     held: BTreeMap<u32, Lease<T>>,
@@ -58,7 +59,7 @@ impl<T: Clone> Leases<T> {
         }
     }
 
-    /// How long leases are, once the queue has told.
+    /// Sets the length of leases, once the queue is found.
     pub fn set_times(&mut self, times: Times) {
         self.times = times;
     }
@@ -109,7 +110,7 @@ impl<T: Clone> Leases<T> {
         }
     }
 
-    /// What is to be renewed.
+    /// The leases to renew.
     pub fn to_renew(&self, now: Instant) -> Vec<(u32, T)> {
         let ours = self
             .held
@@ -119,18 +120,18 @@ impl<T: Clone> Leases<T> {
             .collect()
     }
 
-    /// A renewal that was asked for then is confirmed. One that comes after the lease had ended comes too late: the part may be
-    /// someone else's.
-    pub fn renewed(&mut self, part: u32, asked: Instant, now: Instant) {
+    /// A renewal that was requested at this time is confirmed. A confirmation after the lease has expired is ignored,
+    /// because another worker may hold the part.
+    pub fn renewed(&mut self, part: u32, requested: Instant, now: Instant) {
         if self.standing(part, now) == Standing::Lost {
             return;
         }
         if let Some(lease) = self.held.get_mut(&part) {
-            lease.confirmed = lease.confirmed.max(asked);
+            lease.confirmed = lease.confirmed.max(requested);
         }
     }
 
-    /// The worker is through with a part; by what its message is answered, if it was held.
+    /// The worker has left a part. Returns where to reply to its message, if it was held.
     pub fn left(&mut self, part: u32) -> Option<T> {
         self.held.remove(&part).map(|lease| lease.token)
     }

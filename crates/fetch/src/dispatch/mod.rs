@@ -1,28 +1,30 @@
 //! Many machines: the parts of a folder that all see, handed out by NATS JetStream.
 //!
-//! A part is one message of a work queue. `offer` publishes those that are not done; `work` takes one after another and renews its
-//! lease of each (`lease`) until the part is done: `hand` is what its run and its talk with NATS (`talk`) share. `server` is what both
-//! sides need of NATS. NATS only dispatches: what counts is the
-//! folder, where the exclusive creation of `COMMIT` decides. A double ack is no fence: a server takes that of a worker that lost the
-//! message long ago. So whoever loses all of NATS loses no record, and offers again.
+//! A part is one message of a work queue. `enqueue` publishes the parts that are not done. `worker` takes one after
+//! another and renews each lease (`lease`) until the part is done. `leased` is the state that the run and its NATS
+//! session (`session`) share. `server` has the connection and the names of the queue. NATS only dispatches: the
+//! exclusive creation of `COMMIT` in the folder decides which records count. A double ack would be no fence, because
+//! a server accepts the ack of a worker that lost the message long ago. So losing NATS loses no record: `enqueue`
+//! fills the queue again.
 //!
-//! A lease is 30 s by default, and renewed every third of it. A worker that was not told of its renewal for two thirds of it sends
-//! nothing more of the part, and after all of it leaves the part. So two workers never send for one part at a time.
+//! A lease is 30 s by default, and is renewed every third of it. A worker whose renewal was not confirmed for two
+//! thirds of the lease sends nothing more for the part, and gives up the part when the lease is over. So two workers
+//! never send for one part at a time.
 
-mod hand;
+mod enqueue;
 mod lease;
-mod offer;
+mod leased;
 mod server;
-mod talk;
-mod work;
+mod session;
+mod worker;
 
+pub use self::enqueue::{Enqueued, enqueue};
 pub use self::lease::Times;
-pub use self::offer::{Offered, offer};
-pub use self::work::{Asked, work};
+pub use self::worker::{WorkerOptions, run_worker};
 
 use crate::error::{Error, Result};
 
-/// What NATS's client runs on: beside the engine, on a thread that has nothing else to do.
+/// The runtime of the NATS client. It has a thread of its own, beside the engine.
 fn runtime() -> Result<tokio::runtime::Runtime> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

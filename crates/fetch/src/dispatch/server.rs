@@ -1,4 +1,4 @@
-//! What both sides need of NATS: a connection to a server that can do it, and the names of a job's queue.
+//! The connection to a NATS server, the check of its version, and the names of a job's queue.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::plan::Plan;
 /// The oldest server that refuses a second message of a part.
 const OLDEST: [u32; 3] = [2, 9, 0];
 
-/// What every worker of a job takes its parts from.
+/// The consumer that all workers of a job share.
 const CONSUMER: &str = "workers";
 
-/// A message that was published twice because an answer was lost is known for so long.
+/// A message that was published twice because a reply was lost is recognized for this long.
 const DUPLICATES: Duration = Duration::from_secs(120);
 
 /// How to come by a server.
@@ -35,7 +35,7 @@ pub fn shown(url: &str) -> String {
 /// A connection to a server that can do what is needed.
 ///
 /// # Errors
-/// When there is no URL, nobody answers there, or the server cannot do it.
+/// When there is no URL, no server there, or the server is too old.
 pub async fn connect(url: &str, options: ConnectOptions, patience: Duration) -> Result<Client> {
     if url.is_empty() {
         return Err(Error::usage(format!(
@@ -81,7 +81,7 @@ fn check(server: &ServerInfo, shown: &str) -> Result<()> {
     Ok(())
 }
 
-/// What an error is in the end about.
+/// The innermost cause of an error, which is the useful one.
 pub fn innermost(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
@@ -114,9 +114,9 @@ impl Queue {
         format!("hecaton.fetch.{}.{part}", self.name)
     }
 
-    /// What one offer calls the message of a part: however often it has to be published, it is there once.
-    pub fn message(&self, part: u32, offer: Uuid) -> String {
-        format!("{}.{part}.{offer}", self.name)
+    /// The message id of a part in one run of `enqueue`: published twice, it is in the queue once.
+    pub fn message(&self, part: u32, run: Uuid) -> String {
+        format!("{}.{part}.{run}", self.name)
     }
 
     /// A work queue with at most one message of each part.
@@ -146,7 +146,7 @@ impl Queue {
         }
     }
 
-    /// The consumer, if the job was offered; with its lease.
+    /// The consumer, if the job was enqueued; with its lease.
     pub async fn find(
         &self,
         context: &jetstream::Context,

@@ -1,4 +1,4 @@
-//! What a record answers.
+//! The fields of a written record, for expressions.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -39,11 +39,11 @@ impl Facts for Record {
             },
             Field::Taken(name) => self.taken.get(name).and_then(Value::of_json),
             Field::Body => body(self.body.as_ref()?),
-            Field::Json(place) => {
+            Field::Json(path) => {
                 let Value::Text(body) = body(self.body.as_ref()?)? else {
                     return None;
                 };
-                Value::of_json(&pointer::at(body.as_bytes(), place)?).map(Value::into_owned)
+                Value::of_json(&pointer::at(body.as_bytes(), path)?).map(Value::into_owned)
             }
         }
     }

@@ -1,10 +1,10 @@
-//! What can be asked of an answer or a record.
+//! The fields that expressions can name.
 
 use crate::record::Outcome;
 
 use super::value::Literal;
 
-/// What can be asked of an answer or a record.
+/// A field of a response or a record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Field {
     /// `status`
@@ -103,7 +103,7 @@ impl Field {
         matches!(self, Field::Method | Field::Host)
     }
 
-    /// What it may be compared with, if not with this.
+    /// Why this field cannot be compared with this value.
     pub(super) fn objection(&self, literal: &Literal) -> Option<String> {
         match (self, literal) {
             (Field::Ok | Field::Sent, Literal::Bool(_)) => None,

@@ -1,22 +1,22 @@
-//! Small expressions about an answer or a record: `status == 200 and body contains 'in stock'`.
+//! Small expressions about a response or a record: `status == 200 and body contains 'in stock'`.
 //!
-//! `parse` reads them into what `holds` asks of [`Facts`]; what is not known of a record is unequal to everything. `field` names what can
-//! be asked, `value` how it is compared, `facts` what a record answers,
-//! `known` what a job's records can answer at all, `pointer` finds a part of JSON.
+//! `parse` reads an expression, and `holds` evaluates it on [`Facts`]. A missing field equals nothing. `field` lists
+//! the fields, `value` compares them, `facts` reads them from a record, `known_fields` refuses fields that no record
+//! has, and `pointer` finds a part of JSON.
 
 use std::fmt;
 
 mod display;
 mod facts;
 mod field;
-mod known;
+mod known_fields;
 mod parse;
 pub mod pointer;
 mod scan;
 mod value;
 
 pub use field::{Field, Timed};
-pub use known::Known;
+pub use known_fields::KnownFields;
 pub use value::Value;
 
 use value::{Comparison, Literal, Pattern};
@@ -36,9 +36,9 @@ enum Node {
     Matches(Field, Pattern),
 }
 
-/// What answers an expression's questions.
+/// A source of field values: a record, or a response that has just come.
 pub trait Facts {
-    /// What this field is, if it is known.
+    /// The value of this field, if it is known.
     fn field(&self, field: &Field) -> Option<Value<'_>>;
 }
 
@@ -47,9 +47,9 @@ pub trait Facts {
 pub struct ExpressionError {
     /// The expression.
     pub text: String,
-    /// The place, in characters from 1.
+    /// The position, in characters from 1.
     pub column: usize,
-    /// What was expected there.
+    /// The tokens that were expected there.
     pub expected: String,
     /// What stands there.
     pub found: String,
@@ -83,14 +83,14 @@ impl Expression {
         self.0.holds(facts)
     }
 
-    /// The fields that it asks for.
+    /// The fields that it names.
     pub fn fields(&self) -> Vec<&Field> {
         let mut fields = Vec::new();
         self.0.collect(&mut fields);
         fields
     }
 
-    /// Whether it asks for the body or a part of it.
+    /// Whether it reads the body.
     pub fn needs_body(&self) -> bool {
         let of_body = |field: &&Field| matches!(field, Field::Body | Field::Json(_));
         self.fields().iter().any(of_body)

@@ -55,7 +55,7 @@ impl<'de> Visitor<'de> for Path<'_> {
         let mut found = None;
         while let Some(name) = members.next_key::<String>()? {
             match self.0.split_first() {
-                // Of a name that stands there twice, the last.
+                // The last of several members with this name.
                 Some((token, rest)) if *token == name => {
                     found = members.next_value_seed(Path(rest))?
                 }
@@ -73,8 +73,8 @@ impl<'de> Visitor<'de> for Path<'_> {
             None => (None, self.0),
         };
         let mut found = None;
-        for place in 0_usize.. {
-            if index == Some(place) {
+        for position in 0_usize.. {
+            if index == Some(position) {
                 match items.next_element_seed(Path(rest))? {
                     Some(item) => found = item,
                     None => break,
@@ -111,7 +111,7 @@ impl<'de> Visitor<'de> for Path<'_> {
     }
 }
 
-/// A place in a list: digits without a zero before them.
+/// A position in a list: digits without a zero before them.
 fn index(token: &str) -> Option<usize> {
     let plain = token == "0" || !token.starts_with(['0', '+']);
     plain.then(|| token.parse().ok())?

@@ -1,4 +1,4 @@
-//! Words, numbers, texts and patterns at a place in an expression.
+//! Words, numbers, texts and patterns at a position in an expression.
 
 use super::ExpressionError;
 

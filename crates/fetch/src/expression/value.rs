@@ -1,11 +1,11 @@
-//! What is compared, and how.
+//! Values and their comparison.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use regex::{Regex, RegexBuilder};
 
-/// What a field is.
+/// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
     /// A number.
@@ -16,7 +16,7 @@ pub enum Value<'a> {
     Bool(bool),
 }
 
-/// What an expression compares with.
+/// A literal in an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Literal {
     Number(f64),
@@ -68,7 +68,7 @@ impl Pattern {
 }
 
 impl<'a> Value<'a> {
-    /// What a part of JSON is; null is nothing.
+    /// The value of a piece of JSON; none for null.
     pub fn of_json(json: &'a serde_json::Value) -> Option<Value<'a>> {
         match json {
             serde_json::Value::Null => None,

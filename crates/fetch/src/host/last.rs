@@ -5,7 +5,7 @@ use super::{Host, NoHost, Whose};
 /// Remembers one host.
 #[derive(Default)]
 pub struct LastHost {
-    /// What its URL began with, up to the path.
+    /// The beginning of its URL, up to the path.
     start: String,
     host: String,
     foreign: bool,
@@ -36,7 +36,7 @@ fn start(url: &str) -> &str {
         return "";
     };
     let rest = &url.as_bytes()[at + 3..];
-    // What a URL may be written with, and is read as something else, is left to whoever reads it whole.
+    // Any other character may be rewritten by the URL parser, so the parser decides.
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b".-_:@[]".contains(byte);
     let end = rest
         .iter()
@@ -75,10 +75,10 @@ mod tests {
             let read = Host::of(url)
                 .map(|host| (host.as_str().to_owned(), host.whose() == Whose::Foreign));
             for _ in 0..2 {
-                let told = last
+                let found = last
                     .of(url)
                     .map(|(host, foreign)| (host.to_owned(), foreign));
-                assert_eq!(told, read, "{url}");
+                assert_eq!(found, read, "{url}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Whose host a URL names: hosts are told apart by their canonical name, and one's own from a stranger's.
+//! The host of a URL by its canonical name, and whether it is the user's own.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,8 +11,8 @@ mod last;
 
 pub use last::LastHost;
 
-/// A host as limits know it: name in lower case and punycode without a last dot, or address; with the port unless it is the usual
-/// one of the scheme.
+/// A host as the limits see it: an address, or a name in lower case and punycode without a last dot. The port follows
+/// unless it is the default one of the scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Host<'a>(Cow<'a, str>);
 
@@ -28,7 +28,7 @@ impl fmt::Display for NoHost {
 
 impl std::error::Error for NoHost {}
 
-/// Whose a host is, as far as its name tells.
+/// The owner of a host, as far as its name shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// This machine.
@@ -66,7 +66,7 @@ impl<'a> Host<'a> {
         self.0.into_owned()
     }
 
-    /// Whose it is, by its name alone.
+    /// The owner, by the name alone.
     pub fn whose(&self) -> Whose {
         let name = self.name();
         match name.parse() {
@@ -83,7 +83,7 @@ impl fmt::Display for Host<'_> {
 }
 
 impl Whose {
-    /// Whose an address is.
+    /// The owner of an address.
     pub fn address(address: IpAddr) -> Whose {
         match address.to_canonical() {
             four if four.is_loopback() || four.is_unspecified() => Whose::Loopback,
@@ -97,7 +97,7 @@ impl Whose {
         }
     }
 
-    /// Whose a name is, that stands for these addresses: its owner's whom most care is owed to.
+    /// The owner of a name with these addresses: the one that needs most care.
     pub fn addresses(addresses: impl IntoIterator<Item = IpAddr>) -> Whose {
         let whose: Vec<Whose> = addresses.into_iter().map(Whose::address).collect();
         let is = |one: Whose| !whose.is_empty() && whose.iter().all(|it| *it == one);

@@ -9,7 +9,7 @@ use super::{EXCERPT, LONGEST};
 const BUFFER: usize = 256 << 10;
 
 /// Reads lines one by one into one buffer.
-pub(super) struct Lines<R> {
+pub(super) struct LineReader<R> {
     reader: R,
     buffer: Vec<u8>,
     begin: usize,
@@ -25,9 +25,9 @@ pub(super) enum Line<'a> {
     TooLong(Vec<u8>),
 }
 
-impl<R: Read> Lines<R> {
-    pub(super) fn new(reader: R) -> Lines<R> {
-        Lines {
+impl<R: Read> LineReader<R> {
+    pub(super) fn new(reader: R) -> LineReader<R> {
+        LineReader {
             reader,
             buffer: vec![0; BUFFER],
             begin: 0,
@@ -129,7 +129,7 @@ mod tests {
     }
 
     fn all(reader: impl Read) -> Vec<(u64, Result<Vec<u8>, usize>)> {
-        let mut lines = Lines::new(reader);
+        let mut lines = LineReader::new(reader);
         let mut found = Vec::new();
         while let Some((number, line)) = lines.next().unwrap() {
             assert!(lines_fit(&line));

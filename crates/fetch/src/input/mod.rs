@@ -1,17 +1,18 @@
 //! Lists of any length → inputs with their numbers and lines, one by one in flat memory.
 //!
-//! What is no input is an [`Invalid`], never an end: `source` opens and decompresses, `lines`, `plain`, `objects`, `table` and
-//! `parquet` read one form each, `names` keeps their columns, `sitemap` reads what a site lists of itself.
+//! A bad line becomes an [`Invalid`] and never ends the list. `source` opens and decompresses. `lines`, `plain`,
+//! `objects`, `table` and `parquet` read one format each. `column_names` keeps their columns, and `sitemap` reads
+//! sitemaps.
 
 use std::fmt;
 use std::io;
 
 use crate::record::{Columns, Input, Invalid};
 
-use names::Names;
+use column_names::ColumnNames;
 
+mod column_names;
 mod lines;
-mod names;
 mod objects;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -20,7 +21,7 @@ pub mod sitemap;
 mod source;
 mod table;
 
-pub use source::{Form, Source};
+pub use source::{Format, Source};
 
 /// Longest line or row, in bytes.
 pub const LONGEST: usize = 1 << 20;
@@ -28,7 +29,7 @@ pub const LONGEST: usize = 1 << 20;
 /// Longest beginning of a bad line that is kept, in bytes.
 const EXCERPT: usize = 200;
 
-/// What a list holds at one place.
+/// A row, or a line that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// An input.
@@ -55,7 +56,7 @@ struct Row {
     held: Result<Columns, Bad>,
 }
 
-/// What a bad line begins with, and what is wrong with it.
+/// The beginning of a bad line, and the reason.
 struct Bad {
     text: String,
     reason: String,
@@ -93,20 +94,20 @@ trait Rows: Send {
 /// The inputs of one or more lists, in order.
 pub struct Inputs {
     waiting: std::vec::IntoIter<Source>,
-    form: Option<Form>,
+    form: Option<Format>,
     name: String,
     rows: Box<dyn Rows>,
-    /// Of the beginning of the first list.
+    /// The columns at the beginning of the first list.
     columns: Vec<String>,
     /// Of all lists that are read to their end.
-    seen: Names,
+    seen: ColumnNames,
     number: u64,
     over: bool,
 }
 
 impl Inputs {
-    /// Opens lists, all of this form, or each of the form that its name and its first bytes tell.
-    pub fn open(sources: Vec<Source>, form: Option<Form>) -> Result<Inputs, InputError> {
+    /// Opens lists, all of this format, or each by its name and its first bytes.
+    pub fn open(sources: Vec<Source>, form: Option<Format>) -> Result<Inputs, InputError> {
         let mut waiting = sources.into_iter();
         let first = waiting.next().ok_or_else(|| {
             InputError("no list of URLs is given: name a file, or - for standard input".to_owned())
@@ -118,7 +119,7 @@ impl Inputs {
             name,
             columns: rows.columns().to_vec(),
             rows,
-            seen: Names::default(),
+            seen: ColumnNames::default(),
             number: 0,
             over: false,
         })

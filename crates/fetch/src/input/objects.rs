@@ -1,21 +1,21 @@
-//! Lines of JSON: an object each, whose members are the columns, or a string, which is the URL.
+//! JSON lines: each is an object whose members are the columns, or a string that is the URL.
 
 use std::io::{self, Read};
 
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
-use super::lines::{Line, Lines};
-use super::names::Names;
+use super::column_names::ColumnNames;
+use super::lines::{Line, LineReader};
 use super::plain::{only_url, text, too_long};
 use super::{Bad, Row, Rows};
 use crate::record::Columns;
 
 /// One input a line; empty lines are passed over.
 pub(super) struct Objects<R> {
-    lines: Lines<R>,
-    /// Of the rows so far.
-    columns: Names,
+    lines: LineReader<R>,
+    /// The columns of the rows so far.
+    columns: ColumnNames,
     /// Rows that were read to know the columns.
     read: std::collections::VecDeque<Row>,
 }
@@ -26,8 +26,8 @@ const AHEAD: usize = 100;
 impl<R: Read> Objects<R> {
     pub(super) fn new(reader: R) -> io::Result<Objects<R>> {
         let mut objects = Objects {
-            lines: Lines::new(reader),
-            columns: Names::default(),
+            lines: LineReader::new(reader),
+            columns: ColumnNames::default(),
             read: Default::default(),
         };
         while objects.read.len() < AHEAD {

@@ -1,21 +1,21 @@
-//! Lines of URLs.
+//! A list with one URL a line.
 
 use std::io::{self, Read};
 
-use super::lines::{Line, Lines};
+use super::lines::{Line, LineReader};
 use super::{Bad, Row, Rows};
 use crate::record::{Columns, URL};
 
 /// One URL a line; empty lines are passed over.
 pub(super) struct Plain<R> {
-    lines: Lines<R>,
+    lines: LineReader<R>,
     columns: [String; 1],
 }
 
 impl<R: Read> Plain<R> {
     pub(super) fn new(reader: R) -> Plain<R> {
         Plain {
-            lines: Lines::new(reader),
+            lines: LineReader::new(reader),
             columns: [URL.to_owned()],
         }
     }

@@ -12,7 +12,7 @@ use super::{InputError, Rows};
 
 /// How a list is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum Format {
     /// A URL a line.
     Lines,
     /// Rows below a line of names.
@@ -25,23 +25,23 @@ pub enum Form {
     Parquet,
 }
 
-impl Form {
+impl Format {
     /// The form of this name: `lines`, `csv`, `tsv`, `jsonl` or `parquet`.
-    pub fn named(name: &str) -> Result<Form, InputError> {
+    pub fn named(name: &str) -> Result<Format, InputError> {
         match name {
-            "lines" => Ok(Form::Lines),
-            "csv" => Ok(Form::Csv),
-            "tsv" => Ok(Form::Tsv),
-            "jsonl" => Ok(Form::JsonLines),
-            "parquet" => Ok(Form::Parquet),
+            "lines" => Ok(Format::Lines),
+            "csv" => Ok(Format::Csv),
+            "tsv" => Ok(Format::Tsv),
+            "jsonl" => Ok(Format::JsonLines),
+            "parquet" => Ok(Format::Parquet),
             other => Err(InputError(format!(
                 "{other:?} is no form of input: use lines, csv, tsv, jsonl or parquet"
             ))),
         }
     }
 
-    /// The form that the name of a file tells.
-    fn of(path: &Path) -> Option<Form> {
+    /// The format that the name of a file shows.
+    fn of(path: &Path) -> Option<Format> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let compressed = [".gz", ".zst", ".zstd"];
         let name = compressed
@@ -49,10 +49,10 @@ impl Form {
             .find_map(|end| name.strip_suffix(end))
             .unwrap_or(&name);
         match name.rsplit_once('.')?.1 {
-            "csv" => Some(Form::Csv),
-            "tsv" => Some(Form::Tsv),
-            "jsonl" | "ndjson" | "json" => Some(Form::JsonLines),
-            "parquet" => Some(Form::Parquet),
+            "csv" => Some(Format::Csv),
+            "tsv" => Some(Format::Tsv),
+            "jsonl" | "ndjson" | "json" => Some(Format::JsonLines),
+            "parquet" => Some(Format::Parquet),
             _ => None,
         }
     }
@@ -76,7 +76,7 @@ impl Source {
     }
 
     /// Its name and its rows.
-    pub(super) fn rows(self, form: Option<Form>) -> Result<(String, Box<dyn Rows>), InputError> {
+    pub(super) fn rows(self, form: Option<Format>) -> Result<(String, Box<dyn Rows>), InputError> {
         let name = match &self {
             Source::Path(path) => path.display().to_string(),
             Source::Stream(name, _) => name.clone(),
@@ -87,7 +87,7 @@ impl Source {
         }
     }
 
-    fn opened(self, form: Option<Form>) -> io::Result<Box<dyn Rows>> {
+    fn opened(self, form: Option<Format>) -> io::Result<Box<dyn Rows>> {
         let (path, reader): (_, Box<dyn Read + Send>) = match self {
             Source::Path(path) => {
                 let file = File::open(&path)?;
@@ -99,10 +99,10 @@ impl Source {
             Source::Stream(_, reader) => (None, reader),
         };
         let (first, reader) = peek(reader, 6)?;
-        let named = path.as_deref().and_then(Form::of);
+        let named = path.as_deref().and_then(Format::of);
         if first.starts_with(b"PAR1")
-            || form == Some(Form::Parquet)
-            || (form.is_none() && named == Some(Form::Parquet))
+            || form == Some(Format::Parquet)
+            || (form.is_none() && named == Some(Format::Parquet))
         {
             return columnar(path.as_deref());
         }
@@ -112,21 +112,21 @@ impl Source {
 }
 
 fn rows(
-    form: Option<Form>,
+    form: Option<Format>,
     first: &[u8],
     reader: Box<dyn Read + Send>,
 ) -> io::Result<Box<dyn Rows>> {
     let opening = first.trim_ascii_start().first();
     Ok(match form {
-        Some(Form::Csv) => Box::new(Table::new(reader, None)?),
-        Some(Form::Tsv) => Box::new(Table::new(reader, Some(b'\t'))?),
-        Some(Form::JsonLines) if opening == Some(&b'[') => {
+        Some(Format::Csv) => Box::new(Table::new(reader, None)?),
+        Some(Format::Tsv) => Box::new(Table::new(reader, Some(b'\t'))?),
+        Some(Format::JsonLines) if opening == Some(&b'[') => {
             let why = "is one JSON array: write an object a line, as `jq -c '.[]'` does";
             return Err(wrong(why));
         }
-        Some(Form::JsonLines) => Box::new(Objects::new(reader)?),
+        Some(Format::JsonLines) => Box::new(Objects::new(reader)?),
         None if opening == Some(&b'{') => Box::new(Objects::new(reader)?),
-        None | Some(Form::Lines | Form::Parquet) => Box::new(Plain::new(reader)),
+        None | Some(Format::Lines | Format::Parquet) => Box::new(Plain::new(reader)),
     })
 }
 
@@ -200,7 +200,7 @@ fn wrong(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// What the system says, without its number.
+/// The system's words, without its number.
 fn sentence(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file".to_owned(),

@@ -24,7 +24,7 @@ pub(super) struct Table<R> {
     ends: Vec<usize>,
 }
 
-/// What was found where a row may be.
+/// The next row, or why there is none.
 enum Found {
     /// So many fields in so many bytes.
     Fields(usize, usize),

@@ -11,11 +11,11 @@ fn stream(bytes: impl Into<Vec<u8>>) -> Source {
 }
 
 /// Each entry in a few words.
-fn read(bytes: impl Into<Vec<u8>>, form: Option<Form>) -> Vec<String> {
+fn read(bytes: impl Into<Vec<u8>>, form: Option<Format>) -> Vec<String> {
     all(vec![stream(bytes)], form)
 }
 
-fn all(sources: Vec<Source>, form: Option<Form>) -> Vec<String> {
+fn all(sources: Vec<Source>, form: Option<Format>) -> Vec<String> {
     let inputs = Inputs::open(sources, form).unwrap();
     inputs.map(|entry| shown(&entry.unwrap())).collect()
 }
@@ -33,7 +33,7 @@ fn shown(entry: &Entry) -> String {
     }
 }
 
-fn refusal(bytes: impl Into<Vec<u8>>, form: Option<Form>) -> String {
+fn refusal(bytes: impl Into<Vec<u8>>, form: Option<Format>) -> String {
     Inputs::open(vec![stream(bytes)], form)
         .err()
         .unwrap()
@@ -76,7 +76,7 @@ fn several_lists_are_numbered_through() {
 #[test]
 fn lists_without_a_column_of_the_first_are_refused() {
     let sources = vec![stream("sku,name\n1,a\n"), stream("sku\n2\n")];
-    let last = Inputs::open(sources, Some(Form::Csv))
+    let last = Inputs::open(sources, Some(Format::Csv))
         .unwrap()
         .last()
         .unwrap();
@@ -108,7 +108,7 @@ fn compressed_lists_are_read_with_all_their_members() {
 fn tables_hold_quotes_and_line_ends() {
     let table = "sku;name\n1;\"a \"\"b\"\"\n;c\"\n\n2;\n3\n4;d;e\n5;\u{e9}\n";
     assert_eq!(
-        read(table, Some(Form::Csv)),
+        read(table, Some(Format::Csv)),
         [
             "0:2 sku=1 name=a \"b\"\n;c",
             "1:5 sku=2 name=",
@@ -117,9 +117,9 @@ fn tables_hold_quotes_and_line_ends() {
             "4:8 sku=5 name=\u{e9}",
         ]
     );
-    assert_eq!(read("a\tb,c\n1\t2\n", Some(Form::Tsv)), ["0:2 a=1 b,c=2"]);
+    assert_eq!(read("a\tb,c\n1\t2\n", Some(Format::Tsv)), ["0:2 a=1 b,c=2"]);
     assert_eq!(
-        read(*b"a,b\n\xff,1\n2,3", Some(Form::Csv)),
+        read(*b"a,b\n\xff,1\n2,3", Some(Format::Csv)),
         [
             "0:2 bad: column \"a\" is not UTF-8 from its byte 1 on",
             "1:3 a=2 b=3"
@@ -133,7 +133,7 @@ fn a_quote_that_is_not_closed_costs_one_record_and_no_memory() {
     for _ in 0..300_000 {
         table.extend(b"2,xxxxx\n");
     }
-    let inputs = Inputs::open(vec![stream(table)], Some(Form::Csv)).unwrap();
+    let inputs = Inputs::open(vec![stream(table)], Some(Format::Csv)).unwrap();
     let (mut good, mut bad) = (0, Vec::new());
     for entry in inputs {
         match entry.unwrap() {
@@ -162,10 +162,10 @@ fn a_table_needs_names() {
         ("http://a/\nhttp://b/\n", "it holds the URL"),
         ("a,a\n1,2\n", "stands there twice"),
     ] {
-        let refusal = refusal(table, Some(Form::Csv));
+        let refusal = refusal(table, Some(Format::Csv));
         assert!(refusal.contains(why), "{refusal}");
     }
-    assert_eq!(read(",b\n1,2\n", Some(Form::Csv)), ["0:2 column1=1 b=2"]);
+    assert_eq!(read(",b\n1,2\n", Some(Format::Csv)), ["0:2 column1=1 b=2"]);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn objects_keep_numbers_as_they_are_written() {
     assert_eq!(found.len(), 7);
     let inputs = Inputs::open(
         vec![stream("rubbish\n{\"sku\":1,\"b\":2}\n")],
-        Some(Form::JsonLines),
+        Some(Format::JsonLines),
     )
     .unwrap();
     assert_eq!(inputs.columns(), ["sku", "b"]);
@@ -198,7 +198,7 @@ fn objects_keep_numbers_as_they_are_written() {
 #[test]
 fn what_cannot_be_read_says_what_to_do() {
     for (bytes, form, why) in [
-        (&b"[{\"a\":1}]"[..], Some(Form::JsonLines), "jq -c"),
+        (&b"[{\"a\":1}]"[..], Some(Format::JsonLines), "jq -c"),
         (b"BZh91AY", None, "bzcat"),
         (b"\xff\xfeh\0t\0", None, "iconv"),
         (b"PAR1", None, "Parquet"),
@@ -234,7 +234,7 @@ fn the_name_of_a_file_tells_its_form() {
 proptest! {
     #[test]
     fn nothing_makes_a_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), form in 0..4) {
-        let form = [Form::Lines, Form::Csv, Form::Tsv, Form::JsonLines][form as usize];
+        let form = [Format::Lines, Format::Csv, Format::Tsv, Format::JsonLines][form as usize];
         if let Ok(inputs) = Inputs::open(vec![stream(bytes)], Some(form)) {
             let numbers: Vec<u64> = inputs.map_while(Result::ok).map(|entry| match entry {
                 Entry::Input(input) => input.number,
@@ -252,7 +252,7 @@ proptest! {
             writer.write_record([a, b]).unwrap();
         }
         let bytes = writer.into_inner().unwrap();
-        let inputs = Inputs::open(vec![stream(bytes)], Some(Form::Csv)).unwrap();
+        let inputs = Inputs::open(vec![stream(bytes)], Some(Format::Csv)).unwrap();
         let read: Vec<(String, String)> = inputs.map(|entry| match entry.unwrap() {
             Entry::Input(input) => (input.columns["a"].clone(), input.columns["b"].clone()),
             Entry::Invalid(bad) => panic!("{bad:?}"),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::secret::{is_bare, may_be_secret};
-use super::{Asked, Job, Pace};
+use super::{Job, Pace, RequestSettings};
 use crate::error::{Error, Result};
 
 /// One request a day, and a little less.
@@ -42,20 +42,20 @@ impl Job {
     }
 }
 
-fn check_request(asked: &Asked) -> Result<()> {
-    for (name, value) in [("auth", &asked.auth), ("bearer", &asked.bearer)] {
+fn check_request(settings: &RequestSettings) -> Result<()> {
+    for (name, value) in [("auth", &settings.auth), ("bearer", &settings.bearer)] {
         if value.as_ref().is_some_and(|value| is_bare(value)) {
             return Err(Error::usage(format!(
                 "{name} is a secret, and the folder keeps the job: put it into a variable and give {name} as env:NAME"
             )));
         }
     }
-    if asked.auth.is_some() && asked.bearer.is_some() {
+    if settings.auth.is_some() && settings.bearer.is_some() {
         return Err(Error::usage(
-            "auth and bearer are two ways to say who asks: give one",
+            "auth and bearer are two kinds of credentials: give one",
         ));
     }
-    for header in &asked.headers {
+    for header in &settings.headers {
         let (name, value) = split_header(header)?;
         if may_be_secret(name, value) {
             return Err(Error::usage(format!(
@@ -101,8 +101,8 @@ fn check_pace(pace: &Pace) -> Result<()> {
         }
     }
     for (name, time) in [
-        ("longest_pause", pace.longest_pause),
-        ("breaker_rest", pace.breaker_rest),
+        ("max_retry_after", pace.max_retry_after),
+        ("breaker_cooldown", pace.breaker_cooldown),
     ] {
         if time > LONGEST {
             return refused(format!("{name} is more than a year: use 365 days at most"));
@@ -174,7 +174,9 @@ mod tests {
             ("concurrency", |job| job.pace.concurrency = 0),
             ("rate", |job| job.pace.rate = Some(-1.0)),
             ("one a day", |job| job.pace.rate = Some(1e-300)),
-            ("breaker_rest", |job| job.pace.breaker_rest = Duration::MAX),
+            ("breaker_cooldown", |job| {
+                job.pace.breaker_cooldown = Duration::MAX
+            }),
             ("max_host_share", |job| job.pace.max_host_share = 1.5),
             ("header", |job| job.request.headers.push("nothing".into())),
         ];

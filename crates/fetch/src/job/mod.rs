@@ -1,8 +1,8 @@
-//! What is asked: one struct for the job file and the command line, its defaults, and what of it may change when a job goes on.
+//! A job: one struct for the job file and the command line, its defaults, and which settings may change on resuming.
 //!
-//! A job has two halves. `input`, `request` and `results` say what the records are: a folder keeps them for good, and refuses a job
-//! that differs. `pace` and `network` say how it is done: whoever goes on with a job may change them. Secrets are named
-//! (`env:TOKEN`) and read when they are used, so that none is ever written.
+//! A job has two halves. `input`, `request` and `results` decide the records: a folder keeps them for good, and
+//! refuses a job that differs. `pace` and `network` decide how the job is done, and may change when it resumes.
+//! Secrets are named (`env:TOKEN`) and read when they are used, so that none is ever written.
 
 mod check;
 
@@ -21,15 +21,15 @@ pub use self::secret::reveal;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Job {
-    /// Tables that are written when all of it is done. It may change when a job goes on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub seal: Vec<TableForm>,
+    /// Tables that are written when the whole job is done. The setting may change when a job resumes.
+    #[serde(alias = "seal", skip_serializing_if = "Vec::is_empty")]
+    pub final_tables: Vec<TableFormat>,
     /// Where the inputs are.
-    pub input: Inputs,
-    /// What is sent for each.
-    pub request: Asked,
-    /// What is kept of each answer.
-    pub results: Kept,
+    pub input: InputSettings,
+    /// The request of each input.
+    pub request: RequestSettings,
+    /// The parts of a response that are recorded.
+    pub results: ResultSettings,
     /// How much at once, and how often again.
     pub pace: Pace,
     /// How connections are made.
@@ -39,7 +39,7 @@ pub struct Job {
 /// Where the inputs are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Inputs {
+pub struct InputSettings {
     /// Files of them; `-` is standard input.
     pub files: Vec<PathBuf>,
     /// `lines`, `csv`, `jsonl` or `parquet`; by the file's name when absent.
@@ -54,9 +54,9 @@ pub struct Inputs {
     pub part_size: u64,
 }
 
-impl Default for Inputs {
-    fn default() -> Inputs {
-        Inputs {
+impl Default for InputSettings {
+    fn default() -> InputSettings {
+        InputSettings {
             files: Vec::new(),
             format: None,
             sitemap: None,
@@ -66,10 +66,10 @@ impl Default for Inputs {
     }
 }
 
-/// What is sent for each input. All but `auth` may name columns: `https://example.com/p/{sku}`.
+/// The request of each input. All but `auth` may name columns: `https://example.com/p/{sku}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Asked {
+pub struct RequestSettings {
     /// The URL; the column `url` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
@@ -90,9 +90,9 @@ pub struct Asked {
     pub idempotency_key: bool,
 }
 
-impl Default for Asked {
-    fn default() -> Asked {
-        Asked {
+impl Default for RequestSettings {
+    fn default() -> RequestSettings {
+        RequestSettings {
             url: None,
             method: "GET".into(),
             headers: Vec::new(),
@@ -104,31 +104,32 @@ impl Default for Asked {
     }
 }
 
-/// What is kept of each answer.
+/// The parts of a response that are recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Kept {
+pub struct ResultSettings {
     /// Names of headers.
     pub headers: Vec<String>,
     /// Where bodies go.
-    pub body: BodyPlace,
+    pub body: BodyStorage,
     /// Most bytes of a body that is kept inline; a longer one is cut there.
-    pub inline_most: usize,
+    #[serde(alias = "inline_most")]
+    pub inline_limit: usize,
     /// The digest of each body.
     pub hash: bool,
-    /// What a good answer is; a status under 400 when absent.
+    /// The condition for a good response; when absent, a status under 400.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
-    /// What is taken of each body: `name=/json/pointer`, `name=css:…`, `name=re:…`.
+    /// Values to take from each body: `name=/json/pointer`, `name=css:…`, `name=re:…`.
     pub take: Vec<String>,
 }
 
-impl Default for Kept {
-    fn default() -> Kept {
-        Kept {
+impl Default for ResultSettings {
+    fn default() -> ResultSettings {
+        ResultSettings {
             headers: Vec::new(),
-            body: BodyPlace::None,
-            inline_most: 1 << 20,
+            body: BodyStorage::None,
+            inline_limit: 1 << 20,
             hash: true,
             check: None,
             take: Vec::new(),
@@ -136,22 +137,22 @@ impl Default for Kept {
     }
 }
 
-/// What a table of all records is written as.
+/// The format of a table of all records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum TableForm {
+pub enum TableFormat {
     /// CSV.
     Csv,
     /// Parquet.
     Parquet,
 }
 
-impl TableForm {
+impl TableFormat {
     /// Its name, which is also what its files end with.
     pub fn name(self) -> &'static str {
         match self {
-            TableForm::Csv => "csv",
-            TableForm::Parquet => "parquet",
+            TableFormat::Csv => "csv",
+            TableFormat::Parquet => "parquet",
         }
     }
 }
@@ -159,7 +160,7 @@ impl TableForm {
 /// Where bodies go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum BodyPlace {
+pub enum BodyStorage {
     /// Nowhere.
     #[default]
     None,
@@ -197,16 +198,16 @@ pub struct Pace {
     /// Statuses that are tried again.
     pub retry_statuses: Vec<u16>,
     /// The longest pause of a host that a `Retry-After` brings.
-    #[serde(with = "humantime_text")]
-    pub longest_pause: Duration,
+    #[serde(alias = "longest_pause", with = "humantime_text")]
+    pub max_retry_after: Duration,
     /// Failures in a row after which a host rests; 0 never lets it.
     pub breaker: u32,
     /// How long it rests, twice as long each further time.
-    #[serde(with = "humantime_text")]
-    pub breaker_rest: Duration,
-    /// How often it is asked again before its other inputs are skipped.
+    #[serde(alias = "breaker_rest", with = "humantime_text")]
+    pub breaker_cooldown: Duration,
+    /// How many probes a host gets before its other inputs are skipped.
     pub breaker_probes: u32,
-    /// Ask what robots.txt allows.
+    /// Obey robots.txt.
     pub robots: bool,
 }
 
@@ -221,9 +222,9 @@ impl Default for Pace {
             retries: 2,
             retry_budget: 0.2,
             retry_statuses: vec![429, 502, 503, 504],
-            longest_pause: Duration::from_secs(3600),
+            max_retry_after: Duration::from_secs(3600),
             breaker: 20,
-            breaker_rest: Duration::from_secs(10),
+            breaker_cooldown: Duration::from_secs(10),
             breaker_probes: 3,
             robots: false,
         }
@@ -269,7 +270,7 @@ pub struct Network {
     pub verify: bool,
     /// Most bytes of a body.
     pub max_body: usize,
-    /// Whether compressed bodies are asked for, and decoded.
+    /// Whether compressed bodies are accepted, and decoded.
     pub decode: bool,
     /// The `User-Agent`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// What begins the name of a variable of the environment.
+/// The prefix of a name of an environment variable.
 const PREFIX: &str = "env:";
 
 /// The text, or what the variable holds that it names as `env:NAME`.

@@ -96,6 +96,24 @@ mod tests {
     }
 
     #[test]
+    fn names_of_an_older_version_are_read() {
+        let old = r#"
+            seal = ["csv"]
+            [results]
+            inline_most = 7
+            [pace]
+            longest_pause = "1m"
+            breaker_rest = "2s"
+        "#;
+        let job = Job::parse(old, "job.toml").unwrap();
+        assert_eq!(job.final_tables.len(), 1);
+        assert_eq!(job.results.inline_limit, 7);
+        assert_eq!(job.pace.max_retry_after, Duration::from_secs(60));
+        assert_eq!(job.pace.breaker_cooldown, Duration::from_secs(2));
+        assert!(job.differences(&job).unwrap().is_empty());
+    }
+
+    #[test]
     fn what_is_unknown_is_refused_with_its_line() {
         let error = Job::parse("[pace]\nconcurency = 5\n", "job.toml")
             .unwrap_err()

@@ -10,12 +10,12 @@ pub struct Planned {
     /// From 1 in its file.
     pub line: u64,
     /// What it held.
-    pub held: Held,
+    pub held: Content,
 }
 
-/// What an input held.
+/// The content of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum Content {
     /// A URL alone.
     Url(Box<str>),
     /// Columns.
@@ -28,30 +28,30 @@ const KIND_URL: u8 = 0;
 const KIND_COLUMNS: u8 = 1;
 const KIND_INVALID: u8 = 2;
 
-impl Held {
+impl Content {
     /// The columns, or that it is a URL alone.
-    pub fn of(mut columns: Columns) -> Held {
+    pub fn of(mut columns: Columns) -> Content {
         if columns.len() == 1 {
             if let Some(url) = columns.get_mut(URL) {
-                return Held::Url(std::mem::take(url).into());
+                return Content::Url(std::mem::take(url).into());
             }
         }
-        Held::Columns(Box::new(columns))
+        Content::Columns(Box::new(columns))
     }
 }
 
 /// Appends an input.
-pub fn write_entry(number: u64, line: u64, held: &Held, out: &mut Vec<u8>) {
+pub fn write_entry(number: u64, line: u64, held: &Content, out: &mut Vec<u8>) {
     write_number(number, out);
     write_number(line, out);
     let json;
     let (kind, content) = match held {
-        Held::Url(url) => (KIND_URL, url.as_bytes()),
-        Held::Columns(columns) => {
+        Content::Url(url) => (KIND_URL, url.as_bytes()),
+        Content::Columns(columns) => {
             json = serde_json::to_vec(columns).expect("text becomes JSON");
             (KIND_COLUMNS, &json[..])
         }
-        Held::Invalid(what) => {
+        Content::Invalid(what) => {
             json = serde_json::to_vec(what).expect("text becomes JSON");
             (KIND_INVALID, &json[..])
         }
@@ -71,9 +71,9 @@ pub fn read_entry(bytes: &mut &[u8]) -> Option<Planned> {
     let (content, rest) = bytes.split_at_checked(length)?;
     *bytes = rest;
     let held = match *kind {
-        KIND_URL => Held::Url(std::str::from_utf8(content).ok()?.into()),
-        KIND_COLUMNS => Held::Columns(serde_json::from_slice(content).ok()?),
-        KIND_INVALID => Held::Invalid(serde_json::from_slice(content).ok()?),
+        KIND_URL => Content::Url(std::str::from_utf8(content).ok()?.into()),
+        KIND_COLUMNS => Content::Columns(serde_json::from_slice(content).ok()?),
+        KIND_INVALID => Content::Invalid(serde_json::from_slice(content).ok()?),
         _ => return None,
     };
     Some(Planned { number, line, held })
@@ -111,12 +111,12 @@ mod tests {
         columns.insert("sku".into(), "a\n\"b\"".into());
         columns.insert("url".into(), "http://h/".into());
         let entries = [
-            (0, 1, Held::Url("http://host/a?b=ä".into())),
-            (u64::MAX, 300, Held::Columns(Box::new(columns))),
+            (0, 1, Content::Url("http://host/a?b=ä".into())),
+            (u64::MAX, 300, Content::Columns(Box::new(columns))),
             (
                 5,
                 70_000,
-                Held::Invalid(Box::new(("x".into(), "is bad".into()))),
+                Content::Invalid(Box::new(("x".into(), "is bad".into()))),
             ),
         ];
         let mut bytes = Vec::new();

@@ -24,17 +24,17 @@ impl Folder {
         &self.0
     }
 
-    /// The job, as it was asked.
+    /// The job, with all settings.
     pub fn job(&self) -> PathBuf {
         self.0.join("job.toml")
     }
 
-    /// The sealed plan.
+    /// The plan. Its existence says that planning is complete.
     pub fn plan(&self) -> PathBuf {
         self.0.join("plan.json")
     }
 
-    /// What of the plan is made before it is sealed.
+    /// The pieces of the plan that are written before `plan.json`.
     pub fn planned(&self) -> PathBuf {
         self.0.join("plan")
     }
@@ -49,7 +49,7 @@ impl Folder {
         self.planned().join(format!("{part:06}.json"))
     }
 
-    /// What is made of a part before it is done, and how it ended.
+    /// The working files of a part, and its `COMMIT`.
     pub fn part(&self, part: u32) -> PathBuf {
         self.0.join("parts").join(format!("{part:06}"))
     }
@@ -64,7 +64,7 @@ impl Folder {
         self.part(part).join(format!("attempt-{attempt}"))
     }
 
-    /// What an attempt had come to some time ago.
+    /// The checkpoint of an attempt.
     pub fn checkpoint(&self, part: u32, attempt: u32) -> PathBuf {
         self.part(part).join(format!("attempt-{attempt}.known"))
     }
@@ -84,12 +84,12 @@ impl Folder {
         self.0.join("progress.json")
     }
 
-    /// The round that asks again for some of the inputs, while it is not done.
+    /// The round of `again`, while it is not done.
     pub fn again(&self) -> Folder {
         Folder(self.0.join(AGAIN))
     }
 
-    /// The path that people know it by: a round is asked for by the folder of its job.
+    /// The folder of the job, also for a round.
     pub fn base(&self) -> &Path {
         match self.0.parent() {
             Some(home) if self.0.ends_with(AGAIN) && home.join("plan.json").exists() => home,

@@ -43,7 +43,7 @@ impl InputFile {
         read.map_err(at("read", &self.path))
     }
 
-    /// What is said of a frame that holds something else.
+    /// The error for a frame that holds something else.
     pub fn damaged(&self) -> Error {
         Error::failed(format!("{} is damaged", self.path.display()))
     }

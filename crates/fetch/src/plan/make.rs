@@ -1,4 +1,4 @@
-//! Makes a plan: every input into its bucket, the buckets into parts, and the seal at the end.
+//! Makes a plan: inputs → buckets → parts, and `plan.json` at the end.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -10,11 +10,11 @@ use foldhash::fast::FixedState;
 use siphasher::sip::SipHasher13;
 use uuid::Uuid;
 
-use super::entry::{Held, write_entry};
+use super::entry::{Content, write_entry};
 use super::folder::{Folder, write_whole};
 use super::parts::{Buckets, Part, assign};
 use super::sources::{Identity, is_standard_input};
-use super::spool::{Extent, GROUPS, LANES, Spool, Spooled, bucket};
+use super::spool::{Extent, GROUPS, SHARDS, Spool, Spooled, bucket};
 use super::{Index, Plan, VERSION};
 use crate::error::{Error, Result, at};
 use crate::input::Entry;
@@ -27,7 +27,7 @@ const MOST_COUNTED: usize = 400_000;
 const WITHOUT_RATE: u32 = 10;
 
 /// Where an input goes.
-pub struct Placed<'a> {
+pub struct Routed<'a> {
     /// The canonical host.
     pub host: &'a str,
     /// Whether it is someone else's.
@@ -36,24 +36,25 @@ pub struct Placed<'a> {
     pub request: u64,
 }
 
-/// What a plan must hold to.
-pub struct Rules {
+/// The limits of a plan.
+pub struct PlanLimits {
     /// Into how many parts a host may be taken apart: as many as may be in flight to it.
-    pub most_lanes: usize,
+    pub max_shards: usize,
     /// About how many inputs are a part.
     pub part_size: u64,
     /// Whether the job may send more than 10 requests a second to hosts of others.
     pub any_rate: bool,
 }
 
-/// Tells where an input goes, or why it cannot be sent.
-pub type Placing<'a> =
-    &'a mut dyn FnMut(&Columns, &mut dyn FnMut(Placed<'_>)) -> std::result::Result<(), String>;
+/// Says where an input goes, or why it cannot be sent.
+pub type Routing<'a> =
+    &'a mut dyn FnMut(&Columns, &mut dyn FnMut(Routed<'_>)) -> std::result::Result<(), String>;
 
 /// Hands over every entry of the input; its columns.
 pub type Feed<'a> = &'a mut dyn FnMut(&mut dyn FnMut(Entry) -> Result<()>) -> Result<Vec<String>>;
 
-/// Makes and seals the plan of a folder. `place` tells where an input goes, or why it cannot be sent.
+/// Makes the plan of a folder, and writes `plan.json` last. `route` says where an input goes, or why it cannot be
+/// sent.
 ///
 /// # Errors
 /// When the input cannot be read, the folder cannot be written, or the rules forbid it.
@@ -61,11 +62,11 @@ pub fn make(
     folder: &Folder,
     files: &[PathBuf],
     feed: Feed<'_>,
-    rules: &Rules,
-    place: Placing<'_>,
+    rules: &PlanLimits,
+    route: Routing<'_>,
 ) -> Result<Plan> {
     let planned = folder.planned();
-    // What an earlier try left behind; nothing was sent before the seal.
+    // Removes the leftovers of an earlier try. Nothing was sent before `plan.json` existed.
     let _ = fs::remove_dir_all(&planned);
     fs::create_dir_all(&planned).map_err(at("create", &planned))?;
     let named: Vec<PathBuf> = files
@@ -76,7 +77,7 @@ pub fn make(
     let identities = thread::spawn(move || named.iter().map(|path| Identity::of(path)).collect());
     let is_stream = files.iter().any(|path| is_standard_input(path));
     let mut sorter = Sorter::new(folder, is_stream)?;
-    let columns = feed(&mut |entry| sorter.take(entry, place))?;
+    let columns = feed(&mut |entry| sorter.take(entry, route))?;
     if let (Some(host), false) = (&sorter.hosts.busy, rules.any_rate) {
         let _ = fs::remove_dir_all(&planned);
         return Err(Error::usage(format!(
@@ -103,11 +104,11 @@ pub fn make(
         sources,
         parts,
     };
-    seal(folder, &plan)?;
+    write_plan(folder, &plan)?;
     Ok(plan)
 }
 
-fn seal(folder: &Folder, plan: &Plan) -> Result<()> {
+fn write_plan(folder: &Folder, plan: &Plan) -> Result<()> {
     for made in [folder.results(), folder.path().join("parts")] {
         fs::create_dir_all(&made).map_err(at("create", &made))?;
     }
@@ -119,25 +120,25 @@ fn write_indexes(
     folder: &Folder,
     spooled: &Spooled,
     heaviest: &[u64],
-    rules: &Rules,
+    rules: &PlanLimits,
 ) -> Result<Vec<Part>> {
-    let mut by_bucket: Vec<Vec<Extent>> = vec![Vec::new(); GROUPS * LANES];
+    let mut by_bucket: Vec<Vec<Extent>> = vec![Vec::new(); GROUPS * SHARDS];
     for (bucket, extent) in &spooled.extents {
         by_bucket[usize::from(*bucket)].push(*extent);
     }
-    let assigned = assign(&spooled.counts, heaviest, rules.most_lanes, rules.part_size);
+    let assigned = assign(&spooled.counts, heaviest, rules.max_shards, rules.part_size);
     let owned = owned_groups(&assigned);
     let mut parts = Vec::new();
     for ((part, buckets), numbers) in assigned.into_iter().zip(owned) {
-        let extents = |group: usize, lanes: Vec<usize>| {
-            let lanes = lanes.into_iter();
-            let lanes = lanes.map(|lane| std::mem::take(&mut by_bucket[bucket(group, lane)]));
-            lanes.filter(|extents| !extents.is_empty()).collect()
+        let extents = |group: usize, shards: Vec<usize>| {
+            let shards = shards.into_iter();
+            let shards = shards.map(|shard| std::mem::take(&mut by_bucket[bucket(group, shard)]));
+            shards.filter(|extents| !extents.is_empty()).collect()
         };
         let mut extents = extents;
         let groups = buckets
             .into_iter()
-            .map(|(group, lanes)| extents(group, lanes))
+            .map(|(group, shards)| extents(group, shards))
             .collect();
         let text = serde_json::to_vec(&Index { groups, numbers }).expect("an index becomes JSON");
         write_whole(&folder.index(part.number), &text)?;
@@ -175,9 +176,9 @@ fn group_of(digest: u64) -> usize {
 struct Sorter {
     spool: Spool,
     path: PathBuf,
-    hosts: Hosts,
+    hosts: HostCounts,
     inputs: u64,
-    /// What came from standard input, which cannot be read again to see whether it has changed.
+    /// The digest of standard input, which cannot be read again to look for changes.
     stream: Option<blake3::Hasher>,
 }
 
@@ -187,13 +188,13 @@ impl Sorter {
         Ok(Sorter {
             spool: Spool::create(&path)?,
             path,
-            hosts: Hosts::default(),
+            hosts: HostCounts::default(),
             inputs: 0,
             stream: is_stream.then(blake3::Hasher::new),
         })
     }
 
-    fn take(&mut self, entry: Entry, place: Placing<'_>) -> Result<()> {
+    fn take(&mut self, entry: Entry, route: Routing<'_>) -> Result<()> {
         self.inputs += 1;
         if let Some(hasher) = &mut self.stream {
             note_entry(&entry, hasher);
@@ -202,9 +203,9 @@ impl Sorter {
             Entry::Input(input) => {
                 let mut bucket = 0;
                 let hosts = &mut self.hosts;
-                let placed = place(&input.columns, &mut |placed| bucket = hosts.note(&placed));
-                let held = match placed {
-                    Ok(()) => Held::of(input.columns),
+                let routed = route(&input.columns, &mut |routed| bucket = hosts.note(&routed));
+                let held = match routed {
+                    Ok(()) => Content::of(input.columns),
                     Err(reason) => {
                         bucket = anywhere(input.number);
                         let text = input
@@ -213,13 +214,13 @@ impl Sorter {
                             .cloned()
                             .collect::<Vec<_>>()
                             .join(", ");
-                        Held::Invalid(Box::new((text, reason)))
+                        Content::Invalid(Box::new((text, reason)))
                     }
                 };
                 (input.number, input.line, held, bucket)
             }
             Entry::Invalid(invalid) => {
-                let held = Held::Invalid(Box::new((invalid.text, invalid.reason)));
+                let held = Content::Invalid(Box::new((invalid.text, invalid.reason)));
                 (invalid.number, invalid.line, held, anywhere(invalid.number))
             }
         };
@@ -247,12 +248,12 @@ pub fn note_entry(entry: &Entry, hasher: &mut blake3::Hasher) {
 
 /// A bucket for what is sent to nobody.
 fn anywhere(number: u64) -> usize {
-    (number % (GROUPS * LANES) as u64) as usize
+    (number % (GROUPS * SHARDS) as u64) as usize
 }
 
 /// How many inputs the hosts have, as far as memory goes.
 #[derive(Default)]
-struct Hosts {
+struct HostCounts {
     counts: HashMap<u64, u32, FixedState>,
     /// By group, the inputs of its largest host.
     heaviest: Vec<u64>,
@@ -261,26 +262,26 @@ struct Hosts {
     last: (String, u64),
 }
 
-impl Hosts {
+impl HostCounts {
     /// Counts an input; its bucket.
-    fn note(&mut self, placed: &Placed<'_>) -> usize {
-        if self.last.0 != placed.host || self.heaviest.is_empty() {
+    fn note(&mut self, routed: &Routed<'_>) -> usize {
+        if self.last.0 != routed.host || self.heaviest.is_empty() {
             self.last.0.clear();
-            self.last.0.push_str(placed.host);
-            self.last.1 = digest(placed.host.as_bytes());
+            self.last.0.push_str(routed.host);
+            self.last.1 = digest(routed.host.as_bytes());
             self.heaviest.resize(GROUPS, 0);
         }
         let host = self.last.1;
-        let (group, lane) = (group_of(host), placed.request as usize % LANES);
+        let (group, shard) = (group_of(host), routed.request as usize % SHARDS);
         if self.counts.len() < MOST_COUNTED || self.counts.contains_key(&host) {
             let count = self.counts.entry(host).or_default();
             *count = count.saturating_add(1);
             self.heaviest[group] = self.heaviest[group].max(u64::from(*count));
-            if placed.foreign && *count > WITHOUT_RATE && self.busy.is_none() {
-                self.busy = Some(placed.host.to_owned());
+            if routed.foreign && *count > WITHOUT_RATE && self.busy.is_none() {
+                self.busy = Some(routed.host.to_owned());
             }
         }
-        bucket(group, lane)
+        bucket(group, shard)
     }
 }
 

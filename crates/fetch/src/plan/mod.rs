@@ -1,9 +1,10 @@
-//! What is to be done, fixed before anything is sent: inputs → parts by the hash of their host, in a sealed folder.
+//! The plan of a job, made before anything is sent: inputs → parts by the hash of their host.
 //!
-//! A host's inputs are in one part, so that its limits and its duplicates are one worker's own business. `spool` writes the inputs in
-//! buckets: 256 groups by host, each in 16 lanes by request. `parts` puts small groups together, up to about 100,000 inputs, and takes a
-//! giant group apart by its lanes, each with its share of every limit; the shares add up. `sources` tells whether an input
-//! has changed. `plan.json` is written last: without it there is no plan, and nothing has been sent.
+//! A host's inputs are in one part, so that one worker finds its duplicates and keeps its limits. `spool` writes the
+//! inputs in buckets: 256 groups by host, each in 16 shards by request. `parts` puts small groups together, up to
+//! about 100,000 inputs, and divides a giant group into host shards. Each has its share of every limit, and the
+//! shares add up. `sources` notices changed inputs. `plan.json` is written last: without it there is no plan, and
+//! nothing has been sent.
 
 mod entry;
 mod folder;
@@ -16,45 +17,45 @@ mod spool;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-pub use self::entry::{Held, Planned, read_entry, write_entry};
+pub use self::entry::{Content, Planned, read_entry, write_entry};
 pub use self::folder::{Folder, replace, sync_folder_of, write_whole};
 pub use self::inputs::InputFile;
-pub use self::make::{Placed, Rules, group, make};
-pub use self::parts::{Lane, Part};
+pub use self::make::{PlanLimits, Routed, group, make};
+pub use self::parts::{HostShard, Part};
 pub use self::sources::{Identity, changed, changed_stream, is_standard_input};
-pub use self::spool::{Extent, LANES, Spool, bucket};
+pub use self::spool::{Extent, SHARDS, Spool, bucket};
 
 use crate::error::{Error, Result, at};
 
 /// The version of the folder's layout.
 pub const VERSION: u32 = 2;
 
-/// A sealed plan: what `plan.json` holds.
+/// The content of `plan.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The version of the folder's layout.
     pub version: u32,
     /// The job's own name: idempotency keys are made of it.
     pub job: Uuid,
-    /// What tells this round of the job from others, if it is not the first.
+    /// The id of a round of `again`; none for the job itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<String>,
     /// How many inputs there are, invalid ones included.
     pub inputs: u64,
     /// The columns of the inputs.
     pub columns: Vec<String>,
-    /// What the inputs came from.
+    /// The files that the inputs came from.
     pub sources: Vec<Identity>,
     /// The parts, by their numbers.
     pub parts: Vec<Part>,
 }
 
-/// Where the inputs of a part are: by group, by lane, the frames of `inputs.zst`.
+/// Where the inputs of a part are: by group, by shard, the frames of `inputs.zst`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Index {
-    /// By group and by lane.
+    /// By group and by shard.
     pub groups: Vec<Vec<Vec<Extent>>>,
-    /// The numbers of these groups, and of those that no part has inputs of and that are left to this one: redirects may lead to their hosts.
+    /// The numbers of these groups, and of the empty groups that this part owns: redirects may lead to their hosts.
     #[serde(default)]
     pub numbers: Vec<u16>,
 }
@@ -67,7 +68,7 @@ impl Index {
 }
 
 impl Plan {
-    /// The sealed plan of a folder; none if there is none yet.
+    /// The plan of a folder; none if there is none yet.
     ///
     /// # Errors
     /// When it cannot be read, or is of another version.
@@ -93,10 +94,10 @@ impl Plan {
         Ok(Some(plan))
     }
 
-    /// The sealed plan of a folder that must hold one.
+    /// The plan of a folder that must hold one.
     ///
     /// # Errors
-    /// As [`Plan::load`], and when there is none: why, as far as the folder tells.
+    /// As [`Plan::load`], and when there is none: the reason, as far as the folder shows it.
     pub fn planned(folder: &Folder) -> Result<Plan> {
         let path = folder.path();
         if path.is_file() {
@@ -128,7 +129,7 @@ impl Plan {
         })
     }
 
-    /// The parts that are not done. A round may ask for nothing of a part: then there is nothing to do.
+    /// The parts that are not done. A part without selected inputs in a round counts as done.
     pub fn undone<'a>(&'a self, folder: &'a Folder) -> impl DoubleEndedIterator<Item = &'a Part> {
         let parts = self.parts.iter();
         parts.filter(|part| part.inputs > 0 && !folder.commit(part.number).exists())

@@ -1,4 +1,4 @@
-//! What the inputs came from, so that a change is seen when a job goes on.
+//! The files that the inputs came from, so that a change is noticed when a job resumes.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -102,7 +102,7 @@ pub fn changed_stream(planned: &[Identity], inputs: Inputs) -> Result<Option<Str
 pub fn changed(planned: &[Identity]) -> Result<Option<String>> {
     for was in planned.iter().filter(|was| !is_standard_input(&was.path)) {
         let path = was.path.display();
-        // What was read whole is in the plan: the file is needed no more.
+        // The plan holds all inputs, so the file is not needed any more.
         if !was.path.exists() {
             continue;
         }

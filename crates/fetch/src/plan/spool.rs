@@ -1,4 +1,4 @@
-//! Writes the inputs of a plan in frames, each of one bucket: a group by host, a lane by request.
+//! Writes the inputs of a plan in frames, each of one bucket: a group by host, a shard by request.
 //!
 //! Memory is bounded whatever the input: when what is held grows beyond [`MOST_HELD`], all of it is written.
 
@@ -13,8 +13,8 @@ use crate::frame::Packer;
 
 /// Groups by host.
 pub const GROUPS: usize = 256;
-/// Lanes by request, in each group.
-pub const LANES: usize = 16;
+/// Shards by request, in each group.
+pub const SHARDS: usize = 16;
 /// A bucket with more is written.
 const FRAME: usize = 32 << 10;
 /// Most bytes that all buckets hold together.
@@ -36,7 +36,7 @@ pub struct Spool {
     counts: Vec<u64>,
 }
 
-/// What was written: by bucket, how many inputs and where they are.
+/// The inputs and their frames, by bucket.
 pub struct Spooled {
     /// How many inputs each bucket has.
     pub counts: Vec<u64>,
@@ -44,9 +44,9 @@ pub struct Spooled {
     pub extents: Vec<(u16, Extent)>,
 }
 
-/// The bucket of a group and a lane.
-pub fn bucket(group: usize, lane: usize) -> usize {
-    group * LANES + lane
+/// The bucket of a group and a shard.
+pub fn bucket(group: usize, shard: usize) -> usize {
+    group * SHARDS + shard
 }
 
 impl Spool {
@@ -60,11 +60,11 @@ impl Spool {
             file: BufWriter::with_capacity(1 << 18, file),
             packer: Packer::new(1),
             packed: Vec::new(),
-            buckets: vec![Vec::new(); GROUPS * LANES],
+            buckets: vec![Vec::new(); GROUPS * SHARDS],
             held: 0,
             written: 0,
             extents: Vec::new(),
-            counts: vec![0; GROUPS * LANES],
+            counts: vec![0; GROUPS * SHARDS],
         })
     }
 
@@ -104,7 +104,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Writes the rest; what was written since the last time this was asked.
+    /// Writes the rest. Returns everything that was written since the last call.
     ///
     /// # Errors
     /// When the file cannot be written.

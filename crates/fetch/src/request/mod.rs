@@ -1,4 +1,4 @@
-//! An input → the request that is sent for it: where it goes, what it is told apart by, and the engine's own form of it.
+//! An input → its request: the URL and the rest, a digest that finds duplicates, and the engine's own form.
 
 mod onward;
 mod parts;
@@ -17,10 +17,10 @@ pub use self::onward::{Onward, Step, step};
 use self::parts::Text;
 pub use self::rendered::Rendered;
 use crate::error::{Error, Result};
-use crate::job::{Asked, reveal, split_header};
-use crate::plan::Held;
+use crate::job::{RequestSettings, reveal, split_header};
+use crate::plan::Content;
 use crate::record::{Columns, URL, listed};
-use crate::template::Place;
+use crate::template::Escaping;
 
 /// The header that makes a repeated request count once, where the server implements it.
 const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
@@ -44,12 +44,12 @@ pub struct Maker {
 }
 
 impl Maker {
-    /// One for what is asked of inputs with these columns; idempotency keys are made of the job's name.
+    /// A maker for inputs with these columns. Idempotency keys are made of the job's name.
     ///
     /// # Errors
     /// When a template names another column, a header cannot be sent, or a secret is not there.
-    pub fn new(asked: &Asked, columns: &[String], job: Uuid) -> Result<Maker> {
-        let (constant, headers) = headers(asked, columns)?;
+    pub fn new(settings: &RequestSettings, columns: &[String], job: Uuid) -> Result<Maker> {
+        let (constant, headers) = headers(settings, columns)?;
         let refused = |error: hecaton::InvalidRequest| Error::usage(error.to_string());
         let template = |base_url: Option<&str>, became_get: bool| {
             let stays =
@@ -72,10 +72,10 @@ impl Maker {
                 template(Some(NOBODY), true)?,
             ],
         ];
-        let url = asked
+        let url = settings
             .url
             .as_ref()
-            .map(|url| Text::parse(url, Place::Url, columns));
+            .map(|url| Text::parse(url, Escaping::Url, columns));
         if url.is_none() && !columns.is_empty() && !columns.iter().any(|column| column == URL) {
             return Err(Error::usage(format!(
                 "the input has no column url, but {}: say with --template what the URL is, as in 'https://example.com/{{{}}}'",
@@ -83,20 +83,21 @@ impl Maker {
                 columns[0]
             )));
         }
-        let method = Text::parse(&asked.method, Place::Header, columns)?;
+        let method = Text::parse(&settings.method, Escaping::Header, columns)?;
         if let Text::Constant(method) = &method {
             // Says now what would be said of each request.
             Request::new(method, "http://localhost/").map_err(refused)?;
         }
-        let content_type = asked
+        let content_type = settings
             .headers
             .iter()
             .filter_map(|header| split_header(header).ok());
         let mut content_type =
             content_type.filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
         let content_type = content_type.next().map(|(_, value)| value);
-        let body = asked.body.as_ref();
-        let body = body.map(|body| Text::parse(body, Place::of_body(content_type, body), columns));
+        let body = settings.body.as_ref();
+        let body =
+            body.map(|body| Text::parse(body, Escaping::of_body(content_type, body), columns));
         Ok(Maker {
             defaults,
             onward,
@@ -104,7 +105,7 @@ impl Maker {
             method,
             headers,
             body: body.transpose()?,
-            keys_of: asked.idempotency_key.then_some(job),
+            keys_of: settings.idempotency_key.then_some(job),
         })
     }
 
@@ -112,9 +113,9 @@ impl Maker {
     ///
     /// # Errors
     /// What is wrong with the input.
-    pub fn render<'a>(&'a self, held: &'a Held) -> std::result::Result<Rendered<'a>, String> {
+    pub fn render<'a>(&'a self, held: &'a Content) -> std::result::Result<Rendered<'a>, String> {
         match held {
-            Held::Url(url) => match self.is_plain() {
+            Content::Url(url) => match self.is_plain() {
                 true => Ok(Rendered {
                     method: self.method.constant(),
                     url: Cow::Borrowed(url),
@@ -126,8 +127,8 @@ impl Maker {
                     self.render_columns(&columns).map(Rendered::into_owned)
                 }
             },
-            Held::Columns(columns) => self.render_columns(columns),
-            Held::Invalid(what) => Err(what.1.clone()),
+            Content::Columns(columns) => self.render_columns(columns),
+            Content::Invalid(what) => Err(what.1.clone()),
         }
     }
 
@@ -242,20 +243,20 @@ impl Maker {
 /// The headers that all requests have, and those that differ.
 type Headers = (Vec<(String, Vec<u8>)>, Vec<(String, Text)>);
 
-fn headers(asked: &Asked, columns: &[String]) -> Result<Headers> {
+fn headers(settings: &RequestSettings, columns: &[String]) -> Result<Headers> {
     let (mut constant, mut differing) = (Vec::new(), Vec::new());
-    for header in &asked.headers {
+    for header in &settings.headers {
         let (name, value) = split_header(header)?;
-        match Text::parse(value, Place::Header, columns)? {
+        match Text::parse(value, Escaping::Header, columns)? {
             Text::Constant(value) => constant.push((name.to_owned(), reveal(&value)?.into_bytes())),
             value => differing.push((name.to_owned(), value)),
         }
     }
     let mut authorize = |value: String| constant.push(("Authorization".into(), value.into_bytes()));
-    if let Some(auth) = &asked.auth {
+    if let Some(auth) = &settings.auth {
         authorize(format!("Basic {}", STANDARD.encode(reveal(auth)?)));
     }
-    if let Some(bearer) = &asked.bearer {
+    if let Some(bearer) = &settings.bearer {
         authorize(format!("Bearer {}", reveal(bearer)?));
     }
     Ok((constant, differing))

@@ -21,22 +21,23 @@ pub struct Onward {
     pub before: u32,
     /// Whether the request became a GET on the way: its body, and what describes that, stay behind.
     pub is_get: bool,
-    /// Whether another origin was on the way: what proves who asks is not sent any more.
+    /// Whether another origin was on the way. Then credentials are not sent any more.
     pub has_left: bool,
 }
 
-/// What an answer asks for.
+/// The next step after a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing: it is the answer.
+    /// No step: this is the final response.
     Stay,
     /// This URL.
     To(Onward),
-    /// A URL that is not asked, and why.
+    /// A URL that is not original, and why.
     Refused(Option<String>, String),
 }
 
-/// What an answer asks for with its status and its header fields. `rendered` is the input's request, `earlier` the way so far.
+/// The next step after a response with this status and these header fields. `rendered` is the input's request,
+/// `earlier` the redirects so far.
 pub fn step<'a>(
     (status, fields): (u16, impl Iterator<Item = (&'a str, &'a [u8])>),
     rendered: &Rendered<'_>,
@@ -60,8 +61,8 @@ pub fn step<'a>(
     };
     let followed = earlier.map_or(0, |onward| onward.followed);
     if let Some(why) = refusal(&here, &there, followed >= most, most) {
-        let place = there.username().is_empty() && there.password().is_none();
-        return Step::Refused(place.then_some(url), why);
+        let is_public = there.username().is_empty() && there.password().is_none();
+        return Step::Refused(is_public.then_some(url), why);
     }
     let method = match earlier {
         Some(onward) if onward.is_get => "GET",
@@ -113,7 +114,7 @@ fn refusal(here: &Url, there: &Url, is_too_far: bool, most: u32) -> Option<Strin
     }
 }
 
-/// The request of an input, as it goes on.
+/// The request of an input after its redirects so far.
 ///
 /// Of its own headers only public ones leave its origin, as with those that all requests have.
 pub(super) fn rendered<'a>(
@@ -166,9 +167,9 @@ mod tests {
         super::step((status, fields), rendered, earlier, most)
     }
 
-    fn rendered<'a>(asked: &'a Rendered<'a>, onward: &'a Onward) -> Rendered<'a> {
+    fn rendered<'a>(original: &'a Rendered<'a>, onward: &'a Onward) -> Rendered<'a> {
         let template = hecaton::Template::new(&hecaton::Defaults::default()).unwrap();
-        super::rendered(asked, onward, &template)
+        super::rendered(original, onward, &template)
     }
 
     fn to(step: Step) -> Onward {
@@ -180,17 +181,17 @@ mod tests {
 
     #[test]
     fn methods_bodies_and_headers_change_as_the_way_asks() {
-        let asked = request("POST", "http://a.example/x?y");
-        let first = to(step((307, Some(b"/z")), &asked, None, 5));
+        let original = request("POST", "http://a.example/x?y");
+        let first = to(step((307, Some(b"/z")), &original, None, 5));
         assert_eq!(
             (&*first.url, first.followed, first.has_left),
             ("http://a.example/z", 1, false)
         );
-        let same = rendered(&asked, &first);
+        let same = rendered(&original, &first);
         assert_eq!((&*same.method, same.headers.len()), ("POST", 2));
         assert_eq!(same.body.as_deref(), Some("body"));
-        let got = to(step((303, Some(b"/got")), &asked, Some(&first), 5));
-        let got = rendered(&asked, &got);
+        let got = to(step((303, Some(b"/got")), &original, Some(&first), 5));
+        let got = rendered(&original, &got);
         let names: Vec<_> = got.headers.iter().map(|(name, _)| &**name).collect();
         assert_eq!(
             (&*got.method, got.body.as_deref(), &names[..]),
@@ -198,15 +199,15 @@ mod tests {
         );
         let second = to(step(
             (302, Some(b"http://b.example/#part")),
-            &asked,
+            &original,
             Some(&first),
             5,
         ));
-        let gone = rendered(&asked, &second);
+        let gone = rendered(&original, &second);
         assert_eq!((&*gone.method, &*gone.url), ("GET", "http://b.example/"));
         assert_eq!((gone.headers.len(), gone.body), (0, None));
-        let abroad = to(step((307, Some(b"http://b.example/")), &asked, None, 5));
-        let abroad = rendered(&asked, &abroad);
+        let abroad = to(step((307, Some(b"http://b.example/")), &original, None, 5));
+        let abroad = rendered(&original, &abroad);
         let names: Vec<_> = abroad.headers.iter().map(|(name, _)| &**name).collect();
         assert_eq!(
             (&names[..], abroad.body.as_deref()),
@@ -215,23 +216,23 @@ mod tests {
         // Back where it came from: what was left behind stays there.
         let third = to(step(
             (307, Some(b"http://a.example/")),
-            &asked,
+            &original,
             Some(&second),
             5,
         ));
         assert!(third.has_left && third.is_get);
-        assert_eq!(step((200, Some(b"/z")), &asked, None, 5), Step::Stay);
-        assert_eq!(step((302, None), &asked, None, 5), Step::Stay);
+        assert_eq!(step((200, Some(b"/z")), &original, None, 5), Step::Stay);
+        assert_eq!(step((302, None), &original, None, 5), Step::Stay);
     }
 
     #[test]
     fn a_get_with_a_body_keeps_it_and_several_locations_must_agree() {
-        let asked = request("GET", "http://a.example/");
-        let next = to(step((303, Some(b"/z")), &asked, None, 5));
-        assert_eq!(rendered(&asked, &next).body.as_deref(), Some("body"));
+        let original = request("GET", "http://a.example/");
+        let next = to(step((303, Some(b"/z")), &original, None, 5));
+        assert_eq!(rendered(&original, &next).body.as_deref(), Some("body"));
         let twice = |second: &'static [u8]| {
             let fields = [("location", &b"/a"[..]), ("location", second)];
-            super::step((302, fields.into_iter()), &asked, None, 5)
+            super::step((302, fields.into_iter()), &original, None, 5)
         };
         assert_eq!(&*to(twice(b"/a")).url, "http://a.example/a");
         assert!(matches!(twice(b"/b"), Step::Refused(None, why) if why.contains("disagree")));
@@ -239,15 +240,15 @@ mod tests {
 
     #[test]
     fn a_valid_location_stays_as_it_is() {
-        let asked = request("GET", "http://a.example/x");
+        let original = request("GET", "http://a.example/x");
         let url = "http://b.example/a/../b?c='d'&e=%7e";
-        let next = to(step((302, Some(url.as_bytes())), &asked, None, 5));
+        let next = to(step((302, Some(url.as_bytes())), &original, None, 5));
         assert_eq!(next.url, url);
     }
 
     #[test]
     fn what_is_not_followed_is_told() {
-        let asked = request("GET", "https://a.example/");
+        let original = request("GET", "https://a.example/");
         for (location, word) in [
             (&b"ftp://a.example/"[..], "scheme"),
             (b"https://joe:hidden@a.example/", "credentials"),
@@ -258,21 +259,19 @@ mod tests {
             (b"\xff", "not UTF-8"),
             (b"/a\tb", "control character"),
         ] {
-            match step((301, Some(location)), &asked, None, 5) {
-                Step::Refused(place, why) => {
+            match step((301, Some(location)), &original, None, 5) {
+                Step::Refused(url, why) => {
                     assert!(why.contains(word), "{why}");
-                    assert!(
-                        !why.contains("hidden") && !place.unwrap_or_default().contains("hidden")
-                    );
+                    assert!(!why.contains("hidden") && !url.unwrap_or_default().contains("hidden"));
                 }
                 other => panic!("{other:?}"),
             }
         }
         let mut way: Option<Onward> = None;
         for _ in 0..3 {
-            way = Some(to(step((302, Some(b"/")), &asked, way.as_ref(), 3)));
+            way = Some(to(step((302, Some(b"/")), &original, way.as_ref(), 3)));
         }
-        let end = step((302, Some(b"/")), &asked, way.as_ref(), 3);
+        let end = step((302, Some(b"/")), &original, way.as_ref(), 3);
         assert!(matches!(end, Step::Refused(Some(_), why) if why.contains("allowed 3")));
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::error::{Error, Result};
 use crate::record::Columns;
-use crate::template::{Place, Template};
+use crate::template::{Escaping, Template};
 
 /// A text of a request.
 pub enum Text {
@@ -19,8 +19,8 @@ impl Text {
     ///
     /// # Errors
     /// When it names another.
-    pub fn parse(text: &str, place: Place, columns: &[String]) -> Result<Text> {
-        let template = Template::parse(text, place, columns);
+    pub fn parse(text: &str, escaping: Escaping, columns: &[String]) -> Result<Text> {
+        let template = Template::parse(text, escaping, columns);
         let template = template.map_err(|error| Error::usage(error.to_string()))?;
         if template.columns().next().is_some() {
             return Ok(Text::Made(template));

@@ -1,4 +1,4 @@
-//! A request in words: what an input asks for, before it is the engine's own form of it.
+//! A request as text, before the engine's own form of it.
 
 use std::borrow::Cow;
 use std::hash::Hasher;
@@ -33,7 +33,7 @@ impl Rendered<'_> {
         }
     }
 
-    /// What it is told apart by: equal requests have equal ones.
+    /// The digest of the request: equal requests have equal digests.
     pub fn digest(&self) -> u128 {
         let mut hasher = SipHasher13::new();
         let mut part = |text: &str| {

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn maker(change: impl FnOnce(&mut Asked)) -> Result<Maker> {
-    let mut asked = Asked::default();
+fn maker(change: impl FnOnce(&mut RequestSettings)) -> Result<Maker> {
+    let mut asked = RequestSettings::default();
     change(&mut asked);
     Maker::new(&asked, &["sku".into(), "url".into()], Uuid::nil())
 }
@@ -18,7 +18,7 @@ fn columns_are_filled_in_and_only_equal_requests_are_told_to_be_equal() {
     let maker = maker.unwrap();
     let held = |sku: &str| {
         let columns = Columns::from([("sku".into(), sku.into()), ("url".into(), String::new())]);
-        Held::Columns(Box::new(columns))
+        Content::Columns(Box::new(columns))
     };
     let (first, second) = (held("a b"), held("\""));
     let rendered = maker.render(&first).unwrap();
@@ -46,7 +46,7 @@ fn an_unknown_column_is_refused_before_anything_is_sent() {
 
 #[test]
 fn a_request_that_names_no_column_is_the_same_for_all_inputs() {
-    let url = |asked: &mut Asked, url: &str| asked.url = Some(url.into());
+    let url = |asked: &mut RequestSettings, url: &str| asked.url = Some(url.into());
     assert!(
         maker(|asked| url(asked, "http://h/{sku"))
             .unwrap()

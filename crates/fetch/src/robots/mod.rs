@@ -1,6 +1,6 @@
-//! What a site asks of robots (RFC 9309): which paths are theirs not to fetch, and how long to wait between two requests.
+//! robots.txt (RFC 9309): which paths a robot may fetch, and how long it waits between two requests.
 //!
-//! `lines` reads the file, `rules` keeps what it says in little room, `pattern` compares a path with a rule of it.
+//! `lines` reads the file, `rules` stores its rules compactly, and `pattern` compares a path with a rule.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use rules::Rules;
 /// Where a site says it.
 pub const PATH: &str = "/robots.txt";
 
-/// Most of the file that is read, in bytes (RFC 9309 §2.5 asks for no less than 500 KiB).
+/// Most of the file that is read, in bytes (RFC 9309 §2.5 requires at least 500 KiB).
 pub const MOST: usize = 512 << 10;
 
 /// Longest wait that is believed.
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What a site asks of one robot.
+/// The rules of a site for one robot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Robots {
     rules: Rules,
@@ -46,8 +46,9 @@ impl Robots {
         }
     }
 
-    /// What an answer to the request for the file means; without a status, there was no answer.
-    pub fn of_answer(status: Option<u16>, body: &[u8], robot: &str) -> Robots {
+    /// The rules that follow from the response to the request for the file; no status means that there was no
+    /// response.
+    pub fn of_response(status: Option<u16>, body: &[u8], robot: &str) -> Robots {
         match status {
             Some(200..=299) => Robots::parse(body, robot),
             Some(300..=499) => Robots::allow_all(),
@@ -122,7 +123,8 @@ impl Robots {
     }
 }
 
-/// What counts of the file. A line that is cut short does not: half of `Disallow: /private` forbids everything.
+/// The part of the file that counts. A line that is cut short does not: half of `Disallow: /private` forbids
+/// everything.
 fn counting(file: &[u8]) -> &[u8] {
     if file.len() < MOST {
         return file;

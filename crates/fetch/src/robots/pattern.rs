@@ -15,7 +15,7 @@ impl Pattern<'_> {
         self.path.len() + usize::from(self.to_the_end)
     }
 
-    /// Whether it begins this path, which is in its normal form. The first place for each piece is the best one.
+    /// Whether it begins this path, which is in its normal form. The first match of each piece is the best one.
     pub fn matches(&self, path: &str) -> bool {
         let Some((first, others)) = self.path.split_once('*') else {
             let rest = path.strip_prefix(self.path);

@@ -55,7 +55,7 @@ impl Rules {
         longest.is_none_or(|(_, allows)| allows)
     }
 
-    /// Takes no more room than it needs from now on.
+    /// Frees memory that is not needed any more.
     pub fn shrink(&mut self) {
         self.text.shrink_to_fit();
         self.rules.shrink_to_fit();

@@ -78,7 +78,7 @@ fn paths_are_compared_by_what_they_mean() {
 
 #[test]
 fn what_an_answer_means() {
-    let of = |status| Robots::of_answer(status, b"user-agent: *\ndisallow: /a", "hecaton");
+    let of = |status| Robots::of_response(status, b"user-agent: *\ndisallow: /a", "hecaton");
     for (status, a, b) in [
         (Some(200), false, true),
         (Some(404), true, true),
@@ -147,7 +147,7 @@ fn all_rules_of_a_long_file_hold_and_none_takes_much_room() {
             "{cut}"
         );
     }
-    // What is behind the end is not there.
+    // Lines behind the limit are ignored.
     let late = format!("user-agent: *\n{}disallow: /late\n", "#\n".repeat(MOST / 2));
     assert!(allows(&late, "/late"));
 }

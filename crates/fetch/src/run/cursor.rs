@@ -1,4 +1,4 @@
-//! The inputs of a part, read group by group in turns, frame by frame; duplicates are told.
+//! The inputs of a part, read group by group in turns, frame by frame. Finds duplicates.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -9,18 +9,18 @@ use crate::plan::{Extent, InputFile, Planned, read_entry};
 
 /// The inputs of one group of hosts.
 pub struct Cursor {
-    /// By lane; equal requests are in one.
-    lanes: VecDeque<VecDeque<Extent>>,
+    /// By shard; equal requests are in one.
+    shards: VecDeque<VecDeque<Extent>>,
     frame: Vec<u8>,
     at: usize,
     seen: HashSet<u128, FixedState>,
 }
 
 impl Cursor {
-    /// One for the inputs of a group, by lane.
-    pub fn new(lanes: Vec<Vec<Extent>>) -> Cursor {
+    /// One for the inputs of a group, by shard.
+    pub fn new(shards: Vec<Vec<Extent>>) -> Cursor {
         Cursor {
-            lanes: lanes.into_iter().map(VecDeque::from).collect(),
+            shards: shards.into_iter().map(VecDeque::from).collect(),
             frame: Vec::new(),
             at: 0,
             seen: HashSet::default(),
@@ -33,18 +33,18 @@ impl Cursor {
     /// When it cannot be read.
     pub fn next(&mut self, file: &mut InputFile) -> Result<Option<Planned>> {
         while self.at == self.frame.len() {
-            let Some(lane) = self.lanes.front_mut() else {
+            let Some(shard) = self.shards.front_mut() else {
                 self.frame = Vec::new();
                 return Ok(None);
             };
-            match lane.pop_front() {
+            match shard.pop_front() {
                 Some(extent) => {
                     file.read(extent, &mut self.frame)?;
                     self.at = 0;
                 }
                 None => {
-                    self.lanes.pop_front();
-                    // In another lane are other requests.
+                    self.shards.pop_front();
+                    // In another shard are other requests.
                     self.seen = HashSet::default();
                 }
             }

@@ -13,10 +13,10 @@ const OTHERS: u64 = 128;
 /// When so many cannot be in flight.
 pub fn most_idle(concurrency: usize) -> Result<usize> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
-    let wanted = wanted(concurrency);
-    let limit = match soft < wanted {
+    let needed = needed(concurrency);
+    let limit = match soft < needed {
         true => {
-            let raised = wanted.min(hard);
+            let raised = needed.min(hard);
             setrlimit(Resource::RLIMIT_NOFILE, raised, hard).map_or(soft, |()| raised)
         }
         false => soft,
@@ -24,20 +24,20 @@ pub fn most_idle(concurrency: usize) -> Result<usize> {
     idle(concurrency, limit)
 }
 
-/// What is kept when it is idle is as much as may be in flight.
-fn wanted(concurrency: usize) -> u64 {
+/// As many idle connections are kept as there may be requests in flight.
+fn needed(concurrency: usize) -> u64 {
     (concurrency as u64)
         .saturating_mul(2)
         .saturating_add(OTHERS)
 }
 
 fn idle(concurrency: usize, limit: u64) -> Result<usize> {
-    let left = limit.min(wanted(concurrency)).saturating_sub(OTHERS);
+    let left = limit.min(needed(concurrency)).saturating_sub(OTHERS);
     match left.checked_sub(concurrency as u64) {
         Some(idle) => Ok((idle as usize).max(1)),
         None if left == 0 => Err(Error::failed(format!(
             "this process may have {limit} files open, which is too few: raise the limit to {} or more (ulimit -n)",
-            wanted(concurrency)
+            needed(concurrency)
         ))),
         None => Err(Error::failed(format!(
             "concurrency is {concurrency}, and this process may have {limit} files open: use --concurrency {left} or less, or raise the limit (ulimit -n)"

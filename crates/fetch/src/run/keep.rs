@@ -1,4 +1,5 @@
-//! What is kept of an answer: whether it is good (`--check`), what is taken of its body (`--take`), and where the body goes.
+//! A response → what is recorded: whether it is good (`--check`), the values taken from its body (`--take`), and
+//! where its body goes.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -8,28 +9,28 @@ use std::time::SystemTime;
 use hecaton::Response;
 use http::StatusCode;
 
-use super::answer::Live;
-use super::line::{Kept, Tried};
+use super::line::{KeptResponse, Tried};
+use super::response_facts::ResponseFacts;
 use crate::error::{Error, Result, at};
-use crate::expression::{Expression, Known as Answers};
-use crate::job::{BodyPlace, Kept as Asked};
+use crate::expression::{Expression, KnownFields};
+use crate::job::{BodyStorage, ResultSettings};
 use crate::plan::{Folder, Planned};
 use crate::request::Rendered;
-use crate::segment::Known;
-use crate::sink::{Answer, Files, Shards, Sink, Warc, cut, keep_some};
+use crate::segment::Recovered;
+use crate::sink::{Files, Sink, StoredResponse, TarShards, Warc, cut, keep_some};
 use crate::take::{Take, take_all};
 
 /// Where bodies are in a job's folder.
 const BODIES: &str = "bodies";
 
-/// What is kept of answers.
+/// Decides what is recorded of responses.
 pub struct Keeper {
     headers: Vec<String>,
     hash: bool,
     check: Option<Expression>,
     takes: Vec<Take>,
-    place: BodyPlace,
-    inline_most: usize,
+    storage: BodyStorage,
+    inline_limit: usize,
     decode: bool,
     /// The folder that bodies are below, and what the names of their files begin with.
     home: PathBuf,
@@ -42,24 +43,24 @@ fn unless_twice(takes: &[Take]) -> Result<()> {
     match takes.iter().find(|take| !known.insert(take.name())) {
         None => Ok(()),
         Some(take) => Err(Error::usage(format!(
-            "two takes have the name {:?}, and a record has one place for it: name one of them otherwise",
+            "two takes have the name {:?}, and a record has one field of that name: rename one of them",
             take.name()
         ))),
     }
 }
 
 impl Keeper {
-    /// What a job asks for.
+    /// The keeper of a job.
     ///
     /// # Errors
     /// When a check or a take cannot be read.
     pub fn new(
-        asked: &Asked,
+        settings: &ResultSettings,
         decode: bool,
         (folder, round): (&Folder, Option<&str>),
     ) -> Result<Keeper> {
-        let check = asked.check.as_deref().map(Expression::parse).transpose();
-        let takes = asked
+        let check = settings.check.as_deref().map(Expression::parse).transpose();
+        let takes = settings
             .take
             .iter()
             .map(|take| Take::parse(take))
@@ -67,16 +68,16 @@ impl Keeper {
         let takes = takes.map_err(|error| Error::usage(error.to_string()))?;
         unless_twice(&takes)?;
         Ok(Keeper {
-            headers: asked
+            headers: settings
                 .headers
                 .iter()
                 .map(|name| name.to_ascii_lowercase())
                 .collect(),
-            hash: asked.hash,
+            hash: settings.hash,
             check: check.map_err(|error| Error::usage(error.to_string()))?,
             takes,
-            place: asked.body,
-            inline_most: asked.inline_most,
+            storage: settings.body,
+            inline_limit: settings.inline_limit,
             decode,
             // A round is in a folder below the job's, and ends there.
             home: match round {
@@ -89,12 +90,12 @@ impl Keeper {
         })
     }
 
-    /// Refuses a check that asks for what no input and no answer has.
+    /// Refuses a check that names a field that no input and no response has.
     ///
     /// # Errors
-    /// What it asks for, and what there is.
+    /// The field, and the fields that exist.
     pub fn check_columns(&self, columns: &[String]) -> Result<()> {
-        let known = Answers {
+        let known = KnownFields {
             columns,
             taken: self
                 .takes
@@ -112,8 +113,8 @@ impl Keeper {
     /// Whether bodies go into files, which must be on the disk before their records.
     pub fn has_files(&self) -> bool {
         matches!(
-            self.place,
-            BodyPlace::Files | BodyPlace::Warc | BodyPlace::Tar
+            self.storage,
+            BodyStorage::Files | BodyStorage::Warc | BodyStorage::Tar
         )
     }
 
@@ -128,14 +129,14 @@ impl Keeper {
     pub fn sink(&self, part: u32, attempt: u32) -> Result<Sink> {
         let root = self.home.as_path();
         let prefix = self.prefix(part, attempt);
-        let sink = match self.place {
-            BodyPlace::None => Ok(Sink::Nowhere),
-            BodyPlace::Inline => Ok(Sink::Inline(self.inline_most)),
-            BodyPlace::Files => Files::new(root, &format!("{BODIES}/{prefix}")).map(Sink::Files),
-            BodyPlace::Warc => {
+        let sink = match self.storage {
+            BodyStorage::None => Ok(Sink::Nowhere),
+            BodyStorage::Inline => Ok(Sink::Inline(self.inline_limit)),
+            BodyStorage::Files => Files::new(root, &format!("{BODIES}/{prefix}")).map(Sink::Files),
+            BodyStorage::Warc => {
                 Warc::new(root, BODIES, &prefix).map(|warc| Sink::Warc(Box::new(warc)))
             }
-            BodyPlace::Tar => Shards::new(root, BODIES, &prefix).map(Sink::Shards),
+            BodyStorage::Tar => TarShards::new(root, BODIES, &prefix).map(Sink::Tar),
         };
         sink.map_err(at("create", &root.join(BODIES)))
     }
@@ -144,19 +145,19 @@ impl Keeper {
     ///
     /// # Errors
     /// When the system refuses, or a body is missing that a record names.
-    pub fn mend(&self, part: u32, attempt: u32, known: &Known) -> Result<()> {
+    pub fn mend(&self, part: u32, attempt: u32, known: &Recovered) -> Result<()> {
         let home = self.home.join(BODIES);
         let prefix = self.prefix(part, attempt);
-        match self.place {
-            BodyPlace::None | BodyPlace::Inline => Ok(()),
-            BodyPlace::Files => {
+        match self.storage {
+            BodyStorage::None | BodyStorage::Inline => Ok(()),
+            BodyStorage::Files => {
                 let folder = home.join(&prefix);
                 match keep_some(&folder, &|number| known.done.contains(number)) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                     kept => kept.map_err(at("read", &folder)),
                 }
             }
-            BodyPlace::Warc | BodyPlace::Tar => {
+            BodyStorage::Warc | BodyStorage::Tar => {
                 let names = known.archives.iter();
                 let mut names = names.filter_map(|(name, bytes)| {
                     Some((name.strip_prefix(BODIES)?.strip_prefix('/')?, *bytes))
@@ -167,7 +168,7 @@ impl Keeper {
         }
     }
 
-    /// What is kept of an answer; its body is stored.
+    /// Stores the body of a response, and returns what is recorded of it.
     ///
     /// # Errors
     /// When it cannot be.
@@ -177,12 +178,12 @@ impl Keeper {
         (planned, rendered): (&Planned, &Rendered<'_>),
         tried: &Tried,
         response: &Response,
-    ) -> io::Result<Kept<'_>> {
+    ) -> io::Result<KeptResponse<'_>> {
         let taken = match self.takes.is_empty() {
             true => serde_json::Map::new(),
             false => take_all(&self.takes, response.body(), content_type(response)),
         };
-        let facts = Live {
+        let facts = ResponseFacts {
             planned,
             rendered,
             tried,
@@ -193,11 +194,11 @@ impl Keeper {
             Some(check) => check.holds(&facts),
             None => response.status() < 400,
         };
-        let body = match self.place {
-            BodyPlace::None => None,
+        let body = match self.storage {
+            BodyStorage::None => None,
             _ => self.store(sink, planned.number, tried.begun, response)?,
         };
-        Ok(Kept {
+        Ok(KeptResponse {
             ok,
             headers: &self.headers,
             hash: self.hash,
@@ -216,7 +217,7 @@ impl Keeper {
         let headers: Vec<(&str, &[u8])> = response.headers().collect();
         let status = StatusCode::from_u16(response.status()).ok();
         let coding = response.header("content-encoding");
-        sink.store(&Answer {
+        sink.store(&StoredResponse {
             number,
             url: &response.url(),
             status: response.status(),
@@ -238,7 +239,8 @@ fn is_of(name: &str, prefix: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with('-'))
 }
 
-/// Of the archives of an attempt those before the last one that records name are whole, and none behind it has any record.
+/// Repairs the archives of an attempt. Those before the last archive that a record names are whole, and those behind
+/// it have no record.
 fn cut_archives(home: &Path, prefix: &str, last: Option<(&str, u64)>) -> Result<()> {
     for entry in std::fs::read_dir(home).into_iter().flatten().flatten() {
         let (name, path) = (entry.file_name(), entry.path());

@@ -6,17 +6,17 @@ use std::time::{Duration, SystemTime};
 use hecaton::{Attempt, Error, Response};
 use serde_json::{Map, Value};
 
-use crate::plan::{Held, Planned};
+use crate::plan::{Content, Planned};
 use crate::record::{Body, Outcome};
 use crate::request::Rendered;
 
 /// Writes lines into a buffer.
 #[derive(Default)]
-pub struct Lines {
+pub struct RecordWriter {
     clock: Clock,
 }
 
-/// What a request came to, beside its answer.
+/// The facts of a request beside its response.
 pub struct Tried {
     /// How often it was tried.
     pub attempts: u32,
@@ -26,10 +26,10 @@ pub struct Tried {
     pub location: Option<String>,
 }
 
-/// What is kept of an answer beside its status.
+/// The parts of a response that are recorded.
 #[derive(Default)]
-pub struct Kept<'a> {
-    /// Whether the answer is good.
+pub struct KeptResponse<'a> {
+    /// Whether the response is good.
     pub ok: bool,
     /// Names of headers, in lower case.
     pub headers: &'a [String],
@@ -37,11 +37,11 @@ pub struct Kept<'a> {
     pub hash: bool,
     /// Where the body is.
     pub body: Option<Body>,
-    /// What was taken from it.
+    /// The values that were taken from it.
     pub taken: Map<String, Value>,
 }
 
-impl Lines {
+impl RecordWriter {
     /// A response.
     pub fn response(
         &mut self,
@@ -49,7 +49,7 @@ impl Lines {
         (planned, rendered): (&Planned, &Rendered<'_>),
         tried: &Tried,
         response: &Response,
-        kept: Kept<'_>,
+        kept: KeptResponse<'_>,
     ) {
         begin(out, planned, Some(rendered), Outcome::Response, kept.ok);
         number(out, "status", response.status().into());
@@ -170,7 +170,7 @@ fn begin(
     field(out, "ok");
     json(out, &ok);
     number(out, "line", planned.line);
-    if let Held::Columns(columns) = &planned.held {
+    if let Content::Columns(columns) = &planned.held {
         field(out, "columns");
         json(out, columns);
     }
@@ -179,10 +179,10 @@ fn begin(
         text(out, &rendered.method);
         field(out, "url");
         text(out, &rendered.url);
-    } else if let Held::Invalid(what) = &planned.held {
+    } else if let Content::Invalid(what) = &planned.held {
         field(out, "url");
         text(out, &what.0);
-    } else if let Held::Url(url) = &planned.held {
+    } else if let Content::Url(url) = &planned.held {
         field(out, "url");
         text(out, url);
     }
@@ -329,7 +329,7 @@ mod tests {
         let planned = Planned {
             number: 7,
             line: 9,
-            held: Held::Columns(Box::new(columns.clone())),
+            held: Content::Columns(Box::new(columns.clone())),
         };
         let rendered = Rendered {
             method: Cow::Borrowed("GET"),
@@ -338,7 +338,7 @@ mod tests {
             body: None,
         };
         let mut out = Vec::new();
-        Lines::default().unsent(
+        RecordWriter::default().unsent(
             &mut out,
             (&planned, Some(&rendered)),
             Outcome::Skipped,

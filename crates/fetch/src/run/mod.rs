@@ -4,10 +4,9 @@
 //! open at once, so that one slow host at a part's end holds up nobody. Segments are written by a thread of their own; the loop
 //! waits for the network alone.
 //!
-//! Of a method that must not be repeated an intent is on the disk before the first byte leaves. Whoever goes on after a crash finds
-//! it without an outcome, and records `unknown`.
+//! A method that must not be repeated has its intent on the disk before its first byte is sent. An attempt that
+//! resumes after a crash finds the intent without an outcome, and records `unknown`.
 
-mod answer;
 mod cursor;
 mod descriptors;
 mod driver;
@@ -15,6 +14,7 @@ mod hosts;
 mod keep;
 mod line;
 mod part;
+mod response_facts;
 mod settings;
 mod supply;
 mod verdict;

@@ -9,7 +9,7 @@ use super::hosts::Limits;
 use super::keep::Keeper;
 use crate::error::{Error, Result};
 use crate::job::{Job, Network, Pace, reveal};
-use crate::plan::{Folder, Lane};
+use crate::plan::{Folder, HostShard};
 
 /// Most in flight to a host of others, unless the job says so.
 const FOREIGN: usize = 8;
@@ -17,8 +17,8 @@ const FOREIGN: usize = 8;
 /// Most requests a second to a host of others, unless the job says so.
 const FOREIGN_RATE: f64 = 10.0;
 
-/// A name that was looked up is not looked up again for so long, so that a list of many hosts asks for each once, and not for
-/// each of its connections.
+/// How long a resolved name is cached, so that a list of many hosts resolves each name once, and not for each
+/// connection.
 const NAMES: Duration = Duration::from_secs(15 * 60);
 
 /// The client of a job.
@@ -35,7 +35,7 @@ pub fn client(job: &Job) -> Result<Client> {
 /// When a setting cannot be used, or so many cannot be in flight.
 pub fn running_client(job: &Job) -> Result<Client> {
     let mut config = config(job)?;
-    // What is idle is kept for as many hosts as there may be requests in flight.
+    // Idle connections are kept for as many hosts as there may be requests in flight.
     config.max_idle = Some(descriptors::most_idle(job.pace.concurrency)?);
     Client::try_new(config).map_err(|error| Error::usage(error.to_string()))
 }
@@ -93,17 +93,17 @@ fn addresses(network: &Network) -> Result<Addresses> {
     addresses.keep_for(NAMES);
     for entry in &network.resolve {
         // The address may have colons of its own.
-        let place = entry
+        let host_port = entry
             .match_indices(':')
             .nth(1)
             .map(|(colon, _)| entry.split_at(colon));
-        let (place, address) = place.ok_or_else(|| {
+        let (host_port, address) = host_port.ok_or_else(|| {
             Error::usage(format!(
                 "resolve {entry:?} is not host:port:address, as in example.com:443:192.0.2.7"
             ))
         })?;
         let address = address[1..].trim_matches(['[', ']']);
-        let added = addresses.add(place, &[address]);
+        let added = addresses.add(host_port, &[address]);
         added.map_err(|error| Error::usage(error.to_string()))?;
     }
     Ok(addresses)
@@ -124,10 +124,10 @@ impl Pace {
     }
 }
 
-/// What each host of a part is held to.
-pub fn limits(pace: &Pace, lane: Option<Lane>) -> Limits {
-    let of = lane.map_or(1, |lane| lane.of);
-    let share = |limit: usize| lane.map_or(limit, |lane| lane.share(limit)).max(1);
+/// The limits of each host of a part.
+pub fn limits(pace: &Pace, shard: Option<HostShard>) -> Limits {
+    let of = shard.map_or(1, |shard| shard.of);
+    let share = |limit: usize| shard.map_or(limit, |shard| shard.share(limit)).max(1);
     let interval = |rate: Option<f64>| {
         rate.map_or(Duration::ZERO, |rate| {
             Duration::from_secs_f64(f64::from(of) / rate)
@@ -141,14 +141,14 @@ pub fn limits(pace: &Pace, lane: Option<Lane>) -> Limits {
         own_interval: interval(pace.rate),
         foreign_interval: interval(foreign_rate),
         breaker: pace.breaker,
-        rest: pace.breaker_rest,
+        cooldown: pace.breaker_cooldown,
         probes: pace.breaker_probes,
         retry_budget: pace.retry_budget,
-        longest_pause: pace.longest_pause,
+        max_retry_after: pace.max_retry_after,
     }
 }
 
-/// Refuses a check that asks for what no input and no answer has.
+/// Refuses a check that names a field that no input and no response has.
 ///
 /// # Errors
 /// Which column, and what columns there are.

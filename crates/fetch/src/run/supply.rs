@@ -1,4 +1,4 @@
-//! Where a run gets its parts from: a list, or someone who hands them out while it goes on.
+//! The source of a run's parts: a list, or a dispatcher that hands them out while the run works.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::segment::{Tally, load, settle};
 pub enum Standing {
     /// It is ours.
     Held,
-    /// Whoever handed it out has not been heard for long: nothing more is sent, what comes back is recorded.
+    /// The dispatcher was not heard for long. Nothing more is sent, and responses are still recorded.
     Silent,
     /// It may be someone else's by now: it is left.
     Lost,
@@ -29,7 +29,7 @@ pub trait Supply {
     /// How it stands with a part that was handed out.
     fn standing(&mut self, part: u32) -> Standing;
 
-    /// What keeps it from handing out parts, if something does.
+    /// The reason why it cannot hand out parts, if there is one.
     fn trouble(&mut self) -> Option<String> {
         None
     }
@@ -39,9 +39,9 @@ pub trait Supply {
 }
 
 /// Parts that are known from the start, and nobody else's.
-pub struct Listed(pub VecDeque<u32>);
+pub struct GivenParts(pub VecDeque<u32>);
 
-impl Supply for Listed {
+impl Supply for GivenParts {
     fn next(&mut self) -> Option<u32> {
         self.0.pop_front()
     }
@@ -57,20 +57,21 @@ impl Supply for Listed {
     fn left(&mut self, _: u32) {}
 }
 
-impl Listed {
-    /// Of these parts, or of all when there are none, those that are not done; and of those that are, how they ended and how many they are.
+impl GivenParts {
+    /// The parts of this list that are not done; an empty list means all parts. Also the tally and the number of the
+    /// parts that are done.
     pub fn find(
         folder: &Folder,
         (job, plan): (&Job, &Plan),
         parts: &[u32],
-    ) -> Result<(Listed, (Tally, u64))> {
+    ) -> Result<(GivenParts, (Tally, u64))> {
         let (mut tally, mut done, mut to_do) = (Tally::default(), 0, VecDeque::new());
         let all: Vec<u32> = plan.parts.iter().map(|part| part.number).collect();
-        let wanted = if parts.is_empty() { &all } else { parts };
-        for number in wanted.iter().copied() {
-            check_lanes(job, plan.part(number)?)?;
+        let selected = if parts.is_empty() { &all } else { parts };
+        for number in selected.iter().copied() {
+            check_shards(job, plan.part(number)?)?;
             match load(folder, number)? {
-                // A round may ask for nothing of a part.
+                // A round may select no input of a part.
                 None if plan.part(number)?.inputs == 0 => done += 1,
                 Some(commit) => {
                     settle(folder, &commit)?;
@@ -80,18 +81,18 @@ impl Listed {
                 None => to_do.push_back(number),
             }
         }
-        Ok((Listed(to_do), (tally, done)))
+        Ok((GivenParts(to_do), (tally, done)))
     }
 }
 
-/// A host's limit must be enough for every lane to have some of it.
-pub fn check_lanes(job: &Job, part: &Part) -> Result<()> {
+/// A host's limit must be enough for every shard to have some of it.
+pub fn check_shards(job: &Job, part: &Part) -> Result<()> {
     let [own, foreign] = job.pace.most();
-    match part.lane {
-        Some(lane) if lane.of as usize > own.min(foreign) => Err(Error::usage(format!(
+    match part.shard {
+        Some(shard) if shard.of as usize > own.min(foreign) => Err(Error::usage(format!(
             "part {} is one of {} that share their hosts, and {} requests at once to a host cannot be shared by so many: use a larger per_host, or plan the job anew in another folder",
             part.number,
-            lane.of,
+            shard.of,
             own.min(foreign)
         ))),
         _ => Ok(()),

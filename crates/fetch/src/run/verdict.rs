@@ -1,4 +1,5 @@
-//! What an outcome means: whether it is good, whether to try again, and what its host is told. Pure decisions.
+//! The meaning of an outcome: whether it is good, whether to try again, and how it counts for its host. Pure
+//! decisions.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,10 +8,10 @@ use hecaton::{Kind, Outcome, Phase, Response};
 use super::hosts::Ended;
 use crate::job::Pace;
 
-/// What an outcome means.
+/// The meaning of an outcome.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
-    /// What the host's limits are told.
+    /// How it counts for the host's limits.
     pub ended: Ended,
     /// Whether another try might end in another way.
     pub may_help: bool,

@@ -30,14 +30,14 @@ pub struct Snapshot {
     /// The parts that it works on.
     #[serde(default)]
     pub open: Vec<PartView>,
-    /// What keeps it from going on, if something does.
+    /// The reason why it cannot continue, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
     /// The slowest hosts of the parts that are worked on, and those that rest.
     pub hosts: Vec<HostView>,
 }
 
-/// What is told of a part that is worked on.
+/// An open part for a status line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PartView {
     /// Its number.
@@ -60,13 +60,13 @@ pub struct PartView {
 }
 
 impl PartView {
-    /// Seconds that are left at the rate it had; none while nobody can tell.
+    /// Seconds that are left at the mean rate so far; none before the first record.
     pub fn left(&self) -> Option<f64> {
         let left = self.inputs.saturating_sub(self.tally.records) as f64;
         (self.since > 0).then(|| left * self.seconds / self.since as f64)
     }
 
-    /// Why it takes as long as it does, as far as its hosts tell.
+    /// Why it takes long, as far as its hosts show.
     pub fn why(&self) -> Option<String> {
         let host = self.held_up_by.as_ref()?;
         let name = &host.name;
@@ -86,14 +86,14 @@ impl PartView {
 }
 
 impl Snapshot {
-    /// Seconds that are left at this rate; none while nobody can tell.
+    /// Seconds that are left at this rate; none while nothing moves.
     pub fn left(&self) -> Option<f64> {
         let left = self.inputs.saturating_sub(self.tally.records) as f64;
         (self.rate > 0.0).then(|| left / self.rate)
     }
 }
 
-/// Whoever looks at a run.
+/// An observer of a run.
 pub trait Observer {
     /// A few times a second.
     fn progress(&mut self, snapshot: &Snapshot);

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{self, Checkpoint};
-use super::known::Known;
+use super::recovered::Recovered;
 use super::scan::{scan_from, visit};
 use crate::error::{Result, at};
 use crate::frame::{Frame, first, pack_aside};
@@ -28,7 +28,7 @@ pub struct Counted {
     pub bytes: u64,
 }
 
-/// What is put aside in a segment.
+/// The content of a frame that zstd skips.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Attempt {
@@ -36,9 +36,9 @@ pub enum Attempt {
     Head {
         /// Its number.
         attempt: u32,
-        /// What counts of the earlier ones.
+        /// The bytes of earlier attempts that count.
         counts: Vec<Counted>,
-        /// Who made it: a host and a process.
+        /// The worker that made it: a machine and a process.
         worker: String,
     },
     /// Inputs whose requests are about to be sent, of methods that must not be repeated.
@@ -48,12 +48,12 @@ pub enum Attempt {
 }
 
 impl Attempt {
-    /// What a frame that was put aside says.
+    /// Reads the content of such a frame.
     pub fn read(content: &[u8]) -> Option<Attempt> {
         serde_json::from_slice(content).ok()
     }
 
-    /// What such a frame holds.
+    /// Writes the content of such a frame.
     pub fn content(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("numbers become JSON")
     }
@@ -69,10 +69,10 @@ pub struct Claim {
     pub file: File,
     /// How long that is.
     pub bytes: u64,
-    /// What counts of earlier attempts.
+    /// The bytes of earlier attempts that count.
     pub counts: Vec<Counted>,
-    /// What they came to.
-    pub known: Known,
+    /// The state that they left.
+    pub known: Recovered,
 }
 
 /// Begins the next attempt at a part; none if the part is done.
@@ -88,7 +88,7 @@ pub fn claim(folder: &Folder, part: u32, worker: &str) -> Result<Option<Claim>> 
     }
     let (attempt, mut file) = create(folder, part)?;
     let (counts, known) = look_back(folder, part, attempt)?;
-    // Whoever did the part meanwhile removes the segments after that, so this must be asked after looking at them.
+    // A worker that finished the part meanwhile has removed the segments, so this must be checked after reading them.
     if commit.exists() {
         let _ = fs::remove_file(folder.attempt(part, attempt));
         return Ok(None);
@@ -106,7 +106,7 @@ pub fn claim(folder: &Folder, part: u32, worker: &str) -> Result<Option<Claim>> 
         .and_then(|()| sync_folder_of(&path))
         .map_err(at("write", &path))?;
     if known.done.len() >= LONG {
-        // Whoever goes on after this one has not to read what came before it.
+        // The next attempt need not read what came before this one.
         checkpoint::write(folder, (part, attempt), bytes.len() as u64, &known);
     }
     Ok(Some(Claim {
@@ -135,7 +135,7 @@ pub fn newest(folder: &Folder, part: u32) -> io::Result<u32> {
     Ok(newest)
 }
 
-/// What counts of a part that is not done, as far as it is now.
+/// The bytes of a part's attempts that count now, if the part is not done.
 ///
 /// # Errors
 /// When the folder cannot be read.
@@ -162,9 +162,9 @@ fn create(folder: &Folder, part: u32) -> Result<(u32, File)> {
     }
 }
 
-/// What counts before this attempt, and what it came to: what the last one with a head counted, and that one itself up to its last
-/// whole frame.
-fn look_back(folder: &Folder, part: u32, attempt: u32) -> Result<(Vec<Counted>, Known)> {
+/// The bytes that count before this attempt, and the state that they left. The last attempt with a head says what
+/// counted before it, and counts itself up to its last whole frame.
+fn look_back(folder: &Folder, part: u32, attempt: u32) -> Result<(Vec<Counted>, Recovered)> {
     for earlier in (1..attempt).rev() {
         let path = folder.attempt(part, earlier);
         // To the disk first: what counts once must be there for good.
@@ -183,7 +183,7 @@ fn look_back(folder: &Folder, part: u32, attempt: u32) -> Result<(Vec<Counted>, 
         let (start, mut known) = match checkpoint {
             Some(checkpoint) => (checkpoint.bytes, checkpoint.known),
             None => {
-                let mut known = Known::default();
+                let mut known = Recovered::default();
                 visit(folder, part, &counts, &mut |piece, _| known.take(&piece))?;
                 (head, known)
             }
@@ -195,10 +195,10 @@ fn look_back(folder: &Folder, part: u32, attempt: u32) -> Result<(Vec<Counted>, 
         });
         return Ok((counts, known));
     }
-    Ok((Vec::new(), Known::default()))
+    Ok((Vec::new(), Recovered::default()))
 }
 
-/// What counted before an attempt, and how long its head is; none if it has none yet.
+/// The bytes that counted before an attempt, and the length of its head; none if it has no head yet.
 fn head(path: &Path) -> io::Result<Option<(Vec<Counted>, u64)>> {
     let mut held = Vec::new();
     File::open(path)?
@@ -281,13 +281,13 @@ mod tests {
         let before = first.bytes + append(&mut first, &line(1)).len() as u64;
         append(&mut first, &line(2));
         let known = |numbers: &[u64]| {
-            let mut known = Known::default();
+            let mut known = Recovered::default();
             for number in numbers {
                 known.take(&Piece::Lines(line(*number).as_bytes())).unwrap();
             }
             known
         };
-        // What it says of the bytes before it is taken at its word.
+        // The checkpoint is trusted for the bytes before it.
         write(&folder, (0, 1), before, &known(&[1, 77]));
         let mut second = claim(&folder, 0, "second").unwrap().unwrap();
         assert_eq!(second.known, known(&[1, 77, 2]));

@@ -1,7 +1,8 @@
-//! What a long segment came to up to some byte, in a file beside it, so that whoever goes on reads only what is behind it.
+//! The state of a long segment up to some byte, in a file beside it, so that an attempt that resumes reads only the
+//! rest.
 //!
-//! It is written after those bytes are on the disk, and nothing depends on it: one that is damaged, or says more than the segment
-//! holds, is as good as none. Sealing reads all of the segment whatever it says.
+//! It is written after those bytes are on the disk, and nothing depends on it. A checkpoint that is damaged, or
+//! covers more than the segment holds, is ignored. Finalizing always reads the whole segment.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,20 +11,20 @@ use roaring::RoaringTreemap;
 use serde::{Deserialize, Serialize};
 
 use super::commit::Tally;
-use super::known::Known;
+use super::recovered::Recovered;
 use crate::frame::{Frame, first, pack_aside};
 use crate::plan::{Folder, replace};
 
 /// So many bytes of a segment are behind the last checkpoint before there is another.
 pub const EVERY: u64 = 4 << 20;
 
-/// What a segment came to up to some byte, with all that counted before it.
+/// The state of a segment up to some byte, with everything that counted before it.
 #[derive(Debug, PartialEq)]
 pub struct Checkpoint {
     /// So many bytes of the segment, all of them whole frames.
     pub bytes: u64,
-    /// What they came to.
-    pub known: Known,
+    /// The state at that byte.
+    pub known: Recovered,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -47,12 +48,12 @@ impl Checkpoint {
         };
         let head: Head = serde_json::from_slice(next()?).ok()?;
         let mut set = || RoaringTreemap::deserialize_from(next()?).ok();
-        let known = Known {
+        let known = Recovered {
             done: set()?,
             intents: set()?,
             tally: head.tally,
             archives: head.archives,
-            ..Known::default()
+            ..Recovered::default()
         };
         (head.bytes <= length).then_some(Checkpoint {
             bytes: head.bytes,
@@ -61,8 +62,8 @@ impl Checkpoint {
     }
 }
 
-/// Writes one. Whoever cannot says nothing: the segment says all of it.
-pub fn write(folder: &Folder, (part, attempt): (u32, u32), bytes: u64, known: &Known) {
+/// Writes a checkpoint. A failure is ignored, because the segment has everything.
+pub fn write(folder: &Folder, (part, attempt): (u32, u32), bytes: u64, known: &Recovered) {
     let head = Head {
         bytes,
         tally: known.tally.clone(),
@@ -92,7 +93,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = Folder::at(home.path());
         fs::create_dir_all(folder.part(3)).unwrap();
-        let mut known = Known::default();
+        let mut known = Recovered::default();
         known.done.insert_range(5..5000);
         known.intents.insert(u64::MAX - 1);
         known.tally.count(Outcome::Error, false);

@@ -16,7 +16,7 @@ use crate::record::Outcome;
 pub struct Tally {
     /// Records.
     pub records: u64,
-    /// Those of good answers.
+    /// Good responses.
     pub ok: u64,
     /// Responses.
     pub responses: u64,
@@ -55,20 +55,20 @@ impl Tally {
         self.invalid += other.invalid;
     }
 
-    /// Inputs that were tried and have no good answer.
+    /// Inputs that were sent and have no good response.
     pub fn failed(&self) -> u64 {
         self.responses + self.errors - self.ok
     }
 }
 
-/// What a part came to.
+/// The result of a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
     /// The part.
     pub part: u32,
     /// The attempt that did it.
     pub attempt: u32,
-    /// What counts, that attempt included.
+    /// The bytes of each attempt that count, the last attempt included.
     pub counts: Vec<Counted>,
     /// How its inputs ended.
     pub tally: Tally,
@@ -120,25 +120,27 @@ impl Commit {
         }
     }
 
-    /// Where the sealed results are before they are moved to their place.
-    pub fn sealed(folder: &Folder, part: u32, attempt: u32) -> std::path::PathBuf {
-        folder
-            .part(part)
-            .join(format!("sealed-{attempt}.jsonl.zst"))
+    /// The path of the results before they are moved into `results/`.
+    pub fn final_draft(folder: &Folder, part: u32, attempt: u32) -> std::path::PathBuf {
+        folder.part(part).join(format!("final-{attempt}.jsonl.zst"))
     }
 }
 
-/// Brings a committed part into its last state, if a crash came between: its results in their place, its segments gone.
+/// Completes a committed part after a crash: moves its results into `results/`, and removes its segments.
 ///
 /// # Errors
 /// When the system refuses, or the results are nowhere.
 pub fn settle(folder: &Folder, commit: &Commit) -> Result<()> {
     let result = folder.result(commit.part);
-    let sealed = Commit::sealed(folder, commit.part, commit.attempt);
-    match fs::rename(&sealed, &result) {
+    let draft = Commit::final_draft(folder, commit.part, commit.attempt);
+    let older = folder
+        .part(commit.part)
+        .join(format!("sealed-{}.jsonl.zst", commit.attempt));
+    let draft = if older.exists() { older } else { draft };
+    match fs::rename(&draft, &result) {
         Ok(()) => sync_folder_of(&result).map_err(at("write", &result))?,
         Err(error) if error.kind() == ErrorKind::NotFound && result.exists() => {}
-        Err(error) => return Err(at("move into its place", &sealed)(error)),
+        Err(error) => return Err(at("move", &draft)(error)),
     }
     // Segments last: while they are there, nothing is lost.
     let home = folder.part(commit.part);
@@ -154,6 +156,24 @@ pub fn settle(folder: &Folder, commit: &Commit) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn results_of_an_older_version_are_moved_too() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::at(home.path());
+        fs::create_dir_all(folder.part(3)).unwrap();
+        fs::create_dir_all(folder.results()).unwrap();
+        let commit = Commit {
+            part: 3,
+            attempt: 2,
+            counts: Vec::new(),
+            tally: Tally::default(),
+        };
+        fs::write(folder.part(3).join("sealed-2.jsonl.zst"), "records").unwrap();
+        assert!(commit.create(&folder).unwrap());
+        settle(&folder, &commit).unwrap();
+        assert_eq!(fs::read(folder.result(3)).unwrap(), b"records");
+    }
 
     #[test]
     fn one_of_two_commits_is_made() {

@@ -1,18 +1,19 @@
-//! What a part has come to so far: append-only segments, one for each attempt at it, and the `COMMIT` that says what counts.
+//! The work on a part: append-only segments, one for each attempt, and the `COMMIT` that decides which records count.
 //!
-//! A worker begins by creating `attempt-n` exclusively. It looks at what counts of earlier attempts, up to the last whole frame of
-//! each, and notes that in the head of its own. So what an earlier worker still writes, because it was only asleep, counts for
-//! nobody. `COMMIT` is created exclusively too, and lists what counts: whoever comes second has worked in vain, and says so.
+//! A worker begins by creating `attempt-n` exclusively. It reads the earlier attempts up to the last whole frame of
+//! each, and notes in the head of its own which bytes count. So late writes of an earlier worker, which was only
+//! stopped, are ignored. `COMMIT` is created exclusively too, and lists the bytes that count: the second worker to
+//! create it has worked in vain, and says so.
 
 mod attempt;
 mod checkpoint;
 mod commit;
-mod known;
+mod recovered;
 mod scan;
 mod writer;
 
 pub use self::attempt::{Attempt, Claim, Counted, claim, counted, newest};
 pub use self::commit::{Commit, Tally, load, settle};
-pub use self::known::Known;
+pub use self::recovered::Recovered;
 pub use self::scan::{Piece, head_of, scan, visit};
-pub use self::writer::{Finishing, Lines, Report, Writer};
+pub use self::writer::{Batch, Finishing, Report, Writer};

@@ -16,11 +16,11 @@ const LONGEST: usize = 256 << 20;
 /// Bytes read at once.
 const CHUNK: usize = 1 << 20;
 
-/// What a whole frame of a segment holds.
+/// The content of a whole frame of a segment.
 pub enum Piece<'a> {
     /// Lines of the results.
     Lines(&'a [u8]),
-    /// What is put aside: a head, or intents.
+    /// Data that zstd skips: a head, or intents.
     Aside(&'a [u8]),
 }
 
@@ -50,7 +50,7 @@ pub fn scan_from(
     let mut file = file.take(end.saturating_sub(start));
     let (mut held, mut unpacked) = (Vec::new(), Vec::new());
     let mut unpacker = Unpacker::default();
-    let (mut from, mut valid, mut wanted) = (0, start, CHUNK);
+    let (mut from, mut valid, mut needed) = (0, start, CHUNK);
     loop {
         while let Some(frame) = first(&held[from..]) {
             let bytes = frame.bytes();
@@ -64,15 +64,15 @@ pub fn scan_from(
             }
             from += bytes;
             valid += bytes as u64;
-            wanted = CHUNK;
+            needed = CHUNK;
         }
         held.drain(..from);
         from = 0;
-        if held.len() > LONGEST || (&mut file).take(wanted as u64).read_to_end(&mut held)? == 0 {
+        if held.len() > LONGEST || (&mut file).take(needed as u64).read_to_end(&mut held)? == 0 {
             return Ok(valid);
         }
         // A frame that is longer than what was read: twice as much, lest it be looked at again and again.
-        wanted = held.len().max(CHUNK);
+        needed = held.len().max(CHUNK);
     }
 }
 
@@ -100,7 +100,7 @@ pub fn visit(
     Ok(())
 }
 
-/// How a line of the results begins: the number of its input, how that ended, and whether it is a good answer.
+/// The beginning of a record: the number of its input, the outcome, and whether it is a good response.
 pub fn head_of(line: &[u8]) -> Option<(u64, Outcome, bool)> {
     let rest = line.strip_prefix(b"{\"n\":")?;
     let end = rest.iter().position(|byte| !byte.is_ascii_digit())?;
@@ -141,7 +141,7 @@ mod tests {
             assert_eq!(valid.unwrap(), ends[whole] as u64, "cut at {cut}");
             assert_eq!(frames, whole, "cut at {cut}");
         }
-        // What a file system makes of a power cut: the length is there, the bytes are not.
+        // After a power cut, a file system may keep the length of a file and lose its bytes.
         let whole = ends[10];
         let torn = [&bytes[..whole], &vec![0; 500]].concat();
         std::fs::write(&path, torn).unwrap();

@@ -1,7 +1,7 @@
 //! The thread that writes: what is handed to it is compressed, appended, and on the disk within a second.
 //!
-//! The thread that drives the requests never waits for the disk, but for its own intents. What cannot be written is cut off again,
-//! so that a segment ends with a whole frame, and is reported; the run then ends in order.
+//! The thread that drives the requests waits for the disk only for its own intents. A failed write is cut off again,
+//! so that a segment ends with a whole frame, and is reported. The run then ends in order.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::attempt::{Attempt, Claim};
 use super::checkpoint;
-use super::known::Known;
+use super::recovered::Recovered;
 use super::scan::Piece;
 use crate::error::{Error, Result, sentence};
 use crate::frame::{Packer, pack_aside};
@@ -25,26 +25,26 @@ const SYNC: Duration = Duration::from_secs(1);
 /// Frames that wait to be written before the run waits too.
 const MOST_WAITING: usize = 32;
 
-/// What is done with a part once all of it is written.
+/// The action after all of a part is written.
 pub type Finishing = Box<dyn FnOnce(u64) -> Result<bool> + Send>;
 
 enum Command {
     Open(Box<Segment>),
-    Lines(u32, Lines),
+    Lines(u32, Batch),
     Intents(u32, Vec<u64>, u64),
     Finish(u32, Finishing),
     Close(u32),
 }
 
 /// Lines of the results, whose bodies are on the disk.
-pub struct Lines {
+pub struct Batch {
     /// The lines.
     pub text: Vec<u8>,
     /// The archive that their bodies are in, if they are in one, and how long it was then.
     pub archive: Option<(String, u64)>,
 }
 
-/// What the writer tells.
+/// A report of the writer.
 pub enum Report {
     /// The intents with this ticket are on the disk.
     Intents(u64),
@@ -93,7 +93,7 @@ impl Writer {
 
     /// Takes on the segment of an attempt.
     pub fn open(&self, claim: Claim, folder: &Folder) {
-        self.tell(Command::Open(Box::new(Segment {
+        self.send(Command::Open(Box::new(Segment {
             path: folder.attempt(claim.part, claim.attempt),
             folder: folder.clone(),
             part: claim.part,
@@ -107,23 +107,23 @@ impl Writer {
     }
 
     /// Appends lines as one frame.
-    pub fn lines(&self, part: u32, lines: Lines) {
-        self.tell(Command::Lines(part, lines));
+    pub fn lines(&self, part: u32, lines: Batch) {
+        self.send(Command::Lines(part, lines));
     }
 
     /// Appends intents and has them on the disk; a report with the ticket says when.
     pub fn intents(&self, part: u32, numbers: Vec<u64>, ticket: u64) {
-        self.tell(Command::Intents(part, numbers, ticket));
+        self.send(Command::Intents(part, numbers, ticket));
     }
 
     /// Ends a segment and does what comes then, with its length; a report says how that ended.
     pub fn finish(&self, part: u32, then: Finishing) {
-        self.tell(Command::Finish(part, then));
+        self.send(Command::Finish(part, then));
     }
 
     /// Ends a segment.
     pub fn close(&self, part: u32) {
-        self.tell(Command::Close(part));
+        self.send(Command::Close(part));
     }
 
     /// The next report, if there is one.
@@ -137,9 +137,9 @@ impl Writer {
         self.reports.try_iter().collect()
     }
 
-    fn tell(&self, command: Command) {
+    fn send(&self, command: Command) {
         if let Some(commands) = &self.commands {
-            // Fails only when the thread has panicked, and then nothing can be told.
+            // Fails only when the thread has panicked.
             let _ = commands.send(command);
         }
     }
@@ -166,9 +166,9 @@ struct Segment {
     path: PathBuf,
     bytes: u64,
     is_dirty: bool,
-    /// What it has come to, with all that counted before it.
-    known: Known,
-    /// What of it is before the last checkpoint.
+    /// The state of the part, with everything that counted before this segment.
+    known: Recovered,
+    /// The length at the last checkpoint.
     noted: u64,
 }
 
@@ -225,7 +225,7 @@ impl Thread {
         }
     }
 
-    fn lines(&mut self, part: u32, lines: Lines) -> Result<()> {
+    fn lines(&mut self, part: u32, lines: Batch) -> Result<()> {
         self.packed.clear();
         let archive = lines
             .archive
@@ -281,8 +281,8 @@ impl Thread {
             synced.map_err(|error| Error::Failed(sentence("write", &segment.path, &error)))?;
             if segment.bytes - segment.noted >= checkpoint::EVERY {
                 segment.noted = segment.bytes;
-                let place = (part, segment.attempt);
-                checkpoint::write(&segment.folder, place, segment.bytes, &segment.known);
+                let attempt = (part, segment.attempt);
+                checkpoint::write(&segment.folder, attempt, segment.bytes, &segment.known);
             }
         }
         Ok(())

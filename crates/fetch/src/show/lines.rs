@@ -141,7 +141,7 @@ mod tests {
             parts: vec![Part {
                 number: 0,
                 inputs: 5,
-                lane: None,
+                shard: None,
             }],
         };
         fs::write(folder.plan(), serde_json::to_vec(&plan).unwrap()).unwrap();

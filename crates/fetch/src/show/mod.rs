@@ -1,4 +1,5 @@
-//! What a folder holds, for people: how far the job is (`status`, and by worker `workers`), its records (`lines`), tables of them (`export`), and a page (`page`).
+//! A folder for people: the progress (`status`, `workers`), its records (`lines`), tables (`export`), and a page
+//! (`page`).
 
 pub mod export;
 mod lines;

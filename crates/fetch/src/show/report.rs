@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::lines::each_record;
-use super::page::{Tally, html};
+use super::page::{ReportData, html};
 use crate::error::Result;
 use crate::plan::{Folder, write_whole};
 
@@ -12,7 +12,7 @@ use crate::plan::{Folder, write_whole};
 /// # Errors
 /// When the folder holds no job, or it cannot be written.
 pub fn report(folder: &Folder) -> Result<PathBuf> {
-    let mut tally = Tally::default();
+    let mut tally = ReportData::default();
     each_record(folder, &mut |record| {
         tally.add(&record);
         Result::Ok(true)

@@ -44,7 +44,7 @@ pub fn status(folder: &Folder) -> Result<Status> {
     let is_asked = |part: &&Part| plan.round.is_none() || part.inputs > 0;
     let mut done = Snapshot {
         inputs: plan.inputs,
-        // A round may ask for nothing of a part.
+        // A round may select no input of a part.
         parts: plan.parts.iter().filter(is_asked).count() as u64,
         ..Snapshot::default()
     };
@@ -58,7 +58,7 @@ pub fn status(folder: &Folder) -> Result<Status> {
     }
     let workers = workers(folder);
     add_workers(&mut done, &workers, &are_done);
-    // What was noted is newer than the last part that is done, or a part was done since by another.
+    // The note is newer than the last part that is done, unless another process finished a part since.
     let snapshot = match noted {
         Some(noted)
             if workers.is_empty()
@@ -90,7 +90,7 @@ pub fn status(folder: &Folder) -> Result<Status> {
     })
 }
 
-/// What workers say of parts that are not done; of each part its newest attempt.
+/// Adds the parts that workers have open. The newest attempt at a part counts.
 fn add_workers(done: &mut Snapshot, workers: &[Worker], are_done: &BTreeSet<u32>) {
     let mut newest: BTreeMap<u32, &PartView> = BTreeMap::new();
     for view in workers.iter().flat_map(|worker| &worker.snapshot.open) {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::plan::Folder;
 use crate::run::Snapshot;
 
-/// Who has written nothing for so long is gone, or stands still: each writes every second.
+/// A worker writes every second. One that has written nothing for so long is gone, or stopped.
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// A note that is as old as this is nobody's any more.

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Answer, kind, shown};
+use super::{StoredResponse, kind, shown};
 use crate::record::Body;
 
 /// Writes `FOLDER/012/345/012345678.html` for the input 12345678.
@@ -31,18 +31,18 @@ impl Files {
         })
     }
 
-    pub(super) fn store(&mut self, answer: &Answer<'_>) -> io::Result<Body> {
-        let number = answer.number;
+    pub(super) fn store(&mut self, response: &StoredResponse<'_>) -> io::Result<Body> {
+        let number = response.number;
         let (millions, thousands) = (number / 1_000_000, number / 1000 % 1000);
         let inner = shown(&self.folder, &format!("{millions:03}/{thousands:03}"));
         if inner != self.last {
             fs::create_dir_all(self.root.join(&inner))?;
             self.last.clone_from(&inner);
         }
-        let ending = kind::ending(answer.header("content-type"));
+        let ending = kind::ending(response.header("content-type"));
         let file = format!("{inner}/{number:09}.{ending}");
         let path = self.root.join(&file);
-        File::create(&path)?.write_all(answer.body)?;
+        File::create(&path)?.write_all(response.body)?;
         #[cfg(not(target_os = "linux"))]
         self.written.push(path);
         Ok(Body::File { file })

@@ -1,8 +1,8 @@
 //! Where bodies go: nowhere, into the records, into files, into WARC files or into tar shards.
 //!
-//! A sink holds no more than the one body that it is given. What `store` returns may be recorded once `sync` has come back: then
-//! the body is on the disk. After a crash, `mend` makes whole archives of torn ones. An archive is never appended to: whoever goes on
-//! begins a new one under a name of its own.
+//! A sink holds one body at a time. The result of `store` may be recorded after `sync` has returned: then the body is
+//! on the disk. After a crash, `mend` makes torn archives whole. An archive is never appended to: each attempt begins
+//! a new one under its own name.
 
 use std::fs::File;
 use std::io;
@@ -17,20 +17,20 @@ mod files;
 mod gzip;
 mod kind;
 mod mend;
-mod shards;
+mod tar_shards;
 mod warc;
 
 pub use files::Files;
 pub use mend::{cut, keep_some};
-pub use shards::Shards;
+pub use tar_shards::TarShards;
 pub use warc::Warc;
 
-/// An answer whose body is to be stored.
+/// A response whose body is to be stored.
 #[derive(Clone, Copy, Debug)]
-pub struct Answer<'a> {
+pub struct StoredResponse<'a> {
     /// The number of the input.
     pub number: u64,
-    /// The URL that answered.
+    /// The URL of the response.
     pub url: &'a str,
     /// Its status.
     pub status: u16,
@@ -46,7 +46,7 @@ pub struct Answer<'a> {
     pub body: &'a [u8],
 }
 
-impl Answer<'_> {
+impl StoredResponse<'_> {
     /// The value of a header that is text, by its name in lower case.
     fn header(&self, name: &str) -> Option<&str> {
         let mut headers = self.headers.iter();
@@ -66,18 +66,18 @@ pub enum Sink {
     /// WARC/1.1 files.
     Warc(Box<Warc>),
     /// tar files, as WebDataset reads them.
-    Shards(Shards),
+    Tar(TarShards),
 }
 
 impl Sink {
     /// Stores a body; what the record says of it.
-    pub fn store(&mut self, answer: &Answer<'_>) -> io::Result<Option<Body>> {
+    pub fn store(&mut self, response: &StoredResponse<'_>) -> io::Result<Option<Body>> {
         match self {
             Sink::Nowhere => Ok(None),
-            Sink::Inline(most) => Ok(Some(inline(answer.body, *most))),
-            Sink::Files(files) => files.store(answer).map(Some),
-            Sink::Warc(warc) => warc.store(answer).map(Some),
-            Sink::Shards(shards) => shards.store(answer).map(Some),
+            Sink::Inline(most) => Ok(Some(inline(response.body, *most))),
+            Sink::Files(files) => files.store(response).map(Some),
+            Sink::Warc(warc) => warc.store(response).map(Some),
+            Sink::Tar(shards) => shards.store(response).map(Some),
         }
     }
 
@@ -87,7 +87,7 @@ impl Sink {
             Sink::Nowhere | Sink::Inline(_) => Ok(()),
             Sink::Files(files) => files.sync(),
             Sink::Warc(warc) => warc.sync(),
-            Sink::Shards(shards) => shards.sync(),
+            Sink::Tar(shards) => shards.sync(),
         }
     }
 
@@ -96,13 +96,13 @@ impl Sink {
         match self {
             Sink::Nowhere | Sink::Inline(_) | Sink::Files(_) => None,
             Sink::Warc(warc) => warc.archive(),
-            Sink::Shards(shards) => shards.archive(),
+            Sink::Tar(shards) => shards.archive(),
         }
     }
 
     /// Ends the archives, and syncs.
     pub fn finish(mut self) -> io::Result<()> {
-        if let Sink::Shards(shards) = &mut self {
+        if let Sink::Tar(shards) = &mut self {
             shards.close()?;
         }
         self.sync()
@@ -138,7 +138,8 @@ fn shown(folder: &str, name: &str) -> String {
     }
 }
 
-/// A new archive. Whoever was asleep while another mended it writes behind its end, and leaves no hole.
+/// Creates an archive for appending. If another worker mended it meanwhile, late writes go behind its end and leave
+/// no hole.
 fn create(path: &Path) -> io::Result<File> {
     File::options().append(true).create_new(true).open(path)
 }

@@ -16,8 +16,8 @@ const HEADERS: [(&str, &[u8]); 5] = [
     ("x-two", b"b"),
 ];
 
-fn answer(number: u64, body: &[u8]) -> Answer<'_> {
-    Answer {
+fn answer(number: u64, body: &[u8]) -> StoredResponse<'_> {
+    StoredResponse {
         number,
         url: "http://a.example/p?q=1",
         status: 200,
@@ -142,7 +142,7 @@ fn headers_cannot_break_a_record() {
     let root = tempfile::tempdir().unwrap();
     let mut warc = Warc::new(root.path(), "", "x").unwrap();
     let headers: [(&str, &[u8]); 3] = [("a", b"b\r\nc: d"), ("e\n", b"f"), ("g", b"\xff")];
-    let hostile = Answer {
+    let hostile = StoredResponse {
         headers: &headers,
         reason: "OK\r\nh: i",
         url: "http://a/\r\nWARC-Type: x",
@@ -159,12 +159,12 @@ fn headers_cannot_break_a_record() {
     assert!(!text.contains("\r\nWARC-Type: x"), "{text}");
 }
 
-fn http_of(answer: &Answer<'_>) -> Vec<u8> {
-    super::warc::http_head(answer)
+fn http_of(response: &StoredResponse<'_>) -> Vec<u8> {
+    super::warc::http_head(response)
 }
 
 fn shards(root: &Path) -> Vec<Option<Body>> {
-    let mut sink = Sink::Shards(Shards::new(root, "", "part-00001").unwrap().most(3));
+    let mut sink = Sink::Tar(TarShards::new(root, "", "part-00001").unwrap().most(3));
     let stored = bodies()
         .iter()
         .enumerate()
@@ -225,7 +225,7 @@ fn an_archive_is_cut_behind_its_last_record_wherever_it_was_torn() {
     let root = tempfile::tempdir().unwrap();
     for ending in ["tar", "warc.gz"] {
         let mut sink = match ending {
-            "tar" => Sink::Shards(Shards::new(root.path(), "", "torn").unwrap()),
+            "tar" => Sink::Tar(TarShards::new(root.path(), "", "torn").unwrap()),
             _ => Sink::Warc(Box::new(Warc::new(root.path(), "", "torn").unwrap())),
         };
         for (number, body) in bodies().iter().take(3).enumerate() {
@@ -276,7 +276,7 @@ fn no_archive_is_written_over() {
     let root = tempfile::tempdir().unwrap();
     shards(root.path());
     let again =
-        Sink::Shards(Shards::new(root.path(), "", "part-00001").unwrap()).store(&answer(0, b""));
+        Sink::Tar(TarShards::new(root.path(), "", "part-00001").unwrap()).store(&answer(0, b""));
     assert_eq!(again.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
 }
 

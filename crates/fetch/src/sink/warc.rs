@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ring::digest::{Context, SHA256};
 
 use super::gzip::Members;
-use super::{Answer, create, shown, sync_folder};
+use super::{StoredResponse, create, shown, sync_folder};
 use crate::record::Body;
 
 /// How long a file gets, in bytes, before the next one is begun.
@@ -23,12 +23,12 @@ pub struct Warc {
     prefix: String,
     longest: u64,
     next: u32,
-    open: Option<Open>,
+    open: Option<OpenFile>,
     members: Members,
     member: Vec<u8>,
 }
 
-struct Open {
+struct OpenFile {
     file: File,
     name: String,
     length: u64,
@@ -57,7 +57,7 @@ impl Warc {
         self
     }
 
-    pub(super) fn store(&mut self, answer: &Answer<'_>) -> io::Result<Body> {
+    pub(super) fn store(&mut self, response: &StoredResponse<'_>) -> io::Result<Body> {
         if self
             .open
             .as_ref()
@@ -67,11 +67,11 @@ impl Warc {
             self.open = None;
         }
         if self.open.is_none() {
-            self.begin(answer.at)?;
+            self.begin(response.at)?;
         }
-        let http = http_head(answer);
-        let head = response_head(answer, &http);
-        let (name, offset) = self.write(&[head.as_bytes(), &http, answer.body, b"\r\n\r\n"])?;
+        let http = http_head(response);
+        let head = response_head(response, &http);
+        let (name, offset) = self.write(&[head.as_bytes(), &http, response.body, b"\r\n\r\n"])?;
         Ok(Body::Warc { warc: name, offset })
     }
 
@@ -83,7 +83,7 @@ impl Warc {
         );
         self.next += 1;
         let file = create(&self.root.join(&name))?;
-        self.open = Some(Open {
+        self.open = Some(OpenFile {
             file,
             name,
             length: 0,
@@ -136,19 +136,22 @@ fn common(kind: &str, at: &str) -> String {
     )
 }
 
-fn response_head(answer: &Answer<'_>, http: &[u8]) -> String {
-    let url: String = answer
+fn response_head(response: &StoredResponse<'_>, http: &[u8]) -> String {
+    let url: String = response
         .url
         .chars()
         .filter(|c| !c.is_control() && *c != ' ')
         .collect();
-    let length = http.len() + answer.body.len();
-    let mut head = common("response", answer.at);
+    let length = http.len() + response.body.len();
+    let mut head = common("response", response.at);
     head += &format!("WARC-Target-URI: {url}\r\n");
-    head += &format!("WARC-Payload-Digest: sha256:{}\r\n", digest(&[answer.body]));
+    head += &format!(
+        "WARC-Payload-Digest: sha256:{}\r\n",
+        digest(&[response.body])
+    );
     head += &format!(
         "WARC-Block-Digest: sha256:{}\r\n",
-        digest(&[http, answer.body])
+        digest(&[http, response.body])
     );
     head + &format!(
         "Content-Type: application/http;msgtype=response\r\nContent-Length: {length}\r\n\r\n"
@@ -166,17 +169,17 @@ fn digest(pieces: &[&[u8]]) -> String {
         .collect()
 }
 
-/// The head of the answer. What described the body on its way, and not what is stored, has another name.
-pub(super) fn http_head(answer: &Answer<'_>) -> Vec<u8> {
+/// The head of the response. Headers that describe the transferred body instead of the stored one get another name.
+pub(super) fn http_head(response: &StoredResponse<'_>) -> Vec<u8> {
     let line = format!(
         "HTTP/1.1 {} {}\r\n",
-        answer.status,
-        answer.reason.replace(char::is_control, " ")
+        response.status,
+        response.reason.replace(char::is_control, " ")
     );
     let mut head = line.into_bytes();
-    let stored = answer.body.len().to_string();
+    let stored = response.body.len().to_string();
     let mut says_length = false;
-    for (name, value) in answer.headers {
+    for (name, value) in response.headers {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         let bad = |byte: &u8| matches!(byte, b'\r' | b'\n' | 0);
         if name.bytes().any(|byte| bad(&byte) || byte == b':') || value.iter().any(bad) {
@@ -185,7 +188,7 @@ pub(super) fn http_head(answer: &Answer<'_>) -> Vec<u8> {
         let right_length = is("content-length") && *value == stored.as_bytes();
         says_length |= right_length;
         let gone = is("transfer-encoding")
-            || (is("content-encoding") && answer.decoded)
+            || (is("content-encoding") && response.decoded)
             || (is("content-length") && !right_length);
         if gone {
             head.extend_from_slice(b"X-Archive-Orig-");

@@ -1,7 +1,8 @@
-//! What is wanted of a body: `price=/data/price`, `next=css:a.next@href`, `id=re:sku-(\d+)`.
+//! Values from bodies: `price=/data/price`, `next=css:a.next@href`, `id=re:sku-(\d+)`.
 //!
-//! A JSON pointer, a CSS selector (the text of the element, or an attribute of it) or a regular expression (its first group, or all of the
-//! match). `name[]=` takes a list of all that match. What is absent is null. `page` reads bodies as text and as HTML.
+//! There are three forms: a JSON pointer, a CSS selector (the text or an attribute of the element), and a regular
+//! expression (its first group, or the whole match). `name[]=` takes a list of all matches. A missing value is null.
+//! `page` reads bodies as text and as HTML.
 
 use std::fmt;
 
@@ -80,12 +81,12 @@ impl Take {
         })
     }
 
-    /// What it is called in the results.
+    /// Its name in the results.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it finds in a body of this type; null if there is nothing.
+    /// The value in a body of this type; null if there is none.
     pub fn take(&self, body: &[u8], content_type: Option<&str>) -> Value {
         self.of(&mut Read::new(body, content_type))
     }
@@ -173,7 +174,7 @@ fn last_line(error: &regex::Error) -> String {
         .to_owned()
 }
 
-/// A body, read once in each way that is asked for.
+/// A body, parsed once in each way that is needed.
 struct Read<'a> {
     body: &'a [u8],
     content_type: Option<&'a str>,

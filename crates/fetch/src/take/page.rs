@@ -10,10 +10,10 @@ use scraper::{ElementRef, Html, HtmlTreeSink};
 /// Most of a page that is parsed, in bytes.
 const MOST: usize = 4 << 20;
 
-/// Most elements and texts of a page. A few bytes can ask for thousands of them.
+/// Most elements and texts of a page. A few bytes can stand for thousands of them.
 const MOST_NODES: usize = 300_000;
 
-/// Deepest of a page, a little more than browsers allow. What is deeper costs the square of its depth.
+/// The deepest nesting of a page, a little more than browsers allow. Deeper elements cost the square of their depth.
 const DEEPEST: usize = 600;
 
 /// How often these limits are looked at, in bytes.
@@ -22,7 +22,7 @@ const PIECE: usize = 1024;
 /// How far a page may say its encoding, in bytes.
 const DECLARED: usize = 1024;
 
-/// A body as text: by its mark, its type, or what a page says of itself; else as UTF-8.
+/// A body as text: by its byte order mark, its type or its own declaration; else as UTF-8.
 pub(super) fn text<'a>(body: &'a [u8], content_type: Option<&str>) -> Cow<'a, str> {
     let encoding = content_type
         .and_then(charset)

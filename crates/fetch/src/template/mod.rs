@@ -1,19 +1,19 @@
 //! `https://x/{sku}` and a row of columns → a URL, a header or a body.
 //!
-//! A name in braces is a column; a name that is none is refused when the template is read, before anything is sent. Values
-//! are written as the place needs it, so that no value can become more than a value. `{{sku}}` is the text `{sku}`; any other
-//! brace is itself.
+//! A name in braces is a column; an unknown name is refused when the template is read, before anything is sent.
+//! Values are escaped for their context, so that no value can become more than a value. `{{sku}}` is the text
+//! `{sku}`; any other brace is itself.
 
 use std::fmt;
 
 use crate::record::{Columns, listed};
 
+mod escape;
 mod parse;
-mod write;
 
-/// What a template is for, which decides how values are written into it.
+/// The use of a template, which decides how values are escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Escaping {
     /// A URL: percent-encoded, but a column that the template begins with is a URL itself.
     Url,
     /// A method or a header: as they are; one with a line end or another control character is refused.
@@ -26,16 +26,16 @@ pub enum Place {
     Form,
 }
 
-impl Place {
-    /// The place for a body of this type, or, without a type, that looks like this.
-    pub fn of_body(content_type: Option<&str>, template: &str) -> Place {
+impl Escaping {
+    /// The escaping for a body of this type, or, without a type, that looks like this.
+    pub fn of_body(content_type: Option<&str>, template: &str) -> Escaping {
         let essence = content_type.map(|it| it.split(';').next().unwrap_or_default().trim());
         match essence.map(str::to_ascii_lowercase).as_deref() {
-            Some(it) if it.ends_with("/json") || it.ends_with("+json") => Place::Json,
-            Some("application/x-www-form-urlencoded") => Place::Form,
-            Some(_) => Place::Text,
-            None if template.trim_start().starts_with(['{', '[']) => Place::Json,
-            None => Place::Text,
+            Some(it) if it.ends_with("/json") || it.ends_with("+json") => Escaping::Json,
+            Some("application/x-www-form-urlencoded") => Escaping::Form,
+            Some(_) => Escaping::Text,
+            None if template.trim_start().starts_with(['{', '[']) => Escaping::Json,
+            None => Escaping::Text,
         }
     }
 }
@@ -43,12 +43,12 @@ impl Place {
 /// A text with columns in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    place: Place,
-    parts: Vec<Part>,
+    escaping: Escaping,
+    parts: Vec<Fragment>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum Fragment {
     Text(String),
     /// A column, and whether it goes in as it is.
     Column(String, bool),
@@ -82,25 +82,25 @@ impl Template {
     /// Reads a template whose columns must be among these.
     pub fn parse<S: AsRef<str>>(
         text: &str,
-        place: Place,
+        escaping: Escaping,
         columns: &[S],
     ) -> Result<Template, TemplateError> {
         let parts = parse::parts(text);
         for part in &parts {
-            if let Part::Column(name, _) = part
+            if let Fragment::Column(name, _) = part
                 && !columns.iter().any(|column| column.as_ref() == name)
             {
                 return Err(unknown(text, name, columns));
             }
         }
-        Ok(Template { place, parts })
+        Ok(Template { escaping, parts })
     }
 
     /// The columns that it names, in order.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Column(name, _) => Some(name.as_str()),
-            Part::Text(_) => None,
+            Fragment::Column(name, _) => Some(name.as_str()),
+            Fragment::Text(_) => None,
         })
     }
 
@@ -115,13 +115,13 @@ impl Template {
     pub fn fill_into(&self, columns: &Columns, text: &mut String) -> Result<(), Unfilled> {
         for (index, part) in self.parts.iter().enumerate() {
             match part {
-                Part::Text(part) => text.push_str(part),
-                Part::Column(name, raw) => {
+                Fragment::Text(part) => text.push_str(part),
+                Fragment::Column(name, raw) => {
                     let value = columns
                         .get(name)
                         .ok_or_else(|| Unfilled(format!("has no column {name:?}")))?;
-                    let raw = *raw || (index == 0 && self.place == Place::Url);
-                    write::value(value, self.place, raw, text)
+                    let raw = *raw || (index == 0 && self.escaping == Escaping::Url);
+                    escape::value(value, self.escaping, raw, text)
                         .map_err(|why| Unfilled(format!("column {name:?} {why}")))?;
                 }
             }

@@ -1,9 +1,9 @@
 //! The text of a template → its parts.
 
-use super::Part;
+use super::Fragment;
 
 /// Texts and columns in order; no text is empty, and none follows another.
-pub(super) fn parts(template: &str) -> Vec<Part> {
+pub(super) fn parts(template: &str) -> Vec<Fragment> {
     let mut parts = Vec::new();
     let mut text = String::new();
     let mut rest = template;
@@ -15,7 +15,7 @@ pub(super) fn parts(template: &str) -> Vec<Part> {
             rest = &rest[length..];
         } else if let Some((column, length)) = column(rest) {
             if !text.is_empty() {
-                parts.push(Part::Text(std::mem::take(&mut text)));
+                parts.push(Fragment::Text(std::mem::take(&mut text)));
             }
             parts.push(column);
             rest = &rest[length..];
@@ -26,7 +26,7 @@ pub(super) fn parts(template: &str) -> Vec<Part> {
     }
     text.push_str(rest);
     if !text.is_empty() {
-        parts.push(Part::Text(text));
+        parts.push(Fragment::Text(text));
     }
     parts
 }
@@ -41,7 +41,7 @@ fn escaped(text: &str) -> Option<(&str, usize)> {
 }
 
 /// `{name}` or `{+name}` at the beginning, and its length.
-fn column(text: &str) -> Option<(Part, usize)> {
+fn column(text: &str) -> Option<(Fragment, usize)> {
     let inside = text.strip_prefix('{')?;
     let inside = &inside[..inside.find(['}', '{'])?];
     if !text[1 + inside.len()..].starts_with('}') {
@@ -51,7 +51,7 @@ fn column(text: &str) -> Option<(Part, usize)> {
         Some(name) => (name, true),
         None => (inside, false),
     };
-    is_name(name).then(|| (Part::Column(name.to_owned(), raw), inside.len() + 2))
+    is_name(name).then(|| (Fragment::Column(name.to_owned(), raw), inside.len() + 2))
 }
 
 /// Letters, digits, `_`, and between them also spaces, dots and hyphens.

@@ -11,9 +11,10 @@ fn columns(pairs: &[(&str, &str)]) -> Columns {
         .collect()
 }
 
-fn filled(template: &str, place: Place, pairs: &[(&str, &str)]) -> Result<String, String> {
+fn filled(template: &str, escaping: Escaping, pairs: &[(&str, &str)]) -> Result<String, String> {
     let names: Vec<&str> = pairs.iter().map(|(name, _)| *name).collect();
-    let template = Template::parse(template, place, &names).map_err(|error| error.to_string())?;
+    let template =
+        Template::parse(template, escaping, &names).map_err(|error| error.to_string())?;
     template
         .fill(&columns(pairs))
         .map_err(|error| error.to_string())
@@ -26,40 +27,40 @@ fn values_are_written_as_their_place_needs_it() {
         ("sku", "a/b \"\u{e9}\"?"),
         ("product id", "7"),
     ];
-    for (place, template, expected) in [
-        (Place::Url, "{url}", "https://a/b?c=d"),
+    for (escaping, template, expected) in [
+        (Escaping::Url, "{url}", "https://a/b?c=d"),
         (
-            Place::Url,
+            Escaping::Url,
             "{url}&x={sku}",
             "https://a/b?c=d&x=a%2Fb%20%22%C3%A9%22%3F",
         ),
         (
-            Place::Url,
+            Escaping::Url,
             "https://x/{+sku}/{product id}",
             "https://x/a/b \"\u{e9}\"?/7",
         ),
-        (Place::Url, "https://x/{{sku}}/{}", "https://x/{sku}/{}"),
-        (Place::Header, "id {sku}", "id a/b \"\u{e9}\"?"),
-        (Place::Text, "{sku}", "a/b \"\u{e9}\"?"),
+        (Escaping::Url, "https://x/{{sku}}/{}", "https://x/{sku}/{}"),
+        (Escaping::Header, "id {sku}", "id a/b \"\u{e9}\"?"),
+        (Escaping::Text, "{sku}", "a/b \"\u{e9}\"?"),
         (
-            Place::Json,
+            Escaping::Json,
             "{\"a\":{\"id\":\"{sku}\",\"n\":{product id}}}",
             "{\"a\":{\"id\":\"a/b \\\"\u{e9}\\\"?\",\"n\":7}}",
         ),
         (
-            Place::Json,
+            Escaping::Json,
             "query { user { name } }{",
             "query { user { name } }{",
         ),
         (
-            Place::Form,
+            Escaping::Form,
             "a={sku}&b={product id}",
             "a=a%2Fb%20%22%C3%A9%22%3F&b=7",
         ),
-        (Place::Text, "", ""),
+        (Escaping::Text, "", ""),
     ] {
         assert_eq!(
-            filled(template, place, &row).unwrap(),
+            filled(template, escaping, &row).unwrap(),
             expected,
             "{template}"
         );
@@ -70,7 +71,7 @@ fn values_are_written_as_their_place_needs_it() {
 fn a_column_that_is_not_there_is_refused_when_the_template_is_read() {
     let why = filled(
         "https://x/{skew}",
-        Place::Url,
+        Escaping::Url,
         &[("sku", "1"), ("name", "a")],
     )
     .unwrap_err();
@@ -78,7 +79,7 @@ fn a_column_that_is_not_there_is_refused_when_the_template_is_read() {
         why.contains("\"skew\"") && why.contains("sku, name") && why.contains("{{skew}}"),
         "{why}"
     );
-    let template = Template::parse("{a}{b}", Place::Text, &["a", "b"]).unwrap();
+    let template = Template::parse("{a}{b}", Escaping::Text, &["a", "b"]).unwrap();
     assert_eq!(template.columns().collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(
         template
@@ -93,7 +94,7 @@ fn a_column_that_is_not_there_is_refused_when_the_template_is_read() {
 fn a_header_takes_no_line_end() {
     for value in ["a\r\nX: y", "a\nb", "\u{0}", "\u{7f}"] {
         assert!(
-            filled("{a}", Place::Header, &[("a", value)]).is_err(),
+            filled("{a}", Escaping::Header, &[("a", value)]).is_err(),
             "{value:?}"
         );
     }
@@ -102,14 +103,18 @@ fn a_header_takes_no_line_end() {
 #[test]
 fn the_type_of_a_body_tells_its_place() {
     for (kind, body, expected) in [
-        (Some("application/json; charset=utf-8"), "", Place::Json),
-        (Some("application/problem+json"), "", Place::Json),
-        (Some("application/x-www-form-urlencoded"), "{", Place::Form),
-        (Some("text/plain"), "{", Place::Text),
-        (None, " {\"a\": 1}", Place::Json),
-        (None, "a", Place::Text),
+        (Some("application/json; charset=utf-8"), "", Escaping::Json),
+        (Some("application/problem+json"), "", Escaping::Json),
+        (
+            Some("application/x-www-form-urlencoded"),
+            "{",
+            Escaping::Form,
+        ),
+        (Some("text/plain"), "{", Escaping::Text),
+        (None, " {\"a\": 1}", Escaping::Json),
+        (None, "a", Escaping::Text),
     ] {
-        assert_eq!(Place::of_body(kind, body), expected, "{kind:?}");
+        assert_eq!(Escaping::of_body(kind, body), expected, "{kind:?}");
     }
 }
 
@@ -117,10 +122,10 @@ proptest! {
     #[test]
     fn no_template_makes_the_parser_panic(text in "[a{}+ .\u{e9}\"]{0,20}", value in ".{0,9}") {
         let parts = parse::parts(&text);
-        let texts = parts.windows(2).filter(|pair| matches!(pair, [Part::Text(_), Part::Text(_)])).count();
+        let texts = parts.windows(2).filter(|pair| matches!(pair, [Fragment::Text(_), Fragment::Text(_)])).count();
         prop_assert_eq!(texts, 0);
         let names = ["a", "aa", "\u{e9}"];
-        if let Ok(template) = Template::parse(&text, Place::Url, &names) {
+        if let Ok(template) = Template::parse(&text, Escaping::Url, &names) {
             let row: Columns = names.iter().map(|name| ((*name).to_owned(), value.clone())).collect();
             prop_assert!(template.fill(&row).is_ok());
         }
@@ -129,17 +134,17 @@ proptest! {
     #[test]
     fn a_text_without_names_is_itself(text in "[a-z{} \":]{0,20}") {
         prop_assume!(!text.contains('{') || !text.contains('}'));
-        let template = Template::parse::<&str>(&text, Place::Text, &[]).unwrap();
+        let template = Template::parse::<&str>(&text, Escaping::Text, &[]).unwrap();
         prop_assert_eq!(template.fill(&Columns::new()).unwrap(), text);
     }
 
     #[test]
     fn a_value_never_leaves_its_place(value in any::<String>()) {
-        let url = filled("https://x.example/p/{a}/q?b=1", Place::Url, &[("a", &value)]).unwrap();
+        let url = filled("https://x.example/p/{a}/q?b=1", Escaping::Url, &[("a", &value)]).unwrap();
         let parsed = url::Url::parse(&url).unwrap();
         prop_assert_eq!(parsed.host_str(), Some("x.example"));
         prop_assert_eq!(parsed.query(), Some("b=1"));
-        let json = filled("{\"a\":\"{a}\"}", Place::Json, &[("a", &value)]).unwrap();
+        let json = filled("{\"a\":\"{a}\"}", Escaping::Json, &[("a", &value)]).unwrap();
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         prop_assert_eq!(json, serde_json::json!({ "a": value }));
     }

@@ -19,14 +19,15 @@ use crate::stop;
 
 /// Sends some requests of a finished job again; their new records replace the old ones.
 ///
-/// The same command goes on where it stopped.
+/// The same command resumes where the round stopped.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
     #[arg(long = "where", value_name = "EXPRESSION", help = format!("Which records, in the words of `show --where` [default: {USUAL}]"))]
     matching: Option<String>,
-    /// Choose the inputs and send nothing; then `offer` and `work`, or `part`, send them as they do for a job.
+    /// Choose the inputs and send nothing; then `enqueue` and `worker`, or `run-part`, send them as they do for a
+    /// job.
     #[arg(long)]
     plan: bool,
     #[command(flatten)]
@@ -55,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         writeln!(stdout(), "{}", round.plan.parts.len())?;
         let path = folder.path().display();
         crate::say!(
-            "{} to send again: now run `hecaton fetch offer {path}` and `work`, or `hecaton fetch part {path} N` for each part",
+            "{} to send again: now run `hecaton fetch enqueue {path}` and `worker`, or `hecaton fetch run-part {path} N` for each part",
             plural(round.plan.inputs, "input")
         );
         return Ok(());

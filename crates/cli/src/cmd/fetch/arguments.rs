@@ -6,23 +6,23 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::error::Error;
-use hecaton_fetch::job::{BodyPlace, Job, TableForm};
+use hecaton_fetch::job::{BodyStorage, Job, TableFormat};
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::show::export;
 use hecaton_fetch::start::{Started, load, refuse_differing};
 
 use super::tuning::Tuning;
 
-/// What is fetched, and what is kept.
+/// The inputs of a job, and what is recorded of the responses.
 #[derive(Args, Clone)]
-pub struct Asked {
-    /// Lists of URLs, or - for standard input, or one job file (.toml) [default: go on with the job in DIR].
+pub struct JobArguments {
+    /// Lists of URLs, or - for standard input, or one job file (.toml) [default: resume the job in DIR].
     #[arg(value_name = "INPUT")]
     pub input: Vec<PathBuf>,
     /// A sitemap whose URLs, and those of the sitemaps that it lists, are the input.
     #[arg(long, value_name = "URL")]
     sitemap: Option<String>,
-    /// What the lists hold: lines, csv, tsv, jsonl or parquet [default: what their names and first bytes tell].
+    /// The format of the lists: lines, csv, tsv, jsonl or parquet [default: by file name and first bytes].
     #[arg(long, value_name = "FORM")]
     format: Option<String>,
     /// The URL, with columns of the input in braces, as in https://example.com/{sku} [default: the column url].
@@ -52,27 +52,27 @@ pub struct Asked {
     /// Send an Idempotency-Key with each request, so that a POST may be sent again.
     #[arg(long)]
     idempotency_key: bool,
-    /// A header of the answers to keep in the records. May be repeated.
+    /// A header of the responses to keep in the records. May be repeated.
     #[arg(long = "keep-header", value_name = "NAME")]
     keep_headers: Vec<String>,
-    /// Where the bodies of answers go: none, inline (into the records), files, warc or tar [default: none].
-    #[arg(long, value_name = "WHERE", value_parser = body_place)]
-    keep_body: Option<BodyPlace>,
+    /// Where the bodies of responses go: none, inline (into the records), files, warc or tar [default: none].
+    #[arg(long, value_name = "WHERE", value_parser = body_storage)]
+    keep_body: Option<BodyStorage>,
     /// The most bytes of a body that is kept inline; a longer one is cut [default: 1048576]
     #[arg(long, value_name = "BYTES")]
-    inline_most: Option<usize>,
+    inline_limit: Option<usize>,
     /// Do not keep a digest of each body.
     #[arg(long)]
     no_hash: bool,
-    /// What a good answer is, as in 'status == 200 and json:/stock > 0' [default: status < 400]
+    /// The condition for a good response, as in 'status == 200 and json:/stock > 0' [default: status < 400]
     #[arg(long, value_name = "EXPRESSION")]
     check: Option<String>,
     /// A value to take from each body: NAME=/json/pointer, NAME=css:SELECTOR or NAME=re:PATTERN. May be repeated.
     #[arg(long, value_name = "NAME=WHERE")]
     take: Vec<String>,
     /// Tables to write into the folder when the job is done: csv, parquet or csv,parquet.
-    #[arg(long, value_name = "FORM,…", value_delimiter = ',', value_parser = table_form)]
-    seal: Vec<TableForm>,
+    #[arg(long, value_name = "FORM,…", value_delimiter = ',', value_parser = table_format)]
+    final_tables: Vec<TableFormat>,
     #[command(flatten)]
     tuning: Tuning,
 }
@@ -86,40 +86,40 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     })
 }
 
-fn body_place(text: &str) -> Result<BodyPlace, String> {
+fn body_storage(text: &str) -> Result<BodyStorage, String> {
     Ok(match text {
-        "none" => BodyPlace::None,
-        "inline" => BodyPlace::Inline,
-        "files" => BodyPlace::Files,
-        "warc" => BodyPlace::Warc,
-        "tar" => BodyPlace::Tar,
+        "none" => BodyStorage::None,
+        "inline" => BodyStorage::Inline,
+        "files" => BodyStorage::Files,
+        "warc" => BodyStorage::Warc,
+        "tar" => BodyStorage::Tar,
         _ => return Err("use none, inline, files, warc or tar".into()),
     })
 }
 
-fn table_form(text: &str) -> Result<TableForm, String> {
-    let forms = [TableForm::Csv, TableForm::Parquet];
+fn table_format(text: &str) -> Result<TableFormat, String> {
+    let forms = [TableFormat::Csv, TableFormat::Parquet];
     let form = forms.into_iter().find(|form| form.name() == text);
     let form = form.ok_or("use csv or parquet")?;
     export::check(form).map_err(|error| error.to_string())?;
     Ok(form)
 }
 
-/// Puts what was given in its place.
-pub fn set<T: Clone>(place: &mut T, given: &Option<T>) {
+/// Changes a setting if an option was given.
+pub fn set<T: Clone>(setting: &mut T, given: &Option<T>) {
     if let Some(given) = given {
-        *place = given.clone();
+        *setting = given.clone();
     }
 }
 
 /// The same where there may be none.
-pub fn set_some<T: Clone>(place: &mut Option<T>, given: &Option<T>) {
+pub fn set_some<T: Clone>(setting: &mut Option<T>, given: &Option<T>) {
     if given.is_some() {
-        place.clone_from(given);
+        setting.clone_from(given);
     }
 }
 
-impl Asked {
+impl JobArguments {
     /// The job.
     ///
     /// # Errors
@@ -155,7 +155,7 @@ impl Asked {
     ///
     /// # Errors
     /// When the folder holds none, or something is given that is settled since it was planned.
-    pub fn go_on(&self, folder: Folder) -> Result<Started> {
+    pub fn resume(&self, folder: Folder) -> Result<Started> {
         let mut started = load(folder)?;
         let mut job = started.job.clone();
         self.change(&mut job);
@@ -171,8 +171,8 @@ impl Asked {
         set_some(&mut job.input.format, &self.format);
         set_some(&mut job.input.sitemap, &self.sitemap);
         set(&mut job.input.part_size, &self.part_size);
-        if !self.seal.is_empty() {
-            job.seal.clone_from(&self.seal);
+        if !self.final_tables.is_empty() {
+            job.final_tables.clone_from(&self.final_tables);
         }
         let request = &mut job.request;
         set_some(&mut request.url, &self.template);
@@ -185,7 +185,7 @@ impl Asked {
         let results = &mut job.results;
         results.headers.extend(self.keep_headers.iter().cloned());
         set(&mut results.body, &self.keep_body);
-        set(&mut results.inline_most, &self.inline_most);
+        set(&mut results.inline_limit, &self.inline_limit);
         results.hash &= !self.no_hash;
         set_some(&mut results.check, &self.check);
         results.take.extend(self.take.iter().cloned());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::error::Error;
-use hecaton_fetch::job::TableForm;
+use hecaton_fetch::job::TableFormat;
 use hecaton_fetch::plan::{Folder, Plan};
 use hecaton_fetch::show::export;
 use hecaton_lab::findings::words::{count, plural};
@@ -21,13 +21,13 @@ pub struct Arguments {
     #[command(flatten)]
     home: Home,
     #[command(flatten)]
-    form: Form,
+    target: Target,
 }
 
 /// One form of the table, and where it goes.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
-struct Form {
+struct Target {
     /// A CSV file to write, or - for standard output.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -42,18 +42,18 @@ struct Form {
 /// When the folder holds no job, or the file cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::at(&arguments.home.folder);
-    let rows = match (&arguments.form.csv, &arguments.form.parquet) {
+    let rows = match (&arguments.target.csv, &arguments.target.parquet) {
         (Some(path), _) if path.as_os_str() == "-" => {
             export::print::<anyhow::Error>(&folder, stdout().lock())?
         }
-        (Some(path), _) => export::export(&folder, TableForm::Csv, path)?,
+        (Some(path), _) => export::export(&folder, TableFormat::Csv, path)?,
         (_, Some(path)) if path.as_os_str() == "-" => {
             let what = "Parquet cannot be written to standard output: name a file";
             return Err(Error::usage(what).into());
         }
         (_, path) => {
             let path = path.as_deref().unwrap_or(Path::new("table.parquet"));
-            export::export(&folder, TableForm::Parquet, path)?
+            export::export(&folder, TableFormat::Parquet, path)?
         }
     };
     let inputs = Plan::planned(&folder)?.inputs;

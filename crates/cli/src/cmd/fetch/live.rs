@@ -1,4 +1,4 @@
-//! Tells on stderr how far a job is: a live view in a terminal, a line every ten seconds elsewhere.
+//! The progress on stderr: a live view in a terminal, a line every ten seconds elsewhere.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ const HOSTS: usize = 4;
 /// Columns that stand beside the bar, at most.
 const BESIDE_BAR: usize = 44;
 
-/// Whoever looks at a run from here.
+/// The observer that reports to the terminal.
 pub struct Live {
     bar: Option<ProgressBar>,
     is_quiet: bool,
@@ -42,13 +42,13 @@ impl Live {
         }
     }
 
-    /// What is going to be done.
+    /// Says what the run will do.
     pub fn begin(&self, started: &Started) {
         if !self.is_quiet {
             let inputs = plural(started.plan.inputs, "input");
             let parts = plural(started.plan.parts.len() as u64, "part");
             let doing = if started.is_resumed {
-                "going on with"
+                "resuming"
             } else {
                 "planned"
             };
@@ -117,7 +117,7 @@ fn left(snapshot: &Snapshot) -> String {
     left.map_or(String::new(), |left| format!(", {left} left"))
 }
 
-/// What happens at the moment.
+/// The rate and the requests in flight.
 fn flow(snapshot: &Snapshot) -> String {
     format!(
         "{} failed, {} a second, {} in flight",

@@ -2,19 +2,19 @@
 
 mod again;
 mod arguments;
+mod enqueue;
 mod export;
 mod live;
-mod offer;
-mod part;
 mod plan;
 mod products;
 mod report;
 mod run;
+mod run_part;
 mod show;
 mod status;
 mod tuning;
-mod work;
-mod workers;
+mod worker;
+mod worker_lines;
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ use crate::ending;
 
 /// Fetches every URL of a list, and records each exactly once.
 ///
-/// The same command goes on where it stopped: after Ctrl-C, a crash, a power cut or a full disk.
+/// The same command resumes where the job stopped: after Ctrl-C, a crash, a power cut or a full disk.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -39,7 +39,7 @@ pub struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   hecaton fetch urls.txt -o out/
-      every URL of a list; the same command again goes on
+      every URL of a list; the same command again resumes
   zcat urls.gz | hecaton fetch - -o out/
       from standard input
   hecaton fetch urls.txt -o out/ --rate 20
@@ -47,13 +47,13 @@ Examples:
   hecaton fetch skus.csv -o out/ --rate 20 \\
     --template 'https://api.example.com/p/{sku}' \\
     --check 'status == 200' --take price=/data/price
-      a table with a column sku; a value of each answer
+      a table with a column sku; a value of each response
   hecaton fetch job.toml -o out/
       what a job file says; --print-job writes one
   hecaton fetch status out/
       how far it is, from another terminal
   hecaton fetch -o out/
-      goes on with the job of the folder
+      resumes the job of the folder
   hecaton fetch again out/
       what failed, once more
   hecaton fetch show out/ --where 'status == 404' --limit 20
@@ -68,9 +68,9 @@ enum Verb {
     Status(status::Arguments),
     Show(show::Arguments),
     Plan(Box<plan::Arguments>),
-    Part(part::Arguments),
-    Offer(offer::Arguments),
-    Work(work::Arguments),
+    RunPart(run_part::Arguments),
+    Enqueue(enqueue::Arguments),
+    Worker(worker::Arguments),
     Export(export::Arguments),
     Report(report::Arguments),
 }
@@ -83,7 +83,7 @@ struct Home {
     folder: PathBuf,
 }
 
-/// Does what was asked.
+/// Runs the verb.
 ///
 /// # Errors
 /// When it cannot be done.
@@ -95,9 +95,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(Verb::Status(arguments)) => status::run(arguments),
         Some(Verb::Show(arguments)) => show::run(arguments),
         Some(Verb::Plan(arguments)) => plan::run(arguments),
-        Some(Verb::Part(arguments)) => part::run(arguments),
-        Some(Verb::Offer(arguments)) => offer::run(arguments),
-        Some(Verb::Work(arguments)) => work::run(arguments),
+        Some(Verb::RunPart(arguments)) => run_part::run(arguments),
+        Some(Verb::Enqueue(arguments)) => enqueue::run(arguments),
+        Some(Verb::Worker(arguments)) => worker::run(arguments),
         None => run::run(&arguments.run),
     }
 }
@@ -110,7 +110,7 @@ struct Server {
     url: String,
 }
 
-/// What the command says that was built without it.
+/// The error of a build without NATS.
 #[cfg(not(feature = "nats"))]
 fn without_nats(verb: &str) -> Result<()> {
     let what = format!(

@@ -9,13 +9,13 @@ use hecaton_fetch::plan::Folder;
 use hecaton_fetch::start::prepare;
 use hecaton_lab::findings::words::plural;
 
-use super::arguments::Asked;
+use super::arguments::JobArguments;
 
-/// Plans a job and sends nothing; `hecaton fetch part DIR N` then does part N.
+/// Plans a job and sends nothing; `hecaton fetch run-part DIR N` then does part N.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    asked: Asked,
+    job: JobArguments,
     /// The job's folder.
     #[arg(short = 'o', long = "into", visible_alias = "out", value_name = "DIR")]
     into: PathBuf,
@@ -26,10 +26,10 @@ pub struct Arguments {
 /// # Errors
 /// When it cannot be done.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let started = prepare(Folder::at(&arguments.into), arguments.asked.job()?)?;
+    let started = prepare(Folder::at(&arguments.into), arguments.job.job()?)?;
     writeln!(stdout(), "{}", started.plan.parts.len())?;
     crate::say!(
-        "{} in {}, numbered 0 to {}: `hecaton fetch part {} N` does one of them",
+        "{} in {}, numbered 0 to {}: `hecaton fetch run-part {} N` does one of them",
         plural(started.plan.inputs, "input"),
         plural(started.plan.parts.len() as u64, "part"),
         started.plan.parts.len().saturating_sub(1),

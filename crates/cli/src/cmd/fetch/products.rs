@@ -1,4 +1,4 @@
-//! What a job that is done leaves besides its records: `report.html`, and the tables that were asked for.
+//! The products of a finished job: `report.html` and the requested tables.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use hecaton_fetch::plan::Folder;
 use hecaton_fetch::show::{export, report};
 use hecaton_fetch::start::{Started, load, lock_if_free};
 
-/// The report of a job with more inputs is made when it is asked for: it reads every record.
+/// The most inputs of a job whose report is made without a request: the report reads every record.
 const MOST_REPORTED: u64 = 1_000_000;
 
-/// The job of a folder, or the round of it that is not done: what parts are offered and done of.
+/// The job of a folder, or its round that is not done. Its parts are the ones to enqueue and to run.
 ///
 /// # Errors
 /// When there is none.
@@ -20,8 +20,8 @@ pub fn open(folder: &Folder) -> Result<Started> {
     Ok(again::current(folder)?.unwrap_or(base))
 }
 
-/// Ends what this process did its share of, once all parts are done, whoever did them: a round's records go to their
-/// place, and then the products are made. Of several processes one does so.
+/// Finishes a job once all of its parts are done, whoever ran them. The records of a round replace the old ones, and
+/// then the products are made. If several processes call this at once, one of them does the work.
 ///
 /// # Errors
 /// When something cannot be written.
@@ -51,15 +51,15 @@ pub fn page(folder: &Folder) -> PathBuf {
 /// When one cannot be written.
 pub fn make(done: &Started, anew: bool) -> Result<Vec<PathBuf>> {
     let folder = &done.folder;
-    let is_wanted = |path: &PathBuf| anew || !path.exists();
+    let is_needed = |path: &PathBuf| anew || !path.exists();
     let page = page(folder);
-    if done.plan.inputs <= MOST_REPORTED && is_wanted(&page) {
+    if done.plan.inputs <= MOST_REPORTED && is_needed(&page) {
         report(folder)?;
     }
     let mut tables = Vec::new();
-    for form in &done.job.seal {
+    for form in &done.job.final_tables {
         let path = folder.path().join(format!("table.{}", form.name()));
-        if is_wanted(&path) {
+        if is_needed(&path) {
             export::export(folder, *form, &path)?;
         }
         tables.push(path);

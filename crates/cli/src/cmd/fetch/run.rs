@@ -10,7 +10,7 @@ use hecaton_fetch::run::{Options, Summary};
 use hecaton_fetch::start::prepare;
 use hecaton_lab::findings::words::{self, plural};
 
-use super::arguments::Asked;
+use super::arguments::JobArguments;
 use super::live::Live;
 use super::products;
 use crate::stop;
@@ -19,7 +19,7 @@ use crate::stop;
 #[derive(Args)]
 pub struct Run {
     #[command(flatten)]
-    asked: Asked,
+    job: JobArguments,
     /// The job's folder.
     #[arg(
         short = 'o',
@@ -45,20 +45,20 @@ pub struct Run {
 /// # Errors
 /// When it cannot be done.
 pub fn run(arguments: &Run) -> Result<()> {
-    let goes_on = arguments.into.is_some() && !arguments.asked.names_input();
+    let resumes = arguments.into.is_some() && !arguments.job.names_input();
     let folder = Folder::at(arguments.into.clone().unwrap_or_default());
     if arguments.print_job {
-        let job = match goes_on {
-            true => arguments.asked.go_on(folder)?.job,
-            false => arguments.asked.job()?,
+        let job = match resumes {
+            true => arguments.job.resume(folder)?.job,
+            false => arguments.job.job()?,
         };
         job.check()?;
         return Ok(stdout().write_all(job.to_toml()?.as_bytes())?);
     }
     let stop = stop::on_request()?;
-    let started = match goes_on {
-        true => arguments.asked.go_on(folder)?,
-        false => prepare(folder, arguments.asked.job()?)?,
+    let started = match resumes {
+        true => arguments.job.resume(folder)?,
+        false => prepare(folder, arguments.job.job()?)?,
     };
     let mut live = Live::new(arguments.quiet);
     live.begin(&started);
@@ -84,11 +84,11 @@ pub fn run(arguments: &Run) -> Result<()> {
 /// How it ended.
 pub fn sentence(results: &Path, summary: &Summary) -> String {
     let tally = &summary.tally;
-    let mut ends = vec![plural(tally.ok, "good answer")];
+    let mut ends = vec![plural(tally.ok, "good response")];
     for (count, what) in [
         (
             tally.responses - tally.ok,
-            plural(tally.responses - tally.ok, "other answer"),
+            plural(tally.responses - tally.ok, "other response"),
         ),
         (tally.errors, plural(tally.errors, "error")),
         (

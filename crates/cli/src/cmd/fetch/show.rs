@@ -30,8 +30,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut out = BufWriter::new(stdout().lock());
     let mut left = arguments.limit.unwrap_or(u64::MAX);
     let folder = Folder::at(&arguments.home.folder);
-    let asked = arguments.matching.as_deref();
-    let matching = asked.map(|asked| matching(&folder, asked)).transpose()?;
+    let condition = arguments.matching.as_deref();
+    let matching = condition
+        .map(|condition| matching(&folder, condition))
+        .transpose()?;
     each_line(&folder, &mut |line| {
         if left == 0 {
             return Ok(false);

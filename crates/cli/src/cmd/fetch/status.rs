@@ -12,9 +12,9 @@ use hecaton_lab::findings::words::{count, plural};
 
 use super::Home;
 use super::live::{hosts, line};
-use super::workers;
+use super::worker_lines;
 
-/// How often it is told while it is watched.
+/// How often `--watch` prints the status.
 const PERIOD: Duration = Duration::from_secs(2);
 
 /// Shows how far a job has come, and what each worker does.
@@ -30,35 +30,35 @@ pub struct Arguments {
     watch: bool,
 }
 
-/// What is told: the job, and the round of `again` that is under way.
-struct Told {
+/// The status of the job, and of the round of `again` that is under way.
+struct JobStatus {
     job: Status,
     again: Option<Round>,
 }
 
 struct Round {
-    /// The records that are asked for again.
+    /// The condition of the round.
     matching: String,
     round: Status,
 }
 
-/// Tells it.
+/// Prints it.
 ///
 /// # Errors
 /// When the folder holds no job.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::at(&arguments.home.folder);
     loop {
-        let told = look(&folder)?;
+        let status = look(&folder)?;
         let text = match arguments.json {
-            true => json(&told)?,
-            false => lines(&folder, &told).join("\n"),
+            true => json(&status)?,
+            false => lines(&folder, &status).join("\n"),
         };
         let is_screen = arguments.watch && stdout().is_terminal();
         // From the top left corner, on an empty screen.
         let clear = if is_screen { "\x1b[H\x1b[2J" } else { "" };
         writeln!(stdout(), "{clear}{text}")?;
-        if !arguments.watch || (told.job.is_done() && told.again.is_none()) {
+        if !arguments.watch || (status.job.is_done() && status.again.is_none()) {
             return Ok(());
         }
         std::thread::sleep(PERIOD);
@@ -66,41 +66,41 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// The job's status, with that of the round in it.
-fn json(told: &Told) -> Result<String> {
-    let mut all = serde_json::to_value(&told.job)?;
-    if let Some(again) = &told.again {
+fn json(status: &JobStatus) -> Result<String> {
+    let mut all = serde_json::to_value(&status.job)?;
+    if let Some(again) = &status.again {
         all["again"] = serde_json::to_value(&again.round)?;
         all["again"]["where"] = again.matching.as_str().into();
     }
     Ok(serde_json::to_string_pretty(&all)?)
 }
 
-fn look(folder: &Folder) -> Result<Told> {
+fn look(folder: &Folder) -> Result<JobStatus> {
     let round = || -> Result<Round> {
         Ok(Round {
-            matching: again::asked(folder)?,
+            matching: again::condition(folder)?,
             round: status(&folder.again())?,
         })
     };
-    Ok(Told {
+    Ok(JobStatus {
         job: status(folder)?,
         // One that ends meanwhile takes its folder away.
         again: round().ok(),
     })
 }
 
-fn lines(folder: &Folder, told: &Told) -> Vec<String> {
+fn lines(folder: &Folder, status: &JobStatus) -> Vec<String> {
     let path = folder.path().display();
-    let goes_on = format!("hecaton fetch -o {path}");
-    let mut lines = of_one(&told.job, &goes_on);
-    if let Some(again) = &told.again {
+    let resume_with = format!("hecaton fetch -o {path}");
+    let mut lines = of_one(&status.job, &resume_with);
+    if let Some(again) = &status.again {
         lines.push(format!("again, for the records with {}:", again.matching));
         lines.extend(of_one(&again.round, &format!("hecaton fetch again {path}")));
     }
     lines
 }
 
-fn of_one(status: &Status, goes_on: &str) -> Vec<String> {
+fn of_one(status: &Status, resume_with: &str) -> Vec<String> {
     let snapshot = &status.snapshot;
     let tally = &snapshot.tally;
     let mut lines = vec![line(snapshot)];
@@ -115,7 +115,7 @@ fn of_one(status: &Status, goes_on: &str) -> Vec<String> {
         count(tally.unknown),
         count(tally.invalid)
     ));
-    lines.extend(workers::lines(&status.workers, status.is_done()));
+    lines.extend(worker_lines::lines(&status.workers, status.is_done()));
     if status.is_running {
         // A worker that makes what a job has at its end notes nothing.
         let who = match (status.is_done(), snapshot.pid) {
@@ -127,7 +127,9 @@ fn of_one(status: &Status, goes_on: &str) -> Vec<String> {
         };
         lines.push(format!("{who}{}", hosts(snapshot)));
     } else if !status.is_done() && !status.workers.iter().any(|worker| worker.is_here()) {
-        lines.push(format!("no process works on it: go on with `{goes_on}`"));
+        lines.push(format!(
+            "no process works on it: resume with `{resume_with}`"
+        ));
     }
     lines
 }

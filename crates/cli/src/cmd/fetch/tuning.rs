@@ -1,4 +1,4 @@
-//! How a job is done: how much at once, how often again, and how connections are made. All of it may change when a job goes on.
+//! How a job is done: the pace, retries, and connections. All of it may change when a job resumes.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ pub struct Tuning {
     /// The most requests in flight to one host [default: 8; no limit for your own hosts]
     #[arg(long, value_name = "N", help_heading = PACE)]
     per_host: Option<usize>,
-    /// The most requests a second to one host; needed when one that is not yours has more than 10 inputs [default: 10; no
-    /// limit for your own hosts]
+    /// The most requests a second to one host. Needed if a host that is not yours has more than 10 inputs [default:
+    /// 10; no limit for your own hosts]
     #[arg(long, allow_negative_numbers = true, value_name = "N", help_heading = PACE)]
     rate: Option<f64>,
     /// The largest share of the requests in flight that one host may have, above 0 [default: 1]
@@ -36,18 +36,18 @@ pub struct Tuning {
     /// Statuses that are tried again [default: 429,502,503,504]
     #[arg(long, value_name = "STATUS,…", value_delimiter = ',', help_heading = PACE)]
     retry_status: Option<Vec<u16>>,
-    /// After so many failures in a row a host gets no requests for a while; 0 for never [default: 20]
+    /// A host rests after this many failures in a row; 0 for never [default: 20]
     #[arg(long, value_name = "N", help_heading = PACE)]
     breaker: Option<u32>,
-    /// How long that while is; it doubles each time [default: 10s]
+    /// How long a host rests after `--breaker` trips; doubles each time [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
-    breaker_rest: Option<Duration>,
-    /// After so many such pauses the rest of the host's inputs is skipped [default: 3]
+    breaker_cooldown: Option<Duration>,
+    /// After this many rests the host's other inputs are skipped [default: 3]
     #[arg(long, value_name = "N", help_heading = PACE)]
     breaker_probes: Option<u32>,
-    /// The longest pause that a host may ask for with Retry-After [default: 1h]
+    /// The longest pause that a host may request with Retry-After [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
-    longest_pause: Option<Duration>,
+    max_retry_after: Option<Duration>,
     /// Fetch each host's robots.txt first and obey it, with its Crawl-delay.
     #[arg(long, help_heading = PACE)]
     robots: bool,
@@ -57,13 +57,13 @@ pub struct Tuning {
     /// The longest that opening a connection may take [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     connect_timeout: Option<Duration>,
-    /// The longest wait for the head of an answer [default: only --timeout].
+    /// The longest wait for the head of a response [default: only --timeout].
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     first_byte_timeout: Option<Duration>,
     /// The longest time between two pieces of a body [default: only --timeout].
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     read_timeout: Option<Duration>,
-    /// The most redirects to follow; at 0 the redirect is the answer [default: 0]
+    /// The most redirects to follow; at 0 the redirect is the response [default: 0]
     #[arg(long, value_name = "N", help_heading = NETWORK)]
     redirects: Option<u32>,
     /// Store cookies and send them back, while the command runs.
@@ -91,7 +91,7 @@ pub struct Tuning {
     /// flight take at most this times --concurrency [default: 64 MiB]
     #[arg(long, value_name = "BYTES", help_heading = NETWORK)]
     max_body: Option<usize>,
-    /// Do not ask for compressed bodies, and keep bodies as they come.
+    /// Do not request compressed bodies, and keep bodies as they come.
     #[arg(long, help_heading = NETWORK)]
     no_decode: bool,
     /// The User-Agent header.
@@ -118,9 +118,9 @@ impl Tuning {
         set(&mut pace.retry_budget, &self.retry_budget);
         set(&mut pace.retry_statuses, &self.retry_status);
         set(&mut pace.breaker, &self.breaker);
-        set(&mut pace.breaker_rest, &self.breaker_rest);
+        set(&mut pace.breaker_cooldown, &self.breaker_cooldown);
         set(&mut pace.breaker_probes, &self.breaker_probes);
-        set(&mut pace.longest_pause, &self.longest_pause);
+        set(&mut pace.max_retry_after, &self.max_retry_after);
         pace.robots |= self.robots;
         let network = &mut job.network;
         set(&mut network.timeout, &self.timeout);

@@ -23,8 +23,8 @@ fn plan(world: &World, list: &Path, arguments: &[&str]) -> u32 {
 }
 
 /// Offers the parts that are not done; what it says.
-fn offer(world: &World, nats: &Nats, lease: &str) -> String {
-    let mut command = hecaton(&["fetch", "offer"]);
+fn enqueue(world: &World, nats: &Nats, lease: &str) -> String {
+    let mut command = hecaton(&["fetch", "enqueue"]);
     command
         .arg(world.out())
         .args(["--nats", &nats.url(), "--lease", lease]);
@@ -35,7 +35,7 @@ fn offer(world: &World, nats: &Nats, lease: &str) -> String {
 
 /// A worker; not started yet.
 fn worker(world: &World, nats: &Nats) -> Command {
-    let mut command = hecaton(&["fetch", "work"]);
+    let mut command = hecaton(&["fetch", "worker"]);
     command.arg(world.out()).args(["--nats", &nats.url()]);
     command
 }

@@ -1,4 +1,4 @@
-//! What cannot be is refused with a sentence, before anything is sent.
+//! Wrong usage is refused with a sentence, before anything is sent.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -17,7 +17,7 @@ fn planned() -> World {
 #[test]
 fn a_server_must_be_named_be_there_and_have_jetstream() {
     let world = planned();
-    for verb in ["work", "offer"] {
+    for verb in ["worker", "enqueue"] {
         let work = |more: &[&str]| ending(hecaton(&["fetch", verb]).arg(world.out()).args(more));
         for nameless in [work(&[]), work(&["--nats"])] {
             assert_eq!(nameless.status, Some(2), "{}", nameless.stderr);
@@ -52,7 +52,7 @@ fn a_server_must_be_named_be_there_and_have_jetstream() {
             without.stderr
         );
     }
-    assert_eq!(world.origin.summary().requests, 0);
+    assert_eq!(world.server.summary().requests, 0);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn an_old_server_is_refused() {
             }
         }
     });
-    let mut command = hecaton(&["fetch", "work"]);
+    let mut command = hecaton(&["fetch", "worker"]);
     command
         .arg(world.out())
         .args(["--nats", &format!("nats://{address}")]);

@@ -7,7 +7,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::{Nats, offer, plan, start, worker};
+use super::{Nats, enqueue, plan, start, worker};
 use crate::support::{World, count, end_of, ending, hecaton, until};
 
 fn slow(delay: u64) -> World {
@@ -28,8 +28,8 @@ fn a_killed_workers_parts_go_to_others_and_nothing_is_lost() {
     let (world, nats) = (slow(5), Nats::start());
     let list = world.list(0..3000);
     assert_eq!(plan(&world, &list, &["-c", "6", "--part-size", "500"]), 6);
-    assert!(offer(&world, &nats, "4s").starts_with("6 parts offered"));
-    assert!(offer(&world, &nats, "4s").starts_with("0 parts offered, 6 were in the queue"));
+    assert!(enqueue(&world, &nats, "4s").starts_with("6 parts queued"));
+    assert!(enqueue(&world, &nats, "4s").starts_with("0 parts queued, 6 were in the queue"));
     let mut victim = start(&world, &nats);
     world.wait_for(100);
     let others = [start(&world, &nats), start(&world, &nats)];
@@ -48,9 +48,9 @@ fn a_killed_workers_parts_go_to_others_and_nothing_is_lost() {
     let records = world.records();
     assert_eq!(records.len(), 3000);
     assert_eq!(count(&records, "response"), 3000);
-    let seen = world.origin.summary();
+    let seen = world.server.summary();
     assert_eq!(seen.distinct, 3000);
-    // What was in flight when it was killed, and what was not in a frame yet.
+    // The requests in flight at the kill, and the records that were in no frame yet.
     assert!(seen.duplicates <= 100, "{} repeats", seen.duplicates);
 }
 
@@ -60,13 +60,13 @@ fn a_lease_that_is_shorter_than_the_usual_one_is_kept() {
     let list = world.list(0..120);
     assert_eq!(plan(&world, &list, &["--rate", "10"]), 1);
     // Shorter than the time between two renewals of a lease of the usual length.
-    offer(&world, &nats, "8s");
+    enqueue(&world, &nats, "8s");
     // One that asks for no other part is not handed its own once more.
     let ended = ending(worker(&world, &nats).args(["--parts", "1"]));
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     assert!(!ended.stderr.contains("lease is over"), "{}", ended.stderr);
     assert_eq!(world.records().len(), 120);
-    assert_eq!(world.origin.summary().requests, 120);
+    assert_eq!(world.server.summary().requests, 120);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_worker_that_slept_through_its_lease_finds_its_parts_taken_and_sends_nothing
         ),
         2
     );
-    offer(&world, &nats, "3s");
+    enqueue(&world, &nats, "3s");
     let sleeper = start(&world, &nats);
     world.wait_for(60);
     let pid = Pid::from_raw(sleeper.id() as i32);
@@ -90,17 +90,17 @@ fn a_worker_that_slept_through_its_lease_finds_its_parts_taken_and_sends_nothing
     assert_eq!(other.status, Some(0), "{}", other.stderr);
     let records = world.records();
     assert_eq!(records.len(), 400);
-    let seen = world.origin.summary().requests;
+    let seen = world.server.summary().requests;
     kill(pid, Signal::SIGCONT).unwrap();
     let late = end_of(sleeper);
     assert_eq!(late.status, Some(0), "all is done: {}", late.stderr);
     assert_eq!(world.records(), records, "what counts is settled");
     assert_eq!(
-        world.origin.summary().duplicates,
+        world.server.summary().duplicates,
         0,
         "no POST is sent twice"
     );
-    let sent = world.origin.summary().requests - seen;
+    let sent = world.server.summary().requests - seen;
     assert!(sent <= 4, "the sleeper sent {sent} more");
     assert_eq!(
         count(&records, "response") + count(&records, "unknown"),
@@ -114,7 +114,7 @@ fn who_is_asked_to_end_gives_its_parts_back_at_once() {
     let list = world.list(0..1000);
     plan(&world, &list, &["-c", "4", "--part-size", "250"]);
     // So long that nobody waits for it to end.
-    offer(&world, &nats, "1h");
+    enqueue(&world, &nats, "1h");
     let leaver = start(&world, &nats);
     world.wait_for(50);
     until(|| {
@@ -129,7 +129,7 @@ fn who_is_asked_to_end_gives_its_parts_back_at_once() {
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     assert_eq!(world.records().len(), 1000);
     assert_eq!(
-        world.origin.summary().duplicates,
+        world.server.summary().duplicates,
         0,
         "what was in flight was recorded"
     );

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use hecaton_test_server::{Delay, Options};
 
-use super::{Nats, offer, plan, start};
+use super::{Nats, enqueue, plan, start};
 use crate::support::World;
 
 /// Reads what a worker says until it says this.
-fn hear(said: &mut dyn BufRead, wanted: &str) {
+fn read_until(said: &mut dyn BufRead, wanted: &str) {
     let mut all = String::new();
     loop {
         let before = all.len();
@@ -37,7 +37,7 @@ fn world() -> World {
 fn working(world: &World, nats: &Nats) -> Child {
     let list = world.list(0..1200);
     plan(world, &list, &["-c", "4", "--part-size", "300"]);
-    offer(world, nats, "3s");
+    enqueue(world, nats, "3s");
     let worker = start(world, nats);
     world.wait_for(100);
     worker
@@ -49,24 +49,24 @@ fn workers_wait_while_nats_is_gone_and_go_on_when_it_is_back() {
     let mut worker = working(&world, &nats);
     let mut said = listen(&mut worker);
     nats.kill();
-    hear(&mut said, "is gone");
-    // What is leased is left once the lease is over: then nothing is sent.
-    hear(&mut said, "left");
+    read_until(&mut said, "is gone");
+    // The worker leaves its parts when the lease expires, and then sends nothing.
+    read_until(&mut said, "left");
     let mut sent = 0;
     let mut calm = 0;
     while calm < 10 {
         std::thread::sleep(Duration::from_millis(100));
-        let now = world.origin.summary().requests;
+        let now = world.server.summary().requests;
         calm = if now == sent { calm + 1 } else { 0 };
         sent = now;
     }
     assert!(sent < 1200, "it did not wait");
     nats.again(true);
-    hear(&mut said, "goes on");
-    hear(&mut said, "all parts are done");
+    read_until(&mut said, "resumes");
+    read_until(&mut said, "all parts are done");
     assert!(worker.wait().unwrap().success());
     assert_eq!(world.records().len(), 1200);
-    assert_eq!(world.origin.summary().distinct, 1200);
+    assert_eq!(world.server.summary().distinct, 1200);
 }
 
 #[test]
@@ -75,11 +75,11 @@ fn when_nats_has_lost_all_the_parts_are_offered_again() {
     let mut worker = working(&world, &nats);
     let mut said = listen(&mut worker);
     nats.again(false);
-    hear(&mut said, "has no queue of this job");
+    read_until(&mut said, "has no queue of this job");
     assert!(!world.out().join("parts/000003/COMMIT").exists() || world.records().len() < 1200);
-    assert!(offer(&world, &nats, "3s").contains("parts offered"));
-    hear(&mut said, "all parts are done");
+    assert!(enqueue(&world, &nats, "3s").contains("parts queued"));
+    read_until(&mut said, "all parts are done");
     assert!(worker.wait().unwrap().success());
     assert_eq!(world.records().len(), 1200);
-    assert_eq!(world.origin.summary().distinct, 1200);
+    assert_eq!(world.server.summary().distinct, 1200);
 }

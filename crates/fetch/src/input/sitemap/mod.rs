@@ -1,4 +1,4 @@
-//! What a site lists of itself (sitemaps.org): XML or lines, compressed or not, and lists of such lists.
+//! Sitemaps (sitemaps.org): XML or lines, compressed or not, and indexes of sitemaps.
 //!
 //! Fetching is the caller's. A sitemap comes from the network: no more of it is read than the protocol allows, and it lists
 //! only what is on its own host.
@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-use super::lines::{Line, Lines};
+use super::lines::{Line, LineReader};
 
 mod walk;
 
@@ -20,7 +20,7 @@ const LONGEST: u64 = 64 << 20;
 /// Longest URL.
 const LONGEST_URL: usize = 64 << 10;
 
-/// What a sitemap lists.
+/// An entry of a sitemap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listed {
     /// A page.
@@ -52,7 +52,7 @@ fn read_up_to(longest: u64, bytes: &[u8], found: &mut dyn FnMut(Listed)) -> Resu
 }
 
 fn text(reader: impl Read, found: &mut dyn FnMut(Listed)) -> Result<(), String> {
-    let mut lines = Lines::new(reader);
+    let mut lines = LineReader::new(reader);
     while let Some((_, line)) = lines.next().map_err(|error| error.to_string())? {
         let Line::Whole(line) = line else {
             continue;
@@ -70,7 +70,7 @@ fn text(reader: impl Read, found: &mut dyn FnMut(Listed)) -> Result<(), String> 
 
 /// Where in the document a text stands.
 #[derive(Default)]
-struct Place {
+struct XmlState {
     depth: usize,
     /// In an index, not in a list of pages.
     in_index: bool,
@@ -81,36 +81,36 @@ struct Place {
 fn xml(reader: impl BufRead, found: &mut dyn FnMut(Listed)) -> Result<(), String> {
     let mut reader = Reader::from_reader(reader);
     let mut buffer = Vec::new();
-    let mut place = Place::default();
+    let mut state = XmlState::default();
     loop {
         buffer.clear();
         let event = reader
             .read_event_into(&mut buffer)
             .map_err(|error| format!("is no whole XML: {error}"))?;
         match event {
-            Event::Eof if place.depth > 0 => return Err("ends in the middle".to_owned()),
+            Event::Eof if state.depth > 0 => return Err("ends in the middle".to_owned()),
             Event::Eof => return Ok(()),
             Event::Start(tag) => {
-                place.depth += 1;
-                match (place.depth, tag.local_name().as_ref()) {
-                    (1, name) => place.in_index = name == "sitemapindex",
-                    // Of a page or a sitemap; not of an image in a page.
+                state.depth += 1;
+                match (state.depth, tag.local_name().as_ref()) {
+                    (1, name) => state.in_index = name == "sitemapindex",
+                    // The location of a page or a sitemap, but not of an image in a page.
                     (3, "loc") if tag.name().prefix().is_none_or(|it| it.as_ref() == "sm") => {
-                        place.loc = Some(String::new());
+                        state.loc = Some(String::new());
                     }
                     _ => {}
                 }
             }
             Event::End(_) => {
-                place.depth = place.depth.saturating_sub(1);
-                if let Some(loc) = place.loc.take() {
-                    give(&loc, place.in_index, found);
+                state.depth = state.depth.saturating_sub(1);
+                if let Some(loc) = state.loc.take() {
+                    give(&loc, state.in_index, found);
                 }
             }
-            Event::Text(text) => add(&mut place.loc, &text),
-            Event::CData(text) => add(&mut place.loc, &text),
+            Event::Text(text) => add(&mut state.loc, &text),
+            Event::CData(text) => add(&mut state.loc, &text),
             Event::GeneralRef(name) => {
-                if let (Some(loc), Some(character)) = (&mut place.loc, reference(&name)) {
+                if let (Some(loc), Some(character)) = (&mut state.loc, reference(&name)) {
                     loc.push(character);
                 }
             }
@@ -127,7 +127,7 @@ fn add(loc: &mut Option<String>, text: &str) {
     }
 }
 
-/// What `&amp;`, `&#38;` and the like stand for.
+/// The character of an entity such as `&amp;` or `&#38;`.
 fn reference(name: &str) -> Option<char> {
     match name {
         "amp" => Some('&'),

@@ -14,7 +14,7 @@ const MOST: usize = 50_000;
 /// Most that one sitemap lists: twice what the protocol allows.
 const MOST_LISTED: usize = 100_000;
 
-/// The pages of a sitemap, and of those that it lists. What one sitemap lists is held in memory, and no more.
+/// The pages of a sitemap and of the sitemaps that it lists. Memory holds the entries of one sitemap at a time.
 ///
 /// The first sitemap must be read; one of the others that cannot is an [`Entry::Invalid`].
 pub struct Walk<F> {
@@ -103,7 +103,7 @@ impl<F> Walk<F> {
     }
 
     fn page(&mut self, url: &str) {
-        let (number, line) = self.place();
+        let (number, line) = self.position();
         self.found.push_back(Entry::Input(Input {
             number,
             line,
@@ -112,7 +112,7 @@ impl<F> Walk<F> {
     }
 
     fn bad(&mut self, text: String, reason: String) {
-        let (number, line) = self.place();
+        let (number, line) = self.position();
         self.found.push_back(Entry::Invalid(Invalid {
             number,
             line,
@@ -121,8 +121,8 @@ impl<F> Walk<F> {
         }));
     }
 
-    /// A sitemap has no lines: the place in what all of them list.
-    fn place(&mut self) -> (u64, u64) {
+    /// A sitemap has no lines: the position among the entries of all sitemaps.
+    fn position(&mut self) -> (u64, u64) {
         self.number += 1;
         (self.number - 1, self.number)
     }

@@ -1,13 +1,13 @@
-//! Parts that end: written, sealed and committed, or lost to another worker.
+//! Parts that end: finalized and committed, or lost to another worker.
 
 use std::time::Instant;
 
 use super::Driver;
 use crate::error::{Result, at};
+use crate::finalize::finalize;
 use crate::plan::Folder;
 use crate::run::part::OpenPart;
 use crate::run::supply::Standing;
-use crate::seal::seal;
 use crate::segment::{Commit, Counted, settle};
 
 impl Driver<'_> {
@@ -24,14 +24,14 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Has the parts sealed that are done.
+    /// Finalizes the parts that are done.
     pub(super) fn close_done(&mut self) -> Result<()> {
-        while let Some(place) = self
+        while let Some(index) = self
             .open
             .iter()
             .position(|part| part.is_done() && part.lines.is_empty())
         {
-            let part = self.open.remove(place);
+            let part = self.open.remove(index);
             self.summary.written += part.written();
             part.sink
                 .finish()
@@ -51,8 +51,8 @@ impl Driver<'_> {
     pub(super) fn drop_taken_over(&mut self) {
         let folder = self.folder;
         let is_taken = |part: &OpenPart| is_taken_over(folder, part.number, part.attempt);
-        while let Some(place) = self.open.iter().position(is_taken) {
-            let part = self.open.remove(place);
+        while let Some(index) = self.open.iter().position(is_taken) {
+            let part = self.open.remove(index);
             self.summary.written += part.written();
             self.writer.close(part.number);
             self.gone(part.number);
@@ -63,15 +63,15 @@ impl Driver<'_> {
 
     /// Looks at whether the parts are still ours: those that may not be are left, with what is known of them on the disk.
     pub(super) fn leave_lost(&mut self) -> Result<()> {
-        let mut place = 0;
-        while let Some(part) = self.open.get_mut(place) {
+        let mut index = 0;
+        while let Some(part) = self.open.get_mut(index) {
             let standing = self.supply.standing(part.number);
             part.is_silent = standing != Standing::Held;
             if standing != Standing::Lost {
-                place += 1;
+                index += 1;
                 continue;
             }
-            let mut part = self.open.remove(place);
+            let mut part = self.open.remove(index);
             self.summary.written += part.written();
             let lines = part.take_lines(Instant::now(), true);
             if let Some(lines) = lines.map_err(at("write bodies below", self.folder.path()))? {
@@ -100,13 +100,13 @@ fn finish(
     counts: Vec<Counted>,
     inputs: u64,
 ) -> Result<bool> {
-    let sealed = Commit::sealed(folder, part, attempt);
+    let draft_results = Commit::final_draft(folder, part, attempt);
     if is_taken_over(folder, part, attempt) {
         return Ok(false);
     }
-    let tally = seal(folder, part, &counts, inputs, &sealed).inspect_err(|_| {
-        // Half a file is of no use, and takes room where there is none.
-        let _ = std::fs::remove_file(&sealed);
+    let tally = finalize(folder, part, &counts, inputs, &draft_results).inspect_err(|_| {
+        // Half a file is of no use, and takes space.
+        let _ = std::fs::remove_file(&draft_results);
     })?;
     let commit = Commit {
         part,
@@ -117,7 +117,7 @@ fn finish(
     let is_ours = commit.create(folder)?;
     match is_ours {
         true => settle(folder, &commit)?,
-        false => drop(std::fs::remove_file(&sealed)),
+        false => drop(std::fs::remove_file(&draft_results)),
     }
     Ok(is_ours)
 }

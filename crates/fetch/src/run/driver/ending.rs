@@ -1,4 +1,4 @@
-//! What came back: judged, tried again or recorded, and told to its host.
+//! An outcome: judged, retried or recorded, and reported to its host's limits.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -9,7 +9,7 @@ use crate::record::Outcome;
 use crate::request::{Onward, Rendered, Step, step};
 use crate::run::hosts::Change;
 use crate::run::keep::Keeper;
-use crate::run::line::{Lines, Tried, kind_name};
+use crate::run::line::{RecordWriter, Tried, kind_name};
 use crate::run::part::OpenPart;
 use crate::run::verdict::{judge, wait};
 
@@ -22,10 +22,10 @@ impl Driver<'_> {
             Err(error) => error.elapsed(),
         };
         let robots = self.robots.take(slot);
-        let Some((flight, Some(place))) = self.land(slot) else {
+        let Some((flight, Some(index))) = self.land(slot) else {
             return Ok(());
         };
-        let part = &mut self.open[place];
+        let part = &mut self.open[index];
         let change = part.hosts.ended(flight.host, verdict.ended, took, now);
         let sentence =
             change.and_then(|change| sentence(part.hosts.name(flight.host), &change, &outcome));
@@ -33,7 +33,7 @@ impl Driver<'_> {
             self.observer.say(&sentence);
         }
         if flight.pending.is_robots {
-            return self.heard_robots((&flight, place), &outcome, &robots);
+            return self.robots_received((&flight, index), &outcome, &robots);
         }
         let Ok(rendered) = self.maker.render(&flight.pending.planned.held) else {
             return Ok(());
@@ -63,27 +63,27 @@ impl Driver<'_> {
         };
         let refused = match way {
             Step::Stay => None,
-            Step::Refused(place, why) => {
-                tried.location = place;
-                // With 0 nobody asked to follow it.
+            Step::Refused(url, why) => {
+                tried.location = url;
+                // With 0 the redirect is the response.
                 (most > 0).then_some(why)
             }
             Step::To(onward) => {
                 tried.location = Some(onward.url.clone());
                 let rendered = rendered.into_owned();
-                let writing = (&mut self.lines, self.job.pace.robots);
-                let Err((pending, why)) = part.go_on(flight.pending, onward, &rendered, writing)
+                let writing = (&mut self.records, self.job.pace.robots);
+                let Err((pending, why)) = part.follow(flight.pending, onward, &rendered, writing)
                 else {
                     return Ok(());
                 };
                 let (about, came) = ((&pending.planned, &rendered), (&outcome, Some(&*why)));
-                let kept = record(part, &mut self.lines, about, &tried, came, &self.keeper);
+                let kept = record(part, &mut self.records, about, &tried, came, &self.keeper);
                 return self.recorded(kept);
             }
         };
         let about = (&flight.pending.planned, &rendered);
         let came = (&outcome, refused.as_deref());
-        let kept = record(part, &mut self.lines, about, &tried, came, &self.keeper);
+        let kept = record(part, &mut self.records, about, &tried, came, &self.keeper);
         self.recorded(kept)
     }
 
@@ -102,8 +102,8 @@ fn leads(
 ) -> Step {
     match outcome {
         Ok(response) => {
-            let answer = (response.status(), response.headers());
-            step(answer, rendered, earlier, most)
+            let response = (response.status(), response.headers());
+            step(response, rendered, earlier, most)
         }
         Err(_) => Step::Stay,
     }
@@ -112,7 +112,7 @@ fn leads(
 /// Writes the record of an outcome, or of a redirect that is not followed, and why.
 fn record(
     part: &mut OpenPart,
-    lines: &mut Lines,
+    records: &mut RecordWriter,
     about: (&Planned, &Rendered<'_>),
     tried: &Tried,
     (outcome, refused): (&hecaton::Outcome, Option<&str>),
@@ -121,16 +121,16 @@ fn record(
     match (outcome, refused) {
         (Ok(response), Some(why)) => {
             let out = part.record(Outcome::Error, false);
-            lines.refused(out, about, tried, response, why);
+            records.refused(out, about, tried, response, why);
         }
         (Ok(response), None) => {
             let kept = keeper.keep(&mut part.sink, about, tried, response)?;
             let out = part.record(Outcome::Response, kept.ok);
-            lines.response(out, about, tried, response, kept);
+            records.response(out, about, tried, response, kept);
         }
         (Err(error), _) => {
             let out = part.record(Outcome::Error, false);
-            lines.error(out, about, tried, error);
+            records.error(out, about, tried, error);
         }
     }
     Ok(())
@@ -147,11 +147,11 @@ fn sentence(host: &str, change: &Change, outcome: &hecaton::Outcome) -> Option<S
     };
     match change {
         Change::Rests(failures, rest) => Some(format!(
-            "{host}: {failures} failures in a row, {last}; it is asked again in {}",
+            "{host}: {failures} failures in a row, {last}; the next request is sent in {}",
             humantime::format_duration(*rest)
         )),
         Change::GivenUp => Some(format!(
-            "{host}: given up, {last}; what is left for it is skipped, and `again` can ask for it"
+            "{host}: given up, {last}; its other inputs are skipped, and `again` can send them"
         )),
         // Pauses are what politeness does; only long ones are news.
         Change::Paused(pause) if *pause >= Duration::from_secs(5) => Some(format!(

@@ -1,10 +1,11 @@
-//! The loop of a run: `sending` (what starts next), `ending` (what came back), `robots` (what hosts ask of robots), `closing` (parts that end), `telling` (how far it is).
+//! The loop of a run: `sending` (the next requests), `ending` (outcomes), `robots` (robots.txt), `closing` (parts
+//! that end), `reporting` (progress).
 
 mod closing;
 mod ending;
+mod reporting;
 mod robots;
 mod sending;
-mod telling;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,10 +14,10 @@ use std::time::{Duration, Instant, SystemTime};
 use hecaton::{Batch, Client, Reactor};
 
 use super::keep::Keeper;
-use super::line::Lines;
+use super::line::RecordWriter;
 use super::part::{OpenPart, Pending};
 use super::settings;
-use super::supply::{Listed, Supply, check_lanes, worker_name};
+use super::supply::{GivenParts, Supply, check_shards, worker_name};
 use super::view::Observer;
 use crate::error::{Error, Result};
 use crate::job::Job;
@@ -31,13 +32,13 @@ const MOST_OPEN: usize = 32;
 /// The longest wait before the loop looks around.
 const A_WHILE: Duration = Duration::from_millis(100);
 
-/// How often whoever looks is told.
-const TELL: Duration = Duration::from_millis(250);
+/// How often the observer is called.
+const REPORT_EVERY: Duration = Duration::from_millis(250);
 
-/// How often it is written how far the run is, and asked whether parts were taken over.
-const NOTE: Duration = Duration::from_secs(1);
+/// How often the progress is written to a file, and taken-over parts are looked for.
+const NOTE_EVERY: Duration = Duration::from_secs(1);
 
-/// What else a run is told.
+/// The options of a run that are no settings of the job.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The parts to do; all when empty.
@@ -50,7 +51,7 @@ pub struct Options {
     pub note_worker: bool,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
     /// How inputs ended: those of the parts that are done.
@@ -74,8 +75,8 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
-    let (mut listed, before) = Listed::find(folder, (job, plan), &options.parts)?;
-    let mut driver = Driver::new(folder, job, plan, (options, &mut listed), observer)?;
+    let (mut given, before) = GivenParts::find(folder, (job, plan), &options.parts)?;
+    let mut driver = Driver::new(folder, job, plan, (options, &mut given), observer)?;
     (driver.summary.tally, driver.parts_done) = before;
     let ended = driver.drive(stop);
     driver.end(ended)
@@ -93,7 +94,7 @@ pub fn run_supplied(
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
     for part in &plan.parts {
-        check_lanes(job, part)?;
+        check_shards(job, part)?;
     }
     let mut driver = Driver::new(folder, job, plan, (options, supply), observer)?;
     let ended = driver.drive(stop);
@@ -126,14 +127,14 @@ struct Driver<'a> {
     batch: Batch<u32>,
     writer: Writer,
     maker: Maker,
-    lines: Lines,
+    records: RecordWriter,
     file: InputFile,
     keeper: Keeper,
     /// Hands out parts.
     supply: &'a mut dyn Supply,
     /// Parts that are worked on, in the order they were opened.
     open: Vec<OpenPart>,
-    /// Parts that are being sealed, with what they came to.
+    /// Parts that are being finalized, with their tallies.
     finishing: HashMap<u32, Tally>,
     flights: Vec<Option<Flight>>,
     free: Vec<u32>,
@@ -141,12 +142,12 @@ struct Driver<'a> {
     /// Flights that wait for their intents, by ticket.
     intending: HashMap<u64, Vec<u32>>,
     ticket: u64,
-    robots: robots::Files,
+    robots: robots::RobotsFiles,
     summary: Summary,
     parts_done: u64,
     /// Records of parts that were there when they were opened.
     found: u64,
-    /// What was told of last.
+    /// The trouble that was reported last.
     trouble: Option<String>,
     clock: Clocks,
 }
@@ -154,7 +155,7 @@ struct Driver<'a> {
 /// When what was done last.
 struct Clocks {
     begun: Instant,
-    told: Instant,
+    reported: Instant,
     noted: Instant,
     /// Records at some times of the last seconds, for the rate.
     history: VecDeque<(Instant, u64)>,
@@ -182,7 +183,7 @@ impl<'a> Driver<'a> {
             batch: Batch::new(client, job.pace.concurrency),
             writer: Writer::start()?,
             maker: Maker::new(&job.request, &plan.columns, plan.job)?,
-            lines: Lines::default(),
+            records: RecordWriter::default(),
             file: InputFile::open(folder)?,
             keeper: Keeper::new(
                 &job.results,
@@ -197,14 +198,14 @@ impl<'a> Driver<'a> {
             in_flight: 0,
             intending: HashMap::new(),
             ticket: 0,
-            robots: robots::Files::default(),
+            robots: robots::RobotsFiles::default(),
             summary: Summary::default(),
             parts_done: 0,
             found: 0,
             trouble: None,
             clock: Clocks {
                 begun: now,
-                told: now,
+                reported: now,
                 noted: now,
                 history: VecDeque::new(),
             },
@@ -217,7 +218,7 @@ impl<'a> Driver<'a> {
             let is_stopping = stop.load(Ordering::Relaxed);
             // First of all: whoever was asleep may have lost its parts meanwhile.
             self.look_around()?;
-            self.hear()?;
+            self.receive_reports()?;
             let next = if is_stopping { None } else { self.start()? };
             self.write_due(is_stopping && self.in_flight == 0)?;
             self.close_done()?;
@@ -233,19 +234,19 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// What the writer has to say.
-    fn hear(&mut self) -> Result<()> {
+    /// Handles the reports of the writer.
+    fn receive_reports(&mut self) -> Result<()> {
         while let Some(report) = self.writer.report() {
-            self.heard(report)?;
+            self.received(report)?;
         }
         Ok(())
     }
 
-    fn heard(&mut self, report: Report) -> Result<()> {
+    fn received(&mut self, report: Report) -> Result<()> {
         match report {
             Report::Failed(error) => return Err(error),
             Report::Intents(ticket) => {
-                // Whoever took the part over sends what is meant here, or says that it is unknown.
+                // A worker that took the part over sends these requests, or records them as unknown.
                 self.drop_taken_over();
                 for slot in self.intending.remove(&ticket).unwrap_or_default() {
                     self.send(slot);
@@ -313,7 +314,7 @@ impl<'a> Driver<'a> {
         if !is_over {
             let [done, all] = [snapshot.tally.records, self.plan.inputs].map(count);
             return Err(Error::Interrupted(format!(
-                "ended as asked: {done} of {all} inputs have their record; the same command again goes on"
+                "ended as asked: {done} of {all} inputs have their record; the same command resumes"
             )));
         }
         self.summary.took = self.clock.begun.elapsed();

@@ -1,4 +1,4 @@
-//! robots.txt of the hosts: asked for, read as far as it counts, and heard.
+//! Requests for robots.txt: sent, read up to the limit, and applied.
 
 use std::collections::HashMap;
 
@@ -10,11 +10,11 @@ use crate::robots::{MOST, Robots};
 
 /// The files that are being read, by their slots.
 #[derive(Default)]
-pub(super) struct Files(HashMap<u32, Vec<u8>>);
+pub(super) struct RobotsFiles(HashMap<u32, Vec<u8>>);
 
-impl Files {
-    /// Asks for one.
-    pub fn ask(&mut self, batch: &mut Batch<u32>, slot: u32, request: Request) {
+impl RobotsFiles {
+    /// Sends one.
+    pub fn send(&mut self, batch: &mut Batch<u32>, slot: u32, request: Request) {
         self.0.insert(slot, Vec::new());
         batch.push(slot, request);
         batch.in_parts(slot, InParts::HeadAndBody);
@@ -38,31 +38,35 @@ impl Files {
         whole.iter().for_each(|slot| batch.enough(slot));
     }
 
-    /// What was read of one, if it is one.
+    /// The bytes of this slot's file.
     pub fn take(&mut self, slot: u32) -> Vec<u8> {
         self.0.remove(&slot).unwrap_or_default()
     }
 }
 
-/// The request for one. Redirects are followed, as RFC 9309 §2.3.1.2 asks.
+/// The request for one. Redirects are followed, as RFC 9309 §2.3.1.2 requires.
 pub(super) fn request(url: &str) -> std::result::Result<Request, String> {
     let request = Request::get(url).map_err(|error| error.to_string())?;
     Ok(request.redirects(5).retry(Some(Retry::default())))
 }
 
 impl Driver<'_> {
-    /// What a host asks of robots is known now.
-    pub(super) fn heard_robots(
+    /// Applies the robots.txt of a host that has just come.
+    pub(super) fn robots_received(
         &mut self,
-        (flight, place): (&Flight, usize),
+        (flight, index): (&Flight, usize),
         outcome: &Outcome,
         file: &[u8],
     ) -> Result<()> {
         let robot = robot(self.job.network.user_agent.as_deref());
         let status = outcome.as_ref().ok().map(hecaton::Response::status);
-        let robots = Robots::of_answer(status, file, robot);
-        let of = self.plan.part(flight.part)?.lane.map_or(1, |lane| lane.of);
-        self.open[place].heed(flight.host, robots, of, &self.maker, &mut self.lines);
+        let robots = Robots::of_response(status, file, robot);
+        let of = self
+            .plan
+            .part(flight.part)?
+            .shard
+            .map_or(1, |shard| shard.of);
+        self.open[index].heed(flight.host, robots, of, &self.maker, &mut self.records);
         Ok(())
     }
 }

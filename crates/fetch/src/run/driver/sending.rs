@@ -1,11 +1,11 @@
-//! What starts next: parts that are opened, requests with their intents, and slots for what is in flight.
+//! The next requests: parts are opened, intents are written, and requests in flight get slots.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::{Driver, Flight, MOST_OPEN, robots};
 use crate::error::Result;
-use crate::plan::Held;
+use crate::plan::Content;
 use crate::record::Outcome;
 use crate::robots::Robots;
 use crate::run::hosts::Next;
@@ -14,13 +14,13 @@ use crate::run::settings;
 use crate::run::supply::worker_name;
 use crate::segment::claim;
 
-/// To go on with a part takes a while: what was started has so long before the next one is opened.
+/// Resuming a part takes a while, so requests get this long before the next part is opened.
 const TURN: Duration = Duration::from_millis(10);
 
 /// Bytes of inputs that wait in memory, at most about so many.
 const MOST_HELD: usize = 12 << 20;
 
-/// Bytes that what hosts ask of robots takes in memory, at most about so many.
+/// The most bytes of robots.txt rules in memory, about.
 const MOST_RULES: usize = 16 << 20;
 
 impl Driver<'_> {
@@ -28,11 +28,11 @@ impl Driver<'_> {
     pub(super) fn start(&mut self) -> Result<Option<Instant>> {
         let now = Instant::now();
         let mut next: Option<Instant> = None;
-        let mut place = 0;
+        let mut index = 0;
         let mut intents: HashMap<u32, Vec<u32>> = HashMap::new();
         let mut has_looked_back = false;
         while self.in_flight < self.job.pace.concurrency {
-            if place == self.open.len() {
+            if index == self.open.len() {
                 if has_looked_back {
                     next = Some(Instant::now() + TURN);
                     break;
@@ -42,33 +42,33 @@ impl Driver<'_> {
                 }
                 has_looked_back = self.open.last().is_some_and(|part| part.opened.1 > 0);
             }
-            let Some(part) = self.open.get_mut(place) else {
+            let Some(part) = self.open.get_mut(index) else {
                 continue;
             };
             if part.is_silent {
-                place += 1;
+                index += 1;
                 continue;
             }
             let mut reading = Reading {
                 file: &mut self.file,
                 maker: &self.maker,
-                writer: &mut self.lines,
+                writer: &mut self.records,
                 robots: self.job.pace.robots,
                 keep_duplicates: self.job.input.keep_duplicates,
                 resend_unknown: self.options.resend_unknown,
             };
             match part.next(now, &mut reading)? {
-                Next::Start(host, pending) => self.begin(place, host, pending, &mut intents),
-                // Nobody is told of what was never an input.
+                Next::Start(host, pending) => self.begin(index, host, pending, &mut intents),
+                // A skipped robots.txt has no record.
                 Next::Skip(pending) if pending.is_robots => {}
                 Next::Skip(pending) => {
                     let rendered = self.maker.render(&pending.planned.held);
                     let about = (&pending.planned, rendered.as_ref().ok());
-                    part.unsent(&mut self.lines, about, Outcome::Skipped, "breaker");
+                    part.unsent(&mut self.records, about, Outcome::Skipped, "breaker");
                 }
                 Next::Wait(until) => {
                     next = [next, until].into_iter().flatten().min();
-                    place += 1;
+                    index += 1;
                 }
             }
         }
@@ -103,7 +103,7 @@ impl Driver<'_> {
             self.supply.left(number);
             return Ok(true);
         };
-        let limits = settings::limits(&self.job.pace, part.lane);
+        let limits = settings::limits(&self.job.pace, part.shard);
         let open = OpenPart::open(self.folder, (part, &claim), limits, &self.keeper)?;
         self.found += open.tally.records;
         self.writer.open(claim, self.folder);
@@ -112,7 +112,7 @@ impl Driver<'_> {
         Ok(true)
     }
 
-    /// All groups of hosts that are read side by side have as much room for inputs that wait.
+    /// Divides the memory for waiting inputs among all groups of hosts that are read side by side.
     fn share_room(&mut self) {
         let groups: usize = self.open.iter().map(OpenPart::groups).sum();
         let robots = MOST_RULES / self.open.len().max(1);
@@ -124,12 +124,12 @@ impl Driver<'_> {
     /// Puts a request into a slot and sends it, after its intent if it needs one.
     pub(super) fn begin(
         &mut self,
-        place: usize,
+        index: usize,
         host: u32,
         mut pending: Pending,
         intents: &mut HashMap<u32, Vec<u32>>,
     ) {
-        let part = &mut self.open[place];
+        let part = &mut self.open[index];
         pending.attempts += 1;
         let needs_intent = match self.maker.render(&pending.planned.held) {
             Ok(rendered) => {
@@ -178,7 +178,7 @@ impl Driver<'_> {
         flight.begun = SystemTime::now();
         let planned = &flight.pending.planned;
         let request = match (flight.pending.is_robots, &planned.held) {
-            (true, Held::Url(url)) => robots::request(url),
+            (true, Content::Url(url)) => robots::request(url),
             _ => {
                 let rendered = self.maker.render(&planned.held);
                 rendered.and_then(|rendered| match &flight.pending.onward {
@@ -189,19 +189,19 @@ impl Driver<'_> {
         };
         match request {
             Ok(request) if flight.pending.is_robots => {
-                self.robots.ask(&mut self.batch, slot, request);
+                self.robots.send(&mut self.batch, slot, request);
             }
             Ok(request) => self.batch.push(slot, request),
             Err(reason) => self.refused(slot, &reason),
         }
     }
 
-    /// What the engine does not send.
+    /// Records a request that the engine refuses.
     pub(super) fn refused(&mut self, slot: u32, reason: &str) {
-        let Some((flight, Some(place))) = self.land(slot) else {
+        let Some((flight, Some(index))) = self.land(slot) else {
             return;
         };
-        let part = &mut self.open[place];
+        let part = &mut self.open[index];
         part.hosts.unstarted(flight.host);
         if flight.pending.is_robots {
             return part.heed(
@@ -209,12 +209,12 @@ impl Driver<'_> {
                 Robots::allow_all(),
                 1,
                 &self.maker,
-                &mut self.lines,
+                &mut self.records,
             );
         }
         let rendered = self.maker.render(&flight.pending.planned.held);
         let about = (&flight.pending.planned, rendered.as_ref().ok());
-        part.unsent(&mut self.lines, about, Outcome::Invalid, reason);
+        part.unsent(&mut self.records, about, Outcome::Invalid, reason);
     }
 
     /// Frees a slot: what was in it, and where its part is, if that is still worked on.
@@ -222,10 +222,10 @@ impl Driver<'_> {
         let flight = self.flights[slot as usize].take()?;
         self.free.push(slot);
         self.in_flight -= 1;
-        let place = self.open.iter().position(|part| flight.is_of(part));
-        if let Some(place) = place {
-            self.open[place].in_flight -= 1;
+        let index = self.open.iter().position(|part| flight.is_of(part));
+        if let Some(index) = index {
+            self.open[index].in_flight -= 1;
         }
-        Some((flight, place))
+        Some((flight, index))
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// The longest pause of a host that says that it is overrun, but not for how long.
 const LONGEST_GUESS: Duration = Duration::from_secs(60);
 
-/// What every host is held to.
+/// The limits of every host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Most in flight to a host of this machine or a private network.
@@ -20,13 +20,13 @@ pub struct Limits {
     /// Failures in a row that open the breaker; 0 for never.
     pub breaker: u32,
     /// The first rest.
-    pub rest: Duration,
+    pub cooldown: Duration,
     /// Most tries of a host that rests.
     pub probes: u32,
     /// Tries again as a share of requests.
     pub retry_budget: f64,
-    /// The longest pause that a host may ask for.
-    pub longest_pause: Duration,
+    /// The longest pause that `Retry-After` can cause.
+    pub max_retry_after: Duration,
 }
 
 /// How a request ended, as its host's limits see it.
@@ -36,23 +36,23 @@ pub enum Ended {
     Well,
     /// Badly.
     Badly,
-    /// The host asks for a pause, of this length if it says so.
+    /// The host asked for a pause, of this length if it said so.
     Pause(Option<Duration>),
 }
 
-/// What changed with a host, to be told.
+/// A change of a host's state, for the observer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// It rests for so long after so many failures.
     Rests(u32, Duration),
     /// It is given up.
     GivenUp,
-    /// It asked for a pause.
+    /// The host asked for a pause.
     Paused(Duration),
 }
 
 /// A host, and what waits for it.
-pub(super) struct Host<T> {
+pub(super) struct HostState<T> {
     pub name: Box<str>,
     pub is_foreign: bool,
     pub waiting: VecDeque<T>,
@@ -64,12 +64,12 @@ pub(super) struct Host<T> {
     /// In a row.
     pub failures: u32,
     pub pauses: u32,
-    /// How often the breaker opened since the last good answer.
+    /// How often the breaker opened since the last good response.
     pub opened: u32,
     pub is_given_up: bool,
-    /// While robots.txt is asked for.
+    /// While its robots.txt is fetched.
     pub is_gated: bool,
-    /// What it asks to be let alone between two requests.
+    /// The crawl delay between two requests.
     pub delay: Duration,
     pub started: u64,
     pub retried: u64,
@@ -78,9 +78,9 @@ pub(super) struct Host<T> {
     pub taken: Duration,
 }
 
-impl<T> Host<T> {
-    pub fn new(name: Box<str>, is_foreign: bool) -> Host<T> {
-        Host {
+impl<T> HostState<T> {
+    pub fn new(name: Box<str>, is_foreign: bool) -> HostState<T> {
+        HostState {
             name,
             is_foreign,
             waiting: VecDeque::new(),
@@ -120,7 +120,7 @@ impl<T> Host<T> {
 
     pub fn fail(&mut self, limits: &Limits, now: Instant) -> Option<Change> {
         self.failures = self.failures.saturating_add(1);
-        // Those that were on their way when it opened tell nothing new.
+        // Requests that were in flight when the breaker opened say nothing new.
         let late = self.opened > 0 && self.not_before.is_some_and(|until| until > now);
         let run = self.failures >= limits.breaker || self.opened > 0;
         if limits.breaker == 0 || self.is_given_up || late || !run {
@@ -131,14 +131,16 @@ impl<T> Host<T> {
             self.is_given_up = true;
             return Some(Change::GivenUp);
         }
-        let rest = limits.rest.saturating_mul(1 << (self.opened - 1).min(10));
+        let rest = limits
+            .cooldown
+            .saturating_mul(1 << (self.opened - 1).min(10));
         self.not_before = Some(self.not_before.map_or(now + rest, |at| at.max(now + rest)));
         Some(Change::Rests(self.failures, rest))
     }
 
     pub fn pause(
         &mut self,
-        asked: Option<Duration>,
+        requested: Option<Duration>,
         limits: &Limits,
         now: Instant,
     ) -> Option<Change> {
@@ -146,10 +148,10 @@ impl<T> Host<T> {
             return Some(change);
         }
         let guess = Duration::from_secs(1 << self.pauses.min(6)).min(LONGEST_GUESS);
-        let pause = asked.unwrap_or(guess).min(limits.longest_pause);
+        let pause = requested.unwrap_or(guess).min(limits.max_retry_after);
         let until = now + pause;
-        // Those that were on their way when it began do not make it longer, but what they ask for counts.
-        if self.not_before.is_some_and(|at| at > now) && asked.is_none() || pause.is_zero() {
+        // Requests that were in flight when the pause began do not prolong it, unless they have a `Retry-After`.
+        if self.not_before.is_some_and(|at| at > now) && requested.is_none() || pause.is_zero() {
             return None;
         }
         let is_news = self.not_before.is_none_or(|at| at < until);

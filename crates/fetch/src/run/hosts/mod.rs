@@ -1,7 +1,8 @@
-//! Who may be asked next: hosts with their limits, in turns. Nothing here sends or looks at the clock.
+//! The hosts of a part with their limits: which may get the next request. Nothing here sends or looks at the clock.
 //!
-//! A host rests until its rate allows another request, for as long as it asked for (429, 503 with `Retry-After`), and when a run of
-//! failures opened its breaker. Then one request tries it again; after some that failed too, what waits for the host is skipped.
+//! A host rests until its rate allows another request, until a pause is over (429, 503 with `Retry-After`), and after
+//! a run of failures opened its breaker. Then one request probes the host. After some failed probes, the inputs that
+//! wait for the host are skipped.
 
 mod host;
 mod view;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use foldhash::fast::FixedState;
 
-use self::host::Host;
+use self::host::HostState;
 pub use self::host::{Change, Ended, Limits};
 pub use self::view::HostView;
 
@@ -21,7 +22,7 @@ const LATENESS: Duration = Duration::from_millis(5);
 /// Tries again that are free, whatever the budget.
 const FREE_RETRIES: u64 = 10;
 
-/// Hosts of which nothing is asked any more, and which do not rest, are forgotten when there are more.
+/// Idle hosts are forgotten when there are more than this.
 const MOST_REMEMBERED: usize = 1024;
 
 /// What comes next.
@@ -37,7 +38,7 @@ pub enum Next<T> {
 /// The hosts of a part.
 pub struct Hosts<T> {
     limits: Limits,
-    hosts: Vec<Host<T>>,
+    hosts: Vec<HostState<T>>,
     by_name: HashMap<Box<str>, u32, FixedState>,
     free: Vec<u32>,
     ready: VecDeque<u32>,
@@ -71,7 +72,7 @@ impl<T> Hosts<T> {
         if let Some(number) = self.by_name.get(name) {
             return (*number, false);
         }
-        let host = Host::new(name.into(), is_foreign);
+        let host = HostState::new(name.into(), is_foreign);
         let number = match self.free.pop() {
             Some(number) => {
                 self.hosts[number as usize] = host;
@@ -131,7 +132,7 @@ impl<T> Hosts<T> {
         !host.is_given_up && (host.retried as f64) < FREE_RETRIES as f64 + earned
     }
 
-    /// What comes next. One to start counts as in flight until [`ended`](Hosts::ended) is told of it.
+    /// The next step. A started request counts as in flight until [`ended`](Hosts::ended).
     pub fn next(&mut self, now: Instant) -> Next<T> {
         self.forget_idle();
         self.wake(now);
@@ -189,9 +190,9 @@ impl<T> Hosts<T> {
                 host.failed += 1;
                 host.fail(&limits, now)
             }
-            Ended::Pause(asked) => {
+            Ended::Pause(requested) => {
                 host.failed += 1;
-                host.pause(asked, &limits, now)
+                host.pause(requested, &limits, now)
             }
         };
         if change == Some(Change::GivenUp) {

@@ -6,10 +6,10 @@ const FREELY: Limits = Limits {
     own_interval: Duration::ZERO,
     foreign_interval: Duration::ZERO,
     breaker: 3,
-    rest: Duration::from_secs(10),
+    cooldown: Duration::from_secs(10),
     probes: 2,
     retry_budget: 0.5,
-    longest_pause: Duration::from_secs(100),
+    max_retry_after: Duration::from_secs(100),
 };
 
 fn filled(limits: Limits, count: u32) -> Hosts<u32> {

@@ -1,11 +1,11 @@
-//! What is told of hosts: the slowest of them, and the one that holds up all.
+//! Hosts for a status line: the slowest, and the one that delays the end.
 
 use std::time::{Duration, Instant};
 
 use super::Hosts;
-use super::host::Host;
+use super::host::HostState;
 
-/// What is told of a host.
+/// A host in a status line.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct HostView {
     /// Its name.
@@ -18,7 +18,7 @@ pub struct HostView {
     pub done: u64,
     /// Those of them that ended badly.
     pub failed: u64,
-    /// What one took, on average, in milliseconds.
+    /// The mean time of a request in milliseconds.
     pub ms: f64,
     /// `rests`, `paused` or `given up`, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,12 +28,12 @@ pub struct HostView {
 impl<T> Hosts<T> {
     /// The slowest hosts, and those that rest.
     pub fn slowest(&self, most: usize, now: Instant) -> Vec<HostView> {
-        let mut known: Vec<&Host<T>> = self
+        let mut known: Vec<&HostState<T>> = self
             .by_name
             .values()
             .map(|number| &self.hosts[*number as usize])
             .collect();
-        let key = |host: &&Host<T>| {
+        let key = |host: &&HostState<T>| {
             let mean = host
                 .taken
                 .checked_div(host.ended.max(1) as u32)
@@ -61,7 +61,7 @@ impl<T> Hosts<T> {
     }
 }
 
-impl<T> Host<T> {
+impl<T> HostState<T> {
     pub fn state(&self, now: Instant) -> Option<&'static str> {
         let rests = self
             .not_before

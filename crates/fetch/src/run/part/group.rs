@@ -24,10 +24,10 @@ pub struct Group {
 }
 
 impl Group {
-    /// One with these inputs, by lane.
-    pub fn new(lanes: Vec<Vec<Extent>>) -> Group {
+    /// One with these inputs, by shard.
+    pub fn new(shards: Vec<Vec<Extent>>) -> Group {
         Group {
-            cursor: Cursor::new(lanes),
+            cursor: Cursor::new(shards),
             waiting: 0,
             bytes: 0,
             is_full: false,
@@ -53,7 +53,7 @@ impl Group {
         self.bytes += pending.weight();
     }
 
-    /// One waits no more; true if that makes room in a group that was full.
+    /// One waits no more; true if a full group may be read again.
     pub fn left(&mut self, pending: &Pending, groups: usize, room: usize) -> bool {
         self.waiting -= 1;
         self.bytes -= pending.weight();
@@ -61,7 +61,7 @@ impl Group {
         has_room && std::mem::take(&mut self.is_full)
     }
 
-    /// Whether it may not be read on for now, as one of so many groups, each with so much room.
+    /// Marks the group as full if it may not be read now. It is one of `groups`, each with this much room.
     pub fn fill(&mut self, groups: usize, room: usize) -> bool {
         self.is_full = self.waiting >= most(groups) || self.bytes >= room;
         self.is_full

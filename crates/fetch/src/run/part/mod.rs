@@ -23,7 +23,7 @@ use crate::host::LastHost;
 use crate::plan::{Folder, Index, Part, Plan, Planned};
 use crate::record::Outcome;
 use crate::request::Rendered;
-use crate::segment::{Claim, Counted, Lines, Tally};
+use crate::segment::{Batch, Claim, Counted, Tally};
 use crate::sink::Sink;
 
 /// A frame is written when it has so many bytes.
@@ -43,7 +43,7 @@ pub struct OpenPart {
     pub inputs: u64,
     /// The attempt at it.
     pub attempt: u32,
-    /// What counts of earlier attempts.
+    /// The bytes of earlier attempts that count.
     pub counts: Vec<Counted>,
     /// Its hosts.
     pub hosts: Hosts<Pending>,
@@ -68,12 +68,12 @@ pub struct OpenPart {
     open: VecDeque<u16>,
     /// Bytes of inputs that each group may have waiting.
     room: usize,
-    /// Tells whose limits are this part's business.
+    /// Says which hosts belong to this part.
     index: Index,
     done: RoaringTreemap,
     intents: RoaringTreemap,
     last: LastHost,
-    /// What its hosts ask of robots.
+    /// The robots.txt rules of its hosts.
     robots: Sites,
     /// Bytes that may take.
     robots_room: usize,
@@ -93,7 +93,8 @@ impl OpenPart {
         for counted in &claim.counts {
             keeper.mend(part.number, counted.attempt, &claim.known)?;
         }
-        // What is in files must be on the disk before its record is written, and that is not done fifty times a second.
+        // Files must be on the disk before their records are written, and syncing them fifty times a second is too
+        // slow.
         let frame_time = if keeper.has_files() {
             SLOW_FRAME_TIME
         } else {
@@ -131,7 +132,7 @@ impl OpenPart {
         })
     }
 
-    /// What is told of it.
+    /// The part for a status line.
     pub fn view(&self, now: Instant) -> PartView {
         PartView {
             part: self.number,
@@ -158,7 +159,7 @@ impl OpenPart {
     /// Writes the record of an input of which nothing is sent.
     pub fn unsent(
         &mut self,
-        writer: &mut line::Lines,
+        writer: &mut line::RecordWriter,
         about: (&Planned, Option<&Rendered<'_>>),
         outcome: Outcome,
         why: &str,
@@ -183,7 +184,7 @@ impl OpenPart {
     ///
     /// # Errors
     /// When the bodies cannot be written.
-    pub fn take_lines(&mut self, now: Instant, all: bool) -> std::io::Result<Option<Lines>> {
+    pub fn take_lines(&mut self, now: Instant, all: bool) -> std::io::Result<Option<Batch>> {
         let is_time = self.lines.len() >= FRAME || self.due().is_some_and(|due| due <= now);
         if self.lines.is_empty() || !(all || is_time) {
             return Ok(None);
@@ -191,7 +192,7 @@ impl OpenPart {
         self.sink.sync()?;
         self.lines_since = None;
         let capacity = self.lines.len() + self.lines.len() / 4;
-        Ok(Some(Lines {
+        Ok(Some(Batch {
             text: std::mem::replace(&mut self.lines, Vec::with_capacity(capacity)),
             archive: self.sink.archive(),
         }))

@@ -1,6 +1,6 @@
 //! An input whose request waits for its turn.
 
-use crate::plan::{Held, Planned};
+use crate::plan::{Content, Planned};
 use crate::request::Onward;
 
 /// An input whose request waits for its turn.
@@ -13,13 +13,13 @@ pub struct Pending {
     pub attempts: u32,
     /// Whether its intent is on the disk.
     pub is_intended: bool,
-    /// Whether it asks for robots.txt, and for no input.
+    /// Whether it is a request for robots.txt, and for no input.
     pub is_robots: bool,
     /// Where redirects led it, if they did.
     pub onward: Option<Box<Onward>>,
 }
 
-/// What one takes in memory beside what its input holds, about.
+/// About how many bytes one takes beside its content.
 const OWN_WEIGHT: usize = 128;
 
 impl Pending {
@@ -35,7 +35,7 @@ impl Pending {
         }
     }
 
-    /// How often the URL that it is at was tried; those that redirects led through were answered at their last try.
+    /// How often its current URL was tried. The last try of each earlier URL was its redirect.
     pub fn tries(&self) -> u32 {
         self.attempts - self.onward.as_ref().map_or(0, |onward| onward.before)
     }
@@ -44,12 +44,12 @@ impl Pending {
     pub fn weight(&self) -> usize {
         OWN_WEIGHT
             + match &self.planned.held {
-                Held::Url(url) => url.len(),
-                Held::Columns(columns) => columns
+                Content::Url(url) => url.len(),
+                Content::Columns(columns) => columns
                     .iter()
                     .map(|(name, value)| OWN_WEIGHT + name.len() + value.len())
                     .sum(),
-                Held::Invalid(what) => what.0.len() + what.1.len(),
+                Content::Invalid(what) => what.0.len() + what.1.len(),
             }
     }
 }

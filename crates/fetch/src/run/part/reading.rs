@@ -8,19 +8,19 @@ use crate::plan::{InputFile, Planned};
 use crate::record::Outcome;
 use crate::request::{Maker, Onward, Rendered};
 use crate::run::hosts::Next;
-use crate::run::line::Lines;
+use crate::run::line::RecordWriter;
 
 /// Inputs that are read from a group at once.
 const AT_ONCE: usize = 32;
 
-/// What reading inputs needs.
+/// The tools for reading inputs.
 pub struct Reading<'a> {
     /// All inputs.
     pub file: &'a mut InputFile,
     /// Makes requests of them.
     pub maker: &'a Maker,
     /// Writes those that need none.
-    pub writer: &'a mut Lines,
+    pub writer: &'a mut RecordWriter,
     /// Whether robots.txt decides what may be fetched.
     pub robots: bool,
     /// Whether requests that were there before are sent again.
@@ -30,14 +30,14 @@ pub struct Reading<'a> {
 }
 
 impl OpenPart {
-    /// What comes next of this part: reads inputs as far as there is need of them.
+    /// The next step of this part. Reads inputs as needed.
     ///
     /// # Errors
     /// When they cannot be read.
     pub fn next(&mut self, now: Instant, reading: &mut Reading<'_>) -> Result<Next<Pending>> {
         loop {
             match self.hosts.next(now) {
-                // What needs no request is written before more of it is read.
+                // Records without a request are written before more is read.
                 Next::Wait(_) if self.lines.len() >= FRAME => return Ok(Next::Wait(Some(now))),
                 Next::Wait(until) => {
                     if !self.read(reading)? {
@@ -67,7 +67,8 @@ impl OpenPart {
         self.groups.len()
     }
 
-    /// How many bytes of inputs each group may have waiting from now on, and how many all that hosts ask of robots may take.
+    /// Sets how many bytes of waiting inputs each group may hold from now on, and how many bytes all robots.txt
+    /// rules.
     pub fn make_room(&mut self, room: usize, robots: usize) {
         (self.room, self.robots_room) = (room, robots);
     }
@@ -164,7 +165,7 @@ impl OpenPart {
         }
     }
 
-    /// The host of a URL; a new one is asked for its robots.txt first, if that decides.
+    /// The host of a URL. With `--robots`, the robots.txt of a new host is fetched first.
     fn host(
         &mut self,
         url: &str,
@@ -173,7 +174,7 @@ impl OpenPart {
         let (name, foreign) = self.last.of(url).map_err(|error| error.to_string())?;
         let (host, is_new) = self.hosts.number(name, foreign);
         if robots && (is_new || self.lacks_robots(host)) {
-            self.ask_robots(host, url, cursor);
+            self.request_robots(host, url, cursor);
         }
         Ok(host)
     }
@@ -181,13 +182,13 @@ impl OpenPart {
     /// Queues one for the URL that a redirect led to, behind what waits for that host; its own host is left.
     ///
     /// # Errors
-    /// Why that host is not asked.
-    pub fn go_on(
+    /// Why that host gets no request.
+    pub fn follow(
         &mut self,
         mut pending: Pending,
         mut onward: Onward,
         rendered: &Rendered<'_>,
-        (writer, robots): (&mut Lines, bool),
+        (writer, robots): (&mut RecordWriter, bool),
     ) -> std::result::Result<(), (Pending, String)> {
         let url = &onward.url;
         let name = match self.last.of(url) {

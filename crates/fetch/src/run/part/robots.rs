@@ -1,18 +1,18 @@
-//! robots.txt: asked for before anything else of a host, and held to.
+//! robots.txt: fetched before anything else of a host, and obeyed.
 //!
-//! What hosts ask is kept in so much room and no more. A host whose rules had to go is asked for them again before anything
-//! more of it is queued.
+//! The rules take a bounded amount of memory. If the rules of a host had to go, its robots.txt is fetched again
+//! before more of its inputs are queued.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::{OpenPart, Pending};
-use crate::plan::{Held, Planned};
+use crate::plan::{Content, Planned};
 use crate::record::Outcome;
 use crate::request::Maker;
 use crate::robots::Robots;
-use crate::run::line::Lines;
+use crate::run::line::RecordWriter;
 
-/// What sites ask, by the numbers of their hosts.
+/// The rules of sites, by the numbers of their hosts.
 #[derive(Default)]
 pub struct Sites {
     known: HashMap<u32, Robots>,
@@ -28,7 +28,7 @@ impl Sites {
         }
     }
 
-    /// Keeps what a host asks, and forgets what others asked longest ago when there is no room for all.
+    /// Keeps the rules of a host, and forgets the oldest rules of others when memory is short.
     fn keep(&mut self, host: u32, robots: Robots, room: usize) {
         self.forget(host);
         self.order.retain(|other| *other != host);
@@ -52,8 +52,8 @@ fn path(url: &str) -> &str {
 }
 
 impl OpenPart {
-    /// Asks a host for its robots.txt before anything else.
-    pub(super) fn ask_robots(&mut self, host: u32, url: &str, cursor: u16) {
+    /// Requests a host's robots.txt before anything else.
+    pub(super) fn request_robots(&mut self, host: u32, url: &str, cursor: u16) {
         self.robots.forget(host);
         let Some(url) = url::Url::parse(url)
             .ok()
@@ -61,7 +61,7 @@ impl OpenPart {
         else {
             return;
         };
-        let held = Held::Url(String::from(url).into());
+        let held = Content::Url(String::from(url).into());
         let planned = Planned {
             number: u64::MAX,
             line: 0,
@@ -83,8 +83,15 @@ impl OpenPart {
         robots.is_some_and(|robots| !robots.allows(path(url)))
     }
 
-    /// What a host's robots.txt says, to be held to.
-    pub fn heed(&mut self, host: u32, robots: Robots, of: u32, maker: &Maker, writer: &mut Lines) {
+    /// Applies the robots.txt of a host to the inputs that wait for it.
+    pub fn heed(
+        &mut self,
+        host: u32,
+        robots: Robots,
+        of: u32,
+        maker: &Maker,
+        writer: &mut RecordWriter,
+    ) {
         let delay = robots.delay().unwrap_or_default().saturating_mul(of);
         for pending in self.hosts.open_gate(host, delay) {
             self.left_queue(&pending);
@@ -108,7 +115,7 @@ impl OpenPart {
         self.robots.keep(host, robots, self.robots_room);
     }
 
-    /// Whether a host is to be asked for its robots.txt before anything more of it is queued.
+    /// Whether a host's robots.txt must be fetched before more of its inputs are queued.
     pub(super) fn lacks_robots(&self, host: u32) -> bool {
         !self.robots.known.contains_key(&host) && !self.hosts.is_gated(host)
     }

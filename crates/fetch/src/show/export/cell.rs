@@ -16,7 +16,7 @@ pub(super) enum Cell<'a> {
     Text(Cow<'a, str>),
 }
 
-/// What the values of a column are.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Bool,
@@ -29,7 +29,7 @@ pub(super) enum Kind {
 
 /// Where in a record a value is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum CellSource {
     Fixed(usize),
     Column(String),
     Header(String),
@@ -37,10 +37,10 @@ pub(super) enum Place {
     Body(usize),
 }
 
-pub(super) type Read = fn(&Record) -> Cell<'_>;
+pub(super) type ReadCell = fn(&Record) -> Cell<'_>;
 
-/// What every record has, or may have.
-pub(super) const FIXED: [(&str, Kind, Read); 21] = [
+/// The fields that every record has, or may have.
+pub(super) const FIXED: [(&str, Kind, ReadCell); 21] = [
     ("n", Kind::Integer, |it| integer(it.n)),
     ("line", Kind::Integer, |it| integer(it.line)),
     ("method", Kind::Text, |it| text(&it.method)),
@@ -86,7 +86,7 @@ pub(super) const FIXED: [(&str, Kind, Read); 21] = [
 ];
 
 /// Behind the others: the digest, and the body or where it is.
-pub(super) const BODY: [(&str, Kind, Read); 5] = [
+pub(super) const BODY: [(&str, Kind, ReadCell); 5] = [
     ("hash", Kind::Text, |it| optional(it.hash.as_ref())),
     ("body", Kind::Text, |it| match &it.body {
         Some(Body::Text { text }) => Cell::Text(text.into()),
@@ -109,20 +109,20 @@ pub(super) const BODY: [(&str, Kind, Read); 5] = [
     }),
 ];
 
-impl Place {
+impl CellSource {
     pub(super) fn of<'a>(&self, record: &'a Record) -> Cell<'a> {
         match self {
-            Place::Fixed(index) => FIXED[*index].2(record),
-            Place::Body(index) => BODY[*index].2(record),
-            Place::Column(name) => record
+            CellSource::Fixed(index) => FIXED[*index].2(record),
+            CellSource::Body(index) => BODY[*index].2(record),
+            CellSource::Column(name) => record
                 .columns
                 .get(name)
                 .map_or(Cell::Nothing, |value| Cell::Text(value.into())),
-            Place::Header(name) => record
+            CellSource::Header(name) => record
                 .headers
                 .get(name)
                 .map_or(Cell::Nothing, |value| Cell::Text(value.into())),
-            Place::Taken(name) => record.taken.get(name).map_or(Cell::Nothing, of_json),
+            CellSource::Taken(name) => record.taken.get(name).map_or(Cell::Nothing, of_json),
         }
     }
 }

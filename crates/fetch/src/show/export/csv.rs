@@ -1,8 +1,8 @@
-//! The table as CSV (RFC 4180), with a line of names. What is not there is empty.
+//! The table as CSV (RFC 4180), with a line of names. A missing value is empty.
 
 use std::io::{self, Write};
 
-use super::Table;
+use super::TableWriter;
 use super::layout::{Column, Layout};
 use crate::record::Record;
 
@@ -23,10 +23,10 @@ impl<W: Write> Csv<W> {
     }
 }
 
-impl<W: Write> Table for Csv<W> {
+impl<W: Write> TableWriter for Csv<W> {
     fn add(&mut self, record: &Record) -> io::Result<()> {
         for column in &self.columns {
-            let cell = column.place.of(record);
+            let cell = column.source.of(record);
             let written = self.writer.write_field(cell.text().as_bytes());
             written.map_err(refused)?;
         }
@@ -38,7 +38,7 @@ impl<W: Write> Table for Csv<W> {
     }
 }
 
-/// What the system said, as it said it.
+/// The system's own error.
 fn refused(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,

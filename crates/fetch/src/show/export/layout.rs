@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use super::cell::{BODY, Cell, FIXED, Kind, Place, of_json};
+use super::cell::{BODY, Cell, CellSource, FIXED, Kind, of_json};
 use crate::record::Record;
 
 /// Most columns of one sort. Records of hostile inputs may each bring some of their own.
@@ -22,7 +22,7 @@ pub struct Layout {
 pub(super) struct Column {
     pub name: String,
     pub kind: Kind,
-    pub place: Place,
+    pub source: CellSource,
 }
 
 impl Layout {
@@ -46,15 +46,15 @@ impl Layout {
         }
     }
 
-    /// All columns in their order: the number and the line, the input's, the request's and the answer's, headers, what was taken,
-    /// bodies. A name that is there already gets a prefix.
+    /// All columns in their order: number and line, the input's, the request's and the response's, headers, taken
+    /// values, bodies. A name that exists already gets a prefix.
     pub(super) fn columns(&self) -> Vec<Column> {
         let mut table = Vec::new();
-        let mut push = |name: &str, prefix: &str, kind, place| {
+        let mut push = |name: &str, prefix: &str, kind, source| {
             let is_free = |name: &str| {
                 !table.iter().any(|column: &Column| column.name == name) && !is_fixed(name)
             };
-            let always = matches!(place, Place::Fixed(_) | Place::Body(_));
+            let always = matches!(source, CellSource::Fixed(_) | CellSource::Body(_));
             let mut name = match (always, prefix) {
                 (false, "header_") => format!("header_{}", name.replace('-', "_")),
                 _ => name.to_owned(),
@@ -62,26 +62,31 @@ impl Layout {
             while !always && !is_free(&name) {
                 name.insert_str(0, prefix);
             }
-            table.push(Column { name, kind, place });
+            table.push(Column { name, kind, source });
         };
         for (index, (name, kind, _)) in FIXED.iter().enumerate().take(2) {
-            push(name, "", *kind, Place::Fixed(index));
+            push(name, "", *kind, CellSource::Fixed(index));
         }
         for name in self.columns.keys() {
-            push(name, "input_", Kind::Text, Place::Column(name.clone()));
+            push(name, "input_", Kind::Text, CellSource::Column(name.clone()));
         }
         for (index, (name, kind, _)) in FIXED.iter().enumerate().skip(2) {
-            push(name, "", *kind, Place::Fixed(index));
+            push(name, "", *kind, CellSource::Fixed(index));
         }
         for name in self.headers.keys() {
-            push(name, "header_", Kind::Text, Place::Header(name.clone()));
+            push(
+                name,
+                "header_",
+                Kind::Text,
+                CellSource::Header(name.clone()),
+            );
         }
         for (name, kind) in &self.taken {
             push(
                 name,
                 "taken_",
                 kind.unwrap_or(Kind::Text),
-                Place::Taken(name.clone()),
+                CellSource::Taken(name.clone()),
             );
         }
         for (index, (name, kind, _)) in BODY
@@ -89,7 +94,7 @@ impl Layout {
             .enumerate()
             .filter(|(index, _)| self.body[*index])
         {
-            push(name, "", *kind, Place::Body(index));
+            push(name, "", *kind, CellSource::Body(index));
         }
         table
     }

@@ -1,7 +1,8 @@
 //! Records → one table, as CSV or Parquet.
 //!
-//! Two passes over the records: a [`Layout`] learns which columns there are and of what kind, then a [`Table`] is written row by row, of
-//! those records that the first pass saw: a job that is not done may have more meanwhile.
+//! There are two passes over the records. A [`Layout`] learns the columns and their types, then a [`TableWriter`]
+//! writes the rows. The second pass skips records that the first did not see, because a running job may have more by
+//! then.
 
 mod cell;
 mod csv;
@@ -19,12 +20,12 @@ use self::csv::Csv;
 use self::layout::Layout;
 use super::lines::each_record;
 use crate::error::{Error, Result, at};
-use crate::job::TableForm;
+use crate::job::TableFormat;
 use crate::plan::{Folder, sync_folder_of};
 use crate::record::Record;
 
 /// A table that is being written.
-trait Table {
+trait TableWriter {
     /// Adds a row.
     fn add(&mut self, record: &Record) -> io::Result<()>;
 
@@ -36,8 +37,8 @@ trait Table {
 ///
 /// # Errors
 /// When the folder holds no job, this build cannot write that form, or the file cannot be written.
-pub fn export(folder: &Folder, form: TableForm, path: &Path) -> Result<u64> {
-    check(form)?;
+pub fn export(folder: &Folder, format: TableFormat, path: &Path) -> Result<u64> {
+    check(format)?;
     let mut draft = path.to_owned().into_os_string();
     draft.push(".draft");
     let draft = Path::new(&draft);
@@ -45,7 +46,7 @@ pub fn export(folder: &Folder, form: TableForm, path: &Path) -> Result<u64> {
     let refused = |error: io::Error| at("write", path)(error);
     let file = File::create(draft).map_err(refused)?;
     let synced = file.try_clone().map_err(refused)?;
-    let written = table(form, &learned.0, BufWriter::new(file))
+    let written = table(format, &learned.0, BufWriter::new(file))
         .map_err(refused)
         .and_then(|table| fill(folder, &learned, table, &refused))
         .and_then(|()| {
@@ -54,7 +55,7 @@ pub fn export(folder: &Folder, form: TableForm, path: &Path) -> Result<u64> {
                 .map_err(refused)
         });
     if written.is_err() {
-        // Half a table is of no use, and takes room where there is none.
+        // Half a table is of no use, and takes space.
         let _ = fs::remove_file(draft);
     }
     written.map(|()| learned.1.len())
@@ -90,7 +91,7 @@ fn learned(folder: &Folder) -> Result<Learned> {
 fn fill<E: From<Error>>(
     folder: &Folder,
     (_, numbers): &Learned,
-    mut table: Box<dyn Table + '_>,
+    mut table: Box<dyn TableWriter + '_>,
     refused: &dyn Fn(io::Error) -> E,
 ) -> std::result::Result<(), E> {
     each_record(folder, &mut |record| {
@@ -102,13 +103,17 @@ fn fill<E: From<Error>>(
     table.finish().map_err(refused)
 }
 
-fn table(form: TableForm, layout: &Layout, out: BufWriter<File>) -> io::Result<Box<dyn Table>> {
-    Ok(match form {
-        TableForm::Csv => Box::new(Csv::new(layout, out)?),
+fn table(
+    format: TableFormat,
+    layout: &Layout,
+    out: BufWriter<File>,
+) -> io::Result<Box<dyn TableWriter>> {
+    Ok(match format {
+        TableFormat::Csv => Box::new(Csv::new(layout, out)?),
         #[cfg(feature = "parquet")]
-        TableForm::Parquet => Box::new(parquet::Parquet::new(layout, out)?),
+        TableFormat::Parquet => Box::new(parquet::Parquet::new(layout, out)?),
         #[cfg(not(feature = "parquet"))]
-        TableForm::Parquet => return Err(io::ErrorKind::Unsupported.into()),
+        TableFormat::Parquet => return Err(io::ErrorKind::Unsupported.into()),
     })
 }
 
@@ -116,9 +121,9 @@ fn table(form: TableForm, layout: &Layout, out: BufWriter<File>) -> io::Result<B
 ///
 /// # Errors
 /// How to get a build that can.
-pub fn check(form: TableForm) -> Result<()> {
-    match form {
-        TableForm::Parquet if cfg!(not(feature = "parquet")) => Err(Error::usage(
+pub fn check(format: TableFormat) -> Result<()> {
+    match format {
+        TableFormat::Parquet if cfg!(not(feature = "parquet")) => Err(Error::usage(
             "this build cannot write Parquet: run `bin/setup fetch`, or build with `--features parquet`; CSV needs neither",
         )),
         _ => Ok(()),

@@ -11,7 +11,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
-use super::Table;
+use super::TableWriter;
 use super::cell::{Cell, Kind};
 use super::layout::{Column, Layout};
 use crate::record::Record;
@@ -26,13 +26,13 @@ const MOST_BYTES: usize = 16 << 20;
 pub struct Parquet<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     columns: Vec<Column>,
-    held: Vec<Held>,
+    held: Vec<HeldColumn>,
     rows: usize,
     bytes: usize,
 }
 
 /// The values of a column, and for each row whether there is one.
-struct Held {
+struct HeldColumn {
     values: Values,
     levels: Vec<i16>,
 }
@@ -52,7 +52,7 @@ impl<W: Write + Send> Parquet<W> {
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
             .set_created_by(format!("hecaton {}", env!("CARGO_PKG_VERSION")))
             .build();
-        let held = columns.iter().map(Held::of).collect();
+        let held = columns.iter().map(HeldColumn::of).collect();
         Ok(Parquet {
             writer: SerializedFileWriter::new(
                 out,
@@ -81,10 +81,10 @@ impl<W: Write + Send> Parquet<W> {
     }
 }
 
-impl<W: Write + Send> Table for Parquet<W> {
+impl<W: Write + Send> TableWriter for Parquet<W> {
     fn add(&mut self, record: &Record) -> io::Result<()> {
         for (column, held) in self.columns.iter().zip(&mut self.held) {
-            self.bytes += held.add(column.place.of(record), column.kind);
+            self.bytes += held.add(column.source.of(record), column.kind);
         }
         self.rows += 1;
         match self.rows >= MOST_ROWS || self.bytes >= MOST_BYTES {
@@ -127,15 +127,15 @@ fn schema(columns: &[Column]) -> Result<Type> {
         .build()
 }
 
-impl Held {
-    fn of(column: &Column) -> Held {
+impl HeldColumn {
+    fn of(column: &Column) -> HeldColumn {
         let values = match column.kind {
             Kind::Bool => Values::Bool(Vec::new()),
             Kind::Integer | Kind::Time => Values::Integer(Vec::new()),
             Kind::Number => Values::Number(Vec::new()),
             Kind::Text => Values::Text(Vec::new()),
         };
-        Held {
+        HeldColumn {
             values,
             levels: Vec::new(),
         }

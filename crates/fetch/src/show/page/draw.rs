@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::tally::{PHASES, Part, Tally};
+use super::tally::{PHASES, Part, ReportData};
 use super::text::{count, milliseconds};
 
 const WIDTH: f64 = 960.0;
@@ -10,7 +10,7 @@ const LEFT: f64 = 72.0;
 const RIGHT: f64 = 12.0;
 
 /// Bars of what ended when.
-pub(super) fn timeline(tally: &Tally) -> String {
+pub(super) fn timeline(tally: &ReportData) -> String {
     let slots = tally.timeline.slots();
     let Some((from, to)) = tally.span() else {
         return String::new();
@@ -73,7 +73,7 @@ pub(super) fn timeline(tally: &Tally) -> String {
     )
 }
 
-fn legend(tally: &Tally) -> String {
+fn legend(tally: &ReportData) -> String {
     let mut items = String::new();
     for part in Part::ALL {
         if tally.part(part) > 0 {
@@ -89,7 +89,7 @@ fn legend(tally: &Tally) -> String {
 }
 
 /// For each phase a bar over its middle nine tenths, with marks at the median and the longest.
-pub(super) fn phases(tally: &Tally) -> String {
+pub(super) fn phases(tally: &ReportData) -> String {
     let known: Vec<_> = PHASES
         .iter()
         .zip(&tally.phases)

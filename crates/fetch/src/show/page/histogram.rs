@@ -1,8 +1,8 @@
-//! Times counted so that any quantile can be told, a thousandth off at most (HdrHistogram, three significant digits).
+//! A histogram of times with all quantiles, a thousandth off at most (HdrHistogram, three significant digits).
 
 use hdrhistogram::Histogram as Counts;
 
-/// The longest time that is told from longer ones, in microseconds: a day.
+/// The longest time that differs from longer ones, in microseconds: a day.
 const LONGEST: u64 = 24 * 60 * 60 * 1_000_000;
 
 /// How often each length of time was seen.

@@ -13,7 +13,7 @@ mod tally;
 mod text;
 mod timeline;
 
-pub use tally::Tally;
+pub use tally::ReportData;
 
 use tally::Part;
 use text::{count, escape, milliseconds, share};
@@ -21,7 +21,7 @@ use text::{count, escape, milliseconds, share};
 const STYLE: &str = include_str!("page.css");
 
 /// The page. The title is any text, such as the folder's name.
-pub fn html(tally: &Tally, title: &str) -> String {
+pub fn html(tally: &ReportData, title: &str) -> String {
     let mut page = head(title);
     let _ = write!(
         page,
@@ -53,8 +53,8 @@ fn section(page: &mut String, title: &str, inner: &str) {
     }
 }
 
-/// What came of it, in figures.
-fn facts(tally: &Tally) -> String {
+/// The result in figures.
+fn facts(tally: &ReportData) -> String {
     let all = tally.all();
     let mut items = format!("<li><b>{}</b> inputs</li>", count(all));
     let good = tally.part(Part::Good);

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use super::tally::{OfHost, Part, Tally};
+use super::tally::{OfHost, Part, ReportData};
 use super::text::{count, escape, milliseconds, share, short};
 
 /// Most hosts on the page.
 const MOST_HOSTS: usize = 40;
 
 /// Those with the most inputs, and those with the most failures.
-pub(super) fn hosts(tally: &Tally) -> String {
+pub(super) fn hosts(tally: &ReportData) -> String {
     let mut all: Vec<(&str, &OfHost)> = tally
         .hosts
         .iter()
@@ -84,7 +84,7 @@ fn row(rows: &mut String, name: &str, of: &OfHost) {
 }
 
 /// Each sort of failure with examples: most frequent first, what was not sent last.
-pub(super) fn failures(tally: &Tally) -> String {
+pub(super) fn failures(tally: &ReportData) -> String {
     let mut all: Vec<_> = tally.failures.iter().collect();
     all.sort_by_key(|(_, failures)| (failures.not_sent, std::cmp::Reverse(failures.count)));
     let mut html = String::new();
@@ -121,7 +121,7 @@ pub(super) fn failures(tally: &Tally) -> String {
 }
 
 /// Every status, with a bar.
-pub(super) fn statuses(tally: &Tally) -> String {
+pub(super) fn statuses(tally: &ReportData) -> String {
     let most = tally.statuses.values().copied().max().unwrap_or_default();
     let all: u64 = tally.statuses.values().sum();
     if most == 0 {
@@ -138,6 +138,6 @@ pub(super) fn statuses(tally: &Tally) -> String {
         );
     }
     format!(
-        "<div class=scroll tabindex=0><table><thead><tr><th class=word>status<th>answers<th>share<th class=wide></tr></thead><tbody>{rows}</tbody></table></div>"
+        "<div class=scroll tabindex=0><table><thead><tr><th class=word>status<th>responses<th>share<th class=wide></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 }

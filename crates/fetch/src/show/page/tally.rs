@@ -7,16 +7,16 @@ use super::timeline::{Moment, Timeline};
 use crate::host::Host;
 use crate::record::{Elapsed, Outcome, Record};
 
-/// Most hosts that are told apart.
+/// Most hosts that are listed by name.
 const MOST_HOSTS: usize = 20_000;
 
-/// Most sorts of failures that are told apart.
+/// Most kinds of failures that are listed.
 const MOST_FAILURES: usize = 200;
 
 /// Most examples of a failure.
 const MOST_EXAMPLES: usize = 3;
 
-/// What became of an input, as charts tell.
+/// The class of an outcome in charts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Good,
@@ -65,9 +65,9 @@ pub(super) const PHASES: [(&str, OfPhase); 6] = [
     ("total", |ms| ms.total),
 ];
 
-/// What all records say together.
+/// The sums over all records.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct ReportData {
     parts: [u64; 4],
     outcomes: BTreeMap<Outcome, u64>,
     pub(super) statuses: BTreeMap<u16, u64>,
@@ -80,7 +80,7 @@ pub struct Tally {
     bytes: u64,
 }
 
-/// What is known of a host.
+/// The sums of a host.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OfHost {
     pub parts: [u64; 4],
@@ -97,7 +97,7 @@ impl OfHost {
         self.parts[Part::Bad as usize] + self.parts[Part::Error as usize]
     }
 
-    /// Of those that were answered or failed.
+    /// Times of responses and errors.
     pub(super) fn mean(&self) -> Option<f64> {
         let timed = self.all() - self.parts[Part::Other as usize];
         (timed > 0 && self.ms > 0.0).then(|| self.ms / timed as f64)
@@ -121,7 +121,7 @@ pub(super) struct Example {
     pub message: String,
 }
 
-impl Tally {
+impl ReportData {
     /// Adds one record.
     pub fn add(&mut self, record: &Record) {
         let part = Part::of(record);
@@ -212,7 +212,7 @@ impl Tally {
     }
 }
 
-/// What went wrong, in a few words.
+/// The error in a few words.
 fn sort(record: &Record) -> String {
     let outcome = record.outcome.name();
     let words = match (&record.error, &record.why) {

@@ -4,8 +4,8 @@ use super::*;
 use crate::record::{Elapsed, Failure, Record};
 
 /// A job on some hosts, of which some fail.
-fn job(inputs: u64) -> Tally {
-    let mut tally = Tally::default();
+fn job(inputs: u64) -> ReportData {
+    let mut tally = ReportData::default();
     for n in 0..inputs {
         tally.add(&record(n));
     }
@@ -88,19 +88,19 @@ fn a_page_says_what_the_records_say() {
 
 #[test]
 fn a_page_of_nothing_is_a_page() {
-    let page = html(&Tally::default(), "out");
+    let page = html(&ReportData::default(), "out");
     assert!(
         page.contains("<b>0</b> inputs") && !page.contains("NaN") && !page.contains("<h2>"),
         "{page}"
     );
-    let mut tally = Tally::default();
+    let mut tally = ReportData::default();
     tally.add(&Record::default());
     assert!(html(&tally, "out").contains("<b>1</b> invalid"));
 }
 
 #[test]
 fn hostile_records_stay_text_and_few() {
-    let mut tally = Tally::default();
+    let mut tally = ReportData::default();
     for n in 0..30_000_u32 {
         tally.add(&Record {
             url: format!("http://h{n}.example/<script>alert(1)</script>\u{202e}"),

@@ -1,4 +1,4 @@
-//! What earlier attempts at a part came to: which inputs have their record, and of which only an intent is known.
+//! The state that earlier attempts at a part left: which inputs have a record, and which only an intent.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,9 +9,9 @@ use super::attempt::Attempt;
 use super::commit::Tally;
 use super::scan::{Piece, head_of};
 
-/// What is known of a part's inputs.
+/// The state of a part's inputs.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Known {
+pub struct Recovered {
     /// Inputs that have their record.
     pub done: RoaringTreemap,
     /// Inputs whose requests were about to be sent, of methods that must not be repeated.
@@ -24,7 +24,7 @@ pub struct Known {
     pub(super) archive: Option<(String, u64)>,
 }
 
-impl Known {
+impl Recovered {
     /// Adds what a frame says.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ mod tests {
     fn an_archive_counts_as_far_as_the_lines_that_followed() {
         let aside = |bytes| Attempt::Archive("a".into(), bytes).content();
         let line = b"{\"n\":1,\"outcome\":\"response\",\"ok\":true}\n";
-        let mut known = Known::default();
+        let mut known = Recovered::default();
         known.take(&Piece::Aside(&aside(10))).unwrap();
         assert!(known.archives.is_empty());
         known.take(&Piece::Lines(line)).unwrap();

@@ -1,21 +1,21 @@
-//! `hecaton fetch work`: does the parts of a planned job as NATS hands them out.
+//! `hecaton fetch worker`: does the parts of a planned job as NATS hands them out.
 
 use anyhow::Result;
 use clap::Args;
 
 use super::{Home, Server};
 
-/// Does parts of an offered job, until all parts of it are done.
+/// Runs parts of an enqueued job until all parts are done.
 ///
-/// Start one on each machine, at any time, and end any of them: Ctrl-C gives its parts back, and those of a killed
-/// worker go to others when its lease is over.
+/// Start one worker on each machine, at any time. After Ctrl-C, a worker returns its parts at once. If a worker is
+/// killed, other workers take its parts when the lease expires.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     home: Home,
     #[command(flatten)]
     server: Server,
-    /// The most parts at once; a further part begins only while there is room for more requests in flight.
+    /// The most parts at once. A further part begins only if more requests may be in flight.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=32))]
     parts: u32,
     /// After a crash, send POST and PATCH requests again even if the server may have got them already.
@@ -32,7 +32,7 @@ pub struct Arguments {
 /// When there is no planned job, NATS cannot be reached, or a part cannot be done.
 #[cfg(feature = "nats")]
 pub fn run(arguments: &Arguments) -> Result<()> {
-    use hecaton_fetch::dispatch::{Asked, work};
+    use hecaton_fetch::dispatch::{WorkerOptions, run_worker};
     use hecaton_fetch::plan::Folder;
 
     use super::live::Live;
@@ -43,13 +43,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let stop = stop::on_request()?;
     let folder = Folder::at(&arguments.home.folder);
     let started = products::open(&folder)?;
-    let asked = Asked {
+    let options = WorkerOptions {
         url: arguments.server.url.clone(),
         most: arguments.parts as usize,
         resend_unknown: arguments.resend_unknown,
     };
     let mut live = Live::new(arguments.quiet);
-    let summary = work(&started, &asked, &stop, &mut live);
+    let summary = run_worker(&started, &options, &stop, &mut live);
     live.end();
     let summary = summary?;
     products::end(&folder, &started)?;
@@ -72,5 +72,5 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         quiet,
     } = arguments;
     let _ = (&home.folder, &server.url, parts, resend_unknown, quiet);
-    super::without_nats("work")
+    super::without_nats("worker")
 }

@@ -1,4 +1,5 @@
-//! A worker's talk with NATS, on a thread of its own: parts are asked for, leases renewed, and messages of parts that are done answered.
+//! A worker's session with NATS, on a thread of its own: it requests parts, renews leases, and replies to messages of
+//! parts that are done.
 
 use std::time::{Duration, Instant};
 
@@ -10,13 +11,13 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::hand::{Board, Told};
 use super::lease::Times;
+use super::leased::{Board, Notice};
 use super::server::{Queue, connect, innermost, shown};
 use crate::error::Result;
 use crate::plan::{Folder, Plan};
 
-/// What a message is answered with.
+/// Replies to a message.
 const DONE: &str = "+ACK";
 const STILL_AT_IT: &str = "+WPI";
 const NOT_DONE: &str = "-NAK";
@@ -25,7 +26,7 @@ const NEVER: &str = "+TERM";
 /// How long the server keeps a question for a part.
 const QUESTION: Duration = Duration::from_secs(5);
 
-/// An answer of the server when nothing else is known.
+/// How long to wait for a reply before the lease is known.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often a worker that rests looks whether leases have become shorter.
@@ -34,7 +35,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// How long the end waits for the server.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// What the talk is about.
+/// The job of a session.
 pub struct Topic {
     /// The job's folder.
     pub folder: Folder,
@@ -44,8 +45,8 @@ pub struct Topic {
     pub url: String,
 }
 
-/// The talk, once there is a connection.
-pub struct Talk {
+/// A session with a connection.
+pub struct Session {
     topic: Topic,
     queue: Queue,
     board: Board,
@@ -53,25 +54,25 @@ pub struct Talk {
     context: jetstream::Context,
 }
 
-impl Talk {
+impl Session {
     /// Connects.
     ///
     /// # Errors
     /// When the server cannot be reached, or cannot do what is needed.
-    pub async fn begin(topic: Topic, board: Board) -> Result<Talk> {
-        let told = board.clone();
+    pub async fn begin(topic: Topic, board: Board) -> Result<Session> {
+        let notices = board.clone();
         let options = ConnectOptions::new().event_callback(move |event| {
-            let told = told.clone();
+            let notices = notices.clone();
             async move {
                 match event {
-                    Event::Connected => told.lock().is_connected = true,
-                    Event::Disconnected => told.lock().is_connected = false,
+                    Event::Connected => notices.lock().is_connected = true,
+                    Event::Disconnected => notices.lock().is_connected = false,
                     _ => {}
                 }
             }
         });
         let client = connect(&topic.url, options, PATIENCE).await?;
-        Ok(Talk {
+        Ok(Session {
             queue: Queue::of(&topic.plan),
             context: jetstream::new(client.clone()),
             topic,
@@ -81,24 +82,24 @@ impl Talk {
     }
 
     /// Talks until the run has ended.
-    pub async fn hold(&self, told: &mut UnboundedReceiver<Told>) {
-        let mut answers = JoinSet::new();
+    pub async fn hold(&self, notices: &mut UnboundedReceiver<Notice>) {
+        let mut replies = JoinSet::new();
         tokio::select! {
-            () = self.ask_for_parts() => {}
+            () = self.request_parts() => {}
             () = self.renew() => {}
-            () = self.hear(told, &mut answers) => {}
+            () = self.receive(notices, &mut replies) => {}
         }
         // A question that is still open goes with the connection.
-        let _ = timeout(FAREWELL, self.end(answers)).await;
+        let _ = timeout(FAREWELL, self.end(replies)).await;
     }
 
-    async fn hear(&self, told: &mut UnboundedReceiver<Told>, answers: &mut JoinSet<()>) {
-        while let Some(Told::Left(part, subject)) = told.recv().await {
-            // A part that was taken over is its new holder's to answer.
+    async fn receive(&self, notices: &mut UnboundedReceiver<Notice>, replies: &mut JoinSet<()>) {
+        while let Some(Notice::Left(part, subject)) = notices.recv().await {
+            // The new holder replies for a part that was taken over.
             if self.is_done(part) {
-                answers.spawn(done(self.client.clone(), subject, self.times()));
+                replies.spawn(done(self.client.clone(), subject, self.times()));
             }
-            while answers.try_join_next().is_some() {}
+            while replies.try_join_next().is_some() {}
         }
     }
 
@@ -110,22 +111,22 @@ impl Talk {
         self.board.lock().leases.times()
     }
 
-    /// Hands over a part whenever there is room for one.
-    async fn ask_for_parts(&self) {
+    /// Hands over a part whenever the run can take one.
+    async fn request_parts(&self) {
         let mut known: Option<PullConsumer> = None;
         loop {
-            if !self.board.lock().wants {
-                self.board.wanted.notified().await;
+            if !self.board.lock().needs_part {
+                self.board.part_needed.notified().await;
                 continue;
             }
             let Some(consumer) = &known else {
                 known = self.find().await;
                 continue;
             };
-            match ask(consumer).await {
+            match request_part(consumer).await {
                 Ok(Some(message)) => self.take(message).await,
                 Ok(None) if self.look(consumer).await => {}
-                // A server that has lost the queue does not say so when it is asked for a part.
+                // A server that has lost the queue does not report it when a part is requested.
                 Ok(None) | Err(_) => known = None,
             }
         }
@@ -154,10 +155,10 @@ impl Talk {
         let url = shown(&self.topic.url);
         match why.contains("not found") {
             true => format!(
-                "NATS at {url} has no queue of this job: `hecaton fetch offer {} --nats {url}` makes one",
+                "NATS at {url} has no queue of this job: `hecaton fetch enqueue {} --nats {url}` makes one",
                 self.topic.folder.base().display()
             ),
-            false => format!("NATS at {url} does not tell of this job's queue: {why}"),
+            false => format!("NATS at {url} reports no this job's queue: {why}"),
         }
     }
 
@@ -180,7 +181,7 @@ impl Talk {
         let mut shared = self.board.lock();
         shared.leases.arrived(part, subject, Instant::now());
         shared.trouble = None;
-        shared.wants = false;
+        shared.needs_part = false;
     }
 
     /// Nothing came: says so if nothing will. False if the queue itself is gone.
@@ -195,7 +196,7 @@ impl Talk {
         };
         self.board.lock().trouble = (undone > 0).then(|| {
             format!(
-                "{undone} parts are not done, and NATS at {} has none of them: `hecaton fetch offer {} --nats {}` publishes them again",
+                "{undone} parts are not done, and NATS at {} has none of them: `hecaton fetch enqueue {} --nats {}` publishes them again",
                 shown(&self.topic.url),
                 self.topic.folder.base().display(),
                 shown(&self.topic.url)
@@ -207,10 +208,10 @@ impl Talk {
     async fn renew(&self) {
         loop {
             let times = self.times();
-            let asked = Instant::now();
-            let ours = self.board.lock().leases.to_renew(asked);
+            let requested = Instant::now();
+            let ours = self.board.lock().leases.to_renew(requested);
             let renewals = ours.into_iter().map(|(part, subject)| async move {
-                let is_confirmed = say(&self.client, subject, STILL_AT_IT, times).await;
+                let is_confirmed = reply_to(&self.client, subject, STILL_AT_IT, times).await;
                 (part, is_confirmed)
             });
             let renewed = join_all(renewals).await;
@@ -219,7 +220,7 @@ impl Talk {
                 let mut shared = self.board.lock();
                 for (part, is_confirmed) in renewed {
                     match is_confirmed {
-                        true => shared.leases.renewed(part, asked, Instant::now()),
+                        true => shared.leases.renewed(part, requested, Instant::now()),
                         false => all = false,
                     }
                 }
@@ -228,7 +229,8 @@ impl Talk {
         }
     }
 
-    /// Until leases are to be renewed once more. How long they are may be told meanwhile: it is not known before the queue is found.
+    /// Waits until the next renewal. The length of the lease may change meanwhile, because the queue may not be found
+    /// yet.
     async fn rest(&self, all: bool) {
         let begun = Instant::now();
         loop {
@@ -242,15 +244,15 @@ impl Talk {
         }
     }
 
-    /// What is held and not done goes back at once; the queue of a job that is done goes.
-    async fn end(&self, mut answers: JoinSet<()>) {
+    /// Returns the parts that are not done, and deletes the queue of a finished job.
+    async fn end(&self, mut replies: JoinSet<()>) {
         let held = self.board.lock().leases.leave_all();
         let times = self.times();
         for (part, subject) in held {
-            let answer = if self.is_done(part) { DONE } else { NOT_DONE };
-            say(&self.client, subject, answer, times).await;
+            let reply = if self.is_done(part) { DONE } else { NOT_DONE };
+            reply_to(&self.client, subject, reply, times).await;
         }
-        while answers.join_next().await.is_some() {}
+        while replies.join_next().await.is_some() {}
         if self.topic.plan.undone(&self.topic.folder).next().is_none() {
             let _ = self.context.delete_stream(self.queue.stream()).await;
         }
@@ -258,15 +260,15 @@ impl Talk {
     }
 }
 
-/// Asks for a part; none if none came.
-async fn ask(consumer: &PullConsumer) -> std::result::Result<Option<Message>, String> {
+/// Requests a part; none if none came.
+async fn request_part(consumer: &PullConsumer) -> std::result::Result<Option<Message>, String> {
     let question = consumer
         .batch()
         .max_messages(1)
         .expires(QUESTION)
         .messages();
     let mut messages = question.await.map_err(|error| innermost(&error))?;
-    // A question that was lost with a connection is not answered at all.
+    // A request that was lost with a connection gets no reply at all.
     match timeout(QUESTION + Duration::from_secs(1), messages.next()).await {
         Ok(Some(Ok(message))) => Ok(Some(message.message)),
         Ok(Some(Err(error))) => Err(innermost(error.as_ref())),
@@ -274,17 +276,17 @@ async fn ask(consumer: &PullConsumer) -> std::result::Result<Option<Message>, St
     }
 }
 
-/// Answers a message, and whether the server took it. The client's own way to do so takes it for taken as well when no server knows
-/// the message.
-async fn say(client: &Client, subject: Subject, answer: &'static str, times: Times) -> bool {
-    let question = client.request(subject, answer.into());
+/// Replies to a message; true if the server confirmed it. The client's own double ack reports success even if no
+/// server knows the message.
+async fn reply_to(client: &Client, subject: Subject, reply: &'static str, times: Times) -> bool {
+    let question = client.request(subject, reply.into());
     matches!(timeout(times.patience(), question).await, Ok(Ok(_)))
 }
 
 /// Has the message of a part that is done removed. If that fails for a whole lease, whoever gets it next finds that it is done.
 async fn done(client: Client, subject: Subject, times: Times) {
     let begun = Instant::now();
-    while !say(&client, subject.clone(), DONE, times).await {
+    while !reply_to(&client, subject.clone(), DONE, times).await {
         if begun.elapsed() > times.lease {
             return;
         }

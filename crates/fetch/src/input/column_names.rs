@@ -5,14 +5,14 @@ use std::collections::HashSet;
 /// Most names that are noted. Rows of hostile lists may each bring some of their own.
 const MOST: usize = 1000;
 
-/// Names of columns.
+/// The names of columns in their order.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct ColumnNames {
     list: Vec<String>,
     known: HashSet<String>,
 }
 
-impl Names {
+impl ColumnNames {
     /// Notes those that are new.
     pub fn note<'a>(&mut self, names: impl IntoIterator<Item = &'a String>) {
         for name in names {

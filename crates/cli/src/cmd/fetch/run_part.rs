@@ -1,4 +1,4 @@
-//! `hecaton fetch part`: one part of a planned job, for any engine that hands out numbers.
+//! `hecaton fetch run-part`: one part of a planned job, for any engine that hands out numbers.
 
 use anyhow::Result;
 use clap::Args;
@@ -50,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let summary = summary?;
     let is_done = started.plan.part(arguments.part)?.inputs == 0
         || started.folder.commit(arguments.part).exists()
-        // A round goes when another process has put its records in their place.
+        // A round is removed when another process has merged its records.
         || !started.folder.plan().exists();
     if !is_done {
         let what = format!(

@@ -1,27 +1,27 @@
-//! A value written as its place needs it.
+//! Escapes a value for its context.
 
 use std::fmt::Write;
 
-use super::Place;
+use super::Escaping;
 
-/// Appends the value; says what is wrong with one that has no place there.
+/// Appends the value, or says why it is not allowed there.
 pub(super) fn value(
     value: &str,
-    place: Place,
+    escaping: Escaping,
     raw: bool,
     text: &mut String,
 ) -> Result<(), &'static str> {
-    match place {
-        Place::Header => {
+    match escaping {
+        Escaping::Header => {
             if value.chars().any(char::is_control) {
                 return Err("holds a control character, which no header may have");
             }
             text.push_str(value);
         }
         _ if raw => text.push_str(value),
-        Place::Url | Place::Form => encoded(value, text),
-        Place::Json => escaped(value, text),
-        Place::Text => text.push_str(value),
+        Escaping::Url | Escaping::Form => encoded(value, text),
+        Escaping::Json => escaped(value, text),
+        Escaping::Text => text.push_str(value),
     }
     Ok(())
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::hand::{Board, Hand, Told};
 use super::lease::Times;
+use super::leased::{Board, LeasedParts, Notice};
 use super::server::shown;
-use super::talk::{Talk, Topic};
+use super::session::{Session, Topic};
 use crate::error::{Error, Result};
 use crate::run::{Observer, Options, Summary, run_supplied};
 use crate::start::Started;
@@ -18,8 +18,8 @@ use crate::start::Started;
 /// A lease as long as nobody said how long it is.
 const LEASE: Duration = Duration::from_secs(30);
 
-/// What a worker is told.
-pub struct Asked {
+/// The options of a worker.
+pub struct WorkerOptions {
     /// The server.
     pub url: String,
     /// Most parts at once.
@@ -32,51 +32,61 @@ pub struct Asked {
 ///
 /// # Errors
 /// When NATS cannot be reached at the start, a part cannot be done, or someone ended it.
-pub fn work(
+pub fn run_worker(
     started: &Started,
-    asked: &Asked,
+    worker: &WorkerOptions,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
     let board = Board::new(Times { lease: LEASE });
-    let (tell, told) = unbounded_channel();
+    let (notify, notices) = unbounded_channel();
     let topic = Topic {
         folder: started.folder.clone(),
         plan: started.plan.clone(),
-        url: asked.url.clone(),
+        url: worker.url.clone(),
     };
     let (begun, has_begun) = channel();
-    let talking = board.clone();
-    let talk = thread::Builder::new()
+    let shared_board = board.clone();
+    let session = thread::Builder::new()
         .name("nats".into())
-        .spawn(move || talk(topic, talking, told, &begun))
+        .spawn(move || run_session(topic, shared_board, notices, &begun))
         .map_err(|error| Error::failed(format!("cannot start a thread: {error}")))?;
-    let gone = || Error::failed("the thread that talks with NATS has ended");
+    let gone = || Error::failed("the thread that is connected to NATS has ended");
     has_begun.recv().map_err(|_| gone())??;
     let about = (&started.folder, &started.plan);
-    let mut hand = Hand::new((board, tell.clone()), asked.most, about, shown(&asked.url));
+    let mut leased = LeasedParts::new(
+        (board, notify.clone()),
+        worker.most,
+        about,
+        shown(&worker.url),
+    );
     let options = Options {
-        resend_unknown: asked.resend_unknown,
+        resend_unknown: worker.resend_unknown,
         note_worker: true,
         ..Options::default()
     };
     let (folder, job) = (&started.folder, (&started.job, &started.plan));
-    let ended = run_supplied(folder, job, (&options, &mut hand), stop, observer);
-    let _ = tell.send(Told::End);
-    talk.join().map_err(|_| gone())?;
+    let ended = run_supplied(folder, job, (&options, &mut leased), stop, observer);
+    let _ = notify.send(Notice::End);
+    session.join().map_err(|_| gone())?;
     ended
 }
 
-fn talk(topic: Topic, board: Board, mut told: UnboundedReceiver<Told>, begun: &Sender<Result<()>>) {
+fn run_session(
+    topic: Topic,
+    board: Board,
+    mut notices: UnboundedReceiver<Notice>,
+    begun: &Sender<Result<()>>,
+) {
     let runtime = match super::runtime() {
         Ok(runtime) => runtime,
         Err(error) => return drop(begun.send(Err(error))),
     };
     runtime.block_on(async {
-        match Talk::begin(topic, board).await {
-            Ok(talk) => {
+        match Session::begin(topic, board).await {
+            Ok(session) => {
                 let _ = begun.send(Ok(()));
-                talk.hold(&mut told).await;
+                session.hold(&mut notices).await;
             }
             Err(error) => drop(begun.send(Err(error))),
         }

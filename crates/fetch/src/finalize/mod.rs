@@ -20,7 +20,7 @@ const GATHERED: usize = 512 << 10;
 ///
 /// # Errors
 /// When a segment cannot be read, the file cannot be written, or an input has no line or two.
-pub fn seal(
+pub fn finalize(
     folder: &Folder,
     part: u32,
     counts: &[Counted],
@@ -28,7 +28,7 @@ pub fn seal(
     path: &Path,
 ) -> Result<Tally> {
     let refused = |error: io::Error| Error::Failed(sentence("write", path, &error));
-    let mut sealing = Sealing::create(path).map_err(refused)?;
+    let mut results = ResultsWriter::create(path).map_err(refused)?;
     let (mut seen, mut tally) = (RoaringTreemap::new(), Tally::default());
     let mut failed: Option<Error> = None;
     let mut twice = None;
@@ -43,7 +43,7 @@ pub fn seal(
                 twice = Some(number);
             }
         }
-        sealing
+        results
             .add(lines, whole)
             .inspect_err(|error| failed = Some(refused_text(path, error)))
     })
@@ -59,7 +59,7 @@ pub fn seal(
             "part {part} has {found} records of its {inputs} inputs"
         )));
     }
-    sealing.finish().map_err(refused)?;
+    results.finish().map_err(refused)?;
     Ok(tally)
 }
 
@@ -68,20 +68,20 @@ fn refused_text(path: &Path, error: &io::Error) -> Error {
 }
 
 /// A file of results in the making.
-pub struct Sealing {
+pub struct ResultsWriter {
     file: BufWriter<File>,
     packer: Packer,
     gathered: Vec<u8>,
     packed: Vec<u8>,
 }
 
-impl Sealing {
+impl ResultsWriter {
     /// A new file at this path.
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn create(path: &Path) -> io::Result<Sealing> {
-        Ok(Sealing {
+    pub fn create(path: &Path) -> io::Result<ResultsWriter> {
+        Ok(ResultsWriter {
             file: BufWriter::with_capacity(1 << 18, File::create(path)?),
             packer: Packer::new(3),
             gathered: Vec::new(),

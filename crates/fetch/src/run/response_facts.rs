@@ -1,4 +1,4 @@
-//! What `--check` may ask of an answer that has just come.
+//! The fields of a response that has just come, for `--check`.
 
 use std::borrow::Cow;
 
@@ -7,12 +7,12 @@ use hecaton::{Attempt, Response};
 use super::line::Tried;
 use crate::expression::{Facts, Field, Timed, Value, pointer};
 use crate::host::Host;
-use crate::plan::{Held, Planned};
+use crate::plan::{Content, Planned};
 use crate::record::URL;
 use crate::request::Rendered;
 
-/// An answer that has just come.
-pub struct Live<'a> {
+/// A response that has just come.
+pub struct ResponseFacts<'a> {
     pub planned: &'a Planned,
     pub rendered: &'a Rendered<'a>,
     pub tried: &'a Tried,
@@ -20,7 +20,7 @@ pub struct Live<'a> {
     pub taken: &'a serde_json::Map<String, serde_json::Value>,
 }
 
-impl Facts for Live<'_> {
+impl Facts for ResponseFacts<'_> {
     fn field(&self, field: &Field) -> Option<Value<'_>> {
         let number = |number: u64| Some(Value::Number(number as f64));
         match field {
@@ -42,13 +42,13 @@ impl Facts for Live<'_> {
                 Some(Value::Text(String::from_utf8_lossy(value)))
             }
             Field::Column(name) => match &self.planned.held {
-                Held::Url(url) if name == URL => text(url),
-                Held::Columns(columns) => text(columns.get(name)?),
+                Content::Url(url) if name == URL => text(url),
+                Content::Columns(columns) => text(columns.get(name)?),
                 _ => None,
             },
             Field::Body => Some(Value::Text(String::from_utf8_lossy(self.response.body()))),
-            Field::Json(place) => {
-                let part = pointer::at(self.response.body(), place)?;
+            Field::Json(path) => {
+                let part = pointer::at(self.response.body(), path)?;
                 Value::of_json(&part).map(Value::into_owned)
             }
             Field::Ms(timed) => self.milliseconds(*timed),
@@ -58,7 +58,7 @@ impl Facts for Live<'_> {
     }
 }
 
-impl Live<'_> {
+impl ResponseFacts<'_> {
     fn milliseconds(&self, timed: Timed) -> Option<Value<'static>> {
         let of = |phase: fn(&Attempt) -> Option<std::time::Duration>| {
             self.response

@@ -1,4 +1,4 @@
-//! What the run of a worker and its talk with NATS share: parts go one way, parts that were left the other.
+//! State that a worker's run and its NATS session share: parts go one way, notices the other.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -11,32 +11,32 @@ use super::lease::{Leases, Times};
 use crate::plan::{Folder, Plan};
 use crate::run::{Standing, Supply};
 
-/// What the run tells.
-pub enum Told {
-    /// A part that was held is done, or was left; by this subject its message is answered.
+/// A message from the run to the session.
+pub enum Notice {
+    /// A part is done, or was left. The subject is where to reply to its message.
     Left(u32, Subject),
     /// The run has ended.
     End,
 }
 
-/// What both sides know.
+/// The state that both sides see.
 pub struct Shared {
-    /// What is held. The token of a lease is the subject by which its message is answered.
+    /// The leases. The token of a lease is the subject where to reply to its message.
     pub leases: Leases<Subject>,
-    /// Whether the server answers.
+    /// Whether the server is connected.
     pub is_connected: bool,
-    /// What else keeps parts from coming.
+    /// Another reason why no parts come.
     pub trouble: Option<String>,
-    /// Whether the run has room for another part.
-    pub wants: bool,
+    /// Whether the run can take another part.
+    pub needs_part: bool,
 }
 
 /// The same, for both sides.
 #[derive(Clone)]
 pub struct Board {
     shared: Arc<Mutex<Shared>>,
-    /// Told when the run wants a part.
-    pub wanted: Arc<Notify>,
+    /// Notified when the run needs a part.
+    pub part_needed: Arc<Notify>,
 }
 
 impl Board {
@@ -46,11 +46,11 @@ impl Board {
             leases: Leases::new(times),
             is_connected: true,
             trouble: None,
-            wants: false,
+            needs_part: false,
         };
         Board {
             shared: Arc::new(Mutex::new(shared)),
-            wanted: Arc::new(Notify::new()),
+            part_needed: Arc::new(Notify::new()),
         }
     }
 
@@ -61,9 +61,9 @@ impl Board {
 }
 
 /// Parts for a run, as NATS hands them out.
-pub struct Hand {
+pub struct LeasedParts {
     board: Board,
-    tell: UnboundedSender<Told>,
+    notify: UnboundedSender<Notice>,
     most: usize,
     folder: Folder,
     /// Parts that were not done when they were looked at last.
@@ -72,17 +72,17 @@ pub struct Hand {
     shown: String,
 }
 
-impl Hand {
+impl LeasedParts {
     /// One that holds at most so many parts at once.
     pub fn new(
-        (board, tell): (Board, UnboundedSender<Told>),
+        (board, notify): (Board, UnboundedSender<Notice>),
         most: usize,
         (folder, plan): (&Folder, &Plan),
         shown: String,
-    ) -> Hand {
-        Hand {
+    ) -> LeasedParts {
+        LeasedParts {
             board,
-            tell,
+            notify,
             most,
             folder: folder.clone(),
             undone: plan.undone(folder).rev().map(|part| part.number).collect(),
@@ -92,20 +92,20 @@ impl Hand {
     }
 }
 
-impl Hand {
-    /// A round goes when another worker has put its records in their place.
+impl LeasedParts {
+    /// A round is removed when another worker has merged its records.
     fn is_there(&self) -> bool {
         self.folder.plan().exists()
     }
 }
 
-impl Supply for Hand {
+impl Supply for LeasedParts {
     fn next(&mut self) -> Option<u32> {
         let mut shared = self.board.lock();
         let part = shared.leases.take(Instant::now());
-        if part.is_none() && !shared.wants && shared.leases.count() < self.most {
-            shared.wants = true;
-            self.board.wanted.notify_one();
+        if part.is_none() && !shared.needs_part && shared.leases.count() < self.most {
+            shared.needs_part = true;
+            self.board.part_needed.notify_one();
         }
         part.filter(|_| self.is_there())
     }
@@ -139,7 +139,7 @@ impl Supply for Hand {
         match shared.is_connected {
             true => shared.trouble.clone(),
             false => Some(format!(
-                "NATS at {} is gone: what is leased is worked on for {} more at most, and when NATS is back it goes on",
+                "NATS at {} is gone: leased parts continue for at most {} more, and the worker resumes when NATS is back",
                 self.shown,
                 humantime::format_duration(shared.leases.times().silence())
             )),
@@ -148,8 +148,8 @@ impl Supply for Hand {
 
     fn left(&mut self, part: u32) {
         if let Some(subject) = self.board.lock().leases.left(part) {
-            // Nobody hears it only if the talk has ended, and then nothing is to be said.
-            let _ = self.tell.send(Told::Left(part, subject));
+            // The session has ended only if there is nothing left to reply.
+            let _ = self.notify.send(Notice::Left(part, subject));
         }
     }
 }

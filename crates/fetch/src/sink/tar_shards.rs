@@ -1,4 +1,4 @@
-//! tar shards as WebDataset reads them: for each answer a file with its body and one with what is known of it.
+//! tar shards as WebDataset reads them: a file with the body of each response, and one with its facts.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -7,23 +7,23 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use tar::{Builder, EntryType, Header};
 
-use super::{Answer, create, kind, shown, sync_folder};
+use super::{StoredResponse, create, kind, shown, sync_folder};
 use crate::record::Body;
 
-/// How many answers a shard has before the next one is begun.
+/// How many responses a shard has before the next one is begun.
 const MOST: usize = 10_000;
 
-/// Writes `FOLDER/PREFIX-00000.tar` and so on, in which an answer is `000000012.html` and `000000012.json`.
-pub struct Shards {
+/// Writes `FOLDER/PREFIX-00000.tar` and so on. A response is `000000012.html` and `000000012.json` there.
+pub struct TarShards {
     root: PathBuf,
     folder: String,
     prefix: String,
     most: usize,
     next: u32,
-    open: Option<Open>,
+    open: Option<OpenShard>,
 }
 
-struct Open {
+struct OpenShard {
     builder: Builder<BufWriter<File>>,
     name: String,
     held: usize,
@@ -31,11 +31,11 @@ struct Open {
     synced: u64,
 }
 
-impl Shards {
+impl TarShards {
     /// Files below `folder` of the job's folder `root`, whose names begin with a prefix that nobody else uses.
-    pub fn new(root: &Path, folder: &str, prefix: &str) -> io::Result<Shards> {
+    pub fn new(root: &Path, folder: &str, prefix: &str) -> io::Result<TarShards> {
         fs::create_dir_all(root.join(folder))?;
-        Ok(Shards {
+        Ok(TarShards {
             root: root.to_owned(),
             folder: folder.to_owned(),
             prefix: prefix.to_owned(),
@@ -45,14 +45,14 @@ impl Shards {
         })
     }
 
-    /// Another number of answers at which the next shard is begun.
+    /// Begins the next shard after another number of responses.
     #[must_use]
-    pub fn most(mut self, answers: usize) -> Shards {
-        self.most = answers;
+    pub fn most(mut self, responses: usize) -> TarShards {
+        self.most = responses;
         self
     }
 
-    pub(super) fn store(&mut self, answer: &Answer<'_>) -> io::Result<Body> {
+    pub(super) fn store(&mut self, response: &StoredResponse<'_>) -> io::Result<Body> {
         if self
             .open
             .as_ref()
@@ -69,7 +69,7 @@ impl Shards {
                 );
                 self.next += 1;
                 let file = create(&self.root.join(&name))?;
-                closed.insert(Open {
+                closed.insert(OpenShard {
                     builder: Builder::new(BufWriter::with_capacity(64 << 10, file)),
                     name,
                     held: 0,
@@ -77,19 +77,19 @@ impl Shards {
                 })
             }
         };
-        let number = answer.number;
-        let mut ending = kind::ending(answer.header("content-type"));
+        let number = response.number;
+        let mut ending = kind::ending(response.header("content-type"));
         if ending == "json" {
-            // That name is taken by what is known of the answer.
+            // That name is taken by what is known of the response.
             ending = "body.json";
         }
         let name = format!("{number:09}.{ending}");
         append(
             &mut open.builder,
             &format!("{number:09}.json"),
-            &about(answer),
+            &about(response),
         )?;
-        append(&mut open.builder, &name, answer.body)?;
+        append(&mut open.builder, &name, response.body)?;
         open.held += 1;
         Ok(Body::Tar {
             tar: open.name.clone(),
@@ -136,10 +136,10 @@ fn append(builder: &mut Builder<BufWriter<File>>, name: &str, bytes: &[u8]) -> i
     builder.append_data(&mut header, name, bytes)
 }
 
-/// What is known of an answer, as JSON.
-fn about(answer: &Answer<'_>) -> Vec<u8> {
+/// The facts of a response, as JSON.
+fn about(response: &StoredResponse<'_>) -> Vec<u8> {
     let mut headers: Map<String, Value> = Map::new();
-    for (name, value) in answer.headers {
+    for (name, value) in response.headers {
         let value = String::from_utf8_lossy(value);
         match headers.get_mut(&name.to_ascii_lowercase()) {
             Some(Value::String(known)) => {
@@ -152,7 +152,7 @@ fn about(answer: &Answer<'_>) -> Vec<u8> {
         }
     }
     let about = json!({
-        "n": answer.number, "url": answer.url, "status": answer.status, "at": answer.at, "headers": headers,
+        "n": response.number, "url": response.url, "status": response.status, "at": response.at, "headers": headers,
     });
     about.to_string().into_bytes()
 }

@@ -1,30 +1,30 @@
-//! How far a run is, told now and then.
+//! The progress of a run, reported now and then.
 
 use std::time::{Duration, Instant};
 
-use super::{Driver, NOTE, TELL};
+use super::{Driver, NOTE_EVERY, REPORT_EVERY};
 use crate::error::Result;
 use crate::plan::replace;
 use crate::run::supply::worker_name;
 use crate::run::view::{PartView, Snapshot};
 
 impl Driver<'_> {
-    /// Now and then: tells how far it is, and asks whether parts were taken over.
+    /// Reports the progress, and looks whether parts were taken over.
     pub(super) fn look_around(&mut self) -> Result<()> {
         let now = Instant::now();
-        if now - self.clock.told < TELL {
+        if now - self.clock.reported < REPORT_EVERY {
             return Ok(());
         }
-        self.clock.told = now;
+        self.clock.reported = now;
         self.leave_lost()?;
         let snapshot = self.snapshot(now);
         self.observer.progress(&snapshot);
         if snapshot.trouble != self.trouble {
             let sentence = snapshot.trouble.as_deref();
-            self.observer.say(sentence.unwrap_or("it goes on"));
+            self.observer.say(sentence.unwrap_or("the worker resumes"));
             self.trouble.clone_from(&snapshot.trouble);
         }
-        if now - self.clock.noted >= NOTE {
+        if now - self.clock.noted >= NOTE_EVERY {
             self.clock.noted = now;
             self.drop_taken_over();
             self.note(&snapshot);
@@ -32,7 +32,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// For `status`. Whoever cannot write it says nothing: the records say all of it.
+    /// Writes the progress for `status`. A failure is ignored, because the records have everything.
     pub(super) fn note(&self, snapshot: &Snapshot) {
         let text = serde_json::to_vec(snapshot).unwrap_or_default();
         if self.options.note_progress {
@@ -50,7 +50,7 @@ impl Driver<'_> {
         self.finishing.values().for_each(|part| tally.add(part));
         self.open.iter().for_each(|part| tally.add(&part.tally));
         let history = &mut self.clock.history;
-        // What others recorded says nothing of how quick this run is.
+        // Records of earlier attempts do not count for the rate of this run.
         let records = tally.records.saturating_sub(self.found);
         history.push_back((now, records));
         while history.len() > 2 && now - history[0].0 > Duration::from_secs(5) {

@@ -1,10 +1,10 @@
-//! What a job's records can answer at all: an expression that asks for anything else is a mistake, and is refused.
+//! The fields that a job's records can have. An expression that names another field is refused.
 
 use super::{Expression, Field};
 use crate::record::listed;
 
-/// What there is to ask for, beside what every record has.
-pub struct Known<'a> {
+/// The fields beside those that every record has.
+pub struct KnownFields<'a> {
     /// The columns of the input.
     pub columns: &'a [String],
     /// The names of what is taken of bodies.
@@ -20,15 +20,15 @@ impl Expression {
     ///
     /// # Errors
     /// Which one, and what there is instead.
-    pub fn check(&self, known: &Known<'_>) -> Result<(), String> {
+    pub fn check(&self, known: &KnownFields<'_>) -> Result<(), String> {
         self.fields()
             .into_iter()
             .try_for_each(|field| known.has(field))
-            .map_err(|why| format!("the expression '{self}' asks for {why}"))
+            .map_err(|why| format!("the expression '{self}' names {why}"))
     }
 }
 
-impl Known<'_> {
+impl KnownFields<'_> {
     fn has(&self, field: &Field) -> Result<(), String> {
         match field {
             Field::Column(name) if !self.columns.contains(name) => Err(format!(

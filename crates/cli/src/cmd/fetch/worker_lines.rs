@@ -1,4 +1,4 @@
-//! What `status` tells of workers: each with its parts, and the part that holds up the end, with the reason.
+//! The lines of `status` about workers: each worker with its parts, and why the slowest part takes long.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub fn lines(workers: &[Worker], is_done: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for worker in workers.iter().filter(|worker| !is_done || worker.is_here()) {
         lines.push(head(worker));
-        // What a silent one held may be another's by now.
+        // Another worker may hold the parts of a silent one by now.
         if worker.is_here() {
             lines.extend(worker.snapshot.open.iter().map(part));
         }
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_part_that_takes_longest_is_named_with_its_reason() {
-        let told = lines(
+        let shown = lines(
             &[
                 worker(
                     "one",
@@ -128,10 +128,10 @@ mod tests {
             ],
             false,
         );
-        assert_eq!(told.len(), 6);
-        assert_eq!(told[2], "  part 1: 50 of 100, 0 failed, 10 s left");
+        assert_eq!(shown.len(), 6);
+        assert_eq!(shown[2], "  part 1: 50 of 100, 0 failed, 10 s left");
         assert_eq!(
-            told[5],
+            shown[5],
             "part 1 takes longest: host-1 rests after failures, 7 wait for it"
         );
     }
@@ -139,9 +139,9 @@ mod tests {
     #[test]
     fn one_that_is_silent_is_said_to_be_and_holds_up_nothing() {
         let gone = [worker("gone", 65.0, vec![view(0, 5, None)])];
-        let told = lines(&gone, false);
-        assert!(told[0].starts_with("worker gone: silent for 1 min 5 s; if it is gone"));
-        assert_eq!(told.len(), 1);
+        let shown = lines(&gone, false);
+        assert!(shown[0].starts_with("worker gone: silent for 1 min 5 s; if it is gone"));
+        assert_eq!(shown.len(), 1);
         assert!(lines(&gone, true).is_empty(), "all is done without it");
     }
 }

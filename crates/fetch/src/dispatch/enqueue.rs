@@ -1,4 +1,4 @@
-//! `offer`: publishes the parts that are not done, each once, however often it is run.
+//! `enqueue`: publishes the parts that are not done, each once, however often it is run.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use super::server::{Queue, connect, innermost, shown};
 use crate::error::{Error, Result};
 use crate::start::Started;
 
-/// How often a message is published before the offer fails.
+/// How often a message is published before `enqueue` fails.
 const TRIES: u32 = 5;
 
-/// How long an answer of the server is waited for.
+/// How long to wait for a reply of the server.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What an offer came to.
+/// The result of `enqueue`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Offered {
+pub struct Enqueued {
     /// Parts that are in the queue now and were not before.
     pub new: u64,
     /// Parts that were in it, or are worked on.
@@ -31,7 +31,7 @@ pub struct Offered {
 ///
 /// # Errors
 /// When the server cannot be reached, or refuses.
-pub fn offer(started: &Started, url: &str, lease: Duration) -> Result<Offered> {
+pub fn enqueue(started: &Started, url: &str, lease: Duration) -> Result<Enqueued> {
     if lease < Duration::from_secs(1) {
         return Err(Error::usage(
             "a lease of less than a second is over before it can be renewed: use 30s",
@@ -41,7 +41,7 @@ pub fn offer(started: &Started, url: &str, lease: Duration) -> Result<Offered> {
     runtime.block_on(publish_all(started, url, lease))
 }
 
-async fn publish_all(started: &Started, url: &str, lease: Duration) -> Result<Offered> {
+async fn publish_all(started: &Started, url: &str, lease: Duration) -> Result<Enqueued> {
     let client = connect(url, ConnectOptions::new(), PATIENCE).await?;
     let context = jetstream::new(client);
     let queue = Queue::of(&started.plan);
@@ -57,16 +57,16 @@ async fn publish_all(started: &Started, url: &str, lease: Duration) -> Result<Of
         .await
         .map_err(|error| refused("make the queue's consumer", innermost(&error)))?;
     let this = Uuid::new_v4();
-    let mut offered = Offered::default();
+    let mut enqueued = Enqueued::default();
     for part in started.plan.undone(&started.folder) {
         let published = publish(&context, &queue, part.number, this).await;
         match published.map_err(|why| refused("take a part", why))? {
-            true => offered.new += 1,
-            false => offered.known += 1,
+            true => enqueued.new += 1,
+            false => enqueued.known += 1,
         }
     }
-    offered.done = started.plan.parts.len() as u64 - offered.new - offered.known;
-    Ok(offered)
+    enqueued.done = started.plan.parts.len() as u64 - enqueued.new - enqueued.known;
+    Ok(enqueued)
 }
 
 /// Publishes a part; false if its message is there.
@@ -83,11 +83,11 @@ async fn publish(
             .payload(part.to_string().into())
             .message_id(queue.message(part, this));
         let published = context.send_publish(queue.subject(part), message).await;
-        let answer = match published {
-            Ok(answer) => answer.await,
+        let reply = match published {
+            Ok(reply) => reply.await,
             Err(error) => Err(error),
         };
-        match answer {
+        match reply {
             Ok(_) => return Ok(true),
             Err(error) if innermost(&error).contains("maximum messages per subject") => {
                 return Ok(false);

@@ -1,4 +1,4 @@
-//! `hecaton fetch offer`: hands the parts of a planned job to NATS, for any number of workers.
+//! `hecaton fetch enqueue`: puts the parts of a planned job into a NATS queue, for any number of workers.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use clap::Args;
 use super::arguments::duration;
 use super::{Home, Server};
 
-/// Offers the open parts of a planned job to workers, through NATS.
+/// Puts the parts of a planned job that are not done into a NATS queue.
 ///
 /// Run it again at any time: no part is in the queue twice. If NATS lost its queue, this is how to fill it again.
 #[derive(Args)]
@@ -30,19 +30,19 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     use std::io::{Write, stdout};
 
-    use hecaton_fetch::dispatch::offer;
+    use hecaton_fetch::dispatch::enqueue;
     use hecaton_fetch::plan::Folder;
 
     use super::products;
 
     let started = products::open(&Folder::at(&arguments.home.folder))?;
-    let offered = offer(&started, &arguments.server.url, arguments.lease)?;
+    let enqueued = enqueue(&started, &arguments.server.url, arguments.lease)?;
     writeln!(
         stdout(),
-        "{} parts offered, {} were in the queue already, {} are done; `hecaton fetch work {} --nats URL` on any machine does them",
-        offered.new,
-        offered.known,
-        offered.done,
+        "{} parts queued, {} were in the queue already, {} are done; `hecaton fetch worker {} --nats URL` on any machine runs them",
+        enqueued.new,
+        enqueued.known,
+        enqueued.done,
         arguments.home.folder.display()
     )?;
     Ok(())
@@ -55,5 +55,5 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         &arguments.server.url,
         arguments.lease,
     );
-    super::without_nats("offer")
+    super::without_nats("enqueue")
 }
