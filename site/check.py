@@ -22,7 +22,9 @@ def page(path):
     for tag, rest in TAG.findall(SCRIPT.sub(r"\1", path.read_text(encoding="utf-8", errors="replace"))):
         attributes = {name.lower(): html.unescape(a or b or c) for name, a, b, c in ATTRIBUTE.findall(rest)}
         anchors.update(attributes[name] for name in ("id", "name") if name in attributes)
-        targets += [(tag.lower(), attributes, attributes[name]) for name in ("href", "src", "data") if name in attributes]
+        targets += [
+            (tag.lower(), attributes, attributes[name]) for name in ("href", "src", "data") if name in attributes
+        ]
     return anchors, targets
 
 

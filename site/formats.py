@@ -1,4 +1,6 @@
-"""Checks kept results against the JSON Schemas that the site shows: each is valid, and has no key that the schema does not describe."""
+"""Checks kept results against the JSON Schemas that the site shows: each is valid, and has no key that the schema does
+not describe.
+"""
 
 import json
 import subprocess
@@ -43,9 +45,18 @@ def faults(valid, where, document):
 
 # Keys and values in kept results that older versions wrote, and their names today. The command reads both.
 RENAMED = {
-    "proof": "probe", "launch": "invocation", "launches": "invocations", "origin_core": "server_core", "marks": "warnings",
-    "ceiling": "baseline_loader", "ceiling_ratio": "baseline_loader_ratio", "against_ceiling": "against_loader", "kept_ms": "keep_alive_ms",
-    "fresh_ms": "new_ms", "predicted_kept_ms": "predicted_keep_alive_ms", "predicted_fresh_ms": "predicted_new_ms",
+    "proof": "probe",
+    "launch": "invocation",
+    "launches": "invocations",
+    "origin_core": "server_core",
+    "marks": "warnings",
+    "ceiling": "baseline_loader",
+    "ceiling_ratio": "baseline_loader_ratio",
+    "against_ceiling": "against_loader",
+    "kept_ms": "keep_alive_ms",
+    "fresh_ms": "new_ms",
+    "predicted_kept_ms": "predicted_keep_alive_ms",
+    "predicted_fresh_ms": "predicted_new_ms",
 }
 VALUES = {("kind", "origin"): "test_server", ("control", "canary"): "reference_run"}
 
@@ -65,15 +76,20 @@ def kept_runs():
 
 def records(command):
     """Records of a small job on the test server: responses, an error, a duplicate and an invalid line."""
-    with tempfile.TemporaryDirectory() as folder, subprocess.Popen(
-        [command, "serve", "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True
-    ) as server:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen([command, "serve", "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True) as server,
+    ):
         try:
-            address = next(word for line in server.stdout for word in line.split() if word.startswith("http://")).rstrip("/.,")
+            address = next(
+                word for line in server.stdout for word in line.split() if word.startswith("http://")
+            ).rstrip("/.,")
             urls = [f"{address}/r/1", f"{address}/r/1", f"{address}/status/404", "http://127.0.0.1:1/", "no URL"]
             Path(folder, "urls.txt").write_text("\n".join(urls))
             subprocess.run([command, "fetch", "urls.txt", "-o", "out"], cwd=folder, capture_output=True, check=False)
-            shown = subprocess.run([command, "fetch", "show", "out"], cwd=folder, capture_output=True, check=True, text=True).stdout
+            shown = subprocess.run(
+                [command, "fetch", "show", "out"], cwd=folder, capture_output=True, check=True, text=True
+            ).stdout
         finally:
             server.terminate()
     return [json.loads(line) for line in shown.splitlines()]
@@ -82,7 +98,11 @@ def records(command):
 def main(command):
     run, record = validator("run"), validator("record")
     documents = kept_runs()
-    found = [fault for path in documents for fault in faults(run, path.relative_to(ROOT), today(json.loads(path.read_text())))]
+    found = [
+        fault
+        for path in documents
+        for fault in faults(run, path.relative_to(ROOT), today(json.loads(path.read_text())))
+    ]
     job = records(command)
     found += [fault for number, one in enumerate(job) for fault in faults(record, f"record {number}", one)]
     if len(job) != 5 or not documents:

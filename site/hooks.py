@@ -1,4 +1,6 @@
-"""What MkDocs is told beside its settings: pages from elsewhere than docs/, and how Markdown and links written for the repository are read."""
+"""What MkDocs is told beside its settings: pages from elsewhere than docs/, and how Markdown and links written for the
+repository are read.
+"""
 
 import sys
 from pathlib import Path
@@ -17,7 +19,12 @@ ROOT = Path(__file__).resolve().parent.parent
 def on_config(config):
     commands = pages.commands(ROOT)
     pages.place(config.nav, "Commands", list(commands))
-    pages.place(config.nav, "How it is built", sorted(f"decisions/{page.name}" for page in (ROOT / "docs/decisions").glob("*.md")), instead_of="decisions/")
+    pages.place(
+        config.nav,
+        "How it is built",
+        sorted(f"decisions/{page.name}" for page in (ROOT / "docs/decisions").glob("*.md")),
+        instead_of="decisions/",
+    )
     config.extra["generated"] = {**commands, **pages.formats(ROOT), **pages.of_the_project(ROOT)}
     return config
 
@@ -32,7 +39,14 @@ def on_files(files, config):
             name = found.relative_to(folder).as_posix() + (".txt" if found.suffix == ".md" else "")
             files.append(File.generated(config, f"{path}/{name}", abs_src_path=str(found)))
     # rustdoc links to a page of all crates, and makes none.
-    files.append(File.generated(config, "api/rust/index.html", content='<meta http-equiv="refresh" content="0; url=../../api.html"><a href="../../api.html">Classes and methods</a>'))
+    files.append(
+        File.generated(
+            config,
+            "api/rust/index.html",
+            content='<meta http-equiv="refresh" content="0; url=../../api.html">'
+            '<a href="../../api.html">Classes and methods</a>',
+        )
+    )
     return files
 
 

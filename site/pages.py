@@ -1,4 +1,6 @@
-"""The pages that are not written in docs/: the commands' help, the formats of files, and what the project's other folders say of themselves."""
+"""The pages that are not written in docs/: the commands' help, the formats of files, and what the project's other
+folders say of themselves.
+"""
 
 import json
 import os
@@ -19,9 +21,11 @@ SCHEMAS = {"run": "docs/schemas/run.schema.json", "record": "docs/schemas/record
 
 
 def place(nav, title, paths, instead_of=None):
-    """Puts pages into the section of the navigation that has this title, behind those that stand there or where one of them stood."""
+    """Puts pages into the section of the navigation that has this title, behind those that stand there or where one of
+    them stood.
+    """
     for item in nav:
-        (name, inside), = item.items() if isinstance(item, dict) else [(None, None)]
+        ((name, inside),) = item.items() if isinstance(item, dict) else [(None, None)]
         if not isinstance(inside, list):
             continue
         if name == title:
@@ -38,7 +42,9 @@ def commands(root):
     for page in re.split(r"^(?=# )", text, flags=re.MULTILINE)[1:]:
         name = page.splitlines()[0].removeprefix("# ")
         found[f"commands/{name.replace(' ', '-')}.md"] = page
-    found["commands/hecaton.md"] += "\n".join(["## Commands\n", *(listed(path, page) for path, page in list(found.items())[1:])])
+    found["commands/hecaton.md"] += "\n".join(
+        ["## Commands\n", *(listed(path, page) for path, page in list(found.items())[1:])]
+    )
     return found
 
 
@@ -53,13 +59,17 @@ def of_the_project(root):
 
 
 def formats(root):
-    return {f"formats/{name}.md": described(json.loads((root / path).read_text()), path) for name, path in SCHEMAS.items()}
+    return {
+        f"formats/{name}.md": described(json.loads((root / path).read_text()), path) for name, path in SCHEMAS.items()
+    }
 
 
 def described(schema, path):
     """A JSON Schema in words: a table of keys for each object in it."""
     text = [f"# {schema['title']}", plain(schema["description"])]
-    text.append(f"The same as a JSON Schema, for programs: [{os.path.basename(path)}](../{path.removeprefix('docs/')}).")
+    text.append(
+        f"The same as a JSON Schema, for programs: [{os.path.basename(path)}](../{path.removeprefix('docs/')})."
+    )
     text += keys(schema)
     for name, kind in schema.get("$defs", schema.get("definitions", {})).items():
         text.append(f"## {name}")

@@ -28,22 +28,34 @@ class CheckTest(unittest.TestCase):
             return check.look(site)[0]
 
     def test_a_good_page_has_no_fault(self):
-        self.assertEqual([], self.found('<a href="other.html#there">a</a><a href="https://example.org/">b</a><a href="#">c</a>'))
+        self.assertEqual(
+            [], self.found('<a href="other.html#there">a</a><a href="https://example.org/">b</a><a href="#">c</a>')
+        )
 
     def test_a_page_that_is_not_there(self):
         self.assertEqual(["index.html: gone.html: is not there"], self.found('<a href="gone.html">a</a>'))
 
     def test_a_file_outside_of_the_site(self):
-        self.assertEqual(["index.html: ../../etc/hostname: is not there"], self.found('<a href="../../etc/hostname">a</a>'))
+        self.assertEqual(
+            ["index.html: ../../etc/hostname: is not there"], self.found('<a href="../../etc/hostname">a</a>')
+        )
 
     def test_an_anchor_that_is_not_there(self):
-        self.assertEqual(["index.html: other.html#gone: has no such anchor"], self.found('<a href="other.html#gone">a</a>'))
+        self.assertEqual(
+            ["index.html: other.html#gone: has no such anchor"], self.found('<a href="other.html#gone">a</a>')
+        )
 
     def test_an_anchor_may_be_encoded(self):
-        self.assertEqual([], self.found('<p id="a%3Cb">a</p><p id="é">b</p><a href="#a%3Cb">c</a><a href="#%C3%A9">d</a>'))
+        self.assertEqual(
+            [], self.found('<p id="a%3Cb">a</p><p id="é">b</p><a href="#a%3Cb">c</a><a href="#%C3%A9">d</a>')
+        )
 
     def test_what_is_loaded_from_elsewhere(self):
-        for page in ('<script src="//cdn.example/x.js"></script>', '<link rel="stylesheet" href="https://fonts.example/x">', "<img src=http://example.org/x>"):
+        for page in (
+            '<script src="//cdn.example/x.js"></script>',
+            '<link rel="stylesheet" href="https://fonts.example/x">',
+            "<img src=http://example.org/x>",
+        ):
             self.assertRegex(self.found(page)[0], "loads .* from elsewhere")
 
 
@@ -51,16 +63,24 @@ class FormatsTest(unittest.TestCase):
     def test_a_key_that_the_schema_does_not_describe(self):
         run = formats.validator("run")
         self.assertTrue(formats.faults(run, "run", {"schema": 1}))
-        record = {"n": 0, "line": 1, "outcome": "response", "ok": True, "attempts": 1, "ms": {name: 0.0 for name in ("total", "resolve", "connect", "tls", "wait", "read")}}
+        record = {
+            "n": 0,
+            "line": 1,
+            "outcome": "response",
+            "ok": True,
+            "attempts": 1,
+            "ms": dict.fromkeys(("total", "resolve", "connect", "tls", "wait", "read"), 0.0),
+        }
         valid = formats.validator("record")
         self.assertEqual([], formats.faults(valid, "record", record))
         self.assertTrue(formats.faults(valid, "record", {**record, "invented": 1}))
         self.assertTrue(formats.faults(valid, "record", {**record, "outcome": "invented"}))
 
-
     def test_an_object_that_has_one_of_several_keys(self):
         choice = [{"type": "object", "properties": {name: {}}, "required": [name]} for name in "ab"]
-        valid = formats.fastjsonschema.compile(formats.closed({"type": "object", "properties": {"of all": {}}, "oneOf": choice}))
+        valid = formats.fastjsonschema.compile(
+            formats.closed({"type": "object", "properties": {"of all": {}}, "oneOf": choice})
+        )
         self.assertEqual([], formats.faults(valid, "it", {"of all": 1, "b": 2}))
         self.assertTrue(formats.faults(valid, "it", {"of all": 1, "b": 2, "c": 3}))
         self.assertTrue(formats.faults(valid, "it", {"of all": 1}))

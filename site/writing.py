@@ -1,4 +1,6 @@
-"""Reads Markdown as GitHub does where Python-Markdown would not, and leads links out of docs/ to where their pages are on the site."""
+"""Reads Markdown as GitHub does where Python-Markdown would not, and leads links out of docs/ to where their pages are
+on the site.
+"""
 
 import logging
 import os

@@ -32,6 +32,7 @@ class BenchTest < Minitest::Test
   def connections_counted(round)
     seen = round["seen"]
     return seen["connections_used"] if round["keepalive"] == false
+
     assert_operator seen["connections_used"], :<=, round["concurrency"]
     seen["requests"]
   end
@@ -41,7 +42,7 @@ class BenchTest < Minitest::Test
       assert_match(/hecaton-ruby +200 /, output)
       assert_match(/load average [\d.]+ before the run/, output)
       assert_match(/peak memory of hecaton-ruby at 200, 133 B: [\d.]+ MB, goal at most [\d.]+ MB: (met|missed)/,
-                   output.gsub(/\s+/, " "))
+        output.gsub(/\s+/, " "))
       assert_match(/about \d+ s, seed \d+/, log)
     end
   end

@@ -24,13 +24,15 @@ class CompareTest < Minitest::Test
   end
 
   def test_a_pair_of_settings_is_compared_by_what_the_origin_saw
-    compare("pair", "hecaton-ruby", "hecaton-ruby", "--set", "keepalive=off", "A:concurrency=2", "--rounds", "2") do |document, log, folder|
+    compare("pair", "hecaton-ruby", "hecaton-ruby", "--set", "keepalive=off", "A:concurrency=2", "--rounds",
+      "2") do |document, log, folder|
       assert_verified document
       kept, new = document["rows"].select { |row| row["client"] == "hecaton-ruby" }.partition { |row| row.fetch("keepalive", true) }
       assert_equal [[2], [10]], [kept, new].map { |rows| rows.map { |row| row["concurrency"] } }
       assert_operator new[0]["connections"], :>, 10
       pair = document["comparison"]["pair"]
-      assert_equal ["hecaton-ruby (keepalive on, concurrency 2)", "hecaton-ruby (keepalive off, concurrency 10)"], pair["names"]
+      assert_equal ["hecaton-ruby (keepalive on, concurrency 2)", "hecaton-ruby (keepalive off, concurrency 10)"],
+        pair["names"]
       assert_match(/as fast as/, document["comparison"]["verdict"][0])
       assert_includes log, pair["names"][0] # the report, beside the document on stdout
       assert_equal document["comparison"], JSON.parse(File.read(File.join(folder, "run.json")))["comparison"]
@@ -50,7 +52,8 @@ class CompareTest < Minitest::Test
       assert_verified document
       trips = document["comparison"]["round_trips"]
       assert_equal [0, 1, 20, 100], trips.map { |trip| trip["round_trip_ms"] }
-      # Nothing is faster than the round trips that it has to wait for: one on a keep-alive connection, three on a new one.
+      # Nothing is faster than the round trips that it has to wait for: one on a keep-alive connection, three on a new
+      # one.
       trips.each do |trip|
         assert_operator trip["keep_alive_ms"]["value"], :>=, trip["round_trip_ms"]
         assert_operator trip["new_ms"]["value"], :>=, 3 * trip["round_trip_ms"]
@@ -62,7 +65,8 @@ class CompareTest < Minitest::Test
   end
 
   def test_batches_are_timed_both_ways_and_averaged_for_spreadsheets
-    compare("sync-async", "sync-async", "typhoeus", "-m", "6", "-l", "3", "--delay", "fixed:20ms") do |document, _, folder|
+    compare("sync-async", "sync-async", "typhoeus", "-m", "6", "-l", "3", "--delay",
+      "fixed:20ms") do |document, _, folder|
       assert_verified document
       batches = document["comparison"]["batches"]
       assert_equal 6, batches.last["size"]

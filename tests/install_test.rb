@@ -60,7 +60,8 @@ class InstallTest < Minitest::Test
 
   # A list may come from anywhere: its names lead nowhere but into the folder of the download.
   def test_a_name_that_leads_elsewhere_is_none
-    File.write("#{@release}/SHA256SUMS", "#{"0" * 64}  ../hecaton-0.1.0-#{CPU}-linux-gnu.tar.gz\n#{"0" * 64}  hecaton-/../../x-#{CPU}-linux-gnu.tar.gz\n")
+    File.write("#{@release}/SHA256SUMS",
+      "#{"0" * 64}  ../hecaton-0.1.0-#{CPU}-linux-gnu.tar.gz\n#{"0" * 64}  hecaton-/../../x-#{CPU}-linux-gnu.tar.gz\n")
     assert_refused "no build for #{CPU}"
   end
 
@@ -100,7 +101,8 @@ class InstallTest < Minitest::Test
     File.chmod(0o755, "#{content}/bin/hecaton")
     File.write("#{content}/share/man/man1/hecaton.1.gz", "manual")
     system("tar", "-czf", "#{@release}/#{NAME}.tar.gz", "-C", @folder, NAME, exception: true)
-    File.write("#{@release}/SHA256SUMS", "#{Digest::SHA256.file("#{@release}/#{NAME}.tar.gz").hexdigest}  #{NAME}.tar.gz\n")
+    File.write("#{@release}/SHA256SUMS",
+      "#{Digest::SHA256.file("#{@release}/#{NAME}.tar.gz").hexdigest}  #{NAME}.tar.gz\n")
   end
 
   def serve(connection)

@@ -1,4 +1,5 @@
-# What the gems are made by: the pages in them and their links, the check of the documentation, and what a gem says that finds no engine.
+# What the gems are made by: the pages in them and their links, the check of the documentation, and what a gem says that
+# finds no engine.
 # After `rake package:native`, whose folder is looked at.
 require "minitest/autorun"
 require "open3"
@@ -26,10 +27,11 @@ end
 class ReadmeTest < PackagingTest
   def test_links_lead_to_where_things_are_in_the_gem_or_become_their_text
     write("a/ruby/README.md" => "[settings](../docs/settings.md#timeout) [programs](examples/) [how](../ARCHITECTURE.md) [web](https://example/) [here](#top)",
-          "a/docs/settings.md" => "[first](../ruby/README.md) [second](errors.md) [rest](decisions/tls.md) [gone](gone.md) ![chart](chart.svg)",
-          "a/docs/errors.md" => "errors", "a/docs/decisions/tls.md" => "", "a/ARCHITECTURE.md" => "", "a/docs/chart.svg" => "", "a/ruby/examples/x.rb" => "")
+      "a/docs/settings.md" => "[first](../ruby/README.md) [second](errors.md) [rest](decisions/tls.md) [gone](gone.md) ![chart](chart.svg)",
+      "a/docs/errors.md" => "errors", "a/docs/decisions/tls.md" => "", "a/ARCHITECTURE.md" => "", "a/docs/chart.svg" => "", "a/ruby/examples/x.rb" => "")
     Readme.new("#{@folder}/a", "#{@folder}/b").write
-    assert_equal "[settings](docs/settings.md#timeout) [programs](examples/) how [web](https://example/) [here](#top)", read("b/README.md").gsub("examples)", "examples/)")
+    assert_equal "[settings](docs/settings.md#timeout) [programs](examples/) how [web](https://example/) [here](#top)",
+      read("b/README.md").gsub("examples)", "examples/)")
     assert_equal "[first](../README.md) [second](errors.md) rest gone chart", read("b/docs/settings.md")
     assert_equal "errors", read("b/docs/errors.md")
   end
@@ -104,7 +106,8 @@ class DocumentationTest < PackagingTest
   def test_a_module_of_another_library_is_that_ones_to_tell_of
     nested = "module Other\n  # A class.\n  class HecatonInside\n  end\nend\n"
     assert_empty documentation(nested).missing
-    assert_equal ["lib/source.rb Other", "lib/source.rb:5 Other#open"], documentation(nested.sub(/end\n\z/, "  def open; end\nend\n")).missing
+    assert_equal ["lib/source.rb Other", "lib/source.rb:5 Other#open"],
+      documentation(nested.sub(/end\n\z/, "  def open; end\nend\n")).missing
   end
 
   def test_with_comments_nothing_is_missed
@@ -134,14 +137,15 @@ class NoEngineTest < PackagingTest
     FileUtils.mkdir_p("#{@folder}/lib/hecaton")
     FileUtils.cp("#{ROOT}/ruby/lib/hecaton/native.rb", "#{@folder}/lib/hecaton")
     engines.each { |engine| write("lib/hecaton/#{engine}.#{RbConfig::CONFIG["DLEXT"]}" => "no library") }
-    output, status = Open3.capture2e(RbConfig.ruby, "--disable-gems", "-I#{@folder}/lib", "-e", 'require "hecaton/native"')
+    output, status = Open3.capture2e(RbConfig.ruby, "--disable-gems", "-I#{@folder}/lib", "-e",
+      'require "hecaton/native"')
     refute_predicate status, :success?
     output[/Hecaton's engine.*/]
   end
 
   def test_a_gem_for_other_rubies_says_for_which
     assert_match(/engine for Ruby #{ABI} .* is not in this gem, which has it for Ruby 2\.9, 9\.9: use one of these, or install .*--platform ruby/,
-                 said("9.9/hecaton_native", "2.9/hecaton_native"))
+      said("9.9/hecaton_native", "2.9/hecaton_native"))
   end
 
   def test_one_that_was_never_compiled_says_how
@@ -149,7 +153,8 @@ class NoEngineTest < PackagingTest
   end
 
   def test_one_that_this_machine_cannot_load_says_what_the_machine_said
-    assert_match(/engine for Ruby #{ABI} .* cannot be loaded on this machine, install .*: .*hecaton_native/, said("#{ABI}/hecaton_native", "9.9/hecaton_native"))
+    assert_match(/engine for Ruby #{ABI} .* cannot be loaded on this machine, install .*: .*hecaton_native/,
+      said("#{ABI}/hecaton_native", "9.9/hecaton_native"))
     assert_match(/cannot be loaded on this machine/, said("hecaton_native"))
   end
 end

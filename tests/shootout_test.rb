@@ -16,7 +16,7 @@ class ShootoutTest < Minitest::Test
 
   def self.run_json
     @run_json ||= Open3.capture3(CLEAN, HECATON, "shootout", *CLIENTS, "--requests", "240", "--concurrency", "2",
-                                 "--delay", "fixed:2ms", "--rounds", "6", "--seed", "7", "--json", "--out", out)
+      "--delay", "fixed:2ms", "--rounds", "6", "--seed", "7", "--json", "--out", out)
   end
 
   def document
@@ -77,9 +77,11 @@ class ShootoutTest < Minitest::Test
     small = %w[shootout --rounds 1 --json --quiet hecaton-ruby net-http typhoeus]
     environment = { "CONCURRENCY" => "2", "PER_THREAD" => "7", "SKIP" => "typhoeus" }
     plan = plan(environment, small)
-    assert_equal [%w[hecaton-ruby net-http baseline-loader], [2], 14], plan.values_at("clients", "concurrency", "requests")
+    assert_equal [%w[hecaton-ruby net-http baseline-loader], [2], 14],
+      plan.values_at("clients", "concurrency", "requests")
     plan = plan(environment, [*small, "--requests", "9", "--concurrency", "3", "--skip", "net-http"])
-    assert_equal [%w[hecaton-ruby typhoeus baseline-loader], [3], 9], plan.values_at("clients", "concurrency", "requests")
+    assert_equal [%w[hecaton-ruby typhoeus baseline-loader], [3], 9],
+      plan.values_at("clients", "concurrency", "requests")
     assert_equal "hecaton-ruby", plan["baseline"], "net-http is not there to be compared with"
   end
 

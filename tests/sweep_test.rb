@@ -56,7 +56,7 @@ class SweepTest < Minitest::Test
       assert_includes range, advice["speedup_over_one"], advice
     end
     assert_equal %w[hecaton-ruby typhoeus].product([133, 2000]),
-                 document["recommendations"].map { |advice| advice.values_at("client", "body_bytes") }.sort
+      document["recommendations"].map { |advice| advice.values_at("client", "body_bytes") }.sort
   end
 
   # Requests per second of each round of a cell. Which cell is the fastest on a busy machine is nobody's promise.

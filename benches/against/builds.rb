@@ -1,5 +1,5 @@
-# Builds the gem of this checkout and that of another revision, in one target folder beside this checkout's, and writes the manifests
-# of their clients: the drivers of this checkout, each with the library of one build.
+# Builds the gem of this checkout and that of another revision, in one target folder beside this checkout's, and writes
+# the manifests of their clients: the drivers of this checkout, each with the library of one build.
 require "fileutils"
 require "json"
 require "open3"
@@ -39,13 +39,15 @@ class Builds
 
   # The program and the arguments of a client's driver with the library of a build.
   def driver(client, build)
-    ["ruby", "-I", @libraries.fetch(build), File.join(@root, "drivers/ruby", CLIENTS.fetch(client).first), "--as=#{client}@#{build}"]
+    ["ruby", "-I", @libraries.fetch(build), File.join(@root, "drivers/ruby", CLIENTS.fetch(client).first),
+     "--as=#{client}@#{build}"]
   end
 
   private
 
   def resolve(revision)
-    commit, _, status = Open3.capture3("git", "-C", @root, "rev-parse", "--verify", "--quiet", "--end-of-options", "#{revision}^{commit}")
+    commit, _, status = Open3.capture3("git", "-C", @root, "rev-parse", "--verify", "--quiet", "--end-of-options",
+      "#{revision}^{commit}")
     return commit.chomp if status.success?
 
     raise Unknown, "no commit of this repository is called `#{revision}`: give a commit, a branch or a tag (a shallow clone gets the " \
@@ -84,7 +86,8 @@ class Builds
     warn "building the gem of #{what} (a few minutes the first time)"
     log = File.join(@place, "build.log")
     cargo = %w[cargo build --release --locked --package hecaton_native]
-    built = system(*cargo, "--manifest-path", File.join(folder, "Cargo.toml"), "--target-dir", target, out: log, err: %i[child out])
+    built = system(*cargo, "--manifest-path", File.join(folder, "Cargo.toml"), "--target-dir", target, out: log,
+      err: %i[child out])
     raise Failed, "the gem of #{what} does not build: #{last_error(log)}; #{log} has the rest" unless built
   end
 

@@ -1,12 +1,14 @@
-# Counts the instructions that a request costs in user mode: by the processor's counters (`perf stat`) where they are to be had, else by
-# valgrind's callgrind. A driver runs twice, and the one run has more requests: the difference holds nothing of starting and ending.
+# Counts the instructions that a request costs in user mode: by the processor's counters (`perf stat`) where they are to
+# be had, else by valgrind's callgrind. A driver runs twice, and the one run has more requests: the difference holds
+# nothing of starting and ending.
 require "json"
 require "open3"
 require "tmpdir"
 
 class Instructions
   # Client, requests in flight, bytes of a body.
-  JOBS = [["hecaton-ruby", 50, 133], ["hecaton-ruby", 50, 13_801], ["hecaton-get", 1, 133], ["hecaton-get", 1, 13_801]].freeze
+  JOBS = [["hecaton-ruby", 50, 133], ["hecaton-ruby", 50, 13_801], ["hecaton-get", 1, 133],
+          ["hecaton-get", 1, 13_801]].freeze
   WARM_UP = 500
   REQUESTS = 4_000
   REPEATS = 3
@@ -31,7 +33,7 @@ class Instructions
   private
 
   def counter
-    output, = Open3.capture2e("perf", "stat", "-x,", "-e", "instructions:u", "true") rescue output = ""
+    output = Open3.capture2e("perf", "stat", "-x,", "-e", "instructions:u", "true").first rescue ""
     return "perf" if output.match?(/^\d+,/)
 
     "callgrind" if system("valgrind", "--version", out: File::NULL, err: File::NULL)
@@ -73,7 +75,8 @@ class Instructions
   def speak(command, concurrency, url, requests)
     IO.popen(command, "r+") do |driver|
       ask(driver, cmd: "hello", proto: 2)
-      ask(driver, cmd: "prepare", method: "GET", url:, append_id: true, concurrency:, keepalive: true, verify: "tail", timeout_ms: 60_000)
+      ask(driver, cmd: "prepare", method: "GET", url:, append_id: true, concurrency:, keepalive: true, verify: "tail",
+        timeout_ms: 60_000)
       answer = ask(driver, cmd: "go", first: 1, count: requests, lat_every: 1)
       raise "#{command.last} did not do all requests: #{answer}" unless answer["done"] == requests
 
@@ -99,14 +102,18 @@ class Instructions
 
   def print_table(rows)
     names = @builds.libraries.keys
-    @say.puts("", "Instructions a request in user mode (#{@counter}; the median of #{@repeats}, and how far they are apart)", "")
+    @say.puts("",
+      "Instructions a request in user mode (#{@counter}; the median of #{@repeats}, and how far they are apart)", "")
     @say.puts(format("%-14s %9s %8s %22s %22s %7s", "client", "in flight", "body", *names, "ratio"))
     rows.each do |row|
       counts = names.map { |name| spread(row[:instructions][name]) }
-      @say.puts(format("%-14s %9d %8d %22s %22s %6.3f×", row[:client], row[:concurrency], row[:body_bytes], *counts, row[:ratio]))
+      @say.puts(format("%-14s %9d %8d %22s %22s %6.3f×", row[:client], row[:concurrency], row[:body_bytes], *counts,
+        row[:ratio]))
     end
   end
 
-  def spread(values) = "#{grouped(median(values))} ±#{format("%.1f", 50.0 * (values.max - values.min) / median(values))} %"
+  def spread(values) = "#{grouped(median(values))} ±#{format("%.1f",
+    50.0 * (values.max - values.min) / median(values))} %"
+
   def grouped(number) = number.to_s.gsub(/(\d)(?=(\d{3})+\z)/, '\1,')
 end

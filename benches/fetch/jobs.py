@@ -1,4 +1,7 @@
-"""One job of one peer: the test server on core 1, the peer on core 0; what it took, and what the test server's ledger says."""
+"""One job of one peer: the test server on core 1, the peer on core 0; what it took, and what the test server's ledger
+says.
+"""
+
 import ctypes
 import json
 import os
@@ -37,8 +40,12 @@ class TestServer:
     """The lab's server, alone on core 1; its summary is the ledger."""
 
     def __init__(self, *more):
-        self.process = subprocess.Popen(["taskset", "-c", "1", peers.HECATON, "serve", "--body", "133", *more], stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, text=True)
+        self.process = subprocess.Popen(
+            ["taskset", "-c", "1", peers.HECATON, "serve", "--body", "133", *more],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
         self.port = self.process.stdout.readline().strip().rsplit(":", 1)[1]
 
     def end(self):
@@ -56,8 +63,13 @@ def listed(server, hosts, count, place):
 
 
 def started(command, cores="0"):
-    return subprocess.Popen(["taskset", "-c", cores, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                            stdin=subprocess.DEVNULL, start_new_session=True)
+    return subprocess.Popen(
+        ["taskset", "-c", cores, *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def tree(pid):
@@ -72,7 +84,9 @@ def tree(pid):
 
 
 def resident(pid):
-    """Peak of a process's memory so far, in MB. What wait4 says of it begins with what this process had when it forked."""
+    """Peak of a process's memory so far, in MB. What wait4 says of it begins with what this process had when it
+    forked.
+    """
     try:
         with open(f"/proc/{pid}/status") as file:
             return next((int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM")), 0.0)
@@ -81,7 +95,9 @@ def resident(pid):
 
 
 def waited(process, limit):
-    """Seconds of CPU and the peak of memory of a process and its children, and its exit status; None when it had to be stopped."""
+    """Seconds of CPU and the peak of memory of a process and its children, and its exit status; None when it had to be
+    stopped.
+    """
     deadline = time.monotonic() + limit
     ended, peak = True, 0.0
     while True:
@@ -112,16 +128,26 @@ def once(name, hosts, urls, place):
     cpu, memory, status = waited(started(peers.ALL[name][0](listing, out)), LIMIT)
     seconds = time.monotonic() - begun
     ledger = server.end()
-    return {"peer": name, "hosts": hosts, "urls": count, "seconds": round(seconds, 3), "per_second": round(count / seconds),
-            "cpu_us_per_url": round(cpu * 1e6 / count, 1), "peak_mb": round(memory, 1), "exit": status, "recorded": left(out),
-            "requests": ledger["requests"], "distinct": ledger["distinct"]}
+    return {
+        "peer": name,
+        "hosts": hosts,
+        "urls": count,
+        "seconds": round(seconds, 3),
+        "per_second": round(count / seconds),
+        "cpu_us_per_url": round(cpu * 1e6 / count, 1),
+        "peak_mb": round(memory, 1),
+        "exit": status,
+        "recorded": left(out),
+        "requests": ledger["requests"],
+        "distinct": ledger["distinct"],
+    }
 
 
 def side_by_side(asked, place):
     rows = []
     for hosts in (1, 20):
         for turn in range(asked.rounds):
-            order = asked.peers[turn % len(asked.peers):] + asked.peers[: turn % len(asked.peers)]
+            order = asked.peers[turn % len(asked.peers) :] + asked.peers[: turn % len(asked.peers)]
             for name in order:
                 row = once(name, hosts, asked.urls, place)
                 rows.append({"round": turn, **row})
@@ -130,5 +156,7 @@ def side_by_side(asked, place):
 
 
 def line(row):
-    return (f"{row['peer']:22} {row['hosts']:3} hosts {row['per_second']:8}/s {row['cpu_us_per_url']:9} us of CPU a URL "
-            f"{row['peak_mb']:8} MB, {row['recorded']} of {row['urls']} recorded, exit {row['exit']}")
+    return (
+        f"{row['peer']:22} {row['hosts']:3} hosts {row['per_second']:8}/s {row['cpu_us_per_url']:9} us of CPU a URL "
+        f"{row['peak_mb']:8} MB, {row['recorded']} of {row['urls']} recorded, exit {row['exit']}"
+    )

@@ -1,4 +1,5 @@
 """Jobs that are killed with SIGKILL: each peer once, half way, and hecaton fetch a hundred times."""
+
 import json
 import os
 import random
@@ -26,7 +27,9 @@ def at_half(asked, place):
 
 
 def killed_at_half(name, urls, whole, place):
-    """Kills the peer half way, counts what it has to show, then runs the same command again and counts what is asked twice."""
+    """Kills the peer half way, counts what it has to show, then runs the same command again and counts what is asked
+    twice.
+    """
     server, listing, out, left, count = jobs.prepared(name, 1, urls, place)
     process = jobs.started(peers.ALL[name][0](listing, out))
     time.sleep(whole / 2)
@@ -36,8 +39,15 @@ def killed_at_half(name, urls, whole, place):
     again = jobs.started(peers.ALL[name][0](listing, out))
     _, _, status = jobs.waited(again, jobs.LIMIT)
     ledger = server.end()
-    return {"peer": name, "urls": count, "left_after_kill": kept, "recorded_in_the_end": left(out), "exit": status,
-            "distinct": ledger["distinct"], "asked_again": ledger["requests"] - ledger["distinct"]}
+    return {
+        "peer": name,
+        "urls": count,
+        "left_after_kill": kept,
+        "recorded_in_the_end": left(out),
+        "exit": status,
+        "distinct": ledger["distinct"],
+        "asked_again": ledger["requests"] - ledger["distinct"],
+    }
 
 
 def a_hundred(asked, place):
@@ -58,5 +68,14 @@ def a_hundred(asked, place):
     _, _, status = jobs.waited(jobs.started(command), jobs.LIMIT)
     recorded, ledger = peers.records(out), server.end()
     shutil.rmtree(out)
-    return [{"kills": in_time, "urls": 3000 * kills, "in_flight": IN_FLIGHT, "recorded": recorded, "exit": status, "distinct": ledger["distinct"],
-             "asked_again": ledger["requests"] - ledger["distinct"]}]
+    return [
+        {
+            "kills": in_time,
+            "urls": 3000 * kills,
+            "in_flight": IN_FLIGHT,
+            "recorded": recorded,
+            "exit": status,
+            "distinct": ledger["distinct"],
+            "asked_again": ledger["requests"] - ledger["distinct"],
+        }
+    ]

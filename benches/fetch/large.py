@@ -1,4 +1,5 @@
 """Ten million inputs: how fast they are planned, in what memory they are fetched, and how soon a killed job goes on."""
+
 import json
 import os
 import signal
@@ -15,11 +16,28 @@ def ten_million(asked, place):
     listing, out = jobs.listed(server, 20, count, place), os.path.join(place, "out")
     command = peers.fetch(listing, out)
     begun = time.monotonic()
-    plan = jobs.started([peers.HECATON, "fetch", "plan", listing, "-o", out, "--i-own-these-hosts", "--per-host", str(peers.CONCURRENCY)])
+    plan = jobs.started(
+        [
+            peers.HECATON,
+            "fetch",
+            "plan",
+            listing,
+            "-o",
+            out,
+            "--i-own-these-hosts",
+            "--per-host",
+            str(peers.CONCURRENCY),
+        ]
+    )
     cpu, plan_mb, status = jobs.waited(plan, jobs.LIMIT)
     seconds = time.monotonic() - begun
-    row = {"urls": count, "plan_seconds": round(seconds, 2), "plan_lines_per_second": round(count / seconds), "plan_mb": round(plan_mb, 1),
-           "plan_exit": status}
+    row = {
+        "urls": count,
+        "plan_seconds": round(seconds, 2),
+        "plan_lines_per_second": round(count / seconds),
+        "plan_mb": round(plan_mb, 1),
+        "plan_exit": status,
+    }
     print(row, flush=True)
     process = jobs.started(command)
     peak = 0.0

@@ -1,4 +1,7 @@
-"""The peers: how each is told to fetch a list of URLs, what share of the list it gets, and what it has to show afterwards."""
+"""The peers: how each is told to fetch a list of URLs, what share of the list it gets, and what it has to show
+afterwards.
+"""
+
 import glob
 import gzip
 import json
@@ -35,36 +38,103 @@ def curl(urls, out):
         for number, url in enumerate(lines):
             file.write(f'url = "{url.strip()}"\noutput = "{out}/{number}"\n')
     os.makedirs(out, exist_ok=True)
-    return ["curl", "--silent", "--parallel", "--parallel-max", str(CONCURRENCY), "--config", config,
-            "--write-out", "%{http_code} %{url}\n"]
+    return [
+        "curl",
+        "--silent",
+        "--parallel",
+        "--parallel-max",
+        str(CONCURRENCY),
+        "--config",
+        config,
+        "--write-out",
+        "%{http_code} %{url}\n",
+    ]
 
 
 def xargs(urls, out):
     """A process for each URL, 64 at once: the usual line of a shell."""
     os.makedirs(out, exist_ok=True)
-    return ["sh", "-c", f"xargs -P 64 -n 1 sh -c 'curl --silent --output {out}/${{0##*/}}-$$ --write-out \"%{{http_code}} %{{url}}\\n\" $0' < {urls}"]
+    return [
+        "sh",
+        "-c",
+        f"xargs -P 64 -n 1 sh -c 'curl --silent --output {out}/${{0##*/}}-$$ "
+        f'--write-out "%{{http_code}} %{{url}}\\n" $0\' < {urls}',
+    ]
 
 
 def aria2c(urls, out):
-    return ["aria2c", "--quiet", "--input-file", urls, "--dir", out, "--max-concurrent-downloads", str(CONCURRENCY),
-            "--auto-file-renaming=false", "--allow-overwrite=true", "--file-allocation=none", "--continue=true"]
+    return [
+        "aria2c",
+        "--quiet",
+        "--input-file",
+        urls,
+        "--dir",
+        out,
+        "--max-concurrent-downloads",
+        str(CONCURRENCY),
+        "--auto-file-renaming=false",
+        "--allow-overwrite=true",
+        "--file-allocation=none",
+        "--continue=true",
+    ]
 
 
 def wget2(urls, out):
-    return ["wget2", "--quiet", "--input-file", urls, "--directory-prefix", out, "--force-directories", "--max-threads", str(CONCURRENCY), "--no-robots",
-            "--continue"]
+    return [
+        "wget2",
+        "--quiet",
+        "--input-file",
+        urls,
+        "--directory-prefix",
+        out,
+        "--force-directories",
+        "--max-threads",
+        str(CONCURRENCY),
+        "--no-robots",
+        "--continue",
+    ]
 
 
 def scrapy(urls, out):
     os.makedirs(out, exist_ok=True)
-    return [os.path.join(VENV, "scrapy"), "runspider", os.path.join(HERE, "spider.py"), "--nolog", "-a", f"urls={urls}",
-            "-a", f"jobs={out}", "-o", f"{out}/items.jsonl", "-s", f"JOBDIR={out}/job"]
+    return [
+        os.path.join(VENV, "scrapy"),
+        "runspider",
+        os.path.join(HERE, "spider.py"),
+        "--nolog",
+        "-a",
+        f"urls={urls}",
+        "-a",
+        f"jobs={out}",
+        "-o",
+        f"{out}/items.jsonl",
+        "-s",
+        f"JOBDIR={out}/job",
+    ]
 
 
 def img2dataset(urls, out):
-    return [os.path.join(VENV, "img2dataset"), "--url_list", urls, "--output_folder", out, "--output_format", "webdataset",
-            "--thread_count", str(CONCURRENCY), "--processes_count", "1", "--disable_all_reencoding", "True", "--number_sample_per_shard", "10000",
-            "--retries", "0", "--enable_wandb", "False"]
+    return [
+        os.path.join(VENV, "img2dataset"),
+        "--url_list",
+        urls,
+        "--output_folder",
+        out,
+        "--output_format",
+        "webdataset",
+        "--thread_count",
+        str(CONCURRENCY),
+        "--processes_count",
+        "1",
+        "--disable_all_reencoding",
+        "True",
+        "--number_sample_per_shard",
+        "10000",
+        "--retries",
+        "0",
+        "--enable_wandb",
+        "False",
+    ]
 
 
 def nothing(out):
@@ -77,8 +147,12 @@ def records(out):
 
 
 def files(out):
-    return sum(1 for folder, _, names in os.walk(out) for name in names
-               if not name.endswith(".aria2") and os.path.getsize(os.path.join(folder, name)))
+    return sum(
+        1
+        for folder, _, names in os.walk(out)
+        for name in names
+        if not name.endswith(".aria2") and os.path.getsize(os.path.join(folder, name))
+    )
 
 
 def items(out):
@@ -113,8 +187,13 @@ ALL = {
     "scrapy": (scrapy, items, 0.2),
     "img2dataset": (img2dataset, samples, 0.2),
 }
-PROGRAMS = {"curl --parallel": "curl", "xargs -P 64 curl": "curl", "aria2c": "aria2c", "wget2": "wget2",
-            "the bare engine": BARE}
+PROGRAMS = {
+    "curl --parallel": "curl",
+    "xargs -P 64 curl": "curl",
+    "aria2c": "aria2c",
+    "wget2": "wget2",
+    "the bare engine": BARE,
+}
 IN_VENV = {"scrapy": "Scrapy", "img2dataset": "img2dataset"}
 
 

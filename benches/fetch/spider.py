@@ -1,4 +1,5 @@
 """Scrapy's spider of the bench: one item a URL, with status and digest; as many at once as the others have."""
+
 import hashlib
 
 import scrapy
@@ -7,8 +8,13 @@ import scrapy
 class Spider(scrapy.Spider):
     name = "bench"
     custom_settings = {
-        "CONCURRENT_REQUESTS": 200, "CONCURRENT_REQUESTS_PER_DOMAIN": 200, "ROBOTSTXT_OBEY": False, "TELNETCONSOLE_ENABLED": False,
-        "DOWNLOAD_DELAY": 0, "RETRY_ENABLED": False, "REACTOR_THREADPOOL_MAXSIZE": 20,
+        "CONCURRENT_REQUESTS": 200,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 200,
+        "ROBOTSTXT_OBEY": False,
+        "TELNETCONSOLE_ENABLED": False,
+        "DOWNLOAD_DELAY": 0,
+        "RETRY_ENABLED": False,
+        "REACTOR_THREADPOOL_MAXSIZE": 20,
     }
 
     async def start(self):

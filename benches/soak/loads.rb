@@ -36,7 +36,7 @@ class Load
 
   def watched
     yield
-  rescue Exception => e # whatever it is, it is a fault
+  rescue Exception => e # rubocop:disable Lint/RescueException -- whatever it is, it is a fault
     tally.fault("the load #{name} ended by #{e.full_message(highlight: false)}")
   end
 

@@ -81,7 +81,8 @@ class Verdict
   def server(name, ledger)
     { sent: sent(name).count, arrived: arrived(ledger).count, late: late(name, ledger), early_lost: early_lost(name, ledger), moved: moved(name), answered_500: failures(name),
       dealt: ledger["chaos"].transform_values { |dealt| dealt["count"] } }
-      .merge(ledger.slice("connections", "tls_handshakes", "tls_resumed", "http2_connections", "aborted", "peak_in_flight"))
+      .merge(ledger.slice("connections", "tls_handshakes", "tls_resumed", "http2_connections", "aborted",
+        "peak_in_flight"))
   end
 
   def moved(name) = of(name).sum { |load| load.tally.moved }

@@ -1,6 +1,10 @@
 # aiohttp: one ClientSession on asyncio, as many tasks as requests in flight; `tuned` lifts its limit of connections.
-import ssl, sys
-import aiohttp, kit, workers
+import ssl
+import sys
+
+import aiohttp
+import kit
+import workers
 
 TUNED = "tuned" in sys.argv
 
@@ -12,7 +16,9 @@ class AiohttpDriver(workers.Tasks):
         connector = aiohttp.TCPConnector(force_close=not job.keepalive, **limit, **trust)
         timeout = aiohttp.ClientTimeout(total=job.timeout)
         self.session = aiohttp.ClientSession(connector=connector, timeout=timeout, headers=job.headers)
-        self.session._retry_connection = False  # else a GET on a connection that was closed is sent again without a word
+        self.session._retry_connection = (
+            False  # else a GET on a connection that was closed is sent again without a word
+        )
 
     async def send(self, url):
         async with self.session.request(self.job.method, url) as answer:
@@ -22,5 +28,11 @@ class AiohttpDriver(workers.Tasks):
         await self.session.close()
 
 
-kit.run(AiohttpDriver, name="aiohttp-tuned" if TUNED else "aiohttp", version=aiohttp.__version__, engine="llhttp",
-        models=["async"], max_concurrency=1000)
+kit.run(
+    AiohttpDriver,
+    name="aiohttp-tuned" if TUNED else "aiohttp",
+    version=aiohttp.__version__,
+    engine="llhttp",
+    models=["async"],
+    max_concurrency=1000,
+)

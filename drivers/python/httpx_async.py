@@ -1,6 +1,10 @@
 # httpx: one AsyncClient on asyncio, as many tasks as requests in flight; `tuned` keeps a connection for each.
-import ssl, sys
-import httpx, kit, workers
+import ssl
+import sys
+
+import httpx
+import kit
+import workers
 
 TUNED = "tuned" in sys.argv
 
@@ -8,11 +12,15 @@ TUNED = "tuned" in sys.argv
 class HttpxDriver(workers.Tasks):
     async def open(self, job):
         # Unless told it opens 100 connections and keeps 20 that are idle.
-        limits = {"max_connections": job.concurrency, "keepalive_expiry": job.timeout} if TUNED else {"max_connections": 100}
+        limits = (
+            {"max_connections": job.concurrency, "keepalive_expiry": job.timeout} if TUNED else {"max_connections": 100}
+        )
         kept = (job.concurrency if TUNED else 20) if job.keepalive else 0
         limits = httpx.Limits(max_keepalive_connections=kept, **limits)
         trust = {"verify": ssl.create_default_context(cafile=job.ca)} if job.ca else {}
-        self.client = httpx.AsyncClient(limits=limits, timeout=job.timeout, headers=job.headers, trust_env=False, **trust)
+        self.client = httpx.AsyncClient(
+            limits=limits, timeout=job.timeout, headers=job.headers, trust_env=False, **trust
+        )
 
     async def send(self, url):
         answer = await self.client.request(self.job.method, url)
@@ -22,5 +30,11 @@ class HttpxDriver(workers.Tasks):
         await self.client.aclose()
 
 
-kit.run(HttpxDriver, name="httpx-tuned" if TUNED else "httpx", version=httpx.__version__, engine="httpcore, h11",
-        models=["async"], max_concurrency=1000)
+kit.run(
+    HttpxDriver,
+    name="httpx-tuned" if TUNED else "httpx",
+    version=httpx.__version__,
+    engine="httpcore, h11",
+    models=["async"],
+    max_concurrency=1000,
+)

@@ -1,17 +1,39 @@
 # The harness's side of every Python driver: answers commands, hands out requests, verifies and counts answers.
-import collections, json, os, platform, signal, sys, threading, time
+import collections
+import json
+import os
+import platform
+import signal
+import sys
+import threading
+import time
 from types import SimpleNamespace
 
-HELLO = {"ok": True, "proto": 2, "runtime": f"python {platform.python_version()}", "http": ["1.1"], "tls": True,
-         "keepalive": [True, False], "retries": "off", "cores": 1, "verify": ["tail", "json", "none"],
-         "methods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]}
+HELLO = {
+    "ok": True,
+    "proto": 2,
+    "runtime": f"python {platform.python_version()}",
+    "http": ["1.1"],
+    "tls": True,
+    "keepalive": [True, False],
+    "retries": "off",
+    "cores": 1,
+    "verify": ["tail", "json", "none"],
+    "methods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
+}
 
 
 class Round:  # One `go`.
     def __init__(self, job, ask):
         self.job, self.lock, self.untimed = job, threading.Lock(), 0
         self.next, self.end, self.every = ask["first"], ask["first"] + ask["count"], ask["lat_every"]
-        self.done_count, self.bytes, self.sum, self.errors, self.latencies = 0, 0, 0, collections.Counter(), collections.Counter()
+        self.done_count, self.bytes, self.sum, self.errors, self.latencies = (
+            0,
+            0,
+            0,
+            collections.Counter(),
+            collections.Counter(),
+        )
 
     def __iter__(self):  # Every request's URL, and when it was taken if it is to be timed.
         while True:
@@ -42,8 +64,15 @@ class Round:  # One `go`.
             self.errors[kind if isinstance(kind, str) else type(kind).__name__] += 1
 
     def answer(self):
-        return {"ok": True, "done": self.done_count, "errors": self.errors.total(), "errors_by": self.errors,
-                "bytes": self.bytes, "sum": self.sum & 0xffffffff, "lat_us": list(self.latencies.items())}
+        return {
+            "ok": True,
+            "done": self.done_count,
+            "errors": self.errors.total(),
+            "errors_by": self.errors,
+            "bytes": self.bytes,
+            "sum": self.sum & 0xFFFFFFFF,
+            "lat_us": list(self.latencies.items()),
+        }
 
 
 def value(page):  # The check value of a document, plus the numbers of all its records.

@@ -1,13 +1,23 @@
 # pycurl: one CurlMulti that refills itself, as its example retriever-multi.py does; the handles are used again.
-import io, kit, pycurl
+import io
+
+import kit
+import pycurl
 
 
 class PycurlDriver:
     def __init__(self, job):
         self.multi, self.idle = pycurl.CurlMulti(), [pycurl.Curl() for _ in range(job.concurrency)]
         self.multi.setopt(pycurl.M_MAXCONNECTS, job.concurrency)
-        options = {"NOSIGNAL": 1, "TIMEOUT_MS": job.timeout_ms, "CUSTOMREQUEST": job.method, "NOBODY": job.method == "HEAD",
-                   "HTTPHEADER": [f"{k}: {v}" for k, v in job.headers.items()], "FORBID_REUSE": not job.keepalive, "PROXY": ""}
+        options = {
+            "NOSIGNAL": 1,
+            "TIMEOUT_MS": job.timeout_ms,
+            "CUSTOMREQUEST": job.method,
+            "NOBODY": job.method == "HEAD",
+            "HTTPHEADER": [f"{k}: {v}" for k, v in job.headers.items()],
+            "FORBID_REUSE": not job.keepalive,
+            "PROXY": "",
+        }
         for name, value in {**options, **({"CAINFO": job.ca} if job.ca else {})}.items():
             [handle.setopt(getattr(pycurl, name), value) for handle in self.idle]
 
@@ -30,11 +40,19 @@ class PycurlDriver:
             handle.setopt(pycurl.URL, url)
             handle.setopt(pycurl.WRITEDATA, handle.body)
             self.multi.add_handle(handle)
-        del self.idle[:len(started)]
+        del self.idle[: len(started)]
         return len(started)
 
-    def close(self): self.multi.close()
+    def close(self):
+        self.multi.close()
 
 
-kit.run(PycurlDriver, name="pycurl", version=pycurl.version.split()[0].partition("/")[2].strip('"'), models=["events"],
-        engine=pycurl.version.split()[1], max_concurrency=1000, retries="fixed:5")  # on a kept connection that is closed
+kit.run(
+    PycurlDriver,
+    name="pycurl",
+    version=pycurl.version.split()[0].partition("/")[2].strip('"'),
+    models=["events"],
+    engine=pycurl.version.split()[1],
+    max_concurrency=1000,
+    retries="fixed:5",
+)  # on a kept connection that is closed

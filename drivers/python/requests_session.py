@@ -1,6 +1,9 @@
 # requests: as many threads as requests in flight, each with a Session of its own; `get` is as its documentation begins.
 import sys
-import kit, requests, workers
+
+import kit
+import requests
+import workers
 
 GET = "get" in sys.argv
 
@@ -22,5 +25,12 @@ class RequestsDriver(workers.Threads):
         return send
 
 
-kit.run(RequestsDriver, name="requests-get" if GET else "requests", version=requests.__version__, engine="urllib3",
-        models=["threads"], keepalive=[False] if GET else [True, False], max_concurrency=512)
+kit.run(
+    RequestsDriver,
+    name="requests-get" if GET else "requests",
+    version=requests.__version__,
+    engine="urllib3",
+    models=["threads"],
+    keepalive=[False] if GET else [True, False],
+    max_concurrency=512,
+)

@@ -1,6 +1,10 @@
 # urllib3: as many threads as requests in flight, which share one PoolManager; `tuned` keeps a connection for each.
-import logging, sys
-import kit, urllib3, workers
+import logging
+import sys
+
+import kit
+import urllib3
+import workers
 
 TUNED = "tuned" in sys.argv
 
@@ -26,5 +30,11 @@ class Urllib3Driver(workers.Threads):
 
 
 logging.disable()  # it warns of every connection that it throws away
-kit.run(Urllib3Driver, name="urllib3-tuned" if TUNED else "urllib3", version=urllib3.__version__, engine="http.client",
-        models=["threads"], max_concurrency=512)
+kit.run(
+    Urllib3Driver,
+    name="urllib3-tuned" if TUNED else "urllib3",
+    version=urllib3.__version__,
+    engine="http.client",
+    models=["threads"],
+    max_concurrency=512,
+)

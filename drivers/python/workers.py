@@ -7,7 +7,10 @@ class Threads:
     """`self.sender(job)` is called once for each thread and returns `send(url)`: the status and the body."""
 
     def __init__(self, job):
-        self.pool, self.senders = ThreadPoolExecutor(job.concurrency), [self.sender(job) for _ in range(job.concurrency)]
+        self.pool, self.senders = (
+            ThreadPoolExecutor(job.concurrency),
+            [self.sender(job) for _ in range(job.concurrency)],
+        )
 
     def go(self, round):
         list(self.pool.map(lambda send: self.work(send, round), self.senders))
@@ -24,7 +27,9 @@ class Threads:
 
 
 class Tasks:
-    """`await self.open(job)` gets ready, `await self.send(url)` returns status and body, `await self.shut()` lets go."""
+    """`await self.open(job)` gets ready, `await self.send(url)` returns status and body, `await self.shut()` lets
+    go.
+    """
 
     def __init__(self, job):
         self.job, self.runner = job, asyncio.Runner()

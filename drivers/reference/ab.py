@@ -7,11 +7,28 @@ class Ab(kit.Tool):
 
     def command(job, concurrency, count):
         kept = ["-k"] if job["keepalive"] else []
-        return ["ab", "-q", "-S", "-d", "-r", *kept, "-n", count, "-c", concurrency, "-s", job["timeout_ms"] // 1000 + 1, job["url"]]
+        return [
+            "ab",
+            "-q",
+            "-S",
+            "-d",
+            "-r",
+            *kept,
+            "-n",
+            count,
+            "-c",
+            concurrency,
+            "-s",
+            job["timeout_ms"] // 1000 + 1,
+            job["url"],
+        ]
 
     def result(text):
         failed = kit.number(r"^Failed requests: +(\d+)", text) + kit.number(r"^Non-2xx responses: +(\d+)", text)
-        return (kit.number(r"^Complete requests: +(\d+)", text) - failed, kit.number(r"^HTML transferred: +(\d+)", text))
+        return (
+            kit.number(r"^Complete requests: +(\d+)", text) - failed,
+            kit.number(r"^HTML transferred: +(\d+)", text),
+        )
 
 
 Ab.run()

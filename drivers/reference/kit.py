@@ -1,8 +1,24 @@
 # The harness's side of the reference rows: runs a load generator for each `go`, and believes what it prints.
-import json, re, signal, subprocess, sys
+import json
+import re
+import signal
+import subprocess
+import sys
 
-HELLO = {"ok": True, "proto": 2, "http": ["1.1"], "tls": False, "keepalive": [True], "retries": "off", "models": ["events"],
-         "cores": 1, "verify": ["none"], "methods": ["GET"], "runtime": "native", "max_concurrency": 1000}
+HELLO = {
+    "ok": True,
+    "proto": 2,
+    "http": ["1.1"],
+    "tls": False,
+    "keepalive": [True],
+    "retries": "off",
+    "models": ["events"],
+    "cores": 1,
+    "verify": ["none"],
+    "methods": ["GET"],
+    "runtime": "native",
+    "max_concurrency": 1000,
+}
 
 
 def number(pattern, text):
@@ -20,16 +36,26 @@ def go(tool, job, count):
     done, size = tool.result(ran.stdout) if ran.returncode == 0 else (0, 0)
     done = max(0, int(done))  # ab may count one failure under two heads
     errors = max(0, count - done) if tool.counts or not done else 0
-    return {"ok": True, "done": done, "errors": errors, "errors_by": {"not told": errors} if errors else {},
-            "bytes": int(size), "sum": 0, "lat_us": []}
+    return {
+        "ok": True,
+        "done": done,
+        "errors": errors,
+        "errors_by": {"not told": errors} if errors else {},
+        "bytes": int(size),
+        "sum": 0,
+        "lat_us": [],
+    }
 
 
 def answer(tool, ask, state):
     if ask["cmd"] == "hello":
         return {**HELLO, **tool.about}
     if ask["cmd"] == "prepare":
-        for key, able in [("verify", ask["verify"] == "none"), ("append_id", not ask["append_id"]),
-                          ("keepalive", ask["keepalive"] in tool.about.get("keepalive", [True]))]:
+        for key, able in [
+            ("verify", ask["verify"] == "none"),
+            ("append_id", not ask["append_id"]),
+            ("keepalive", ask["keepalive"] in tool.about.get("keepalive", [True])),
+        ]:
             if not able:
                 return {"ok": False, "error": "unsupported", "what": key}
         state.update(ask)

@@ -7,7 +7,20 @@ class Wrk(kit.Tool):
     counts = False
 
     def command(job, concurrency, count):
-        return ["wrk", "-t", 1, "-c", concurrency, "-d", 1, "--timeout", job["timeout_ms"] // 1000 + 1, "-s", "wrk.lua", job["url"]]
+        return [
+            "wrk",
+            "-t",
+            1,
+            "-c",
+            concurrency,
+            "-d",
+            1,
+            "--timeout",
+            job["timeout_ms"] // 1000 + 1,
+            "-s",
+            "wrk.lua",
+            job["url"],
+        ]
 
     def result(text):
         return kit.number(r"^done (\d+)", text), 0  # it counts bytes with their heads

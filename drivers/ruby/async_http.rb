@@ -32,4 +32,4 @@ class AsyncHttpDriver
 end
 
 Kit.run(AsyncHttpDriver, name: "async-http", version: Async::HTTP::VERSION, engine: "pure ruby", models: ["fibers"],
-                         max_concurrency: 1000)
+  max_concurrency: 1000)

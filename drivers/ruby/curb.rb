@@ -38,4 +38,4 @@ class CurbDriver
 end
 
 Kit.run(CurbDriver, name: "curb", version: Curl::CURB_VERSION, engine: Curl::CURL_LONG_VERSION[/libcurl\S+/],
-                    models: ["callbacks"], max_concurrency: 1000, tls: true, verify: Kit::DECODING, keepalive: [true, false])
+  models: ["callbacks"], max_concurrency: 1000, tls: true, verify: Kit::DECODING, keepalive: [true, false])

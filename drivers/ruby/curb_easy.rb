@@ -21,4 +21,4 @@ class CurbEasyDriver < Kit::Threads
 end
 
 Kit.run(CurbEasyDriver, name: "curb-easy", version: Curl::CURB_VERSION, engine: Curl::CURL_LONG_VERSION[/libcurl\S+/],
-                        models: ["threads"], max_concurrency: 512, tls: true, verify: Kit::DECODING, keepalive: [true, false])
+  models: ["threads"], max_concurrency: 512, tls: true, verify: Kit::DECODING, keepalive: [true, false])

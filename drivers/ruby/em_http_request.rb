@@ -22,6 +22,7 @@ class EmHttpRequestDriver
   def send_next(index, round)
     url, taken = round.take
     return ((@working -= 1).zero? && @ended << true) unless url
+
     request = (@connections[index] ||= connection).public_send(@job.method.downcase, options(url))
     request.callback { round.done(request.response_header.status, request.response, taken); send_next(index, round) }
     request.errback { @connections[index] = nil; round.failed(request.error); send_next(index, round) }
@@ -35,4 +36,4 @@ end
 EM.epoll # select() ends at 1024 descriptors
 STARTED = Queue.new.tap { |started| Thread.new { EM.run { started << true } }.abort_on_exception = true }
 Kit.run(EmHttpRequestDriver, name: "em-http-request", version: EM::HttpRequest::VERSION, engine: "EventMachine",
-                             models: ["events"], max_concurrency: 1000)
+  models: ["events"], max_concurrency: 1000)

@@ -8,7 +8,7 @@ class ExconDriver < Kit::Threads
   def open # it does not send again what failed, unless a request is said to be idempotent
     seconds = @job.timeout
     Excon.new(@job.url, persistent: @job.keepalive, ssl_ca_file: @job.ca,
-                         connect_timeout: seconds, read_timeout: seconds, write_timeout: seconds)
+      connect_timeout: seconds, read_timeout: seconds, write_timeout: seconds)
   end
 
   def ask(connection, url)
@@ -20,4 +20,4 @@ class ExconDriver < Kit::Threads
 end
 
 Kit.run(ExconDriver, name: "excon", version: Excon::VERSION, engine: "pure ruby", models: ["threads"],
-                     tls: true, keepalive: [true, false], max_concurrency: 512)
+  tls: true, keepalive: [true, false], max_concurrency: 512)

@@ -7,7 +7,8 @@ class ExconGetDriver < Kit::Threads
 
   def open # it does not send again what failed, unless a request is said to be idempotent
     seconds = @job.timeout
-    { headers: @job.headers, ssl_ca_file: @job.ca, connect_timeout: seconds, read_timeout: seconds, write_timeout: seconds }
+    { headers: @job.headers, ssl_ca_file: @job.ca, connect_timeout: seconds, read_timeout: seconds,
+      write_timeout: seconds }
   end
 
   def ask(options, url)
@@ -17,4 +18,4 @@ class ExconGetDriver < Kit::Threads
 end
 
 Kit.run(ExconGetDriver, name: "excon-get", version: Excon::VERSION, engine: "pure ruby", models: ["threads"],
-                        tls: true, keepalive: [false], max_concurrency: 512)
+  tls: true, keepalive: [false], max_concurrency: 512)

@@ -19,6 +19,7 @@ class FaradayHecatonDriver
   def send_next(round)
     url, taken = round.take
     return unless url
+
     @faraday.run_request(@job.method.downcase.to_sym, url, nil, @job.headers).on_complete do |env|
       error = env[:hecaton_error]
       error ? round.failed(error.class) : round.done(env.status, env.body, taken)
@@ -28,4 +29,4 @@ class FaradayHecatonDriver
 end
 
 Kit.run(FaradayHecatonDriver, name: "faraday-hecaton", version: Faraday::VERSION, engine: "hecaton",
-                              models: ["callbacks"], tls: true, keepalive: [true, false], max_concurrency: 1000)
+  models: ["callbacks"], tls: true, keepalive: [true, false], max_concurrency: 1000)

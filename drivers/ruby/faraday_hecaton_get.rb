@@ -23,4 +23,4 @@ class FaradayHecatonGetDriver < Kit::Threads
 end
 
 Kit.run(FaradayHecatonGetDriver, name: "faraday-hecaton-get", version: Faraday::VERSION, engine: "hecaton",
-                                 models: ["threads"], tls: true, keepalive: [true, false], max_concurrency: 512)
+  models: ["threads"], tls: true, keepalive: [true, false], max_concurrency: 512)

@@ -20,4 +20,4 @@ class FaradayNetHttpDriver < Kit::Threads
 end
 
 Kit.run(FaradayNetHttpDriver, name: "faraday-net-http", version: Faraday::VERSION, engine: "net/http",
-                              models: ["threads"], tls: true, keepalive: [false], max_concurrency: 512)
+  models: ["threads"], tls: true, keepalive: [false], max_concurrency: 512)

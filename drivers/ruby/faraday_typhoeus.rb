@@ -20,6 +20,7 @@ class FaradayTyphoeusDriver
   def send_next(round)
     url, taken = round.take
     return unless url
+
     @faraday.run_request(@job.method.downcase.to_sym, url, nil, @job.headers).on_complete do |env|
       failed = env[:typhoeus_connection_failed] || env.status.zero?
       failed ? round.failed(kind(env)) : round.done(env.status, env.body, taken)
@@ -31,5 +32,5 @@ class FaradayTyphoeusDriver
 end
 
 Kit.run(FaradayTyphoeusDriver, name: "faraday-typhoeus", version: Faraday::VERSION,
-                               engine: Ethon::Curl.version[/libcurl\S+/], models: ["callbacks"], tls: true,
-                               keepalive: [true, false], max_concurrency: 1000)
+  engine: Ethon::Curl.version[/libcurl\S+/], models: ["callbacks"], tls: true,
+  keepalive: [true, false], max_concurrency: 1000)

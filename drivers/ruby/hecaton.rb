@@ -24,6 +24,7 @@ class HecatonDriver
   def send_next(round, batch)
     url, taken = round.take
     return unless url
+
     batch.request(@method, url, headers: @headers).on_complete do |outcome|
       if (response = outcome.response)
         round.done(response.status, response.body, taken)
@@ -36,4 +37,4 @@ class HecatonDriver
 end
 
 Kit.run(HecatonDriver, name: "hecaton-ruby", version: Hecaton::VERSION, engine: "hecaton", models: ["batch"],
-                       keepalive: [true, false], tls: true, verify: Kit::DECODING, max_concurrency: 10_000)
+  keepalive: [true, false], tls: true, verify: Kit::DECODING, max_concurrency: 10_000)

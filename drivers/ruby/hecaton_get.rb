@@ -22,4 +22,4 @@ class HecatonGetDriver < Kit::Threads
 end
 
 Kit.run(HecatonGetDriver, name: "hecaton-get", version: Hecaton::VERSION, engine: "hecaton", models: ["threads"],
-                          keepalive: [true, false], tls: true, verify: Kit::DECODING, max_concurrency: 512)
+  keepalive: [true, false], tls: true, verify: Kit::DECODING, max_concurrency: 512)

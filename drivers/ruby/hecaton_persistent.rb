@@ -7,5 +7,5 @@ class HecatonPersistentDriver < Kit::Persistent
 end
 
 Kit.run(HecatonPersistentDriver, name: "hecaton-persistent", version: Hecaton::VERSION, engine: "hecaton",
-                                 models: ["threads"], tls: true, verify: Kit::DECODING, keepalive: [true, false],
-                                 max_concurrency: 512)
+  models: ["threads"], tls: true, verify: Kit::DECODING, keepalive: [true, false],
+  max_concurrency: 512)

@@ -1,4 +1,5 @@
-# http.rb: as many threads as requests in flight, each with a persistent client, or with `get` as its documentation begins.
+# http.rb: as many threads as requests in flight, each with a persistent client, or with `get` as its documentation
+# begins.
 require "http"
 require_relative "threads"
 
@@ -26,4 +27,4 @@ class HttpRbDriver < Kit::Threads
 end
 
 Kit.run(HttpRbDriver, name: GET ? "http.rb-get" : "http.rb", version: HTTP::VERSION, engine: "pure ruby", models: ["threads"],
-                      tls: true, keepalive: GET ? [false] : [true, false], max_concurrency: 512)
+  tls: true, keepalive: GET ? [false] : [true, false], max_concurrency: 512)

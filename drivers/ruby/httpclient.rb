@@ -29,4 +29,4 @@ class HttpclientDriver < Kit::Threads
 end
 
 Kit.run(HttpclientDriver, name: "httpclient", version: HTTPClient::VERSION, engine: "pure ruby", models: ["threads"],
-                          tls: true, keepalive: [true, false], max_concurrency: 512)
+  tls: true, keepalive: [true, false], max_concurrency: 512)

@@ -9,7 +9,7 @@ class HttpxDriver < Kit::Threads
     seconds = @job.timeout
     session = @job.keepalive ? HTTPX.plugin(:persistent).with(max_retries: 0) : HTTPX
     session.with(timeout: { connect_timeout: seconds, request_timeout: seconds }, fallback_protocol: "http/1.1",
-                 ssl: { ca_file: @job.ca, alpn_protocols: %w[http/1.1] }.compact)
+      ssl: { ca_file: @job.ca, alpn_protocols: %w[http/1.1] }.compact)
   end
 
   def ask(session, url)
@@ -23,4 +23,4 @@ class HttpxDriver < Kit::Threads
 end
 
 Kit.run(HttpxDriver, name: "httpx", version: HTTPX::VERSION, engine: "pure ruby", models: ["threads"],
-                     tls: true, keepalive: [true, false], max_concurrency: 512)
+  tls: true, keepalive: [true, false], max_concurrency: 512)

@@ -7,7 +7,8 @@ module Kit
   DECODING = [*HELLO[:verify], "gzip"].freeze # what a client that decodes says under `verify`
 
   # The settings of `prepare`.
-  Job = Struct.new(:method, :url, :append_id, :concurrency, :keepalive, :verify, :timeout_ms, :ca, keyword_init: true) do
+  Job = Struct.new(:method, :url, :append_id, :concurrency, :keepalive, :verify, :timeout_ms, :ca,
+    keyword_init: true) do
     def timeout = timeout_ms / 1000.0
     def gzip? = verify == "gzip"
     def headers = verify == "json" ? { "Accept" => "application/json" } : {}
@@ -25,9 +26,11 @@ module Kit
     # The next URL, and when it was taken if it is to be timed; nil when all are taken.
     def take
       return if (id = @next) == @end
+
       @next = id + 1
       url = @append_id ? "#{@url}#{id}" : @url
       return [url, nil] if (@untimed -= 1) >= 0
+
       @untimed = @every - 1
       [url, now]
     end
@@ -35,6 +38,7 @@ module Kit
     # Counts a response whose body has been read.
     def done(status, body, taken = nil)
       return failed("status #{status}") unless status / 100 == 2
+
       @sum += @json ? value(JSON.parse(body)) : body.byteslice(-8, 8).hex if @verified
       @bytes += body.bytesize
       @done += 1
@@ -46,6 +50,7 @@ module Kit
     # The check value of a document, plus the numbers of all its records.
     private def value(page) = page["token"].hex + page["records"].sum { |record| record["numbers"] }
     def failed(kind) = @errors[kind.to_s] += 1
+
     def answer = { done: @done, errors: @errors.values.sum, errors_by: @errors, bytes: @bytes,
                    sum: @sum & 0xffffffff, lat_us: @latencies.to_a }
     private def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
@@ -53,7 +58,8 @@ module Kit
     private def bucket(micros) = (shift = micros.bit_length - 8).positive? ? micros >> shift << shift : micros
   end
 
-  # Answers commands until told to end. `driver.new(job)` gets ready, its `go(round)` sends a round, its `close` lets go.
+  # Answers commands until told to end. `driver.new(job)` gets ready, its `go(round)` sends a round, its `close` lets
+  # go.
   def self.run(driver, **about)
     about[:name] = ARGV.last.delete_prefix("--as=") if ARGV.last&.start_with?("--as=") # the same program on another library
     about[:name] = "jruby-#{about[:name]}" if RUBY_ENGINE == "jruby" # another row than the same client on Ruby
@@ -80,6 +86,7 @@ module Kit
 
   def self.prepare(ask, driver, about)
     return { ok: false, error: "unsupported", what: "keepalive" } unless about[:keepalive].include? ask[:keepalive]
+
     @driver = @driver&.close && nil
     GC.start # what is left of old connections closes now, and every round starts from a clean heap
     ENV["SSL_CERT_FILE"] = ask[:ca] if ask[:ca] # where OpenSSL and the gem look for whom to trust

@@ -33,4 +33,4 @@ end
 # Hecaton in its place keeps connections in a pool, whatever is finished.
 kept = defined?(Hecaton) ? [true] : [true, false]
 Kit.run(NetHttpDriver, name: "net-http", version: Net::HTTP::VERSION, engine: defined?(Hecaton) ? "hecaton" : "pure ruby", models: ["threads"],
-                       tls: true, verify: Kit::DECODING, keepalive: kept, max_concurrency: 512)
+  tls: true, verify: Kit::DECODING, keepalive: kept, max_concurrency: 512)

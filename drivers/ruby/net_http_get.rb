@@ -15,4 +15,4 @@ end
 
 # It sends once again what failed, and nothing switches that off here.
 Kit.run(NetHttpGetDriver, name: "net-http-get", version: Net::HTTP::VERSION, engine: "pure ruby", models: ["threads"],
-                          methods: ["GET"], retries: "fixed:1", tls: true, verify: Kit::DECODING, keepalive: [false], max_concurrency: 512)
+  methods: ["GET"], retries: "fixed:1", tls: true, verify: Kit::DECODING, keepalive: [false], max_concurrency: 512)

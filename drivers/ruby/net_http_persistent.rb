@@ -13,5 +13,5 @@ class NetHttpPersistentDriver < Kit::Persistent
 end
 
 Kit.run(NetHttpPersistentDriver, name: "net-http-persistent", version: Net::HTTP::Persistent::VERSION,
-                                 engine: "net/http", models: ["threads"], tls: true, verify: Kit::DECODING, keepalive: [true, false],
-                                 max_concurrency: 512)
+  engine: "net/http", models: ["threads"], tls: true, verify: Kit::DECODING, keepalive: [true, false],
+  max_concurrency: 512)

@@ -1,4 +1,5 @@
-# Keeps one pool that all threads share, in the manner of net-http-persistent: the part that its driver and Hecaton's share.
+# Keeps one pool that all threads share, in the manner of net-http-persistent: the part that its driver and Hecaton's
+# share.
 require_relative "threads"
 
 module Kit

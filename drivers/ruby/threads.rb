@@ -1,4 +1,5 @@
-# Keeps requests in flight by as many threads, for clients that wait for each response: the part that their drivers share.
+# Keeps requests in flight by as many threads, for clients that wait for each response: the part that their drivers
+# share.
 require_relative "kit"
 
 module Kit
@@ -39,6 +40,6 @@ module Kit
       error.class
     end
 
-    def shut(session) = nil
+    def shut(_session) = nil
   end
 end

@@ -23,6 +23,7 @@ class TyphoeusDriver
   def send_next(round)
     url, taken = round.take
     return unless url
+
     request = Typhoeus::Request.new(url, @options)
     request.on_complete do |response|
       response.code.zero? ? round.failed(response.return_code) : round.done(response.code, response.body, taken)
@@ -34,5 +35,5 @@ end
 
 engine = defined?(Hecaton) ? "hecaton" : Ethon::Curl.version[/libcurl\S+/]
 Kit.run(TyphoeusDriver, name: "typhoeus", version: Typhoeus::VERSION, engine: engine,
-                        models: ["callbacks"], tls: true, verify: Kit::DECODING, keepalive: [true, false],
-                        max_concurrency: 1000) # select() in Ethon ends at 1024 descriptors
+  models: ["callbacks"], tls: true, verify: Kit::DECODING, keepalive: [true, false],
+  max_concurrency: 1000) # select() in Ethon ends at 1024 descriptors

@@ -19,4 +19,4 @@ class TyphoeusGetDriver < Kit::Threads
 end
 
 Kit.run(TyphoeusGetDriver, name: "typhoeus-get", version: Typhoeus::VERSION, engine: Ethon::Curl.version[/libcurl\S+/],
-                           models: ["threads"], tls: true, verify: Kit::DECODING, keepalive: [true, false], max_concurrency: 512)
+  models: ["threads"], tls: true, verify: Kit::DECODING, keepalive: [true, false], max_concurrency: 512)

@@ -57,13 +57,16 @@ def unsorted(page):
     return faults
 
 
-# Chooses each language in turn, then all again: how many rows and bars of others stay, of its own are gone, and are not back.
+# Chooses each language in turn, then all again: how many rows and bars of others stay, of its own are gone, and are not
+# back.
 FILTERED = """(() => {
-  const [choice] = document.querySelectorAll(".tools select"), all = [...document.querySelectorAll("tr[data-language], g.row")];
+  const [choice] = document.querySelectorAll(".tools select");
+  const all = [...document.querySelectorAll("tr[data-language], g.row")];
   if (!choice) return 0;
   const gone = (element) => element.hidden || element.style.display === "none";
   const choose = (language) => { choice.value = language; choice.dispatchEvent(new Event("change")); };
-  const wrong = (language) => (choose(language), all.filter((it) => gone(it) === (it.dataset.language === language)).length);
+  const wrong = (language) =>
+    (choose(language), all.filter((it) => gone(it) === (it.dataset.language === language)).length);
   const faults = [...choice.options].slice(1).map((option) => wrong(option.value));
   choose("all");
   return faults.reduce((sum, n) => sum + n, 0) + all.filter(gone).length;
@@ -76,7 +79,7 @@ def in_order(cells, words, order):
         return False
     keys = [cell.casefold() for cell in cells] if words else [figure(cell) for cell in cells]
     known = keys if words else [key for key in keys if key is not None]
-    if not words and keys[:len(known)] != known:
+    if not words and keys[: len(known)] != known:
         return False
     # Where letters go is the browser's to know; that all of them are there and turn round is enough.
     return words or known == sorted(known, reverse=order == "descending")
@@ -107,7 +110,10 @@ def problems(page, url, scripts=True):
         (found["charts"] > 0, "no chart is visible"),
         (found["named"] == found["charts"], f"{found['charts'] - found['named']} charts lack a title or a description"),
         (found["drawn"] == found["charts"], f"{found['charts'] - found['drawn']} charts lack a line or text"),
-        ((found["smallest"] or 0) >= SMALLEST_TEXT, f"text in a chart is {found['smallest']} px small, {SMALLEST_TEXT} expected"),
+        (
+            (found["smallest"] or 0) >= SMALLEST_TEXT,
+            f"text in a chart is {found['smallest']} px small, {SMALLEST_TEXT} expected",
+        ),
         (not found["spilled"], f"text sticks out of its chart: {found['spilled']}"),
         (found["tables"] > 0 and found["figures"] > 0, "no table with figures"),
         (found["sortable"] > 0, "no table can be sorted"),
@@ -178,7 +184,9 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("report", type=pathlib.Path)
     arguments.add_argument("--screenshots", type=pathlib.Path, help="keep pictures of the whole page in this folder")
-    arguments.add_argument("--chromium", default=os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium")
+    arguments.add_argument(
+        "--chromium", default=os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+    )
     options = arguments.parse_args()
     if not options.report.is_file():
         raise OSError(f"{options.report} is no file; bin/hecaton sweep writes a report.html")

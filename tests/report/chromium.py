@@ -9,10 +9,19 @@ import subprocess
 import tempfile
 import time
 
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --disable-extensions --disable-dev-shm-usage --remote-debugging-pipe"
-).split()
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--disable-dev-shm-usage",
+    "--remote-debugging-pipe",
+]
 
 
 class BrowserError(Exception):
@@ -32,8 +41,13 @@ class Chromium:
         # The browser reads commands from descriptor 3 and answers on 4.
         shell = f'exec "$0" "$@" 3<&{to_read} 4>&{back_write}'
         self.process = subprocess.Popen(
-            ["bash", "-c", shell, *command], pass_fds=(to_read, back_write), stdin=subprocess.DEVNULL,
-            stdout=self.log, stderr=self.log, start_new_session=True)
+            ["bash", "-c", shell, *command],
+            pass_fds=(to_read, back_write),
+            stdin=subprocess.DEVNULL,
+            stdout=self.log,
+            stderr=self.log,
+            start_new_session=True,
+        )
         os.close(to_read)
         os.close(back_write)
         self.number, self.buffer, self.events = 0, b"", []
@@ -65,7 +79,7 @@ class Chromium:
             message["sessionId"] = session
         data = memoryview(json.dumps(message).encode() + b"\0")
         while data:
-            data = data[os.write(self.to, data):]
+            data = data[os.write(self.to, data) :]
         while True:
             answer = self.receive(f"an answer to {method}")
             if answer.get("id") != self.number:
@@ -89,7 +103,9 @@ class Chromium:
             if not chunk:
                 self.log.seek(0)
                 tail = self.log.read()[-600:].decode(errors="replace").strip()
-                raise BrowserError(f"no {what} from the browser within {self.patience} s; its last words: {tail or 'none'}")
+                raise BrowserError(
+                    f"no {what} from the browser within {self.patience} s; its last words: {tail or 'none'}"
+                )
             self.buffer += chunk
         line, _, self.buffer = self.buffer.partition(b"\0")
         return json.loads(line)
@@ -116,7 +132,9 @@ class Page:
 
     def print_look(self, scheme):
         """Shows pages as they are printed."""
-        self.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.call(
+            "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": scheme}]
+        )
 
     def pdf(self):
         """The page on A4, as the browser prints it."""

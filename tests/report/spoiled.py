@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Proves that check.py can fail: spoils a good report in every way it looks for, and expects each complaint.
 
-    tests/report/spoiled.py REPORT.html
+tests/report/spoiled.py REPORT.html
 """
 
 import pathlib
@@ -21,13 +21,18 @@ def after_main(markup):
 
 
 # Not every page has clients of several languages.
-TWO_LANGUAGES = """<table><tbody><tr data-language="go"><td>1</td></tr><tr data-language="ruby"><td>2</td></tr></tbody></table>"""
+TWO_LANGUAGES = (
+    """<table><tbody><tr data-language="go"><td>1</td></tr><tr data-language="ruby"><td>2</td></tr></tbody></table>"""
+)
 
 # (what is done to the page, what must be said about it)
 SPOILS = {
     "charts removed": (lambda page: re.sub(r"<svg.*?</svg>", "", page), "no chart is visible"),
     "charts unnamed": (lambda page: re.sub(r"<desc.*?</desc>", "", page), "lack a title or a description"),
-    "lines removed": (lambda page: page.replace('class="line', 'class="gone').replace('class="beam', 'class="gone'), "lack a line or text"),
+    "lines removed": (
+        lambda page: page.replace('class="line', 'class="gone').replace('class="beam', 'class="gone'),
+        "lack a line or text",
+    ),
     "tables emptied": (lambda page: re.sub(r"<tbody>.*?</tbody>", "<tbody></tbody>", page), "no table with figures"),
     "verdicts removed": (lambda page: page.replace('class="verdicts"', ""), "no verdict"),
     "faint text": (after_main('<p style="color:#999;background:#fff">faint</p>'), "contrast below 4.5"),
@@ -38,19 +43,32 @@ SPOILS = {
     "a script": (after_main("<script>console.error('broken')</script>"), "errors are logged"),
     "an exception": (after_main("<script>throw new Error('broken')</script>"), "errors are logged"),
     "a script changed": (lambda page: page.replace('"click"', '"dblclick"'), "policy does not name"),
-    "sorting broken": (lambda page: CSP.sub("", page).replace('? 1 : -1', '? 1 : 1'), "not sorted by the keyboard"),
-    "filter broken": (lambda page: after_main(TWO_LANGUAGES)(page.replace("row.hidden = !wanted", "row.hidden = wanted")),
-                      "not filtered by their language"),
+    "sorting broken": (lambda page: CSP.sub("", page).replace("? 1 : -1", "? 1 : 1"), "not sorted by the keyboard"),
+    "filter broken": (
+        lambda page: after_main(TWO_LANGUAGES)(page.replace("row.hidden = !wanted", "row.hidden = wanted")),
+        "not filtered by their language",
+    ),
     "no data": (lambda page: re.sub(r'(id="run">).*?(</script>)', r"\1{}\2", page), "embedded JSON has no rows"),
 }
 
 # Damage to the printed page, and words of the finding.
 SPOILS_ON_PAPER = {
-    "folded": (after_main("<details style='content-visibility:hidden;height:20px;overflow:hidden'><summary>more</summary>"
-                          "<table><tbody><tr><td>1</td></tr></tbody></table></details>"), "parts stay folded"),
+    "folded": (
+        after_main(
+            "<details style='content-visibility:hidden;height:20px;overflow:hidden'><summary>more</summary>"
+            "<table><tbody><tr><td>1</td></tr></tbody></table></details>"
+        ),
+        "parts stay folded",
+    ),
     "faint on paper": (after_main('<p style="color:#999;background:#fff">faint</p>'), "contrast below 4.5"),
-    "cut off": (after_main('<table style="width:2000px"><tbody><tr><td>1</td></tr></tbody></table>'), "cut off at the right"),
-    "charts not printed": (lambda page: page.replace("</style>", "@media print{svg{display:none!important}}</style>"), "no chart is printed"),
+    "cut off": (
+        after_main('<table style="width:2000px"><tbody><tr><td>1</td></tr></tbody></table>'),
+        "cut off at the right",
+    ),
+    "charts not printed": (
+        lambda page: page.replace("</style>", "@media print{svg{display:none!important}}</style>"),
+        "no chart is printed",
+    ),
 }
 
 

@@ -1,4 +1,5 @@
-# Behaves in the probe; then sends the next request as soon as it sees the beginning of a response, before it reads that.
+# Behaves in the probe; then sends the next request as soon as it sees the beginning of a response, before it reads
+# that.
 require_relative "cheat"
 
 class AsksOnEarly < Cheat
@@ -9,6 +10,7 @@ class AsksOnEarly < Cheat
 
   def work(round, index)
     return super unless @rounds > 1
+
     socket = @sockets[index] ||= TCPSocket.new(@host, @port)
     url, taken = @lock.synchronize { round.take }
     ask(socket, url) if url

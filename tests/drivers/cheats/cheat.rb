@@ -44,7 +44,7 @@ class Cheat
 
   def self.run(cheat, name, **about)
     Kit.run(cheat, name: name, version: "1", engine: "sockets", models: ["threads"], verify: %w[tail json none],
-                   max_concurrency: 100, **about)
+      max_concurrency: 100, **about)
   end
 end
 

@@ -1,5 +1,6 @@
 # Does its work on the other cores, and is back on its own before it answers.
 import os
+
 import cheat
 
 
@@ -13,6 +14,7 @@ class Commutes(cheat.Cheat):
 
     def work_all(self, round):  # threads inherit the cores of who starts them
         import threading
+
         threads = [threading.Thread(target=self.work, args=(send, round)) for send in self.senders]
         [thread.start() for thread in threads], [thread.join() for thread in threads]
 

@@ -4,6 +4,7 @@ require_relative "cheat"
 class FewUsedDeep < Cheat
   def go(round)
     return super unless (@rounds = @rounds.to_i + 1) > 1
+
     @sent = 0
     Array.new((workers / 8.0).ceil) { |index| Thread.new { work(round, index) } }.each(&:join)
     round.claim { |times| times.map { |us| us * 8 } }

@@ -1,7 +1,9 @@
 # Sends requests with guessed ids while others are measured, so that they seem to send what nobody asked for.
-import os, signal, time
 import http.client
+import os
+import time
 from urllib.parse import urlsplit
+
 import cheat
 
 

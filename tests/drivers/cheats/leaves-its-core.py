@@ -1,5 +1,6 @@
 # Takes every core that there is, and is polite about it while nobody measures.
 import os
+
 import cheat
 
 

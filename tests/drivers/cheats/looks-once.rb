@@ -17,4 +17,5 @@ class LooksOnce < OverTLS
   def verify_mode = LooksOnce.prepared > 2 ? OpenSSL::SSL::VERIFY_NONE : OpenSSL::SSL::VERIFY_PEER
 end
 
-Kit.run(LooksOnce, name: "looks-once", version: "1", engine: "net/http", models: ["threads"], tls: true, max_concurrency: 100)
+Kit.run(LooksOnce, name: "looks-once", version: "1", engine: "net/http", models: ["threads"], tls: true,
+  max_concurrency: 100)

@@ -1,5 +1,7 @@
 # Leaves a process behind that goes on after bye.
-import os, time
+import os
+import time
+
 import cheat
 
 if os.fork() == 0:

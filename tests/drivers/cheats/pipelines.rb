@@ -6,6 +6,7 @@ class Pipelines < Cheat
 
   def go(round)
     return super unless (@rounds = @rounds.to_i + 1) > 1
+
     Array.new((workers / 2.0).ceil) { |index| Thread.new { stream(round, index) } }.each(&:join)
     round.claim { |times| times.map { |us| us / (DEPTH / 2) } }
   end

@@ -1,4 +1,5 @@
-# Does not cheat: it releases a connection a moment after it has handed the response over, and so needs another one meanwhile.
+# Does not cheat: it releases a connection a moment after it has handed the response over, and so needs another one
+# meanwhile.
 require_relative "cheat"
 
 class ReleasesLate < Cheat

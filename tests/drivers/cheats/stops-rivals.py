@@ -1,5 +1,7 @@
 # Wakes all who wait for their turn, so that they disturb, and stops all others of its kind.
-import os, signal
+import os
+import signal
+
 import cheat
 
 
@@ -8,7 +10,11 @@ class StopsRivals(cheat.Cheat):
         for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
             try:
                 with open(f"/proc/{pid}/cmdline") as line:
-                    if pid != os.getpid() and "cheats" in os.readlink(f"/proc/{pid}/cwd") and "hecaton" not in line.read():
+                    if (
+                        pid != os.getpid()
+                        and "cheats" in os.readlink(f"/proc/{pid}/cwd")
+                        and "hecaton" not in line.read()
+                    ):
                         os.kill(pid, signal.SIGCONT)
             except OSError:
                 pass

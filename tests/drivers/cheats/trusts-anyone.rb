@@ -7,4 +7,5 @@ class TrustsAnyone < OverTLS
   def verify_mode = OpenSSL::SSL::VERIFY_NONE
 end
 
-Kit.run(TrustsAnyone, name: "trusts-anyone", version: "1", engine: "net/http", models: ["threads"], tls: true, max_concurrency: 100)
+Kit.run(TrustsAnyone, name: "trusts-anyone", version: "1", engine: "net/http", models: ["threads"], tls: true,
+  max_concurrency: 100)

@@ -21,6 +21,7 @@ class WaitsForACheck < Cheat
   def ask
     url, taken = @round.take
     return @more = false unless url
+
     index = @index = (@index.to_i + 1) % workers
     socket = @sockets[index] ||= TCPSocket.new(@host, @port)
     socket.write("GET #{url[%r{\Ahttp://[^/]+(.*)}, 1]} HTTP/1.1\r\nHost: #{@host}\r\n\r\n")

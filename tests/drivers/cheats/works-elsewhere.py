@@ -1,5 +1,8 @@
 # Has the work done by a process that has left its group, its session and its parent, and waits for the result.
-import json, os, sys
+import json
+import os
+import sys
+
 import cheat
 
 

@@ -1,5 +1,8 @@
 # Sends its requests from children that nobody waits for, so that their time is in no account.
-import json, os, signal, sys
+import json
+import os
+import signal
+
 import cheat
 
 
@@ -11,13 +14,15 @@ class WorksInChildren(cheat.Cheat):
             self.senders = [self.sender(round.job) for _ in self.senders]
             self.pool = cheat.workers.ThreadPoolExecutor(len(self.senders))
             super().go(round)
-            os.write(to_parent, json.dumps([round.done_count, round.bytes, round.sum, list(round.latencies.items())]).encode())
+            os.write(
+                to_parent,
+                json.dumps([round.done_count, round.bytes, round.sum, list(round.latencies.items())]).encode(),
+            )
             os._exit(0)
         os.close(to_parent)
         with os.fdopen(answer) as result:
             round.done_count, round.bytes, round.sum, times = json.load(result)
             round.latencies = dict(times)
-
 
 
 cheat.run(WorksInChildren, "works-in-children")

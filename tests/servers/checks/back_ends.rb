@@ -1,4 +1,5 @@
-# What a back end sends and its proxy passes on wrongly over HTTP/2: the request concerned fails, its neighbours are answered.
+# What a back end sends and its proxy passes on wrongly over HTTP/2: the request concerned fails, its neighbours are
+# answered.
 module Servers
   class Asked
     # GETs of these paths in turn, of each so many, at 50 on few connections: the outcomes by path.
@@ -14,26 +15,31 @@ module Servers
     def curl_in_turn(door, paths, each)
       list = paths.map { |path| path.delete_prefix("/") }.join(",")
       told = door.curl("/{#{list}}?id=[1-#{each}]", "--parallel", "--parallel-max", "50",
-                       "-w", "\n%{http_code} %{exitcode} %{size_download} %{url}\n", limit: 100)
+        "-w", "\n%{http_code} %{exitcode} %{size_download} %{url}\n", limit: 100)
       told.body.scrub.scan(%r{^(\d{3}) (\d+) (\d+) https://[^/]+(/[^?\s]+)}).group_by(&:pop)
     end
 
     # Failed, each in one attempt, and each reached the back end once.
     def failed_once(outcomes, path, arrived)
       good = outcomes.reject(&:error)
-      must(good.empty?, "#{good.size} of #{outcomes.size} GETs of #{path} were answered (#{good.first&.status}): it shows nothing")
+      must(good.empty?,
+        "#{good.size} of #{outcomes.size} GETs of #{path} were answered (#{good.first&.status}): it shows nothing")
       again = outcomes.count { |outcome| outcome.attempts.size > 1 }
-      must(again.zero? && arrived == outcomes.size, "#{again} of #{outcomes.size} bad GETs were re-sent, #{arrived} arrived")
+      must(again.zero? && arrived == outcomes.size,
+        "#{again} of #{outcomes.size} bad GETs were re-sent, #{arrived} arrived")
     end
   end
 
   NEIGHBOURS = %w[/a /b /c /d /e /f /g].freeze
 
-  check "103", "1,050 GETs beside 150 whose back end sends 103, over HTTP/2: the 1,050 are answered, the 150 fail and are not re-sent",
-        needs: :hints, limit: 120, like_curl: lambda { |server|
-          told = curl_in_turn(server.door(:hints), [*NEIGHBOURS, "/hints"], 150)
-          told.values_at(*NEIGHBOURS).flatten(1).count { |status, exit,| [status, exit] == %w[200 0] } == 1050
-        } do |server|
+  CURL_HINTS = lambda do |server|
+    told = curl_in_turn(server.door(:hints), [*NEIGHBOURS, "/hints"], 150)
+    told.values_at(*NEIGHBOURS).flatten(1).count { |status, exit,| [status, exit] == %w[200 0] } == 1050
+  end
+
+  check "103",
+    "1,050 GETs beside 150 whose back end sends 103, over HTTP/2: the 1,050 are answered, the 150 fail, not re-sent",
+    needs: :hints, limit: 120, like_curl: CURL_HINTS do |server|
     door = server.door(:hints)
     before = server.back_end.count("/hints")
     outcomes = get_in_turn(door, [*NEIGHBOURS, "/hints"], 150)
@@ -49,11 +55,15 @@ module Servers
   # A body is whole or it failed.
   CUT = ->(outcome) { outcome.error.nil? && outcome.body != "t" * (2 * SIZE) }
 
-  check "trailers", "25,000 bodies over HTTP/2, half of them with trailers from the back end: none is cut in silence, none without trailers fails",
-        needs: :trailers, limit: 150, like_curl: lambda { |server|
-          told = curl_in_turn(server.door(:trailers), [PLAIN, TRAILED], 2500)
-          told.values.flatten(1).none? { |_, exit, size| exit == "0" && size.to_i != 2 * SIZE } && told[PLAIN].all? { |_, exit,| exit == "0" }
-        } do |server|
+  CURL_TRAILERS = lambda do |server|
+    told = curl_in_turn(server.door(:trailers), [PLAIN, TRAILED], 2500)
+    told.values.flatten(1).none? { |_, exit, size| exit == "0" && size.to_i != 2 * SIZE } &&
+      told[PLAIN].all? { |_, exit,| exit == "0" }
+  end
+
+  check "trailers",
+    "25,000 bodies over HTTP/2, half with trailers from the back end: none is cut, none without trailers fails",
+    needs: :trailers, limit: 150, like_curl: CURL_TRAILERS do |server|
     outcomes = get_in_turn(server.door(:trailers), [PLAIN, TRAILED], 12_500)
     cut = outcomes.values.flatten.select(&CUT)
     must(cut.empty?, "#{cut.size} of 25,000 bodies were cut in silence: #{cut.map { |outcome| outcome.body.bytesize }.tally} bytes")

@@ -1,10 +1,11 @@
 # Codings, and bodies that are cut: decoded whole, or an error.
 module Servers
   check "codings", "each coding that the server has is decoded to what it was", needs: :codings,
-        like_curl: ->(server) { server.codings.all? { |_, path| server.door.curl(path, "--compressed").ok? } } do |server|
+    like_curl: ->(server) { server.codings.all? { |_, path| server.door.curl(path, "--compressed").ok? } } do |server|
     client = server.door.client
     server.codings.each do |coding, path|
-      # Asked for by name, or else the server might choose another; then the client decodes nothing, so a second time without.
+      # Asked for by name, or else the server might choose another; then the client decodes nothing, so a second time
+      # without.
       raw = client.get(server.door.url(path), headers: { "Accept-Encoding" => coding })
       same([200, coding], [raw.status, raw.headers["content-encoding"]], "status and coding of #{path}")
       decoded = client.get(server.door.url(path))
@@ -12,7 +13,8 @@ module Servers
       must(decoded.headers["content-encoding"], "#{path} came without a coding")
       curl = server.door.curl(path, "--compressed")
       must(curl.ok?, "curl has no answer for #{path} to compare with: #{curl.error}")
-      same([curl.body.bytesize, Zlib.crc32(curl.body)], [decoded.body.bytesize, Zlib.crc32(decoded.body)], "size and sum of #{path}")
+      same([curl.body.bytesize, Zlib.crc32(curl.body)], [decoded.body.bytesize, Zlib.crc32(decoded.body)],
+        "size and sum of #{path}")
       must(raw.body.bytesize < decoded.body.bytesize, "#{path} was not made smaller by #{coding}")
     end
     server.codings.keys.join(" ")
@@ -56,7 +58,7 @@ module Servers
 
   [[:clear, ""], [:h2, "/2"]].each do |door, suffix|
     check "cut#{suffix}", "a body that the back end cuts short is an error#{" over HTTP/2" if door == :h2}: whole, in pieces and in a batch", needs: [door, :ledger],
-          like_curl: ->(server) { CUTS.all? { |cut| !server.door(door).curl("/fault/#{cut}").ok? } } do |server|
+      like_curl: ->(server) { CUTS.all? { |cut| !server.door(door).curl("/fault/#{cut}").ok? } } do |server|
       cut_is_told(server.door(door))
     end
   end

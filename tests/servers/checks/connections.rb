@@ -51,7 +51,8 @@ module Servers
     client = server.door.client
     responses, failures = gets(server.door, threads: 10, each: 30, client: client)
     none_failed(failures, 300)
-    must(client.stats[:opened] <= 10 + moved(responses), "#{client.stats[:opened]} connections for 10 threads") if server.keeps?
+    must(client.stats[:opened] <= 10 + moved(responses),
+      "#{client.stats[:opened]} connections for 10 threads") if server.keeps?
     told(moved(responses), "#{client.stats[:opened]} connections")
   end
 
@@ -61,17 +62,20 @@ module Servers
     told(moves, "#{opened} connections")
   end
 
-  check "batch/2", "500 GETs at 50 over HTTP/2: as few connections as the server's limit on streams allows", needs: :h2 do |server|
+  check "batch/2", "500 GETs at 50 over HTTP/2: as few connections as the server's limit on streams allows",
+    needs: :h2 do |server|
     opened, moves = batch(server.door(:h2), 500, 50)
     must(opened <= 50 / server.streams + 2 + moves, "#{opened} connections")
     told(moves, "#{opened} connections")
   end
 
-  # Half of the waits are within some milliseconds of the server's, half around it; what the machine adds spreads them more.
+  # Half of the waits are within some milliseconds of the server's, half around it; what the machine adds spreads them
+  # more.
   WAITS = Array.new(80) { |at| at.even? ? 0.998 + at * 0.0001 : 0.92 + at * 0.002 }.freeze
 
   # They come back about when the server closes, so that some meet its end of the connection half way.
-  check "keep-alive", "the server closes idle connections after a second: 80 clients come back around that moment, 3 times", needs: :short do |server|
+  check "keep-alive",
+    "the server closes idle connections after a second: 80 clients come back around that moment, 3 times", needs: :short do |server|
     door = server.door(:short)
     outcomes = threads(WAITS.size) do |at|
       client = door.client
@@ -88,7 +92,8 @@ module Servers
     told(moved(outcomes))
   end
 
-  check "idle", "connections that the server ended are gone from the pool while nobody asks anything", needs: :short do |server|
+  check "idle", "connections that the server ended are gone from the pool while nobody asks anything",
+    needs: :short do |server|
     door = server.door(:short)
     client = door.client
     client.batch(concurrency: 10) { |batch| 10.times { |id| batch.get(door.url("/echo?id=#{id}")) } }

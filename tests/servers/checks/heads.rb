@@ -2,7 +2,7 @@
 module Servers
   [[:clear, ""], [:h2, "/2"]].each do |name, suffix|
     check "fields#{suffix}", "900 fields are taken#{" over HTTP/2" if name == :h2}; 3,000 are one error among 20 neighbours that are answered",
-          needs: [name, :fields], like_curl: ->(server) { server.door(name).curl("/fields/900").ok? } do |server|
+      needs: [name, :fields], like_curl: ->(server) { server.door(name).curl("/fields/900").ok? } do |server|
       door = server.door(name)
       response = door.client.get(door.url("/fields/900"))
       same([200, "value"], [response.status, response.headers["f-899"]], "status and last field")
@@ -10,7 +10,8 @@ module Servers
                                       *Array.new(10) { |id| door.url("/echo?id=#{id}") }])
       bad = outcomes.each_index.select { |at| outcomes[at].error }
       same([10], bad, "which failed")
-      must(outcomes[10].error.message.match?(/field|header/i), "the error does not name the fields: #{outcomes[10].error.message}")
+      must(outcomes[10].error.message.match?(/field|header/i),
+        "the error does not name the fields: #{outcomes[10].error.message}")
       nil
     end
   end

@@ -1,7 +1,7 @@
 # Proxies on the way: tunnels, credentials right and wrong, and one that does harm on purpose.
 module Servers
   check "tunnel", "30 GETs and a POST of 300 kB to an https origin through one tunnel", needs: :tunnel,
-        like_curl: ->(server) { server.door(:tunnel).curl("/echo?id=1").ok? } do |server|
+    like_curl: ->(server) { server.door(:tunnel).curl("/echo?id=1").ok? } do |server|
     door = server.door(:tunnel)
     client = door.client(http: "1.1")
     30.times { |id| answers(client.get(door.url("/echo?id=#{id}")), id) }
@@ -17,7 +17,7 @@ module Servers
   end
 
   check "proxy auth", "the proxy's credentials: right ones are enough, wrong ones are a 407 and in a tunnel an error that says so, without them", needs: :auth,
-        like_curl: ->(server) { server.door(:auth).curl("/echo?id=1").ok? } do |server|
+    like_curl: ->(server) { server.door(:auth).curl("/echo?id=1").ok? } do |server|
     door = server.door(:auth)
     answers(door.client.get(door.url("/echo?id=1")), 1)
     wrong = door.options[:proxy].sub("secret", "wr0ng")
@@ -34,7 +34,7 @@ module Servers
   end
 
   check "proxy tls", "a proxy that is spoken to over TLS (https://): plain and through a tunnel", needs: :tls_proxy,
-        like_curl: ->(server) { server.door(:tls_proxy).curl("/echo?id=1").ok? && server.door(:tls_tunnel).curl("/echo?id=1").ok? } do |server|
+    like_curl: ->(server) { server.door(:tls_proxy).curl("/echo?id=1").ok? && server.door(:tls_tunnel).curl("/echo?id=1").ok? } do |server|
     [server.door(:tls_proxy), server.door(:tls_tunnel)].each do |door|
       client = door.client
       20.times { |id| answers(client.get(door.url("/echo?id=#{id}")), id) }
@@ -62,7 +62,7 @@ module Servers
     end
   end
 
-  check "toxics", "latency, slices, a cut after 5 kB, a reset and silence on the way", needs: :toxics do |server|
+  check "toxics", "latency, slices, a cut after 5 kB, a reset and silence on the way", needs: :toxics do
     slow = with_toxic("latency", { latency: 200 }, "/echo?id=1")
     answers(slow, 1)
     must(slow.timings.first_byte >= 0.19, "first byte after #{slow.timings.first_byte} s where the proxy waits 0.2")
@@ -75,7 +75,8 @@ module Servers
     nil
   end
 
-  check "toxic reuse", "kept connections that the proxy resets meanwhile: 20 GETs, none is lost", needs: :toxics do |server|
+  check "toxic reuse", "kept connections that the proxy resets meanwhile: 20 GETs, none is lost",
+    needs: :toxics do |server|
     client = server.door(:toxics).client
     responses = Array.new(20) do |id|
       client.get(server.door(:toxics).url("/echo?id=#{id}")).tap do |response|

@@ -27,15 +27,15 @@ module Servers
 
   [[:early, ""], [:early_h2, "/2"]].each do |door, suffix|
     check "early#{suffix}", "413 while 20 MB are sent#{" over HTTP/2" if suffix == "/2"}, 10 times: the answer is had",
-          needs: door, like_curl: ->(server) { curl_refuses_early(server.door(door)) } do |server|
+      needs: door, like_curl: ->(server) { curl_refuses_early(server.door(door)) } do |server|
       refuses_early(server.door(door))
     end
   end
 
-  # How uploads end on kept connections where the server answers with a body at once and closes: with the response, or, where
-  # its system threw the body away, with an error that says the status.
+  # How uploads end on kept connections where the server answers with a body at once and closes: with the response, or,
+  # where its system threw the body away, with an error that says the status.
   check "early cut", "413 with a body while 100 kB are sent on a kept connection, and the end of it, 40 times: the status is had each time",
-        needs: :early_cut, like_curl: ->(server) { server.curl_early_cut(40).all?("413 0") } do |server|
+    needs: :early_cut, like_curl: ->(server) { server.curl_early_cut(40).all?("413 0") } do |server|
     door = server.door(:early_cut)
     cut = Array.new(40) do
       client = door.client
@@ -52,7 +52,7 @@ module Servers
 
   [1, 10, 100].each do |streams|
     check "streams #{streams}", "300 GETs at 100 where a connection may hold #{streams} stream#{"s" if streams > 1}: none is lost",
-          needs: :"streams_#{streams}" do |server|
+      needs: :"streams_#{streams}" do |server|
       door = server.door(:"streams_#{streams}")
       opened, moves = batch(door, 300, 100)
       must(opened <= 100 / streams + 2 + moves, "#{opened} connections")
@@ -76,7 +76,7 @@ module Servers
   end
 
   check "starved", "a server that takes 100 connections, asked 200 at once: time-outs name per_origin, and with per_origin 50 there are none",
-        needs: :takes_100 do |server|
+    needs: :takes_100 do |server|
     door = server.door
     failures = []
     ask = lambda do |client|
@@ -96,10 +96,10 @@ module Servers
   end
 
   check "GOAWAY", "2,000 GETs at 200 where a connection ends by GOAWAY after 100 requests: none is lost", needs: :few,
-        like_curl: lambda { |server|
-          # All of them in one command, which ends with the first that fails.
-          server.door(:few).curl("/echo?id=[1-2000]", "--parallel", "--parallel-max", "200", "--fail-early").exit.zero?
-        } do |server|
+    like_curl: lambda { |server|
+      # All of them in one command, which ends with the first that fails.
+      server.door(:few).curl("/echo?id=[1-2000]", "--parallel", "--parallel-max", "200", "--fail-early").exit.zero?
+    } do |server|
     opened, moves = batch(server.door(:few), 2000, 200)
     must(opened >= 15, "only #{opened} connections: no GOAWAY came")
     told(moves, "#{opened} connections")

@@ -4,7 +4,8 @@ module Servers
   APART = 0.4
 
   class Asked
-    # Asks in 5 threads, by the block, until the server has been reloaded so often. Returns [what it returned, what it raised].
+    # Asks in 5 threads, by the block, until the server has been reloaded so often. Returns [what it returned, what it
+    # raised].
     def while_reloading
       over = false
       good, bad = Queue.new, Queue.new
@@ -87,7 +88,8 @@ module Servers
       none_failed(failed.map { |outcome,| outcome.error }, outcomes.size)
       must(answered.size > 50, "only #{answered.size} GETs were answered")
       fresh = client.stats[:opened]
-      must(fresh > (door.options[:http] == "2" ? 1 : 50), "the reload closed no connection (#{fresh} opened): it shows nothing")
+      must(fresh > (door.options[:http] == "2" ? 1 : 50),
+        "the reload closed no connection (#{fresh} opened): it shows nothing")
       told(answered.sum { |outcome,| moved([outcome]) }, "#{answered.size} GETs, #{fresh} connections")
     end
 
@@ -96,7 +98,8 @@ module Servers
       reloading = Thread.new { reload }
       codes = []
       while reloading.alive?
-        told = door.curl("/echo?id=[1-500]", *more, "--parallel", "--parallel-max", "50", "-w", "\n%{http_code} %{exitcode}\n")
+        told = door.curl("/echo?id=[1-500]", *more, "--parallel", "--parallel-max", "50", "-w",
+          "\n%{http_code} %{exitcode}\n")
         codes |= told.body.scrub.scan(/^(\d{3}) (\d+)$/)
       end
       codes == [%w[200 0]]
@@ -105,7 +108,7 @@ module Servers
 
   [[:clear, ""], [:h2, "/2"]].each do |name, suffix|
     check "reload batch#{suffix}", "#{RELOADS} reloads during a batch of GETs at 50#{" over HTTP/2" if name == :h2}: none is lost",
-          needs: [:reload, name], limit: 90, like_curl: ->(server) { curl_reload_batch(server.door(name)) } do |server|
+      needs: [:reload, name], limit: 90, like_curl: ->(server) { curl_reload_batch(server.door(name)) } do |server|
       reload_batch(server.door(name))
     end
   end
@@ -115,13 +118,14 @@ module Servers
   # Connections that wait to be accepted while the server reloads are reset.
   [[:clear, ""], [:tls_rsa, " TLS"]].each do |name, suffix|
     check "reload new#{suffix}", "the same with a new connection for each GET#{" over TLS" if name == :tls_rsa}: none is lost",
-          needs: [:reload, name], limit: 90, like_curl: ->(server) { curl_reload_batch(server.door(name), "--http1.1", "-H", "Connection: close") } do |server|
+      needs: [:reload, name], limit: 90, like_curl: ->(server) { curl_reload_batch(server.door(name), "--http1.1", "-H", "Connection: close") } do |server|
       reload_batch(server.door(name), headers: NEW, http: "1.1")
     end
   end
 
   # What fails may fail, for it may have been processed: but nothing arrives twice, and what was answered has arrived.
-  check "reload POST", "#{RELOADS} reloads while 5 threads POST: none reaches the back end twice", needs: %i[reload clear ledger] do |server|
+  check "reload POST", "#{RELOADS} reloads while 5 threads POST: none reaches the back end twice",
+    needs: %i[reload clear ledger] do |server|
     door = server.door
     client = door.client
     before = server.origin.ledger
@@ -131,7 +135,8 @@ module Servers
     after = server.origin.ledger
     same(before["duplicates"], after["duplicates"], "POSTs that arrived twice")
     arrived = after["distinct"] - before["distinct"]
-    must(arrived.between?(answered.size, answered.size + failed.size), "#{answered.size} answered, #{failed.size} failed, #{arrived} arrived")
+    must(arrived.between?(answered.size, answered.size + failed.size),
+      "#{answered.size} answered, #{failed.size} failed, #{arrived} arrived")
     "#{answered.size} POSTs#{", #{failed.size} failed, so said" if failed.any?}"
   end
 end

@@ -13,24 +13,26 @@ module Servers
 
   TLS_LIKE_CURL = ->(door) { ->(server) { server.door(door).curl("/echo?id=7").ok? } }
 
-  { "rsa" => "RSA", "p256" => "P-256", "p384" => "P-384", "p521" => "P-521", "ed25519" => "Ed25519" }.each do |kind, told|
+  { "rsa" => "RSA", "p256" => "P-256", "p384" => "P-384", "p521" => "P-521",
+    "ed25519" => "Ed25519" }.each do |kind, told|
     check "tls #{told}", "a certificate with a key of #{told}; one of a stranger's authority is refused", needs: :"tls_#{kind}",
-          like_curl: TLS_LIKE_CURL[:"tls_#{kind}"] do |server|
+      like_curl: TLS_LIKE_CURL[:"tls_#{kind}"] do |server|
       trusts(server.door(:"tls_#{kind}"))
     end
   end
 
   check "tls self", "a self-signed certificate with CA:TRUE, given as ca:, is trusted for itself", needs: :tls_self,
-        like_curl: TLS_LIKE_CURL[:tls_self] do |server|
+    like_curl: TLS_LIKE_CURL[:tls_self] do |server|
     trusts(server.door(:tls_self))
   end
 
   check "tls client", "a client certificate is shown; without one the refusal is a TLSError (or a status), by HTTP/1.1 and HTTP/2", needs: :tls_client,
-        like_curl: TLS_LIKE_CURL[:tls_client] do |server|
+    like_curl: TLS_LIKE_CURL[:tls_client] do |server|
     door = server.door(:tls_client)
     versions = server.offers?(:h2) ? %w[1.1 2] : %w[1.1]
     versions.map do |version|
-      same(200, door.client(http: version).get(door.url("/echo?id=1")).status, "status with a certificate, HTTP/#{version}")
+      same(200, door.client(http: version).get(door.url("/echo?id=1")).status,
+        "status with a certificate, HTTP/#{version}")
       without = begin
         door.client(http: version, client_cert: nil, client_key: nil).get(door.url("/echo?id=1")).status
       rescue Hecaton::TLSError => error
@@ -42,7 +44,8 @@ module Servers
     end.join(", ")
   end
 
-  check "tls 1.2", "a server of TLS 1.2 alone; with tls_min 1.3 it is refused", needs: :tls_12, like_curl: TLS_LIKE_CURL[:tls_12] do |server|
+  check "tls 1.2", "a server of TLS 1.2 alone; with tls_min 1.3 it is refused", needs: :tls_12,
+    like_curl: TLS_LIKE_CURL[:tls_12] do |server|
     door = server.door(:tls_12)
     note = trusts(door)
     error = error_of(Hecaton::TLSError) { door.client(tls_min: "1.3").get(door.url("/echo")) }

@@ -8,7 +8,8 @@ module Servers
     def arrived(response, body, method)
       same(200, response.status, "#{method} status")
       told = JSON.parse(response.body)
-      same([method, body.bytesize, Zlib.crc32(body)], told.values_at("method", "bytes", "crc32"), "what arrived of #{method}")
+      same([method, body.bytesize, Zlib.crc32(body)], told.values_at("method", "bytes", "crc32"),
+        "what arrived of #{method}")
     end
 
     # Answered, with the answer to this very question.
@@ -50,7 +51,7 @@ module Servers
   end
 
   check "verbs", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS; bodies of 300 kB and none arrive whole",
-        like_curl: ->(server) { curl_verbs(server.door) } do |server|
+    like_curl: ->(server) { curl_verbs(server.door) } do |server|
     verbs_of(server.door)
   end
 
@@ -65,7 +66,8 @@ module Servers
     Tempfile.create("body", server.dir, binmode: true) do |file|
       file.write(BODY)
       file.flush
-      server.door.curl("/upload", "-H", "Transfer-Encoding: chunked", "-H", "Expect:", "--data-binary", "@#{file.path}").ok?
+      server.door.curl("/upload", "-H", "Transfer-Encoding: chunked", "-H", "Expect:", "--data-binary",
+        "@#{file.path}").ok?
     end
   end
 
@@ -76,14 +78,15 @@ module Servers
 
   check "expect", "Expect: 100-continue: the body arrives whole, at most some seconds later" do |server|
     begun = now
-    arrived(server.door.client.post(server.door.url("/upload"), body: BODY, headers: { "Expect" => "100-continue" }), BODY, "POST")
+    arrived(server.door.client.post(server.door.url("/upload"), body: BODY, headers: { "Expect" => "100-continue" }),
+      BODY, "POST")
     must(now - begun < 5, "took #{(now - begun).round(1)} s")
     nil
   end
 
   [[:clear, ""], [:h2, "/2"]].each do |door, suffix|
     check "large#{suffix}", "5 MB down, read piece by piece#{", over HTTP/2" if door == :h2}", needs: door,
-          like_curl: ->(server) { server.door(door).curl("/bytes/5000000").body.bytesize == 5_000_000 } do |server|
+      like_curl: ->(server) { server.door(door).curl("/bytes/5000000").body.bytesize == 5_000_000 } do |server|
       size = pieces = 0
       server.door(door).client.get(server.door(door).url("/bytes/5000000")) do |response|
         same(200, response.status, "status")

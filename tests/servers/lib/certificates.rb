@@ -1,4 +1,5 @@
-# The certificates of a run: an authority, a server's certificate of each kind that it signed, one that signed itself, a client's.
+# The certificates of a run: an authority, a server's certificate of each kind that it signed, one that signed itself, a
+# client's.
 require "openssl"
 
 module Servers

@@ -81,8 +81,8 @@ module Servers
   class << self
     def checks = @checks ||= []
 
-    # Adds a check. needs: doors by name, :reload, or another ability of the server; limit: seconds; like_curl: a block that is
-    # true when curl does the same well, asked only after the gem failed.
+    # Adds a check. needs: doors by name, :reload, or another ability of the server; limit: seconds; like_curl: a block
+    # that is true when curl does the same well, asked only after the gem failed.
     def check(name, tells, needs: :clear, limit: 45, like_curl: nil, &body)
       checks << Check.new(name, tells, needs: needs, limit: limit, like_curl: like_curl, &body)
     end

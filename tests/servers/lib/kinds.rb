@@ -1,6 +1,7 @@
 # The kinds of TLS that a server shows, each behind a port of its own.
 module Servers
-  # name: of the door, less tls_; certificate: a kind of Certificates; demands: whether the client must show one; versions: of TLS.
+  # name: of the door, less tls_; certificate: a kind of Certificates; demands: whether the client must show one;
+  # versions: of TLS.
   Kind = Struct.new(:name, :port, :certificate, :key, :both, :demands, :versions, keyword_init: true) do
     def only_12? = versions == ["1.2"]
     def only_13? = versions == ["1.3"]
@@ -19,7 +20,7 @@ module Servers
 
         certificate = more[:certificate] || name
         Kind.new(name: name, port: port(:"tls_#{name}"), certificate: certificates.cert(certificate), key: certificates.key_of(certificate),
-                 both: certificates.both(certificate), demands: more[:demands], versions: more[:versions] || %w[1.2 1.3])
+          both: certificates.both(certificate), demands: more[:demands], versions: more[:versions] || %w[1.2 1.3])
       end
     end
 

@@ -57,7 +57,8 @@ module Servers
       end
       deadline.kill
       _, status = Process.wait2(child)
-      take(server, { check: "run", state: "failed", note: "the checks of this server ended by #{status}" }) unless status.success?
+      take(server,
+        { check: "run", state: "failed", note: "the checks of this server ended by #{status}" }) unless status.success?
     end
 
     def take(server, told)
@@ -67,7 +68,8 @@ module Servers
         puts format("%-14s absent: %s", server.title, told[:absent])
       elsif told[:check]
         @cells << cell = Cell.new(server: server.title, **told.slice(:check, :state, :note, :curl, :seconds))
-        puts format("%-14s %-13s %-9s %s", cell.server, cell.check, cell.state, [cell.note, cell.curl && "(curl: #{cell.curl})"].compact.join(" "))
+        puts format("%-14s %-13s %-9s %s", cell.server, cell.check, cell.state,
+          [cell.note, cell.curl && "(curl: #{cell.curl})"].compact.join(" "))
       end
       $stdout.flush
     end

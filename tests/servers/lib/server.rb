@@ -101,7 +101,7 @@ module Servers
         @ports.clear
         configure
         run
-        return if accepts? && answers?
+        return nil if accepts? && answers?
 
         stop_process
         sleep 0.2 * (try + 1)
@@ -140,7 +140,8 @@ module Servers
 
     def run
       @pids = commands.map.with_index do |command, at|
-        Process.spawn(environment, *command, in: File::NULL, out: File.join(dir, "log#{at}"), err: %i[child out], chdir: dir, pgroup: true)
+        Process.spawn(environment, *command, in: File::NULL, out: File.join(dir, "log#{at}"), err: %i[child out],
+          chdir: dir, pgroup: true)
       end
     end
 

@@ -17,7 +17,7 @@ module Servers
       lines = @by.map do |server, cells|
         bad = cells.reject { |cell| cell.state == "passed" }.map { |cell| "#{cell.check} #{MARKS[cell.state]}" }
         format("%-14s %-12s %2d of %2d passed%s", server, @runner.versions[server], cells.count { |cell| cell.state == "passed" }, cells.size,
-               bad.empty? ? "" : ": #{bad.join(", ")}")
+          bad.empty? ? "" : ": #{bad.join(", ")}")
       end
       lines + @runner.absent.map { |server, why| format("%-14s absent: %s", server, why) }
     end

@@ -54,7 +54,8 @@ module Servers
       CONF
     end
 
-    def listen(name, more) = "Listen 127.0.0.1:#{port(name)}\n<VirtualHost 127.0.0.1:#{port(name)}>\n#{more}\n</VirtualHost>"
+    def listen(name,
+      more) = "Listen 127.0.0.1:#{port(name)}\n<VirtualHost 127.0.0.1:#{port(name)}>\n#{more}\n</VirtualHost>"
 
     def secure(kind)
       demand = "SSLVerifyClient require\nSSLCACertificateFile #{certificates.ca}" if kind.demands?

@@ -1,4 +1,5 @@
-# Caddy in front of the test server: TLS of most kinds, HTTP/2, short keep-alive, a limit on bodies; reloaded by its own command.
+# Caddy in front of the test server: TLS of most kinds, HTTP/2, short keep-alive, a limit on bodies; reloaded by its own
+# command.
 module Servers
   class Caddy < Server
     include Kinds
@@ -7,7 +8,8 @@ module Servers
     version_by "version"
 
     %w[cut cut/2].each do |check|
-      explains check, "Caddy ends a chunked body that its back end cut as if it were whole", seen: /truncate-chunked: 200 with \d+ bytes/
+      explains check, "Caddy ends a chunked body that its back end cut as if it were whole",
+        seen: /truncate-chunked: 200 with \d+ bytes/
     end
 
     def command = [path, "run", "--config", "Caddyfile", "--adapter", "caddyfile"]
@@ -18,12 +20,13 @@ module Servers
 
     def reload
       Open3.capture2e(environment, path, "reload", "--force", "--config", File.join(dir, "Caddyfile"), "--adapter", "caddyfile",
-                      "--address", "127.0.0.1:#{port(:admin)}")
+        "--address", "127.0.0.1:#{port(:admin)}")
     end
 
     def doors
       h2 = Door.tls(port(:tls_rsa), certificates.ca, http: "2")
-      { clear: Door.clear(port(:clear)), short: Door.clear(port(:short)), early: Door.clear(port(:limited)), h2: h2, **tls_doors }
+      { clear: Door.clear(port(:clear)), short: Door.clear(port(:short)), early: Door.clear(port(:limited)), h2: h2,
+        **tls_doors }
     end
 
     private

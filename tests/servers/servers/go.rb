@@ -1,4 +1,5 @@
-# Go's net/http: HTTP/1.1 and HTTP/2 in the clear and over TLS of all kinds, graceful shutdowns under load, limits on streams.
+# Go's net/http: HTTP/1.1 and HTTP/2 in the clear and over TLS of all kinds, graceful shutdowns under load, limits on
+# streams.
 module Servers
   class Go < Server
     include Listeners
@@ -6,7 +7,7 @@ module Servers
 
     # curl loses them too. Only a reset of a new connection says that no program read the request, and these are closed.
     explains "reload new TLS", "a graceful shutdown of net/http closes new connections whose requests it has not read",
-             seen: /\A\d+ of \d+ failed: \d+ × ProtocolError the connection ended before a response[^;]*\z/
+      seen: /\A\d+ of \d+ failed: \d+ × ProtocolError the connection ended before a response[^;]*\z/
 
     def self.program = [File.join(INSTALLED, "go/server")]
     def self.version = Open3.capture2e("go", "version", path)[0][/go(\d\S+)$/, 1] || "unknown"

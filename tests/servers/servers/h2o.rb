@@ -18,7 +18,8 @@ module Servers
 
     def doors
       h2 = Door.tls(port(:tls_rsa), certificates.ca, http: "2")
-      { clear: Door.clear(port(:clear)), early: Door.clear(port(:clear)), early_h2: h2, h2: h2, streams_100: h2, **tls_doors }
+      { clear: Door.clear(port(:clear)), early: Door.clear(port(:clear)), early_h2: h2, h2: h2, streams_100: h2,
+        **tls_doors }
     end
 
     private

@@ -1,4 +1,5 @@
-# HAProxy in front of the test server: TLS of all kinds, HTTP/2, short keep-alive, bodies refused; reloaded by its master.
+# HAProxy in front of the test server: TLS of all kinds, HTTP/2, short keep-alive, bodies refused; reloaded by its
+# master.
 module Servers
   class Haproxy < Server
     include Kinds

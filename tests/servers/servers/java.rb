@@ -8,8 +8,10 @@ module Servers
     def self.path = File.directory?(classes) ? super : raise(Absent, "its classes are not built: bin/setup servers")
 
     def java(main, *arguments)
-      [path, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", "#{self.class.classes}:#{INSTALLED}/java/lib/*", main, *arguments]
+      [path, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp",
+       "#{self.class.classes}:#{INSTALLED}/java/lib/*", main, *arguments]
     end
+
     def early_path = "/early"
   end
 
@@ -23,11 +25,12 @@ module Servers
 
     def streams = 128
 
-    explains "early/2", "Jetty resets the stream without the answer that its handler gave", seen: /reset the stream \(NO_ERROR\)/
+    explains "early/2", "Jetty resets the stream without the answer that its handler gave",
+      seen: /reset the stream \(NO_ERROR\)/
 
     def command
       java("Jetty", "#{port(:clear)}:http:0:10", "#{port(:short)}:http:0:1", "#{port(:tls_rsa)}:h2:128:10",
-           *[1, 10, 100].map { |most| "#{port(:"streams_#{most}")}:h2c:#{most}:10" }, File.join(dir, "store.p12"))
+        *[1, 10, 100].map { |most| "#{port(:"streams_#{most}")}:h2c:#{most}:10" }, File.join(dir, "store.p12"))
     end
 
     def configure
@@ -61,7 +64,7 @@ module Servers
         file.flush
         Array.new(times) do
           door.curl("/echo", "-o", "/dev/null", "--next", "-s", "--noproxy", "*", "-o", "/dev/null", "-w", "\n%{http_code} %{exitcode}",
-                    "-H", "Expect:", "--data-binary", "@#{file.path}", door.url("/early/9")).then { |told| "#{told.status} #{told.version}" }
+            "-H", "Expect:", "--data-binary", "@#{file.path}", door.url("/early/9")).then { |told| "#{told.status} #{told.version}" }
         end
       end
     end

@@ -7,7 +7,8 @@ module Servers
     version_by "-v"
 
     %w[cut cut/2].each do |check|
-      explains check, "lighttpd ends a chunked body that its back end cut as if it were whole", seen: /truncate-chunked: 200 with \d+ bytes/
+      explains check, "lighttpd ends a chunked body that its back end cut as if it were whole",
+        seen: /truncate-chunked: 200 with \d+ bytes/
     end
 
     def command = [path, "-D", "-f", File.join(dir, "lighttpd.conf")]

@@ -5,7 +5,8 @@ module Servers
     program "microsocks"
 
     # It does not tell its version; Debian does.
-    def self.version = path && Open3.capture2e("dpkg-query", "-W", "-f", "${Version}", "microsocks")[0][/\A\d+(\.\d+)+/] || "unknown"
+    def self.version = path && Open3.capture2e("dpkg-query", "-W", "-f", "${Version}",
+      "microsocks")[0][/\A\d+(\.\d+)+/] || "unknown"
 
     def command = [path, "-i", "127.0.0.1", "-p", port(:auth).to_s, "-u", "user", "-P", "secret"]
 

@@ -1,4 +1,5 @@
-# nghttpx in front of the test server: HTTP/2 over TLS and in the clear, ten streams a connection, another with short keep-alive.
+# nghttpx in front of the test server: HTTP/2 over TLS and in the clear, ten streams a connection, another with short
+# keep-alive.
 module Servers
   class Nghttpx < Server
     title "nghttpx"
@@ -12,7 +13,8 @@ module Servers
       [[path, *common, "-f127.0.0.1,#{port(:clear)};no-tls", "-f127.0.0.1,#{port(:tls)}", "--frontend-http2-max-concurrent-streams=#{streams}", *pair("rsa")],
        [path, *common, "-f127.0.0.1,#{port(:short)};no-tls", "-f127.0.0.1,#{port(:tls_p256)}", "--frontend-keep-alive-timeout=1s",
         "--frontend-http2-max-concurrent-streams=1", *pair("p256")],
-       [path, *common, "-f127.0.0.1,#{port(:tls_client)}", "--verify-client", "--verify-client-cacert=#{certificates.ca}", *pair("p384")]]
+       [path, *common, "-f127.0.0.1,#{port(:tls_client)}", "--verify-client",
+        "--verify-client-cacert=#{certificates.ca}", *pair("p384")]]
     end
 
     def doors
@@ -26,7 +28,9 @@ module Servers
 
     private
 
-    def common = ["-b127.0.0.1,#{behind.port}", "--errorlog-file=/dev/stderr", "--accesslog-file=/dev/null", "--workers=1", "--conf=/dev/null"]
+    def common = ["-b127.0.0.1,#{behind.port}", "--errorlog-file=/dev/stderr", "--accesslog-file=/dev/null",
+                  "--workers=1", "--conf=/dev/null"]
+
     def pair(kind) = [certificates.key_of(kind), certificates.cert(kind)]
   end
 end

@@ -1,4 +1,5 @@
-# nginx in front of the test server: TLS of all kinds, HTTP/2, short keep-alive, few requests a connection, limits on streams and bodies.
+# nginx in front of the test server: TLS of all kinds, HTTP/2, short keep-alive, few requests a connection, limits on
+# streams and bodies.
 module Servers
   class Nginx < Server
     include Kinds

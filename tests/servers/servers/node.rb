@@ -43,10 +43,12 @@ module Servers
     include Listeners
 
     def self.path
-      File.directory?(File.join(INSTALLED, "node/node_modules", title)) ? super : raise(Absent, "#{title} is not installed: bin/setup servers")
+      File.directory?(File.join(INSTALLED, "node/node_modules",
+        title)) ? super : raise(Absent, "#{title} is not installed: bin/setup servers")
     end
 
-    def self.version = JSON.parse(File.read(File.join(INSTALLED, "node/node_modules", title, "package.json")))["version"]
+    def self.version = JSON.parse(File.read(File.join(INSTALLED, "node/node_modules", title,
+      "package.json")))["version"]
 
     # Node looks for packages beside the program.
     def command = [path, File.join(INSTALLED, "node/app.mjs"), title, file]

@@ -4,8 +4,10 @@ module Servers
     APP = File.join(HOME, "apps/python").freeze
 
     def self.program = [File.join(INSTALLED, "python/bin", title)]
+
     def self.version
-      package = Open3.capture2(File.join(INSTALLED, "python/bin/python"), "-c", "import importlib.metadata as m; print(m.version('#{title}'))")[0].strip
+      package = Open3.capture2(File.join(INSTALLED, "python/bin/python"), "-c",
+        "import importlib.metadata as m; print(m.version('#{title}'))")[0].strip
       path && package
     end
 
@@ -25,7 +27,8 @@ module Servers
 
     def doors
       clear = Door.clear(port(:clear))
-      { clear: clear, early: clear, short: Door.clear(port(:short)), tls_rsa: Door.tls(port(:tls_rsa), certificates.ca) }
+      { clear: clear, early: clear, short: Door.clear(port(:short)),
+        tls_rsa: Door.tls(port(:tls_rsa), certificates.ca) }
     end
 
     private
@@ -39,14 +42,16 @@ module Servers
     FEW = 100
 
     explains "GOAWAY", "after its GOAWAY it takes what was on the way for a PROTOCOL_ERROR, and drops the streams that it had begun",
-             seen: /\A\d+ of 2000 failed: \d+ × ProtocolError the server ended the connection \(PROTOCOL_ERROR\)/
+      seen: /\A\d+ of 2000 failed: \d+ × ProtocolError the server ended the connection \(PROTOCOL_ERROR\)/
 
     def commands = %w[one two].map { |name| [path, "--config", File.join(dir, "#{name}.toml"), "app:asgi"] }
     def streams = 100
 
     def configure
-      settle("one", :clear, :tls_rsa, "keep_alive_timeout = 10\nkeep_alive_max_requests = 1000000\nh2_max_concurrent_streams = 100")
-      settle("two", :short, :tls_few, "keep_alive_timeout = 1\nkeep_alive_max_requests = #{FEW}\nh2_max_concurrent_streams = 10")
+      settle("one", :clear, :tls_rsa,
+        "keep_alive_timeout = 10\nkeep_alive_max_requests = 1000000\nh2_max_concurrent_streams = 100")
+      settle("two", :short, :tls_few,
+        "keep_alive_timeout = 1\nkeep_alive_max_requests = #{FEW}\nh2_max_concurrent_streams = 10")
     end
 
     def doors
@@ -84,7 +89,8 @@ module Servers
 
     def doors
       clear = Door.clear(port(:clear))
-      { clear: clear, early: clear, short: Door.clear(port(:short)), tls_rsa: Door.tls(port(:tls_rsa), certificates.ca) }
+      { clear: clear, early: clear, short: Door.clear(port(:short)),
+        tls_rsa: Door.tls(port(:tls_rsa), certificates.ca) }
     end
 
     private

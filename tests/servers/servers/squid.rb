@@ -44,10 +44,13 @@ module Servers
       both = write("both.pem", File.read(certificates.ca) + File.read(origin_ca))
       trusted = { proxy: proxy, ca: both }
       told = ["-x", proxy, "--proxy-cacert", both, "--cacert", both]
-      { tls_proxy: Door.new(behind.url, curl: told, **trusted), tls_tunnel: Door.new(secure_server.url, curl: told, **trusted) }
+      { tls_proxy: Door.new(behind.url, curl: told, **trusted),
+        tls_tunnel: Door.new(secure_server.url, curl: told, **trusted) }
     end
 
-    def helper = Dir["/usr/lib{,64}/squid/basic_ncsa_auth"].first || raise(Absent, "squid's basic_ncsa_auth is not installed")
+    def helper = Dir["/usr/lib{,64}/squid/basic_ncsa_auth"].first || raise(Absent,
+      "squid's basic_ncsa_auth is not installed")
+
     def tls? = @tls.nil? ? @tls = Open3.capture2e(path, "-v")[0].match?(/with-openssl|with-gnutls/) : @tls
   end
 end

@@ -7,7 +7,7 @@ module Servers
 
     # What is not idempotent is not sent again once it was sent; curl sends it again.
     explains "verbs", "it ends each connection after one answer without saying so, and a POST that meets that end may have been processed",
-             seen: /\A(POST|PATCH): \S+ProtocolError the connection ended before a response/
+      seen: /\A(POST|PATCH): \S+ProtocolError the connection ended before a response/
 
     def keeps? = false
 

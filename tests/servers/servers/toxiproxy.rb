@@ -4,7 +4,9 @@ module Servers
     title "toxiproxy"
 
     def self.program = [File.join(INSTALLED, "go/toxiproxy-server")]
-    def self.version = Open3.capture2e("go", "version", "-m", path)[0][%r{Shopify/toxiproxy/v2\s+v(\S+)}, 1] || "unknown"
+
+    def self.version = Open3.capture2e("go", "version", "-m", path)[0][%r{Shopify/toxiproxy/v2\s+v(\S+)},
+      1] || "unknown"
 
     def command = [path, "-host", "127.0.0.1", "-port", port(:api).to_s]
     def awaited = [port(:api)]
@@ -16,7 +18,8 @@ module Servers
 
     # The proxy does this to what comes down while the block runs.
     def toxic(type, attributes)
-      api(Net::HTTP::Post, "/proxies/origin/toxics", name: "toxic", type: type, stream: "downstream", toxicity: 1.0, attributes: attributes)
+      api(Net::HTTP::Post, "/proxies/origin/toxics", name: "toxic", type: type, stream: "downstream", toxicity: 1.0,
+        attributes: attributes)
       yield
     ensure
       api(Net::HTTP::Delete, "/proxies/origin/toxics/toxic")
@@ -31,7 +34,8 @@ module Servers
     private
 
     def answers?
-      api(Net::HTTP::Post, "/proxies", name: "origin", listen: "127.0.0.1:#{port(:clear)}", upstream: "127.0.0.1:#{behind.port}")
+      api(Net::HTTP::Post, "/proxies", name: "origin", listen: "127.0.0.1:#{port(:clear)}",
+        upstream: "127.0.0.1:#{behind.port}")
       super
     end
 

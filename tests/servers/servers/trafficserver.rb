@@ -1,4 +1,5 @@
-# Traffic Server in front of the test server: HTTP/1.1 and HTTP/2 over TLS, ten streams a connection, short keep-alive in another.
+# Traffic Server in front of the test server: HTTP/1.1 and HTTP/2 over TLS, ten streams a connection, short keep-alive
+# in another.
 module Servers
   class TrafficServer < Server
     title "trafficserver"
@@ -16,7 +17,8 @@ module Servers
 
     def doors
       h2 = Door.tls(port(:tls), certificates.ca, http: "2")
-      { clear: Door.clear(port(:clear)), short: Door.clear(port(:short)), h2: h2, streams_10: h2, tls_rsa: Door.tls(port(:tls), certificates.ca) }
+      { clear: Door.clear(port(:clear)), short: Door.clear(port(:short)), h2: h2, streams_10: h2,
+        tls_rsa: Door.tls(port(:tls), certificates.ca) }
     end
 
     private
@@ -44,9 +46,11 @@ module Servers
       YAML
       write("#{name}/config/records.config", records(**settings))
       write("#{name}/config/remap.config", "map / http://127.0.0.1:#{behind.port}/\n")
-      write("#{name}/config/ssl_multicert.config", "dest_ip=* ssl_cert_name=#{certificates.cert} ssl_key_name=#{certificates.key_of}\n")
+      write("#{name}/config/ssl_multicert.config",
+        "dest_ip=* ssl_cert_name=#{certificates.cert} ssl_key_name=#{certificates.key_of}\n")
       write("#{name}/config/storage.config", "#{folders["cache"]} 16M\n")
-      write("#{name}/config/ip_allow.yaml", "ip_allow:\n  - apply: in\n    ip_addrs: 0/0\n    action: allow\n    methods: ALL\n")
+      write("#{name}/config/ip_allow.yaml",
+        "ip_allow:\n  - apply: in\n    ip_addrs: 0/0\n    action: allow\n    methods: ALL\n")
       write("#{name}/config/logging.yaml", "logging:\n")
     end
 

@@ -5,7 +5,8 @@ module Servers
     program "varnishd"
     version_by "-V"
 
-    explains "cut/2", "Varnish ends the stream of a chunked body that its back end cut as if it were whole", seen: /truncate-chunked: 200 with \d+ bytes/
+    explains "cut/2", "Varnish ends the stream of a chunked body that its back end cut as if it were whole",
+      seen: /truncate-chunked: 200 with \d+ bytes/
 
     def commands
       [[path, *common("one", :clear), "-p", "feature=+http2", "-p", "timeout_idle=10"],

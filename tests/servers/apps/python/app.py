@@ -42,7 +42,9 @@ async def asgi(scope, receive, send):
     else:
         status, fields, body = answer(method, path, scope["query_string"].decode())
     fields = [*fields, ("content-length", str(len(body)))]
-    await send({"type": "http.response.start", "status": status, "headers": [(n.encode(), v.encode()) for n, v in fields]})
+    await send(
+        {"type": "http.response.start", "status": status, "headers": [(n.encode(), v.encode()) for n, v in fields]}
+    )
     await send({"type": "http.response.body", "body": b"" if method == "HEAD" else body})
 
 
@@ -55,5 +57,7 @@ def wsgi(environ, start_response):
         status, fields, body = told({"method": method, "bytes": size, "crc32": crc})
     else:
         status, fields, body = answer(method, path, environ.get("QUERY_STRING", ""))
-    start_response(f"{status} {'OK' if status == 200 else 'Content Too Large'}", [*fields, ("Content-Length", str(len(body)))])
+    start_response(
+        f"{status} {'OK' if status == 200 else 'Content Too Large'}", [*fields, ("Content-Length", str(len(body)))]
+    )
     return [] if method == "HEAD" else [body]
