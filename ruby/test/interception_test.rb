@@ -7,7 +7,7 @@ require "hecaton/interception/engine"
 class InterceptionTest < OriginTest
   # Answers and refuses by blocks, and keeps what it was asked and told.
   class Interceptor < Hecaton::Interception::Interceptor
-    attr_accessor :asked, :told, :hears, :answers, :refuses
+    attr_accessor :asked, :told, :observes, :answers, :refuses
 
     def initialize(name = :test, &answers)
       super(name, &nil)
@@ -16,11 +16,11 @@ class InterceptionTest < OriginTest
       @told = []
     end
 
-    def hears? = hears || false
-    def heard(request, outcome) = told << [request, outcome]
+    def observes? = observes || false
+    def observe(request, outcome) = told << [request, outcome]
     def refuse(request) = refuses&.call(request)
 
-    def answer(request)
+    def respond(request)
       asked << request
       answers&.call(request)
     end
@@ -140,7 +140,7 @@ class InterceptionTest < OriginTest
 
   def test_streams
     one = intercept { |request| answer(200, { "A" => "b" }, "abc") if request.url.include?("nowhere") }
-    one.hears = true
+    one.observes = true
     chunks = []
     value = client.get("http://nowhere.test/") do |stream|
       stream.each_chunk { |chunk| chunks << chunk }
@@ -159,7 +159,7 @@ class InterceptionTest < OriginTest
     one = intercept
     client.get(url("/r/1"))
     assert_empty one.told
-    one.hears = true
+    one.observes = true
     response = client.get(url("/bytes/10"))
     error = error_of(Hecaton::BodyError) { client.get(url("/fault/truncate")) }
     pieces = []
@@ -178,7 +178,7 @@ class InterceptionTest < OriginTest
     coded = Zlib.gzip("plain")
     Scripted.run("/" => Scripted.answer(200, { "Content-Encoding" => "gzip" }, coded)) do |server|
       one = intercept
-      one.hears = true
+      one.observes = true
       assert_equal "plain", client.get(server.url).body
       assert_equal coded, client(decode: false).get(server.url).body
       decoded, raw = one.told.map(&:last)
@@ -383,7 +383,7 @@ class InterceptionTest < OriginTest
   def test_redirects_of_the_network_may_lead_to_an_interceptor
     Scripted.run("/" => Scripted.answer(302, { "Location" => "http://a.test/" }, "moved")) do |server|
       one = intercept { |request| answer(201, {}, "there") if request.url.include?("a.test") }
-      one.hears = true
+      one.observes = true
       own = client(redirects: 1, raise_for_status: true)
       ask = -> { [own.get(server.url), own.get(server.url) { |stream| [stream.status, stream.redirects, stream.each_chunk.to_a] }] }
       hop = [Hecaton::Redirect.new(status: 302, url: "#{server.url}/")]
@@ -409,8 +409,8 @@ class InterceptionTest < OriginTest
     Scripted.run("/" => Scripted.answer(307, "Location" => "/end"), "/end" => Scripted.answer(200, {}, "there")) do |server|
       one = intercept
       own = client(redirects: 1)
-      [true, false].each do |hears|
-        one.hears = hears
+      [true, false].each do |observes|
+        one.observes = observes
         stream = own.put(server.url, body: %w[a b]) { |response| [response.status, response.url, response.redirects.size, response.each_chunk.to_a.join, response.attempts.size] }
         assert_equal [200, "#{server.url}/end", 1, "there", 2], stream
         parts = []
@@ -424,8 +424,8 @@ class InterceptionTest < OriginTest
 
   def test_an_exception_of_a_listener_leaves_no_request_without_outcome
     one = intercept
-    one.hears = true
-    one.define_singleton_method(:heard) { |*| raise IndexError, "heard" }
+    one.observes = true
+    one.define_singleton_method(:observe) { |*| raise IndexError, "observed" }
     requests = []
     assert_raises(IndexError) { client.batch { |batch| requests = Array.new(3) { batch.get(url("/r/1")) } } }
     assert_equal [true] * 3, requests.map { |request| !request.outcome.nil? }
@@ -449,7 +449,7 @@ class InterceptionTest < OriginTest
         real = told_by(client(**settings), verb, "#{server.url}/start", options)
         real << (server.requests + away.requests).map { |each| each.downcase.lines.grep_v(/\A(host|content-length):/).drop(1).sort }
         one = intercept # Lets all pass.
-        one.hears = true
+        one.observes = true
         passed = told_by(client(**settings), verb, "#{server.url}/start", options)
         passed << (server.requests + away.requests).map { |each| each.downcase.lines.grep_v(/\A(host|content-length):/).drop(1).sort }
         Hecaton::Interception.remove(one)

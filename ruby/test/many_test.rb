@@ -49,7 +49,7 @@ class ManyTest < OriginTest
 
   def test_a_bad_entry_is_named_and_nothing_is_sent
     before = origin.arrived
-    { [[:get, url("/r/1")], url("/r/2")] => /request 1 of the list is not \[method, url\]/, [[:get]] => /request 0/, [[url("/r/1"), {}]] => /request 0/,
+    { [[:get, url("/r/1")], url("/r/2")] => /request 1 of the list is not a Hecaton::Request, \[method, url\]/, [[:get]] => /request 0/, [[url("/r/1"), {}]] => /request 0/,
       [[:get, url("/r/1"), 5]] => /request 0/, [[:get, url("/r/1"), {}, 1]] => /request 0/, [[:get, url("/r/1"), { colour: 1 }]] => /colour/ }.each do |bad, message|
       assert_match message, error_of(ArgumentError) { client.all(bad) }.message
     end

@@ -180,7 +180,7 @@ class TokenTest < OriginTest
         request.on_complete { shown << request.inspect << batch.inspect }
       end
       refute_match(/hush/, shown.join)
-      assert_equal ["#<Hecaton::Request POST>", "#<Hecaton::Batch of 1 requests>", "#<Hecaton::Request POST: #<Hecaton::Response 200 OK, 4 bytes>>"],
+      assert_equal ["#<Hecaton::Pending POST>", "#<Hecaton::Batch of 1 requests>", "#<Hecaton::Pending POST: #<Hecaton::Response 200 OK, 4 bytes>>"],
                    shown.first(3)
     end
   end

@@ -17,20 +17,20 @@ module Hecaton
   # sends by Client#get itself may wait until its timeout for a connection (per_origin, max_connections), or a stream
   # of one (HTTP/2), that requests of this batch hold.
   #
-  # A large body need not be held: on_headers and on_body of a Request hand a response over as it comes in.
+  # A large body need not be held: on_headers and on_body of a Pending hand a response over as it comes in.
   #
   # An exception that leaves a callback (or Thread#kill, Timeout.timeout, Ctrl-C) leaves Client#batch
   # at once. Then: what was in flight is stopped and its connections are closed, what was queued is
   # never sent, no further callback is called, and the outcome of each of these requests is a
   # CancelledError (or what it really was, if it had ended but its callback had not been called).
   class Batch
-    Verbs.define(self, "queue")
+    include Verbs
 
     GET = "GET".freeze
     private_constant :GET
 
     # For Client#batch, which is the way to one.
-    def initialize(native, request_builder, response_builder)
+    def initialize(native, request_builder, response_builder, features = nil)
       @native = native
       @request_builder = request_builder
       @response_builder = response_builder
@@ -41,24 +41,33 @@ module Hecaton
       @parts = [] # heads and pieces of bodies that were not told yet, three values each
       @get = @kind = [GET, native].freeze
       # The method whose requests need no more than a URL, if any; nil is none.
-      @plain = GET if request_builder.plain?
+      @plain = GET if request_builder.plain? && features.nil?
+      @features = features
+      @deferral = Deferral.new if features
     end
 
-    # Queues a request and returns a Request. Arguments as in Client#request, without a block, and
+    # Queues a request and returns a Pending. Arguments as in Client#request, without a block, and
     # queue:: :back (the default) to start after all that were queued before, :front to start before them: as soon as
     #   there is room, and with limits for each origin, as soon as those of its own allow it.
     #
     # A bad argument raises ArgumentError here, and nothing is queued; but a bad URL is the request's outcome, a URLError.
     # ThreadError in another thread.
-    def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
-                redirects: nil, raise_for_status: nil, json: nil, form: nil, multipart: nil, digest_auth: nil, queue: nil,
-                retry: (by_client = true; nil), &block)
-      send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, raise_for_status,
-                   json, form, multipart, digest_auth, (by_client ? nil : binding.local_variable_get(:retry)), queue, &block)
+    def request(request, url = nil, options = nil, &block)
+      return add(request, **options.to_h) if request.is_a?(Request) && url.nil?
+
+      send_request(request, url, options, &block)
+    end
+
+    # Queues a Request, and returns a Pending. queue:: as in request.
+    def add(request, queue: nil)
+      raise ArgumentError, "add is given a #{request.class}: give a Hecaton::Request" unless request.is_a?(Request)
+
+      refuse_when_over
+      enqueue(request, queue)
     end
 
     # Requests that are queued, or in flight, or have ended without having been told so yet.
-    def size = @native.size + (@ended.size - @told) / 4
+    def size = @native.size + (@ended.size - @told) / 4 + (@deferral ? @deferral.size : 0)
 
     # Without what came, which may be secret.
     def inspect = "#<Hecaton::Batch of #{size} requests>"
@@ -136,52 +145,92 @@ module Hecaton
 
     private
 
-    def send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, strict,
-                     json, form, multipart, digest_auth, again, queue, &block)
-      raise "this batch has ended: queue in its block or its callbacks" if @over
+    # For Verbs. Most requests have no more than a URL, and no Request is made for them.
+    def send_request(method, url, options, &block)
+      refuse_when_over
       raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
+      return @native.push_get(Pending.of(@get, nil, nil), url) if options.nil? && @plain && method == @plain
 
-      # Most requests are plain GETs, and their way is short.
-      if @plain && method == @plain &&
-         !(headers || body || timeout || params || redirects || form || multipart || queue) &&
-         basic_auth.nil? && bearer.nil? && json.nil? && digest_auth.nil? && again.nil?
-        return @native.push_get(Request.of(@get, strict, nil), url)
+      queue = options && options[:queue]
+      options = options.reject { |name, _| name == :queue } if options&.key?(:queue)
+      enqueue(Request.of(method, url, options), queue)
+    end
+
+    def refuse_when_over = (raise "this batch has ended: queue in its block or its callbacks" if @over)
+
+    def enqueue(request, queue)
+      token = Token.for(@request_builder.token_source, request)
+      return defer(token, request, queue) if @features
+      return enqueue_with_token(token, request, queue) if token
+
+      push(request, queue) { |kind, strict, source| Pending.of(kind, strict, source) }
+    end
+
+    # Keeps a request until the batch waits, for its features to be asked then.
+    def defer(token, request, queue)
+      Batch.with_queue(nil, queue) if queue # ArgumentError now.
+      kind = [request.http_method, @deferral].freeze
+      @deferral.add((token ? TokenPending : Pending).of(kind, request[:raise_for_status], nil), request, queue)
+    end
+
+    # Asks the features of all requests that have come since the batch waited last.
+    def start_deferred
+      @deferral.each do |pending, request, queue, pieces|
+        pending.run ||= @features.run(request, @request_builder, pieces)
+        given = pending.run.given || pending.run.before || start(pending, queue, pieces)
+        @ended.push(pending, nil, nil, given) if given
       end
+    end
 
-      if (bearer || @request_builder.token_source) && (token = Token.for(@request_builder.token_source, url, headers, basic_auth, bearer, digest_auth))
-        return send_with_token(token, method, url, headers, body, timeout, params, basic_auth, redirects, strict, json, form, multipart,
-                               digest_auth, queue, again)
+    # Hands a request to the engine. Returns the Error if it cannot be sent.
+    def start(pending, queue, pieces)
+      request = pending.run.request
+      token = Token.for(@request_builder.token_source, request)
+      if token
+        enqueue_with_token(token, request, queue, pending)
+      else
+        push(request, queue, pending.run) { |*parts| pending.load(*parts) }
       end
+      @native.in_parts(pending, pieces) unless pieces.nil?
+      nil
+    rescue StandardError => error
+      return error if error.is_a?(Error)
 
-      @request_builder.call(
-        method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart, digest_auth, again
-      ) do |verb, target, flat, content, limit, options|
+      FeatureError.new("the request cannot be sent: #{error.message}", phase: :queue, url: RequestLog.asked(request.url), cause: error)
+    end
+
+    # Yields what a Pending is made of, unless there is one already; returns it.
+    def push(request, queue, run = nil)
+      strict = request[:raise_for_status]
+      @request_builder.call(request) do |method, url, flat, content, limit, options|
         options = Batch.with_queue(options, queue) if queue
-        body_source = content if content.is_a?(BodySource)
-        request = Request.of(kind(verb), strict, body_source)
-        request.judge = judge(options[:judge], strict) if options && options[:judge]
-        @native.push(request, verb, target, flat, content, limit, options)
+        if run&.attempts?
+          @asked = true
+          options = (options || {}).merge(attempts: run)
+        end
+        pending = yield kind(method), strict, (content if content.is_a?(BodySource))
+        pending.predicate = predicate(options[:judge], strict) if options && options[:judge]
+        @native.push(pending, method, url, flat, content, limit, options)
       end
     end
 
     # With a token that is asked for now, and perhaps once more.
-    def send_with_token(token, method, url, headers, body, timeout, params, basic_auth, redirects, strict, json, form, multipart,
-                        digest_auth, queue, again)
-      request = nil
-      push = lambda do |value, limit, place|
-        @request_builder.call(
-          method, url, headers, body, limit, params, basic_auth, value, redirects, json, form, multipart, digest_auth, again
-        ) do |verb, target, flat, content, seconds, options|
-          options = Batch.with_queue(options, place) if place
-          request ||= TokenRequest.of(kind(verb), strict, (content if content.is_a?(BodySource)))
-          request.judge = judge(options[:judge], strict) if options && options[:judge]
-          @native.push(request, verb, target, flat, content, seconds, options)
+    def enqueue_with_token(token, request, queue, pending = nil)
+      run = pending&.run
+      loaded = false
+      again = lambda do |value, limit, place|
+        push(request.with(bearer: value, timeout: limit), place, run) do |*parts|
+          next pending if loaded
+
+          loaded = true
+          pending = pending ? pending.load(*parts) : TokenPending.of(*parts)
         end
       end
-      push.call(token.value, timeout, queue)
-      return request if request.body_source
+      again.call(token.value, request[:timeout], queue)
+      return pending if pending.body_source
 
-      request.renew(token, Client.seconds(timeout) || @request_builder.timeout) { |value, limit| push.call(value, limit, :front) }
+      limit = Client.seconds(request[:timeout]) || @request_builder.timeout
+      pending.renew(token, limit) { |value, left| again.call(value, left, :front) }
     end
 
     # What requests of this method have in common.
@@ -192,24 +241,28 @@ module Hecaton
 
     # Bodies are read here, by the thread that runs the batch. False when nothing is left.
     def wait
+      if @deferral
+        start_deferred
+        return true if @told < @ended.size
+      end
       any = @native.wait(@ended, @wanting, @parts)
       while (request = @wanting.shift)
         request.body_source&.fill
       end
-      answer_questions if @judged
+      answer_questions if @asked
       any
     end
 
     # What decides whether a request is sent again. From now on the engine may ask.
-    def judge(block, strict)
-      @judged = true
-      Judge.new(block, @response_builder, strict)
+    def predicate(block, strict)
+      @asked = true
+      RetryPredicate.new(block, @response_builder, strict)
     end
 
     def answer_questions
       while (question = @native.next_question)
-        request, *outcome = question
-        @native.answer(request.judge.again?(*outcome))
+        pending, *facts = question
+        @native.answer(facts.size == 1 ? pending.run.before_attempt(*facts) : pending.predicate.again?(*facts))
       end
     end
 
@@ -242,7 +295,7 @@ module Hecaton
       outcome = @response_builder.outcome(ended[at + 1], ended[at + 2], ended[at + 3], request.strict)
       request.finish(outcome)
       @told = at + 4 # Before the callback, which is called once at most.
-      count(outcome) if request.outcome
+      count(request.outcome) if request.outcome
       @response_builder.announce(request.verb, outcome, request) if @response_builder.heard?
       request.call_back
     end
@@ -270,6 +323,7 @@ module Hecaton
       # An interrupt, or another one, must not keep any of them from its outcome.
       Thread.handle_interrupt(Object => :never) do
         queued, started = @native.clear(@ended)
+        queued += @deferral.clear if @deferral
         @ended.drop(@told).each_slice(4) do |request, *answer|
           request.settle(@response_builder.outcome(*answer, request.strict))
         end

@@ -71,7 +71,7 @@ module Hecaton
     #   under that one), addresses; else it is a RedirectError. Default nil: any.
     # raise_for_status:: whether a status of 400 or more is a StatusError, and no Response. Default false.
     # on_deprecation:: called with each Response (or Stream) that says of what was asked that it is deprecated or will end: see
-    #   Answer#sunset and #deprecation. Before it is returned, or handed to callbacks; an exception raised in it goes
+    #   AnyResponse#sunset and #deprecation. Before it is returned, or handed to callbacks; an exception raised in it goes
     #   where one of a callback would: out of the request, or out of the batch. Default none.
     # cookies:: a Cookies jar, which clients may share, or true for one of its own: keeps the cookies that responses set, and
     #   sends them back. Default none: cookies are headers like others.
@@ -124,6 +124,8 @@ module Hecaton
     #   the like are encoded as browsers do (WHATWG), and what is valid goes on the wire as it stands. Control
     #   characters are always refused, and beside a base_url backslashes.
     # basic_auth::, bearer::, digest_auth:: credentials for every request, as in #request. They go where headers do.
+    # features:: an Array of objects that see each request before it is sent, and each outcome before it is returned: see Features.
+    #   Default none.
     # logger:: a Logger, or what has its info and debug: gets a line for each request that has ended, and at level debug the
     #   heads, without secrets: see RequestLog. Default none.
     def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, tls_timeout: nil, send_timeout: nil,
@@ -136,7 +138,7 @@ module Hecaton
                    app_name: nil, app_env: nil, headers: nil, public_headers: nil, base_url: nil,
                    strict_urls: nil, basic_auth: nil, bearer: nil, digest_auth: nil,
                    reconnect: nil, redirects: nil, redirects_to_http: nil, redirect_hosts: nil, cookies: nil,
-                   raise_for_status: nil, on_deprecation: nil, logger: nil)
+                   raise_for_status: nil, on_deprecation: nil, logger: nil, features: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
 
       @settings = Derivation.given(binding, SETTINGS)
@@ -152,9 +154,10 @@ module Hecaton
       public_headers = Client.names(:public_headers, public_headers)
       log = RequestLog.for(logger, public_headers || [])
       @request_builder = RequestBuilder.new(headers: headers, basic_auth: basic_auth, bearer: bearer, digest_auth: digest_auth,
-                                            app_name: app_name, app_env: app_env, judge: Judge.block(again),
-                                            base: Client.base(base_url), log: log, timeout: @timeout)
-      @plain = @request_builder.plain?
+                                            app_name: app_name, app_env: app_env, predicate: RetryPredicate.block(again),
+                                            base: Client.base(base_url), log: log, timeout: @timeout, public_headers: public_headers)
+      @features = Features.of(features)
+      @plain = @request_builder.plain? && @features.nil?
       settings =
         times.to_h { |name, time| [name, Client.seconds(time, name)] }
              .merge(retry: Client.retry_options(again),
@@ -223,7 +226,7 @@ module Hecaton
     # Sends one request and returns its Response, whatever the status. Other Ruby threads run while
     # it waits, and other fibers of the thread if there is a Fiber.scheduler.
     #
-    # method:: "GET" and the like, as on the wire; or a Symbol in any case.
+    # request:: a Request, which has all of the following; or the method: "GET" and the like, as on the wire, or a Symbol in any case.
     # url:: an http or https URL, a String or a URI, absolute unless the client has a base_url; a fragment is dropped. A user
     #   and a password in it, percent-encoded, are as basic_auth; they are never shown.
     # headers:: Hash, Array of pairs, or Headers; a value may be an Array, for a repeated field. In a name that is a Symbol
@@ -262,16 +265,14 @@ module Hecaton
     #
     # Raises Error (TimeoutError, ConnectError, …) when there is no response, StatusError when that was asked for,
     # and ArgumentError, before anything is sent, when the request cannot be put on the wire as it stands.
-    def request(method, url, headers: nil, body: nil, timeout: nil, params: nil, basic_auth: nil, bearer: nil,
-                redirects: nil, raise_for_status: nil, json: nil, form: nil, multipart: nil, digest_auth: nil, retry: (by_client = true; nil), &block)
-      send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, raise_for_status,
-                   json, form, multipart, digest_auth, (by_client ? nil : binding.local_variable_get(:retry)), &block)
+    def request(request, url = nil, options = nil, &block)
+      transmit(Request.made(request, url, options), &block)
     end
 
-    # For doors: as request, with headers as the engine takes them: [name, value, name, value].
+    # For adapters: as request, with headers as the engine takes them: [name, value, name, value].
     def request_flat(method, url, flat, body, timeout = nil)
       unless @plain && (body.nil? || body.instance_of?(String))
-        return request(method, url, headers: flat.each_slice(2).to_a, body: body, timeout: timeout)
+        return transmit(Request.of(method, url, { headers: flat.each_slice(2).to_a, body: body, timeout: timeout }))
       end
 
       ended(method, nil, *engine.perform(method, url, flat, body, timeout && Client.seconds(timeout), nil))
@@ -427,37 +428,91 @@ module Hecaton
       raise Ractor::UnsafeError, SharedClient::MAIN_ALONE
     end
 
-    def send_request(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, strict,
-                     json, form, multipart, digest_auth, again, &block)
-      # Most requests ask for no more than a URL, and their way is short.
-      if @plain && !(block || headers || params) && method.instance_of?(String) && body.nil? && timeout.nil? && redirects.nil? &&
-         json.nil? && form.nil? && multipart.nil? && basic_auth.nil? && bearer.nil? && digest_auth.nil? && again.nil?
-        return ended(method, strict, *engine.perform(method, url, nil, nil, nil, nil))
-      end
+    # For Verbs. Most requests have no more than a URL, and no Request is made for them.
+    def send_request(method, url, options, &block)
+      return ended(method, nil, *engine.perform(method, url, nil, nil, nil, nil)) if @plain && options.nil? && !block
 
-      if (bearer || @request_builder.token_source) &&
-         (token = Token.for(@request_builder.token_source, url, headers, basic_auth, bearer, digest_auth))
-        repeatable = (body.nil? || body.is_a?(String)) && multipart.nil?
-        return token.ask(Client.seconds(timeout) || @timeout, repeatable, block) do |value, limit, reader|
-          send_request(method, url, headers, body, limit, params, basic_auth, value, redirects, strict,
-                       json, form, multipart, digest_auth, again, &reader)
-        end
-      end
+      transmit(Request.of(method, url, options), &block)
+    end
 
+    # Sends a request on its way through the features.
+    def transmit(request, &block)
+      return deliver(request, &block) unless @features
+
+      run = @features.run(request, @request_builder, block)
+      block ? stream_through(run, &block) : send_through(run)
+    end
+
+    def send_through(run)
+      given = run.before
+      outcome = given ? given_outcome(run, given) : outcome_of(run) { deliver(run.request, run) }
+      outcome = run.after(outcome)
+      outcome.is_a?(Error) ? ResponseBuilder.raise_error(outcome) : outcome
+    ensure
+      cut_off(run)
+    end
+
+    def stream_through(run)
+      stream = nil
+      given = run.before
+      given = given_outcome(run, given) if given
+      given ||= outcome_of(run) do
+        result = deliver(run.request, run) { |response| yield stream = response }
+        told = run.after(stream.outcome)
+        told.is_a?(FeatureError) ? ResponseBuilder.raise_error(told) : (return result)
+      end
+      raise given if stream # What the block raised.
+
+      outcome = run.after(given)
+      return @response_builder.stream_of(outcome, run.request[:raise_for_status]) { |response| yield response } if outcome.is_a?(Response)
+
+      ResponseBuilder.raise_error(outcome)
+    ensure
+      stream ? run.after(stream.outcome) : cut_off(run)
+    end
+
+    # What the block returns, or the Error that it raises.
+    def outcome_of(run)
+      yield
+    rescue Error => error
+      run.outcome(error)
+    end
+
+    def given_outcome(run, given)
+      outcome = @response_builder.checked(given, run.request[:raise_for_status])
+      @response_builder.announce(run.request.http_method, outcome.of(run.request))
+      outcome
+    end
+
+    # The features are told of the end of a request that an exception of the program has cut off, an interrupt for example.
+    def cut_off(run)
+      run.after(CancelledError.new("the request was cut off by an exception", phase: :queue, sent: true)) unless run.done?
+    end
+
+    # Sends a request, once more with another token if the first one is refused.
+    def deliver(request, run = nil, &block)
+      token = Token.for(@request_builder.token_source, request)
+      return perform(request, run, &block) unless token
+
+      token.ask(Client.seconds(request[:timeout]) || @timeout, request.held?, block) do |value, limit, reader|
+        perform(request.with(bearer: value, timeout: limit), run, &reader)
+      end
+    end
+
+    def perform(request, run = nil, &block)
+      strict = request[:raise_for_status]
       stream = Native::Stream.new if block
-      method = RequestBuilder.verb(method)
       status, record, rest =
-        @request_builder.call(
-          method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart, digest_auth, again
-        ) do |verb, target, flat, content, limit, options|
-          options[:judge] &&= Judge.new(options[:judge], @response_builder, strict) if options
-          next engine.open(stream, verb, target, flat, content, limit, options) if stream
+        @request_builder.call(request) do |method, url, flat, content, limit, options|
+          options[:judge] &&= RetryPredicate.new(options[:judge], @response_builder, strict) if options
+          options = (options || {}).merge(attempts: run) if run&.attempts?
+          next engine.open(stream, method, url, flat, content, limit, options) if stream
 
-          engine.perform(verb, target, flat, content, limit, options)
+          engine.perform(method, url, flat, content, limit, options)
         end
-      return @response_builder.stream(method, status, record, rest, strict, &block) if stream && status
+      return @response_builder.stream(request.http_method, status, record, rest, strict, &block) if stream && status
 
-      ended(method, strict, status, record, rest)
+      ended(request.http_method, strict, status, record, rest)
     ensure
       stream&.close # An interrupt may have come before the block was called, which closes it otherwise.
     end

@@ -56,8 +56,17 @@ module Hecaton
 
     # For what asks twice in one call: itself, with the attempts of the request before it, which began so many seconds earlier.
     def behind(earlier, seconds)
-      @attempts = earlier.attempts + attempts.map { |attempt| attempt.later(seconds) }
+      @attempts = (earlier ? earlier.attempts : []) + attempts.map { |attempt| attempt.later(seconds) }
       @elapsed += seconds
+      self
+    end
+
+    # For features: itself, as the outcome of the request that ended so otherwise.
+    def in_place_of(other)
+      @attempts = other.attempts
+      @redirects = other.redirects
+      @elapsed = other.elapsed
+      @sent ||= other.sent?
       self
     end
 
@@ -165,6 +174,9 @@ module Hecaton
   # The batch ended before the request did, by an exception or Batch#abort; or the block that reads a response did. sent? is
   # then true for everything that had been started, since it may have been sent.
   class CancelledError < Error; end
+
+  # A feature of the client (see Features) raised an exception; cause is that.
+  class FeatureError < Error; end
 
   # What is used belongs to the process that forked: a response that was being read there, a batch
   # that ran, or a request that was waited for when a handler of signals forked.

@@ -4,16 +4,16 @@ module Hecaton
   # batches alike. An interceptor is any object with these methods; Interception::Interceptor has them all, doing nothing:
   #
   # name:: Symbol, for bypass.
-  # answer(request):: called with each Interception::Request before it is sent. A Response or an Error is the outcome, and
+  # respond(request):: called with each Interception::Request before it is sent. A Response or an Error is the outcome, and
   #   nothing is sent; nil lets it pass to the next interceptor, and then to the network.
   # refuse(request):: called when nobody has answered it, and it is about to be sent. An Error is the outcome; nil lets it pass.
-  # hears?:: whether heard shall be called. The body of a stream, and of a request with on_body, is held in memory then.
-  # heard(request, outcome):: called with what the network answered, a Response or an Error, its body decoded and whole.
+  # observes?:: whether observe is called. The body of a stream, and of a request with on_body, is held in memory then.
+  # observe(request, outcome):: called with what the network answered, a Response or an Error, its body decoded and whole.
   #   A stream that is left before its end is not told of.
   #
   # An Error may as well be raised. Any other exception leaves the request (or the batch) as one of a callback would.
   #
-  # Of an answer that an interceptor gives, the client's redirects, cookies, raise_for_status, on_deprecation, its events and
+  # For a response that an interceptor gives, the client's redirects, cookies, raise_for_status, on_deprecation, its events and
   # retries (without their waits) hold as for one of the network. Limits of connections, concurrency and rate do not, nor
   # timeouts. A batch asks for each request when its turn comes, one by one, and before those of the network are started.
   module Interception

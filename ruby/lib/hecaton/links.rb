@@ -7,7 +7,7 @@ module Hecaton
     def to_s = url
   end
 
-  # Read-only, from Answer#links. What cannot be read as a link is left out.
+  # Read-only, from AnyResponse#links. What cannot be read as a link is left out.
   class Links
     include Enumerable
 

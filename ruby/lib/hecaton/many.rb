@@ -46,10 +46,10 @@ module Hecaton
 
     # Sends all these requests, of whatever methods, and returns an Array of their outcomes in the same order, as get_all does.
     #
-    # requests:: anything with `each` that yields [method, url] or [method, url, { … }]; method is a Symbol or a String, and the Hash has
-    #   what Client#request takes.
+    # requests:: anything with `each` that yields a Request, [method, url] or [method, url, { … }]; method is a Symbol or a String,
+    #   and the Hash has what Client#request takes.
     #
-    # What else is given goes to each request, unless its own Hash says otherwise.
+    # What else is given goes to each request, unless that says otherwise itself.
     #
     # Raises ArgumentError, before anything is sent, when an entry or an option is bad.
     def all(requests, concurrency: nil, per_origin: nil, rate: nil, **options)
@@ -102,9 +102,11 @@ module Hecaton
 
     # For all: queues the entry of this number.
     def self.queue(batch, entry, options, number)
+      return batch.add(entry.with(**options.reject { |name, _| entry.given.key?(name) })) if entry.is_a?(Request)
+
       method, url, own = entry
       unless entry.is_a?(Array) && entry.size.between?(2, 3) && !url.is_a?(Hash) && (own.nil? || own.is_a?(Hash))
-        raise ArgumentError, "request #{number} of the list is not [method, url] or [method, url, { … }]"
+        raise ArgumentError, "request #{number} of the list is not a Hecaton::Request, [method, url] or [method, url, { … }]"
       end
 
       batch.request(method, url, **options, **own.to_h)
@@ -116,7 +118,7 @@ module Hecaton
       native = engine.batch(
         Batch.most(:concurrency, concurrency), Batch.most(:per_origin, per_origin), Batch.rate(rate)
       )
-      Batch.new(native, @request_builder, @response_builder)
+      Batch.new(native, @request_builder, @response_builder, @features)
     end
   end
 end

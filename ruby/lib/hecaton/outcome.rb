@@ -8,6 +8,23 @@ module Hecaton
     # Error, or nil when there is a response.
     def error = nil
 
+    # Request: the one that was sent. For features, while they are told of the outcome; else nil.
+    def request = @request
+
+    # For features: itself, or a copy, as the outcome of this request.
+    def of(request)
+      return self if @request.equal?(request)
+
+      copy = frozen? || @request && request ? dup : self
+      copy.outcome_of(request)
+    end
+
+    # For of. Returns itself.
+    def outcome_of(request)
+      request.nil? ? (remove_instance_variable(:@request) if defined?(@request)) : @request = request
+      self
+    end
+
     # Integer: the status of the response, nil when there is none.
     def status = nil
 

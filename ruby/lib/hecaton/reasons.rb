@@ -1,6 +1,6 @@
 # The standard phrase of each status, as IANA registers it.
 module Hecaton
-  # For Answer#reason.
+  # For AnyResponse#reason.
   module Reasons
     PHRASES = {
       100 => "Continue", 101 => "Switching Protocols", 102 => "Processing", 103 => "Early Hints",

@@ -1,159 +1,221 @@
-# A request in a batch: where its callbacks are kept until its outcome is there.
+# One request as a value: method, URL, headers, body and options.
 module Hecaton
-  # Made by Batch#get and its sisters.
+  # What every verb of Client and Batch builds, and what features receive and return. It never changes: `with` returns a copy.
   #
-  # Each block is called once, with the outcome (see Batch), in the order in which they were given, of
-  # whatever kind they are. One that is given after the end is called at once; if it is given in another of those,
-  # after that one: so no chain of them is too long for the stack.
+  #   request = Hecaton::Request.new(:post, "http://api.example/users", json: { name: "x" }, timeout: 2)
+  #   client.request(request)
+  #   batch.add(request.with(headers: { "x-trace" => "1" }))
   #
-  # on_headers and on_body are called before, as the response comes in:
-  #
-  #   batch.get(url)
-  #        .on_headers { |response| puts response.headers["content-type"] }
-  #        .on_body { |chunk| file.write(chunk) }
-  #        .on_complete { |outcome| puts outcome.error || "whole" }
-  #
-  # Both are given in the expression that queues the request, or at least before it starts: later ones raise a
-  # RuntimeError. They are called whatever the status, unless raise_for_status makes an error of it. Retries and
-  # redirects come before; a body that fails is not asked for again, and the outcome is the Error, behind the pieces.
+  # A request can be sent as often as you like, by several threads and clients, unless its body can be read only once.
   class Request
-    # Response or Error once the request has ended, nil before. Every request gets exactly one.
-    attr_reader :outcome
+    # Array of Symbols: what may be given beside method and URL; see Client#request.
+    OPTIONS = %i[
+      headers body timeout params basic_auth bearer redirects raise_for_status json form multipart digest_auth retry
+    ].freeze
+    CONTENT = %i[body json form multipart].freeze
+    KNOWN = OPTIONS.to_h { |name| [name, true] }.freeze
+    NOTHING = {}.freeze
+    private_constant :CONTENT, :KNOWN, :NOTHING
 
-    # For the batch: what was said of raise_for_status, and a body that is read while it is sent.
-    attr_reader :strict, :body_source
+    # String: "GET" and the like, as on the wire.
+    attr_reader :http_method
 
-    # For the batch: who decides whether the request is sent again, nil for rules or none.
-    attr_accessor :judge
+    # For RequestBuilder: the URL and the options as they were given.
+    attr_reader :target, :given
 
-    # For the batch. kind is the method and the engine's batch, which all requests of that method share.
+    # For the client: whether the response is read in pieces, in a block or by on_body of a batch. Features ask in_parts?.
+    attr_writer :in_parts
+
+    # http_method:: "GET" and the like, or a Symbol in any case.
+    # url:: a String or a URI, absolute unless the client has a base_url.
+    # options:: as in Client#request.
+    def initialize(http_method, url, **options)
+      load(http_method, url.nil? ? url : url.to_s.dup.freeze, options.freeze)
+    end
+
+    # For verbs: the same without a copy of what was given.
+    def self.of(http_method, url, options) = allocate.load(http_method, url, options)
+
+    # For of. Returns itself.
+    def load(http_method, url, options)
+      @http_method = RequestBuilder.verb(http_method)
+      @target = url
+      @given = options.nil? ? NOTHING : Request.checked(options)
+      self
+    end
+
+    # String: the URL. In a feature it is absolute and has the params; nil if none was given.
+    def url = @url ||= @builder ? @builder.url(self) : @target&.to_s
+
+    # String: scheme, host and port of the URL, "https://api.example:443"; nil if the URL is not absolute.
+    def origin = Request.origin_of(url)
+
+    # Headers: those of the request. In a feature those of the client too, as far as they go to this URL; what the engine adds
+    # (Host, User-Agent, Accept, a jar's Cookie and the like) is known in before_attempt alone.
+    def headers = @headers ||= @builder ? @builder.headers_of(self) : Headers.new(Request.fields(@given[:headers]).reject { |_, value| value.nil? })
+
+    # String: the body as it is sent, encoded from json, form or multipart; nil for none. A body that is read while it is sent (an
+    # IO, a file, what has each) is a BodySource.
+    def body = content.first
+
+    # An option, nil if it was not given: request[:timeout].
+    def [](name) = @given[name]
+
+    # Hash: the options that were given, without headers and body.
+    def options = @given.except(:headers, *CONTENT)
+
+    # A copy with changes.
     #
-    # Not `new`, which Ruby 3.1 takes five times as long for: it calls `initialize` from C.
-    def self.of(kind, strict, body_source) = allocate.load(kind, strict, body_source)
-
-    # For `of`. Returns itself.
-    def load(kind, strict, body_source)
-      @kind = kind
-      @body_source = body_source if body_source
-      @strict = strict unless strict.nil?
-      self
-    end
-
-    # Without token, body and callbacks, which may hold secrets.
-    def inspect = "#<Hecaton::Request #{verb}#{": #{@outcome.inspect}" if @outcome}>"
-
-    # Calls the block when the request has ended, however it did. Returns self, as the next two do.
-    def on_complete(&block)
-      raise ArgumentError, "on_complete needs a block" unless block
-
-      return add(block) if @callback || @outcome
-
-      @callback = block
-      self
-    end
-
-    # Calls the block when there is a response and its status is 2xx.
-    def on_success(&block)
-      raise ArgumentError, "on_success needs a block" unless block
-
-      add(->(outcome) { block.call(outcome) if outcome.success? })
-    end
-
-    # Calls the block otherwise: for a response of another status, a 404 or a redirect that was not followed,
-    # as for an Error.
-    def on_failure(&block)
-      raise ArgumentError, "on_failure needs a block" unless block
-
-      add(->(outcome) { block.call(outcome) unless outcome.success? })
-    end
-
-    # Calls the block once, when the head of the response is there: with a Response that has status and headers (and url,
-    # redirects, attempts so far, elapsed), but no body yet. Returns self, as the next one does.
-    def on_headers(&block)
-      raise ArgumentError, "on_headers needs a block" unless block
-
-      in_parts("on_headers", !@on_body.nil?)
-      (@on_headers ||= []) << block
-      self
-    end
-
-    # Calls the block with each piece of the body as it comes, in order: a String of bytes (ASCII-8BIT, whatever the charset),
-    # its codings taken off. The outcome's own body is then empty, and max_body does not apply.
+    # http_method::, url:: instead of this one's.
+    # headers:: are added: a name takes the place of the same name here, and nil as its value leaves it out, even if the client has it.
+    # body::, json::, form::, multipart:: one takes the place of all. A body keeps the Content-Type that there is.
     #
-    # Nothing more of this body is read before the block has returned, so a slow one holds up the server, and what is
-    # held stays below 1 MiB (over HTTP/2: at most 1 MiB, or up to 16 MiB on a connection whose readers took much). As with
-    # any callback, the other requests wait meanwhile too. The request's timeout goes on.
-    def on_body(&block)
-      raise ArgumentError, "on_body needs a block" unless block
+    # All other options are replaced. nil is the client's setting.
+    def with(http_method: @http_method, url: nil, **changes)
+      Request.checked(changes)
+      given = @given.merge(changes)
+      given[:headers] = Request.merged(@given[:headers], changes[:headers]) if changes.key?(:headers)
+      changed = changes.keys & CONTENT
+      replace_content(given, changed) if changed.any?
+      given.delete(:params) if url && @builder && !changes.key?(:params)
+      dup.change(http_method, url || @target, given, changed.empty?)
+    end
 
-      in_parts("on_body", true)
-      (@on_body ||= []) << block
+    # Hash: whatever features want to remember between their methods, each under a key of its own. It belongs to one sending of the
+    # request, and all copies that `with` makes share it.
+    def notes = @notes ||= {}
+
+    # Whether the response is read in pieces, in a block or by on_body: its outcome then has no body.
+    def in_parts? = @in_parts ? true : false
+
+    # Equal in method, URL and options.
+    def ==(other)
+      other.is_a?(Request) && [other.http_method, other.url, other.given] == [http_method, url, given]
+    end
+    alias eql? ==
+
+    # Integer: the same for equal requests.
+    def hash = [http_method, url, given].hash
+
+    # Without query, headers and body, which may be secret.
+    def inspect = "#<Hecaton::Request #{http_method} #{RequestLog.asked(@target)}>"
+
+    # For RequestBuilder: body and its Content-Type, which is nil if the body does not say it. Made once.
+    def content
+      return @content ||= NO_CONTENT if @given.empty?
+
+      body = @given[:body]
+      plain = @given[:json].nil? && @given[:form].nil? && @given[:multipart].nil? && (body.nil? || body.instance_of?(String))
+      return body.nil? ? NO_CONTENT : [body, nil] if plain
+
+      @content ||= Content.of(body, @given[:json], @given[:form], @given[:multipart])
+    end
+
+    NO_CONTENT = [nil, nil].freeze
+    private_constant :NO_CONTENT
+
+    # For the client: a copy for one sending, whose URL and headers are those that this builder's client sends.
+    def prepared(builder) = dup.prepare(builder)
+
+    # For prepared. Returns itself.
+    def prepare(builder)
+      @builder = builder
+      @notes = {}
       self
     end
 
-    # For the batch: the method.
-    def verb = @kind.first
+    # For features: itself, as a copy of the one that it takes the place of.
+    def in_place_of(before)
+      return self if notes.equal?(before.notes)
 
-    # For the batch: whether its head is handed over before its end.
-    def in_parts? = !(@on_headers || @on_body).nil?
-
-    # For the batch: hands the head on, unless one of those callbacks aborts the batch; nil if the status is an error, and what comes of the body is not wanted.
-    def head(response)
-      return @unwanted = true unless response
-
-      @on_headers&.each { |callback| callback.call(response) unless @outcome }
+      dup.adopt(before)
     end
 
-    # For the batch: hands a piece of the body on.
-    def piece(chunk)
-      @on_body&.each { |callback| callback.call(chunk) unless @outcome } unless @unwanted
+    # For in_place_of: what the client knows of the other. Returns itself.
+    def adopt(before)
+      @builder, @notes, @in_parts = before.context
+      @url = @headers = nil
+      self
     end
 
-    # For the batch: keeps the outcome. The first one counts.
-    def settle(outcome) = @outcome ||= outcome
+    # For adopt.
+    def context = [@builder, @notes, @in_parts]
 
-    # For the batch: the same for a request that has come to its end; one with a token may go on.
-    def finish(outcome) = @outcome ||= outcome
+    # For features: an attempt of another request, with its notes. Returns itself.
+    def attempt_of(other)
+      @notes = other.notes
+      self
+    end
 
-    # For the batch: hands the outcome on, once.
-    def call_back = @callback&.call(@outcome)
+    # For features: whether nothing but headers and timeout differs.
+    def same_but_headers?(other)
+      [other.http_method, other.url] == [http_method, url] && other.given[:body].equal?(@given[:body]) &&
+        other.given.keys - %i[headers body timeout] == @given.keys - %i[headers body timeout]
+    end
+
+    # For with. Returns itself.
+    def change(http_method, url, given, same_content)
+      notes # One Hash for both.
+      @http_method = RequestBuilder.verb(http_method)
+      @target = url
+      @given = given.freeze
+      @url = @headers = nil
+      @content = nil unless same_content
+      self
+    end
+
+    # For the client: whether the body can be sent again from a value that is held.
+    def held? = (@given[:body].nil? || @given[:body].is_a?(String)) && @given[:multipart].nil?
+
+    class << self
+      # Itself, if there is nothing unknown among the options.
+      def checked(options)
+        options.each_key { |name| refuse(name) unless KNOWN.key?(name) }
+      end
+
+      # A Request, from what Client#request and Batch#request take.
+      def made(request, url, options)
+        return of(request, url, options) unless request.is_a?(Request)
+        return request if url.nil? && options.nil?
+
+        raise ArgumentError, "a Hecaton::Request is given alone: change it by its method `with`"
+      end
+
+      # Headers as pairs, with one entry for each name.
+      def fields(headers)
+        return [] if headers.nil?
+
+        RequestBuilder.flat(headers).each_slice(2).to_a
+      end
+
+      # Pairs of headers with others in their place.
+      def merged(headers, others)
+        added = fields(others)
+        names = added.map { |name, _| name.downcase }
+        fields(headers).reject { |name, _| names.include?(name.downcase) } + added
+      end
+
+      # "http://host:80" of an absolute URL, nil for none.
+      def origin_of(url)
+        scheme, host, port = url&.match(%r{\A(https?)://(?:[^/?#@]*@)?(\[[^\]]*\]|[^:/?#]*)(?::(\d+))?}i)&.captures
+        "#{scheme.downcase}://#{host.downcase}:#{port || { "http" => 80, "https" => 443 }[scheme.downcase]}" if host
+      end
+    end
+
+    def self.refuse(name)
+      raise ArgumentError, "unknown keyword: #{name.inspect} (a request has #{OPTIONS.join(", ")})"
+    end
+    private_class_method :refuse
 
     private
 
-    # Has the engine hand this request over in parts, unless it is too late for that.
-    def in_parts(name, pieces)
-      return if !@outcome && @kind.last.in_parts(self, pieces)
+    # One kind of content takes the place of all others.
+    def replace_content(given, changed)
+      type = content.last if changed == [:body]
+      (CONTENT - changed).each { |name| given.delete(name) }
+      return if type.nil? || Request.fields(given[:headers]).any? { |name, _| name.casecmp?("content-type") }
 
-      raise "#{name} came too late, for this request has been started: give it where the request is queued"
-    end
-
-    # Rare things are kept in variables of their own: Ruby has room for three in an object itself, and the first
-    # callback of a request is nearly always its only one.
-    def add(callback)
-      if @outcome
-        call_late(callback)
-      elsif @callbacks
-        @callbacks << callback
-      elsif @callback
-        callbacks = @callbacks = [@callback, callback]
-        @callback = ->(outcome) { callbacks.each { |each| each.call(outcome) } }
-      else
-        @callback = callback
-      end
-      self
-    end
-
-    def call_late(callback)
-      return @late << callback if @late
-
-      @late = [callback]
-      begin
-        while (callback = @late.shift)
-          callback.call(@outcome)
-        end
-      ensure
-        @late = nil
-      end
+      given[:headers] = Request.fields(given[:headers]) << ["Content-Type", type]
     end
   end
 end

@@ -1,8 +1,7 @@
-# The keywords of a request and the defaults of its client → the engine's arguments.
+# A Request and the defaults of its client → the engine's arguments.
 module Hecaton
-  # One for each client; Client#request and Batch#request both ask it, so that a keyword means the same in both.
-  # What a request does not ask for costs it nothing: no Hash and no Array is made in the plain case. What of the client's
-  # goes along is the engine's business.
+  # Each client has one, for single requests and batches alike, so that an option means the same in both. The engine adds the
+  # client's own headers.
   class RequestBuilder
     # All but what RFC 3986 §2.3 calls unreserved.
     RESERVED = /[^A-Za-z0-9\-._~]/n
@@ -18,16 +17,19 @@ module Hecaton
     attr_reader :token_source, :timeout
 
     # Whether a request that asks for no more than a URL can go to the engine as it is.
-    def plain? = @token_source.nil? && @log.nil? && @judge.nil?
+    def plain? = @token_source.nil? && @log.nil? && @predicate.nil?
 
     # For the engine: user and password of digest authentication, nil for none.
     attr_reader :login
 
     # The client's defaults; Client.new says what each is.
-    def initialize(headers: nil, basic_auth: nil, bearer: nil, digest_auth: nil, app_name: nil, app_env: nil, judge: nil,
-                   base: nil, log: nil, timeout: nil)
+    def initialize(headers: nil, basic_auth: nil, bearer: nil, digest_auth: nil, app_name: nil, app_env: nil, predicate: nil,
+                   base: nil, log: nil, timeout: nil, public_headers: nil)
       code = bearer if bearer.respond_to?(:call)
-      own = fields(headers, basic_auth, bearer, digest_auth, nil).each_slice(2).to_a
+      credentials = { headers: headers, basic_auth: basic_auth, bearer: bearer, digest_auth: digest_auth }
+      own = fields(credentials, nil).to_a.each_slice(2).to_a
+      @base = base
+      @public_headers = public_headers || []
       @log = log
       @timeout = timeout
       @token_source = TokenSource.new(code, base) if code && !Token.named?(own)
@@ -37,25 +39,37 @@ module Hecaton
       fields = app.map { |name, value| [name, value.to_s] } + own.reject { |_, value| value.nil? }
       @headers = fields.flatten(1).freeze
       @login = RequestBuilder.login(digest_auth)
-      @judge = judge
+      @predicate = predicate
       @typed = fields.any? { |name, _| name.casecmp?("content-type") }
     end
 
-    # Yields method, URL, headers, body, timeout and options as the engine takes them, and returns what the block does.
+    # Yields method, URL, headers, body, timeout and options of a Request as the engine takes them, and returns what the block does.
     # Not an Array, because this is done for each request.
-    def call(method, url, headers, body, timeout, params, basic_auth, bearer, redirects, json, form, multipart, digest_auth, again)
-      # A String, or none, is the plain case.
-      unless json.nil? && form.nil? && multipart.nil? && (body.nil? || body.instance_of?(String))
-        body, type = Content.of(body, json, form, multipart)
-      end
-      headers = nil if headers && RequestBuilder.pairs(:headers, headers).size == 0
-      url = RequestBuilder.with_query(url.to_s, params) if params && !url.nil?
-      unless headers.nil? && basic_auth.nil? && bearer.nil? && digest_auth.nil? && type.nil?
-        flat = fields(headers, basic_auth, bearer, digest_auth, type)
-      end
-      @log&.head(RequestBuilder.verb(method), url, flat, @headers)
-      yield RequestBuilder.verb(method), url, flat, body, timeout.nil? ? nil : Client.seconds(timeout),
-        redirects.nil? && digest_auth.nil? && again.nil? && @judge.nil? ? nil : options(redirects, digest_auth, again)
+    def call(request)
+      given = request.given
+      body, type = request.content
+      url = with_params(request)
+      flat = fields(given, type)
+      @log&.head(request.http_method, url, flat, @headers)
+      timeout = given[:timeout]
+      yield request.http_method, url, flat, body, timeout.nil? ? nil : Client.seconds(timeout), options(given)
+    end
+
+    # For Request: the absolute URL, or what was given if that is no URL.
+    def url(request)
+      url = with_params(request).to_s
+      Native.resolve(@base || "http://localhost/", url).sub(/#.*\z/m, "")
+    rescue ArgumentError
+      url
+    end
+
+    # For Request: Headers, the client's and its own.
+    def headers_of(request)
+      own = fields(request.given, request.content.last).to_a.each_slice(2).to_a
+      named = own.map { |name, _| name.downcase }
+      home = @base.nil? || Request.origin_of(request.url) == Request.origin_of(@base)
+      clients = @headers.each_slice(2).select { |name, _| home || Native.public_header?(name, @public_headers) }
+      Headers.new(clients.reject { |name, _| named.include?(name.downcase) } + own.reject { |_, value| value.nil? })
     end
 
     # Without the credentials, which whatever holds this would show.
@@ -147,19 +161,32 @@ module Hecaton
 
     private
 
-    # What is asked for rarely.
-    def options(redirects, digest_auth, again)
+    # The URL with the params of the request, as the engine takes it.
+    def with_params(request)
+      params, url = request.given[:params], request.target
+      params && !url.nil? ? RequestBuilder.with_query(url.to_s, params) : url
+    end
+
+    # What few requests have; nil if this one has nothing of it.
+    def options(given)
+      redirects, digest_auth, again = given[:redirects], given[:digest_auth], given[:retry]
+      return if redirects.nil? && digest_auth.nil? && again.nil? && @predicate.nil?
+
       options = { redirects: RequestBuilder.redirects(redirects), digest_auth: RequestBuilder.login(digest_auth) }
-      options[:judge] = again.nil? ? @judge : Judge.block(again)
+      options[:judge] = again.nil? ? @predicate : RetryPredicate.block(again)
       options[:retry] = Client.retry_options(again) || false unless again.nil?
       options
     end
 
-    # The headers of a request.
-    def fields(headers, basic_auth, bearer, digest_auth, type)
-      flat = headers ? RequestBuilder.flat(headers) : []
-      return flat if type.nil? && basic_auth.nil? && bearer.nil? && digest_auth.nil? # The plain case.
+    # The headers of a request, nil for none.
+    def fields(given, type)
+      headers = given[:headers]
+      basic_auth, bearer, digest_auth = given[:basic_auth], given[:bearer], given[:digest_auth]
+      plain = type.nil? && basic_auth.nil? && bearer.nil? && digest_auth.nil?
+      headers = nil if headers && RequestBuilder.pairs(:headers, headers).size == 0
+      return headers ? RequestBuilder.flat(headers) : nil if plain
 
+      flat = headers ? RequestBuilder.flat(headers) : []
       authorization = authorization(basic_auth, bearer, digest_auth)
       flat.push("Authorization", authorization || nil) unless authorization.nil? || values(flat, "authorization").any?
       if type

@@ -3,7 +3,7 @@ module Hecaton
   # What a server answered, read whole. Any status is a response: 404 and 500 are not errors here.
   class Response
     include Outcome
-    include Answer
+    include AnyResponse
 
     PATTERN = %i[status code headers body content_type charset url http_method redirects attempts elapsed response].freeze
     private_constant :PATTERN
@@ -36,7 +36,7 @@ module Hecaton
       allocate.load_engine(status, record, body)
     end
 
-    # For doors: the engine's record, for Record; nil for one made by hand.
+    # For adapters: the engine's record, for Record; nil for one made by hand.
     attr_reader :record
 
     # The body: a String in the encoding of its charset, see body.
@@ -57,7 +57,7 @@ module Hecaton
     # Headers.
     def headers = @headers ||= Record.headers(@record)
 
-    # For doors, as Answer says; the headers are not kept for it.
+    # For adapters, as AnyResponse says; the headers are not kept for it.
     def each_field(&block) = @record && !@headers ? Record.each_field(@record, &block) : super
 
     # Headers: the trailers, fields that came behind the body (RFC 9110 §6.5), such as a sum of it; most responses have none. Over HTTP/1.1
@@ -118,9 +118,21 @@ module Hecaton
 
     # For what asks twice in one call: itself, with the attempts of the request before it, which began so many seconds earlier.
     def behind(earlier, seconds)
-      @attempts = earlier.attempts + attempts.map { |attempt| attempt.later(seconds) }
+      @attempts = (earlier ? earlier.attempts : []) + attempts.map { |attempt| attempt.later(seconds) }
       @elapsed = elapsed + seconds
       self
+    end
+
+    # For a batch: a copy whose body was handed over already.
+    def without_body = dup.tap { |copy| copy.instance_variable_set(:@body, "".b) }
+
+    # For of. One that was made by hand is of the request's URL and method.
+    def outcome_of(request)
+      if request && !@record
+        @url ||= request.url
+        @http_method ||= request.http_method
+      end
+      super
     end
 
     # For from_engine. Returns itself.

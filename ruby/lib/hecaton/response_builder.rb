@@ -21,10 +21,24 @@ module Hecaton
 
     # Response or Error. strict is what the request says of raise_for_status, nil for the client's.
     def outcome(status, record, rest, strict)
-      return Error.from_engine(record, rest) unless status
+      return rest.is_a?(Response) ? checked(rest, strict) : Error.from_engine(record, rest) unless status
 
       response = Response.from_engine(status, record, rest)
       status >= 400 && error?(status, strict) ? StatusError.new(response) : response
+    end
+
+    # The outcome that a feature gave; a StatusError if its status is one.
+    def checked(outcome, strict)
+      outcome.is_a?(Response) && error?(outcome.status, strict) ? StatusError.new(outcome) : outcome
+    end
+
+    # Yields a Stream of a Response that a feature gave, and returns what the block does.
+    def stream_of(response, strict, &block)
+      require_relative "interception/record"
+      require_relative "interception/stream"
+      record = Record.write(response)
+      body = Interception::Given.new(record, response.body.empty? ? [] : [response.body.b])
+      stream(response.http_method, response.status, record, body, strict, &block)
     end
 
     # The head of a response that is handed over in parts, as a Response without body, once its deprecation has been told;

@@ -33,8 +33,10 @@ module Hecaton
     end
 
     # As Client#request.
-    def request(method, url, timeout: nil, **options, &block)
-      client_for(timeout).request(method, url, timeout: timeout, **options, &block)
+    def request(request, url = nil, timeout: nil, **options, &block)
+      return client_for(request[:timeout]).request(request, &block) if request.is_a?(Request) && url.nil? && timeout.nil? && options.empty?
+
+      client_for(timeout).request(request, url, timeout: timeout, **options, &block)
     end
 
     # As Client#get_all; timeout is that of each request.

@@ -17,7 +17,7 @@ module Hecaton
   # The connection is kept for the next request when the body has been read to its end, and closed when the
   # block is left before, in whatever way. Any thread may read, one at a time.
   class Stream
-    include Answer
+    include AnyResponse
     include StreamReading
 
     PATTERN = %i[status code headers content_type charset url http_method redirects attempts elapsed].freeze
@@ -25,7 +25,7 @@ module Hecaton
 
     # Integer, 200 to 999.
     attr_reader :status
-    # For doors: the engine's record of the head, for Record.
+    # For adapters: the engine's record of the head, for Record.
     attr_reader :head
 
     # For Client#get and its sisters with a block, which are the way to one. most: bytes that may be held whole, by default as many as a client has.

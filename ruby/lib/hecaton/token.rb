@@ -35,11 +35,12 @@ module Hecaton
     REFUSED = 401
     private_constant :REFUSED
 
-    # The Token of a request; nil for one with no code to call. source is the client's TokenSource, the rest is what the request says.
-    def self.for(source, url, headers, basic_auth, bearer, digest_auth)
-      return source&.token(url, headers) if bearer.nil? && basic_auth.nil? && digest_auth.nil?
+    # The Token of a Request; nil for one with no code to call. source is the client's TokenSource.
+    def self.for(source, request)
+      bearer = request[:bearer]
+      return source&.token(request.target, request[:headers]) if bearer.nil? && request[:basic_auth].nil? && request[:digest_auth].nil?
 
-      new(bearer, named?(headers)) if bearer.respond_to?(:call)
+      new(bearer, named?(request[:headers])) if bearer.respond_to?(:call)
     end
 
     # Whether headers say something of Authorization, be it that there shall be none: that goes first.
@@ -134,7 +135,7 @@ module Hecaton
   end
 
   # A request of a batch with such a token.
-  class TokenRequest < Request
+  class TokenPending < Pending
     # Yields a token and seconds to be queued with again.
     def renew(token, timeout, &again)
       @token = token

@@ -93,11 +93,14 @@ impl Shared {
             Shared::begin_digest(request);
         }
         loop {
+            let mut changed = None;
             if request.special.is_some() {
                 self.prove(request);
+                changed = Box::pin(self.watched(request, trace)).await?;
             }
             trace.begin();
-            let result = self.attempt(request, course.order, trace).await;
+            let sent = changed.as_deref().unwrap_or(request);
+            let result = self.attempt(sent, course.order, trace).await;
             match self.judge(result, &mut course, request, deadline, trace) {
                 Verdict::End(result) => return result,
                 Verdict::Settle(answer) => return Box::pin(answer.settle(trace)).await,

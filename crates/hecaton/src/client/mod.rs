@@ -52,6 +52,7 @@ mod shared;
 pub(crate) mod sharing;
 pub(crate) mod stats;
 pub(crate) mod streaming;
+pub(crate) mod watched;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -303,6 +303,13 @@ impl Request {
         self
     }
 
+    /// Has the client's judge, if it has one, see each attempt before it is made
+    /// ([`Judge::before_attempt`](crate::Judge::before_attempt)). It knows the request by this number.
+    pub fn watched(mut self, number: usize) -> Request {
+        self.special.get_or_insert_default().watched_as = Some(number);
+        self
+    }
+
     /// The URL with its query; after redirects the last one.
     pub(crate) fn url(&self) -> String {
         let mut url = Vec::new();

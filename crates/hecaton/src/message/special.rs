@@ -17,4 +17,6 @@ pub(crate) struct Special {
     pub retry: Option<Option<Retry>>,
     /// The number by which the client's judge knows the request.
     pub judged_as: Option<usize>,
+    /// The number by which the program knows the request, if it wants to see each attempt.
+    pub watched_as: Option<usize>,
 }

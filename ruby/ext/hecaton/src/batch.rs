@@ -9,18 +9,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::lock::{Mutex, MutexGuard};
-use hecaton::{InParts, InvalidUrl, Limits, Outcome, Request, Template};
+use hecaton::{Changes, InParts, InvalidUrl, Limits, Outcome, Request, Template};
 use magnus::rb_sys::AsRawValue;
 use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{
-    DataTypeFunctions, Error, Module, RArray, RHash, RModule, Ruby, Thread, TypedData, Value, gc,
-    method,
+    DataTypeFunctions, Error, Module, RArray, RHash, RModule, Ruby, Thread, TryConvert, TypedData,
+    Value, gc, method,
 };
 
 use crate::body_source::{self, BodySource, Wants};
 use crate::client::Engine;
-use crate::judge::{Answer, Questions};
+use crate::judge::{self, About, Answer, Questions};
 use crate::process::ProcessLocal;
 use crate::request::Refused;
 use crate::{fibers, process, record, request};
@@ -59,6 +59,12 @@ impl Together {
     }
 }
 
+/// Where the answer to a question goes.
+enum Asked {
+    Outcome(Answer<bool>),
+    Attempt(Answer<Option<Changes>>),
+}
+
 struct Inner {
     // Dropped before the engine: its connections are registered with the engine's reactor.
     batch: hecaton::Batch<usize>,
@@ -78,7 +84,7 @@ struct Inner {
     /// What Ruby is asked about outcomes, once there is a request that is judged.
     questions: Option<Arc<Questions>>,
     /// Where the answer to the question goes that was put last.
-    asked: Option<Answer>,
+    asked: Option<Asked>,
     engine: Arc<Engine>,
 }
 
@@ -139,7 +145,7 @@ impl Batch {
     fn push_get(ruby: &Ruby, this: &Batch, queued: Value, url: Value) -> Result<Value, Error> {
         this.own(ruby)?;
         let request = request::get(ruby, &this.template, url);
-        this.queue(ruby, queued, request, None, (false, false))?;
+        this.queue(ruby, queued, request, None, (false, false, false))?;
         Ok(queued)
     }
 
@@ -165,7 +171,8 @@ impl Batch {
             None => false,
         };
         let judged = request::judge(ruby, options)?.is_some();
-        this.queue(ruby, queued, request, source, (front, judged))?;
+        let watched = request::watcher(ruby, options)?.is_some();
+        this.queue(ruby, queued, request, source, (front, judged, watched))?;
         Ok(queued)
     }
 
@@ -175,7 +182,7 @@ impl Batch {
         queued: Value,
         request: Result<Request, Refused>,
         source: Option<(Obj<BodySource>, Value)>,
-        (front, judged): (bool, bool),
+        (front, judged, watched): (bool, bool, bool),
     ) -> Result<(), Error> {
         let request = match request {
             Ok(request) => Ok(request),
@@ -209,9 +216,14 @@ impl Batch {
                 return Ok(());
             }
         };
+        if judged || watched {
+            inner.ask_questions();
+        }
         if judged {
-            inner.ask_about_outcomes();
             request = request.judged(tag);
+        }
+        if watched {
+            request = request.watched(tag);
         }
         inner.fresh = Some(tag);
         if front {
@@ -306,26 +318,38 @@ impl Batch {
         })
     }
 
-    /// The next question about an outcome, four values: the request, status or nil, record, body or the facts of the error; nil when
-    /// there is none.
+    /// The next question; nil when there is none. About an outcome four values: the request, status or nil, record, body or the facts
+    /// of the error. About an attempt two: the request, and what `FeatureRun#before_attempt` takes.
     fn next_question(ruby: &Ruby, this: &Batch) -> Result<Option<RArray>, Error> {
         let mut guard = this.lock(ruby)?;
         let inner = running(ruby, &mut guard)?;
         let Some(question) = inner.questions.as_ref().and_then(|asked| asked.next()) else {
             return Ok(None);
         };
-        inner.asked = Some(question.answer);
         let requests = ruby.get_inner(this.requests);
         let list = ruby.ary_new_from_values(&[requests.entry::<Value>(question.tag as isize)?]);
-        list.cat(&record::values(ruby, question.outcome))?;
+        match question.about {
+            About::Outcome(outcome, answer) => {
+                inner.asked = Some(Asked::Outcome(answer));
+                list.cat(&record::values(ruby, *outcome))?;
+            }
+            About::Attempt(attempt, answer) => {
+                inner.asked = Some(Asked::Attempt(answer));
+                list.push(judge::upcoming(ruby, &attempt)?)?;
+            }
+        }
         Ok(Some(list))
     }
 
-    /// Answers it: whether the request is sent again.
-    fn answer(ruby: &Ruby, this: &Batch, again: bool) -> Result<(), Error> {
+    /// Answers it: whether the request is sent again, or the headers of the attempt as a flat list (nil if it is not made).
+    fn answer(ruby: &Ruby, this: &Batch, given: Value) -> Result<(), Error> {
         let mut guard = this.lock(ruby)?;
-        if let Some(answer) = running(ruby, &mut guard)?.asked.take() {
-            answer.give(again);
+        match running(ruby, &mut guard)?.asked.take() {
+            Some(Asked::Outcome(answer)) => answer.give(given.to_bool()),
+            Some(Asked::Attempt(answer)) => {
+                answer.give(judge::changes(Option::<RArray>::try_convert(given)?)?);
+            }
+            None => {}
         }
         Ok(())
     }
@@ -441,8 +465,8 @@ fn waiting(ruby: &Ruby) -> Error {
 }
 
 impl Inner {
-    /// Makes ready to ask Ruby whether requests are sent again.
-    fn ask_about_outcomes(&mut self) {
+    /// Makes ready to ask Ruby about outcomes and attempts.
+    fn ask_questions(&mut self) {
         if self.questions.is_none() {
             let wants = self.wants.get_or_insert_default().clone();
             let questions = Questions::new(wants);

@@ -13,12 +13,12 @@ use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use hecaton::{Readable, Source};
 use magnus::value::ReprValue;
-use magnus::{Error, Module, Object, RModule, RString, Ruby, Value, function, method};
+use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, Value, function, method};
 
 use crate::client::Engine;
 use crate::fibers;
 use crate::gvl;
-use crate::judge::Questions;
+use crate::judge::{self, About, Questions};
 use crate::process::ProcessLocal;
 use crate::record;
 
@@ -206,8 +206,10 @@ pub struct Needs {
     pub wants: Arc<Wants>,
     /// A `Hecaton::BodySource`.
     pub source: Option<Value>,
-    /// Questions about the outcome, and the `Hecaton::Judge` that answers them.
-    pub judge: Option<(Arc<Questions>, Value)>,
+    /// What the engine asks.
+    pub questions: Option<Arc<Questions>>,
+    /// The `Hecaton::RetryPredicate` that is asked about outcomes, and the `Hecaton::FeatureRun` that is asked about attempts.
+    pub asked: (Option<Value>, Option<Value>),
 }
 
 impl Needs {
@@ -216,10 +218,17 @@ impl Needs {
         if let Some(source) = self.source {
             let _: Value = source.funcall("fill", ())?;
         }
-        if let Some((questions, judge)) = &self.judge {
-            while let Some(question) = questions.next() {
-                let outcome = record::values(ruby, question.outcome);
-                question.answer.give(judge.funcall("again?", outcome)?);
+        while let Some(question) = self.questions.as_ref().and_then(|asked| asked.next()) {
+            match (question.about, self.asked) {
+                (About::Outcome(outcome, answer), (Some(judge), _)) => {
+                    answer.give(judge.funcall("again?", record::values(ruby, *outcome))?);
+                }
+                (About::Attempt(attempt, answer), (_, Some(run))) => {
+                    let attempt = judge::upcoming(ruby, &attempt)?;
+                    let list: Option<RArray> = run.funcall("before_attempt", (attempt,))?;
+                    answer.give(judge::changes(list)?);
+                }
+                _ => unreachable!("only what has somebody to ask is asked about"),
             }
         }
         Ok(())

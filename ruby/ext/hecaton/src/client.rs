@@ -117,11 +117,15 @@ impl Client {
             .map_err(|refused| refused.raised(ruby))?;
         let (engine, derived) = this.engine(ruby)?;
         let client = derived.as_ref().unwrap_or(&engine.client);
-        let (source, judge) = (request::body_source(body)?, request::judge(ruby, options)?);
-        let outcome = if source.is_none() && judge.is_none() {
+        let source = request::body_source(body)?;
+        let asked = (
+            request::judge(ruby, options)?,
+            request::watcher(ruby, options)?,
+        );
+        let outcome = if source.is_none() && asked.0.is_none() && asked.1.is_none() {
             fibers::wait(ruby, &engine, client.send(request))?
         } else {
-            let (client, request, needs) = needs(ruby, client, request, source, judge)?;
+            let (client, request, needs) = needs(ruby, client, request, source, asked)?;
             body_source::wait(ruby, &engine, &needs, client.send(request))?
         };
         Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
@@ -145,11 +149,15 @@ impl Client {
             .map_err(|refused| refused.raised(ruby))?;
         let (engine, derived) = this.engine(ruby)?;
         let client = derived.as_ref().unwrap_or(&engine.client);
-        let (source, judge) = (request::body_source(body)?, request::judge(ruby, options)?);
-        let (opened, source) = if source.is_none() && judge.is_none() {
+        let source = request::body_source(body)?;
+        let asked = (
+            request::judge(ruby, options)?,
+            request::watcher(ruby, options)?,
+        );
+        let (opened, source) = if source.is_none() && asked.0.is_none() && asked.1.is_none() {
             (fibers::wait(ruby, &engine, client.open(request))?, None)
         } else {
-            let (client, request, needs) = needs(ruby, client, request, source, judge)?;
+            let (client, request, needs) = needs(ruby, client, request, source, asked)?;
             let opened = body_source::wait(ruby, &engine, &needs, client.open(request))?;
             (opened, needs.source.map(|source| (needs.wants, source)))
         };
@@ -285,26 +293,31 @@ fn needs(
     client: &hecaton::Client,
     request: Request,
     source: Option<(Obj<BodySource>, Value)>,
-    judge: Option<Value>,
+    asked: (Option<Value>, Option<Value>),
 ) -> Result<(hecaton::Client, Request, Needs), Error> {
     let wants = Arc::new(Wants::default());
     let (mut client, mut request) = (client.clone(), request);
     if let Some((native, _)) = source {
         request = request::with_source(ruby, request, &native, (wants.clone(), 0))?;
     }
-    let judge = judge.map(|judge| {
-        let questions = Questions::new(wants.clone());
-        client = client.judged_by(questions.clone());
-        (questions, judge)
-    });
-    if judge.is_some() {
+    let mut questions = None;
+    if asked.0.is_some() || asked.1.is_some() {
+        let asking = Questions::new(wants.clone());
+        client = client.judged_by(asking.clone());
+        questions = Some(asking);
+    }
+    if asked.0.is_some() {
         request = request.judged(0);
+    }
+    if asked.1.is_some() {
+        request = request.watched(0);
     }
     let source = source.map(|(_, source)| source);
     let needs = Needs {
         wants,
         source,
-        judge,
+        questions,
+        asked,
     };
     Ok((client, request, needs))
 }

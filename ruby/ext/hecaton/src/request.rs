@@ -126,6 +126,14 @@ pub fn judge(ruby: &Ruby, options: Option<RHash>) -> Result<Option<Value>, Error
     }
 }
 
+/// The `Hecaton::FeatureRun` that sees each attempt; none for none.
+pub fn watcher(ruby: &Ruby, options: Option<RHash>) -> Result<Option<Value>, Error> {
+    match options {
+        None => Ok(None),
+        Some(options) => options.lookup(ruby.to_symbol("attempts")),
+    }
+}
+
 /// A GET that asks for nothing else.
 pub fn get(ruby: &Ruby, template: &Arc<Template>, url: Value) -> Result<Request, Refused> {
     if url.is_nil() {

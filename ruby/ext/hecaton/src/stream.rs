@@ -109,7 +109,8 @@ impl Stream {
                         let needs = Needs {
                             wants: wants.clone(),
                             source: Some(ruby.get_inner(*source)),
-                            judge: None,
+                            questions: None,
+                            asked: (None, None),
                         };
                         body_source::wait(ruby, &engine, &needs, next)?
                     }

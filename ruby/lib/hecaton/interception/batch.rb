@@ -30,7 +30,7 @@ module Hecaton
         end
         return request unless course
 
-        course.judge = request.judge if request.respond_to?(:judge)
+        course.predicate = request.predicate if request.respond_to?(:predicate)
         call = Call.new(request, front, course)
         front ? @waiting = {}.compare_by_identity.update(request => call).update(@waiting) : @waiting[request] = call
         request
@@ -78,7 +78,7 @@ module Hecaton
       def next_question = @native.next_question
 
       # As Native::Batch#answer.
-      def answer(again) = @native.answer(again)
+      def answer(given) = @native.answer(given)
 
       # As Native::Batch#finish.
       def finish = @native.finish
@@ -158,7 +158,7 @@ module Hecaton
       # it is one of a redirect that is followed.
       def take_part(call, status, content)
         call.redirected = call.course.leads_elsewhere?(status, content, nil) if status
-        (call.body ||= "".b) << content if !status && (call.redirected || call.course.hears?)
+        (call.body ||= "".b) << content if !status && (call.redirected || call.course.observes?)
         !call.redirected
       end
 

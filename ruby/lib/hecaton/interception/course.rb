@@ -36,7 +36,7 @@ module Hecaton
       # Takes what the network answered, as Native::Client#perform returns it, and tells of it those who want to hear. Whether
       # it leads elsewhere: then run is to be called again. body is the whole body where it was handed over in pieces.
       def goes_on?(answered, body = nil)
-        heard(answered, body)
+        observed(answered, body)
         return false unless leads_elsewhere?(*(@answered = answered))
 
         status, record, = answered
@@ -75,13 +75,13 @@ module Hecaton
         @status, record, stream = opened
         return [@status, merged_record(record), Tee.new(stream, self)] if @status
 
-        heard(@answered = opened)
+        observed(@answered = opened)
         values
       end
 
       # For a batch: who decides whether to ask again, where that is not by rules.
-      def judge=(judge)
-        @retries.judge = judge && ->(outcome) { judge.again?(*judged(outcome)) }
+      def predicate=(predicate)
+        @retries.predicate = predicate && ->(outcome) { predicate.again?(*judged(outcome)) }
       end
 
       # Array of Strings, and perhaps an Error behind them: the body of the answer, if there is one.
@@ -108,20 +108,20 @@ module Hecaton
       end
 
       # Whether anybody wants to hear of what the network answers.
-      def hears? = @interceptors.any?(&:hears?)
+      def observes? = @interceptors.any?(&:observes?)
 
       # Tells of what the network answered.
-      def heard(answered, body = nil)
-        hearing = @interceptors.select(&:hears?)
+      def observed(answered, body = nil)
+        hearing = @interceptors.select(&:observes?)
         return if hearing.empty?
 
         status, record, rest = answered
         outcome = status ? plain(Response.from_engine(status, record, body || rest)) : Error.from_engine(record, rest)
-        hearing.each { |interceptor| interceptor.heard(@request, outcome) }
+        hearing.each { |interceptor| interceptor.observe(@request, outcome) }
       end
 
       # Tells of an answer of the network whose body was read in pieces.
-      def told_in_pieces(record, body) = heard([@status, record, body])
+      def told_in_pieces(record, body) = observed([@status, record, body])
 
       # The record of an answer of the network, with what was before it.
       def merged_record(record)
@@ -142,14 +142,28 @@ module Hecaton
         login && !named ? [*fields, "Authorization", login] : fields
       end
 
-      # The first answer, or refusal.
+      # The first answer, or refusal, once the features have seen the attempt.
       def ask
-        outcome = nil
-        @interceptors.find { |interceptor| outcome = checked(interceptor, interceptor.answer(@request)) } ||
+        outcome = refused_by_features
+        return outcome if outcome
+
+        @interceptors.find { |interceptor| outcome = checked(interceptor, interceptor.respond(@request)) } ||
           @interceptors.find { |interceptor| outcome = checked(interceptor, interceptor.refuse(@request)) }
         outcome
       rescue Error => error
         error
+      end
+
+      # What features make of an attempt: the network's are seen by them when the engine makes them.
+      def refused_by_features
+        run = @arguments.last && @arguments.last[:attempts] or return
+        request = @request
+        facts = [@attempts.size + 1, request.http_method, request.url, request.headers.to_a.flatten, !request.body.nil?]
+        changes = run.before_attempt(facts)
+        return ProtocolError.new("a feature has stopped it", phase: :queue, url: request.url) unless changes
+
+        request.change(changes)
+        nil
       end
 
       def checked(interceptor, outcome)

@@ -66,13 +66,13 @@ module Hecaton
       private
 
       def judged_course(arguments)
-        course(arguments) { |error| raise_refused(error) }.tap { |course| course.judge = arguments.last && arguments.last[:judge] }
+        course(arguments) { |error| raise_refused(error) }.tap { |course| course.predicate = arguments.last && arguments.last[:judge] }
       end
 
       # What the real engine says of a request that it cannot send. It is asked by queueing the request where none is started.
       def refused(method, url, fields, body, timeout, options)
         probe = @native.batch(nil, nil, nil)
-        probe.push(Hecaton::Request.of([method, probe].freeze, nil, nil), method, url, fields, body, timeout, options)
+        probe.push(Hecaton::Pending.of([method, probe].freeze, nil, nil), method, url, fields, body, timeout, options)
         probe.clear(ended = [])
         ended[2, 2] unless ended.empty?
       ensure

@@ -11,16 +11,16 @@ module Hecaton
       end
 
       # Response, Error or nil.
-      def answer(_request) = nil
+      def respond(_request) = nil
 
       # Error or nil.
       def refuse(_request) = nil
 
-      # Whether heard is to be called.
-      def hears? = false
+      # Whether observe is called.
+      def observes? = false
 
       # Takes note of what the network answered.
-      def heard(_request, _outcome) = nil
+      def observe(_request, _outcome) = nil
     end
   end
 end

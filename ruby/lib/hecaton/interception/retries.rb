@@ -10,7 +10,7 @@ module Hecaton
       private_constant :METHODS, :KINDS, :NAMES
 
       # Who decides instead of the rules, nil for nobody: called with an outcome.
-      attr_writer :judge
+      attr_writer :predicate
 
       # options are those of the client, as the real engine takes them, nil for none; own are what the request asks for.
       def initialize(options, own)
@@ -29,7 +29,7 @@ module Hecaton
       private
 
       def wanted?(method, outcome)
-        return @judge.call(outcome) if @judge
+        return @predicate.call(outcome) if @predicate
 
         outcome.error ? failed?(method, outcome) : answered?(method, outcome.status)
       end

@@ -42,7 +42,7 @@ module Hecaton
       def initialize(native, course)
         @native = native
         @course = course
-        @read = "".b if course.hears?
+        @read = "".b if course.observes?
       end
 
       # As Native::Stream#chunk.

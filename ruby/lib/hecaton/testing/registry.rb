@@ -45,7 +45,7 @@ module Hecaton
       end
 
       # As Interceptor's.
-      def answer(request)
+      def respond(request)
         stubs = @lock.synchronize { (@requests << request) && @stubs }
         stubs.find { |stub| stub.mismatch(request).nil? }&.answer(request)
       end

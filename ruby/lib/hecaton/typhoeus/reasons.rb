@@ -1,7 +1,7 @@
 # What a status is called.
 module Hecaton
   module Typhoeus
-    # The standard phrases, but for those of this door.
+    # The standard phrases, but for those of this drop-in.
     module Reasons
       OWN = { 101 => nil, 418 => "I'm a Teapot", 510 => nil }.freeze
       private_constant :OWN

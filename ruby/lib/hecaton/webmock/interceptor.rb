@@ -12,7 +12,7 @@ module Hecaton
       def initialize = super(:webmock)
 
       # What a stub says, if there is one for the request. Notes the request, for a_request and assert_requested.
-      def answer(request)
+      def respond(request)
         signature = request.notes[:webmock] = signature(request)
         ::WebMock::RequestRegistry.instance.requested_signatures.put(signature)
         stubbed = ::WebMock::StubRegistry.instance.response_for_request(signature) or return
@@ -28,10 +28,10 @@ module Hecaton
       end
 
       # Whether there is a callback (WebMock.after_request).
-      def hears? = ::WebMock::CallbackRegistry.any_callbacks?
+      def observes? = ::WebMock::CallbackRegistry.any_callbacks?
 
       # Calls the callbacks with a response of the network; as with other libraries, not with an error.
-      def heard(request, outcome)
+      def observe(request, outcome)
         return unless outcome.is_a?(Response)
 
         options = { lib: :hecaton, real_request: true }

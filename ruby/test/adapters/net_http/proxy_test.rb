@@ -29,10 +29,10 @@ class NetHTTPProxyTest < NetHTTPTest
   def test_of_the_arguments
     proxied do |host, port, server|
       same { |klass| klass.start("target.invalid", 80, host, port, "user", "p:ss/ö") { |http| [http.get("/path").body, http.proxy?, http.proxy_address] } }
-      real, door = asked(server)
-      assert_equal real, door
-      assert_equal "GET http://target.invalid/path HTTP/1.1", door.first
-      assert_match(/\ABasic /, door.last)
+      real, ours = asked(server)
+      assert_equal real, ours
+      assert_equal "GET http://target.invalid/path HTTP/1.1", ours.first
+      assert_match(/\ABasic /, ours.last)
     end
   end
 

@@ -9,14 +9,14 @@ module NetHTTPFamily
   # Behind the line that is changed: says in the end whether Hecaton made requests.
   WITNESS = 'at_exit { warn "clients of Hecaton: #{ObjectSpace.each_object(Hecaton::Client).count}" }'.freeze
 
-  # line is what the program has, door what stands there instead.
-  def assert_same_output(name, line, door)
+  # line is what the program has, replacement what stands there instead.
+  def assert_same_output(name, line, replacement)
     program = File.read("#{FOLDER}/#{name}.rb")
     assert_operator program.lines.size, :>=, 60
     assert_equal 1, program.lines.count("#{line}\n"), "the program has its line #{line.inspect} once"
     real, said, asked = run_program(program)
     assert_empty said.lines.grep(/clients of Hecaton/)
-    ours, said, ours_asked = run_program(program.sub("#{line}\n", "#{door}; #{WITNESS}\n"))
+    ours, said, ours_asked = run_program(program.sub("#{line}\n", "#{replacement}; #{WITNESS}\n"))
     assert_match(/clients of Hecaton: [1-9]/, said)
     assert_equal real, ours
     assert_operator real.lines.size, :>=, 15

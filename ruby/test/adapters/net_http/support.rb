@@ -1,4 +1,4 @@
-# What the tests of this door share: the same asked by Net::HTTP and by Hecaton::NetHTTP.
+# What the tests of this drop-in share: the same asked by Net::HTTP and by Hecaton::NetHTTP.
 require "test_helper"
 require "scripted"
 require "hecaton/net_http"
@@ -20,9 +20,9 @@ class NetHTTPTest < OriginTest
 
   # What the block makes of each class must be the same; returns it.
   def same
-    real, door = BOTH.map { |klass| yield klass }
-    real.nil? ? assert_nil(door) : assert_equal(real, door)
-    door
+    real, ours = BOTH.map { |klass| yield klass }
+    real.nil? ? assert_nil(ours) : assert_equal(real, ours)
+    ours
   end
 
   # The same within a started object of each.
@@ -36,11 +36,11 @@ class NetHTTPTest < OriginTest
     told.slice("method", "path", "body").merge("headers" => headers.sort)
   end
 
-  # The same error of both, by its class; returns that of the door.
+  # The same error of both, by its class; returns that of the drop-in.
   def same_error
-    real, door = BOTH.map { |klass| assert_raises(StandardError) { yield klass } }
-    assert_equal real.class, door.class, "#{real.inspect} and #{door.inspect}"
-    door
+    real, ours = BOTH.map { |klass| assert_raises(StandardError) { yield klass } }
+    assert_equal real.class, ours.class, "#{real.inspect} and #{ours.inspect}"
+    ours
   end
 
   # One that no setting can ask for.
@@ -68,10 +68,10 @@ class ReplacedNetHTTPTest < NetHTTPTest
     real = yield
     before = Hecaton::NetHTTP.pool.size
     Hecaton::NetHTTP.replace!
-    door = yield
+    ours = yield
     assert_operator Hecaton::NetHTTP.pool.size, :>, before, "the request did not go through Hecaton"
-    assert_equal real, door
-    door
+    assert_equal real, ours
+    ours
   ensure
     Hecaton::NetHTTP.restore!
     Hecaton::NetHTTP.shutdown

@@ -1,4 +1,4 @@
-# Requiring the gem alone loads no door, and no library that one stands in for.
+# Requiring the gem alone loads no adapter and no drop-in, and none of their libraries.
 require "test_helper"
 
 class LoadedTest < Minitest::Test

@@ -8,14 +8,14 @@ class PersistentTest < NetHTTPTest
 
   # What the block makes of one of each must be the same; returns it.
   def same_of_both(**options)
-    real, door = PAIR.map do |klass|
+    real, ours = PAIR.map do |klass|
       http = klass.new(name: "test", **options)
       yield http, klass
     ensure
       http&.shutdown
     end
-    real.nil? ? assert_nil(door) : assert_equal(real, door)
-    door
+    real.nil? ? assert_nil(ours) : assert_equal(real, ours)
+    ours
   end
 
   def persistent(**options)

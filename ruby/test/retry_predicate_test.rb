@@ -3,7 +3,7 @@ require "test_helper"
 require "scripted"
 require "timeout"
 
-class JudgeTest < OriginTest
+class RetryPredicateTest < OriginTest
   QUICK = { interval: 0.001 }.freeze
 
   def statuses(outcome) = outcome.attempts.map { |attempt| attempt.ending == :status ? attempt.status : attempt.ending }

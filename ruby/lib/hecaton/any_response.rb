@@ -1,7 +1,7 @@
-# What every answer tells, whether it is read whole or in pieces: how its status is judged, and when it ends.
+# What every response says, whether it is read whole or in pieces.
 module Hecaton
   # Included by Response and Stream; it needs their status, headers, url, http_method and attempts.
-  module Answer
+  module AnyResponse
     # Whether the status is 2xx.
     def success? = status.between?(200, 299)
 
@@ -51,7 +51,7 @@ module Hecaton
       raise StatusError, whole
     end
 
-    # For doors: yields name and value of each field in order, Strings that may be changed.
+    # For adapters: yields name and value of each field in order, Strings that may be changed.
     def each_field
       headers.each { |name, value| yield name.dup, value.dup }
     end

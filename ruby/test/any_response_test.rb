@@ -2,7 +2,7 @@
 require "test_helper"
 require "scripted"
 
-class AnswerTest < OriginTest
+class AnyResponseTest < OriginTest
   WHEN = "Sat, 31 Dec 2089 23:59:59 GMT"
   ANSWERS = {
     "/plain" => Scripted.answer(200, "X-Other" => "sunset: deprecation: "),

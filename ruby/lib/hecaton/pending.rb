@@ -1,0 +1,176 @@
+# A request that is queued in a batch or in flight, with its callbacks.
+module Hecaton
+  # What Batch#get and its sisters return.
+  #
+  # Each block is called once, with the outcome (see Batch), in the order in which they were given, of
+  # whatever kind they are. One that is given after the end is called at once; if it is given in another of those,
+  # after that one: so no chain of them is too long for the stack.
+  #
+  # on_headers and on_body are called before, as the response comes in:
+  #
+  #   batch.get(url)
+  #        .on_headers { |response| puts response.headers["content-type"] }
+  #        .on_body { |chunk| file.write(chunk) }
+  #        .on_complete { |outcome| puts outcome.error || "whole" }
+  #
+  # Both are given in the expression that queues the request, or at least before it starts: later ones raise a
+  # RuntimeError. They are called whatever the status, unless raise_for_status makes an error of it. Retries and
+  # redirects come before; a body that fails is not asked for again, and the outcome is the Error, behind the pieces.
+  class Pending
+    # Response or Error once the request has ended, nil before. Every request gets exactly one.
+    attr_reader :outcome
+
+    # For the batch: what was said of raise_for_status, and a body that is read while it is sent.
+    attr_reader :strict, :body_source
+
+    # For the batch: what decides whether the request is sent again, nil for rules or none.
+    attr_accessor :predicate
+
+    # For the batch: the features' part in this request, nil without features.
+    attr_accessor :run
+
+    # For the batch. kind is the method and the engine's batch, which all requests of that method share.
+    #
+    # Not `new`, which Ruby 3.1 takes five times as long for: it calls `initialize` from C.
+    def self.of(kind, strict, body_source) = allocate.load(kind, strict, body_source)
+
+    # For `of`. Returns itself.
+    def load(kind, strict, body_source)
+      @kind = kind
+      @body_source = body_source if body_source
+      @strict = strict unless strict.nil?
+      self
+    end
+
+    # Without token, body and callbacks, which may hold secrets.
+    def inspect = "#<Hecaton::Pending #{verb}#{": #{@outcome.inspect}" if @outcome}>"
+
+    # Calls the block when the request has ended, however it did. Returns self, as the next two do.
+    def on_complete(&block)
+      raise ArgumentError, "on_complete needs a block" unless block
+
+      return add(block) if @callback || @outcome
+
+      @callback = block
+      self
+    end
+
+    # Calls the block when there is a response and its status is 2xx.
+    def on_success(&block)
+      raise ArgumentError, "on_success needs a block" unless block
+
+      add(->(outcome) { block.call(outcome) if outcome.success? })
+    end
+
+    # Calls the block otherwise: for a response of another status, a 404 or a redirect that was not followed,
+    # as for an Error.
+    def on_failure(&block)
+      raise ArgumentError, "on_failure needs a block" unless block
+
+      add(->(outcome) { block.call(outcome) unless outcome.success? })
+    end
+
+    # Calls the block once, when the head of the response is there: with a Response that has status and headers (and url,
+    # redirects, attempts so far, elapsed), but no body yet. Returns self, as the next one does.
+    def on_headers(&block)
+      raise ArgumentError, "on_headers needs a block" unless block
+
+      in_parts("on_headers", !@on_body.nil?)
+      (@on_headers ||= []) << block
+      self
+    end
+
+    # Calls the block with each piece of the body as it comes, in order: a String of bytes (ASCII-8BIT, whatever the charset),
+    # its codings taken off. The outcome's own body is then empty, and max_body does not apply.
+    #
+    # Nothing more of this body is read before the block has returned, so a slow one holds up the server, and what is
+    # held stays below 1 MiB (over HTTP/2: at most 1 MiB, or up to 16 MiB on a connection whose readers took much). As with
+    # any callback, the other requests wait meanwhile too. The request's timeout goes on.
+    def on_body(&block)
+      raise ArgumentError, "on_body needs a block" unless block
+
+      in_parts("on_body", true)
+      (@on_body ||= []) << block
+      self
+    end
+
+    # For the batch: the method.
+    def verb = @kind.first
+
+    # For the batch: whether its head is handed over before its end.
+    def in_parts? = !(@on_headers || @on_body).nil?
+
+    # For the batch: hands the head on, unless one of those callbacks aborts the batch; nil if the status is an error, and what comes of the body is not wanted.
+    def head(response)
+      return @unwanted = true unless response
+
+      @on_headers&.each { |callback| callback.call(response) unless @outcome }
+    end
+
+    # For the batch: hands a piece of the body on.
+    def piece(chunk)
+      @on_body&.each { |callback| callback.call(chunk) unless @outcome } unless @unwanted
+    end
+
+    # For the batch: keeps the outcome, once features have been told of it. The first one counts.
+    def settle(outcome) = @outcome ||= @run ? through(outcome) : outcome
+
+    # For the batch: the same for a request that has come to its end; one with a token may go on.
+    def finish(outcome) = @outcome ||= @run ? through(outcome) : outcome
+
+    # For the batch: hands the outcome on, once.
+    def call_back = @callback&.call(@outcome)
+
+    private
+
+    # What features make of an outcome. A Response that one of them gave is handed over in parts here.
+    def through(outcome)
+      given = @run.given || !outcome.is_a?(Response)
+      @run.request.in_parts = true if in_parts?
+      outcome = @run.after(@run.outcome(outcome))
+      return outcome unless given && in_parts? && outcome.is_a?(Response)
+
+      head(outcome)
+      return outcome unless @on_body
+
+      piece(outcome.body.b) unless outcome.body.empty?
+      outcome.without_body
+    end
+
+    # Has the engine hand this request over in parts, unless it is too late for that.
+    def in_parts(name, pieces)
+      return if !@outcome && @kind.last.in_parts(self, pieces)
+
+      raise "#{name} came too late, for this request has been started: give it where the request is queued"
+    end
+
+    # Rare things are kept in variables of their own: Ruby has room for three in an object itself, and the first
+    # callback of a request is nearly always its only one.
+    def add(callback)
+      if @outcome
+        call_late(callback)
+      elsif @callbacks
+        @callbacks << callback
+      elsif @callback
+        callbacks = @callbacks = [@callback, callback]
+        @callback = ->(outcome) { callbacks.each { |each| each.call(outcome) } }
+      else
+        @callback = callback
+      end
+      self
+    end
+
+    def call_late(callback)
+      return @late << callback if @late
+
+      @late = [callback]
+      begin
+        while (callback = @late.shift)
+          callback.call(@outcome)
+        end
+      ensure
+        @late = nil
+      end
+    end
+  end
+end

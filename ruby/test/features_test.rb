@@ -1,0 +1,259 @@
+# Features: what they see and change, in single requests, streams and batches, and how they fail.
+require "test_helper"
+require "scripted"
+require "logger"
+
+class FeaturesTest < OriginTest
+  # Notes what it is called with; `code` has a block for each method that does more.
+  class Noting
+    def initialize(notes, name, **code)
+      @notes, @name, @code = notes, name, code
+    end
+
+    def before_request(request) = note(:before_request, request)
+    def respond(request) = note(:respond, request)
+    def before_attempt(request, number) = note(:before_attempt, request, number)
+    def after(outcome) = note(:after, outcome)
+
+    private
+
+    def note(method, *arguments)
+      @notes << [@name, method]
+      @code[method]&.call(*arguments)
+    end
+  end
+
+  WAYS = {
+    get: ->(client, url) { client.get(url) },
+    stream: ->(client, url) { client.get(url) { |stream| stream.tap(&:read).outcome } },
+    batch: ->(client, url) { client.get_all([url]).first.raise_for_status },
+    parts: ->(client, url) { FeaturesTest.in_parts(client, url).raise_for_status }
+  }.freeze
+
+  def self.in_parts(client, url)
+    pending = nil
+    client.batch { |batch| pending = batch.get(url).on_body { |_| nil } }
+    pending.outcome
+  end
+
+  # Each way with a client whose features note what happens.
+  def each_way(names = [:a], settings: {}, **code)
+    WAYS.each do |way, ask|
+      notes = []
+      features = names.map { |name| Noting.new(notes, name, **(code[name] || {})) }
+      yield ->(url) { ask.call(client(features: features, **settings), url) }, notes, way
+    end
+  end
+
+  def test_the_order_is_that_of_the_list_and_the_reverse_on_the_way_back
+    each_way(%i[a b]) do |ask, notes, way|
+      ask.call(url("/r/1"))
+      expected = [%i[a before_request], %i[a respond], %i[b before_request], %i[b respond], %i[a before_attempt], %i[b before_attempt],
+                  %i[b after], %i[a after]]
+      assert_equal expected, notes, way
+    end
+  end
+
+  def test_a_changed_request_is_what_is_sent
+    changes = ->(request) { request.with(headers: { "x-a" => "1" }, url: "#{request.url}?changed") }
+    Scripted.run("/?changed" => Scripted.answer(200)) do |server|
+      each_way(a: { before_request: changes }) do |ask, _, way|
+        ask.call("#{server.url}/")
+        assert_match(/\r\nx-a: 1\r\n/, server.requests.last, way)
+      end
+    end
+  end
+
+  def test_a_feature_sees_what_the_client_sends
+    seen = []
+    feature = Noting.new([], :a, before_request: ->(request) { seen << request && nil })
+    client = client(base_url: url("/"), headers: { "x-c" => "1" }, features: [feature], basic_auth: %w[u p])
+    client.post("echo", params: { a: 1 }, json: { "b" => 2 }, headers: { "x-r" => "2" })
+    request = seen.first
+    assert_equal [url("/echo?a=1"), '{"b":2}', "POST", url("/")[0..-2]], [request.url, request.body, request.http_method, request.origin]
+    assert_equal({ "x-c" => "1", "authorization" => "Basic dTpw", "x-r" => "2", "content-type" => "application/json" }, request.headers.to_h)
+  end
+
+  def test_one_that_responds_spares_the_request
+    given = ->(_) { Hecaton::Response.new(status: 203, body: "given", headers: { "x" => "y" }) }
+    before = origin.arrived
+    each_way(%i[a b], a: { respond: given }) do |ask, notes, way|
+      response = ask.call(url("/r/1"))
+      assert_equal [203, url("/r/1"), "GET"], [response.status, response.url, response.http_method], way
+      assert_equal [%i[a before_request], %i[a respond], %i[a after]], notes, way
+    end
+    assert_equal before, origin.arrived
+    client = client(features: [Noting.new([], :a, respond: given)])
+    assert_equal "given", client.get(url("/r/1")).body
+    assert_equal "given", (client.get(url("/r/1")) { |stream| stream.read })
+    pieces = []
+    client.batch { |batch| batch.get(url("/r/1")).on_headers { |head| pieces << head.status }.on_body { |piece| pieces << piece } }
+    assert_equal [203, "given"], pieces
+  end
+
+  def test_a_status_that_a_feature_gives_may_be_an_error
+    given = ->(_) { Hecaton::Response.new(status: 404) }
+    each_way(a: { respond: given }, settings: { raise_for_status: true }) do |ask, _, way|
+      assert_equal 404, error_of(Hecaton::StatusError) { ask.call(url("/r/1")) }.status, way
+    end
+  end
+
+  def test_an_exception_is_the_failure_of_its_request_alone
+    %i[before_request respond before_attempt after].each do |method|
+      each_way(a: { method => ->(*) { raise KeyError, "mine" } }) do |ask, _, way|
+        error = error_of(Hecaton::FeatureError) { ask.call(url("/r/1")) }
+        assert_equal [KeyError, "mine"], [error.cause.class, error.cause.message], [method, way]
+        assert_match(/Noting raised KeyError in #{method}: mine/, error.message)
+      end
+    end
+    wrong = Noting.new([], :a, before_request: ->(request) { raise KeyError if request.url.end_with?("/r/1") })
+    outcomes = client(features: [wrong]).get_all([url("/r/1"), url("/r/2")])
+    assert_equal [Hecaton::FeatureError, Hecaton::Response], outcomes.map(&:class)
+  end
+
+  def test_an_error_of_hecatons_is_the_outcome_itself
+    each_way(a: { before_request: ->(_) { raise Hecaton::ConnectError, "open" } }) do |ask, notes, way|
+      assert_equal "open", error_of(Hecaton::ConnectError) { ask.call(url("/r/1")) }.message
+      assert_equal %i[a after], notes.last, way
+    end
+  end
+
+  def test_another_outcome_may_take_the_place
+    each_way(a: { after: ->(outcome) { Hecaton::Response.new(status: 299, body: outcome.class.name) } }) do |ask, _, way|
+      next if way == :stream || way == :parts # Their response was handed over before.
+
+      assert_equal 299, ask.call(url("/r/1")).status, way
+      assert_equal [299, "Hecaton::ConnectError"], ask.call("http://127.0.0.1:1/").then { |response| [response.status, response.body] }
+    end
+  end
+
+  def test_a_value_of_another_kind_is_refused
+    { before_request: 1, respond: "x", before_attempt: :no }.each do |method, value|
+      each_way(a: { method => ->(*) { value } }) do |ask, _, way|
+        assert_kind_of TypeError, error_of(Hecaton::FeatureError) { ask.call(url("/r/1")) }.cause, [method, way]
+      end
+    end
+  end
+
+  def test_each_attempt_is_seen_and_changed
+    answers = {
+      "/" => Scripted.answer(302, "Location" => "/next"),
+      "/next" => [Scripted.answer(503), Scripted.answer(200)].then { |list| ->(_) { list.size > 1 ? list.shift : list.first } }
+    }
+    seen = []
+    number = lambda do |request, number|
+      seen << [number, request.url[/[^:]*\z/].sub(/\A\d+/, ""), request.headers["user-agent"]]
+      request.with(headers: { "x-number" => number.to_s, "user-agent" => nil, "x-own" => nil, "accept" => "text/plain" })
+    end
+    WAYS.each_value do |ask|
+      answers["/next"] = [Scripted.answer(503), Scripted.answer(200)].then { |list| ->(_) { list.size > 1 ? list.shift : list.first } }
+      Scripted.run(answers) do |server|
+        client = client(redirects: 3, retry: { statuses: [503], interval: 0 }, headers: { "x-own" => "1" }, user_agent: "me",
+                        features: [Noting.new([], :a, before_attempt: number)])
+        response = ask.call(client, "#{server.url}/")
+        assert_equal 3, response.attempts.size
+        requests = server.requests
+        assert_equal %w[1 2 3], requests.map { |request| request[/x-number: (\d)/, 1] }
+        assert_empty requests.grep(/x-own/)
+        assert_equal ["text/plain"] * 3, requests.map { |request| request[/^accept: (.*?)\r/i, 1] }
+        assert_equal [[1, "/", "me"], [2, "/next", "me"], [3, "/next", "me"]], seen.shift(3)
+      end
+    end
+  end
+
+  def test_an_attempt_can_not_change_more_than_headers
+    wrong = [->(request, _) { request.with(body: "x") }, ->(request, _) { request.with(url: "http://elsewhere/") },
+             ->(request, _) { request.with(http_method: :put) }, ->(request, _) { request.with(headers: { "a" => "x\r\ny: z" }) }]
+    wrong.each do |code|
+      assert_raises(Hecaton::Error) { client(features: [Noting.new([], :a, before_attempt: code)]).get(url("/r/1")) }
+    end
+  end
+
+  def test_attempts_before_an_exception_are_listed
+    Scripted.run("/" => Scripted.answer(503)) do |server|
+      feature = Noting.new([], :a, before_attempt: ->(_, number) { raise KeyError if number == 2 })
+      client = client(retry: { statuses: [503], interval: 0, max: 3 }, features: [feature])
+      errors = [error_of(Hecaton::FeatureError) { client.get("#{server.url}/") }, client.get_all(["#{server.url}/"]).first]
+      errors.each { |error| assert_equal [[503], true], [error.attempts.map(&:status), error.sent?] }
+    end
+  end
+
+  def test_the_deadline_counts_features
+    slow = Noting.new([], :a, before_request: ->(_) { sleep(0.2) && nil })
+    client = Hecaton::Client.new(timeout: 0.1, features: [slow])
+    assert_equal :total, error_of(Hecaton::TimeoutError) { client.get(url("/r/1")) }.phase
+    assert_equal :total, client.get_all([url("/r/1")]).first.phase
+    response = client.get(url("/r/1"), timeout: 5)
+    assert_operator response.elapsed, :>=, 0.2
+    assert_operator response.attempts.first.begun, :>=, 0.2
+    slow = Noting.new([], :a, before_attempt: ->(*) { sleep(0.2) && nil })
+    assert_raises(Hecaton::TimeoutError) { Hecaton::Client.new(timeout: 0.1, features: [slow]).get(url("/r/1")) }
+  end
+
+  def test_notes_belong_to_one_sending
+    seen = []
+    feature = Noting.new([], :a, before_request: ->(request) { request.notes[:a] = request.notes.size },
+                                 after: ->(outcome) { seen << outcome.request.notes })
+    # What the block returns is no Request.
+    feature.define_singleton_method(:before_request) { |request| request.notes[:a] = request.notes.size and nil }
+    request = Hecaton::Request.new(:get, url("/r/1"))
+    client = client(features: [feature])
+    2.times { client.request(request) }
+    client.all([request, request])
+    assert_equal [{ a: 0 }] * 4, seen
+    assert_empty request.notes
+  end
+
+  def test_an_outcome_shows_its_request_to_features_alone
+    shown = []
+    feature = Noting.new([], :a, after: ->(outcome) { shown << outcome.request && nil })
+    response = client(features: [feature], logger: Logger.new(StringIO.new)).get(url("/r/1"))
+    assert_equal [url("/r/1"), nil], [shown.first.url, response.request]
+    assert_equal response, Marshal.load(Marshal.dump(response))
+  end
+
+  def test_what_is_cut_off_is_told_too
+    told = []
+    feature = Noting.new([], :a, after: ->(outcome) { told << outcome.class && nil })
+    client = client(features: [feature])
+    assert_raises(IndexError) { client.get(url("/r/1")) { |_| raise IndexError } }
+    assert_raises(ArgumentError) { client.get(url("/r/1"), headers: { "a b" => "c" }) }
+    client.batch do |batch|
+      batch.get(url("/delay/5"))
+      batch.abort
+      batch.get(url("/r/1")).on_complete { |_| batch.get(url("/delay/5")) && batch.abort }
+    end
+    assert_equal [Hecaton::Response, Hecaton::CancelledError, Hecaton::Response], told
+    thread = Thread.new { client.get("#{Silent.url}/") }
+    sleep 0.05
+    thread.kill.join
+    assert_equal Hecaton::CancelledError, told.last
+  end
+
+  # A server that never says anything.
+  module Silent
+    def self.url = "http://127.0.0.1:#{(@server ||= TCPServer.new("127.0.0.1", 0)).local_address.ip_port}"
+  end
+
+  def test_a_token_and_a_retry_predicate_work_beside_them
+    answer = ->(request) { Scripted.answer(request.include?("Bearer new") ? 200 : 401) }
+    Scripted.run("/" => answer) do |server|
+      WAYS.each_value do |ask|
+        tokens = %w[old new]
+        numbers = []
+        client = client(bearer: -> { tokens.size > 1 ? tokens.shift : tokens.first }, retry: { if: ->(_) { false } },
+                        features: [Noting.new([], :a, before_attempt: ->(_, number) { numbers << number && nil })])
+        outcome = ask.call(client, "#{server.url}/") rescue $!.response
+        next if outcome.status == 401 # With on_body it stands.
+
+        assert_equal [[401, 200], [1, 1]], [outcome.attempts.map(&:status), numbers]
+      end
+    end
+  end
+
+  def test_lists_that_are_none
+    [Object.new, "x", [Object.new], { a: 1 }].each { |wrong| assert_raises(ArgumentError) { client(features: wrong) } }
+    assert_equal 200, client(features: []).get(url("/r/1")).status
+    assert_equal 200, client(features: [Noting.new([], :a)]).with(features: nil).get(url("/r/1")).status
+  end
+end

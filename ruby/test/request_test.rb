@@ -1,0 +1,64 @@
+# Requests as values: what verbs, Client#request, Batch#add and all take, and what `with` changes.
+require "test_helper"
+require "scripted"
+
+class RequestTest < OriginTest
+  def body_of(response) = JSON.parse(response.body).fetch("body")
+  def post(**options) = Hecaton::Request.new(:post, url("/echo"), **options)
+
+  def test_a_client_and_a_batch_send_it_as_often_as_one_likes
+    request = post(json: { "a" => 1 }, headers: { "x-a" => "b" })
+    2.times { assert_equal '{"a":1}', body_of(client.request(request)) }
+    outcomes = []
+    client.batch { |batch| 2.times { batch.add(request).on_complete { |outcome| outcomes << body_of(outcome.response) } } }
+    assert_equal ['{"a":1}'] * 2, outcomes
+    assert_equal ['{"a":1}'] * 2, client.all([request, [:post, url("/echo"), { json: { "a" => 1 } }]]).map { |outcome| body_of(outcome.response) }
+    assert_equal '{"a":1}', body_of(Hecaton.request(request.with(timeout: 5)))
+    assert_equal '{"a":1}', (client.request(request) { |stream| JSON.parse(stream.read).fetch("body") })
+  end
+
+  def test_with_returns_a_copy
+    request = post(json: { "a" => 1 }, headers: { "X-A" => "b" })
+    changed = request.with(http_method: :put, headers: { "x-a" => "c", "x-b" => "d" }, timeout: 2)
+    assert_equal ["POST", "b", nil, nil], [request.http_method, request.headers["x-a"], request.headers["x-b"], request[:timeout]]
+    assert_equal ["PUT", "c", "d", 2], [changed.http_method, changed.headers["x-a"], changed.headers["x-b"], changed[:timeout]]
+    assert_equal [request.body, { timeout: 2 }], [changed.body, changed.options]
+    refute_equal request, changed
+    assert_equal request, post(json: { "a" => 1 }, headers: { "X-A" => "b" })
+    assert_nil request.with(headers: { "x-a" => nil }).headers["x-a"]
+  end
+
+  def test_one_content_takes_the_place_of_another_and_a_body_keeps_the_type
+    request = post(json: { "a" => 1 })
+    assert_equal ["b=2", {}], [request.with(form: { b: 2 }).body, request.with(form: { b: 2 }).headers.to_h]
+    coded = request.with(body: "coded", headers: { "content-encoding" => "x" })
+    assert_equal ["coded", { "content-encoding" => "x", "content-type" => "application/json" }], [coded.body, coded.headers.to_h]
+    Scripted.run("/" => Scripted.answer(200)) do |server|
+      client.request(coded.with(url: "#{server.url}/"))
+      assert_match(/^content-type: application\/json\r$/i, server.requests.first)
+    end
+  end
+
+  def test_what_was_given_may_change_afterwards
+    text = +"http://host/"
+    options = { headers: { "x-a" => "b" } }
+    request = Hecaton::Request.new(:get, text, **options)
+    text << "elsewhere"
+    options[:timeout] = 1
+    assert_equal ["http://host/", nil, "http://host:80"], [request.url, request[:timeout], request.origin]
+  end
+
+  def test_unknown_options_are_named
+    [-> { client.get(url("/r/1"), retires: 1) }, -> { Hecaton::Request.new(:get, "http://host/", retires: 1) },
+     -> { post.with(retires: 1) }, -> { client.get(url("/r/1"), queue: :front) },
+     -> { client.batch { |batch| batch.get(url("/r/1"), retires: 1) } }].each do |wrong|
+      assert_match(/unknown keyword: :(retires|queue)/, assert_raises(ArgumentError, &wrong).message)
+    end
+    assert_match(/with/, assert_raises(ArgumentError) { client.request(post, url("/")) }.message)
+  end
+
+  def test_it_shows_no_secrets
+    request = Hecaton::Request.new(:get, "http://user:secret@host/path?token=secret", headers: { "x" => "secret" }, body: "secret")
+    assert_equal "#<Hecaton::Request GET http://host/path>", request.inspect
+  end
+end
