@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::field::{TIMED, WORDS};
-use super::value::{Comparison, Literal};
-use super::{Expression, Field, Node};
+use super::value::Literal;
+use super::{Expression, Field, Test};
 
 impl Display for Expression {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -12,51 +12,23 @@ impl Display for Expression {
     }
 }
 
-impl Display for Node {
+impl Display for Test {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Node::Or(nodes) => joined(f, nodes, " or "),
-            Node::And(nodes) => joined(f, nodes, " and "),
-            Node::Not(node) => {
-                f.write_str("not ")?;
-                bracketed(f, node)
-            }
-            Node::Is(field) => field.fmt(f),
-            Node::Compare(field, comparison, literal) => {
-                let signs = Comparison::SIGNS.iter();
-                let sign = signs
-                    .clone()
-                    .find(|(_, it)| it == comparison)
-                    .map_or("contains", |(sign, _)| sign);
-                write!(f, "{field} {sign} ")?;
+            Test::Is(field) => field.fmt(f),
+            Test::Compare(field, comparison, literal) => {
+                write!(f, "{field} {} ", comparison.sign())?;
                 match literal {
                     Literal::Number(number) => number.fmt(f),
                     Literal::Bool(truth) => truth.fmt(f),
                     Literal::Text(text) => quoted(f, text),
                 }
             }
-            Node::Matches(field, pattern) => {
+            Test::Matches(field, pattern) => {
                 let flag = if pattern.ignores_case { "i" } else { "" };
                 write!(f, "{field} matches /{}/{flag}", pattern.source)
             }
         }
-    }
-}
-
-fn joined(f: &mut Formatter<'_>, nodes: &[Node], word: &str) -> fmt::Result {
-    for (index, node) in nodes.iter().enumerate() {
-        if index > 0 {
-            f.write_str(word)?;
-        }
-        bracketed(f, node)?;
-    }
-    Ok(())
-}
-
-fn bracketed(f: &mut Formatter<'_>, node: &Node) -> fmt::Result {
-    match node {
-        Node::Or(_) | Node::And(_) => write!(f, "({node})"),
-        node => node.fmt(f),
     }
 }
 

@@ -1,35 +1,36 @@
 //! Small expressions about a response or a record: `status == 200 and body contains 'in stock'`.
 //!
-//! `parse` reads an expression, and `holds` evaluates it on [`Facts`]. A missing field equals nothing. `field` lists
-//! the fields, `value` compares them, `facts` reads them from a record, `known_fields` refuses fields that no record
-//! has, and `pointer` finds a part of JSON.
+//! `parse` reads a test, `logic` joins tests by `and`, `or` and `not`, and `holds` evaluates them on [`Facts`]. A missing
+//! field equals nothing. `field` lists the fields, `value` compares them, `facts` reads them from a record, `known_fields`
+//! refuses fields that no record has, and `pointer` finds a part of JSON. `counts` is about the counts of a job.
 
 use std::fmt;
 
+mod counts;
 mod display;
 mod facts;
 mod field;
 mod known_fields;
+mod logic;
 mod parse;
 pub mod pointer;
 mod scan;
 mod value;
 
+pub use counts::{Counts, Threshold};
 pub use field::{Field, Timed};
 pub use known_fields::KnownFields;
 pub use value::Value;
 
+use logic::Logic;
 use value::{Comparison, Literal, Pattern};
 
 /// An expression that was read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Expression(Node);
+pub struct Expression(Logic<Test>);
 
 #[derive(Clone, Debug, PartialEq)]
-enum Node {
-    Or(Vec<Node>),
-    And(Vec<Node>),
-    Not(Box<Node>),
+enum Test {
     /// The field is there, and is not false.
     Is(Field),
     Compare(Field, Comparison, Literal),
@@ -75,18 +76,18 @@ impl std::error::Error for ExpressionError {}
 impl Expression {
     /// Reads an expression.
     pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
-        parse::expression(text).map(Expression)
+        Logic::parse(text, &parse::test).map(Expression)
     }
 
     /// Whether it holds.
     pub fn holds(&self, facts: &dyn Facts) -> bool {
-        self.0.holds(facts)
+        self.0.holds(&|test| test.holds(facts))
     }
 
     /// The fields that it names.
     pub fn fields(&self) -> Vec<&Field> {
         let mut fields = Vec::new();
-        self.0.collect(&mut fields);
+        self.0.each(&mut |test| fields.push(test.field()));
         fields
     }
 
@@ -97,34 +98,21 @@ impl Expression {
     }
 }
 
-impl Node {
+impl Test {
     fn holds(&self, facts: &dyn Facts) -> bool {
+        let value = facts.field(self.field());
         match self {
-            Node::Or(nodes) => nodes.iter().any(|node| node.holds(facts)),
-            Node::And(nodes) => nodes.iter().all(|node| node.holds(facts)),
-            Node::Not(node) => !node.holds(facts),
-            Node::Is(field) => facts
-                .field(field)
-                .is_some_and(|value| value != Value::Bool(false)),
-            Node::Compare(field, comparison, literal) => {
-                let value = facts.field(field);
+            Test::Is(_) => value.is_some_and(|value| value != Value::Bool(false)),
+            Test::Compare(field, comparison, literal) => {
                 comparison.holds(value.as_ref(), literal, field.ignores_case())
             }
-            Node::Matches(field, pattern) => facts
-                .field(field)
-                .is_some_and(|value| pattern.matches(&value.text())),
+            Test::Matches(_, pattern) => value.is_some_and(|value| pattern.matches(&value.text())),
         }
     }
 
-    fn collect<'a>(&'a self, fields: &mut Vec<&'a Field>) {
+    fn field(&self) -> &Field {
         match self {
-            Node::Or(nodes) | Node::And(nodes) => {
-                nodes.iter().for_each(|node| node.collect(fields))
-            }
-            Node::Not(node) => node.collect(fields),
-            Node::Is(field) | Node::Compare(field, ..) | Node::Matches(field, _) => {
-                fields.push(field)
-            }
+            Test::Is(field) | Test::Compare(field, ..) | Test::Matches(field, _) => field,
         }
     }
 }

@@ -1,89 +1,37 @@
-//! The text of an expression → its nodes. `or` binds least, then `and`, then `not`.
+//! The text of one test of a record → what it asks for.
 
 use super::field::{TIMED, WORDS};
+use super::logic::Parsed;
 use super::scan::Scanner;
 use super::value::{Comparison, Literal, Pattern};
-use super::{ExpressionError, Field, Node};
+use super::{ExpressionError, Field, Test};
 
-/// Deepest nesting of brackets and `not`.
-const DEEPEST: usize = 64;
-
-type Parsed<T> = Result<T, ExpressionError>;
-
-struct Parser<'a> {
-    scanner: Scanner<'a>,
-    depth: usize,
+struct Parser<'a, 's> {
+    scanner: &'s mut Scanner<'a>,
 }
 
-pub(super) fn expression(text: &str) -> Parsed<Node> {
-    let scanner = Scanner { text, at: 0 };
-    let mut parser = Parser { scanner, depth: 0 };
-    let node = parser.either()?;
-    match parser.scanner.rest() {
-        "" => Ok(node),
-        rest if rest.starts_with("&&") || rest.starts_with("||") => {
-            Err(parser.expected("`and` or `or` in words"))
-        }
-        _ => Err(parser.expected("`and`, `or` or the end")),
-    }
+/// Reads one test of a record.
+pub(super) fn test(scanner: &mut Scanner<'_>) -> Parsed<Test> {
+    Parser { scanner }.test()
 }
 
-impl Parser<'_> {
-    fn either(&mut self) -> Parsed<Node> {
-        let mut nodes = vec![self.both()?];
-        while self.keyword("or") {
-            nodes.push(self.both()?);
-        }
-        Ok(one_or(nodes, Node::Or))
-    }
-
-    fn both(&mut self) -> Parsed<Node> {
-        let mut nodes = vec![self.single()?];
-        while self.keyword("and") {
-            nodes.push(self.single()?);
-        }
-        Ok(one_or(nodes, Node::And))
-    }
-
-    fn single(&mut self) -> Parsed<Node> {
-        self.scanner.skip_spaces();
-        if self.depth == DEEPEST {
-            return Err(self.expected(&format!(
-                "at most {DEEPEST} brackets and `not` inside of each other"
-            )));
-        }
-        self.depth += 1;
-        let node = if self.keyword("not") {
-            Node::Not(Box::new(self.single()?))
-        } else if self.scanner.sign("(") {
-            let node = self.either()?;
-            if !self.scanner.sign(")") {
-                return Err(self.expected("`and`, `or` or a closing bracket"));
-            }
-            self.scanner.skip_spaces();
-            node
-        } else {
-            self.test()?
-        };
-        self.depth -= 1;
-        Ok(node)
-    }
-
-    fn test(&mut self) -> Parsed<Node> {
+impl Parser<'_, '_> {
+    fn test(&mut self) -> Parsed<Test> {
         let field = self.field()?;
         self.scanner.skip_spaces();
         let begin = self.scanner.at;
-        if self.keyword("matches") || self.keyword("contains") {
+        if self.scanner.keyword_and_spaces("matches") || self.scanner.keyword_and_spaces("contains")
+        {
             if !field.is_text() {
                 self.scanner.at = begin;
                 return Err(self.expected("==, `and`, `or` or the end"));
             }
             self.scanner.skip_spaces();
             return match self.scanner.text[begin..].starts_with('m') {
-                true => self.pattern().map(|pattern| Node::Matches(field, pattern)),
+                true => self.pattern().map(|pattern| Test::Matches(field, pattern)),
                 false => self
                     .contained()
-                    .map(|text| Node::Compare(field, Comparison::Contains, text)),
+                    .map(|text| Test::Compare(field, Comparison::Contains, text)),
             };
         }
         let sign = Comparison::SIGNS
@@ -92,11 +40,11 @@ impl Parser<'_> {
         let Some((_, comparison)) = sign else {
             return match self.scanner.rest().starts_with('=') {
                 true => Err(self.expected("== to compare")),
-                false => Ok(Node::Is(field)),
+                false => Ok(Test::Is(field)),
             };
         };
         let literal = self.literal(&field)?;
-        Ok(Node::Compare(field, *comparison, literal))
+        Ok(Test::Compare(field, *comparison, literal))
     }
 
     fn field(&mut self) -> Parsed<Field> {
@@ -206,9 +154,9 @@ impl Parser<'_> {
         let begin = self.scanner.at;
         let literal = if let Some(text) = self.scanner.quoted()? {
             Literal::Text(text)
-        } else if self.keyword("true") {
+        } else if self.scanner.keyword_and_spaces("true") {
             Literal::Bool(true)
-        } else if self.keyword("false") {
+        } else if self.scanner.keyword_and_spaces("false") {
             Literal::Bool(false)
         } else if let Some(number) = self.scanner.number() {
             Literal::Number(number)
@@ -225,22 +173,7 @@ impl Parser<'_> {
         Ok(literal)
     }
 
-    fn keyword(&mut self, word: &str) -> bool {
-        let is = self.scanner.keyword(word);
-        if is {
-            self.scanner.skip_spaces();
-        }
-        is
-    }
-
     fn expected(&self, expected: &str) -> ExpressionError {
         self.scanner.expected(expected)
-    }
-}
-
-fn one_or(mut nodes: Vec<Node>, many: impl Fn(Vec<Node>) -> Node) -> Node {
-    match nodes.len() {
-        1 => nodes.remove(0),
-        _ => many(nodes),
     }
 }

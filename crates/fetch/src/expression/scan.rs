@@ -44,6 +44,15 @@ impl<'a> Scanner<'a> {
         is
     }
 
+    /// The same, and the spaces behind it.
+    pub(super) fn keyword_and_spaces(&mut self, word: &str) -> bool {
+        let is = self.keyword(word);
+        if is {
+            self.skip_spaces();
+        }
+        is
+    }
+
     /// Takes characters as long as they are some.
     pub(super) fn run(&mut self, belongs: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();

@@ -237,7 +237,7 @@ fn field() -> impl Strategy<Value = Field> {
     ]
 }
 
-fn node() -> impl Strategy<Value = Node> {
+fn node() -> impl Strategy<Value = Logic<Test>> {
     let literal = prop_oneof![
         any::<f64>()
             .prop_filter("finite", |it| it.is_finite())
@@ -247,34 +247,35 @@ fn node() -> impl Strategy<Value = Node> {
     ];
     let signs = proptest::sample::select(Comparison::SIGNS.map(|(_, it)| it).to_vec());
     let leaf = prop_oneof![
-        field().prop_map(Node::Is),
+        field().prop_map(Test::Is),
         (field(), signs, literal)
             .prop_filter("fits", |(field, _, literal)| field
                 .objection(literal)
                 .is_none())
-            .prop_map(|(field, sign, literal)| Node::Compare(field, sign, literal)),
+            .prop_map(|(field, sign, literal)| Test::Compare(field, sign, literal)),
         (field(), any::<String>())
             .prop_filter("text", |(field, _)| field.is_text())
-            .prop_map(|(field, text)| Node::Compare(
+            .prop_map(|(field, text)| Test::Compare(
                 field,
                 Comparison::Contains,
                 Literal::Text(text)
             )),
         (field(), "([a-z ]|\\\\/|\\\\\\\\){0,5}", any::<bool>())
             .prop_filter("text", |(field, ..)| field.is_text())
-            .prop_map(|(field, source, case)| Node::Matches(
+            .prop_map(|(field, source, case)| Test::Matches(
                 field,
                 Pattern::new(&source, case).unwrap()
             )),
     ];
-    leaf.prop_recursive(4, 20, 3, |inner| {
-        let many = proptest::collection::vec(inner.clone(), 2..4);
-        prop_oneof![
-            many.clone().prop_map(Node::Or),
-            many.prop_map(Node::And),
-            inner.prop_map(|node| Node::Not(Box::new(node))),
-        ]
-    })
+    leaf.prop_map(Logic::Test)
+        .prop_recursive(4, 20, 3, |inner| {
+            let many = proptest::collection::vec(inner.clone(), 2..4);
+            prop_oneof![
+                many.clone().prop_map(Logic::Or),
+                many.prop_map(Logic::And),
+                inner.prop_map(|node| Logic::Not(Box::new(node))),
+            ]
+        })
 }
 
 proptest! {

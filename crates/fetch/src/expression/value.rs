@@ -116,6 +116,17 @@ impl Comparison {
         (">", Comparison::Greater),
     ];
 
+    /// As it is written.
+    pub(super) fn sign(self) -> &'static str {
+        let sign = Comparison::SIGNS.iter().find(|(_, it)| *it == self);
+        sign.map_or("contains", |(sign, _)| sign)
+    }
+
+    /// Whether it holds between two numbers.
+    pub(super) fn compares(self, left: f64, right: f64) -> bool {
+        self.holds(Some(&Value::Number(left)), &Literal::Number(right), false)
+    }
+
     pub(super) fn holds(
         self,
         value: Option<&Value<'_>>,
