@@ -15,8 +15,8 @@ pub const FAILURE: u8 = 1;
 /// Something was asked that cannot be.
 pub const USAGE: u8 = 2;
 
-/// A comparison that was asked to fail did.
-const REGRESSION: u8 = 3;
+/// What was measured or fetched is not as good as it must be.
+pub const TOO_LITTLE: u8 = 3;
 
 /// Ended by Ctrl-C or SIGTERM, as shells count it.
 pub const INTERRUPTED: u8 = 130;
@@ -69,7 +69,7 @@ fn status(error: &Error) -> u8 {
     } else if error.is::<Usage>() {
         USAGE
     } else if error.is::<Worse>() {
-        REGRESSION
+        TOO_LITTLE
     } else if error.is::<Interrupted>() {
         INTERRUPTED
     } else {

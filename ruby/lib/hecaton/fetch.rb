@@ -11,7 +11,8 @@ module Hecaton
   #
   # A record is a Hash with the keys that docs/fetch.md lists: "n", "line", "columns", "url", "outcome", "ok", "status", "error", and so on.
   module Fetch
-    # The job could not be done; the message is what the command said.
+    # The job could not be done, or none of its inputs has a good response, or its fail_if: is true; the message is what the command
+    # said. The records that there are can be read with records.
     class Error < StandardError; end
 
     module_function

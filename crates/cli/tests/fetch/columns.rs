@@ -184,7 +184,7 @@ fn a_check_may_ask_for_what_was_taken() {
     let world = World::new();
     let list = world.list(0..3);
     let takes = ["--take", "id=re:^(.)", "--check", "taken.id != 'T'"];
-    world.run(&list, &takes);
+    world.run_to(3, &list, &takes);
     let records = world.records();
     assert!(
         records

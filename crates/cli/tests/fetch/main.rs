@@ -5,6 +5,7 @@ mod clock;
 mod columns;
 mod crashes;
 mod disk;
+mod ends;
 mod hosts;
 #[cfg(feature = "nats")]
 mod many;

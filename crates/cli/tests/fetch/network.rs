@@ -59,7 +59,7 @@ fn an_authority_of_ones_own_is_trusted_when_it_is_named() {
         ..Options::default()
     });
     let list = one(&world, "/r/1");
-    world.run(&list, &["--retries", "0"]);
+    world.run_to(3, &list, &["--retries", "0"]);
     assert_eq!(world.records()[&0]["error"]["kind"], "tls");
     std::fs::remove_dir_all(world.out()).unwrap();
     let authority = world.write(

@@ -64,7 +64,7 @@ fn what_may_pass_is_tried_again_and_the_tries_are_told() {
     let world = World::new();
     let base = world.server.base_url().to_owned();
     let list = world.write("urls.txt", std::iter::once(format!("{base}/status/502")));
-    world.run(&list, &["--retries", "2"]);
+    world.run_to(3, &list, &["--retries", "2"]);
     let record = &world.records()[&0];
     assert_eq!(
         (&record["status"], &record["attempts"]),
@@ -81,7 +81,7 @@ fn a_host_that_nobody_serves_is_an_error_with_its_phase() {
         "urls.txt",
         std::iter::once("http://127.0.0.1:1/".to_owned()),
     );
-    world.run(&list, &["--retries", "0"]);
+    world.run_to(3, &list, &["--retries", "0"]);
     let record = &world.records()[&0];
     assert_eq!(record["outcome"], "error");
     assert_eq!(
@@ -100,7 +100,7 @@ fn tries_again_are_a_share_of_the_requests_of_a_host() {
         (0..200).map(|n| format!("{base}/status/502?n={n}")),
     );
     let arguments = ["--retries", "5", "--retry-budget", "0.1", "--breaker", "0"];
-    world.run(&list, &arguments);
+    world.run_to(3, &list, &arguments);
     let records = world.records();
     assert_eq!(records.len(), 200);
     let again = world.server.summary().requests - 200;
@@ -135,7 +135,7 @@ fn a_host_that_responds_429_for_ever_ends_and_pauses_of_any_length_are_bounded()
             "--per-host",
             "1",
         ];
-        let ending = world.run(&list, &arguments);
+        let ending = world.run_to(3, &list, &arguments);
         assert!(ending.stderr.contains("given up"), "{}", ending.stderr);
         // Three that open it, and three that try again.
         assert_eq!(world.server.summary().requests, 6);

@@ -93,7 +93,7 @@ fn a_circle_ends_and_says_where() {
         "urls.txt",
         std::iter::once(format!("{}/redirect-loop", world.server.base_url())),
     );
-    world.run(&list, &["--redirects", "4"]);
+    world.run_to(3, &list, &["--redirects", "4"]);
     let record = &world.records()[&0];
     assert_eq!(record["error"]["kind"], "redirect", "{record}");
     let message = record["error"]["message"].as_str().unwrap();

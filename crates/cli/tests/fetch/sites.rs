@@ -117,7 +117,11 @@ fn robots_that_hang_let_nobody_in_and_end() {
         "urls.txt",
         (0..5).map(|n| format!("http://{address}/page/{n}")),
     );
-    world.run(&list, &["--robots", "--timeout", "300ms", "--retries", "0"]);
+    world.run_to(
+        3,
+        &list,
+        &["--robots", "--timeout", "300ms", "--retries", "0"],
+    );
     assert_eq!(count(&world.records(), "skipped"), 5);
 }
 

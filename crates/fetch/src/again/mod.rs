@@ -77,6 +77,7 @@ pub fn prepare(
     let mut job = base.job;
     change(&mut job);
     job.check()?;
+    crate::run::check(&job)?;
     // Removes the leftovers of an earlier try. Nothing was sent before `plan.json` existed.
     let _ = fs::remove_dir_all(round.path());
     for made in [round.planned(), round.results(), round.path().join("parts")] {
@@ -114,6 +115,7 @@ fn resume(
     }
     change(&mut round.job);
     round.job.check()?;
+    crate::run::check(&round.job)?;
     Ok(round)
 }
 

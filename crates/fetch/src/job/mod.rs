@@ -21,6 +21,9 @@ pub use self::secret::reveal;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Job {
+    /// The job fails if this is true of its counts, as in `errors > 1 %`. The setting may change when a job resumes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fail_if: Option<String>,
     /// Tables that are written when the whole job is done. The setting may change when a job resumes.
     #[serde(alias = "seal", skip_serializing_if = "Vec::is_empty")]
     pub final_tables: Vec<TableFormat>,

@@ -10,6 +10,7 @@
 mod cursor;
 mod descriptors;
 mod driver;
+mod goal;
 mod hosts;
 mod keep;
 mod line;
@@ -21,6 +22,7 @@ mod verdict;
 mod view;
 
 pub use self::driver::{Options, Summary, run, run_supplied};
+pub use self::goal::{shortfall, tally};
 pub use self::hosts::HostView;
 pub use self::settings::{check, check_columns, client};
 pub use self::supply::{Standing, Supply};

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use hecaton::{Addresses, Client, Config, Cookies, Protocol, Proxy};
 
-use super::descriptors;
 use super::hosts::Limits;
 use super::keep::Keeper;
+use super::{descriptors, goal};
 use crate::error::{Error, Result};
 use crate::job::{Job, Network, Pace, reveal};
 use crate::plan::{Folder, HostShard};
@@ -162,6 +162,7 @@ pub fn check_columns(job: &Job, columns: &[String]) -> Result<()> {
 /// # Errors
 /// Which, and why.
 pub fn check(job: &Job) -> Result<()> {
+    goal::check(job.fail_if.as_deref())?;
     Keeper::new(&job.results, true, (&Folder::at(""), None))?;
     client(job).map(drop)
 }

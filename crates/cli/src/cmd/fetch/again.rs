@@ -15,6 +15,7 @@ use super::live::Live;
 use super::products;
 use super::run::sentence;
 use super::tuning::Tuning;
+use super::verdict;
 use crate::stop;
 
 /// Sends some requests of a finished job again; their new records replace the old ones.
@@ -70,9 +71,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let summary = again::run(&folder, &round, &options, &stop, &mut live);
     live.end();
     let summary = summary?;
-    products::make(&load(folder.clone())?, true)?;
+    let base = load(folder.clone())?;
+    products::make(&base, true)?;
     if !arguments.quiet {
         crate::say!("{}", sentence(&folder.results(), &summary));
     }
-    Ok(())
+    verdict::judge(&base, &round.job)
 }

@@ -13,6 +13,7 @@ mod run_part;
 mod show;
 mod status;
 mod tuning;
+mod verdict;
 mod worker;
 mod worker_lines;
 
@@ -121,6 +122,9 @@ fn without_nats(verb: &str) -> Result<()> {
 
 /// The status that the command ends with for an error of `fetch`; none for another.
 pub fn status(error: &Error) -> Option<u8> {
+    if error.is::<verdict::TooFewGood>() {
+        return Some(ending::TOO_LITTLE);
+    }
     Some(match error.downcast_ref()? {
         FetchError::Usage(_) => ending::USAGE,
         FetchError::Failed(_) => ending::FAILURE,

@@ -13,6 +13,7 @@ use hecaton_lab::findings::words::{self, plural};
 use super::arguments::JobArguments;
 use super::live::Live;
 use super::products;
+use super::verdict;
 use crate::stop;
 
 /// A job, and where it goes.
@@ -78,7 +79,7 @@ pub fn run(arguments: &Run) -> Result<()> {
         let ended = sentence(&started.folder.results(), &summary);
         crate::say!("{ended}{}", made.collect::<String>());
     }
-    Ok(())
+    verdict::judge(&started, &started.job)
 }
 
 /// How it ended.

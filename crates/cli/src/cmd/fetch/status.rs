@@ -12,6 +12,7 @@ use hecaton_lab::findings::words::{count, plural};
 
 use super::Home;
 use super::live::{hosts, line};
+use super::verdict::judge_by;
 use super::worker_lines;
 
 /// How often `--watch` prints the status.
@@ -28,6 +29,9 @@ pub struct Arguments {
     /// Print it again every two seconds, until all parts are done.
     #[arg(long)]
     watch: bool,
+    /// End with status 3 if this is true of the counts, as in 'errors > 1 %'.
+    #[arg(long, value_name = "EXPRESSION")]
+    fail_if: Option<String>,
 }
 
 /// The status of the job, and of the round of `again` that is under way.
@@ -59,7 +63,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let clear = if is_screen { "\x1b[H\x1b[2J" } else { "" };
         writeln!(stdout(), "{clear}{text}")?;
         if !arguments.watch || (status.job.is_done() && status.again.is_none()) {
-            return Ok(());
+            return match &arguments.fail_if {
+                limit @ Some(_) => judge_by(limit.as_deref(), &status.job.snapshot.tally),
+                None => Ok(()),
+            };
         }
         std::thread::sleep(PERIOD);
     }

@@ -10,6 +10,10 @@ use super::arguments::{duration, set, set_some};
 /// How it is done.
 #[derive(Args, Clone)]
 pub struct Tuning {
+    /// End with status 3 if this is true of the job's counts when it is done, as in 'errors > 1 %' or 'ok < 99 % or unknown
+    /// > 0' [default: only if no response is good].
+    #[arg(long, value_name = "EXPRESSION")]
+    fail_if: Option<String>,
     /// The most requests in flight [default: 200]
     #[arg(short = 'c', long, value_name = "N", help_heading = PACE)]
     concurrency: Option<usize>,
@@ -108,6 +112,7 @@ const NETWORK: &str = "Network";
 impl Tuning {
     /// Puts what was given into a job.
     pub fn change(&self, job: &mut Job) {
+        set_some(&mut job.fail_if, &self.fail_if);
         let pace = &mut job.pace;
         set(&mut pace.concurrency, &self.concurrency);
         set_some(&mut pace.per_host, &self.per_host);

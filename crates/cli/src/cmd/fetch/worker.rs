@@ -34,10 +34,12 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     use hecaton_fetch::dispatch::{WorkerOptions, run_worker};
     use hecaton_fetch::plan::Folder;
+    use hecaton_fetch::start::load;
 
     use super::live::Live;
     use super::products;
     use super::run::sentence;
+    use super::verdict;
     use crate::stop;
 
     let stop = stop::on_request()?;
@@ -59,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             sentence(&folder.results(), &summary)
         );
     }
-    Ok(())
+    verdict::judge(&load(folder)?, &started.job)
 }
 
 #[cfg(not(feature = "nats"))]

@@ -1,0 +1,35 @@
+//! Whether a job that is done came to enough: status 3 if it did not.
+
+use anyhow::Result;
+use hecaton_fetch::job::Job;
+use hecaton_fetch::run::{shortfall, tally};
+use hecaton_fetch::segment::Tally;
+use hecaton_fetch::start::Started;
+
+/// The job is done, and too few of its inputs have a good response; ends with status 3.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct TooFewGood(String);
+
+/// Judges a job by its own `fail_if`, unless not all of it is done.
+///
+/// # Errors
+/// When it came to too little, or a `COMMIT` cannot be read.
+pub fn judge(base: &Started, job: &Job) -> Result<()> {
+    if base.plan.undone(&base.folder).next().is_some() {
+        return Ok(());
+    }
+    let tally = tally(&base.folder, &base.plan)?;
+    judge_by(job.fail_if.as_deref(), &tally)
+}
+
+/// Judges counts.
+///
+/// # Errors
+/// When they are not good enough, or the limit cannot be read.
+pub fn judge_by(fail_if: Option<&str>, tally: &Tally) -> Result<()> {
+    match shortfall(fail_if, tally)? {
+        Some(why) => Err(TooFewGood(why).into()),
+        None => Ok(()),
+    }
+}
