@@ -4,7 +4,7 @@ use crate::support::{World, ending, hecaton};
 
 /// Good URLs, and then some that nobody serves.
 fn mixed(world: &World, good: u64, bad: u64) -> std::path::PathBuf {
-    let base = world.origin.base_url();
+    let base = world.server.base_url();
     let good = (0..good).map(|n| format!("{base}/r/{n}"));
     let bad = (0..bad).map(|n| format!("{base}/status/404?{n}"));
     world.write("urls.txt", good.chain(bad))
@@ -20,7 +20,7 @@ fn a_job_without_one_good_response_ends_with_status_3() {
     assert_eq!(world.records().len(), 3);
     // Nothing is left to do, and it is as bad as before.
     world.run_to(3, &list, &[]);
-    assert_eq!(world.origin.summary().requests, 3);
+    assert_eq!(world.server.summary().requests, 3);
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_job_fails_if_its_own_limit_says_so() {
     assert_eq!(ending(resume.arg(world.out())).status, Some(3));
     let mut lenient = hecaton(&["fetch", "-q", "--fail-if", "failed > 10 %", "-o"]);
     assert_eq!(ending(lenient.arg(world.out())).status, Some(0));
-    assert_eq!(world.origin.summary().requests, 20);
+    assert_eq!(world.server.summary().requests, 20);
 }
 
 #[test]
@@ -75,5 +75,5 @@ fn a_limit_that_cannot_be_read_is_refused_before_anything_is_sent() {
         assert!(ended.stderr.contains(word), "{}", ended.stderr);
         assert!(!world.out().exists());
     }
-    assert_eq!(world.origin.summary().requests, 0);
+    assert_eq!(world.server.summary().requests, 0);
 }

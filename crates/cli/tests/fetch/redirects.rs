@@ -24,7 +24,7 @@ fn where_redirects_lead_no_more_are_in_flight_than_asked() {
     let (world, other) = (World::new(), World::new());
     let target = |n: u64| format!("{}/delay/3?{n}", other.server.base_url());
     let list = world.write("urls.txt", (0..60).map(|n| to(&world, 302, &target(n))));
-    let arguments = ["--redirects", "3", "--per-host", "2", "-c", "30"];
+    let arguments = ["--redirects-to", "any", "--per-host", "2", "-c", "30"];
     world.run(&list, &arguments);
     let records = world.records();
     assert_eq!(count(&records, "response"), 60);
@@ -38,14 +38,14 @@ fn where_redirects_lead_no_more_are_in_flight_than_asked() {
 }
 
 #[test]
-fn a_redirect_that_is_not_followed_is_the_response() {
+fn a_redirect_that_is_not_followed_is_recorded_and_is_not_good() {
     let world = World::new();
     let list = world.write("urls.txt", std::iter::once(to(&world, 301, "/echo?x")));
-    world.run(&list, &[]);
+    world.run_to(3, &list, &["--redirects", "0"]);
     let record = &world.records()[&0];
     assert_eq!(
-        (&record["status"], &record["outcome"]),
-        (&301.into(), &"response".into())
+        (&record["status"], &record["outcome"], &record["ok"]),
+        (&301.into(), &"response".into(), &false.into())
     );
     let place = format!("{}/echo?x", world.server.base_url());
     assert_eq!(record["location"], place);
@@ -62,8 +62,8 @@ fn credentials_stay_with_their_origin() {
         [to(&world, 307, &home), to(&world, 307, &abroad)].into_iter(),
     );
     let arguments = [
-        "--redirects",
-        "3",
+        "--redirects-to",
+        "any",
         "-X",
         "POST",
         "--body",
@@ -110,7 +110,7 @@ fn a_host_of_another_part_is_left_to_a_list_of_its_own() {
     let own = (0..64).map(|n| format!("{}/r/{n}", base(n % 16)));
     let leading = (0..16).map(|n| to(&world, 302, &format!("{}/r/{}", base(n), 100 + n)));
     let list = world.write("urls.txt", own.chain(leading));
-    world.run(&list, &["--redirects", "1", "--part-size", "4"]);
+    world.run(&list, &["--redirects-to", "any", "--part-size", "4"]);
     let records = world.records();
     assert_eq!(records.len(), 80);
     let left: BTreeSet<&str> = records
@@ -164,4 +164,44 @@ fn what_becomes_a_get_says_nothing_of_a_body_that_it_does_not_have() {
     ] {
         assert_eq!(echo(n).contains(word), is_there, "{word}: {}", echo(n));
     }
+}
+
+#[test]
+fn what_redirects_lead_to_does_not_depend_on_the_number_of_parts() {
+    for (part_size, parts) in [("1000", 1), ("4", 10)] {
+        let world = World::new();
+        let port = world.port();
+        let site = |n: u64| format!("s{n}.localhost:{port}");
+        let lead = |n: u64| {
+            let to = format!("http%3A%2F%2Fwww.{}%2Fr%2F{n}", site(n).replace(':', "%3A"));
+            format!("http://{}/redirect/301/1?to={to}", site(n))
+        };
+        let list = world.write("urls.txt", (0..60).map(lead));
+        world.run(&list, &["--part-size", part_size]);
+        let records = world.records();
+        let good = records.values().filter(|record| record["ok"] == true);
+        assert_eq!(good.count(), 60, "{:?}", records[&0]);
+        assert!(crate::support::files(&world.out().join("results")).len() >= parts);
+        assert_eq!(
+            records[&7]["location"],
+            format!("http://www.{}/r/7", site(7))
+        );
+        assert_eq!(world.server.summary().requests, 120);
+    }
+}
+
+#[test]
+fn a_redirect_to_another_site_is_an_error_that_names_the_option() {
+    let (world, other) = (World::new(), World::new());
+    let place = format!("{}/r/1", other.server.base_url());
+    let list = world.write("urls.txt", std::iter::once(to(&world, 302, &place)));
+    world.run_to(3, &list, &[]);
+    let record = &world.records()[&0];
+    assert_eq!(
+        (&record["error"]["kind"], &record["location"]),
+        (&"redirect".into(), &place.into())
+    );
+    let message = record["error"]["message"].as_str().unwrap();
+    assert!(message.contains("--redirects-to any"), "{message}");
+    assert_eq!(other.server.summary().requests, 0);
 }

@@ -121,5 +121,6 @@ fn copy(
     Ok(Index {
         groups,
         numbers: index.numbers.clone(),
+        by_site: index.by_site,
     })
 }

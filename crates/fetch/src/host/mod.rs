@@ -8,8 +8,10 @@ use url::{ParseError, Url};
 
 mod fast;
 mod last;
+mod site;
 
 pub use last::LastHost;
+pub use site::site;
 
 /// A host as the limits see it: an address, or a name in lower case and punycode without a last dot. The port follows
 /// unless it is the default one of the scheme.

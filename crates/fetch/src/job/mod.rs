@@ -120,7 +120,7 @@ pub struct ResultSettings {
     pub inline_limit: usize,
     /// The digest of each body.
     pub hash: bool,
-    /// The condition for a good response; when absent, a status under 400.
+    /// The condition for a good response; when absent, a status under 300.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
     /// Values to take from each body: `name=/json/pointer`, `name=css:…`, `name=re:…`.
@@ -234,6 +234,17 @@ impl Default for Pace {
     }
 }
 
+/// Where redirects are followed to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reach {
+    /// Hosts of the same site: the same name with and without `www.`, on the same port.
+    #[default]
+    Site,
+    /// Any host.
+    Any,
+}
+
 /// How connections are made: settings of the engine, by their names there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -252,6 +263,8 @@ pub struct Network {
     pub read_timeout: Option<Duration>,
     /// Most redirects that are followed; 0 records the redirect itself.
     pub redirects: u32,
+    /// Where redirects are followed to.
+    pub redirects_to: Reach,
     /// Keep cookies, for as long as a process runs.
     pub cookies: bool,
     /// `1.1` or `2`; what the server chooses when absent.
@@ -289,7 +302,8 @@ impl Default for Network {
             connect_timeout: Duration::from_secs(10),
             first_byte_timeout: None,
             read_timeout: None,
-            redirects: 0,
+            redirects: 5,
+            redirects_to: Reach::Site,
             cookies: false,
             http: None,
             proxy: None,

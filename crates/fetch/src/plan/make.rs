@@ -17,6 +17,7 @@ use super::sources::{Identity, is_standard_input};
 use super::spool::{Extent, GROUPS, SHARDS, Spool, Spooled, bucket};
 use super::{Index, Plan, VERSION};
 use crate::error::{Error, Result, at};
+use crate::host::site;
 use crate::input::Entry;
 use crate::record::Columns;
 
@@ -140,7 +141,12 @@ fn write_indexes(
             .into_iter()
             .map(|(group, shards)| extents(group, shards))
             .collect();
-        let text = serde_json::to_vec(&Index { groups, numbers }).expect("an index becomes JSON");
+        let text = serde_json::to_vec(&Index {
+            groups,
+            numbers,
+            by_site: true,
+        })
+        .expect("an index becomes JSON");
         write_whole(&folder.index(part.number), &text)?;
         parts.push(part);
     }
@@ -164,8 +170,14 @@ fn owned_groups(assigned: &[(Part, Buckets)]) -> Vec<Vec<u16>> {
     owned
 }
 
-/// The group of a host, by its canonical name.
+/// The group of a host, by its canonical name. A site's hosts are in one group, so that a redirect from one of them to
+/// another stays in its part.
 pub fn group(host: &str) -> usize {
+    group_of(digest(site(host).as_bytes()))
+}
+
+/// The group of a host in a plan that was made before sites had groups.
+pub fn group_by_host(host: &str) -> usize {
     group_of(digest(host.as_bytes()))
 }
 
@@ -259,7 +271,7 @@ struct HostCounts {
     heaviest: Vec<u64>,
     /// A host of others with more inputs than go without a rate.
     busy: Option<String>,
-    last: (String, u64),
+    last: (String, u64, usize),
 }
 
 impl HostCounts {
@@ -269,10 +281,11 @@ impl HostCounts {
             self.last.0.clear();
             self.last.0.push_str(routed.host);
             self.last.1 = digest(routed.host.as_bytes());
+            self.last.2 = group(routed.host);
             self.heaviest.resize(GROUPS, 0);
         }
         let host = self.last.1;
-        let (group, shard) = (group_of(host), routed.request as usize % SHARDS);
+        let (group, shard) = (self.last.2, routed.request as usize % SHARDS);
         if self.counts.len() < MOST_COUNTED || self.counts.contains_key(&host) {
             let count = self.counts.entry(host).or_default();
             *count = count.saturating_add(1);

@@ -17,10 +17,12 @@ mod spool;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use self::make::{group, group_by_host};
+
 pub use self::entry::{Content, Planned, read_entry, write_entry};
 pub use self::folder::{Folder, replace, sync_folder_of, write_whole};
 pub use self::inputs::InputFile;
-pub use self::make::{PlanLimits, Routed, group, make};
+pub use self::make::{PlanLimits, Routed, make};
 pub use self::parts::{HostShard, Part};
 pub use self::sources::{Identity, changed, changed_stream, is_standard_input};
 pub use self::spool::{Extent, SHARDS, Spool, bucket};
@@ -58,12 +60,19 @@ pub struct Index {
     /// The numbers of these groups, and of the empty groups that this part owns: redirects may lead to their hosts.
     #[serde(default)]
     pub numbers: Vec<u16>,
+    /// Whether a group has all hosts of a site; a plan of an earlier version has each host in a group of its own.
+    #[serde(default)]
+    pub by_site: bool,
 }
 
 impl Index {
     /// Whether the limits of this host are this part's own business.
     pub fn has(&self, host: &str) -> bool {
-        self.numbers.contains(&(group(host) as u16))
+        let group = match self.by_site {
+            true => group(host),
+            false => group_by_host(host),
+        };
+        self.numbers.contains(&(group as u16))
     }
 }
 

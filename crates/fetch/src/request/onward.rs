@@ -8,7 +8,8 @@ use hecaton::Redirect;
 use url::Url;
 
 use super::Rendered;
-use crate::host::{Host, Whose};
+use crate::host::{Host, Whose, site};
+use crate::job::Reach;
 
 /// The next URL of an input, after a redirect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,12 +38,12 @@ pub enum Step {
 }
 
 /// The next step after a response with this status and these header fields. `rendered` is the input's request,
-/// `earlier` the redirects so far.
+/// `earlier` the redirects so far, `most` how many are followed, and `reach` where to.
 pub fn step<'a>(
     (status, fields): (u16, impl Iterator<Item = (&'a str, &'a [u8])>),
     rendered: &Rendered<'_>,
     earlier: Option<&Onward>,
-    most: u32,
+    (most, reach): (u32, Reach),
 ) -> Step {
     if !Redirect::is_one(status) {
         return Step::Stay;
@@ -60,7 +61,7 @@ pub fn step<'a>(
         );
     };
     let followed = earlier.map_or(0, |onward| onward.followed);
-    if let Some(why) = refusal(&here, &there, followed >= most, most) {
+    if let Some(why) = refusal(&here, &there, (followed, most), reach) {
         let is_public = there.username().is_empty() && there.password().is_none();
         return Step::Refused(is_public.then_some(url), why);
     }
@@ -86,7 +87,7 @@ fn resolve(here: &str, location: &str) -> Option<(Url, Url, String)> {
     Some((Url::parse(here).ok()?, there, url))
 }
 
-fn refusal(here: &Url, there: &Url, is_too_far: bool, most: u32) -> Option<String> {
+fn refusal(here: &Url, there: &Url, (followed, most): (u32, u32), reach: Reach) -> Option<String> {
     if !matches!(there.scheme(), "http" | "https") {
         let scheme = there.scheme();
         return Some(format!(
@@ -96,13 +97,18 @@ fn refusal(here: &Url, there: &Url, is_too_far: bool, most: u32) -> Option<Strin
     if !there.username().is_empty() || there.password().is_some() {
         return Some("it leads to a URL with credentials in it".into());
     }
-    if is_too_far {
+    if followed >= most {
         return Some(format!(
             "more redirects than the allowed {most}: the last leads to {there}"
         ));
     }
     if here.scheme() == "https" && there.scheme() == "http" {
         return Some(format!("it leads from https to http, {there}"));
+    }
+    if reach == Reach::Site && !is_one_site(here, there) {
+        return Some(format!(
+            "it leads to another site, {there}: --redirects-to any follows it there"
+        ));
     }
     let is_foreign = |url: &Url| Host::of(url.as_str()).map(|host| host.whose() == Whose::Foreign);
     match (is_foreign(here), is_foreign(there)) {
@@ -111,6 +117,13 @@ fn refusal(here: &Url, there: &Url, is_too_far: bool, most: u32) -> Option<Strin
             "a host of others leads to {there}, in a network of your own"
         )),
         _ => None,
+    }
+}
+
+fn is_one_site(here: &Url, there: &Url) -> bool {
+    match (Host::of(here.as_str()), Host::of(there.as_str())) {
+        (Ok(here), Ok(there)) => site(here.as_str()) == site(there.as_str()),
+        _ => false,
     }
 }
 
@@ -164,7 +177,7 @@ mod tests {
         most: u32,
     ) -> Step {
         let fields = location.into_iter().map(|value| ("location", value));
-        super::step((status, fields), rendered, earlier, most)
+        super::step((status, fields), rendered, earlier, (most, Reach::Any))
     }
 
     fn rendered<'a>(original: &'a Rendered<'a>, onward: &'a Onward) -> Rendered<'a> {
@@ -232,10 +245,38 @@ mod tests {
         assert_eq!(rendered(&original, &next).body.as_deref(), Some("body"));
         let twice = |second: &'static [u8]| {
             let fields = [("location", &b"/a"[..]), ("location", second)];
-            super::step((302, fields.into_iter()), &original, None, 5)
+            super::step((302, fields.into_iter()), &original, None, (5, Reach::Any))
         };
         assert_eq!(&*to(twice(b"/a")).url, "http://a.example/a");
         assert!(matches!(twice(b"/b"), Step::Refused(None, why) if why.contains("disagree")));
+    }
+
+    #[test]
+    fn a_site_has_one_name_with_and_without_www() {
+        let original = request("GET", "http://a.example/");
+        let step = |location: &'static [u8], reach| {
+            let fields = [("location", location)].into_iter();
+            super::step((301, fields), &original, None, (5, reach))
+        };
+        for near in [
+            &b"/x"[..],
+            b"https://www.a.example/",
+            b"https://A.example:443/",
+        ] {
+            to(step(near, Reach::Site));
+        }
+        for far in [
+            &b"http://b.example/"[..],
+            b"http://a.example:8080/",
+            b"http://shop.a.example/",
+        ] {
+            let refused = step(far, Reach::Site);
+            assert!(
+                matches!(&refused, Step::Refused(Some(_), why) if why.contains("--redirects-to any")),
+                "{refused:?}"
+            );
+            to(step(far, Reach::Any));
+        }
     }
 
     #[test]

@@ -192,7 +192,7 @@ impl Keeper {
         };
         let ok = match &self.check {
             Some(check) => check.holds(&facts),
-            None => response.status() < 400,
+            None => response.status() < 300,
         };
         let body = match self.storage {
             BodyStorage::None => None,

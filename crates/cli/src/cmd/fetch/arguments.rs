@@ -64,7 +64,7 @@ pub struct JobArguments {
     /// Do not keep a digest of each body.
     #[arg(long)]
     no_hash: bool,
-    /// The condition for a good response, as in 'status == 200 and json:/stock > 0' [default: status < 400]
+    /// The condition for a good response, as in 'status == 200 and json:/stock > 0' [default: status < 300]
     #[arg(long, value_name = "EXPRESSION")]
     check: Option<String>,
     /// A value to take from each body: NAME=/json/pointer, NAME=css:SELECTOR or NAME=re:PATTERN. May be repeated.

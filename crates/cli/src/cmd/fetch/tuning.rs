@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use hecaton_fetch::job::Job;
+use hecaton_fetch::job::{Job, Reach};
 
 use super::arguments::{duration, set, set_some};
 
@@ -67,9 +67,12 @@ pub struct Tuning {
     /// The longest time between two pieces of a body [default: only --timeout].
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     read_timeout: Option<Duration>,
-    /// The most redirects to follow; at 0 the redirect is the response [default: 0]
+    /// The most redirects to follow; at 0 the redirect itself is recorded, and is not good [default: 5]
     #[arg(long, value_name = "N", help_heading = NETWORK)]
     redirects: Option<u32>,
+    /// Where redirects are followed to: site (the same host, with or without www.) or any [default: site].
+    #[arg(long, value_name = "WHERE", value_parser = reach, help_heading = NETWORK)]
+    redirects_to: Option<Reach>,
     /// Store cookies and send them back, while the command runs.
     #[arg(long, help_heading = NETWORK)]
     cookies: bool,
@@ -109,6 +112,14 @@ pub struct Tuning {
 const PACE: &str = "Pace";
 const NETWORK: &str = "Network";
 
+fn reach(text: &str) -> Result<Reach, &'static str> {
+    match text {
+        "site" => Ok(Reach::Site),
+        "any" => Ok(Reach::Any),
+        _ => Err("use site or any"),
+    }
+}
+
 impl Tuning {
     /// Puts what was given into a job.
     pub fn change(&self, job: &mut Job) {
@@ -133,6 +144,7 @@ impl Tuning {
         set_some(&mut network.first_byte_timeout, &self.first_byte_timeout);
         set_some(&mut network.read_timeout, &self.read_timeout);
         set(&mut network.redirects, &self.redirects);
+        set(&mut network.redirects_to, &self.redirects_to);
         network.cookies |= self.cookies;
         set_some(&mut network.http, &self.http);
         set_some(&mut network.proxy, &self.proxy);

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::Driver;
 use crate::error::{Result, at};
+use crate::job::Reach;
 use crate::plan::Planned;
 use crate::record::Outcome;
 use crate::request::{Onward, Rendered, Step, step};
@@ -50,7 +51,8 @@ impl Driver<'_> {
             part.again(flight.host, flight.pending, at);
             return Ok(());
         }
-        let most = self.job.network.redirects;
+        let network = &self.job.network;
+        let most = (network.redirects, network.redirects_to);
         let way = leads(&outcome, &rendered, flight.pending.onward.as_deref(), most);
         let mut tried = Tried {
             attempts: flight.pending.attempts,
@@ -66,7 +68,7 @@ impl Driver<'_> {
             Step::Refused(url, why) => {
                 tried.location = url;
                 // With 0 the redirect is the response.
-                (most > 0).then_some(why)
+                (most.0 > 0).then_some(why)
             }
             Step::To(onward) => {
                 tried.location = Some(onward.url.clone());
@@ -98,7 +100,7 @@ fn leads(
     outcome: &hecaton::Outcome,
     rendered: &Rendered<'_>,
     earlier: Option<&Onward>,
-    most: u32,
+    most: (u32, Reach),
 ) -> Step {
     match outcome {
         Ok(response) => {
