@@ -135,6 +135,8 @@ pub enum Outcome {
     Error,
     /// It was not sent, and is not going to be.
     Skipped,
+    /// Its host was down for too long, and was given up.
+    Unreached,
     /// Nobody knows whether it was acted on.
     Unknown,
     /// It was no input.
@@ -144,10 +146,11 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome.
-    pub const ALL: [Outcome; 5] = [
+    pub const ALL: [Outcome; 6] = [
         Outcome::Response,
         Outcome::Error,
         Outcome::Skipped,
+        Outcome::Unreached,
         Outcome::Unknown,
         Outcome::Invalid,
     ];
@@ -158,6 +161,7 @@ impl Outcome {
             Outcome::Response => "response",
             Outcome::Error => "error",
             Outcome::Skipped => "skipped",
+            Outcome::Unreached => "unreached",
             Outcome::Unknown => "unknown",
             Outcome::Invalid => "invalid",
         }

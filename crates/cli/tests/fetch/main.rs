@@ -11,6 +11,7 @@ mod hosts;
 mod many;
 mod names;
 mod network;
+mod outages;
 mod pace;
 mod reading;
 mod redirects;

@@ -42,18 +42,22 @@ fn a_host_that_asks_for_a_pause_gets_it_and_is_given_up_in_the_end() {
         "50ms",
     ];
     let ending = world.run(&list, &arguments);
-    assert!(ending.stderr.contains("given up"), "{}", ending.stderr);
+    assert!(
+        ending.stderr.contains("given up after"),
+        "{}",
+        ending.stderr
+    );
     let records = world.records();
     assert_eq!(records.len(), 250);
     assert_eq!(
-        count(&records, "response") + count(&records, "skipped"),
+        count(&records, "response") + count(&records, "unreached"),
         250
     );
-    assert!(count(&records, "skipped") >= 190);
-    let skipped = records
+    assert!(count(&records, "unreached") >= 190);
+    let unreached = records
         .values()
-        .find(|record| record["outcome"] == "skipped");
-    assert_eq!(skipped.unwrap()["why"], "breaker");
+        .find(|record| record["outcome"] == "unreached");
+    assert_eq!(unreached.unwrap()["why"], "its host was down");
     // Two that open it, one that tries again.
     assert_eq!(world.server.summary().requests, 3);
     assert_eq!(other.server.summary().requests, 50);
@@ -130,6 +134,8 @@ fn a_host_that_responds_429_for_ever_ends_and_pauses_of_any_length_are_bounded()
             "3",
             "--breaker-cooldown",
             "50ms",
+            "--breaker-probes",
+            "3",
             "--retries",
             "0",
             "--per-host",

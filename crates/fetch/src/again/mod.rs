@@ -19,7 +19,8 @@ use crate::run::{Observer, Options, Summary};
 use crate::start::{self, Started};
 
 /// The default condition of `again`: outcomes that may be different next time.
-pub const USUAL: &str = "error or status >= 500 or status == 429 or why == 'breaker'";
+pub const USUAL: &str =
+    "error or status >= 500 or status == 429 or outcome == 'unreached' or why == 'breaker'";
 
 /// The round of a folder that is not done yet, if there is one.
 ///

@@ -103,6 +103,7 @@ fn check_pace(pace: &Pace) -> Result<()> {
     for (name, time) in [
         ("max_retry_after", pace.max_retry_after),
         ("breaker_cooldown", pace.breaker_cooldown),
+        ("wait_out", pace.wait_out),
     ] {
         if time > LONGEST {
             return refused(format!("{name} is more than a year: use 365 days at most"));

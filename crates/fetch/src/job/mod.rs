@@ -208,8 +208,12 @@ pub struct Pace {
     /// How long it rests, twice as long each further time.
     #[serde(alias = "breaker_rest", with = "humantime_text")]
     pub breaker_cooldown: Duration,
-    /// How many probes a host gets before its other inputs are skipped.
-    pub breaker_probes: u32,
+    /// How many probes a host gets before it is given up; when absent, only `wait_out` limits them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breaker_probes: Option<u32>,
+    /// How long a host may be down before it is given up.
+    #[serde(with = "humantime_text")]
+    pub wait_out: Duration,
     /// Obey robots.txt.
     pub robots: bool,
 }
@@ -228,7 +232,8 @@ impl Default for Pace {
             max_retry_after: Duration::from_secs(3600),
             breaker: 20,
             breaker_cooldown: Duration::from_secs(10),
-            breaker_probes: 3,
+            breaker_probes: None,
+            wait_out: Duration::from_secs(600),
             robots: false,
         }
     }

@@ -15,6 +15,7 @@ impl Counts for Tally {
             ("responses", self.responses),
             ("errors", self.errors),
             ("skipped", self.skipped),
+            ("unreached", self.unreached),
             ("unknown", self.unknown),
             ("invalid", self.invalid),
         ]

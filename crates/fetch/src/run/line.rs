@@ -132,12 +132,32 @@ impl RecordWriter {
         outcome: Outcome,
         why: &str,
     ) {
-        begin(out, planned, rendered, outcome, false);
-        field(out, "why");
-        text(out, why);
-        number(out, "attempts", 0);
-        out.extend_from_slice(b"}\n");
+        unsent(out, (planned, rendered), (outcome, why), 0);
     }
+
+    /// An input whose host was given up, after so many tries of its own.
+    pub fn unreached(
+        &mut self,
+        out: &mut Vec<u8>,
+        about: (&Planned, Option<&Rendered<'_>>),
+        attempts: u32,
+    ) {
+        let why = (Outcome::Unreached, "its host was down");
+        unsent(out, about, why, attempts);
+    }
+}
+
+fn unsent(
+    out: &mut Vec<u8>,
+    (planned, rendered): (&Planned, Option<&Rendered<'_>>),
+    (outcome, why): (Outcome, &str),
+    attempts: u32,
+) {
+    begin(out, planned, rendered, outcome, false);
+    field(out, "why");
+    text(out, why);
+    number(out, "attempts", attempts.into());
+    out.extend_from_slice(b"}\n");
 }
 
 /// The name of what went wrong, as the engine's documentation has it.

@@ -143,6 +143,7 @@ pub fn limits(pace: &Pace, shard: Option<HostShard>) -> Limits {
         breaker: pace.breaker,
         cooldown: pace.breaker_cooldown,
         probes: pace.breaker_probes,
+        wait_out: pace.wait_out,
         retry_budget: pace.retry_budget,
         max_retry_after: pace.max_retry_after,
     }

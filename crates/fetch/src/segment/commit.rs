@@ -24,6 +24,8 @@ pub struct Tally {
     pub errors: u64,
     /// Inputs of which nothing was sent.
     pub skipped: u64,
+    /// Those whose host was given up.
+    pub unreached: u64,
     /// Those of which nobody knows whether they were acted on.
     pub unknown: u64,
     /// Those that were none.
@@ -39,6 +41,7 @@ impl Tally {
             Outcome::Response => &mut self.responses,
             Outcome::Error => &mut self.errors,
             Outcome::Skipped => &mut self.skipped,
+            Outcome::Unreached => &mut self.unreached,
             Outcome::Unknown => &mut self.unknown,
             Outcome::Invalid => &mut self.invalid,
         } += 1;
@@ -51,13 +54,14 @@ impl Tally {
         self.responses += other.responses;
         self.errors += other.errors;
         self.skipped += other.skipped;
+        self.unreached += other.unreached;
         self.unknown += other.unknown;
         self.invalid += other.invalid;
     }
 
-    /// Inputs that were sent and have no good response.
+    /// Inputs that were to be sent and have no good response.
     pub fn failed(&self) -> u64 {
-        self.responses + self.errors - self.ok
+        self.responses + self.errors + self.unreached - self.ok
     }
 }
 

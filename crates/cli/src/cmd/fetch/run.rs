@@ -97,6 +97,10 @@ pub fn sentence(results: &Path, summary: &Summary) -> String {
             format!("{} skipped", words::count(tally.skipped)),
         ),
         (
+            tally.unreached,
+            format!("{} unreached", words::count(tally.unreached)),
+        ),
+        (
             tally.unknown,
             format!("{} unknown", words::count(tally.unknown)),
         ),

@@ -112,13 +112,14 @@ fn of_one(status: &Status, resume_with: &str) -> Vec<String> {
     let tally = &snapshot.tally;
     let mut lines = vec![line(snapshot)];
     lines.push(format!(
-        "{} of {} done; {} ({} good), {}, {} skipped, {} unknown, {} invalid",
+        "{} of {} done; {} ({} good), {}, {} skipped, {} unreached, {} unknown, {} invalid",
         snapshot.parts_done,
         plural(snapshot.parts, "part"),
         plural(tally.responses, "response"),
         count(tally.ok),
         plural(tally.errors, "error"),
         count(tally.skipped),
+        count(tally.unreached),
         count(tally.unknown),
         count(tally.invalid)
     ));

@@ -43,10 +43,13 @@ pub struct Tuning {
     /// A host rests after this many failures in a row; 0 for never [default: 20]
     #[arg(long, value_name = "N", help_heading = PACE)]
     breaker: Option<u32>,
-    /// How long a host rests after `--breaker` trips; doubles each time [default: 10s]
+    /// How long a host rests after `--breaker` trips; doubles each time, up to 5m [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     breaker_cooldown: Option<Duration>,
-    /// After this many rests the host's other inputs are skipped [default: 3]
+    /// How long a host may be down before its other inputs are given up as `unreached` [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
+    wait_out: Option<Duration>,
+    /// After this many rests a host is given up [default: as many as --wait-out has time for].
     #[arg(long, value_name = "N", help_heading = PACE)]
     breaker_probes: Option<u32>,
     /// The longest pause that a host may request with Retry-After [default: 1h]
@@ -135,7 +138,8 @@ impl Tuning {
         set(&mut pace.retry_statuses, &self.retry_status);
         set(&mut pace.breaker, &self.breaker);
         set(&mut pace.breaker_cooldown, &self.breaker_cooldown);
-        set(&mut pace.breaker_probes, &self.breaker_probes);
+        set(&mut pace.wait_out, &self.wait_out);
+        set_some(&mut pace.breaker_probes, &self.breaker_probes);
         set(&mut pace.max_retry_after, &self.max_retry_after);
         pace.robots |= self.robots;
         let network = &mut job.network;

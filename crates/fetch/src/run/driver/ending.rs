@@ -41,6 +41,11 @@ impl Driver<'_> {
         };
         let repeatable = self.maker.may_repeat(&rendered.method)
             || matches!(&outcome, Err(error) if !error.sent());
+        if verdict.may_help && repeatable && part.hosts.is_down(flight.host) {
+            drop(rendered);
+            part.put_back(flight.host, flight.pending);
+            return Ok(());
+        }
         let again = verdict.may_help
             && repeatable
             && flight.pending.tries() <= self.job.pace.retries
@@ -152,8 +157,9 @@ fn sentence(host: &str, change: &Change, outcome: &hecaton::Outcome) -> Option<S
             "{host}: {failures} failures in a row, {last}; the next request is sent in {}",
             humantime::format_duration(*rest)
         )),
-        Change::GivenUp => Some(format!(
-            "{host}: given up, {last}; its other inputs are skipped, and `again` can send them"
+        Change::GivenUp(after) => Some(format!(
+            "{host}: given up after it was down for {}, {last}; its other inputs are unreached, and `again` sends them",
+            humantime::format_duration(Duration::from_secs(after.as_secs()))
         )),
         // Pauses are what politeness does; only long ones are news.
         Change::Paused(pause) if *pause >= Duration::from_secs(5) => Some(format!(

@@ -64,7 +64,7 @@ impl Driver<'_> {
                 Next::Skip(pending) => {
                     let rendered = self.maker.render(&pending.planned.held);
                     let about = (&pending.planned, rendered.as_ref().ok());
-                    part.unsent(&mut self.records, about, Outcome::Skipped, "breaker");
+                    part.unreached(&mut self.records, about, pending.attempts);
                 }
                 Next::Wait(until) => {
                     next = [next, until].into_iter().flatten().min();

@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 /// The longest pause of a host that says that it is overrun, but not for how long.
 const LONGEST_GUESS: Duration = Duration::from_secs(60);
 
+/// The longest rest of a host that is down, unless its first rest is longer. A host that comes back is noticed within it.
+const LONGEST_REST: Duration = Duration::from_secs(300);
+
 /// The limits of every host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
@@ -21,8 +24,10 @@ pub struct Limits {
     pub breaker: u32,
     /// The first rest.
     pub cooldown: Duration,
-    /// Most tries of a host that rests.
-    pub probes: u32,
+    /// Most probes of a host that rests, if there is a limit.
+    pub probes: Option<u32>,
+    /// How long a host may be down before it is given up.
+    pub wait_out: Duration,
     /// Tries again as a share of requests.
     pub retry_budget: f64,
     /// The longest pause that `Retry-After` can cause.
@@ -45,8 +50,8 @@ pub enum Ended {
 pub enum Change {
     /// It rests for so long after so many failures.
     Rests(u32, Duration),
-    /// It is given up.
-    GivenUp,
+    /// It is given up, after it was down for this long.
+    GivenUp(Duration),
     /// The host asked for a pause.
     Paused(Duration),
 }
@@ -66,6 +71,8 @@ pub(super) struct HostState<T> {
     pub pauses: u32,
     /// How often the breaker opened since the last good response.
     pub opened: u32,
+    /// When it opened first since then.
+    pub down_since: Option<Instant>,
     pub is_given_up: bool,
     /// While its robots.txt is fetched.
     pub is_gated: bool,
@@ -92,6 +99,7 @@ impl<T> HostState<T> {
             failures: 0,
             pauses: 0,
             opened: 0,
+            down_since: None,
             is_given_up: false,
             is_gated: false,
             delay: Duration::ZERO,
@@ -127,13 +135,18 @@ impl<T> HostState<T> {
             return None;
         }
         self.opened += 1;
-        if self.opened > limits.probes {
+        let since = *self.down_since.get_or_insert(now);
+        let left = (since + limits.wait_out).saturating_duration_since(now);
+        let was_tried = self.opened > 1 && left.is_zero();
+        if was_tried || limits.probes.is_some_and(|most| self.opened > most) {
             self.is_given_up = true;
-            return Some(Change::GivenUp);
+            return Some(Change::GivenUp(now - since));
         }
         let rest = limits
             .cooldown
-            .saturating_mul(1 << (self.opened - 1).min(10));
+            .saturating_mul(1 << (self.opened - 1).min(20));
+        // The last probe is sent when the time is over, and not long after.
+        let rest = rest.min(LONGEST_REST.max(limits.cooldown)).min(left);
         self.not_before = Some(self.not_before.map_or(now + rest, |at| at.max(now + rest)));
         Some(Change::Rests(self.failures, rest))
     }

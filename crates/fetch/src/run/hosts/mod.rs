@@ -1,8 +1,8 @@
 //! The hosts of a part with their limits: which may get the next request. Nothing here sends or looks at the clock.
 //!
 //! A host rests until its rate allows another request, until a pause is over (429, 503 with `Retry-After`), and after
-//! a run of failures opened its breaker. Then one request probes the host. After some failed probes, the inputs that
-//! wait for the host are skipped.
+//! a run of failures opened its breaker. Then one request at a time probes the host, after rests that grow. A host that
+//! stays down for too long is given up, with the inputs that wait for it.
 
 mod host;
 mod view;
@@ -132,6 +132,12 @@ impl<T> Hosts<T> {
         !host.is_given_up && (host.retried as f64) < FREE_RETRIES as f64 + earned
     }
 
+    /// Whether a host rests after failures, and will be probed again.
+    pub fn is_down(&self, number: u32) -> bool {
+        let host = &self.hosts[number as usize];
+        host.opened > 0 && !host.is_given_up
+    }
+
     /// The next step. A started request counts as in flight until [`ended`](Hosts::ended).
     pub fn next(&mut self, now: Instant) -> Next<T> {
         self.forget_idle();
@@ -184,6 +190,7 @@ impl<T> Hosts<T> {
         let change = match ended {
             Ended::Well => {
                 (host.failures, host.opened, host.pauses) = (0, 0, 0);
+                host.down_since = None;
                 None
             }
             Ended::Badly => {
@@ -195,7 +202,7 @@ impl<T> Hosts<T> {
                 host.pause(requested, &limits, now)
             }
         };
-        if change == Some(Change::GivenUp) {
+        if matches!(change, Some(Change::GivenUp(_))) {
             self.given_up.push(number);
         }
         if change.is_some() {

@@ -7,7 +7,8 @@ const FREELY: Limits = Limits {
     foreign_interval: Duration::ZERO,
     breaker: 3,
     cooldown: Duration::from_secs(10),
-    probes: 2,
+    probes: Some(2),
+    wait_out: Duration::from_secs(3600),
     retry_budget: 0.5,
     max_retry_after: Duration::from_secs(100),
 };
@@ -109,7 +110,10 @@ fn a_run_of_failures_opens_the_breaker_one_tries_again_and_then_the_host_is_give
     assert_eq!(change, Some(Change::Rests(5, Duration::from_secs(20))));
     now += Duration::from_secs(20);
     assert_eq!(starts(&mut hosts, now), [5]);
-    assert_eq!(end(&mut hosts, Ended::Badly, now), Some(Change::GivenUp));
+    assert_eq!(
+        end(&mut hosts, Ended::Badly, now),
+        Some(Change::GivenUp(Duration::from_secs(30)))
+    );
     let mut skipped = Vec::new();
     while let Next::Skip(item) = hosts.next(now) {
         skipped.push(item);
@@ -117,6 +121,56 @@ fn a_run_of_failures_opens_the_breaker_one_tries_again_and_then_the_host_is_give
     assert_eq!(skipped, [6, 7, 8, 9]);
     hosts.push(0, 99);
     assert!(matches!(hosts.next(now), Next::Skip(99)));
+}
+
+#[test]
+fn a_host_that_is_down_is_tried_until_its_time_is_over() {
+    let begun = Instant::now();
+    let mut now = begun;
+    let limits = Limits {
+        probes: None,
+        wait_out: Duration::from_secs(1000),
+        ..FREELY
+    };
+    let mut hosts = filled(limits, 100);
+    let mut rests = Vec::new();
+    let gone = loop {
+        starts(&mut hosts, now);
+        match end(&mut hosts, Ended::Badly, now) {
+            Some(Change::Rests(_, rest)) => {
+                assert!(hosts.is_down(0));
+                rests.push(rest.as_secs());
+                now += rest;
+            }
+            Some(Change::GivenUp(after)) => break after,
+            _ => {}
+        }
+    };
+    assert_eq!(rests, [10, 20, 40, 80, 160, 300, 300, 90]);
+    assert_eq!((gone, now - begun), (limits.wait_out, limits.wait_out));
+    assert!(!hosts.is_down(0));
+    assert!(matches!(hosts.next(now), Next::Skip(_)));
+}
+
+#[test]
+fn a_host_that_came_back_has_all_of_its_time_again() {
+    let mut now = Instant::now();
+    let limits = Limits {
+        probes: None,
+        wait_out: Duration::from_secs(15),
+        ..FREELY
+    };
+    let mut hosts = filled(limits, 100);
+    for _ in 0..5 {
+        for _ in 0..3 {
+            starts(&mut hosts, now);
+            end(&mut hosts, Ended::Badly, now);
+        }
+        assert!(hosts.is_down(0));
+        now += Duration::from_secs(14);
+        end(&mut hosts, Ended::Well, now);
+        assert!(!hosts.is_down(0));
+    }
 }
 
 #[test]

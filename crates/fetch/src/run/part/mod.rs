@@ -168,6 +168,17 @@ impl OpenPart {
         writer.unsent(lines, about, outcome, why);
     }
 
+    /// Writes the record of an input whose host was given up.
+    pub fn unreached(
+        &mut self,
+        writer: &mut line::Lines,
+        about: (&Planned, Option<&Rendered<'_>>),
+        attempts: u32,
+    ) {
+        let lines = self.record(Outcome::Unreached, false);
+        writer.unreached(lines, about, attempts);
+    }
+
     /// Counts a record; where its line goes.
     pub fn record(&mut self, outcome: Outcome, ok: bool) -> &mut Vec<u8> {
         self.tally.count(outcome, ok);

@@ -11,6 +11,8 @@ pub struct Pending {
     pub cursor: u16,
     /// How often it was tried.
     pub attempts: u32,
+    /// How many of these tries do not count, because its host was down for all.
+    pub put_back: u32,
     /// Whether its intent is on the disk.
     pub is_intended: bool,
     /// Whether it is a request for robots.txt, and for no input.
@@ -29,6 +31,7 @@ impl Pending {
             planned,
             cursor,
             attempts: 0,
+            put_back: 0,
             is_intended: false,
             is_robots: false,
             onward: None,
@@ -37,7 +40,8 @@ impl Pending {
 
     /// How often its current URL was tried. The last try of each earlier URL was its redirect.
     pub fn tries(&self) -> u32 {
-        self.attempts - self.onward.as_ref().map_or(0, |onward| onward.before)
+        let before = self.onward.as_ref().map_or(0, |onward| onward.before);
+        self.attempts - before - self.put_back
     }
 
     /// About how many bytes of memory it takes.

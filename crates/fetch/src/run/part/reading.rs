@@ -62,6 +62,12 @@ impl OpenPart {
         self.hosts.again(host, pending, at);
     }
 
+    /// Queues one behind the others of its host, which is down: its try does not count.
+    pub fn put_back(&mut self, host: u32, mut pending: Pending) {
+        pending.put_back += 1;
+        self.queue(host, pending);
+    }
+
     /// How many groups of hosts are read side by side.
     pub fn groups(&self) -> usize {
         self.groups.len()
@@ -208,7 +214,7 @@ impl OpenPart {
                 self.unsent(writer, about, Outcome::Skipped, "robots");
             }
             Ok(host) => {
-                onward.before = pending.attempts;
+                (onward.before, pending.put_back) = (pending.attempts, 0);
                 pending.onward = Some(Box::new(onward));
                 self.queue(host, pending);
             }

@@ -76,7 +76,12 @@ fn facts(tally: &ReportData) -> String {
             );
         }
     }
-    for outcome in [Outcome::Skipped, Outcome::Unknown, Outcome::Invalid] {
+    for outcome in [
+        Outcome::Unreached,
+        Outcome::Skipped,
+        Outcome::Unknown,
+        Outcome::Invalid,
+    ] {
         let number = tally.outcome(outcome);
         if number > 0 {
             let _ = write!(

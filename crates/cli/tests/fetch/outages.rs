@@ -1,0 +1,126 @@
+//! A host that goes down and comes back loses nothing; one that stays down leaves what `again` takes.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::support::{World, count, ending, hecaton};
+
+/// Drops connections for ever.
+const FOR_EVER: u64 = 1 << 60;
+
+/// A server that answers each connection once, and now and then drops some instead.
+struct Shaky {
+    port: u16,
+    /// How many connections are still answered before some are dropped.
+    answers: Arc<AtomicU64>,
+    /// How many are dropped then.
+    drops: Arc<AtomicU64>,
+}
+
+impl Shaky {
+    fn start(answers: u64, drops: u64) -> Shaky {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let shaky = Shaky {
+            port: listener.local_addr().unwrap().port(),
+            answers: Arc::new(answers.into()),
+            drops: Arc::new(drops.into()),
+        };
+        let (answers, drops) = (shaky.answers.clone(), shaky.drops.clone());
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let take = |from: &AtomicU64| {
+                    from.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+                        left.checked_sub(1)
+                    })
+                };
+                match take(&answers).is_err() && take(&drops).is_ok() {
+                    true => drop(stream),
+                    false => drop(std::thread::spawn(move || answer(stream))),
+                }
+            }
+        });
+        shaky
+    }
+
+    fn list(&self, world: &World, count: u64) -> std::path::PathBuf {
+        let port = self.port;
+        world.write(
+            "urls.txt",
+            (0..count).map(|n| format!("http://127.0.0.1:{port}/{n}")),
+        )
+    }
+}
+
+fn answer(stream: TcpStream) {
+    let mut lines = BufReader::new(&stream).lines();
+    while lines
+        .next()
+        .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
+    {}
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+    let _ = (&stream).write_all(head.as_bytes());
+}
+
+const QUICKLY: [&str; 6] = ["-c", "4", "--breaker", "5", "--breaker-cooldown", "2ms"];
+
+#[test]
+fn what_fails_while_a_host_is_down_is_sent_when_it_is_back() {
+    let world = World::new();
+    let shaky = Shaky::start(50, 30);
+    let list = shaky.list(&world, 300);
+    let ended = world.run(&list, &QUICKLY);
+    let records = world.records();
+    let good = records.values().filter(|record| record["ok"] == true);
+    assert_eq!(good.count(), 300, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("the next request is sent in"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(shaky.drops.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn a_host_that_stays_down_is_given_up_in_time_and_again_takes_what_was_unreached() {
+    let world = World::new();
+    let shaky = Shaky::start(50, FOR_EVER);
+    let list = shaky.list(&world, 300);
+    let waiting = ["--wait-out", "100ms", "--fail-if", "unreached > 0"];
+    let ended = world.run_to(3, &list, &[&QUICKLY[..], &waiting].concat());
+    assert!(
+        ended.stderr.contains("given up after it was down"),
+        "{}",
+        ended.stderr
+    );
+    let records = world.records();
+    assert_eq!(records.len(), 300);
+    assert_eq!(count(&records, "response"), 50);
+    assert!(count(&records, "unreached") > 200, "{}", ended.stderr);
+    shaky.drops.store(0, Ordering::SeqCst);
+    let ended = ending(hecaton(&["fetch", "again", "-q"]).arg(world.out()));
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert_eq!(count(&world.records(), "response"), 300);
+}
+
+#[test]
+fn a_post_that_may_have_arrived_is_not_sent_again_because_its_host_is_down() {
+    let world = World::new();
+    let shaky = Shaky::start(50, 30);
+    let list = shaky.list(&world, 300);
+    world.run(
+        &list,
+        &[
+            &QUICKLY[..],
+            &["-X", "POST", "--body", "x", "--retries", "0"],
+        ]
+        .concat(),
+    );
+    let records = world.records();
+    assert_eq!(records.len(), 300);
+    for record in records.values() {
+        let was_sent = record["outcome"] != "response" && record["sent"] == true;
+        assert!(!was_sent || record["attempts"] == 1, "{record}");
+    }
+}
