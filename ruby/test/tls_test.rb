@@ -1,5 +1,6 @@
 # TLS from Ruby: who is trusted, what a refusal says, and that connections are kept.
 require "test_helper"
+require "net/http"
 require "openssl"
 require "socket"
 require "tempfile"
@@ -53,11 +54,11 @@ class TlsTest < OriginTest
   class Server
     attr_reader :port, :handshakes
 
-    # Queue: how each connection ended: :close_notify, or the error's class.
-    attr_reader :ends
+    # Queues: how each connection ended: :close_notify, or the error's class; what the handshakes that failed said.
+    attr_reader :ends, :refused
 
     def initialize(certificate, key)
-      @ends = Queue.new
+      @ends, @refused = Queue.new, Queue.new
       context = OpenSSL::SSL::SSLContext.new
       context.cert = certificate
       context.key = key
@@ -78,9 +79,16 @@ class TlsTest < OriginTest
 
     private
 
+    def shake(socket)
+      socket.accept
+    rescue OpenSSL::SSL::SSLError => error
+      @refused << error.message
+      raise
+    end
+
     def serve(socket)
       Thread.new do
-        socket.accept
+        shake(socket)
         @handshakes += 1
         while (line = socket.gets)
           next unless line == "\r\n"
@@ -257,14 +265,37 @@ class TlsTest < OriginTest
           assert_raises(Hecaton::TLSError, kind) { client(ca: @authority.pem).get(server.url) }
           other = pin(OpenSSL::PKey::EC.generate("prime256v1"))
           assert_refused(server, /key/, ca: nil, verify: false, pins: [other])
-          # A signature by so short a key cannot be checked in TLS 1.3, so it proves no pin.
-          if key == weak
-            error = error_of(Hecaton::TLSError) { client(verify: false, pins: [pin(key)]).get(server.url) }
-            assert_match(/pinned key, an RSA key of less than 2048/, error.message)
-          else
-            assert_equal 200, client(verify: false, pins: [pin(key)]).get(server.url).status, kind
-          end
+          assert_equal 200, client(verify: false, pins: [pin(key)]).get(server.url).status, kind
         end
+      end
+    end
+  end
+
+  # What is switched off is the chain. Net::HTTP without verification and `curl -k` refuse such a server too.
+  def test_a_server_without_the_key_of_its_certificate_is_refused_even_unverified
+    [2048, 1024].each do |bits|
+      key = OpenSSL::PKey::RSA.new(bits)
+      certificate, = @authority.odd(key: key, version: 0)
+      [OpenSSL::SSL::TLS1_2_VERSION, OpenSSL::SSL::TLS1_3_VERSION].each do |version|
+        weaker = lambda do |context|
+          context.security_level = 0
+          context.min_version = context.max_version = version
+        end
+        serve(certificate, with_the_secret_of_another(key), weaker) do |server|
+          [{}, { pins: [pin(key)] }].each { |settings| assert_refused(server, /a key that the server does not have/, verify: false, **settings) }
+          assert_raises(OpenSSL::SSL::SSLError) { unverified(server.port) }
+        end
+        serve(certificate, key, weaker) { |server| assert_equal "ok", unverified(server.port) }
+      end
+    end
+  end
+
+  def test_a_server_hears_why_it_was_refused
+    [OpenSSL::SSL::TLS1_2_VERSION, OpenSSL::SSL::TLS1_3_VERSION].each do |version|
+      only = ->(context) { context.min_version = context.max_version = version }
+      serve(*@authority.sign("DNS:localhost"), only) do |server|
+        error_of(Hecaton::TLSError) { client(ca: Authority.new.pem).get(server.url) }
+        assert_match(/alert/, server.refused.pop, "no silent end")
       end
     end
   end
@@ -307,6 +338,22 @@ class TlsTest < OriginTest
     error = error_of(Hecaton::TLSError) { client(**{ ca: @authority.pem }.merge(settings)).get(url) }
     assert_match message, error.message
     assert_equal [:tls, false, 1], [error.phase, error.sent?, error.attempts.size]
+  end
+
+  # A key of the same public numbers that signs as another one does.
+  def with_the_secret_of_another(key)
+    other = OpenSSL::PKey::RSA.new(key.n.num_bits)
+    numbers = [0, key.n, key.e, other.d, other.p, other.q, other.dmp1, other.dmq1, other.iqmp]
+    OpenSSL::PKey::RSA.new(OpenSSL::ASN1::Sequence(numbers.map { |number| OpenSSL::ASN1::Integer(number) }).to_der)
+  end
+
+  # What Net::HTTP gets that verifies nothing.
+  def unverified(port)
+    http = Net::HTTP.new("127.0.0.1", port, nil)
+    http.use_ssl = true
+    http.verify_mode = OpenSSL::SSL::VERIFY_NONE
+    http.ciphers = "ALL:@SECLEVEL=0"
+    http.get("/").body
   end
 
   def pin(key)

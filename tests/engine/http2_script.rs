@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
@@ -166,12 +167,18 @@ impl Script {
     }
 }
 
+/// How long the path of the second request is: so much longer than all else that a head says, some of it in the first one alone,
+/// that the server can tell the two apart without reading them.
+const LONG: usize = 1000;
+
 /// A server that writes the script that is there on its next connection, and the client that asks it twice.
 struct Stage {
     client: Client,
     reactor: Reactor,
     url: String,
     next: Arc<Mutex<Option<Vec<Vec<u8>>>>>,
+    /// Whether the second request came first. On a busy machine a request may leave after the one behind it.
+    swapped: Arc<AtomicBool>,
 }
 
 impl Stage {
@@ -179,12 +186,14 @@ impl Stage {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let next: Arc<Mutex<Option<Vec<Vec<u8>>>>> = Arc::default();
-        let taken = next.clone();
+        let swapped: Arc<AtomicBool> = Arc::default();
+        let (taken, seen) = (next.clone(), swapped.clone());
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 // Whatever is sent again finds nobody.
                 if let Some(writes) = taken.lock().unwrap().take() {
-                    thread::spawn(move || play(stream, &writes));
+                    let seen = seen.clone();
+                    thread::spawn(move || play(stream, &writes, &seen));
                 }
             }
         });
@@ -196,18 +205,19 @@ impl Stage {
             reactor: Reactor::new().unwrap(),
             url,
             next,
+            swapped,
         }
     }
 }
 
 /// Waits for two requests, and writes.
-fn play(mut stream: TcpStream, writes: &[Vec<u8>]) {
+fn play(mut stream: TcpStream, writes: &[Vec<u8>], swapped: &AtomicBool) {
     let _ = stream.set_nodelay(true);
     let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
     let _ = stream.write_all(&frame(SETTINGS, 0, 0, &[]));
     let _ = stream.read_exact(&mut [0; 24]);
-    let mut requests = 0;
-    while requests < 2 {
+    let mut heads = Vec::new();
+    while heads.len() < 2 {
         let mut head = [0; 9];
         if stream.read_exact(&mut head).is_err() {
             return;
@@ -215,11 +225,14 @@ fn play(mut stream: TcpStream, writes: &[Vec<u8>]) {
         let [a, b, c, kind, flags, ..] = head;
         let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
         let _ = stream.read_exact(&mut payload);
-        requests += usize::from(kind == HEADERS);
+        if kind == HEADERS {
+            heads.push(payload.len());
+        }
         if kind == SETTINGS && flags & 1 == 0 {
             let _ = stream.write_all(&frame(SETTINGS, 1, 0, &[]));
         }
     }
+    swapped.store(heads[0] > heads[1], Ordering::SeqCst);
     for bytes in writes {
         let _ = stream.write_all(bytes);
     }
@@ -236,7 +249,8 @@ pub fn run(script: Script) {
     *stage.next.lock().unwrap() = Some(script.writes);
     let mut batch = Batch::new(stage.client.clone(), 2);
     for tag in 0..2 {
-        let request = Request::new("POST", &stage.url).unwrap();
+        let url = format!("{}{}", stage.url, "x".repeat(tag * LONG));
+        let request = Request::new("POST", &url).unwrap();
         // Longer than the window of a server that opens none: it is never out.
         let body = vec![b'x'; if script.uploads { 100_000 } else { 0 }];
         batch.push(tag, request.body(body));
@@ -245,7 +259,8 @@ pub fn run(script: Script) {
     while !batch.is_empty() {
         stage.reactor.block_on(batch.wait(&mut outcomes));
     }
-    outcomes.sort_by_key(|(tag, _)| *tag);
+    let swapped = stage.swapped.load(Ordering::SeqCst);
+    outcomes.sort_by_key(|(tag, _)| (*tag == 1) != swapped);
     // The next script needs a connection of its own.
     stage.client.close_idle();
     for ((_, outcome), sent) in outcomes.iter().zip(&script.streams) {

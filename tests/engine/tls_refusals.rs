@@ -85,3 +85,23 @@ fn a_refusal_of_all_that_was_offered_says_so() {
         Trusting::new(&authority).refuses(&server.url(), &words);
     }
 }
+
+#[test]
+fn a_server_must_have_the_key_of_its_certificate_even_where_nobody_verifies_that() {
+    let authority = Authority::new();
+    let identity = authority.sign(&["localhost"]);
+    let other = authority.sign(&["localhost"]);
+    for version in [&TLS12, &TLS13] {
+        let config = identity.server_with_key_of(&other, &[version]);
+        let server = Server::start(config, keep_alive);
+        Trusting::new(&authority).refuses(&server.url(), &["a wrong signature"]);
+        for pins in [vec![], vec![identity.pin.clone()]] {
+            let careless = Trusting::with(&authority, |config| {
+                config.verify = false;
+                config.pins = pins;
+            });
+            careless.refuses(&server.url(), &["a key that the server does not have"]);
+        }
+        assert_eq!(server.seen().len(), 0, "no handshake succeeded");
+    }
+}

@@ -12,6 +12,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, 
 use rustls::crypto::{ActiveKeyExchange, SupportedKxGroup};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{
     HandshakeKind, NamedGroup, RootCertStore, ServerConfig, ServerConnection, StreamOwned,
 };
@@ -114,6 +115,19 @@ impl Identity {
             .with_no_client_auth()
             .with_single_cert(vec![self.certificate.clone()], self.key.clone_key())
             .unwrap()
+    }
+
+    /// The same of one that has this certificate and not its key: it signs with another's.
+    pub fn server_with_key_of(
+        &self,
+        other: &Identity,
+        versions: &[&'static rustls::SupportedProtocolVersion],
+    ) -> ServerConfig {
+        let key = rustls::crypto::ring::sign::any_supported_type(&other.key).unwrap();
+        let shown = CertifiedKey::new(vec![self.certificate.clone()], key);
+        builder(versions)
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(SingleCertAndKey::from(shown)))
     }
 
     /// The same, in any version.

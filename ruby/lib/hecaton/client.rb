@@ -88,7 +88,8 @@ module Hecaton
     # pins:: Array of "sha256/" and the base64 of the SHA-256 of a SubjectPublicKeyInfo: the key of a server's own
     #   certificate must be one of these, beside all else that is verified. Default none.
     # verify:: whether a server's certificate must be valid, trusted and for the host asked. Default true. Dangerous
-    #   when false: anyone on the way can read and change everything; old, odd and weak certificates are taken too. pins hold still.
+    #   when false: anyone on the way can read and change everything; old, odd and weak certificates are taken too.
+    #   The server must still have the key of its certificate, and pins hold still.
     # verify_hostname:: whether it must be for the host asked, beside being valid and trusted. Default true. Dangerous when false,
     #   unless ca or pins say whom to trust: whoever has any certificate of a trusted authority can pass for the server.
     # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each answer.

@@ -123,8 +123,8 @@ pub struct Config {
     pub pins: Vec<String>,
     /// Whether a server's certificate must be valid, trusted, and for the host asked. Default true.
     /// Dangerous when false: anyone on the way can read and change everything. Then a certificate of any version, with any extension and
-    /// with an RSA key of any length is taken. `pins` hold still; a pinned RSA key of less than 2048 bits is refused where the
-    /// server's signature cannot be checked, which is all of TLS 1.3.
+    /// with an RSA key of any length is taken. Two things hold still, as with OpenSSL and `curl -k`: the server must have the key of its
+    /// certificate, and that key must be among `pins` if there are any.
     pub verify: bool,
     /// Whether a server's certificate must be for the host asked, beside being valid and trusted. Default true. Dangerous when
     /// false, unless `ca` or `pins` name what is trusted: whoever has any certificate of a trusted authority can pass for the server.

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use rustls::ClientConnection;
 
 /// How often what came last is read before the end is said, and how much of it each time: a socket that is closed with unread bytes in
-/// it resets the connection, which may take the close_notify away from the server.
+/// it resets the connection, which may take the close_notify, or the alert of a failed handshake, away from the server.
 const DRAINS: u32 = 4;
 const DRAIN: usize = 16 << 10;
 
@@ -30,14 +30,19 @@ pub(super) fn say(session: &mut ClientConnection, under: &mut impl Under) {
     if session.wants_write() || !under.is_own() {
         return;
     }
+    drain(under);
+    session.send_close_notify();
+    let _ = session.write_tls(&mut Now(under));
+}
+
+/// Reads what has come, and forgets it.
+pub(super) fn drain(under: &impl Under) {
     let mut piece = [0; DRAIN];
     for _ in 0..DRAINS {
         if !matches!(under.read_now(&mut piece), Ok(1..)) {
-            break;
+            return;
         }
     }
-    session.send_close_notify();
-    let _ = session.write_tls(&mut Now(under));
 }
 
 /// Writes without waiting.

@@ -5,7 +5,7 @@
 //! written at a time, so "no byte of the request left" stays true after an error. A flood of what is no data (tickets, keys) yields
 //! after 64 reads, so that deadlines hold.
 
-use std::io::{self, Read};
+use std::io::{self, IoSlice, Read};
 use std::os::fd::RawFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -336,6 +336,28 @@ impl AsyncWrite for Socket {
             }
             result => result,
         }
+    }
+
+    /// In a handshake all that waits goes out at once: tokio-rustls writes only once after an error, and the alert that tells the
+    /// server of it may wait behind other messages. Later at most one record is written at a time.
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let first = slices.iter().find(|slice| !slice.is_empty());
+        let all = self.shaking.then(|| {
+            slices
+                .iter()
+                .flat_map(|slice| slice.iter().copied())
+                .collect::<Vec<u8>>()
+        });
+        self.poll_write(
+            cx,
+            all.as_deref()
+                .or(first.map(|slice| &**slice))
+                .unwrap_or(&[]),
+        )
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

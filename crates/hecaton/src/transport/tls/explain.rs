@@ -144,8 +144,8 @@ fn certificate(error: &CertificateError) -> String {
         C::Other(OtherError(reason)) => match reason.downcast_ref::<Refusal>() {
             Some(Refusal::SelfSigned) => "is self-signed, and nobody vouches for it".into(),
             Some(Refusal::NotPinned) => "has a key that is not among the `pins`".into(),
-            Some(Refusal::CannotProvePin) => {
-                "has a pinned key, an RSA key of less than 2048 or more than 8192 bits, by which no signature of this kind can be verified".into()
+            Some(Refusal::NotItsKey) => {
+                "has a key that the server does not have: its signature of the handshake is by another one".into()
             }
             None if is_authoritys(error) => {
                 "is that of an authority: a server needs one of its own, signed by it, or give exactly this one as `ca`"

@@ -9,7 +9,7 @@
 //! - P-521 is the `p521` crate's (pure Rust), plugged into ring's provider for signatures of servers and for the exchange of keys,
 //!   last in both lists (`docs/decisions/tls-p521.md`).
 //! - `verify: false` takes certificates of any version and with any extension, and RSA keys of any length, as OpenSSL does. That the
-//!   server has the key is checked nevertheless, wherever ring can (`unverified`).
+//!   server has the key is checked nevertheless, as OpenSSL and `curl -k` do (`unverified`).
 //! - Pins look at the server's own certificate only. The rest of the chain is what the server chose to send, which need not be the
 //!   chain that was verified, so an authority's key in it proves nothing.
 //! - In a handshake, errors of writing wait until reading has told why: a server that refuses the client says so and hangs up.
@@ -17,6 +17,7 @@
 pub(crate) mod explain;
 mod p521;
 mod public_key;
+mod rsa;
 mod setup;
 mod unverified;
 mod verify;
@@ -33,6 +34,7 @@ use explain::{Heard, explain_after};
 
 use crate::config::Config;
 use crate::message::failure::{Failure, InvalidRequest, Kind, Phase};
+use crate::transport::farewell;
 use crate::transport::wire::{Socket, TlsStream};
 use setup::{Loaded, Setup};
 
@@ -142,6 +144,7 @@ impl Tls {
                 Some(ALERT) => Heard::NothingElse,
                 _ => Heard::More,
             };
+            farewell::drain(&socket.pipe);
             broken(host, &error, heard)
         })?;
         stream.get_mut().0.shaken();

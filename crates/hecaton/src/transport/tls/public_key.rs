@@ -2,6 +2,8 @@
 
 use rustls::pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
 
+use super::rsa::PublicKey;
+
 /// Tags of DER.
 const INTEGER: u8 = 0x02;
 const BIT_STRING: u8 = 0x03;
@@ -27,8 +29,8 @@ pub(super) fn of<'a>(certificate: &'a CertificateDer<'_>) -> Option<SubjectPubli
     Some(fields.next(SEQUENCE)?.whole.into())
 }
 
-/// How many bits the modulus of an RSA key has; none for a key of another kind.
-pub(super) fn rsa_bits(key: &SubjectPublicKeyInfoDer<'_>) -> Option<usize> {
+/// The numbers of an RSA key; none for a key of another kind.
+pub(super) fn rsa<'a>(key: &'a SubjectPublicKeyInfoDer<'_>) -> Option<PublicKey<'a>> {
     let mut info = Der(Der(key).only(SEQUENCE)?);
     let algorithm = info.next(SEQUENCE)?.content;
     if Der(algorithm).next(OBJECT)?.content != RSA {
@@ -36,10 +38,11 @@ pub(super) fn rsa_bits(key: &SubjectPublicKeyInfoDer<'_>) -> Option<usize> {
     }
     // The first byte says how many bits of the last are unused: none (RFC 8017 §A.1.1).
     let key = info.next(BIT_STRING)?.content.strip_prefix(&[0])?;
-    let modulus = Der(Der(key).only(SEQUENCE)?).next(INTEGER)?.content;
-    let from = modulus.iter().position(|byte| *byte != 0)?;
-    let leading = modulus[from].leading_zeros() as usize;
-    Some((modulus.len() - from) * 8 - leading)
+    let mut numbers = Der(Der(key).only(SEQUENCE)?);
+    Some(PublicKey {
+        modulus: numbers.number()?,
+        exponent: numbers.number()?,
+    })
 }
 
 /// What is left to read.
@@ -76,6 +79,13 @@ impl<'a> Der<'a> {
         Some(Value { whole, content })
     }
 
+    /// The next value, which must be a number above zero, without its leading zeros.
+    fn number(&mut self) -> Option<&'a [u8]> {
+        let bytes = self.next(INTEGER)?.content;
+        let from = bytes.iter().position(|byte| *byte != 0)?;
+        Some(&bytes[from..])
+    }
+
     /// The content of the next value, behind which there is nothing.
     fn only(mut self, tag: u8) -> Option<&'a [u8]> {
         let value = self.next(tag)?;
@@ -94,7 +104,7 @@ mod tests {
         [&[tag, 0x82][..], &length, &content].concat()
     }
 
-    fn rsa(modulus: &[u8]) -> Vec<u8> {
+    fn of_rsa(modulus: &[u8]) -> Vec<u8> {
         let algorithm = der(SEQUENCE, &[&der(OBJECT, &[RSA]), &[5, 0]]);
         let number = der(INTEGER, &[modulus]);
         let pair = der(SEQUENCE, &[&number, &[INTEGER, 3, 1, 0, 1]]);
@@ -110,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_key_of_any_version_is_found_where_it_stands() {
-        let key = rsa(&[0, 0x80, 1]);
+        let key = of_rsa(&[0, 0x80, 1]);
         let third = der(VERSION, &[&[INTEGER, 1, 2]]);
         for version in [&[][..], &third] {
             let certificate = CertificateDer::from(certificate(version, &key));
@@ -120,18 +130,18 @@ mod tests {
 
     #[test]
     fn bits_are_those_of_the_number() {
-        let bits = |modulus: &[u8]| rsa_bits(&rsa(modulus).into());
+        let bits = |modulus: &[u8]| Some(rsa(&of_rsa(modulus).into())?.bits());
         let long = [&[0, 0xff][..], &[0; 127]].concat();
         assert_eq!(bits(&long), Some(1024));
         assert_eq!(bits(&[0x7f, 0, 0]), Some(23));
         assert_eq!(bits(&[0]), None);
-        let mut other = rsa(&[1]);
+        let mut other = of_rsa(&[1]);
         let at = other
             .windows(RSA.len())
             .position(|part| part == RSA)
             .unwrap();
         other[at] ^= 1;
-        assert_eq!(rsa_bits(&other.into()), None);
+        assert!(rsa(&other.into()).is_none());
     }
 
     proptest::proptest! {
@@ -140,7 +150,7 @@ mod tests {
         fn no_certificate_is_too_strange(
             cut in 0..200usize, at in 0..200usize, byte in proptest::prelude::any::<u8>()
         ) {
-            let mut text = certificate(&[], &rsa(&[1; 40]));
+            let mut text = certificate(&[], &of_rsa(&[1; 40]));
             text.truncate(cut);
             if let Some(changed) = text.get_mut(at) {
                 *changed = byte;
@@ -149,7 +159,7 @@ mod tests {
             if let Some(key) = of(&certificate) {
                 let key = key.as_ref();
                 proptest::prop_assert!(certificate.windows(key.len()).any(|part| part == key));
-                rsa_bits(&key.into());
+                rsa(&key.into());
             }
         }
     }

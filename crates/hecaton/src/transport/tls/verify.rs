@@ -27,8 +27,8 @@ pub(super) enum Refusal {
     SelfSigned,
     #[error("of another key than the pinned")]
     NotPinned,
-    #[error("of a key that cannot prove a pin")]
-    CannotProvePin,
+    #[error("of a key that the server does not have")]
+    NotItsKey,
 }
 
 /// Who judges certificates.
@@ -74,16 +74,6 @@ impl Verifier {
             algorithms: provider.signature_verification_algorithms,
             pins,
         }
-    }
-
-    fn judge_unverified(
-        &self,
-        rules: Rules,
-        signed: (&[u8], &DigitallySignedStruct),
-        certificate: &CertificateDer<'_>,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let is_pinned = !self.pins.is_empty();
-        judge(rules, signed, certificate, &self.algorithms, is_pinned)
     }
 
     /// The key of the server's own certificate alone is compared: what else it sent it may have picked
@@ -138,7 +128,7 @@ impl ServerCertVerifier for Verifier {
         Ok(ServerCertVerified::assertion())
     }
 
-    // Verified even when the certificate is not: without this a pin would prove nothing.
+    // Verified even when the certificate is not, as OpenSSL does: without this a pin would prove nothing.
     fn verify_tls12_signature(
         &self,
         message: &[u8],
@@ -146,7 +136,12 @@ impl ServerCertVerifier for Verifier {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         if self.authority.is_none() {
-            return self.judge_unverified(Rules::Tls12, (message, signature), certificate);
+            return judge(
+                Rules::Tls12,
+                (message, signature),
+                certificate,
+                &self.algorithms,
+            );
         }
         verify_tls12_signature(message, certificate, signature, &self.algorithms)
     }
@@ -158,7 +153,12 @@ impl ServerCertVerifier for Verifier {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         if self.authority.is_none() {
-            return self.judge_unverified(Rules::Tls13, (message, signature), certificate);
+            return judge(
+                Rules::Tls13,
+                (message, signature),
+                certificate,
+                &self.algorithms,
+            );
         }
         verify_tls13_signature(message, certificate, signature, &self.algorithms)
     }
