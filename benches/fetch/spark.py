@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Spark as the engine of a bulk download: `hecaton fetch run-part` on two executors, one of which is killed with all that it started.
+"""Spark as the engine of a bulk download: `hecaton fetch run-part` on two executors,
+one of which is killed with all that it started.
 
     bin/hecaton fetch plan urls.txt -o out/ --part-size 2000
     python3 benches/fetch/spark.py out/ --kill > result.json
@@ -43,7 +44,7 @@ def descendants(of, among):
 
 
 def kill_one_executor(begun, has_records, result):
-    """Once a part is done and the next one has records: ends its executor and all that it started, as if its machine were gone."""
+    """Ends an executor with all that it started, as if its machine were gone, once its second part has records."""
     victim, under_way = None, []
     while not under_way:
         time.sleep(0.05)
@@ -52,7 +53,9 @@ def kill_one_executor(begun, has_records, result):
             executors = [number for number in descendants(os.getpid(), among) if EXECUTOR in among[number][1]]
             victim = min(executors, default=None)
             all_of_it = [victim, *descendants(victim, among)] if victim else []
-            under_way = [number for number in all_of_it if "fetch run-part" in among[number][1] and has_records(among[number][1])]
+            under_way = [
+                number for number in all_of_it if "fetch run-part" in among[number][1] and has_records(among[number][1])
+            ]
     result["killed"] = {"executors": 1, "processes": len(all_of_it), "parts_under_way": len(under_way)}
     for number in all_of_it:
         try:
@@ -77,7 +80,7 @@ def main():
     os.environ.setdefault("SPARK_HOME", os.path.dirname(pyspark.__file__))
     os.environ["PYSPARK_PYTHON"] = sys.executable
     conf = SparkConf().setAppName("hecaton fetch").setMaster(f"local-cluster[{arguments.executors},1,1024]")
-    # A part that was lost with its executor is done again; so is one that another worker took over and has not done yet.
+    # A part that was lost with its executor is done again, as is one that another worker took over and did not finish.
     conf.set("spark.task.maxFailures", "8").set("spark.ui.enabled", "false")
     conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
     spark = SparkContext(conf=conf)

@@ -1,4 +1,5 @@
 """What was measured, as Markdown: a table a part."""
+
 import statistics
 
 import peers
@@ -15,25 +16,43 @@ TITLES = {
 
 def page(result):
     machine = result["machine"]
-    parts = [f"## {TITLES[name]}\n\n{about(result['parts'][name])}\n\n{of(name, result['parts'][name])}\n"
-             for name in TITLES if name in result["parts"]]
-    versions = ", ".join(f"{version}" if name.split()[0] in version else f"{name}: {version}"
-                         for name, version in unique(result["versions"]).items())
-    return "\n".join(["# Bulk downloads, measured\n", f"`benches/fetch/run`, {machine['cores']} × {machine['processor']}, Linux {machine['kernel']}. "
-                      f"{versions}. All that was measured is in [result.json](result.json).\n", *parts])
+    parts = [
+        f"## {TITLES[name]}\n\n{about(result['parts'][name])}\n\n{of(name, result['parts'][name])}\n"
+        for name in TITLES
+        if name in result["parts"]
+    ]
+    versions = ", ".join(
+        f"{version}" if name.split()[0] in version else f"{name}: {version}"
+        for name, version in unique(result["versions"]).items()
+    )
+    return "\n".join(
+        [
+            "# Bulk downloads, measured\n",
+            f"`benches/fetch/run`, {machine['cores']} × {machine['processor']}, Linux {machine['kernel']}. "
+            f"{versions}. All that was measured is in [result.json](result.json).\n",
+            *parts,
+        ]
+    )
 
 
 def unique(versions):
     seen = {}
-    return {name: seen.setdefault(version, version) for name, version in versions.items() if version and version not in seen}
+    return {
+        name: seen.setdefault(version, version) for name, version in versions.items() if version and version not in seen
+    }
 
 
 def about(part):
-    return f"{part['date']}, {part['urls']:,} URLs a job, rounds: {part['rounds']}, load of the machine at the end: {part['load']}."
+    date, urls, rounds, load = part["date"], part["urls"], part["rounds"], part["load"]
+    return f"{date}, {urls:,} URLs a job, rounds: {rounds}, load of the machine at the end: {load}."
 
 
 def of(name, part):
-    return {"peers": side_by_side, "half": half}.get(name, plain)(part["rows"]) if name != "workers" else workers(part["rows"])
+    return (
+        {"peers": side_by_side, "half": half}.get(name, plain)(part["rows"])
+        if name != "workers"
+        else workers(part["rows"])
+    )
 
 
 def middle(rows, key):
@@ -43,16 +62,24 @@ def middle(rows, key):
 def side_by_side(rows):
     """Medians over the rounds."""
     lines = ["| | hosts | URLs/s | µs of CPU a URL | MB | recorded |", "| --- | --- | --- | --- | --- | --- |"]
-    for name, hosts in sorted({(row["peer"], row["hosts"]) for row in rows}, key=lambda key: (key[1], list(peers.ALL).index(key[0]))):
+    for name, hosts in sorted(
+        {(row["peer"], row["hosts"]) for row in rows}, key=lambda key: (key[1], list(peers.ALL).index(key[0]))
+    ):
         mine = [row for row in rows if (row["peer"], row["hosts"]) == (name, hosts)]
-        lines.append(f"| {name} | {hosts} | {middle(mine, 'per_second'):,.0f} | {middle(mine, 'cpu_us_per_url'):,.0f} | {middle(mine, 'peak_mb'):,.0f} "
-                     f"| {middle(mine, 'recorded'):,.0f} of {mine[0]['urls']:,} |")
+        lines.append(
+            f"| {name} | {hosts} | {middle(mine, 'per_second'):,.0f} | {middle(mine, 'cpu_us_per_url'):,.0f} "
+            f"| {middle(mine, 'peak_mb'):,.0f} | {middle(mine, 'recorded'):,.0f} of {mine[0]['urls']:,} |"
+        )
     return "\n".join(lines)
 
 
 def half(rows):
     lines = ["| | URLs | left after the kill | in the end | asked twice |", "| --- | --- | --- | --- | --- |"]
-    lines += [f"| {row['peer']} | {row['urls']:,} | {row['left_after_kill']:,} | {row['recorded_in_the_end']:,} | {row['asked_again']:,} |" for row in rows]
+    lines += [
+        f"| {row['peer']} | {row['urls']:,} | {row['left_after_kill']:,} "
+        f"| {row['recorded_in_the_end']:,} | {row['asked_again']:,} |"
+        for row in rows
+    ]
     return "\n".join(lines)
 
 
@@ -60,13 +87,16 @@ def workers(rows):
     lines = ["| | URLs/s | µs of CPU a URL | recorded | asked twice |", "| --- | --- | --- | --- | --- |"]
     for name in dict.fromkeys(row["way"] for row in rows):
         mine = [row for row in rows if row["way"] == name]
-        lines.append(f"| {name} | {middle(mine, 'per_second'):,.0f} | {middle(mine, 'cpu_us_per_url'):,.0f} | {middle(mine, 'recorded'):,.0f} of {mine[0]['urls']:,} "
-                     f"| {middle(mine, 'asked_again'):,.0f} |")
+        lines.append(
+            f"| {name} | {middle(mine, 'per_second'):,.0f} | {middle(mine, 'cpu_us_per_url'):,.0f} "
+            f"| {middle(mine, 'recorded'):,.0f} of {mine[0]['urls']:,} | {middle(mine, 'asked_again'):,.0f} |"
+        )
     return "\n".join([*lines, "", f"Cores of the workers: {rows[0]['cores']}; the test server and NATS have core 1."])
 
 
 def plain(rows):
     """A line for each value of the only row."""
+
     def shown(value):
         return f"{value:,}" if isinstance(value, int) else str(value)
 

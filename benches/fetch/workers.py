@@ -1,4 +1,5 @@
-"""Several workers at one job, which NATS hands out: what they make beside one process, and how soon a killed one is replaced."""
+"""Several workers at one job, which NATS hands out: their speed, and how soon a killed one is replaced."""
+
 import glob
 import json
 import os
@@ -23,8 +24,24 @@ class Nats:
         ports = os.path.join(self.home.name, "ports")
         os.mkdir(ports)
         program = shutil.which("nats-server") or "/usr/sbin/nats-server"
-        self.process = subprocess.Popen(["taskset", "-c", "1", program, "-js", "-sd", self.home.name, "-a", "127.0.0.1", "-p", "-1",
-                                         "--ports_file_dir", ports], stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            [
+                "taskset",
+                "-c",
+                "1",
+                program,
+                "-js",
+                "-sd",
+                self.home.name,
+                "-a",
+                "127.0.0.1",
+                "-p",
+                "-1",
+                "--ports_file_dir",
+                ports,
+            ],
+            stderr=subprocess.DEVNULL,
+        )
         while not (found := [path for path in glob.glob(f"{ports}/*") if os.path.getsize(path)]):
             time.sleep(0.01)
         with open(found[0]) as file:
@@ -37,7 +54,9 @@ class Nats:
 
 
 def hecaton(*arguments):
-    subprocess.run([peers.HECATON, "fetch", *arguments], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [peers.HECATON, "fetch", *arguments], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
 
 
 def planned(listing, out, size, more=()):
@@ -55,7 +74,7 @@ def beside_one(asked, place):
     cores = "0" if os.cpu_count() < 4 else ",".join(str(core) for core in range(os.cpu_count()) if core != 1)
     rows = []
     for turn in range(asked.rounds):
-        names = list(WAYS)[turn % 3:] + list(WAYS)[:turn % 3]
+        names = list(WAYS)[turn % 3 :] + list(WAYS)[: turn % 3]
         rows += [{"round": turn, "cores": cores, **one_way(name, asked.urls, place, cores)} for name in names]
         print(json.dumps(rows[-3:]), flush=True)
     return rows
@@ -68,14 +87,24 @@ def one_way(name, urls, place, cores):
     if WAYS[name]:
         hecaton("enqueue", out, "--nats", nats.url)
     begun = time.monotonic()
-    many = [worker(out, nats, cores) for _ in range(WAYS[name])] or [jobs.started([peers.HECATON, "fetch", "-o", out, "--quiet"], cores)]
+    many = [worker(out, nats, cores) for _ in range(WAYS[name])] or [
+        jobs.started([peers.HECATON, "fetch", "-o", out, "--quiet"], cores)
+    ]
     ended = [jobs.waited(one, jobs.LIMIT) for one in many]
     seconds = time.monotonic() - begun
     nats.end()
     ledger = server.end()
-    return {"way": name, "urls": urls, "seconds": round(seconds, 3), "per_second": round(urls / seconds),
-            "cpu_us_per_url": round(sum(cpu for cpu, _, _ in ended) * 1e6 / urls, 1), "exits": [status for _, _, status in ended],
-            "recorded": peers.records(out), "distinct": ledger["distinct"], "asked_again": ledger["requests"] - ledger["distinct"]}
+    return {
+        "way": name,
+        "urls": urls,
+        "seconds": round(seconds, 3),
+        "per_second": round(urls / seconds),
+        "cpu_us_per_url": round(sum(cpu for cpu, _, _ in ended) * 1e6 / urls, 1),
+        "exits": [status for _, _, status in ended],
+        "recorded": peers.records(out),
+        "distinct": ledger["distinct"],
+        "asked_again": ledger["requests"] - ledger["distinct"],
+    }
 
 
 def takeover(asked, place):
@@ -106,8 +135,18 @@ def takeover(asked, place):
     statuses = [jobs.waited(one, jobs.LIMIT)[2] for one in many[1:]]
     nats.end()
     ledger = server.end()
-    return [{"urls": urls, "lease_seconds": LEASE, "parts_held": len(held), "taken_over_after_seconds": sorted(taken.values()),
-             "exits": statuses, "recorded": peers.records(out), "distinct": ledger["distinct"], "asked_again": ledger["requests"] - ledger["distinct"]}]
+    return [
+        {
+            "urls": urls,
+            "lease_seconds": LEASE,
+            "parts_held": len(held),
+            "taken_over_after_seconds": sorted(taken.values()),
+            "exits": statuses,
+            "recorded": peers.records(out),
+            "distinct": ledger["distinct"],
+            "asked_again": ledger["requests"] - ledger["distinct"],
+        }
+    ]
 
 
 def parts_of(out, pid):
