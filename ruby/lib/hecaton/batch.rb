@@ -245,11 +245,11 @@ module Hecaton
         start_deferred
         return true if @told < @ended.size
       end
+      answer_questions if @asked # Now, so that what has ended before is known to those who are asked.
       any = @native.wait(@ended, @wanting, @parts)
       while (request = @wanting.shift)
         request.body_source&.fill
       end
-      answer_questions if @asked
       any
     end
 

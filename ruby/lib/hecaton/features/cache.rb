@@ -1,0 +1,168 @@
+# A feature that keeps responses and uses them again: a private cache by RFC 9111.
+require "hecaton"
+require "time"
+require_relative "cache/directives"
+require_relative "cache/entry"
+require_relative "cache/memory"
+
+module Hecaton
+  class Features
+    #   client = Hecaton::Client.new(timeout: 5, features: [Hecaton::Features::Cache.new])
+    #
+    # Responses to GET are kept as the server says (Cache-Control, Expires, Vary), asked for again with If-None-Match or
+    # If-Modified-Since when they are stale, and dropped after a successful request of another method to the same URL. The header
+    # Cache-Status (RFC 9211) says of a response what the cache did.
+    #
+    # It is a private cache: one user's clients may share it, those of several users may not. Responses that are read in pieces are given
+    # from the cache while they are fresh, and never kept. A response behind a redirect that the engine has followed is not kept.
+    class Cache
+      # Hash by heuristics: statuses that are kept if nothing is said of how long (RFC 9110 §15.1), but 206.
+      HEURISTIC = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501].freeze
+      SAFE = %w[GET HEAD OPTIONS TRACE].freeze
+      ERRORS = [500, 502, 503, 504].freeze
+      CONDITIONS = %w[if-none-match if-modified-since if-match if-unmodified-since if-range range].freeze
+      MOST_VARIANTS = 10
+      # What became of a request: the Entry that was found, when it was asked, and whether it is to be validated.
+      State = Struct.new(:entry, :asked, :directives, :validating)
+      private_constant :HEURISTIC, :SAFE, :ERRORS, :CONDITIONS, :MOST_VARIANTS, :State
+
+      # store:: what has read(key), write(key, value) and delete(key), such as Rails.cache. Values are Arrays of Hashes of plain objects.
+      #   Default: a Memory of its own.
+      # stale_if_error:: seconds after its end that a response is still used when the server fails or cannot be reached, unless the
+      #   response says otherwise (RFC 5861). Default 0.
+      # clock:: what has `call` and returns a Time. Default: Time.now.
+      def initialize(store: Memory.new, stale_if_error: 0, clock: Time.method(:now))
+        @store = store
+        @stale_if_error = stale_if_error
+        @clock = clock
+      end
+
+      # For the client: adds the conditions that a stale response is validated by.
+      def before_request(request)
+        return unless request.http_method == "GET" && CONDITIONS.none? { |name| request.headers.key?(name) }
+
+        directives = Directives.of_request(request.headers)
+        return if directives.key?("no-store")
+
+        state = request.notes[self] = State.new(find(request), now, directives)
+        return if state.entry.nil? || request.in_parts? || usable?(state)
+
+        conditions = state.entry.conditions
+        return if conditions.empty? || directives.key?("only-if-cached")
+
+        state.validating = true
+        request.with(headers: conditions)
+      end
+
+      # For the client: a response that is kept and fresh.
+      def respond(request)
+        state = request.notes[self] or return
+        return state.entry.response(now, "hit") if state.entry && usable?(state)
+
+        Response.new(status: 504, headers: { "cache-status" => "Hecaton; fwd=miss" }) if state.directives.key?("only-if-cached")
+      end
+
+      # For the client.
+      def after(outcome)
+        request = outcome.request
+        state = request.notes[self]
+        return invalidate(request, outcome) unless state || SAFE.include?(request.http_method)
+        return if state.nil? || outcome.response&.headers&.key?("cache-status")
+        return stale(state) if failed?(outcome) && may_be_stale?(state, request)
+        return freshened(state, request, outcome) if state.validating && outcome.status == 304
+
+        keep(state, request, outcome) if outcome.is_a?(Response)
+        nil
+      end
+
+      # Forgets the responses of a URL.
+      def delete(url) = @store.delete(key(url))
+
+      private
+
+      def now = @clock.call.to_f
+
+      def key(url) = "hecaton GET #{url[/\A[^#]*/]}"
+
+      def entries(url) = Array(@store.read(key(url))).map { |fields| Entry.new(fields) }
+
+      def find(request) = entries(request.url).find { |entry| entry.selected_by?(request.headers) }
+
+      # Whether the entry may be given without a word from the server.
+      def usable?(state)
+        entry, asked = state.entry, state.directives
+        return false if entry.directives.key?("no-cache") || asked.key?("no-cache")
+
+        age = entry.age(now)
+        return false if asked["max-age"] && age > Directives.seconds(asked["max-age"])
+
+        left = entry.lifetime - age
+        return left >= Directives.seconds(asked["min-fresh"]) if asked.key?("min-fresh")
+        return true if left.positive?
+
+        may_overstay?(entry, asked, -left)
+      end
+
+      # max-stale without a value is any time (RFC 9111 §5.2.1.2).
+      def may_overstay?(entry, asked, over)
+        return false if entry.directives.key?("must-revalidate") || !asked.key?("max-stale")
+
+        asked["max-stale"].nil? || over <= Directives.seconds(asked["max-stale"])
+      end
+
+      def failed?(outcome) = outcome.status ? ERRORS.include?(outcome.status) : outcome.is_a?(Error) && !outcome.is_a?(CancelledError)
+
+      def may_be_stale?(state, request)
+        entry = state.entry
+        return false if entry.nil? || request.in_parts? || %w[must-revalidate no-cache].any? { |name| entry.directives.key?(name) }
+
+        most = [state.directives["stale-if-error"], entry.directives["stale-if-error"]].compact.map { |value| Directives.seconds(value) }
+        entry.age(now) - entry.lifetime <= (most.max || @stale_if_error)
+      end
+
+      def stale(state) = state.entry.response(now, "hit; detail=stale-if-error")
+
+      # What a 304 says of an entry (RFC 9111 §4.3.4).
+      def freshened(state, request, outcome)
+        entry = state.entry.updated(outcome.headers, state.asked, now)
+        write(request, entry)
+        entry.response(now, "fwd=stale; fwd-status=304")
+      end
+
+      def keep(state, request, response)
+        directives = Directives.of_response(response.headers)
+        return unless storable?(request, response, directives)
+
+        write(request, Entry.of(request, response, state.asked, now))
+      end
+
+      def storable?(request, response, directives)
+        return false if request.in_parts? || response.redirects.any? || directives.key?("no-store") || response.status == 206 || response.status == 304
+        return false unless Entry.varies(response.headers).all? { |name| Entry.knowable?(name, request.headers) }
+
+        %w[max-age public private].any? { |name| directives.key?(name) } || response.headers.key?("expires") || HEURISTIC.include?(response.status)
+      end
+
+      # One entry takes the place of those that the same request selects.
+      def write(request, entry)
+        others = entries(request.url).reject { |other| other.selected_by?(request.headers) }
+        @store.write(key(request.url), [entry, *others].first(MOST_VARIANTS).map(&:fields))
+      end
+
+      # After a change (RFC 9111 §4.4).
+      def invalidate(request, outcome)
+        return unless outcome.is_a?(Response) && outcome.status.between?(200, 399)
+
+        places = %w[location content-location].filter_map { |name| outcome.headers[name] }.map { |place| absolute(request.url, place) }
+        [request.url, *places.select { |url| Request.origin_of(url) == request.origin }].each { |url| delete(url) }
+        nil
+      end
+
+      def absolute(url, place)
+        Native.resolve(url, place)
+      rescue ArgumentError
+        nil # No URL.
+      end
+    end
+  end
+end

@@ -1,0 +1,98 @@
+# A response that is kept, with what its age is counted from.
+module Hecaton
+  class Features
+    class Cache
+      # Its fields are a Hash of plain objects, for stores that marshal.
+      class Entry
+        # Fields that speak of one connection (RFC 9111 §3.1).
+        HOP_BY_HOP = %w[connection keep-alive proxy-connection proxy-authenticate proxy-authentication-info transfer-encoding te upgrade
+                        trailer].freeze
+        # Fields of a 304 that say nothing of the response that is kept.
+        KEPT = %w[content-length content-encoding content-range content-type transfer-encoding].freeze
+        # What the engine adds to a request, unseen by features.
+        UNSEEN = %w[cookie authorization].freeze
+        # The share of its age when it came that a response is taken to be fresh for, if the server does not say (RFC 9111 §4.2.2).
+        HEURISTIC = 0.1
+        private_constant :HOP_BY_HOP, :KEPT, :UNSEEN, :HEURISTIC
+
+        # Hash.
+        attr_reader :fields
+
+        # The Entry of a response that was asked for, and came, at these times.
+        def self.of(request, response, asked, came)
+          dropped = HOP_BY_HOP + response.headers.get_all("connection").flat_map { |value| value.downcase.split(/\s*,\s*/) }
+          new(status: response.status, url: response.url, body: response.body.dup, asked: asked, came: came,
+              headers: response.headers.reject { |name, _| dropped.include?(name) },
+              vary: varies(response.headers).to_h { |name| [name, normal(request.headers[name])] })
+        end
+
+        # Names of the fields that select a response, in lower case.
+        def self.varies(headers) = headers.get_all("vary").flat_map { |value| value.downcase.split(/\s*,\s*/) }.map(&:strip).reject(&:empty?)
+
+        # Whether features see the field of a request, so that the cache can tell what it selects.
+        def self.knowable?(name, headers) = name != "*" && (!UNSEEN.include?(name) || headers.key?(name))
+
+        # Without differences that mean nothing (RFC 9111 §4.1).
+        def self.normal(value) = value&.strip&.gsub(/\s*,\s*/, ",")
+
+        def initialize(fields)
+          @fields = fields
+          @headers = Headers.new(fields[:headers])
+        end
+
+        # Directives of the response.
+        def directives = @directives ||= Directives.of_response(@headers)
+
+        # Whether a request with these headers may be answered by it.
+        def selected_by?(headers) = fields[:vary].all? { |name, value| Entry.normal(headers[name]) == value }
+
+        # Seconds since the server made it (RFC 9111 §4.2.3).
+        def age(now)
+          said = @headers.get_all("age").first.to_s[/\A\d+/].to_i
+          apparent = [fields[:came] - (date || fields[:came]), 0].max
+          corrected = said + (fields[:came] - fields[:asked])
+          [apparent, corrected].max + (now - fields[:came])
+        end
+
+        # Seconds for which it is fresh (RFC 9111 §4.2.1).
+        def lifetime
+          return Directives.seconds(directives["max-age"]) if directives.key?("max-age")
+          return (time("expires") || 0) - (date || fields[:came]) if @headers.key?("expires")
+
+          changed = time("last-modified")
+          changed ? [((date || fields[:came]) - changed) * HEURISTIC, 0].max : 0
+        end
+
+        # The headers that ask whether it still stands; none if nothing can be asked.
+        def conditions
+          { "if-none-match" => @headers["etag"], "if-modified-since" => @headers.get_all("last-modified").first }.compact
+        end
+
+        # The Entry after a 304 with these headers.
+        def updated(headers, asked, came)
+          fresh = headers.reject { |name, _| KEPT.include?(name) || HOP_BY_HOP.include?(name) }
+          names = fresh.map(&:first)
+          Entry.new(fields.merge(headers: fields[:headers].reject { |name, _| names.include?(name) } + fresh, asked: asked, came: came))
+        end
+
+        # The Response, with its age and what the cache did.
+        def response(now, status)
+          headers = @headers.reject { |name, _| name == "age" } + [["age", age(now).floor.to_s], ["cache-status", "Hecaton; #{status}"]]
+          Response.new(status: fields[:status], headers: headers, body: fields[:body].dup, url: fields[:url], http_method: "GET")
+        end
+
+        private
+
+        def date = time("date")
+
+        # A time in seconds since 1970, nil for none.
+        def time(name)
+          value = @headers.get_all(name).first
+          value && Time.httpdate(value).to_f
+        rescue ArgumentError
+          nil
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,56 @@
+# A store of responses in memory, with a bound.
+module Hecaton
+  class Features
+    class Cache
+      # It drops what was used longest ago. Safe with threads.
+      class Memory
+        # bytes:: most bytes of bodies and headers that are kept.
+        def initialize(bytes: 64 * 1024 * 1024)
+          @most = bytes
+          @values = {}
+          @sizes = {}
+          @total = 0
+          @lock = Mutex.new
+        end
+
+        # What was written under this key, nil for nothing.
+        def read(key)
+          @lock.synchronize do
+            value = @values.delete(key)
+            @values[key] = value if value
+          end
+        end
+
+        # Keeps an Array of entries, unless it is too large.
+        def write(key, value)
+          size = value.sum { |fields| fields[:body].bytesize + fields[:headers].sum { |pair| pair.sum(&:bytesize) } } + key.bytesize
+          @lock.synchronize do
+            drop(key)
+            next if size > @most
+
+            @values[key] = value
+            @total += @sizes[key] = size
+            drop(@values.first.first) while @total > @most
+          end
+          nil
+        end
+
+        # Forgets a key.
+        def delete(key)
+          @lock.synchronize { drop(key) }
+          nil
+        end
+
+        # How many bytes are kept.
+        def bytes = @lock.synchronize { @total }
+
+        private
+
+        def drop(key)
+          @total -= @sizes.delete(key) || 0
+          @values.delete(key)
+        end
+      end
+    end
+  end
+end

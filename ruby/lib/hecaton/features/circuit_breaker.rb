@@ -1,0 +1,116 @@
+# A feature that stops asking a server for a while after it has failed several times in a row.
+require "hecaton"
+
+module Hecaton
+  # The circuit breaker of a client refuses a request, because its server has failed. Nothing was sent.
+  class CircuitOpenError < Error; end
+
+  class Features
+    #   breaker = Hecaton::Features::CircuitBreaker.new(failures: 5, cooldown: 30)
+    #   client = Hecaton::Client.new(timeout: 5, features: [breaker])
+    #   breaker.stats # {"https://api.example:443" => {state: :open, failures: 5, refused: 12}}
+    #
+    # Each origin (scheme, host and port) has a circuit. It is closed at first, and open after so many failures in a row: then each
+    # attempt ends in a CircuitOpenError at once. After the cool-down one request is let through (half open): a success closes
+    # the circuit, a failure opens it again. It is safe with threads; clients may share one.
+    class CircuitBreaker
+      Circuit = Struct.new(:failures, :opened, :trial, :refused)
+      # Failures by which nothing is known of the server.
+      INNOCENT = [CircuitOpenError, CancelledError, URLError, FeatureError, RedirectError, ForkError].freeze
+      private_constant :Circuit, :INNOCENT
+
+      # failures:: how many in a row open the circuit.
+      # cooldown:: seconds until one request is let through.
+      # most:: most origins that are remembered; those that failed last are.
+      # failure:: what has `call`, and says of an outcome whether it is a failure. Default: errors, and a status of 500 or more.
+      def initialize(failures: 5, cooldown: 30, most: 1000, failure: nil)
+        @most_failures = failures
+        @cooldown = cooldown
+        @most = most
+        @failure = failure || ->(outcome) { outcome.server_error? || !(outcome.response || outcome.is_a?(StatusError)) }
+        @circuits = {}
+        @lock = Mutex.new
+      end
+
+      # For the client. Raises CircuitOpenError.
+      def before_attempt(request, _number)
+        origin = request.origin
+        return if @circuits.empty? || closed?(origin, request)
+
+        raise CircuitOpenError.new("the circuit of #{origin} is open after #{@circuits[origin]&.failures} failures in a row",
+                                   phase: :queue, url: request.url[/\A[^?]*/])
+      end
+
+      # For the client.
+      def after(outcome)
+        origin = Request.origin_of(outcome.url || outcome.request.url)
+        if INNOCENT.any? { |kind| outcome.is_a?(kind) } then release(origin, outcome.request)
+        elsif @failure.call(outcome) then failed(origin)
+        else @lock.synchronize { @circuits.delete(origin) } if @circuits.key?(origin)
+        end
+        nil
+      end
+
+      # Hash of origins that have failed: state (:closed, :open or :half_open), failures in a row, and how many attempts were refused.
+      def stats
+        @lock.synchronize do
+          @circuits.transform_values { |circuit| { state: state(circuit), failures: circuit.failures, refused: circuit.refused } }
+        end
+      end
+
+      private
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+      def state(circuit)
+        return :closed unless circuit.opened
+
+        now - circuit.opened < @cooldown ? :open : :half_open
+      end
+
+      def closed?(origin, request)
+        @lock.synchronize do
+          circuit = @circuits[origin]
+          case circuit ? state(circuit) : :closed
+          when :closed then true
+          when :half_open then trial?(circuit, request) || refuse(circuit)
+          else refuse(circuit)
+          end
+        end
+      end
+
+      # One request at a time; one that never ended is forgotten after another cool-down.
+      def trial?(circuit, request)
+        notes, since = circuit.trial
+        return notes.equal?(request.notes) if notes && now - since < @cooldown
+
+        circuit.trial = [request.notes, now]
+        true
+      end
+
+      def refuse(circuit)
+        circuit.refused += 1
+        false
+      end
+
+      # A trial that says nothing leaves its place to another.
+      def release(origin, request)
+        @lock.synchronize do
+          circuit = @circuits[origin]
+          circuit.trial = nil if circuit&.trial&.first.equal?(request.notes)
+        end
+      end
+
+      def failed(origin)
+        @lock.synchronize do
+          circuit = @circuits.delete(origin) || Circuit.new(0, nil, nil, 0)
+          @circuits.shift if @circuits.size >= @most
+          @circuits[origin] = circuit # The last one now.
+          circuit.failures += 1
+          circuit.trial = nil
+          circuit.opened = now if circuit.failures >= @most_failures
+        end
+      end
+    end
+  end
+end

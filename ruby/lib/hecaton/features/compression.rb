@@ -1,0 +1,46 @@
+# A feature that compresses the bodies of requests.
+require "hecaton"
+require "zlib"
+
+module Hecaton
+  class Features
+    #   client = Hecaton::Client.new(timeout: 5, features: [Hecaton::Features::Compression.new(:gzip)])
+    #
+    # The server must be known to take it: HTTP has no way to ask first. Sent as they are: bodies that are small, that have a
+    # Content-Encoding already or a sum of their bytes (Content-MD5, Digest, Content-Digest), or that are read while they are sent.
+    class Compression
+      CODERS = {
+        gzip: ->(body) { Zlib.gzip(body) },
+        deflate: ->(body) { Zlib.deflate(body) },
+        zstd: ->(body) { ::Zstd.compress(body) }
+      }.freeze
+      KEEP = %w[content-encoding content-md5 content-digest digest repr-digest content-length].freeze
+      private_constant :CODERS, :KEEP
+
+      # coding:: :gzip, :deflate, or :zstd, which needs the gem zstd-ruby.
+      # minimum:: bytes from which on a body is compressed.
+      def initialize(coding = :gzip, minimum: 1024)
+        @coder = CODERS.fetch(coding) { raise ArgumentError, "coding is #{coding.inspect}: use one of #{CODERS.keys.join(", ")}" }
+        @coding = coding.to_s
+        @minimum = minimum
+        load_zstd if coding == :zstd
+      end
+
+      # For the client.
+      def before_request(request)
+        body = request.body
+        return unless body.is_a?(String) && body.bytesize >= @minimum && KEEP.none? { |name| request.headers.key?(name) }
+
+        request.with(body: @coder.call(body), headers: { "Content-Encoding" => @coding })
+      end
+
+      private
+
+      def load_zstd
+        require "zstd-ruby"
+      rescue LoadError
+        raise ArgumentError, "coding :zstd needs the gem zstd-ruby: add it to the Gemfile, or use :gzip"
+      end
+    end
+  end
+end

@@ -1,0 +1,118 @@
+# A feature that signs each attempt by HTTP Message Signatures (RFC 9421).
+require "hecaton"
+require "openssl"
+
+module Hecaton
+  class Features
+    #   signature = Hecaton::Features::MessageSignature.new(key: OpenSSL::PKey.read(File.read("key.pem")), key_id: "mine", algorithm: "ed25519")
+    #   client = Hecaton::Client.new(timeout: 5, features: [signature])
+    #
+    # Each attempt is signed anew. A redirect to another scheme, host or port is not signed.
+    class MessageSignature
+      # Array of Strings: what is signed unless something else is asked for.
+      COMPONENTS = %w[@method @target-uri content-type content-digest].freeze
+      # Hash of names of algorithms (RFC 9421 §3.3): what signs a text with a key.
+      ALGORITHMS = {
+        "hmac-sha256" => ->(key, text) { OpenSSL::HMAC.digest("SHA256", key, text) },
+        "ed25519" => ->(key, text) { key.sign(nil, text) },
+        "rsa-v1_5-sha256" => ->(key, text) { key.sign("SHA256", text) },
+        "rsa-pss-sha512" => ->(key, text) { key.sign_pss("SHA512", text, salt_length: 64, mgf1_hash: "SHA512") },
+        "ecdsa-p256-sha256" => ->(key, text) { MessageSignature.raw(key.sign("SHA256", text), 32) },
+        "ecdsa-p384-sha384" => ->(key, text) { MessageSignature.raw(key.sign("SHA384", text), 48) }
+      }.freeze
+
+      # key:: the secret of hmac-sha256 as a String, else a private key, an OpenSSL::PKey::PKey.
+      # key_id:: the name by which the server knows the key.
+      # algorithm:: one of ALGORITHMS. It is not sent, because the server knows it by the key (RFC 9421 §7.3.6).
+      # components:: names of headers, @method, @target-uri, @authority, @scheme, @request-target, @path, @query. Headers that a request
+      #   does not have are left out. content-digest is computed (RFC 9530, SHA-256) if the request has a body and no such header.
+      # label:: the name of the signature in both headers. Default "sig1".
+      # expires_in:: seconds that the signature is good for, nil for no end.
+      # nonce:: whether a random nonce is signed too. Default true.
+      # tag:: what the signature is for, nil for none.
+      # clock:: what has `call` and returns a Time. Default: Time.now.
+      def initialize(key:, key_id:, algorithm:, components: COMPONENTS, label: "sig1", expires_in: nil, nonce: true, tag: nil,
+                     clock: Time.method(:now))
+        @sign = ALGORITHMS.fetch(algorithm) { raise ArgumentError, "algorithm is #{algorithm.inspect}: use one of #{ALGORITHMS.keys.join(", ")}" }
+        @key = key
+        @key_id = key_id
+        @components = components.map { |name| name.to_s.downcase }
+        @label = label
+        @expires_in = expires_in
+        @nonce = nonce
+        @tag = tag
+        @clock = clock
+      end
+
+      # For the client.
+      def before_attempt(request, _number)
+        home = request.notes[self] ||= request.origin
+        return request.with(headers: { "signature" => nil, "signature-input" => nil }) unless home == request.origin
+
+        request = with_digest(request)
+        covered = @components.filter_map { |name| value(request, name)&.then { |value| [name, value] } }
+        parameters = "(#{covered.map { |name, _| quoted(name) }.join(" ")})#{parameters()}"
+        lines = covered.map { |name, value| "#{quoted(name)}: #{value}" }
+        base = [*lines, "\"@signature-params\": #{parameters}"].join("\n")
+        signature = [@sign.call(@key, base)].pack("m0")
+        request.with(headers: { "signature-input" => "#{@label}=#{parameters}", "signature" => "#{@label}=:#{signature}:" })
+      end
+
+      # Without the key.
+      def inspect = "#<Hecaton::Features::MessageSignature #{@key_id}>"
+
+      # A signature of ECDSA as RFC 9421 §3.3.4 has it: both numbers one behind the other.
+      def self.raw(signature, size)
+        OpenSSL::ASN1.decode(signature).value.map { |number| number.value.to_s(2).rjust(size, "\0".b) }.join
+      end
+
+      private
+
+      def with_digest(request)
+        return request unless @components.include?("content-digest") && !request.headers.key?("content-digest") && request.body
+        unless request.body.is_a?(String)
+          raise ArgumentError, "content-digest is signed, and the body is read while it is sent: give a String, or leave it out of components"
+        end
+
+        request.with(headers: { "content-digest" => "sha-256=:#{[OpenSSL::Digest::SHA256.digest(request.body)].pack("m0")}:" })
+      end
+
+      # RFC 9421 §2.2; a header's lines are joined (§2.1).
+      def value(request, name)
+        rest = request.url[%r{\Ahttps?://[^/?]*(.*)\z}m, 1]
+        path, query = rest.split("?", 2)
+        case name
+        when "@method" then request.http_method
+        when "@target-uri" then request.url
+        when "@authority" then authority(request)
+        when "@scheme" then request.url[/\A[a-z]+/]
+        when "@request-target" then rest
+        when "@path" then path.to_s.empty? ? "/" : path
+        when "@query" then "?#{query}"
+        when /\A@/ then raise ArgumentError, "component #{name} is unknown"
+        else
+          values = request.headers.get_all(name)
+          values.map { |value| value.strip.gsub(/\s*\r?\n\s+/, " ") }.join(", ") if values.any?
+        end
+      end
+
+      # The host in lower case, without the scheme's own port.
+      def authority(request)
+        host = (request.headers["host"] || request.url[%r{//([^/?]*)}, 1]).downcase
+        host.delete_suffix(request.url.start_with?("https:") ? ":443" : ":80")
+      end
+
+      def parameters
+        created = @clock.call.to_i
+        text = ";created=#{created}"
+        text += ";expires=#{created + @expires_in}" if @expires_in
+        text += ";nonce=#{quoted([Random.urandom(18)].pack("m0"))}" if @nonce
+        text += ";keyid=#{quoted(@key_id)}"
+        text += ";tag=#{quoted(@tag)}" if @tag
+        text
+      end
+
+      def quoted(text) = "\"#{text.gsub(/["\\]/) { |sign| "\\#{sign}" }}\""
+    end
+  end
+end

@@ -1,0 +1,254 @@
+# The cache by RFC 9111: what is kept, for how long, how it is validated, and what drops it. After the public http-cache tests.
+require "test_helper"
+require "scripted"
+require "hecaton/features/cache"
+
+class CacheTest < OriginTest
+  def setup
+    super
+    @now = Time.utc(2026, 1, 1)
+    @hits = 0
+    @headers = { "Cache-Control" => "max-age=100" }
+  end
+
+  def date(seconds = 0) = (@now + seconds).httpdate
+
+  # A server whose answer is in @headers and @status, and its body how often it was asked. It knows its validators.
+  def serve(**options)
+    @cache = Hecaton::Features::Cache.new(clock: -> { @now }, **options)
+    Scripted.run(Hash.new { |answers, path| answers[path] = method(:answer).to_proc }.tap { |answers| answers.define_singleton_method(:fetch) { |key, *| self[key] } }) do |server|
+      @server = server
+      @client = client(features: [@cache])
+      yield "#{server.url}/"
+    end
+  end
+
+  def answer(request)
+    @hits += 1
+    etag = @headers["ETag"]
+    same = etag && request[/^if-none-match: (.*)\r/i, 1] == etag
+    Scripted.answer(same ? 304 : @status || 200, @headers, same ? "" : @hits.to_s)
+  end
+
+  def get(url, **headers) = @client.get(url, headers: headers).body
+
+  # Whether the second of two requests is answered by the cache.
+  def kept?(url, after: 0, first: {}, **second)
+    one = get(url, **first)
+    @now += after
+    one == get(url, **second)
+  end
+
+  def test_how_long_a_response_is_fresh
+    {
+      [{ "Cache-Control" => "max-age=100" }, 99] => true,
+      [{ "Cache-Control" => "max-age=100" }, 101] => false,
+      [{ "Cache-Control" => "MAX-AGE=100" }, 99] => true,
+      [{ "Cache-Control" => 'max-age="100"' }, 99] => true,
+      [{ "Cache-Control" => "a=b, max-age=100, c" }, 99] => true,
+      [{ "Cache-Control" => "max-age=0" }, 1] => false,
+      [{ "Cache-Control" => "max-age=-1" }, 1] => false,
+      [{ "Cache-Control" => "max-age=x" }, 1] => false,
+      [{ "Cache-Control" => "max-age=99999999999999999999" }, 10_000] => true,
+      [{ "Cache-Control" => "max-age=100", "Age" => "50" }, 49] => true,
+      [{ "Cache-Control" => "max-age=100", "Age" => "50" }, 51] => false,
+      [{ "Cache-Control" => "max-age=100", "Date" => date(-60) }, 50] => false,
+      [{ "Cache-Control" => "s-maxage=1, max-age=100" }, 50] => true, # Of shared caches.
+      [{ "Cache-Control" => "private, max-age=100" }, 50] => true,
+      [{ "Expires" => date(100), "Date" => date }, 50] => true,
+      [{ "Expires" => date(100), "Date" => date }, 150] => false,
+      [{ "Expires" => "0", "Date" => date }, 1] => false,
+      [{ "Expires" => date(100), "Cache-Control" => "max-age=10" }, 50] => false,
+      [{ "Last-Modified" => date(-1000), "Date" => date }, 90] => true, # A tenth of it.
+      [{ "Last-Modified" => date(-1000), "Date" => date }, 110] => false,
+      [{}, 1] => false
+    }.each_with_index do |((headers, after), expected), at|
+      @headers = headers
+      start = @now
+      serve { |url| assert_equal expected, kept?("#{url}#{at}", after: after), [headers, after] }
+      @now = start
+    end
+  end
+
+  def test_what_is_kept_and_what_is_not
+    { "no-store" => false, "no-cache" => false, "max-age=100, no-store" => false, "max-age=100, no-cache" => false, "max-age=100" => true }.each do |said, expected|
+      @headers = { "Cache-Control" => said }
+      serve { |url| assert_equal expected, kept?(url), said }
+    end
+    @headers = { "Cache-Control" => "max-age=100" }
+    { 200 => true, 203 => true, 301 => true, 404 => true, 410 => true, 500 => true, 206 => false, 299 => true }.each do |status, expected|
+      @status = status
+      serve { |url| assert_equal expected, kept?(url), status }
+    end
+  end
+
+  def test_what_requests_ask_for
+    {
+      { "cache-control" => "no-cache" } => false, { "pragma" => "no-cache" } => false, { "cache-control" => "no-store" } => false,
+      { "cache-control" => "max-age=10" } => false, { "cache-control" => "max-age=60" } => true, { "cache-control" => "min-fresh=60" } => false,
+      { "cache-control" => "min-fresh=10" } => true, { "range" => "bytes=0-1" } => false, { "cache-control" => "only-if-cached" } => true
+    }.each do |headers, expected|
+      serve { |url| assert_equal expected, kept?(url, after: 50, **headers), headers }
+    end
+    serve do |url|
+      assert_equal 504, @client.get(url, headers: { "cache-control" => "only-if-cached" }).status
+      assert kept?(url, after: 150, "cache-control" => "max-stale")
+      assert kept?(url, after: 150, "cache-control" => "max-stale=60")
+      refute kept?(url, after: 150, "cache-control" => "max-stale=10")
+      @headers["Cache-Control"] = "max-age=100, must-revalidate"
+      refute kept?("#{url}other", after: 150, "cache-control" => "max-stale")
+    end
+  end
+
+  def test_a_stale_response_is_validated
+    @headers["ETag"] = '"a"'
+    serve do |url|
+      assert_equal "1", get(url)
+      @now += 150
+      @headers["X-New"] = "yes"
+      response = @client.get(url)
+      assert_equal [200, "1", "yes", "Hecaton; fwd=stale; fwd-status=304"],
+                   [response.status, response.body, response.headers["x-new"], response.headers["cache-status"]]
+      assert_equal 2, @hits
+      @now += 50
+      assert_equal ["1", 2], [get(url), @hits]
+      @now += 100
+      @headers["ETag"] = '"b"'
+      assert_equal "3", get(url)
+      assert_equal "3", get(url)
+    end
+  end
+
+  def test_the_programs_own_conditions_pass
+    @headers["ETag"] = '"a"'
+    serve do |url|
+      get(url)
+      assert_equal 304, @client.get(url, headers: { "if-none-match" => '"a"' }).status
+    end
+  end
+
+  def test_vary
+    @headers["Vary"] = "X-Language, X-Other"
+    serve do |url|
+      one, two = get(url, "x-language" => "en"), get(url, "x-language" => "de")
+      assert_equal [one, two, one], [get(url, "x-language" => "en"), get(url, "x-language" => "de"), get(url, "X-Language" => " en ")]
+      refute_equal one, get(url)
+      @headers["Vary"] = "*"
+      refute kept?("#{url}star")
+      @headers["Vary"] = "Cookie" # A jar's are not seen.
+      refute kept?("#{url}cookie")
+      assert kept?("#{url}own", first: { "cookie" => "a=b" }, "cookie" => "a=b")
+    end
+  end
+
+  def test_a_change_drops_what_is_kept
+    serve do |url|
+      get(url)
+      get("#{url}list")
+      @headers["Location"] = "/list"
+      @client.post(url, body: "x")
+      @headers.delete("Location")
+      assert_equal %w[4 5], [get(url), get("#{url}list")]
+      @status = 500
+      @client.delete(url)
+      @status = nil
+      assert_equal "4", get(url)
+    end
+  end
+
+  def test_stale_if_error
+    serve(stale_if_error: 1000) do |url|
+      get(url)
+      @now += 500
+      @status = 503
+      response = @client.get(url)
+      assert_equal ["1", "500", "Hecaton; hit; detail=stale-if-error"], [response.body, *response.headers.to_h.values_at("age", "cache-status")]
+      assert_equal "1", @client.get(url, raise_for_status: true).body
+      @now += 1000
+      assert_equal 503, @client.get(url).status
+    end
+    @status = nil
+    @headers["Cache-Control"] = "max-age=10, stale-if-error=60"
+    serve do |url|
+      first = get(url)
+      @now += 30
+      @server.stop
+      @client.close
+      assert_equal first, get(url)
+      @now += 60
+      assert_raises(Hecaton::Error) { get(url) }
+    end
+  rescue IOError
+    nil # The server was stopped twice.
+  end
+
+  def test_must_revalidate_forbids_a_stale_response
+    @headers["Cache-Control"] = "max-age=10, must-revalidate"
+    serve(stale_if_error: 1000) do |url|
+      get(url)
+      @now += 30
+      @status = 503
+      assert_equal 503, @client.get(url).status
+    end
+  end
+
+  def test_batches_and_streams
+    @headers["ETag"] = '"a"'
+    serve do |url|
+      get(url)
+      assert_equal %w[1 1], @client.get_all([url, url]).map(&:body)
+      assert_equal "1", (@client.get(url) { |stream| stream.read })
+      pieces = []
+      @client.batch { |batch| batch.get(url).on_body { |piece| pieces << piece } }
+      assert_equal [["1"], 1], [pieces, @hits]
+      @now += 150
+      @client.batch { |batch| batch.get(url).on_body { |piece| pieces << piece } }
+      assert_equal %w[1 2], pieces # No 304 is handed over.
+      assert_equal "1", @client.get_all([url]).first.body
+      assert_equal 3, @hits
+    end
+  end
+
+  def test_a_response_behind_a_redirect_is_not_kept
+    serve do |url|
+      Scripted.run("/" => Scripted.answer(302, "Location" => url)) do |other|
+        client = @client.with(redirects: 1)
+        assert_equal %w[1 2], Array.new(2) { client.get("#{other.url}/").body }
+      end
+    end
+  end
+
+  def test_what_is_given_can_be_changed_without_harm
+    serve do |url|
+      get(url)
+      get(url) << "changed"
+      assert_equal "1", get(url)
+    end
+  end
+
+  def test_a_store_of_ones_own
+    marshalling = Class.new do
+      def initialize = @values = {}
+      def read(key) = @values[key]&.then { |text| Marshal.load(text) }
+      def write(key, value) = @values[key] = Marshal.dump(value)
+      def delete(key) = @values.delete(key)
+    end
+    serve(store: marshalling.new) do |url|
+      assert kept?(url)
+      @cache.delete(url)
+      assert_equal "2", get(url)
+    end
+  end
+
+  def test_memory_has_a_bound
+    memory = Hecaton::Features::Cache::Memory.new(bytes: 1000)
+    entry = ->(size) { [{ body: "x" * size, headers: [] }] }
+    %w[a b c].each { |key| memory.write(key, entry.call(300)) }
+    memory.read("a")
+    memory.write("d", entry.call(300))
+    assert_equal [true, false, true, true], %w[a b c d].map { |key| !memory.read(key).nil? }
+    memory.write("large", entry.call(2000))
+    assert_nil memory.read("large")
+    assert_equal 903, memory.bytes
+  end
+end

@@ -1,0 +1,100 @@
+# The circuit breaker: closed, open, half open, by origin, in single requests and batches.
+require "test_helper"
+require "scripted"
+require "hecaton/features/circuit_breaker"
+
+class CircuitBreakerTest < OriginTest
+  def breaker(**options) = @breaker = Hecaton::Features::CircuitBreaker.new(failures: 2, cooldown: 60, **options)
+
+  # A server whose answers have this status as long as it stands here.
+  def serve
+    @status = 500
+    Scripted.run("/" => ->(_) { Scripted.answer(@status) }) { |server| yield "#{server.url}/", server }
+  end
+
+  # As if the cool-down had passed.
+  def cool_down
+    @breaker.instance_variable_get(:@circuits).each_value { |circuit| circuit.opened -= 61 }
+  end
+
+  def state(url) = @breaker.stats.dig(Hecaton::Request.origin_of(url), :state)
+
+  def test_it_opens_after_failures_in_a_row_and_closes_after_a_success
+    serve do |url, server|
+      client = client(features: [breaker])
+      2.times { client.get(url) }
+      assert_equal :open, state(url)
+      error = error_of(Hecaton::CircuitOpenError) { client.get(url) }
+      assert_equal [false, 2], [error.sent?, server.asked.size]
+      assert_equal({ state: :open, failures: 2, refused: 1 }, @breaker.stats.values.first)
+      cool_down
+      assert_equal :half_open, state(url)
+      assert_equal 500, client.get(url).status
+      assert_equal :open, state(url)
+      cool_down
+      @status = 200
+      assert_equal 200, client.get(url).status
+      assert_empty @breaker.stats
+    end
+  end
+
+  def test_a_success_between_begins_anew_and_other_origins_are_their_own
+    serve do |url|
+      client = client(features: [breaker])
+      client.get(url)
+      @status = 200
+      client.get(url)
+      @status = 500
+      client.get(url)
+      assert_equal :closed, state(url)
+      client.get(url)
+      assert_equal :open, state(url)
+      assert_equal 200, client.get(url("/r/1")).status
+    end
+  end
+
+  def test_one_request_is_the_trial
+    serve do |url|
+      client = client(features: [breaker])
+      2.times { client.get(url) }
+      cool_down
+      @status = 200
+      request = Hecaton::Request.new(:get, url).prepared(nil)
+      assert_nil @breaker.before_attempt(request, 1)
+      assert_nil @breaker.before_attempt(request, 2)
+      assert_raises(Hecaton::CircuitOpenError) { client.get(url) }
+      cool_down
+      @breaker.instance_variable_get(:@circuits).each_value { |circuit| circuit.trial[1] -= 61 }
+      assert_equal 200, client.get(url).status
+    end
+  end
+
+  def test_in_a_batch_what_has_not_started_is_spared
+    serve do |url, server|
+      outcomes = client(features: [breaker]).get_all([url] * 10, concurrency: 1)
+      assert_equal [500, 500] + [nil] * 8, outcomes.map(&:status)
+      assert_equal 2, server.asked.size
+    end
+  end
+
+  def test_a_retry_of_an_open_circuit_ends_the_request
+    client = client(features: [breaker], retry: { max: 5, interval: 0 })
+    2.times { assert_raises(Hecaton::ConnectError) { client.get("http://127.0.0.1:1/", retry: false) } }
+    assert_raises(Hecaton::CircuitOpenError) { client.get("http://127.0.0.1:1/") }
+  end
+
+  def test_only_so_many_origins_are_remembered
+    client = client(features: [breaker(most: 2)])
+    3.times { |port| assert_raises(Hecaton::ConnectError) { client.get("http://127.0.0.#{port + 2}:1/") } }
+    assert_equal %w[http://127.0.0.3:1 http://127.0.0.4:1], @breaker.stats.keys
+  end
+
+  def test_what_a_failure_is_can_be_said
+    serve do |url|
+      @status = 404
+      client = client(features: [breaker(failure: ->(outcome) { outcome.status == 404 })], raise_for_status: true)
+      2.times { assert_raises(Hecaton::StatusError) { client.get(url) } }
+      assert_raises(Hecaton::CircuitOpenError) { client.get(url) }
+    end
+  end
+end
