@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hecaton::{Batch, Ending, Judge, Kind, Outcome, Request, Retry};
+use hecaton::{Batch, Changes, Ending, Judge, Kind, Outcome, Request, Retry, Upcoming};
 
 use crate::World;
 use crate::scripted::{Scripted, answer};
@@ -222,4 +222,52 @@ fn a_stream_is_judged_by_its_head() {
         assert_eq!(stream.chunk().await.unwrap().unwrap(), "busy");
     });
     assert_eq!(judge.asked()[0].1, "503  1");
+}
+
+/// Gives each attempt its number as a header, and stops the one with this number.
+struct Numbers(usize);
+
+impl Judge for Numbers {
+    fn again(&self, _: usize, _: Outcome) -> Pin<Box<dyn Future<Output = bool> + Send>> {
+        Box::pin(async { false })
+    }
+
+    fn before_attempt(
+        &self,
+        number: usize,
+        attempt: Upcoming,
+    ) -> Pin<Box<dyn Future<Output = Option<Changes>> + Send>> {
+        assert_eq!((number, attempt.has_body), (7, false));
+        assert!(attempt.headers.iter().any(|(name, _)| name == "User-Agent"));
+        let number = attempt.number.to_string().into_bytes();
+        let changes = vec![("X-Number".into(), Some(number)), ("x-own".into(), None)];
+        let changes = (attempt.number != self.0).then_some(changes);
+        Box::pin(async move { changes })
+    }
+}
+
+#[test]
+fn each_attempt_of_a_watched_request_may_have_other_headers() {
+    let world = World::with(|config| {
+        config.retry = quick(2).map(|retry| Retry {
+            statuses: vec![503],
+            ..retry
+        });
+    });
+    let server = busy();
+    let ask = |stop| {
+        let client = world.client.judged_by(Arc::new(Numbers(stop)));
+        let request = Request::get(&server.url).unwrap().header("X-Own", b"1");
+        world.run(client.send(request.unwrap().watched(7)))
+    };
+    assert_eq!(endings(&ask(0)).len(), 3);
+    let arrived = server.arrived();
+    for (number, head) in arrived.iter().enumerate() {
+        let expected = format!("x-number: {}\r\n", number + 1);
+        assert!(head.to_lowercase().contains(&expected), "{head}");
+        assert!(!head.to_lowercase().contains("x-own"), "{head}");
+    }
+    let error = ask(2).unwrap_err();
+    assert_eq!((error.attempts().len(), server.arrived().len()), (1, 4));
+    assert!(error.to_string().contains("stopped"), "{error}");
 }

@@ -88,6 +88,7 @@ fn words(kind: &str) -> String {
             "credentials" => "Array of a user and a password",
             "Array[name]" => "Array of String or Symbol",
             "Array[String]" => "Array of String",
+            "Array[Features::feature]" => "Array of objects",
             "Array[Integer | Range[Integer]]" => "Array of whole numbers and Ranges",
             "Range[Integer]" => "Range",
             "Hash[String, String | Array[String]]" => "Hash of String or Array of String",

@@ -125,7 +125,7 @@ module Hecaton
     #   the like are encoded as browsers do (WHATWG), and what is valid goes on the wire as it stands. Control
     #   characters are always refused, and beside a base_url backslashes.
     # basic_auth::, bearer::, digest_auth:: credentials for every request, as in #request. They go where headers do.
-    # features:: an Array of objects that see each request before it is sent, and each outcome before it is returned: see Features.
+    # features:: an Array of objects that see each request before it is sent, and each outcome before it is returned: see Features and docs/features.md.
     #   Default none.
     # logger:: a Logger, or what has its info and debug: gets a line for each request that has ended, and at level debug the
     #   heads, without secrets: see RequestLog. Default none.
@@ -236,7 +236,8 @@ module Hecaton
     # body:: String; an IO, read from where it stands to its end, in pieces while it is sent; a Pathname; or anything that
     #   yields Strings by `each`. With a Content-Length where the size is known (files but those of /proc and /sys, StringIO), or where
     #   headers say it, else in chunks (RFC 9112 §7.1). Sent again (retry, redirects 307 and 308) only what can be read again: no pipe, no Enumerator.
-    #   What reading raises ends the request and is raised here. A size that turns out wrong is a BodyError.
+    #   What reading raises ends the request and is raised here. A size that turns out wrong is a BodyError. A Hash, or another value, is
+    #   encoded as the Content-Type among headers says, if that is registered: see MIME.
     # json:: what JSON.generate takes, or an object with a to_json of its own; anything else raises. It is sent with its Content-Type
     #   unless headers have another. nil sends nothing, and false sends the JSON value false (RFC 8259 §3). Give JSON's null as body.
     # form:: Hash or Array of pairs, as by URI.encode_www_form; what is nested is named as Rack reads it, <code>a[b]</code> and <code>a[]</code>.

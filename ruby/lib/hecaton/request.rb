@@ -108,7 +108,7 @@ module Hecaton
       plain = @given[:json].nil? && @given[:form].nil? && @given[:multipart].nil? && (body.nil? || body.instance_of?(String))
       return body.nil? ? NO_CONTENT : [body, nil] if plain
 
-      @content ||= Content.of(body, @given[:json], @given[:form], @given[:multipart])
+      @content ||= encoded(body) || Content.of(body, @given[:json], @given[:form], @given[:multipart])
     end
 
     NO_CONTENT = [nil, nil].freeze
@@ -208,6 +208,15 @@ module Hecaton
     private_class_method :refuse
 
     private
+
+    # A value as its Content-Type has it, nil for what is no value.
+    def encoded(body)
+      return if body.nil? || body.respond_to?(:to_str) || body.respond_to?(:read) || (body.respond_to?(:each) && !body.is_a?(Hash))
+
+      type = Request.fields(@given[:headers]).find { |name, _| name.casecmp?("content-type") }&.last
+      encode = type && MIME[type]&.encode
+      [encode.call(body), nil] if encode
+    end
 
     # One kind of content takes the place of all others.
     def replace_content(given, changed)

@@ -54,6 +54,21 @@ module Hecaton
       raise JSONError, self
     end
 
+    # What the body says, by the media type of its Content-Type: see MIME. Of JSON it is what json returns.
+    #
+    # type:: a media type instead of that, "application/json".
+    #
+    # Raises ArgumentError if the type is not known, and what its decoder raises; JSONError for JSON.
+    def parse(type = nil)
+      mime = MIME[type || headers.get_all("content-type").first]
+      unless mime&.decode
+        raise ArgumentError, "the type #{(type || content_type).inspect} is not known: use one of #{MIME.names.join(", ")}, or Hecaton::MIME.register"
+      end
+      mime.decode.call(body)
+    rescue JSONError
+      raise JSONError, self
+    end
+
     # Headers.
     def headers = @headers ||= Record.headers(@record)
 

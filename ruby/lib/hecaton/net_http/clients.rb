@@ -71,7 +71,7 @@ module Hecaton
         trust = settings[:trust]
         settings = settings.reject { |name, _| name == :trust || name == :scheme }
         settings[:ca] = Trust.pem(trust) if trust
-        Client.new(max_connections: @connections.call, **settings)
+        Client.new(max_connections: @connections.call, features: NetHTTP.features, **settings)
       end
 
       # A client that is used again begins anew, so whoever holds it is told not to.

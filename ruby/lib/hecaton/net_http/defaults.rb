@@ -35,6 +35,17 @@ module Hecaton
         @generation += 1
       end
 
+      # Array: features of Hecaton::Client for all objects, nil for none. Net::HTTP has no such setting.
+      attr_reader :features
+
+      # Sets them. Objects that exist have them from their next request on.
+      def features=(list)
+        Features.of(list)
+        @features = list
+        @generation += 1
+        shutdown
+      end
+
       # Most connections of one client, to all origins together; idle ones count. A request beyond waits its turn, within its
       # total_timeout. Objects with the same settings share a client. Default: a sixteenth of the process's limit of
       # descriptors, at least 8 and at most 256 (64 where the limit is 1024). No more than 12 clients are kept, so all of them

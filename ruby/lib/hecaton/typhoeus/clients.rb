@@ -32,13 +32,19 @@ module Hecaton
         end
 
         # One that is not kept; whoever asks for it closes it.
-        def make(settings) = Hecaton::Client.new(**DEFAULTS, **settings)
+        def make(settings) = Hecaton::Client.new(**DEFAULTS, features: Config.features, **settings)
 
         # Closes connections that wait to be used again.
         def clear
           clients = @lock.synchronize { [@default, *@kept.values].compact.tap { @kept.clear } }
           clients.each(&:close)
           nil
+        end
+
+        # Closes all, for what holds for all of them has changed.
+        def forget
+          clear
+          @lock.synchronize { @default = nil }
         end
 
         # Says once that a request without a timeout has one all the same.

@@ -10,6 +10,16 @@ module Hecaton
         attr_accessor :memoize
         # What answers to get(request) and set(request, response), nil for none.
         attr_accessor :cache
+        # Array: features of Hecaton::Client for all requests, nil for none. Typhoeus has no such setting.
+        attr_reader :features
+
+        # Sets them, for requests that are made from now on.
+        def features=(list)
+          Hecaton::Features.of(list)
+          @features = list
+          Clients.forget
+        end
+
         # Defaults of the options of these names; user_agent of the header.
         attr_reader :verbose, :timeout, :connecttimeout, :user_agent, :proxy
 

@@ -1,0 +1,39 @@
+# How values become bodies and bodies values, by media type.
+module Hecaton
+  # application/json is known at first, with all types that end in "+json". A program may add others:
+  #
+  #   Hecaton::MIME.register("application/msgpack", encode: MessagePack.method(:pack), decode: MessagePack.method(:unpack))
+  #   client.post(url, body: { a: 1 }, headers: { content_type: "application/msgpack" })
+  #   client.get(url).parse
+  module MIME
+    # encode and decode have `call`, or are nil.
+    Type = Struct.new(:name, :encode, :decode)
+
+    @types = {}.freeze # Replaced, never changed, so that it is read without the lock.
+    @lock = Mutex.new
+
+    class << self
+      # Adds a media type, in the place of one of that name.
+      #
+      # encode:: what has `call`: it is called with a value, and returns a String.
+      # decode:: what has `call`: it is called with a body, a String in the encoding that its Content-Type names, and returns a value.
+      def register(name, encode: nil, decode: nil)
+        [encode, decode].compact.each { |code| raise ArgumentError, "MIME: a #{code.class} has no call" unless code.respond_to?(:call) }
+        name = name.to_s.downcase
+        @lock.synchronize { @types = @types.merge(name => Type.new(name, encode, decode)).freeze }
+        nil
+      end
+
+      # The Type of a Content-Type, nil if it is not known.
+      def [](content_type)
+        name = ContentType.media_type(content_type.to_s) or return
+        @types[name] || (@types["application/json"] if name.end_with?("+json"))
+      end
+
+      # Array of Strings: the names of those that are known.
+      def names = @types.keys
+    end
+
+    register("application/json", encode: ->(value) { Content.of(nil, value, nil, nil).first }, decode: ->(text) { Response.new(status: 200, body: text).json })
+  end
+end
