@@ -171,7 +171,7 @@ impl OpenPart {
     /// Writes the record of an input whose host was given up.
     pub fn unreached(
         &mut self,
-        writer: &mut line::Lines,
+        writer: &mut line::RecordWriter,
         about: (&Planned, Option<&Rendered<'_>>),
         attempts: u32,
     ) {
