@@ -1,12 +1,12 @@
-//! The rooms import in one direction, in the order in which a request passes through them, and inside a room no circle has
+//! The modules import in one direction, in the order in which a request passes through them, and inside a module no circle has
 //! more than two files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms, in the order of the flow: each imports from itself and from those behind it.
-const ROOMS: [&str; 10] = [
+/// The modules, in the order of the flow: each imports from itself and from those behind it.
+const MODULES: [&str; 10] = [
     "batch",
     "client",
     "pool",
@@ -118,9 +118,9 @@ fn expand(text: &str) -> Vec<Vec<String>> {
 
 /// Which files each file imports from; a path leads to the file of its longest part that is one.
 fn graph() -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
-    let files: Vec<PathBuf> = ROOMS
+    let files: Vec<PathBuf> = MODULES
         .iter()
-        .flat_map(|room| sources(&root().join(room)))
+        .flat_map(|name| sources(&root().join(name)))
         .collect();
     let known: BTreeSet<Vec<String>> = files.iter().map(|file| module(file)).collect();
     let is_test = |file: &PathBuf| file.file_stem().is_some_and(|stem| stem == "tests");
@@ -144,7 +144,7 @@ fn graph() -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
 #[test]
 fn rooms_import_in_the_order_of_the_flow() {
     let graph = graph();
-    let place = |module: &[String]| ROOMS.iter().position(|room| *room == module[0]).unwrap();
+    let place = |module: &[String]| MODULES.iter().position(|name| *name == module[0]).unwrap();
     let mut between = 0;
     for (file, targets) in &graph {
         for target in targets {
@@ -198,11 +198,11 @@ fn every_room_is_in_lib_rs_in_the_order_of_the_flow_and_nothing_else_is() {
     let modules = lib
         .lines()
         .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
-    assert_eq!(modules.collect::<Vec<_>>(), ROOMS);
+    assert_eq!(modules.collect::<Vec<_>>(), MODULES);
     let mut beside: Vec<String> = fs::read_dir(root())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| !ROOMS.contains(&name.as_str()))
+        .filter(|name| !MODULES.contains(&name.as_str()))
         .collect();
     beside.sort();
     assert_eq!(beside, ["fuzzing", "fuzzing.rs", "lib.rs"]);
