@@ -156,7 +156,7 @@ fn a_server_that_processes_nothing_is_not_asked_for_ever() {
     });
     let (client, reactor) = client(|_| {});
     let outcome = reactor.block_on(client.send(Request::get(&url).unwrap()));
-    let mut expected = vec![Ending::Moved; 4];
+    let mut expected = vec![Ending::Resent; 4];
     expected.push(Ending::Failed);
     assert_eq!(endings(&outcome), expected);
     assert_eq!(connections.load(Ordering::SeqCst), 5);
@@ -226,7 +226,7 @@ fn an_idempotent_request_moves_from_a_connection_that_just_ended() {
     let (client, reactor) = client(|_| {});
     let send = |method| reactor.block_on(client.send(Request::new(method, &url).unwrap()));
     assert!(send("GET").is_ok());
-    assert_eq!(endings(&send("GET")), [Ending::Moved, Ending::Status(200)]);
+    assert_eq!(endings(&send("GET")), [Ending::Resent, Ending::Status(200)]);
 }
 
 /// What a server does once it has answered an upload early, with the rest of it unread.
@@ -280,5 +280,5 @@ fn a_goaway_for_an_error_that_comes_in_pieces_keeps_its_guarantee() {
     });
     let (client, reactor) = client(|_| {});
     let outcome = reactor.block_on(client.send(Request::new("POST", &url).unwrap()));
-    assert_eq!(endings(&outcome), [Ending::Moved, Ending::Status(200)]);
+    assert_eq!(endings(&outcome), [Ending::Resent, Ending::Status(200)]);
 }

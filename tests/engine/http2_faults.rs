@@ -27,7 +27,7 @@ fn a_refused_stream_moves_to_a_new_connection_whatever_the_method() {
     let world = World2::new();
     assert!(world.get("/").is_ok());
     let outcome = world.send(world.request("POST", "/refuse-once").body("abc"));
-    assert_eq!(endings(&outcome), [Ending::Moved, Ending::Status(200)]);
+    assert_eq!(endings(&outcome), [Ending::Resent, Ending::Status(200)]);
     let response = outcome.unwrap();
     let [refused, answered] = response.attempts() else {
         panic!("two attempts")
@@ -44,7 +44,7 @@ fn a_server_that_refuses_every_stream_is_not_asked_for_ever() {
     // Others than idempotent ones get one more chance.
     for (method, moves) in [("GET", 4), ("POST", 1)] {
         let outcome = world.send(world.request(method, "/refuse"));
-        let mut expected = vec![Ending::Moved; moves];
+        let mut expected = vec![Ending::Resent; moves];
         expected.push(Ending::Failed);
         assert_eq!(endings(&outcome), expected);
         assert_eq!(outcome.unwrap_err().kind(), Kind::Protocol);

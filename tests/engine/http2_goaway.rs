@@ -56,7 +56,7 @@ fn streams_above_the_last_one_of_a_goaway_move_and_the_others_are_answered() {
     ] {
         let (outcomes, answered) = after_goaway(method, code);
         assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
-        let moved = |o: &&Outcome| endings(o) == [Ending::Moved, Ending::Status(200)];
+        let moved = |o: &&Outcome| endings(o) == [Ending::Resent, Ending::Status(200)];
         assert_eq!(outcomes.iter().filter(moved).count(), 4);
         assert_eq!(answered, 5, "each was answered once");
     }
@@ -85,7 +85,7 @@ fn streams_above_the_last_one_of_a_goaway_move_whatever_its_code() {
         while !batch.is_empty() {
             reactor.block_on(batch.wait(&mut outcomes));
         }
-        let moved = |o: &Outcome| endings(o) == [Ending::Moved, Ending::Status(200)];
+        let moved = |o: &Outcome| endings(o) == [Ending::Resent, Ending::Status(200)];
         let moved = outcomes
             .iter()
             .filter(|(_, outcome)| moved(outcome))
@@ -98,7 +98,7 @@ fn streams_above_the_last_one_of_a_goaway_move_whatever_its_code() {
 fn a_code_that_http2_does_not_know_is_as_good_as_none() {
     // The server may have done something of the request: only an idempotent one is sent again, as without a GOAWAY.
     for (method, expected) in [
-        ("GET", &[Ending::Moved, Ending::Status(200)][..]),
+        ("GET", &[Ending::Resent, Ending::Status(200)][..]),
         ("POST", &[Ending::Failed]),
     ] {
         let url = Raw::serve(|mut raw, number| {

@@ -205,7 +205,7 @@ fn what_a_goaway_or_a_refusal_left_undone_is_done_once_and_the_ledger_agrees() {
         );
         let summary = world.origin.stop();
         let answered = count(&outcomes, |ending| *ending == Ending::Status(200));
-        let moved = count(&outcomes, |ending| *ending == Ending::Moved);
+        let moved = count(&outcomes, |ending| *ending == Ending::Resent);
         assert_eq!(
             (answered, summary.requests, summary.distinct),
             (100, 100, 100)

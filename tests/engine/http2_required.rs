@@ -68,7 +68,7 @@ fn a_request_is_sent_over_http1_whatever_its_method() {
         for (outcome, expected) in [
             (
                 trusting.send(post),
-                &[Ending::Moved, Ending::Status(200)][..],
+                &[Ending::Resent, Ending::Status(200)][..],
             ),
             // The origin is known by now.
             (trusting.get(&server.url()), &[Ending::Status(200)]),

@@ -94,7 +94,7 @@ fn an_idempotent_request_moves_at_once_from_a_connection_that_ended_without_an_a
             let (outcome, arrived) = second(&world, method, hangs);
             assert_eq!(
                 endings(&outcome),
-                [Ending::Moved, Ending::Status(200)],
+                [Ending::Resent, Ending::Status(200)],
                 "{method}"
             );
             let response = outcome.unwrap();
@@ -140,7 +140,7 @@ fn it_moves_once_and_not_from_a_new_connection_nor_after_a_byte_of_the_answer() 
     let request = |url: &str| Request::get(url).unwrap();
     assert!(world.send(request(&never)).is_ok());
     let outcome = world.send(request(&never));
-    assert_eq!(endings(&outcome), [Ending::Moved, Ending::Failed]);
+    assert_eq!(endings(&outcome), [Ending::Resent, Ending::Failed]);
     assert_eq!(endings(&world.send(request(&never))), [Ending::Failed]);
     assert_eq!(arrived.load(Ordering::SeqCst), 4);
 
@@ -165,7 +165,7 @@ fn reset(world: &World, method: &str) -> (Vec<Ending>, usize) {
 
 #[test]
 fn an_idempotent_request_moves_from_a_new_connection_that_was_reset() {
-    let moved = vec![Ending::Moved, Ending::Status(200)];
+    let moved = vec![Ending::Resent, Ending::Status(200)];
     for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"] {
         assert_eq!(reset(&World::new(), method), (moved.clone(), 2), "{method}");
     }
@@ -183,7 +183,7 @@ fn it_moves_once_whether_its_connections_were_kept_or_new() {
     let request = |url: &str| Request::get(url).unwrap();
     let (never, arrived) = server(|_, _| (b"", Hangs::Hard));
     let outcome = world.send(request(&never));
-    assert_eq!(endings(&outcome), [Ending::Moved, Ending::Failed]);
+    assert_eq!(endings(&outcome), [Ending::Resent, Ending::Failed]);
     assert_eq!(arrived.load(Ordering::SeqCst), 2);
 
     let (stale, arrived) = server(|connection, request| match (connection, request) {
@@ -192,7 +192,7 @@ fn it_moves_once_whether_its_connections_were_kept_or_new() {
     });
     assert!(world.send(request(&stale)).is_ok());
     let outcome = world.send(request(&stale));
-    assert_eq!(endings(&outcome), [Ending::Moved, Ending::Failed]);
+    assert_eq!(endings(&outcome), [Ending::Resent, Ending::Failed]);
     assert_eq!(arrived.load(Ordering::SeqCst), 3);
 }
 
@@ -222,7 +222,7 @@ fn any_request_moves_from_a_connection_that_was_reset_before_it_was_sent() {
         }
     });
     for (reconnect, expected) in [
-        (true, vec![Ending::Moved, Ending::Status(200)]),
+        (true, vec![Ending::Resent, Ending::Status(200)]),
         (false, vec![Ending::Failed]),
     ] {
         let world = World::with(|config| {

@@ -217,7 +217,7 @@ fn a_source_is_sent_again_if_it_can_begin_again() {
             let sent = error
                 .attempts()
                 .iter()
-                .filter(|a| a.ending != Ending::Moved);
+                .filter(|a| a.ending != Ending::Resent);
             assert_eq!(sent.count(), tries, "{error}");
             let told = error.detail().contains("only once");
             assert_eq!(told, !rewinds, "{error}");

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! No request is ever sent twice unless [`Retry`] is set, and then every try is listed. Two things are done
-//! again by themselves, and that is listed too ([`Ending::Moved`]): a request that the server did nothing of for sure (no
+//! again by themselves, and that is listed too ([`Ending::Resent`]): a request that the server did nothing of for sure (no
 //! byte of it was written, because its pooled connection turned out to be closed, or an HTTP/2 server says so), and, once,
 //! an idempotent request whose pooled connection ended before a byte of the response came, or whose new one was reset
 //! (RFC 9110 §9.2.2; [`Config::reconnect`] switches it off). Both move to another connection.

@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use crate::client::answer::{Answer, Body, Order, Reading};
 use crate::client::deadline::Deadline;
-use crate::client::moves::{Move, Mover, Moves};
+use crate::client::resends::{Facts, Resend, Resends};
 use crate::client::shared::Shared;
 use crate::message::attempt::{Ending, Trace};
 use crate::message::broken::Broken;
@@ -21,7 +21,7 @@ use crate::message::retry::Retry;
 struct Course {
     order: Order,
     tries: u32,
-    moves: Moves,
+    resends: Resends,
 }
 
 impl Course {
@@ -34,7 +34,7 @@ impl Course {
         Course {
             order,
             tries: 0,
-            moves: Moves::default(),
+            resends: Resends::default(),
         }
     }
 }
@@ -209,19 +209,19 @@ impl Shared {
         request: &Request,
         deadline: &Deadline,
         trace: &mut Trace,
-    ) -> Result<Move, Failure> {
-        let mover = Mover {
+    ) -> Result<Resend, Failure> {
+        let facts = Facts {
             idempotent: request.method.is_idempotent(),
             reused: trace.attempt().reused,
             sent: trace.attempt().sent,
             reconnect: self.config.reconnect,
         };
-        let next = course.moves.next(&broken, &mover);
+        let next = course.resends.next(&broken, &facts);
         let next = next.filter(|to| to.wait.is_zero() || to.wait < deadline.left());
-        let unsent = !mover.sent && matches!(broken, Broken::Unsent | Broken::Reset(_));
+        let unsent = !facts.sent && matches!(broken, Broken::Unsent | Broken::Reset(_));
         let (ending, result) = match next {
             // A body is begun again only for a request that does move.
-            Some(to) if unsent || request.body.begin_again() => (Ending::Moved, Ok(to)),
+            Some(to) if unsent || request.body.begin_again() => (Ending::Resent, Ok(to)),
             Some(_) => (Ending::Failed, Err(broken.into_failure().only_once())),
             None => (Ending::Failed, Err(broken.into_failure())),
         };

@@ -1,13 +1,13 @@
 //! A client: what programs hold, and what runs each request to its one outcome.
 //!
-//! In the order of a request: `redirects` (one URL after the other, by `redirect_rules`) → `attempts` (what each end means: `moves`,
+//! In the order of a request: `redirects` (one URL after the other, by `redirect_rules`) → `attempts` (what each end means: `resends`,
 //! retries) → `attempt` (one try, over HTTP/1.1 or `http2`) → `body_reader` and `streaming` (the body). One `deadline` is around
 //! it all.
 //!
 //! Decisions:
 //!
 //! - Nothing is sent twice unless `retry` asks for it (`config/retry.rs`). Every try is listed, and none goes past the deadline.
-//!   Two things are done again by themselves, on another connection, and are listed as moved (`moves`): a request that the server
+//!   Two things are done again by themselves, on another connection, and are listed as moved (`resends`): a request that the server
 //!   did nothing of for sure, because its pooled connection had been closed before a byte was written, or by the word of an
 //!   HTTP/2 server; and, once, an idempotent request whose pooled connection ended before a byte of the response (RFC 9110
 //!   §9.2.2; `reconnect` switches it off). No other method is sent twice once a byte left.
@@ -44,10 +44,10 @@ mod digest;
 mod http2;
 pub(crate) mod judge;
 mod judged;
-mod moves;
 pub(crate) mod redirect_rules;
 pub(crate) mod redirection;
 mod redirects;
+mod resends;
 mod shared;
 pub(crate) mod sharing;
 pub(crate) mod stats;

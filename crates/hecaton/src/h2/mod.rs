@@ -14,8 +14,8 @@
 //!   The task runs outside of tokio's budget, whose wake-ups are lost between two waits (see `runtime`), and stops by itself after
 //!   some reads (`instrumented`). It holds nothing that sends requests, so it ends with the client. A closed client's sockets are
 //!   closed at once, driven or not (`link`).
-//! - What moves: a request that the peer did nothing of, by its own word (REFUSED_STREAM, or a GOAWAY that names a stream before
-//!   it, RFC 9113 §8.7) or because no byte of it was written. How often: `client/moves.rs`. An error in a GOAWAY ends all streams at
+//! - What resends: a request that the peer did nothing of, by its own word (REFUSED_STREAM, or a GOAWAY that names a stream before
+//!   it, RFC 9113 §8.7) or because no byte of it was written. How often: `client/resends.rs`. An error in a GOAWAY ends all streams at
 //!   once: its sender says nothing more.
 //! - `sent` stays what it says: whether a byte left the machine. That is seen in the frames as they are written (`instrumented`),
 //!   for `h2` does not tell. A failed write is told only when what came has been read, for a peer that hung up may have said before

@@ -86,7 +86,7 @@ pub enum Ending {
     /// stream or that it ended the connection before it (RFC 9113 §8.7). Or the request is idempotent, and its
     /// connection, which had carried others before, ended before a byte of the response, or was new and was reset
     /// ([`reconnect`](crate::Config::reconnect)).
-    Moved,
+    Resent,
 }
 
 /// Which HTTP a connection speaks.

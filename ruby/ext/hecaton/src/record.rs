@@ -309,7 +309,7 @@ fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
         Ending::Unfinished => 0,
         Ending::Status(_) => 1,
         Ending::Failed => 2,
-        Ending::Moved => 3,
+        Ending::Resent => 3,
     };
     let status = attempt.status.unwrap_or(0);
     let flags = u8::from(attempt.reused) | u8::from(attempt.sent) << 1;

@@ -42,8 +42,8 @@ pub fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     if let Some(options) = given::<RHash>(ruby, options, "retry")? {
         config.retry = Some(retry(ruby, options)?);
     }
-    if let Some(moves) = given(ruby, options, "reconnect")? {
-        config.reconnect = moves;
+    if let Some(reconnect) = given(ruby, options, "reconnect")? {
+        config.reconnect = reconnect;
     }
     if let Some(most) = given(ruby, options, "redirects")? {
         config.redirects = most;

@@ -16,10 +16,10 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 /// How often a request has moved, and why.
 #[derive(Default)]
-pub(crate) struct Moves {
-    /// Moves after which it may have been processed twice.
+pub(crate) struct Resends {
+    /// Resends after which it may have been processed twice.
     again: u32,
-    /// Moves from new connections before anything was sent.
+    /// Resends from new connections before anything was sent.
     unopened: u32,
     refused: u32,
     stuck: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Moves {
 }
 
 /// What is known of the request.
-pub(crate) struct Mover {
+pub(crate) struct Facts {
     /// Whether doing it twice is the same as doing it once (RFC 9110 §9.2.2).
     pub idempotent: bool,
     /// Whether its last connection had carried a request before.
@@ -40,27 +40,27 @@ pub(crate) struct Mover {
 
 /// A move: the wait before it, and whether it must be to a new connection, because a pooled one may be as stale.
 #[derive(Clone, Copy)]
-pub(crate) struct Move {
+pub(crate) struct Resend {
     pub wait: Duration,
     pub fresh: bool,
 }
 
-impl Moves {
+impl Resends {
     /// A request without a response is re-sent if its peer certainly did nothing with it.
     ///
     /// An idempotent request is also re-sent, once, if its connection broke before a response: a pooled one was closed, or a new
     /// one was reset.
-    pub fn next(&mut self, broken: &Broken, mover: &Mover) -> Option<Move> {
-        let (moves, wait) = match broken {
-            Broken::Unsent if mover.reused => (true, Duration::ZERO),
+    pub fn next(&mut self, broken: &Broken, facts: &Facts) -> Option<Resend> {
+        let (may, wait) = match broken {
+            Broken::Unsent if facts.reused => (true, Duration::ZERO),
             // One more try finds a server that reloads; one that refuses connections is not asked for ever.
-            Broken::Unsent | Broken::Reset(_) if !mover.sent => {
+            Broken::Unsent | Broken::Reset(_) if !facts.sent => {
                 self.unopened += 1;
-                (mover.reconnect && self.unopened == 1, Duration::ZERO)
+                (facts.reconnect && self.unopened == 1, Duration::ZERO)
             }
             Broken::Unsent | Broken::Stale(_) | Broken::Reset(_) => {
                 self.again += 1;
-                let may = mover.idempotent && mover.reconnect;
+                let may = facts.idempotent && facts.reconnect;
                 (may && self.again == 1, Duration::ZERO)
             }
             Broken::Unprocessed(_, progress) => {
@@ -69,14 +69,14 @@ impl Moves {
             }
             Broken::Refused(_) => {
                 self.refused += 1;
-                let most = if mover.idempotent { MOST_STUCK } else { 1 };
+                let most = if facts.idempotent { MOST_STUCK } else { 1 };
                 (self.refused <= most, patience(self.refused))
             }
             Broken::Failed(_) => (false, Duration::ZERO),
         };
         self.all += 1;
         let fresh = matches!(broken, Broken::Stale(_) | Broken::Reset(_));
-        (moves && self.all <= MOST).then_some(Move { wait, fresh })
+        (may && self.all <= MOST).then_some(Resend { wait, fresh })
     }
 }
 
@@ -92,23 +92,23 @@ mod tests {
     use super::*;
     use crate::message::failure::{Failure, Kind, Phase};
 
-    const GET: Mover = Mover {
+    const GET: Facts = Facts {
         idempotent: true,
         reused: true,
         sent: true,
         reconnect: true,
     };
-    const POST: Mover = Mover {
+    const POST: Facts = Facts {
         idempotent: false,
         ..GET
     };
 
     /// The waits before the moves, until the request fails.
-    fn waits(mover: &Mover, broken: impl Fn(Failure) -> Broken) -> Vec<u128> {
-        let mut moves = Moves::default();
+    fn waits(facts: &Facts, broken: impl Fn(Failure) -> Broken) -> Vec<u128> {
+        let mut resends = Resends::default();
         let next = || {
             let failure = Failure::new(Kind::Protocol, Phase::Send, "gone");
-            let next = moves.next(&broken(failure), mover)?;
+            let next = resends.next(&broken(failure), facts)?;
             Some(next.wait.as_millis())
         };
         std::iter::from_fn(next).collect()
@@ -118,11 +118,11 @@ mod tests {
     fn a_stale_connection_is_left_once_and_by_idempotent_requests_alone() {
         assert_eq!(waits(&GET, Broken::Stale), [0]);
         assert!(waits(&POST, Broken::Stale).is_empty());
-        let asked_not_to = Mover {
+        let without_reconnect = Facts {
             reconnect: false,
             ..GET
         };
-        assert!(waits(&asked_not_to, Broken::Stale).is_empty());
+        assert!(waits(&without_reconnect, Broken::Stale).is_empty());
     }
 
     #[test]
@@ -145,32 +145,32 @@ mod tests {
 
     #[test]
     fn a_new_connection_that_was_reset_is_left_once_by_what_is_idempotent_or_was_not_sent() {
-        let fresh = |sent, mover| Mover {
+        let fresh = |sent, facts| Facts {
             reused: false,
             sent,
-            ..mover
+            ..facts
         };
         assert_eq!(waits(&fresh(true, GET), Broken::Reset), [0]);
         assert!(waits(&fresh(true, POST), Broken::Reset).is_empty());
         assert_eq!(waits(&fresh(false, POST), Broken::Reset), [0]);
         assert_eq!(waits(&fresh(false, POST), |_| Broken::Unsent), [0]);
-        let asked_not_to = |sent| Mover {
+        let without_reconnect = |sent| Facts {
             reconnect: false,
             ..fresh(sent, GET)
         };
-        assert!(waits(&asked_not_to(true), Broken::Reset).is_empty());
-        assert!(waits(&asked_not_to(false), Broken::Reset).is_empty());
+        assert!(waits(&without_reconnect(true), Broken::Reset).is_empty());
+        assert!(waits(&without_reconnect(false), Broken::Reset).is_empty());
     }
 
     #[test]
     fn what_may_have_been_processed_moves_once_in_all() {
-        let mut moves = Moves::default();
+        let mut resends = Resends::default();
         let failure = || Failure::new(Kind::Protocol, Phase::Send, "gone");
-        assert!(moves.next(&Broken::Stale(failure()), &GET).is_some());
-        let fresh = Mover {
+        assert!(resends.next(&Broken::Stale(failure()), &GET).is_some());
+        let fresh = Facts {
             reused: false,
             ..GET
         };
-        assert!(moves.next(&Broken::Reset(failure()), &fresh).is_none());
+        assert!(resends.next(&Broken::Reset(failure()), &fresh).is_none());
     }
 }
