@@ -26,7 +26,7 @@ end
 
 # The requests of one load and their outcomes.
 class Tally
-  attr_reader :started, :ended, :sent, :moved, :outcomes, :faults
+  attr_reader :started, :ended, :sent, :resent, :outcomes, :faults
 
   def initialize
     @started = Sum.new  # requests
@@ -60,7 +60,7 @@ class Tally
 
   def count(id, attempt)
     @sent.add(id) if attempt.sent?
-    @moved += 1 if attempt.ending == :moved
+    @moved += 1 if attempt.ending == :resent
     @answered[attempt.status] += 1 if attempt.ending == :status
   end
 end

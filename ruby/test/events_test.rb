@@ -108,13 +108,13 @@ class EventsTest < OriginTest
   end
 
   def test_an_attempt_that_moved_is_told_as_one_without_answer
-    moved = Hecaton::Attempt.new(connection: 1, reused: true, sent: false, phase: :send, ending: :moved, version: "1.1",
+    resent = Hecaton::Attempt.new(connection: 1, reused: true, sent: false, phase: :send, ending: :resent, version: "1.1",
                                  redirects: 0, begun: 0.0, ended: 0.1)
     answered = Hecaton::Attempt.new(connection: 2, reused: false, sent: true, phase: :read, ending: :status, status: 200,
                                     version: "2", redirects: 0, begun: 0.1, ended: 0.3)
-    response = Hecaton::Response.new(status: 200, url: "https://[::1]/x?secret", attempts: [moved, answered], elapsed: 0.3)
+    response = Hecaton::Response.new(status: 200, url: "https://[::1]/x?secret", attempts: [resent, answered], elapsed: 0.3)
     first, second, request = events { Hecaton::Events.request(:GET, response) }
-    assert_equal ["_OTHER", "moved", false], first.payload.values_at("error.type", "hecaton.ending", "hecaton.sent")
+    assert_equal ["_OTHER", "resent", false], first.payload.values_at("error.type", "hecaton.ending", "hecaton.sent")
     assert_equal [nil, 1, "2"], second.payload.values_at("error.type", "http.request.resend_count", "network.protocol.version")
     assert_equal ["::1", 443, "https", "https://[::1]/x"], request.payload.values_at("server.address", "server.port", "url.scheme", "url.full")
     assert_in_delta 100, first.duration, 1

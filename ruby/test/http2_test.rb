@@ -70,7 +70,7 @@ class Http2Test < Minitest::Test
   def test_what_the_server_refused_moves_and_is_listed
     serving("--http2-refuse-first") do |url|
       attempts = client.post("#{url}/r/1", body: "abc").attempts
-      assert_equal %i[moved status], attempts.map(&:ending)
+      assert_equal %i[resent status], attempts.map(&:ending)
       assert attempts.all?(&:sent?)
     end
   end

@@ -7,7 +7,7 @@ module Hecaton
   # - reused: whether the connection had carried a request before
   # - sent: whether any byte of the request was written
   # - phase: the phase reached last, a Symbol of Native::PHASES
-  # - ending: :status (answered), :failed, :moved (the server did nothing of it for sure, and the request
+  # - ending: :status (answered), :failed, :resent (the server did nothing of it for sure, and the request
   #   moved to another connection: the pooled one turned out to be closed before a byte was written, or
   #   an HTTP/2 server said so; or the request is idempotent, and its connection ended before a byte of the response,
   #   see reconnect of Client.new), :unfinished (given up)

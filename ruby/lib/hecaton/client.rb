@@ -60,7 +60,7 @@ module Hecaton
     # reconnect:: whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) is sent once more, on a new connection, when its
     #   keep-alive connection ended before a byte of the response (RFC 9110 §9.2.2): the server may have closed it just then. A new
     #   connection that was reset counts too, because a server that reloads resets what it has not accepted. Listed in attempts as
-    #   :moved. Default true. POST and PATCH are never sent again once a byte was sent.
+    #   :resent. Default true. POST and PATCH are never sent again once a byte was sent.
     # redirects:: most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4); true is 10. Default 0: a
     #   redirect is a Response. With more than 0, one that is one too many, leads in a circle, from https to http,
     #   or to what is no URL is a RedirectError. A POST becomes a GET by 301, 302 and 303. On the way to another

@@ -25,7 +25,7 @@ module Servers
       client.batch(concurrency: concurrency) do |batch|
         count.times do |id|
           batch.get(door.url("/echo?id=#{id}")).on_complete do |outcome|
-            moves += outcome.attempts.count { |attempt| attempt.ending == :moved }
+            moves += outcome.attempts.count { |attempt| attempt.ending == :resent }
             outcome.error ? failures << outcome.error : answers(outcome.response, id)
           rescue Failed => error
             failures << error
@@ -44,16 +44,16 @@ module Servers
     responses = Array.new(30) { |id| client.get(server.door.url("/echo?id=#{id}")).tap { |response| answers(response, id) } }
     same(1, client.stats[:opened], "connections")
     same(29, client.stats[:reused], "reused")
-    told(moved(responses))
+    told(resent(responses))
   end
 
   check "many", "300 GETs, 10 threads with one client: none is lost, and connections are shared" do |server|
     client = server.door.client
     responses, failures = gets(server.door, threads: 10, each: 30, client: client)
     none_failed(failures, 300)
-    must(client.stats[:opened] <= 10 + moved(responses),
+    must(client.stats[:opened] <= 10 + resent(responses),
       "#{client.stats[:opened]} connections for 10 threads") if server.keeps?
-    told(moved(responses), "#{client.stats[:opened]} connections")
+    told(resent(responses), "#{client.stats[:opened]} connections")
   end
 
   check "batch", "500 GETs at 50: each answer is that of its question, at most 50 connections" do |server|
@@ -89,7 +89,7 @@ module Servers
     none_failed(outcomes.grep(Hecaton::Error), outcomes.size)
     outcomes.each { |response| same(200, response.status, "status") }
     must(lets_go?(door), "the server closed nothing within 5 seconds: it shows nothing")
-    told(moved(outcomes))
+    told(resent(outcomes))
   end
 
   check "idle", "connections that the server ended are gone from the pool while nobody asks anything",

@@ -85,6 +85,6 @@ module Servers
       end
     end
     must(client.stats[:opened] >= 10, "the proxy cut nothing (#{client.stats[:opened]} connections)")
-    told(moved(responses))
+    told(resent(responses))
   end
 end

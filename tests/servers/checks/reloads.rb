@@ -47,7 +47,7 @@ module Servers
       fresh = client.stats[:opened]
       needed = responses.first.attempts.last.version == "2" ? 1 : 5
       must(fresh > needed, "the reload closed no connection (#{fresh} opened): it shows nothing")
-      told(moved(responses), "#{responses.size} GETs, #{fresh} connections")
+      told(resent(responses), "#{responses.size} GETs, #{fresh} connections")
     end
   end
 
@@ -90,7 +90,7 @@ module Servers
       fresh = client.stats[:opened]
       must(fresh > (door.options[:http] == "2" ? 1 : 50),
         "the reload closed no connection (#{fresh} opened): it shows nothing")
-      told(answered.sum { |outcome,| moved([outcome]) }, "#{answered.size} GETs, #{fresh} connections")
+      told(answered.sum { |outcome,| resent([outcome]) }, "#{answered.size} GETs, #{fresh} connections")
     end
 
     # The same by curl, 500 GETs a command: whether all were answered.

@@ -62,7 +62,7 @@ module Servers
     end
 
     # Moves among the attempts of these responses.
-    def moved(responses) = responses.sum { |response| response.attempts.count { |attempt| attempt.ending == :moved } }
+    def resent(responses) = responses.sum { |response| response.attempts.count { |attempt| attempt.ending == :resent } }
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 

@@ -6,7 +6,7 @@
 //!
 //! - elapsed: u64, number of attempts: u32, number of redirects: u32, length of the trailers: u32
 //! - per attempt: connection u64, flags u8 (1 reused, 2 sent), phase u8, ending u8 (0 unfinished,
-//!   1 status, 2 failed, 3 moved), version u8 (0 none, 1 HTTP/1, 2 HTTP/2), status u16, redirects before it u16,
+//!   1 status, 2 failed, 3 resent), version u8 (0 none, 1 HTTP/1, 2 HTTP/2), status u16, redirects before it u16,
 //!   then queue, resolve, connect, tls, send, first byte, read, its begin, its end as u64
 //! - method and URL that answered, with a space between them, or the URL that was asked last: length u32, bytes
 //! - per redirect: status u32, length u32, URL
