@@ -257,7 +257,7 @@ pub(crate) fn decoder(
     config: &Config,
     fields: &[u8],
 ) -> Result<Option<Box<Decoder>>, Failure> {
-    if !config.decode || request.asks.has_coding {
+    if !config.decode || request.flags.has_coding {
         return Ok(None);
     }
     Decoder::of(Fields(fields)).map_err(undecodable)

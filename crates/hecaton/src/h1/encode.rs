@@ -38,21 +38,21 @@ pub(crate) fn encode(
     }
     out.put_slice(b" HTTP/1.1\r\nHost: ");
     out.put_slice(host);
-    if !request.asks.has_user_agent {
+    if !request.flags.has_user_agent {
         out.put_slice(b"\r\nUser-Agent: ");
         out.put_slice(config.user_agent.as_bytes());
     }
-    out.put_slice(if request.asks.has_accept {
+    out.put_slice(if request.flags.has_accept {
         b"\r\n"
     } else {
         b"\r\nAccept: */*\r\n"
     });
-    if config.decode && !request.asks.has_coding {
+    if config.decode && !request.flags.has_coding {
         for part in ["Accept-Encoding: ", ACCEPTED, "\r\n"] {
             out.put_slice(part.as_bytes());
         }
     }
-    match request.asks.has_proxy_authorization && forward.is_none() {
+    match request.flags.has_proxy_authorization && forward.is_none() {
         false => out.put_slice(fields),
         true => put_for_the_origin(fields, out),
     }
@@ -83,7 +83,7 @@ pub(crate) fn encode(
 
 /// Whether the body is sent when the server has asked for it.
 pub(crate) fn waits_to_send(request: &Request, config: &Config) -> bool {
-    request.asks.expects && !request.body.is_empty() && !config.expect_timeout.is_zero()
+    request.flags.expects && !request.body.is_empty() && !config.expect_timeout.is_zero()
 }
 
 /// All fields but the credentials for a proxy (RFC 9110 §11.7.2), when there is none, or a tunnel through it.

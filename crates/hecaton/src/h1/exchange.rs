@@ -70,7 +70,7 @@ pub(crate) async fn exchange(
     .await?;
     trace.attempt().first_byte = trace.lap();
     trace.attempt().phase = Phase::Read;
-    let incoming = Incoming::new(&head, outgoing, request.asks.closes || early);
+    let incoming = Incoming::new(&head, outgoing, request.flags.closes || early);
     Ok((head, incoming))
 }
 
@@ -122,7 +122,7 @@ fn poll_head(
 ) -> Poll<Result<Head, Lost>> {
     let rules = HeadRules {
         method: &request.method,
-        upgrades: request.asks.upgrades,
+        upgrades: request.flags.upgrades,
         most_fields: config.max_header_fields,
         most_bytes: config.max_header_bytes,
         lenient: config.lenient,

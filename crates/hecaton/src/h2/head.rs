@@ -52,13 +52,13 @@ pub(super) fn request_head(
 fn request_fields(request: &Request, config: &Config) -> Result<HeaderMap, String> {
     let mut map = HeaderMap::with_capacity(8);
     let value = |bytes: &[u8]| HeaderValue::from_bytes(bytes).map_err(|error| error.to_string());
-    if !request.asks.has_user_agent {
+    if !request.flags.has_user_agent {
         map.append(USER_AGENT, value(config.user_agent.as_bytes())?);
     }
-    if !request.asks.has_accept {
+    if !request.flags.has_accept {
         map.append(http::header::ACCEPT, HeaderValue::from_static("*/*"));
     }
-    if config.decode && !request.asks.has_coding {
+    if config.decode && !request.flags.has_coding {
         map.append(ACCEPT_ENCODING, HeaderValue::from_static(ACCEPTED));
     }
     let fields = Fields(&request.fields);

@@ -12,7 +12,6 @@
 //!   is slow to give a piece holds up its batch, as a slow callback does.
 
 pub(crate) mod address;
-pub(crate) mod asks;
 pub(crate) mod attempt;
 pub(crate) mod body;
 pub(crate) mod broken;
@@ -28,6 +27,7 @@ pub(crate) mod origin;
 pub(crate) mod redirect;
 pub(crate) mod reference;
 pub(crate) mod request;
+pub(crate) mod request_flags;
 pub(crate) mod response;
 pub(crate) mod retry;
 pub(crate) mod special;

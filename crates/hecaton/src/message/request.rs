@@ -11,7 +11,6 @@ use http::header::{
 use http::uri::PathAndQuery;
 
 use crate::message::address::{self, Destination, InvalidUrl};
-use crate::message::asks::Asks;
 use crate::message::body::{Body, Source};
 use crate::message::digest::{Digest, Login};
 use crate::message::failure::InvalidRequest;
@@ -19,6 +18,7 @@ use crate::message::fields::Fields;
 use crate::message::framing::Framing;
 use crate::message::origin::{Origin, display_url};
 use crate::message::redirect::Redirect;
+use crate::message::request_flags::RequestFlags;
 use crate::message::retry::Retry;
 use crate::message::special::Special;
 use crate::message::template::{Template, Whose};
@@ -39,7 +39,7 @@ pub struct Request {
     /// Whether the next of them is an `Authorization` from the URL's user and password.
     has_login: bool,
     /// What they ask of the client itself.
-    pub(crate) asks: Asks,
+    pub(crate) flags: RequestFlags,
     pub(crate) body: Body,
     pub(crate) timeout: Option<Duration>,
     /// The redirects that made it what it is now.
@@ -81,7 +81,7 @@ impl Request {
             clients: 0,
             template: None,
             has_login: false,
-            asks: Asks::default(),
+            flags: RequestFlags::default(),
             body: Body::default(),
             timeout: None,
             redirected: Vec::new(),
@@ -125,7 +125,7 @@ impl Request {
         if key == HOST {
             self.host = Bytes::copy_from_slice(value);
         } else {
-            self.asks.note(key.as_str(), value);
+            self.flags.note(key.as_str(), value);
             self.write_field(name, value);
         }
         Ok(self)
@@ -150,7 +150,7 @@ impl Request {
         };
         self.fields.splice(0..0, inherited.fields.iter().copied());
         self.clients = inherited.fields.len();
-        self.asks.add(inherited.asks);
+        self.flags.add(inherited.flags);
         if let Some(host) = &inherited.host {
             self.host = host.clone();
         }
@@ -208,12 +208,12 @@ impl Request {
     pub(crate) fn retain(&mut self, keep: impl Fn(&str, Whose) -> bool) {
         let fields = std::mem::take(&mut self.fields);
         let (theirs, own) = fields.split_at(self.clients);
-        self.asks = Asks::default();
+        self.flags = RequestFlags::default();
         for (part, whose) in [(theirs, Whose::Client), (own, Whose::Request)] {
             for (name, value) in Fields(part).iter() {
                 let key = name.to_ascii_lowercase();
                 if keep(&key, whose) {
-                    self.asks.note(&key, value);
+                    self.flags.note(&key, value);
                     self.write_field(name, value);
                 }
             }

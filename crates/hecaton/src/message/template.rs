@@ -8,12 +8,12 @@ use http::HeaderName;
 use url::Url;
 
 use crate::message::address::InvalidUrl;
-use crate::message::asks::Asks;
 use crate::message::digest::Login;
 use crate::message::failure::InvalidRequest;
 use crate::message::origin::Origin;
 use crate::message::reference;
 use crate::message::request::Request;
+use crate::message::request_flags::RequestFlags;
 
 /// What the requests of a client have in common. Plain data: change the fields you need.
 #[derive(Clone, Default, PartialEq)]
@@ -54,7 +54,7 @@ impl fmt::Debug for Defaults {
     }
 }
 
-/// Headers that tell nothing of who asks: they say what is wanted, or describe the body that goes along.
+/// Headers that tell nothing of who flags: they say what is wanted, or describe the body that goes along.
 const ALWAYS_PUBLIC: [&str; 27] = [
     "accept",
     "accept-charset",
@@ -124,7 +124,7 @@ struct Base {
 pub(crate) struct Inherited {
     pub fields: Vec<u8>,
     pub host: Option<Bytes>,
-    pub asks: Asks,
+    pub flags: RequestFlags,
 }
 
 impl Template {
@@ -265,7 +265,7 @@ fn inherited<'a>(
     Ok(Some(Inherited {
         fields: request.fields,
         host,
-        asks: request.asks,
+        flags: request.flags,
     }))
 }
 

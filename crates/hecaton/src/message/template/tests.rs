@@ -111,8 +111,8 @@ fn a_requests_own_take_the_place_of_the_clients() {
     let own = own.without("X-Api-Key").unwrap();
     let expected = "X-Tenant: t\r\nUser-Agent: me\r\nx-any: own\r\nX-Any: twice\r\n";
     assert_eq!(fields(&own), expected);
-    assert!(own.asks.has_user_agent);
-    assert!(!own.without("user-agent").unwrap().asks.has_user_agent);
+    assert!(own.flags.has_user_agent);
+    assert!(!own.without("user-agent").unwrap().flags.has_user_agent);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use http::header::{
 
 /// What the headers of a request ask of the client itself.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asks {
+pub(crate) struct RequestFlags {
     pub has_user_agent: bool,
     pub has_accept: bool,
     /// Whether its headers say which content codings it takes, or ask for a part of a coded body: then
@@ -23,9 +23,9 @@ pub(crate) struct Asks {
     pub expects: bool,
 }
 
-impl Asks {
+impl RequestFlags {
     /// Adds what other headers ask.
-    pub fn add(&mut self, others: Asks) {
+    pub fn add(&mut self, others: RequestFlags) {
         self.has_user_agent |= others.has_user_agent;
         self.has_accept |= others.has_accept;
         self.has_coding |= others.has_coding;
