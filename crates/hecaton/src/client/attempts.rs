@@ -89,12 +89,12 @@ impl Shared {
         trace: &mut Trace,
     ) -> Result<Answer, Failure> {
         let mut course = Course::new(reading, self.retry_by_rule(request));
-        if request.special.is_some() {
+        if request.options.is_some() {
             Shared::begin_digest(request);
         }
         loop {
             let mut changed = None;
-            if request.special.is_some() {
+            if request.options.is_some() {
                 self.prove(request);
                 changed = Box::pin(self.watched(request, trace)).await?;
             }
@@ -141,7 +141,7 @@ impl Shared {
                 Err(failure) => Err(failure),
             },
         };
-        if let (Some(_), Ok(answer)) = (&request.special, &result) {
+        if let (Some(_), Ok(answer)) = (&request.options, &result) {
             match self.heed_digest(request, answer.status, &answer.fields) {
                 Ok(false) => {}
                 Ok(true) => return Verdict::Again(pause(Duration::ZERO, unwanted(result, trace))),
@@ -231,7 +231,7 @@ impl Shared {
 
     /// When a request is sent again: as it says itself, or else as its client does.
     pub fn retry_of<'a>(&'a self, request: &'a Request) -> Option<&'a Retry> {
-        match request.special.as_ref().and_then(|own| own.retry.as_ref()) {
+        match request.options.as_ref().and_then(|own| own.retry.as_ref()) {
             None => self.config.retry.as_ref(),
             Some(own) => own.as_ref(),
         }

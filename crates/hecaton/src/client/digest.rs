@@ -54,7 +54,7 @@ impl Shared {
         if status != 401 {
             return None;
         }
-        let digest = request.special.as_ref()?.digest.as_ref()?;
+        let digest = request.options.as_ref()?.digest.as_ref()?;
         let challenge = challenge::first(fields, request.body.whole().is_some())?;
         let met = match digest.answered {
             0 => true,
@@ -113,15 +113,15 @@ impl Shared {
 }
 
 fn digest(request: &mut Request) -> Option<&mut Digest> {
-    request.special.as_mut()?.digest.as_mut()
+    request.options.as_mut()?.digest.as_mut()
 }
 
 fn take(request: &mut Request) -> Option<Digest> {
-    request.special.as_mut()?.digest.take()
+    request.options.as_mut()?.digest.take()
 }
 
 fn put_back(request: &mut Request, digest: Digest) {
-    if let Some(special) = &mut request.special {
-        special.digest = Some(digest);
+    if let Some(options) = &mut request.options {
+        options.digest = Some(digest);
     }
 }

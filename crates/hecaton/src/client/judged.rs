@@ -18,7 +18,7 @@ use crate::message::response::Response;
 impl Shared {
     /// Who judges this request, and by which number.
     pub fn judge_of(&self, request: &Request) -> Option<(&Arc<dyn Judge>, usize)> {
-        let number = request.special.as_ref()?.judged_as?;
+        let number = request.options.as_ref()?.judged_as?;
         Some((self.judge.as_ref()?, number))
     }
 

@@ -79,7 +79,7 @@ impl Redirection {
 
     /// Whether a login for digest authentication goes there.
     pub fn has_login(&self) -> bool {
-        let special = self.request.special.as_ref();
-        special.is_some_and(|special| special.digest.is_some())
+        let options = self.request.options.as_ref();
+        options.is_some_and(|options| options.digest.is_some())
     }
 }

@@ -69,7 +69,7 @@ impl Shared {
 
     /// How many redirects of this request are followed.
     fn most_redirects(&self, request: &Request) -> u32 {
-        let own = request.special.as_ref().and_then(|own| own.redirects);
+        let own = request.options.as_ref().and_then(|own| own.redirects);
         own.unwrap_or(self.config.redirects)
     }
 

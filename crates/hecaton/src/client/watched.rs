@@ -17,7 +17,7 @@ impl Shared {
         request: &Request,
         trace: &mut Trace,
     ) -> Result<Option<Box<Request>>, Failure> {
-        let number = request.special.as_ref().and_then(|own| own.watched_as);
+        let number = request.options.as_ref().and_then(|own| own.watched_as);
         let (Some(number), Some(judge)) = (number, &self.judge) else {
             return Ok(None);
         };

@@ -59,8 +59,8 @@ pub(crate) fn encode(
     if let Some(forward) = forward {
         forward.write_authorization(fields, out);
     }
-    if let Some(special) = &request.special {
-        out.put_slice(special.digest.as_ref().map_or(&[], |digest| &digest.field));
+    if let Some(options) = &request.options {
+        out.put_slice(options.digest.as_ref().map_or(&[], |digest| &digest.field));
     }
     match body.length() {
         None => out.put_slice(b"Transfer-Encoding: chunked\r\n"),

@@ -63,9 +63,9 @@ fn request_fields(request: &Request, config: &Config) -> Result<HeaderMap, Strin
     }
     let fields = Fields(&request.fields);
     let digest = request
-        .special
+        .options
         .as_ref()
-        .and_then(|special| special.digest.as_ref());
+        .and_then(|options| options.digest.as_ref());
     let digest = Fields(digest.map_or(&[], |digest| &digest.field));
     for (name, bytes) in fields.iter().chain(digest.iter()) {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| error.to_string())?;

@@ -19,8 +19,8 @@ use crate::message::framing::Framing;
 use crate::message::origin::{Origin, display_url};
 use crate::message::redirect::Redirect;
 use crate::message::request_flags::RequestFlags;
+use crate::message::request_options::RequestOptions;
 use crate::message::retry::Retry;
-use crate::message::special::Special;
 use crate::message::template::{Template, Whose};
 
 /// One request, ready to be sent.
@@ -44,7 +44,7 @@ pub struct Request {
     pub(crate) timeout: Option<Duration>,
     /// The redirects that made it what it is now.
     pub(crate) redirected: Vec<Redirect>,
-    pub(crate) special: Option<Box<Special>>,
+    pub(crate) options: Option<Box<RequestOptions>>,
 }
 
 impl Request {
@@ -85,7 +85,7 @@ impl Request {
             body: Body::default(),
             timeout: None,
             redirected: Vec::new(),
-            special: None,
+            options: None,
         };
         if let Some(login) = place.login {
             request.write_field("Authorization", login.as_bytes());
@@ -112,14 +112,14 @@ impl Request {
             .map_err(|_| refused("has a value with a line break or another control character"))?;
         if matches!(key, CONTENT_LENGTH | TRANSFER_ENCODING) {
             let announced = Framing::read(&key, value).map_err(|why| refused(&why))?;
-            let framing = &mut self.special.get_or_insert_default().framing;
+            let framing = &mut self.options.get_or_insert_default().framing;
             if framing.is_some_and(|known| known != announced) {
                 return Err(refused("disagrees with another such header of the request"));
             }
             *framing = Some(announced);
             return Ok(self);
         }
-        if self.clients > 0 || self.has_login || self.special.is_some() {
+        if self.clients > 0 || self.has_login || self.options.is_some() {
             self.drop_inherited(&key);
         }
         if key == HOST {
@@ -162,7 +162,7 @@ impl Request {
     /// Has digest authentication of the client, unless the URL has a user or the headers say who asks.
     pub(crate) fn inherit_digest(&mut self, login: &Arc<Login>) {
         if Fields(&self.fields).get(AUTHORIZATION.as_str()).is_none() {
-            self.special.get_or_insert_default().digest = Some(Digest::new(login.clone()));
+            self.options.get_or_insert_default().digest = Some(Digest::new(login.clone()));
         }
     }
 
@@ -183,8 +183,8 @@ impl Request {
     }
 
     fn drop_digest(&mut self) {
-        if let Some(special) = &mut self.special {
-            special.digest = None;
+        if let Some(options) = &mut self.options {
+            options.digest = None;
         }
     }
 
@@ -257,13 +257,13 @@ impl Request {
 
     /// What its headers say of its body.
     pub(crate) fn framing(&self) -> Option<Framing> {
-        self.special.as_ref().and_then(|special| special.framing)
+        self.options.as_ref().and_then(|options| options.framing)
     }
 
     /// For a request that goes on without its body.
     pub(crate) fn forget_framing(&mut self) {
-        if let Some(special) = &mut self.special {
-            special.framing = None;
+        if let Some(options) = &mut self.options {
+            options.framing = None;
         }
     }
 
@@ -275,7 +275,7 @@ impl Request {
 
     /// Sets how many redirects of this request are followed, instead of the client's `redirects`.
     pub fn redirects(mut self, most: u32) -> Request {
-        self.special.get_or_insert_default().redirects = Some(most);
+        self.options.get_or_insert_default().redirects = Some(most);
         self
     }
 
@@ -286,27 +286,27 @@ impl Request {
     /// An `Authorization` that is added later takes its place.
     pub fn digest_auth(mut self, login: Login) -> Request {
         self.drop_inherited(&AUTHORIZATION);
-        self.special.get_or_insert_default().digest = Some(Digest::new(login.into()));
+        self.options.get_or_insert_default().digest = Some(Digest::new(login.into()));
         self
     }
 
     /// Sets when this request is sent again, instead of the client's `retry`; none for never.
     pub fn retry(mut self, retry: Option<Retry>) -> Request {
-        self.special.get_or_insert_default().retry = Some(retry);
+        self.options.get_or_insert_default().retry = Some(retry);
         self
     }
 
     /// Has the client's judge, if it has one ([`Client::judged_by`](crate::Client::judged_by)), decide whether the request is sent
     /// again. It knows the request by this number. Of the retries `max`, `interval`, `backoff` and `jitter` go on to count.
     pub fn judged(mut self, number: usize) -> Request {
-        self.special.get_or_insert_default().judged_as = Some(number);
+        self.options.get_or_insert_default().judged_as = Some(number);
         self
     }
 
     /// Has the client's judge, if it has one, see each attempt before it is made
     /// ([`Judge::before_attempt`](crate::Judge::before_attempt)). It knows the request by this number.
     pub fn watched(mut self, number: usize) -> Request {
-        self.special.get_or_insert_default().watched_as = Some(number);
+        self.options.get_or_insert_default().watched_as = Some(number);
         self
     }
 

@@ -6,7 +6,7 @@ use crate::message::retry::Retry;
 
 /// What few requests ask for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Special {
+pub(crate) struct RequestOptions {
     /// Most redirects instead of the client's.
     pub redirects: Option<u32>,
     /// Digest authentication, and how far it has come.
