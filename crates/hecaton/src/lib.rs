@@ -51,7 +51,7 @@ pub mod fuzzing;
 
 pub use batch::streaming::{InParts, Part};
 pub use batch::{Aborted, Batch, Limits};
-pub use client::judge::{Changes, Judge, Upcoming};
+pub use client::hooks::{Changes, Hooks, Upcoming};
 pub use client::redirection::Redirection;
 pub use client::sharing::Settings;
 pub use client::stats::Stats;

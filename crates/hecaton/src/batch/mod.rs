@@ -32,7 +32,7 @@ use tokio::time::{Sleep, sleep_until};
 use self::in_flight::{Ended, InFlight, Slot};
 use self::scheduler::Scheduler;
 use self::streaming::{InParts, Part, Parts};
-use crate::client::judge::Judge;
+use crate::client::hooks::Hooks;
 use crate::client::{Client, Outcome};
 use crate::message::failure::InvalidRequest;
 use crate::message::origin::Origin;
@@ -107,9 +107,9 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         Ok(batch)
     }
 
-    /// Has the requests that are to be [`judged`](Request::judged), and start from now on, judged.
-    pub fn judged_by(&mut self, judge: Arc<dyn Judge>) {
-        self.client = self.client.judged_by(judge);
+    /// Has the requests that are to be [`ask_retry_predicate`](Request::ask_retry_predicate), and start from now on, judged.
+    pub fn with_hooks(&mut self, hooks: Arc<dyn Hooks>) {
+        self.client = self.client.with_hooks(hooks);
     }
 
     /// Queues a request at the end. Its deadline starts when its turn comes.

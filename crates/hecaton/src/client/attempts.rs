@@ -240,7 +240,7 @@ impl Shared {
     /// The same of one that nobody judges.
     fn retry_by_rule<'a>(&'a self, request: &'a Request) -> Option<&'a Retry> {
         self.retry_of(request)
-            .filter(|_| self.judge_of(request).is_none())
+            .filter(|_| self.retry_predicate_of(request).is_none())
     }
 
     fn wait_before_retry(

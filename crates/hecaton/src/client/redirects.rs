@@ -33,9 +33,9 @@ impl Shared {
         }
         let at = deadline.at.into();
         // Boxed like everything that most requests do not need.
-        let result = if self.judge_of(request).is_some() {
-            let judged = self.judged(request, reading, deadline, trace);
-            timeout_at(at, Box::pin(judged)).await
+        let result = if self.retry_predicate_of(request).is_some() {
+            let outcome = self.ask_retry_predicate(request, reading, deadline, trace);
+            timeout_at(at, Box::pin(outcome)).await
         } else if self.asks_one_url(request) {
             timeout_at(at, self.run(request, reading, deadline, trace)).await
         } else {

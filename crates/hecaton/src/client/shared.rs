@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crate::client::digest::spaces::Spaces;
-use crate::client::judge::Judge;
+use crate::client::hooks::Hooks;
 use crate::config::Config;
 use crate::config::cookies::Cookies;
 use crate::content::buffered::Buffered;
@@ -20,7 +20,7 @@ pub(crate) struct Shared {
     pub cookies: Option<Cookies>,
     pub digests: Arc<Spaces>,
     /// Who decides about requests that ask for it.
-    pub judge: Option<Arc<dyn Judge>>,
+    pub hooks: Option<Arc<dyn Hooks>>,
     pub counts: Arc<Counts>,
 }
 
@@ -40,7 +40,7 @@ impl Shared {
             cookies: config.cookies.clone(),
             config,
             digests: Arc::default(),
-            judge: None,
+            hooks: None,
             counts: Arc::default(),
         })
     }
@@ -53,7 +53,7 @@ impl Shared {
             buffered: self.buffered.clone(),
             cookies: self.cookies.clone(),
             digests: self.digests.clone(),
-            judge: self.judge.clone(),
+            hooks: self.hooks.clone(),
             counts: self.counts.clone(),
         }
     }

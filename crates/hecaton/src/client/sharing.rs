@@ -35,10 +35,10 @@ impl Client {
         }))
     }
 
-    /// The same client with a judge of those of its requests that are to be [`judged`](crate::Request::judged).
-    pub fn judged_by(&self, judge: Arc<dyn super::judge::Judge>) -> Client {
+    /// The same client with a judge of those of its requests that are to be [`ask_retry_predicate`](crate::Request::ask_retry_predicate).
+    pub fn with_hooks(&self, hooks: Arc<dyn super::hooks::Hooks>) -> Client {
         Client(Arc::new(Shared {
-            judge: Some(judge),
+            hooks: Some(hooks),
             ..self.0.clone_of_parts()
         }))
     }

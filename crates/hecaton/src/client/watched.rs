@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::client::judge::{Changes, Upcoming};
+use crate::client::hooks::{Changes, Upcoming};
 use crate::client::shared::Shared;
 use crate::h1::encode::encode;
 use crate::message::attempt::Trace;
@@ -18,12 +18,12 @@ impl Shared {
         trace: &mut Trace,
     ) -> Result<Option<Box<Request>>, Failure> {
         let number = request.options.as_ref().and_then(|own| own.watched_as);
-        let (Some(number), Some(judge)) = (number, &self.judge) else {
+        let (Some(number), Some(hooks)) = (number, &self.hooks) else {
             return Ok(None);
         };
         let upcoming = self.upcoming(request, trace.attempts.len() + 1);
         let refused = |why| Failure::new(Kind::Protocol, Phase::Queue, why).for_good();
-        let changes = judge.before_attempt(number, upcoming).await;
+        let changes = hooks.before_attempt(number, upcoming).await;
         trace.lap();
         let changes = changes.ok_or_else(|| refused("the program has stopped it".to_owned()))?;
         if changes.is_empty() {

@@ -42,7 +42,7 @@ impl Retry {
 
     /// The wait before the next try after the `tries`-th one, if another is worth it in the eyes of a judge; none if there is no
     /// other. The fields are those of a response.
-    pub(crate) fn wait_if_judged(&self, tries: u32, fields: Option<&[u8]>) -> Option<Duration> {
+    pub(crate) fn wait_for_predicate(&self, tries: u32, fields: Option<&[u8]>) -> Option<Duration> {
         (tries <= self.max).then(|| self.wait(tries).max(asked(fields.unwrap_or_default())))
     }
 

@@ -296,15 +296,15 @@ impl Request {
         self
     }
 
-    /// Has the client's judge, if it has one ([`Client::judged_by`](crate::Client::judged_by)), decide whether the request is sent
+    /// Has the client's judge, if it has one ([`Client::with_hooks`](crate::Client::with_hooks)), decide whether the request is sent
     /// again. It knows the request by this number. Of the retries `max`, `interval`, `backoff` and `jitter` go on to count.
-    pub fn judged(mut self, number: usize) -> Request {
-        self.options.get_or_insert_default().judged_as = Some(number);
+    pub fn ask_retry_predicate(mut self, number: usize) -> Request {
+        self.options.get_or_insert_default().predicate_number = Some(number);
         self
     }
 
     /// Has the client's judge, if it has one, see each attempt before it is made
-    /// ([`Judge::before_attempt`](crate::Judge::before_attempt)). It knows the request by this number.
+    /// ([`Hooks::before_attempt`](crate::Hooks::before_attempt)). It knows the request by this number.
     pub fn watched(mut self, number: usize) -> Request {
         self.options.get_or_insert_default().watched_as = Some(number);
         self

@@ -16,7 +16,7 @@ pub(crate) struct RequestOptions {
     /// Retries instead of the client's; some nothing for none at all.
     pub retry: Option<Option<Retry>>,
     /// The number by which the client's judge knows the request.
-    pub judged_as: Option<usize>,
+    pub predicate_number: Option<usize>,
     /// The number by which the program knows the request, if it wants to see each attempt.
     pub watched_as: Option<usize>,
 }

@@ -20,7 +20,7 @@ use magnus::{
 
 use crate::body_source::{self, BodySource, Wants};
 use crate::client::Engine;
-use crate::judge::{self, About, Answer, Questions};
+use crate::hooks::{self, About, Answer, Questions};
 use crate::process::ProcessLocal;
 use crate::request::Refused;
 use crate::{fibers, process, record, request};
@@ -220,7 +220,7 @@ impl Batch {
             inner.ask_questions();
         }
         if judged {
-            request = request.judged(tag);
+            request = request.ask_retry_predicate(tag);
         }
         if watched {
             request = request.watched(tag);
@@ -335,7 +335,7 @@ impl Batch {
             }
             About::Attempt(attempt, answer) => {
                 inner.asked = Some(Asked::Attempt(answer));
-                list.push(judge::upcoming(ruby, &attempt)?)?;
+                list.push(hooks::upcoming(ruby, &attempt)?)?;
             }
         }
         Ok(Some(list))
@@ -347,7 +347,7 @@ impl Batch {
         match running(ruby, &mut guard)?.asked.take() {
             Some(Asked::Outcome(answer)) => answer.give(given.to_bool()),
             Some(Asked::Attempt(answer)) => {
-                answer.give(judge::changes(Option::<RArray>::try_convert(given)?)?);
+                answer.give(hooks::changes(Option::<RArray>::try_convert(given)?)?);
             }
             None => {}
         }
@@ -470,7 +470,7 @@ impl Inner {
         if self.questions.is_none() {
             let wants = self.wants.get_or_insert_default().clone();
             let questions = Questions::new(wants);
-            self.batch.judged_by(questions.clone());
+            self.batch.with_hooks(questions.clone());
             self.questions = Some(questions);
         }
     }

@@ -18,7 +18,7 @@ use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, Value, funct
 use crate::client::Engine;
 use crate::fibers;
 use crate::gvl;
-use crate::judge::{self, About, Questions};
+use crate::hooks::{self, About, Questions};
 use crate::process::ProcessLocal;
 use crate::record;
 
@@ -224,9 +224,9 @@ impl Needs {
                     answer.give(judge.funcall("again?", record::values(ruby, *outcome))?);
                 }
                 (About::Attempt(attempt, answer), (_, Some(run))) => {
-                    let attempt = judge::upcoming(ruby, &attempt)?;
+                    let attempt = hooks::upcoming(ruby, &attempt)?;
                     let list: Option<RArray> = run.funcall("before_attempt", (attempt,))?;
-                    answer.give(judge::changes(list)?);
+                    answer.give(hooks::changes(list)?);
                 }
                 _ => unreachable!("only what has somebody to ask is asked about"),
             }

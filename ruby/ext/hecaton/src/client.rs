@@ -12,7 +12,7 @@ use crate::batch::Batch;
 use crate::body_source::{self, BodySource, Needs, Wants};
 use crate::cookies::{Cookies, Home};
 use crate::fibers::{self, Fibers};
-use crate::judge::Questions;
+use crate::hooks::Questions;
 use crate::process::ProcessLocal;
 use crate::redirection::Redirection;
 use crate::request::given;
@@ -303,11 +303,11 @@ fn needs(
     let mut questions = None;
     if asked.0.is_some() || asked.1.is_some() {
         let asking = Questions::new(wants.clone());
-        client = client.judged_by(asking.clone());
+        client = client.with_hooks(asking.clone());
         questions = Some(asking);
     }
     if asked.0.is_some() {
-        request = request.judged(0);
+        request = request.ask_retry_predicate(0);
     }
     if asked.1.is_some() {
         request = request.watched(0);

@@ -27,7 +27,7 @@ mod redirection;
 
 mod body_source;
 
-mod judge;
+mod hooks;
 
 mod batch;
 

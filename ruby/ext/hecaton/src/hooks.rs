@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 use futures_util::future::BoxFuture;
-use hecaton::{Changes, Judge, Outcome, Upcoming};
+use hecaton::{Changes, Hooks, Outcome, Upcoming};
 use magnus::{Error, RArray, RString, Ruby, TryConvert};
 
 use crate::body_source::Wants;
@@ -70,7 +70,7 @@ impl Questions {
     }
 }
 
-impl Judge for Questions {
+impl Hooks for Questions {
     fn again(&self, tag: usize, outcome: Outcome) -> BoxFuture<'static, bool> {
         self.ask(tag, |answer| About::Outcome(Box::new(outcome), answer))
     }

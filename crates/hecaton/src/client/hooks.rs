@@ -24,7 +24,7 @@ pub struct Upcoming {
 pub type Changes = Vec<(String, Option<Vec<u8>>)>;
 
 /// Decides which requests are sent again, in the place of what [`Retry`](crate::Retry) says of failures, statuses and methods.
-pub trait Judge: Send + Sync {
+pub trait Hooks: Send + Sync {
     /// Whether the request with this number is sent again, which ended so. Asked after each outcome as long as there is a try
     /// left (`max` of the request's retries) and time. Of a [`Streaming`](crate::Streaming) response the head is known alone: its
     /// body is empty.

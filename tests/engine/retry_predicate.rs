@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hecaton::{Batch, Changes, Ending, Judge, Kind, Outcome, Request, Retry, Upcoming};
+use hecaton::{Batch, Changes, Ending, Hooks, Kind, Outcome, Request, Retry, Upcoming};
 
 use crate::World;
 use crate::scripted::{Scripted, answer};
@@ -27,7 +27,7 @@ impl Notes {
     }
 }
 
-impl Judge for Notes {
+impl Hooks for Notes {
     fn again(&self, number: usize, outcome: Outcome) -> Pin<Box<dyn Future<Output = bool> + Send>> {
         let said = match outcome {
             Ok(response) => {
@@ -95,16 +95,16 @@ fn a_request_may_say_itself_when_it_is_sent_again() {
 fn a_judge_is_asked_of_each_outcome_that_a_try_can_follow() {
     let (world, server) = (World::new(), busy());
     let judge = Notes::new(usize::MAX);
-    let client = world.client.judged_by(judge.clone());
+    let client = world.client.with_hooks(judge.clone());
     let asked = |method: &str| Request::new(method, &server.url).unwrap().retry(quick(2));
-    let outcome = world.run(client.send(asked("POST").body("x").judged(7)));
+    let outcome = world.run(client.send(asked("POST").body("x").ask_retry_predicate(7)));
     assert_eq!(endings(&outcome), [const { Ending::Status(503) }; 3]);
     let expected = [(7, "503 busy 1".to_owned()), (7, "503 busy 2".to_owned())];
     assert_eq!(judge.asked(), expected);
     assert_eq!(client.stats().retries, 2);
     world.run(client.send(asked("GET"))).unwrap();
     world
-        .run(client.send(asked("GET").retry(None).judged(8)))
+        .run(client.send(asked("GET").retry(None).ask_retry_predicate(8)))
         .unwrap();
     assert_eq!(judge.asked(), expected, "of others it is not asked");
 }
@@ -112,8 +112,8 @@ fn a_judge_is_asked_of_each_outcome_that_a_try_can_follow() {
 #[test]
 fn a_judge_that_has_enough_ends_it() {
     let (world, server) = (World::with(|config| config.retry = quick(9)), busy());
-    let client = world.client.judged_by(Notes::new(1));
-    let outcome = world.run(client.send(Request::get(&server.url).unwrap().judged(0)));
+    let client = world.client.with_hooks(Notes::new(1));
+    let outcome = world.run(client.send(Request::get(&server.url).unwrap().ask_retry_predicate(0)));
     assert_eq!(endings(&outcome).len(), 2);
     assert_eq!(outcome.unwrap().body(), "busy");
 }
@@ -122,9 +122,9 @@ fn a_judge_that_has_enough_ends_it() {
 fn errors_are_judged_but_the_deadline_is_not() {
     let world = World::with(|config| config.reconnect = false);
     let judge = Notes::new(usize::MAX);
-    let client = world.client.judged_by(judge.clone());
+    let client = world.client.with_hooks(judge.clone());
     let send = |path, timeout| {
-        let request = world.request(path).retry(quick(1)).judged(1);
+        let request = world.request(path).retry(quick(1)).ask_retry_predicate(1);
         world.run(client.send(request.timeout(timeout)))
     };
     let outcome = send("/fault/truncate", Duration::from_secs(10));
@@ -140,8 +140,11 @@ fn no_wait_goes_past_the_deadline_and_no_body_that_is_gone_is_sent_again() {
     let world = World::new();
     let server = Scripted::answering(|_| answer(503, "retry-after: 3600\r\n", "later"));
     let judge = Notes::new(usize::MAX);
-    let client = world.client.judged_by(judge.clone());
-    let asked = Request::get(&server.url).unwrap().retry(quick(5)).judged(0);
+    let client = world.client.with_hooks(judge.clone());
+    let asked = Request::get(&server.url)
+        .unwrap()
+        .retry(quick(5))
+        .ask_retry_predicate(0);
     assert_eq!(world.run(client.send(asked)).unwrap().attempts().len(), 1);
     assert!(judge.asked().is_empty());
     let server = busy();
@@ -149,7 +152,7 @@ fn no_wait_goes_past_the_deadline_and_no_body_that_is_gone_is_sent_again() {
         Request::new("PUT", &server.url)
             .unwrap()
             .retry(quick(1))
-            .judged(0)
+            .ask_retry_predicate(0)
     };
     let once = asked().body_from(Pieces::new(&["a"]), Some(1));
     assert_eq!(world.run(client.send(once)).unwrap().attempts().len(), 1);
@@ -164,9 +167,12 @@ fn the_whole_way_is_gone_again() {
         true => answer(302, "location: /second\r\n", ""),
         false => answer(500, "", ""),
     });
-    let client = world.client.judged_by(Notes::new(1));
+    let client = world.client.with_hooks(Notes::new(1));
     let url = format!("{}/first", server.url);
-    let asked = Request::get(&url).unwrap().retry(quick(4)).judged(0);
+    let asked = Request::get(&url)
+        .unwrap()
+        .retry(quick(4))
+        .ask_retry_predicate(0);
     let response = world.run(client.send(asked)).unwrap();
     assert_eq!(server.asked(), ["GET /first", "GET /second"].repeat(2));
     assert_eq!(
@@ -180,13 +186,13 @@ fn in_a_batch_each_is_known_by_its_number_and_ends_once() {
     let (world, server) = (World::new(), busy());
     let judge = Notes::new(usize::MAX);
     let mut batch = Batch::new(world.client.clone(), 4);
-    batch.judged_by(judge.clone());
+    batch.with_hooks(judge.clone());
     for number in 0..10 {
         let request = Request::get(&server.url).unwrap();
         batch.push(
             number,
             match number % 2 {
-                0 => request.retry(quick(1)).judged(number),
+                0 => request.retry(quick(1)).ask_retry_predicate(number),
                 _ => request,
             },
         );
@@ -214,8 +220,11 @@ fn in_a_batch_each_is_known_by_its_number_and_ends_once() {
 fn a_stream_is_judged_by_its_head() {
     let (world, server) = (World::new(), busy());
     let judge = Notes::new(1);
-    let client = world.client.judged_by(judge.clone());
-    let asked = Request::get(&server.url).unwrap().retry(quick(3)).judged(0);
+    let client = world.client.with_hooks(judge.clone());
+    let asked = Request::get(&server.url)
+        .unwrap()
+        .retry(quick(3))
+        .ask_retry_predicate(0);
     world.run(async {
         let mut stream = client.open(asked).await.unwrap();
         assert_eq!(stream.attempts().len(), 2);
@@ -227,7 +236,7 @@ fn a_stream_is_judged_by_its_head() {
 /// Gives each attempt its number as a header, and stops the one with this number.
 struct Numbers(usize);
 
-impl Judge for Numbers {
+impl Hooks for Numbers {
     fn again(&self, _: usize, _: Outcome) -> Pin<Box<dyn Future<Output = bool> + Send>> {
         Box::pin(async { false })
     }
@@ -256,7 +265,7 @@ fn each_attempt_of_a_watched_request_may_have_other_headers() {
     });
     let server = busy();
     let ask = |stop| {
-        let client = world.client.judged_by(Arc::new(Numbers(stop)));
+        let client = world.client.with_hooks(Arc::new(Numbers(stop)));
         let request = Request::get(&server.url).unwrap().header("X-Own", b"1");
         world.run(client.send(request.unwrap().watched(7)))
     };

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use crate::client::answer::{Answer, Body, Reading};
 use crate::client::deadline::Deadline;
-use crate::client::judge::Judge;
+use crate::client::hooks::Hooks;
 use crate::client::shared::Shared;
 use crate::message::attempt::Trace;
 use crate::message::error::Error;
@@ -17,13 +17,13 @@ use crate::message::response::Response;
 
 impl Shared {
     /// Who judges this request, and by which number.
-    pub fn judge_of(&self, request: &Request) -> Option<(&Arc<dyn Judge>, usize)> {
-        let number = request.options.as_ref()?.judged_as?;
-        Some((self.judge.as_ref()?, number))
+    pub fn retry_predicate_of(&self, request: &Request) -> Option<(&Arc<dyn Hooks>, usize)> {
+        let number = request.options.as_ref()?.predicate_number?;
+        Some((self.hooks.as_ref()?, number))
     }
 
     /// The request as often as its judge wants it.
-    pub async fn judged(
+    pub async fn ask_retry_predicate(
         self: &Arc<Self>,
         request: &mut Request,
         reading: Reading,
@@ -37,7 +37,7 @@ impl Shared {
             tries += 1;
             let fields = result.as_ref().map(|answer| &answer.fields[..]);
             let retry = self.retry_of(request);
-            let Some(wait) = retry.and_then(|retry| retry.wait_if_judged(tries, fields.ok()))
+            let Some(wait) = retry.and_then(|retry| retry.wait_for_predicate(tries, fields.ok()))
             else {
                 return result;
             };
@@ -45,10 +45,10 @@ impl Shared {
             if wait >= deadline.left() {
                 return result;
             }
-            let Some((judge, number)) = self.judge_of(request) else {
+            let Some((hooks, number)) = self.retry_predicate_of(request) else {
                 return result;
             };
-            let again = judge.again(number, outcome(&result, request, deadline, trace));
+            let again = hooks.again(number, outcome(&result, request, deadline, trace));
             if !again.await || wait >= deadline.left() {
                 return result;
             }
