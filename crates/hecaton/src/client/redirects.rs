@@ -47,7 +47,11 @@ impl Shared {
             Ok(result) => result.map_err(|failure| deadline.told(failure, attempt)),
             Err(_) => Err(deadline.used_up(attempt)),
         };
-        result.map_err(|failure| self.pool.crowds.told(failure, &request.origin, attempt))
+        result.map_err(|failure| {
+            self.pool
+                .connection_counts
+                .explain(failure, &request.origin, attempt)
+        })
     }
 
     /// One way of a request that may go several, from its URL to an answer.

@@ -219,7 +219,7 @@ async fn begin(
             let detail = format!("{host} does not speak HTTP/2: it did not choose it (ALPN)");
             return Err(Failure::new(Kind::Tls, Phase::Tls, detail).for_good());
         }
-        ticket.crowd = Some(pool.crowds.join(origin));
+        ticket.counted = Some(pool.connection_counts.join(origin));
         let connection = Connection::new(ticket, wire, forward);
         return Ok(Fresh::Http1((permit, Box::new(connection))));
     }

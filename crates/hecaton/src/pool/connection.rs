@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::h1::connection::Connection as Http1;
-use crate::pool::crowd::Member;
+use crate::pool::connection_count::Counted;
 use crate::transport::proxy::Forward;
 use crate::transport::wire::Wire;
 
@@ -38,7 +38,7 @@ pub(crate) struct Ticket {
     /// Connections that are open, idle or not.
     open: Arc<AtomicUsize>,
     /// Counts it among those to its origin, if it speaks HTTP/1.1.
-    pub crowd: Option<Member>,
+    pub counted: Option<Counted>,
 }
 
 impl Ticket {
@@ -47,7 +47,7 @@ impl Ticket {
         Ticket {
             id,
             open,
-            crowd: None,
+            counted: None,
         }
     }
 }

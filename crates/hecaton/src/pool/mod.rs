@@ -1,7 +1,7 @@
 //! Which connection a request uses: an idle one, a stream of one that is shared, or a new one when the limits allow it.
 //!
 //! In the order of a request: `limits` (may it have one?) → `idle` (HTTP/1.1) or `acquire` with `sessions`, `origin_state` and
-//! `waiter` (a stream of HTTP/2) → `dial` (a new one, by `transport`). `crowd` counts for the text of errors. Decisions:
+//! `waiter` (a stream of HTTP/2) → `dial` (a new one, by `transport`). `connection_count` counts for the text of errors. Decisions:
 //!
 //! - A request takes a permit before it looks for a connection, and gives it back after the connection was put away. So there are
 //!   never more connections to an origin than `per_origin` allows. An HTTP/2 connection with streams on it holds one permit and an
@@ -23,7 +23,7 @@
 
 pub(crate) mod acquire;
 pub(crate) mod connection;
-pub(crate) mod crowd;
+pub(crate) mod connection_count;
 mod dial;
 mod idle;
 pub(crate) mod limits;
@@ -36,7 +36,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use self::connection::{Connection, Ticket};
-use self::crowd::Crowds;
+use self::connection_count::ConnectionCounts;
 use self::idle::IdleConnections;
 use self::limits::{ConnectionLimits, Permit};
 use self::sessions::Sessions;
@@ -56,7 +56,7 @@ pub(crate) struct Pool {
     idle: IdleConnections,
     /// Those that speak HTTP/2.
     sessions: Arc<Sessions>,
-    pub crowds: Crowds,
+    pub connection_counts: ConnectionCounts,
     opened: AtomicU64,
     /// Connections that are open, idle or not.
     open: Arc<AtomicUsize>,
@@ -85,7 +85,7 @@ impl Pool {
             connector: Connector::new(&config)?,
             idle: IdleConnections::new(&config, sessions.clone()),
             sessions,
-            crowds: Crowds::default(),
+            connection_counts: ConnectionCounts::default(),
             opened: AtomicU64::new(0),
             open: Arc::default(),
             config,
@@ -122,7 +122,7 @@ impl Pool {
         }
         // Boxed, so that requests which need no new connection do not carry its state along.
         let mut connection = Box::pin(self.open_http1(origin, trace)).await?;
-        connection.ticket.crowd = Some(self.crowds.join(origin));
+        connection.ticket.counted = Some(self.connection_counts.join(origin));
         Ok((permit, connection))
     }
 

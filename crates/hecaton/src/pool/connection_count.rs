@@ -15,43 +15,43 @@ const MANY: usize = 16;
 
 /// The connections of one client.
 #[derive(Default)]
-pub(crate) struct Crowds(Mutex<HashMap<Arc<Origin>, Arc<Crowd>>>);
+pub(crate) struct ConnectionCounts(Mutex<HashMap<Arc<Origin>, Arc<OriginCount>>>);
 
 /// The connections to one origin.
 #[derive(Default)]
-struct Crowd {
+struct OriginCount {
     now: AtomicUsize,
     /// Most of them at once since there was none.
     peak: AtomicUsize,
 }
 
 /// Counts a connection for as long as it is kept.
-pub(crate) struct Member(Arc<Crowd>);
+pub(crate) struct Counted(Arc<OriginCount>);
 
-impl Drop for Member {
+impl Drop for Counted {
     fn drop(&mut self) {
         self.0.now.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl Crowds {
+impl ConnectionCounts {
     /// For a connection that was opened to `origin`.
-    pub fn join(&self, origin: &Arc<Origin>) -> Member {
-        let mut crowds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !crowds.contains_key(origin) {
-            crowds.retain(|_, crowd| crowd.now.load(Ordering::Relaxed) > 0);
+    pub fn join(&self, origin: &Arc<Origin>) -> Counted {
+        let mut connection_counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !connection_counts.contains_key(origin) {
+            connection_counts.retain(|_, count| count.now.load(Ordering::Relaxed) > 0);
         }
-        let crowd = crowds.entry(origin.clone()).or_default();
-        let now = crowd.now.fetch_add(1, Ordering::Relaxed) + 1;
+        let count = connection_counts.entry(origin.clone()).or_default();
+        let now = count.now.fetch_add(1, Ordering::Relaxed) + 1;
         match now {
-            1 => crowd.peak.store(1, Ordering::Relaxed),
-            _ => drop(crowd.peak.fetch_max(now, Ordering::Relaxed)),
+            1 => count.peak.store(1, Ordering::Relaxed),
+            _ => drop(count.peak.fetch_max(now, Ordering::Relaxed)),
         }
-        Member(crowd.clone())
+        Counted(count.clone())
     }
 
     /// Adds to a time-out of a new connection that never said a word how many others there were.
-    pub fn told(
+    pub fn explain(
         &self,
         mut failure: Failure,
         origin: &Arc<Origin>,
@@ -64,10 +64,10 @@ impl Crowds {
         if failure.kind != Kind::Timeout || !attempt.is_some_and(silent) {
             return failure;
         }
-        let crowds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let peak = crowds
+        let connection_counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let peak = connection_counts
             .get(origin)
-            .map_or(0, |crowd| crowd.peak.load(Ordering::Relaxed));
+            .map_or(0, |count| count.peak.load(Ordering::Relaxed));
         if peak >= MANY {
             failure.detail += &format!(
                 "; this new connection never said a word while the client had up to {peak} to the same server, which may \
