@@ -1,6 +1,6 @@
 //! Opens connections: name to addresses, addresses to a socket, perhaps through a proxy, and TLS on it.
 //!
-//! In the order of a connection: `resolve` (name → addresses) → `config/allowed.rs` (may they be connected to?) → `race`, `tcp` (the
+//! In the order of a connection: `resolve` (name → addresses) → `config/allowed.rs` (may they be connected to?) → `happy_eyeballs`, `tcp` (the
 //! first that answers) → `proxy` → `tls`. `pipe` is what a socket may be, `wire` that or TLS over it. Decisions:
 //!
 //! - `allow_address` judges what was resolved, right before connecting to exactly that, so a name that changes its address wins
@@ -13,10 +13,10 @@
 //!   memory of all of them is what a client needs most. Unboxed, opening one took 4.6 kB.
 
 mod farewell;
+mod happy_eyeballs;
 mod kept;
 pub(crate) mod pipe;
 pub(crate) mod proxy;
-mod race;
 mod resolve;
 mod tcp;
 pub(crate) mod tls;

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use nix::errno::Errno;
 use tokio::net::TcpStream;
 
-use super::race::{self, Refusals};
+use super::happy_eyeballs::{self, Refusals};
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::runtime::descriptors::Noted;
 
@@ -40,7 +40,7 @@ pub(super) async fn connect(
     close_idle: CloseIdle<'_>,
     tried: &Tried,
 ) -> Result<Noted<TcpStream>, Failure> {
-    let opened = race::first(addresses, |address| {
+    let opened = happy_eyeballs::first(addresses, |address| {
         tried.note(address);
         open(move || TcpStream::connect(address), close_idle)
     });
