@@ -12,7 +12,7 @@ use crate::message::failure::InvalidRequest;
 pub struct Addresses {
     fixed: BTreeMap<(String, u16), Vec<IpAddr>>,
     /// How long what a lookup found is known: not at all unless it is said.
-    pub(crate) kept_for: Duration,
+    pub(crate) cache_time: Duration,
 }
 
 impl Addresses {
@@ -37,8 +37,8 @@ impl Addresses {
 
     /// Keeps what lookups find for so long, of some ten thousand names at most: for programs that ask many hosts a few times
     /// each. A name to whose addresses no connection could be opened is looked up again all the same.
-    pub fn keep_for(&mut self, time: Duration) {
-        self.kept_for = time;
+    pub fn cache_for(&mut self, time: Duration) {
+        self.cache_time = time;
     }
 
     pub(crate) fn of(&self, host: &str, port: u16) -> Option<&[IpAddr]> {

@@ -12,9 +12,9 @@
 //! - Each phase is boxed (`Dial::within`), and so is a race of several addresses: where hundreds of connections are opened at once, the
 //!   memory of all of them is what a client needs most. Unboxed, opening one took 4.6 kB.
 
+mod dns_cache;
 mod farewell;
 mod happy_eyeballs;
-mod kept;
 pub(crate) mod pipe;
 pub(crate) mod proxy;
 mod resolve;

@@ -4,7 +4,7 @@
 //! never looked up twice at the same time: who asks meanwhile joins, and a lookup that was given up is
 //! joined by the next. Only as many different names as tokio has threads for this, 512, could hold up others.
 //!
-//! So a burst of requests to one new host costs one lookup. Nothing is cached unless the settings ask for it (`kept`): the system
+//! So a burst of requests to one new host costs one lookup. Nothing is cached unless the settings ask for it (`dns_cache`): the system
 //! knows how long an answer is good, and caches by itself. `localhost` and all names under it are 127.0.0.1 and ::1 without asking (RFC 6761); IPv4 first, for what
 //! listens there mostly does so.
 
@@ -19,7 +19,7 @@ use std::time::Instant;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 
-use super::kept::Kept;
+use super::dns_cache::DnsCache;
 use crate::config::addresses::Addresses;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::zone;
@@ -36,7 +36,7 @@ type Going = Arc<Mutex<HashMap<String, Shared<BoxFuture<'static, Found>>>>>;
 pub(super) struct Resolver {
     fixed: Addresses,
     going: Going,
-    kept: Arc<Mutex<Kept>>,
+    cache: Arc<Mutex<DnsCache>>,
     ask: fn(&str) -> io::Result<Vec<IpAddr>>,
 }
 
@@ -45,7 +45,7 @@ impl Resolver {
         Resolver {
             fixed: fixed.clone(),
             going: Going::default(),
-            kept: Arc::new(Mutex::new(Kept::new(fixed.kept_for))),
+            cache: Arc::new(Mutex::new(DnsCache::new(fixed.cache_time))),
             ask: ask_the_system,
         }
     }
@@ -60,7 +60,7 @@ impl Resolver {
     #[cfg(test)]
     pub fn keeping(time: Duration, ask: fn(&str) -> io::Result<Vec<IpAddr>>) -> Resolver {
         let mut fixed = Addresses::default();
-        fixed.keep_for(time);
+        fixed.cache_for(time);
         Resolver {
             ask,
             ..Resolver::new(&fixed)
@@ -109,8 +109,8 @@ impl Resolver {
 
     /// Forgets what a lookup found, when no connection could be opened to it.
     pub fn forget(&self, host: &str) {
-        if !self.fixed.kept_for.is_zero() {
-            lock(&self.kept).forget(host);
+        if !self.fixed.cache_time.is_zero() {
+            lock(&self.cache).forget(host);
         }
     }
 
@@ -121,7 +121,7 @@ impl Resolver {
                 Some(lookup) => lookup.clone(),
                 // One that has just ended is kept already.
                 None => {
-                    if let Some(found) = lock(&self.kept).get(host, Instant::now()) {
+                    if let Some(found) = lock(&self.cache).get(host, Instant::now()) {
                         return Ok(found);
                     }
                     let lookup = self.start(host);
@@ -134,7 +134,7 @@ impl Resolver {
     }
 
     fn start(&self, host: &str) -> Shared<BoxFuture<'static, Found>> {
-        let (ask, host, kept) = (self.ask, host.to_owned(), self.kept.clone());
+        let (ask, host, cache) = (self.ask, host.to_owned(), self.cache.clone());
         let ended = Ended(self.going.clone(), host.clone());
         let task = tokio::task::spawn_blocking(move || {
             // It is kept before it is off the list: in between, nobody asks once more.
@@ -144,7 +144,7 @@ impl Resolver {
                 Err(error) => Err(error.to_string().into()),
             };
             if let Ok(found) = &found {
-                lock(&kept).keep(&host, found, Instant::now());
+                lock(&cache).keep(&host, found, Instant::now());
             }
             found
         });

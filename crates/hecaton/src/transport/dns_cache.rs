@@ -10,17 +10,17 @@ const MOST: usize = 16_384;
 
 /// What lookups found.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct DnsCache {
     time: Duration,
     found: HashMap<Arc<str>, (Instant, Arc<[IpAddr]>)>,
     /// In the order of their lookups; some were forgotten, or looked up again.
     order: VecDeque<(Instant, Arc<str>)>,
 }
 
-impl Kept {
+impl DnsCache {
     /// None yet; each is good for so long.
-    pub fn new(time: Duration) -> Kept {
-        Kept {
+    pub fn new(time: Duration) -> DnsCache {
+        DnsCache {
             time,
             found: HashMap::new(),
             order: VecDeque::new(),
@@ -72,23 +72,23 @@ mod tests {
         let found: Arc<[IpAddr]> = [IpAddr::V4(Ipv4Addr::LOCALHOST)].into();
         let begun = Instant::now();
         let at = |second: u64| begun + Duration::from_secs(second);
-        let mut kept = Kept::new(Duration::from_secs(10));
-        kept.keep("a", &found, at(0));
-        kept.keep("nowhere", &[].into(), at(0));
-        assert_eq!(kept.get("a", at(9)), Some(found.clone()));
+        let mut cache = DnsCache::new(Duration::from_secs(10));
+        cache.keep("a", &found, at(0));
+        cache.keep("nowhere", &[].into(), at(0));
+        assert_eq!(cache.get("a", at(9)), Some(found.clone()));
         assert_eq!(
-            (kept.get("a", at(10)), kept.get("nowhere", at(0))),
+            (cache.get("a", at(10)), cache.get("nowhere", at(0))),
             (None, None)
         );
-        kept.keep("a", &found, at(20));
-        kept.forget("a");
-        kept.keep("a", &found, at(21));
+        cache.keep("a", &found, at(20));
+        cache.forget("a");
+        cache.keep("a", &found, at(21));
         for n in 0..MOST - 1 {
-            kept.keep(&n.to_string(), &found, at(22));
+            cache.keep(&n.to_string(), &found, at(22));
         }
-        assert!(kept.get("a", at(22)).is_some() && kept.get("0", at(22)).is_some());
-        kept.keep("last", &found, at(22));
-        assert!(kept.get("a", at(22)).is_none() && kept.get("0", at(22)).is_some());
-        assert!(kept.found.len() <= MOST && kept.order.len() <= MOST);
+        assert!(cache.get("a", at(22)).is_some() && cache.get("0", at(22)).is_some());
+        cache.keep("last", &found, at(22));
+        assert!(cache.get("a", at(22)).is_none() && cache.get("0", at(22)).is_some());
+        assert!(cache.found.len() <= MOST && cache.order.len() <= MOST);
     }
 }
