@@ -29,7 +29,7 @@ pub(crate) struct Connection {
     /// The request being written; kept for its memory.
     pub output: Vec<u8>,
     /// How long the server keeps it idle, as far as it has said so.
-    pub kept_for: Option<Duration>,
+    pub keep_alive_timeout: Option<Duration>,
     /// Whether a byte of the response has come.
     pub heard: bool,
     /// What the body that is being read holds of what all may hold together.
@@ -48,7 +48,7 @@ impl Connection {
         Connection {
             input: BytesMut::new(),
             output: Vec::new(),
-            kept_for: None,
+            keep_alive_timeout: None,
             heard: false,
             share: Share::default(),
             lent: false,

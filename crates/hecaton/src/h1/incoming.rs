@@ -34,7 +34,7 @@ pub(crate) struct Incoming {
     /// Whether the connection may carry another request once the body is whole.
     keep_alive: bool,
     /// How long the server says that it keeps the connection.
-    kept_for: Option<u16>,
+    keep_alive_timeout: Option<u16>,
     /// Whether the connection ended before the body did.
     cut: bool,
 }
@@ -49,7 +49,7 @@ impl Incoming {
             unwanted: (head.status >= 400 && !head.keep_alive) || outgoing.is_held(),
             // An answer that came before the whole request was out may leave the rest of it unsent.
             keep_alive: head.keep_alive && !closes && outgoing.is_done(),
-            kept_for: head.kept_for,
+            keep_alive_timeout: head.keep_alive_timeout,
             cut: false,
             outgoing,
         }
@@ -158,7 +158,9 @@ impl Incoming {
     /// Makes the connection ready for another request; false if it cannot carry one.
     pub fn finish(&mut self, connection: &mut Connection) -> bool {
         self.outgoing.give_back(connection);
-        connection.kept_for = self.kept_for.map(|s| Duration::from_secs(s.into()));
+        connection.keep_alive_timeout = self
+            .keep_alive_timeout
+            .map(|s| Duration::from_secs(s.into()));
         // Bytes behind the answer belong to nothing.
         let usable = self.keep_alive && self.reader.is_strict() && connection.input.is_empty();
         connection.release_input();

@@ -81,7 +81,7 @@ pub(crate) struct Head {
     pub keep_alive: bool,
     /// How long the server keeps it when it is idle, as far as it says so (`Keep-Alive: timeout=N`).
     /// In seconds, which keeps it small.
-    pub kept_for: Option<u16>,
+    pub keep_alive_timeout: Option<u16>,
 }
 
 /// How the end of the body is known.
@@ -103,7 +103,7 @@ struct Facts {
     coded: bool,
     close: bool,
     keep_alive: bool,
-    kept_for: Option<u16>,
+    keep_alive_timeout: Option<u16>,
 }
 
 /// Reads one head; fed with what has arrived until it has it.
@@ -288,7 +288,7 @@ fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, 
         framing,
         coded: facts.coded,
         keep_alive,
-        kept_for: facts.kept_for,
+        keep_alive_timeout: facts.keep_alive_timeout,
     })
 }
 
@@ -314,7 +314,7 @@ impl Facts {
                 }
             }
             10 if field.name.eq_ignore_ascii_case("keep-alive") => {
-                self.kept_for = kept_for(field.value)
+                self.keep_alive_timeout = keep_alive_timeout(field.value)
             }
             14 if field.name.eq_ignore_ascii_case("content-length") => {
                 self.note_length(field.value)?
@@ -354,7 +354,7 @@ impl Facts {
 }
 
 /// The seconds of `timeout=N` in a `Keep-Alive` field (RFC 2068 §19.7.1.1), the first one that can be read.
-fn kept_for(value: &[u8]) -> Option<u16> {
+fn keep_alive_timeout(value: &[u8]) -> Option<u16> {
     let mut parameters = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
     parameters.find_map(|parameter| {
         let (name, seconds) = parameter.split_at_checked(8)?;

@@ -49,9 +49,12 @@ impl Rules {
     /// How long this connection may be idle: a second less than the server keeps it, if it has said how long
     /// that is, for a request takes some time to get there; half as long if that is more.
     fn longest(&self, connection: &Connection) -> Duration {
-        let kept = connection.http1.kept_for.map_or(self.idle_timeout, |kept| {
-            kept.saturating_sub(EARLY).max(kept / 2)
-        });
+        let kept = connection
+            .http1
+            .keep_alive_timeout
+            .map_or(self.idle_timeout, |kept| {
+                kept.saturating_sub(EARLY).max(kept / 2)
+            });
         kept.min(self.idle_timeout)
     }
 

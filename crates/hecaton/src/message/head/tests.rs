@@ -141,7 +141,7 @@ fn connections_are_kept_only_when_that_is_safe() {
 fn a_server_may_say_how_long_it_keeps_a_connection() {
     let kept = |value: &str| {
         let text = format!("HTTP/1.1 200 OK\r\nKeep-Alive: {value}\r\n\r\n");
-        head(&text).kept_for
+        head(&text).keep_alive_timeout
     };
     assert_eq!(kept("timeout=99999999"), Some(u16::MAX));
     assert_eq!(kept("timeout=5"), Some(5));
