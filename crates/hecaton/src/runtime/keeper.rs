@@ -21,7 +21,7 @@ use tokio::time::sleep;
 const QUIET: Duration = Duration::from_millis(100);
 
 /// A runtime, who drives it, and the thread that does when nobody else does.
-pub(crate) struct Kept {
+pub(crate) struct SharedRuntime {
     pub runtime: Runtime,
     /// How many threads wait, and so drive.
     waiting: AtomicUsize,
@@ -37,12 +37,12 @@ pub(crate) struct Kept {
     end: Condvar,
 }
 
-/// Keeps the thread from driving, for as long as it is kept.
-pub(crate) struct Waiting<'a>(&'a Arc<Kept>);
+/// Keeps the thread from driving, for as long as it is shared.
+pub(crate) struct Waiting<'a>(&'a Arc<SharedRuntime>);
 
-impl Kept {
-    pub fn new(runtime: Runtime) -> Arc<Kept> {
-        Arc::new(Kept {
+impl SharedRuntime {
+    pub fn new(runtime: Runtime) -> Arc<SharedRuntime> {
+        Arc::new(SharedRuntime {
             runtime,
             waiting: AtomicUsize::new(0),
             waits: AtomicU64::new(0),
@@ -56,7 +56,7 @@ impl Kept {
     }
 
     /// Somebody waits now, and will drive.
-    pub fn wait(self: &Arc<Kept>) -> Waiting<'_> {
+    pub fn wait(self: &Arc<SharedRuntime>) -> Waiting<'_> {
         self.waiting.fetch_add(1, Ordering::SeqCst);
         self.waits.fetch_add(1, Ordering::Relaxed);
         if self.drives.load(Ordering::SeqCst) {
@@ -81,7 +81,7 @@ impl Kept {
 
     /// Makes the thread, if there is none and something to do for it. Where none can be had, nothing is driven until
     /// somebody waits.
-    fn begin(self: &Arc<Kept>) {
+    fn begin(self: &Arc<SharedRuntime>) {
         if self.alive.load(Ordering::SeqCst) || !self.has_tasks() {
             return;
         }
@@ -89,11 +89,11 @@ impl Kept {
         if *lock(&self.ends) || self.alive.swap(true, Ordering::SeqCst) {
             return;
         }
-        let kept = self.clone();
+        let shared = self.clone();
         let keeper = thread::Builder::new().name("hecaton-keeper".into());
         // Signals are for threads that know what to do with them.
         let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
-        let begun = keeper.stack_size(256 << 10).spawn(move || kept.keep());
+        let begun = keeper.stack_size(256 << 10).spawn(move || shared.keep());
         if let Ok(mask) = mask {
             let _ = mask.thread_set_mask();
         }
@@ -173,9 +173,9 @@ mod tests {
 
     use super::*;
 
-    fn kept() -> Arc<Kept> {
+    fn shared() -> Arc<SharedRuntime> {
         let mut builder = tokio::runtime::Builder::new_current_thread();
-        Kept::new(builder.enable_all().build().unwrap())
+        SharedRuntime::new(builder.enable_all().build().unwrap())
     }
 
     fn wait_until(so: impl Fn() -> bool) {
@@ -190,11 +190,11 @@ mod tests {
 
     #[test]
     fn a_task_is_driven_while_nobody_waits_and_the_thread_ends_with_it() {
-        let kept = kept();
+        let shared = shared();
         let (say, told) = std::sync::mpsc::channel();
         let (end, ended) = oneshot::channel::<()>();
-        let waiting = kept.wait();
-        kept.runtime.block_on(async {
+        let waiting = shared.wait();
+        shared.runtime.block_on(async {
             tokio::spawn(async move {
                 sleep(Duration::from_millis(1)).await;
                 say.send(()).unwrap();
@@ -202,50 +202,56 @@ mod tests {
             });
         });
         assert!(
-            !kept.alive.load(Ordering::SeqCst),
+            !shared.alive.load(Ordering::SeqCst),
             "while somebody waits there is none"
         );
         drop(waiting);
         told.recv_timeout(Duration::from_secs(20))
             .expect("the task went on");
-        assert!(kept.alive.load(Ordering::SeqCst));
+        assert!(shared.alive.load(Ordering::SeqCst));
         end.send(()).unwrap();
-        wait_until(|| !kept.alive.load(Ordering::SeqCst));
-        kept.end();
+        wait_until(|| !shared.alive.load(Ordering::SeqCst));
+        shared.end();
     }
 
     #[test]
     fn nothing_to_be_driven_makes_no_thread() {
-        let kept = kept();
-        let waiting = kept.wait();
-        kept.runtime.block_on(async {});
+        let shared = shared();
+        let waiting = shared.wait();
+        shared.runtime.block_on(async {});
         drop(waiting);
-        assert!(!kept.alive.load(Ordering::SeqCst));
+        assert!(!shared.alive.load(Ordering::SeqCst));
     }
 
     #[test]
     fn who_comes_drives_at_once_whenever_that_is() {
-        let kept = kept();
+        let shared = shared();
         let (_end, ended) = oneshot::channel::<()>();
         for pause in [0, 50, 99, 100, 101, 150, 250, 0, 100] {
-            let waiting = kept.wait();
-            kept.runtime
+            let waiting = shared.wait();
+            shared
+                .runtime
                 .block_on(async { sleep(Duration::from_millis(1)).await });
             drop(waiting);
             thread::sleep(Duration::from_millis(pause));
         }
-        let waiting = kept.wait();
-        kept.runtime.block_on(async { drop(tokio::spawn(ended)) });
+        let waiting = shared.wait();
+        shared.runtime.block_on(async { drop(tokio::spawn(ended)) });
         drop(waiting);
-        wait_until(|| kept.drives.load(Ordering::SeqCst));
+        wait_until(|| shared.drives.load(Ordering::SeqCst));
         for pause in [0, 99, 100, 101, 150, 250, 120, 100, 0] {
             thread::sleep(Duration::from_millis(pause));
-            let waiting = kept.wait();
-            kept.runtime
+            let waiting = shared.wait();
+            shared
+                .runtime
                 .block_on(async { sleep(Duration::from_millis(1)).await });
             drop(waiting);
         }
-        kept.end();
-        assert_eq!(Arc::strong_count(&kept), 1, "the thread let the runtime go");
+        shared.end();
+        assert_eq!(
+            Arc::strong_count(&shared),
+            1,
+            "the thread let the runtime go"
+        );
     }
 }

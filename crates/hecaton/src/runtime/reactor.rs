@@ -14,13 +14,13 @@ use tokio::task::coop::unconstrained;
 use tokio::time::timeout;
 
 use crate::runtime::descriptors::Anonymous;
-use crate::runtime::keeper::Kept;
+use crate::runtime::keeper::SharedRuntime;
 
 /// How long the end of a reactor waits for threads of the system's resolver.
 const A_MOMENT: Duration = Duration::from_millis(20);
 
 /// A reactor for threads to wait on; share it by reference, any number of threads may wait at once.
-pub struct Reactor(Option<Arc<Kept>>, Anonymous); // None while it is dropped.
+pub struct Reactor(Option<Arc<SharedRuntime>>, Anonymous); // None while it is dropped.
 
 impl Reactor {
     /// A new reactor. Starts no thread; there is one later while connections are idle and nobody waits. Fails when the process is out of descriptors (it needs
@@ -28,7 +28,7 @@ impl Reactor {
     pub fn new() -> io::Result<Reactor> {
         let mut builder = Builder::new_current_thread();
         let (runtime, descriptors) = Anonymous::of(|| builder.enable_io().enable_time().build());
-        Ok(Reactor(Some(Kept::new(runtime?)), descriptors))
+        Ok(Reactor(Some(SharedRuntime::new(runtime?)), descriptors))
     }
 
     /// Whether it was made in a process that this one descends from, and is closed here (see
@@ -44,9 +44,9 @@ impl Reactor {
     /// hence `unconstrained`. What might run on for too long (a body that is always ready) yields by
     /// itself.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        let kept = self.0.as_ref().expect("it is not being dropped");
-        let _waiting = kept.wait();
-        kept.runtime.block_on(unconstrained(future))
+        let shared = self.0.as_ref().expect("it is not being dropped");
+        let _waiting = shared.wait();
+        shared.runtime.block_on(unconstrained(future))
     }
 
     /// The same for so long at most; none when that was too short. The future goes on at the next wait.
@@ -64,8 +64,11 @@ impl Drop for Reactor {
             return std::mem::forget(self.0.take()); // Its threads are not here, its descriptors are another's.
         }
         self.1.release();
-        let kept = self.0.take().inspect(|kept| kept.end());
-        if let Some(runtime) = kept.and_then(Arc::into_inner).map(|kept| kept.runtime) {
+        let shared = self.0.take().inspect(|shared| shared.end());
+        if let Some(runtime) = shared
+            .and_then(Arc::into_inner)
+            .map(|shared| shared.runtime)
+        {
             match Handle::try_current() {
                 Ok(_) => runtime.shutdown_background(), // Where waiting is not allowed.
                 Err(_) => runtime.shutdown_timeout(A_MOMENT),

@@ -23,21 +23,21 @@ pub(super) const FAIR: usize = 50;
 #[derive(Clone, Default)]
 pub(super) struct Store {
     /// No list is empty.
-    sites: HashMap<String, Vec<Kept>>,
+    sites: HashMap<String, Vec<StoredCookie>>,
     count: usize,
     /// Counts what was asked of the store.
     clock: u64,
 }
 
 #[derive(Clone)]
-struct Kept {
+struct StoredCookie {
     cookie: Cookie,
     /// When it came, and when it was used last, by the store's clock. No two came at once.
     created: u64,
     used: u64,
 }
 
-impl Kept {
+impl StoredCookie {
     fn has_expired(&self, now: SystemTime) -> bool {
         self.cookie.expires.is_some_and(|end| end <= now)
     }
@@ -53,9 +53,11 @@ impl Store {
     pub fn list(&self) -> Vec<Cookie> {
         let now = SystemTime::now();
         let all = self.sites.values().flatten();
-        let mut all: Vec<_> = all.filter(|kept| !kept.has_expired(now)).collect();
-        all.sort_unstable_by_key(|kept| kept.created);
-        all.into_iter().map(|kept| kept.cookie.clone()).collect()
+        let mut all: Vec<_> = all.filter(|stored| !stored.has_expired(now)).collect();
+        all.sort_unstable_by_key(|stored| stored.created);
+        all.into_iter()
+            .map(|stored| stored.cookie.clone())
+            .collect()
     }
 
     pub fn clear(&mut self) {
@@ -70,19 +72,22 @@ impl Store {
         let (now, clock) = (SystemTime::now(), self.clock);
         let site = site(&cookie.domain).to_owned();
         let list = self.sites.entry(site.clone()).or_default();
-        let hidden = |kept: &Kept| !kept.has_expired(now) && hides(&cookie, &kept.cookie);
+        let hidden =
+            |stored: &StoredCookie| !stored.has_expired(now) && hides(&cookie, &stored.cookie);
         let refused = !https && list.iter().any(hidden);
         if !refused {
-            let old = list.iter().position(|kept| is_same(&kept.cookie, &cookie));
+            let old = list
+                .iter()
+                .position(|stored| is_same(&stored.cookie, &cookie));
             let old = old.map(|at| list.remove(at));
             self.count -= usize::from(old.is_some());
-            let kept = Kept {
+            let stored = StoredCookie {
                 created: old.map_or(clock, |old| old.created),
                 used: clock,
                 cookie,
             };
-            if !kept.has_expired(now) {
-                list.push(kept);
+            if !stored.has_expired(now) {
+                list.push(stored);
                 self.count += 1;
             }
         }
@@ -98,21 +103,21 @@ impl Store {
         let Some(list) = self.sites.get_mut(site(host)) else {
             return String::new();
         };
-        let goes = |kept: &&mut Kept| {
-            let cookie = &kept.cookie;
+        let goes = |stored: &&mut StoredCookie| {
+            let cookie = &stored.cookie;
             let at_home =
                 host == cookie.domain || (!cookie.host_only && is_within(host, &cookie.domain));
             at_home
                 && is_below(path, &cookie.path)
                 && (https || !cookie.secure)
-                && !kept.has_expired(now)
+                && !stored.has_expired(now)
         };
         let mut found: Vec<_> = list.iter_mut().filter(goes).collect();
-        found.sort_by_key(|kept| (std::cmp::Reverse(kept.cookie.path.len()), kept.created));
+        found.sort_by_key(|stored| (std::cmp::Reverse(stored.cookie.path.len()), stored.created));
         let mut pairs = String::new();
-        for kept in found {
-            kept.used = clock;
-            let Cookie { name, value, .. } = &kept.cookie;
+        for stored in found {
+            stored.used = clock;
+            let Cookie { name, value, .. } = &stored.cookie;
             let between = if pairs.is_empty() { "" } else { "; " };
             // Into memory, which does not fail.
             let _ = write!(pairs, "{between}{name}={value}");
@@ -125,7 +130,7 @@ impl Store {
         if let Some(list) = self.sites.get_mut(site) {
             if list.len() > MOST_OF_A_SITE {
                 let before = list.len();
-                list.retain(|kept| !kept.has_expired(now));
+                list.retain(|stored| !stored.has_expired(now));
                 if list.len() > MOST_OF_A_SITE {
                     keep_best(list, LEFT_OF_A_SITE);
                 }
@@ -144,19 +149,19 @@ impl Store {
     /// longest ago.
     fn shrink(&mut self, now: SystemTime) {
         let lists = self.sites.values_mut();
-        lists.for_each(|list| list.retain(|kept| !kept.has_expired(now)));
+        lists.for_each(|list| list.retain(|stored| !stored.has_expired(now)));
         let mut all = Vec::with_capacity(self.count);
         for list in self.sites.values_mut() {
-            list.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.worth()));
+            list.sort_unstable_by_key(|stored| std::cmp::Reverse(stored.worth()));
             let ranked = list.iter().enumerate();
-            all.extend(ranked.map(|(rank, kept)| (rank < FAIR, kept.worth())));
+            all.extend(ranked.map(|(rank, stored)| (rank < FAIR, stored.worth())));
         }
         if all.len() > MOST {
             let surplus = all.len() - LEFT;
             let limit = *all.select_nth_unstable(surplus).1;
             for list in self.sites.values_mut() {
                 let mut rank = 0..;
-                list.retain(|kept| (rank.next() < Some(FAIR), kept.worth()) >= limit);
+                list.retain(|stored| (rank.next() < Some(FAIR), stored.worth()) >= limit);
             }
         }
         self.sites.retain(|_, list| !list.is_empty());
@@ -165,8 +170,8 @@ impl Store {
 }
 
 /// Keeps so many of a list.
-fn keep_best(list: &mut Vec<Kept>, most: usize) {
-    list.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.worth()));
+fn keep_best(list: &mut Vec<StoredCookie>, most: usize) {
+    list.sort_unstable_by_key(|stored| std::cmp::Reverse(stored.worth()));
     list.truncate(most);
 }
 
@@ -189,9 +194,9 @@ fn is_same(one: &Cookie, other: &Cookie) -> bool {
 }
 
 /// Whether a request could meet this cookie, which came without https, in place of a secure one or beside it.
-fn hides(cookie: &Cookie, kept: &Cookie) -> bool {
-    kept.secure
-        && kept.name == cookie.name
-        && (is_within(&cookie.domain, &kept.domain) || is_within(&kept.domain, &cookie.domain))
-        && is_below(&cookie.path, &kept.path)
+fn hides(cookie: &Cookie, stored: &Cookie) -> bool {
+    stored.secure
+        && stored.name == cookie.name
+        && (is_within(&cookie.domain, &stored.domain) || is_within(&stored.domain, &cookie.domain))
+        && is_below(&cookie.path, &stored.path)
 }
