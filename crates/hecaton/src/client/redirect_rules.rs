@@ -68,8 +68,8 @@ impl<'a> Trail<'a> {
         if !Redirect::is_one(status) {
             return Ok(false);
         }
-        let place = Redirect::place(fields);
-        let Some(location) = place.map_err(|why| self.failure(why))? else {
+        let location = Redirect::location(fields);
+        let Some(location) = location.map_err(|why| self.failure(why))? else {
             return Ok(false);
         };
         let here = request.url_without_zone();

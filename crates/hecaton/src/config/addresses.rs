@@ -17,9 +17,11 @@ pub struct Addresses {
 
 impl Addresses {
     /// Adds a place, `host:port`, and at least one address of it.
-    pub fn add(&mut self, place: &str, addresses: &[&str]) -> Result<(), InvalidRequest> {
-        let refused = |why: &str| InvalidRequest(format!("resolve: {place:?} {why}"));
-        let parts = place.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    pub fn add(&mut self, host_and_port: &str, addresses: &[&str]) -> Result<(), InvalidRequest> {
+        let refused = |why: &str| InvalidRequest(format!("resolve: {host_and_port:?} {why}"));
+        let parts = host_and_port
+            .rsplit_once(':')
+            .filter(|(host, _)| !host.is_empty());
         let (host, port) = parts.ok_or_else(|| refused("is not \"host:port\""))?;
         let port = port
             .parse()

@@ -74,11 +74,11 @@ pub(crate) struct Destination {
 /// Takes a URL apart. One that is valid goes on the wire as it stands; others are encoded as browsers do, unless that
 /// is refused (`strict`).
 pub(crate) fn read(mut url: Bytes, strict: bool) -> Result<Destination, InvalidUrl> {
-    if let Some((begin, place)) = at_last_place(&url) {
+    if let Some((begin, endpoint)) = at_last_endpoint(&url) {
         url.advance(begin); // Not a slice, which is another reference to count.
         let target = PathAndQuery::from_maybe_shared(url)
             .map_err(|error| InvalidUrl::new(b"", format!("cannot be read: {error}")))?;
-        return Ok(place.with(target));
+        return Ok(endpoint.with(target));
     }
     match parse(&url) {
         Err(refusal) if !strict => match encoded(&url) {
@@ -158,12 +158,12 @@ fn refused_by_parser(url: &[u8], why: &str) -> InvalidUrl {
 
 /// Where a URL without user and password goes.
 #[derive(Clone)]
-struct Place {
+struct Endpoint {
     origin: Arc<Origin>,
     host: Bytes,
 }
 
-impl Place {
+impl Endpoint {
     fn with(self, target: PathAndQuery) -> Destination {
         Destination {
             origin: self.origin,
@@ -176,7 +176,7 @@ impl Place {
 
 thread_local! {
     /// The last place and what its URLs begin with, `http://host:port`: programs tend to ask the same host again.
-    static LAST: RefCell<Option<(String, Place)>> = const { RefCell::new(None) };
+    static LAST: RefCell<Option<(String, Endpoint)>> = const { RefCell::new(None) };
 }
 
 /// The longest URL that `http` reads.
@@ -184,12 +184,12 @@ const LONGEST: usize = u16::MAX as usize - 1;
 
 /// Where a URL goes whose place was the last, and where its path begins; none if anything in it needs a second look. It is the
 /// short way of most to what `parse` would come to.
-fn at_last_place(url: &[u8]) -> Option<(usize, Place)> {
+fn at_last_endpoint(url: &[u8]) -> Option<(usize, Endpoint)> {
     LAST.with_borrow(|last| {
-        let (begin, place) = last.as_ref()?;
+        let (begin, endpoint) = last.as_ref()?;
         let path = url.strip_prefix(begin.as_bytes())?;
         let is_plain = path.starts_with(b"/") && path.iter().all(is_plain);
-        (is_plain && url.len() <= LONGEST).then(|| (begin.len(), place.clone()))
+        (is_plain && url.len() <= LONGEST).then(|| (begin.len(), endpoint.clone()))
     })
 }
 
@@ -207,18 +207,18 @@ fn destination(
 ) -> Result<Destination, InvalidUrl> {
     let begin = format!("{}://{authority}", scheme.name());
     let known = LAST.with_borrow(|last| {
-        let (_, place) = last.as_ref().filter(|(known, _)| *known == begin)?;
-        Some(place.clone())
+        let (_, endpoint) = last.as_ref().filter(|(known, _)| *known == begin)?;
+        Some(endpoint.clone())
     });
     if let Some(known) = known {
         return Ok(known.with(target));
     }
-    if let Some((login, place)) = authority.as_str().rsplit_once('@') {
+    if let Some((login, endpoint)) = authority.as_str().rsplit_once('@') {
         let login = authorization(login, url)?;
-        let place = place
+        let endpoint = endpoint
             .parse()
             .map_err(|_| InvalidUrl::new(url, "has no host"))?;
-        let destination = destination(scheme, place, target, url)?;
+        let destination = destination(scheme, endpoint, target, url)?;
         return Ok(Destination {
             login,
             ..destination
@@ -226,9 +226,9 @@ fn destination(
     }
     let origin = Arc::new(parse_origin(scheme, &authority, url)?);
     let host = Bytes::from(origin.host_header());
-    let place = Place { origin, host };
-    LAST.set(Some((begin, place.clone())));
-    Ok(place.with(target))
+    let endpoint = Endpoint { origin, host };
+    LAST.set(Some((begin, endpoint.clone())));
+    Ok(endpoint.with(target))
 }
 
 /// The `Authorization` of `user:password`, both percent-encoded; none if both are empty.

@@ -15,26 +15,26 @@ impl Redirect {
         matches!(status, 301 | 302 | 303 | 307 | 308)
     }
 
-    /// Where an answer with these header fields, their names in lower case, leads (RFC 9110 §10.2.2); none when it names no place.
+    /// Where an answer with these header fields, their names in lower case, leads (RFC 9110 §10.2.2); none when it names no location.
     ///
     /// # Errors
-    /// Why its place cannot be used: there are several, or it is no text.
-    pub fn place<'a>(
+    /// Why its location cannot be used: there are several, or it is no text.
+    pub fn location<'a>(
         fields: impl Iterator<Item = (&'a str, &'a [u8])>,
     ) -> Result<Option<&'a str>, &'static str> {
-        let mut places = fields
+        let mut locations = fields
             .filter(|(name, _)| *name == "location")
             .map(|(_, value)| value);
-        let Some(place) = places.next() else {
+        let Some(location) = locations.next() else {
             return Ok(None);
         };
-        if places.any(|other| other != place) {
+        if locations.any(|other| other != location) {
             return Err("its Locations disagree");
         }
-        if place.iter().any(u8::is_ascii_control) {
+        if location.iter().any(u8::is_ascii_control) {
             return Err("its Location contains a control character");
         }
-        std::str::from_utf8(place)
+        std::str::from_utf8(location)
             .map(Some)
             .map_err(|_| "its Location is not UTF-8")
     }

@@ -71,12 +71,12 @@ impl Request {
     }
 
     /// A GET.
-    fn to(place: Destination) -> Request {
+    fn to(destination: Destination) -> Request {
         let mut request = Request {
-            origin: place.origin,
+            origin: destination.origin,
             method: Method::GET,
-            target: place.target,
-            host: place.host,
+            target: destination.target,
+            host: destination.host,
             fields: Vec::new(),
             clients: 0,
             template: None,
@@ -87,7 +87,7 @@ impl Request {
             redirected: Vec::new(),
             options: None,
         };
-        if let Some(login) = place.login {
+        if let Some(login) = destination.login {
             request.write_field("Authorization", login.as_bytes());
             request.has_login = true;
         }

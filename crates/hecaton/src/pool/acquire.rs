@@ -11,7 +11,7 @@ use tokio::task::coop::unconstrained;
 use super::connection::Connection;
 use super::limits::Permit;
 use super::origin_state::Session;
-use super::sessions::{Asked, Place, Sessions};
+use super::sessions::{Asked, QueueEntry, Sessions};
 use super::waiter::Grant;
 use super::{Held, Pool};
 use crate::config::Protocol;
@@ -54,7 +54,7 @@ pub(crate) async fn acquire(
         let mut acquired = match pool.sessions.ask(origin) {
             Asked::Stream(stream) => Acquired::Stream(stream),
             Asked::Http1 => Acquired::Http1(None),
-            Asked::Wait(place, busy) => wait(pool, place, busy, origin, trace).await?,
+            Asked::Wait(entry, busy) => wait(pool, entry, busy, origin, trace).await?,
         };
         if let Acquired::Stream(stream) = &mut acquired {
             stream.link.refresh().await;
@@ -81,14 +81,14 @@ pub(crate) async fn acquire(
 /// first connection, which another request opens: that counts as `Connect`, and ends with its limits.
 async fn wait(
     pool: &Pool,
-    place: Place,
+    entry: QueueEntry,
     busy: bool,
     origin: &Arc<Origin>,
     trace: &mut Trace,
 ) -> Result<Acquired, Failure> {
     let mut queued = busy || pool.sessions.limited;
     let mut at_once = true;
-    let mut waiting = Box::pin(granted(pool, &place, origin));
+    let mut waiting = Box::pin(granted(pool, &entry, origin));
     let way = match poll_fn(|cx| Poll::Ready(waiting.as_mut().poll(cx))).await {
         Poll::Ready(way) => way,
         Poll::Pending => {
@@ -108,7 +108,7 @@ async fn wait(
     }
     match way {
         Way::Acquired(acquired) => Ok(acquired),
-        Way::Open(permit) => open(pool, place, permit, origin, trace).await,
+        Way::Open(permit) => open(pool, entry, permit, origin, trace).await,
     }
 }
 
@@ -122,18 +122,18 @@ async fn next(
         return waiting.await;
     }
     let limited = pool.sessions.limited;
-    let _counted = limited.then(|| pool.limits.place()).transpose()?;
+    let _counted = limited.then(|| pool.limits.queue_slot()).transpose()?;
     within(&pool.config, Phase::Queue, waiting).await
 }
 
-async fn granted(pool: &Pool, place: &Place, origin: &Arc<Origin>) -> Result<Way, Failure> {
-    let mut grant = place.granted().await;
+async fn granted(pool: &Pool, entry: &QueueEntry, origin: &Arc<Origin>) -> Result<Way, Failure> {
+    let mut grant = entry.granted().await;
     if let (Grant::Open, true) = (&grant, pool.sessions.limited) {
         grant = select! {
             biased;
-            other = place.granted() => other,
-            permit = pool.limits.wait_in_place(origin) => {
-                return Ok(match place.use_permit(Some(Box::new(permit))) {
+            other = entry.granted() => other,
+            permit = pool.limits.wait_in_slot(origin) => {
+                return Ok(match entry.use_permit(Some(Box::new(permit))) {
                     Ok(stream) => Way::Acquired(Acquired::Stream(stream)),
                     Err(permit) => Way::Open(permit),
                 });
@@ -144,7 +144,7 @@ async fn granted(pool: &Pool, place: &Place, origin: &Arc<Origin>) -> Result<Way
         Grant::Stream(stream) => Ok(Way::Acquired(Acquired::Stream(stream))),
         Grant::Http1 => Ok(Way::Acquired(Acquired::Http1(None))),
         Grant::Failed(failure) => Err(failure),
-        Grant::Open => Ok(match place.use_permit(None) {
+        Grant::Open => Ok(match entry.use_permit(None) {
             Ok(stream) => Way::Acquired(Acquired::Stream(stream)),
             Err(permit) => Way::Open(permit),
         }),
@@ -154,33 +154,33 @@ async fn granted(pool: &Pool, place: &Place, origin: &Arc<Origin>) -> Result<Way
 /// Opens a connection for all who wait. Given up, the task goes to the next of them.
 async fn open(
     pool: &Pool,
-    place: Place,
+    entry: QueueEntry,
     permit: Option<Box<Permit>>,
     origin: &Arc<Origin>,
     trace: &mut Trace,
 ) -> Result<Acquired, Failure> {
     pool.make_room();
-    let elapsed = place.elapsed();
+    let elapsed = entry.elapsed();
     let mut opening = Opening {
         begun: Instant::now(),
-        place: Some(place),
+        entry: Some(entry),
         trace,
     };
     let begun = begin(pool, permit, origin, opening.trace, &elapsed).await;
-    let place = opening.place.take().expect("it is taken once, here");
+    let entry = opening.entry.take().expect("it is taken once, here");
     match begun {
         Ok(Fresh::Http2(session, link)) => {
             spawn_driver(pool, origin, session.ticket.id, link);
-            let stream = place.opened(session);
+            let stream = entry.opened(session);
             pool.idle.tend();
             Ok(Acquired::Stream(stream))
         }
         Ok(Fresh::Http1(opened)) => {
-            place.speaks_http1();
+            entry.speaks_http1();
             Ok(Acquired::Http1(Some(opened)))
         }
         Err(failure) => {
-            place.failed(&failure);
+            entry.failed(&failure);
             Err(failure)
         }
     }
@@ -189,14 +189,14 @@ async fn open(
 /// Given up before its end, it leaves word of how long it took: the limits of those who waited do not begin again.
 struct Opening<'a> {
     begun: Instant,
-    place: Option<Place>,
+    entry: Option<QueueEntry>,
     trace: &'a mut Trace,
 }
 
 impl Drop for Opening<'_> {
     fn drop(&mut self) {
-        if let Some(place) = &self.place {
-            place.note_intervals(self.trace.intervals(self.begun));
+        if let Some(entry) = &self.entry {
+            entry.note_intervals(self.trace.intervals(self.begun));
         }
     }
 }

@@ -32,9 +32,9 @@ pub(crate) struct Permit {
 }
 
 /// A place in the queue, for as long as it is kept.
-pub(crate) struct Place<'a>(&'a AtomicUsize);
+pub(crate) struct QueueSlot<'a>(&'a AtomicUsize);
 
-impl Drop for Place<'_> {
+impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -71,12 +71,12 @@ impl ConnectionLimits {
         if let Some(permit) = self.at_once(own.as_ref()) {
             return Ok(permit);
         }
-        let _place = self.place()?;
+        let _slot = self.queue_slot()?;
         Ok(self.acquire(own).await)
     }
 
     /// The same for one who has a place in the queue, if he needs one.
-    pub async fn wait_in_place(&self, origin: &Arc<Origin>) -> Permit {
+    pub async fn wait_in_slot(&self, origin: &Arc<Origin>) -> Permit {
         let own = self.per_origin.map(|most| self.origin(origin, most));
         match self.at_once(own.as_ref()) {
             Some(permit) => permit,
@@ -114,8 +114,8 @@ impl ConnectionLimits {
     }
 
     /// A place in the queue.
-    pub fn place(&self) -> Result<Place<'_>, Failure> {
-        let place = Place(&self.waiting);
+    pub fn queue_slot(&self) -> Result<QueueSlot<'_>, Failure> {
+        let slot = QueueSlot(&self.waiting);
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
         match self.max_queue {
             Some(most) if before >= most => {
@@ -123,7 +123,7 @@ impl ConnectionLimits {
                     format!("{most} requests wait for a connection already, which is max_queue");
                 Err(Failure::new(Kind::Connect, Phase::Queue, detail).for_good())
             }
-            _ => Ok(place),
+            _ => Ok(slot),
         }
     }
 

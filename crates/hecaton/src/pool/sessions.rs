@@ -46,11 +46,11 @@ pub(super) enum Asked {
     Stream(StreamPermit),
     Http1,
     /// A place in the queue, and whether there are connections that it waits for.
-    Wait(Place, bool),
+    Wait(QueueEntry, bool),
 }
 
 /// A place in the queue of an origin; dropping it leaves the queue.
-pub(super) struct Place {
+pub(super) struct QueueEntry {
     sessions: Arc<Sessions>,
     origin: Arc<Origin>,
     waiter: Arc<Waiter>,
@@ -101,12 +101,12 @@ impl Sessions {
         state.queue.push_back(waiter.clone());
         self.waiting.fetch_add(1, Ordering::Relaxed);
         state.serve(self, origin);
-        let place = Place {
+        let entry = QueueEntry {
             sessions: self.clone(),
             origin: origin.clone(),
             waiter,
         };
-        Asked::Wait(place, busy)
+        Asked::Wait(entry, busy)
     }
 
     /// A connection has ended.
@@ -262,7 +262,7 @@ fn forget_if_empty(all: &mut All, origin: &Arc<Origin>) {
     }
 }
 
-impl Place {
+impl QueueEntry {
     /// Waits for what the queue gives.
     pub async fn granted(&self) -> Grant {
         poll_fn(|cx| self.waiter.poll(cx)).await
@@ -358,8 +358,8 @@ impl Place {
     }
 }
 
-impl Drop for Place {
-    /// Whoever gives up leaves its place, and its task to the next.
+impl Drop for QueueEntry {
+    /// Whoever gives up leaves its entry, and its task to the next.
     fn drop(&mut self) {
         let leave = |state: &mut OriginState| {
             self.leave(state);

@@ -84,19 +84,19 @@ fn note(descriptor: RawFd) {
     if HOME.load(Ordering::Relaxed) == 0 {
         HOME.store(process::id(), Ordering::Relaxed);
     }
-    if let Some((word, bit)) = place(descriptor) {
+    if let Some((word, bit)) = word_and_bit(descriptor) {
         word.fetch_or(bit, Ordering::Relaxed);
     }
 }
 
 /// To be called before a descriptor is closed: afterwards its number may be another's.
 fn unnote(descriptor: RawFd) {
-    if let Some((word, bit)) = place(descriptor) {
+    if let Some((word, bit)) = word_and_bit(descriptor) {
         word.fetch_and(!bit, Ordering::Relaxed);
     }
 }
 
-fn place(descriptor: RawFd) -> Option<(&'static AtomicU64, u64)> {
+fn word_and_bit(descriptor: RawFd) -> Option<(&'static AtomicU64, u64)> {
     let descriptor = usize::try_from(descriptor).ok()?;
     Some((OPEN.get(descriptor / 64)?, 1 << (descriptor % 64)))
 }
@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     fn is_noted(descriptor: RawFd) -> bool {
-        let (word, bit) = place(descriptor).unwrap();
+        let (word, bit) = word_and_bit(descriptor).unwrap();
         word.load(Ordering::Relaxed) & bit != 0
     }
 
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_number_beyond_the_table_is_left_out() {
-        assert!(place(-1).is_none() && place(RawFd::MAX).is_none());
-        assert!(place(MOST as RawFd).is_none() && place(MOST as RawFd - 1).is_some());
+        assert!(word_and_bit(-1).is_none() && word_and_bit(RawFd::MAX).is_none());
+        assert!(word_and_bit(MOST as RawFd).is_none() && word_and_bit(MOST as RawFd - 1).is_some());
     }
 }

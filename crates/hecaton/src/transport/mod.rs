@@ -31,7 +31,7 @@ use tokio::net::{TcpStream, UnixStream};
 use self::pipe::Pipe;
 use self::proxy::{Forward, Proxies, Server, Speech, Target};
 use self::resolve::Resolver;
-use self::tcp::{CloseIdle, Place, Tried, open};
+use self::tcp::{CloseIdle, Destination, Tried, open};
 use self::tls::{Offer, Tls};
 use self::wire::{Socket, Wire};
 use crate::config::Config;
@@ -142,8 +142,8 @@ impl Connector {
 
         dial.trace.attempt().phase = Phase::Connect;
         let addresses = allowed(addresses, origin, dial.config)?;
-        let (place, tried) = (place("", &origin.host, origin.port), Tried::default());
-        let opening = tcp::connect(&addresses, &place, dial.close_idle, &tried);
+        let (destination, tried) = (destination("", &origin.host, origin.port), Tried::default());
+        let opening = tcp::connect(&addresses, &destination, dial.close_idle, &tried);
         let opened = dial.within(Phase::Connect, opening).await;
         self.opened(opened, &origin.host, &tried, dial)
     }
@@ -177,15 +177,15 @@ impl Connector {
         dial.trace.attempt().resolve = dial.trace.lap();
 
         dial.trace.attempt().phase = Phase::Connect;
-        let place = place("the proxy ", &server.host, server.port);
+        let destination = destination("the proxy ", &server.host, server.port);
         let tried = Tried::default();
         let opening = async {
-            let tcp = tcp::connect(&addresses, &place, dial.close_idle, &tried).await?;
+            let tcp = tcp::connect(&addresses, &destination, dial.close_idle, &tried).await?;
             let mut pipe = self.to_proxy(server, tcp).await?;
             let forward = server.handed_whole(origin, config);
             if forward.is_none() {
                 let asked = server.ask(&mut pipe, origin, target, config).await;
-                asked.map_err(|refused| refused.into_failure(&place, origin))?;
+                asked.map_err(|refused| refused.into_failure(&destination, origin))?;
             }
             Ok(Opened { pipe, forward })
         };
@@ -252,8 +252,8 @@ fn allowed(
     Err(Failure::new(Kind::Connect, Phase::Connect, detail).for_good())
 }
 
-fn place<'a>(what: &'static str, host: &'a str, port: u16) -> Place<'a> {
-    Place { what, host, port }
+fn destination<'a>(what: &'static str, host: &'a str, port: u16) -> Destination<'a> {
+    Destination { what, host, port }
 }
 
 async fn open_unix(path: &Path, dial: &mut Dial<'_>) -> Result<Noted<UnixStream>, Failure> {

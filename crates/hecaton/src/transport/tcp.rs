@@ -20,14 +20,14 @@ const MOST_NAMED: usize = 8;
 pub(crate) type CloseIdle<'a> = &'a (dyn Fn() -> bool + Send + Sync);
 
 /// Where a connection leads, for messages.
-pub(super) struct Place<'a> {
+pub(super) struct Destination<'a> {
     /// What it is, with a space behind, if it is not the origin.
     pub what: &'static str,
     pub host: &'a str,
     pub port: u16,
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for Destination<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{} port {}", self.what, self.host, self.port)
     }
@@ -36,7 +36,7 @@ impl fmt::Display for Place<'_> {
 /// Connects to `place`, which has these addresses.
 pub(super) async fn connect(
     addresses: &[SocketAddr],
-    place: &Place<'_>,
+    destination: &Destination<'_>,
     close_idle: CloseIdle<'_>,
     tried: &Tried,
 ) -> Result<Noted<TcpStream>, Failure> {
@@ -44,10 +44,10 @@ pub(super) async fn connect(
         tried.note(address);
         open(move || TcpStream::connect(address), close_idle)
     });
-    let stream = opened.await.map_err(|all| refusals(place, &all))?;
+    let stream = opened.await.map_err(|all| refusals(destination, &all))?;
     // Nagle's algorithm would hold back the end of a request until what was sent before is acknowledged.
     let set = stream.set_nodelay(true);
-    set.map_err(|error| refused(place, &error.to_string()))?;
+    set.map_err(|error| refused(destination, &error.to_string()))?;
     Ok(stream)
 }
 
@@ -98,21 +98,21 @@ fn out_of_descriptors(error: &io::Error) -> bool {
     matches!(number, Some(Errno::EMFILE | Errno::ENFILE))
 }
 
-fn refused(place: &Place<'_>, why: &str) -> Failure {
-    let detail = format!("cannot connect to {place}: {why}");
+fn refused(destination: &Destination<'_>, why: &str) -> Failure {
+    let detail = format!("cannot connect to {destination}: {why}");
     Failure::new(Kind::Connect, Phase::Connect, detail)
 }
 
 /// Each address with its error, the address alone being known from the host.
-fn refusals(place: &Place<'_>, refusals: &Refusals) -> Failure {
+fn refusals(destination: &Destination<'_>, refusals: &Refusals) -> Failure {
     let why = match refusals.as_slice() {
-        [(address, error)] if address.ip().to_string() == place.host => error.to_string(),
+        [(address, error)] if address.ip().to_string() == destination.host => error.to_string(),
         several => {
             let each = |(address, error): &(SocketAddr, _)| format!("{} ({error})", address.ip());
             few(several.iter().map(each).collect())
         }
     };
-    let failure = refused(place, &why);
+    let failure = refused(destination, &why);
     match refusals.last() {
         Some((_, error)) => failure.because(error),
         None => failure,

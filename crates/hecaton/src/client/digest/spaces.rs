@@ -86,9 +86,9 @@ fn beginnings(origin: &Origin, target: &PathAndQuery, domain: &[String]) -> Vec<
     let Ok(here) = Url::parse(&display_url(origin, target)) else {
         return Vec::new();
     };
-    let places = domain.iter().filter_map(|place| here.join(place).ok());
-    let own = places.filter(|place| place.origin() == here.origin());
-    own.map(|place| place.path().to_owned()).collect()
+    let urls = domain.iter().filter_map(|url| here.join(url).ok());
+    let own = urls.filter(|url| url.origin() == here.origin());
+    own.map(|url| url.path().to_owned()).collect()
 }
 
 #[cfg(test)]
