@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::answer::{Answer, Body, Order, Reading};
 use super::body_reader::{BodyReader, Http1Body, Source, decoder};
 use super::http2::Reply;
+use super::open_response::{Body, OpenResponse, Order, Reading};
 use super::shared::Shared;
 use crate::content::buffered::{Buffered, Share};
 use crate::h1::exchange::exchange;
@@ -19,13 +19,13 @@ impl Shared {
         request: &Request,
         order: Order,
         trace: &mut Trace,
-    ) -> Result<Answer, Broken> {
+    ) -> Result<OpenResponse, Broken> {
         let origin = &request.origin;
         let mut held = None;
         if self.pool.may_speak_http2(origin) {
             // Boxed like the other ways that plain requests do not take.
             match Box::pin(self.attempt_http2(request, order, trace)).await? {
-                Reply::Answer(answer) => return Ok(answer),
+                Reply::Response(response) => return Ok(response),
                 Reply::Http1(connection) => held = connection,
             }
         }
@@ -68,7 +68,7 @@ impl Shared {
             }
             Body::Whole(whole, trailers)
         };
-        Ok(Answer {
+        Ok(OpenResponse {
             status: head.status,
             fields: head.fields,
             body,

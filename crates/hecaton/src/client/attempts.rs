@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use futures_util::future::{BoxFuture, Ready};
 use tokio::time::sleep;
 
-use crate::client::answer::{Answer, Body, Order, Reading};
 use crate::client::deadline::Deadline;
+use crate::client::open_response::{Body, OpenResponse, Order, Reading};
 use crate::client::resends::{Facts, Resend, Resends};
 use crate::client::shared::Shared;
 use crate::message::attempt::{Ending, Trace};
@@ -41,9 +41,9 @@ impl Course {
 
 /// What comes after an attempt.
 enum Verdict {
-    End(Result<Answer, Failure>),
+    End(Result<OpenResponse, Failure>),
     /// The end, once the body has been read.
-    Settle(Answer),
+    Settle(OpenResponse),
     /// Another attempt, perhaps after a pause.
     Again(Option<BoxFuture<'static, ()>>),
 }
@@ -69,7 +69,7 @@ fn pause(
 
 /// Passes over the body of an answer that another takes the place of, if it is still to be read.
 fn unwanted(
-    result: Result<Answer, Failure>,
+    result: Result<OpenResponse, Failure>,
     trace: &Trace,
 ) -> Option<impl Future<Output = ()> + Send + 'static> {
     match result.ok()?.body {
@@ -87,7 +87,7 @@ impl Shared {
         reading: Reading,
         deadline: &Deadline,
         trace: &mut Trace,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<OpenResponse, Failure> {
         let mut course = Course::new(reading, self.retry_by_rule(request));
         if request.options.is_some() {
             Shared::begin_digest(request);
@@ -103,7 +103,7 @@ impl Shared {
             let result = self.attempt(sent, course.order, trace).await;
             match self.judge(result, &mut course, request, deadline, trace) {
                 Verdict::End(result) => return result,
-                Verdict::Settle(answer) => return Box::pin(answer.settle(trace)).await,
+                Verdict::Settle(response) => return Box::pin(response.settle(trace)).await,
                 Verdict::Again(None) => {
                     trace.lap();
                 }
@@ -118,7 +118,7 @@ impl Shared {
     /// Ends the attempt, and says what comes after it.
     fn judge(
         &self,
-        result: Result<Answer, Broken>,
+        result: Result<OpenResponse, Broken>,
         course: &mut Course,
         request: &mut Request,
         deadline: &Deadline,
@@ -126,12 +126,12 @@ impl Shared {
     ) -> Verdict {
         course.order.fresh = false;
         let result = match result {
-            Ok(answer) => {
-                trace.end(Ending::Status(answer.status), trace.mark);
+            Ok(response) => {
+                trace.end(Ending::Status(response.status), trace.mark);
                 if let Some(jar) = &self.cookies {
-                    jar.keep(request, &answer.fields);
+                    jar.keep(request, &response.fields);
                 }
-                Ok(answer)
+                Ok(response)
             }
             Err(broken) => match self.leave(broken, course, request, deadline, trace) {
                 Ok(to) => {
@@ -141,8 +141,8 @@ impl Shared {
                 Err(failure) => Err(failure),
             },
         };
-        if let (Some(_), Ok(answer)) = (&request.options, &result) {
-            match self.heed_digest(request, answer.status, &answer.fields) {
+        if let (Some(_), Ok(response)) = (&request.options, &result) {
+            match self.heed_digest(request, response.status, &response.fields) {
                 Ok(false) => {}
                 Ok(true) => return Verdict::Again(pause(Duration::ZERO, unwanted(result, trace))),
                 Err(failure) => return Verdict::End(Err(failure)),
@@ -164,14 +164,19 @@ impl Shared {
     }
 
     /// The request has ended, but for a body that was left open and is of use after all.
-    fn end(&self, result: Result<Answer, Failure>, request: &Request, course: &Course) -> Verdict {
+    fn end(
+        &self,
+        result: Result<OpenResponse, Failure>,
+        request: &Request,
+        course: &Course,
+    ) -> Verdict {
         match result {
-            Ok(answer)
+            Ok(response)
                 if course.order.reading == Reading::Whole
-                    && matches!(answer.body, Body::Open(_))
-                    && !self.may_follow(request, answer.status, &answer.fields) =>
+                    && matches!(response.body, Body::Open(_))
+                    && !self.may_follow(request, response.status, &response.fields) =>
             {
-                Verdict::Settle(answer)
+                Verdict::Settle(response)
             }
             result => Verdict::End(result),
         }
@@ -248,11 +253,11 @@ impl Shared {
         request: &Request,
         tries: u32,
         sent: bool,
-        result: &Result<Answer, Failure>,
+        result: &Result<OpenResponse, Failure>,
     ) -> Option<Duration> {
         let (retry, method) = (self.retry_by_rule(request)?, &request.method);
         match result {
-            Ok(answer) => retry.after_status(method, tries, answer.status, &answer.fields),
+            Ok(response) => retry.after_status(method, tries, response.status, &response.fields),
             Err(failure) => retry.after_failure(method, tries, sent, failure),
         }
     }

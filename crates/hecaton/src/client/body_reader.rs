@@ -1,4 +1,4 @@
-//! What is still to be read of an answer: its body, from whatever carries it, and the codings to be taken off.
+//! What is still to be read of an response: its body, from whatever carries it, and the codings to be taken off.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use tokio::time::timeout;
 
-use crate::client::answer::{Body, Reading};
+use crate::client::open_response::{Body, Reading};
 use crate::client::shared::Shared;
 use crate::config::Config;
 use crate::content::buffered::{Buffered, Share};

@@ -15,7 +15,7 @@ use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::request::Request;
 
 /// Most demands that a request meets for one URL: the first, and those that call only the nonce old.
-const MOST_ANSWERED: u32 = 3;
+const MOST_CHALLENGES: u32 = 3;
 
 impl Shared {
     /// Begins with a URL: what was demanded at another is of no matter.
@@ -49,7 +49,7 @@ impl Shared {
         put_back(request, digest);
     }
 
-    /// The demand of this answer, if it is met by another attempt.
+    /// The demand of this response, if it is met by another attempt.
     pub fn demand(request: &Request, status: u16, fields: &[u8]) -> Option<Challenge> {
         if status != 401 {
             return None;
@@ -58,7 +58,7 @@ impl Shared {
         let challenge = challenge::first(fields, request.body.whole().is_some())?;
         let met = match digest.answered {
             0 => true,
-            answered => challenge.stale && answered < MOST_ANSWERED,
+            answered => challenge.stale && answered < MOST_CHALLENGES,
         };
         met.then_some(challenge)
     }

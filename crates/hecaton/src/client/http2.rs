@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::answer::{Answer, Body, Order, Reading};
 use super::body_reader::{BodyReader, Source, decoder};
+use super::open_response::{Body, OpenResponse, Order, Reading};
 use super::shared::Shared;
 use crate::content::buffered::Buffered;
 use crate::h2::exchange::exchange;
@@ -15,7 +15,7 @@ use crate::pool::acquire::{Acquired, acquire};
 
 /// What comes of an attempt.
 pub(super) enum Reply {
-    Answer(Answer),
+    Response(OpenResponse),
     /// The peer speaks HTTP/1.1: a connection that was opened to learn so, or none.
     Http1(Option<Held>),
 }
@@ -51,7 +51,7 @@ impl Shared {
             self.pool.keep_few();
             Body::Whole(whole, trailers)
         };
-        Ok(Reply::Answer(Answer {
+        Ok(Reply::Response(OpenResponse {
             status: head.status,
             fields: head.fields,
             body,

@@ -35,7 +35,6 @@
 //! - Futures are boxed where most requests do not need them, so that the others stay small enough for malloc's fast path. The
 //!   clock is looked at once a phase.
 
-mod answer;
 mod attempt;
 mod attempts;
 mod body_reader;
@@ -43,6 +42,7 @@ mod deadline;
 mod digest;
 pub(crate) mod hooks;
 mod http2;
+mod open_response;
 mod predicate_retries;
 pub(crate) mod redirect_rules;
 pub(crate) mod redirection;
@@ -59,8 +59,8 @@ use std::sync::atomic::Ordering;
 
 use http::HeaderValue;
 
-use self::answer::Reading;
 use self::deadline::Deadline;
+use self::open_response::Reading;
 use self::shared::Shared;
 use self::stats::Stats;
 use self::streaming::Streaming;
@@ -132,13 +132,13 @@ impl Client {
         async move {
             let deadline = Deadline::new(request.timeout.unwrap_or(shared.config.timeout));
             let mut trace = Trace::new(deadline.begun);
-            let answer = shared.answer(&mut request, Reading::Whole, &deadline, &mut trace);
-            match answer.await {
-                Ok(answer) => {
-                    let (body, trailers) = answer.body.into_whole();
+            let response = shared.respond(&mut request, Reading::Whole, &deadline, &mut trace);
+            match response.await {
+                Ok(response) => {
+                    let (body, trailers) = response.body.into_whole();
                     Ok(Response {
-                        status: answer.status,
-                        fields: answer.fields,
+                        status: response.status,
+                        fields: response.fields,
                         body,
                         trailers,
                         attempts: trace.attempts,
@@ -162,11 +162,11 @@ impl Client {
         async move {
             let deadline = Deadline::new(request.timeout.unwrap_or(shared.config.timeout));
             let mut trace = Trace::new(deadline.begun);
-            let answer = shared.answer(&mut request, Reading::Open, &deadline, &mut trace);
-            match answer.await {
-                Ok(answer) => {
+            let response = shared.respond(&mut request, Reading::Open, &deadline, &mut trace);
+            match response.await {
+                Ok(response) => {
                     let request = without_body(request);
-                    Ok(Streaming::new(answer, deadline, trace, request))
+                    Ok(Streaming::new(response, deadline, trace, request))
                 }
                 Err(failure) => Err(failed(&request, failure, deadline, trace)),
             }

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 
 use tokio::time::sleep;
 
-use crate::client::answer::{Answer, Body, Reading};
 use crate::client::deadline::Deadline;
 use crate::client::hooks::Hooks;
+use crate::client::open_response::{Body, OpenResponse, Reading};
 use crate::client::shared::Shared;
 use crate::message::attempt::Trace;
 use crate::message::error::Error;
@@ -29,13 +29,13 @@ impl Shared {
         reading: Reading,
         deadline: &Deadline,
         trace: &mut Trace,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<OpenResponse, Failure> {
         let first = request.clone();
         let mut tries = 0;
         loop {
             let result = self.once(request, reading, deadline, trace).await;
             tries += 1;
-            let fields = result.as_ref().map(|answer| &answer.fields[..]);
+            let fields = result.as_ref().map(|response| &response.fields[..]);
             let retry = self.retry_of(request);
             let Some(wait) = retry.and_then(|retry| retry.wait_for_predicate(tries, fields.ok()))
             else {
@@ -58,7 +58,7 @@ impl Shared {
             self.counts.retries.fetch_add(1, Ordering::Relaxed);
             *request = first.clone();
             trace.redirects = 0;
-            if let Ok(Answer {
+            if let Ok(OpenResponse {
                 body: Body::Open(reader),
                 ..
             }) = result
@@ -73,7 +73,7 @@ impl Shared {
 
 /// What is known of how a request ended, as far as its body has been read.
 fn outcome(
-    result: &Result<Answer, Failure>,
+    result: &Result<OpenResponse, Failure>,
     request: &Request,
     deadline: &Deadline,
     trace: &Trace,
@@ -82,11 +82,11 @@ fn outcome(
     let mut request = Box::new(request.clone());
     request.body = Default::default();
     match result {
-        Ok(answer) => {
-            let (body, trailers) = answer.body.so_far();
+        Ok(response) => {
+            let (body, trailers) = response.body.so_far();
             Ok(Response {
-                status: answer.status,
-                fields: answer.fields.clone(),
+                status: response.status,
+                fields: response.fields.clone(),
                 body,
                 trailers,
                 attempts,

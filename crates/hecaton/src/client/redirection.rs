@@ -21,7 +21,7 @@ pub struct Redirection {
 }
 
 impl Client {
-    /// The way of a request that this client would send, before its first answer.
+    /// The way of a request that this client would send, before its first response.
     pub fn redirection(&self, request: Request) -> Redirection {
         let shared = self.0.clone();
         let seen = Trail::new(&request, shared.redirect_limits(&request)).into_seen();

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use tokio::time::timeout_at;
 
-use crate::client::answer::{Answer, Body, Reading};
 use crate::client::deadline::Deadline;
+use crate::client::open_response::{Body, OpenResponse, Reading};
 use crate::client::redirect_rules::{Limits, Trail, leads_elsewhere};
 use crate::client::shared::Shared;
 use crate::message::attempt::Trace;
@@ -15,13 +15,13 @@ use crate::message::request::Request;
 
 impl Shared {
     /// One deadline around all of it.
-    pub async fn answer(
+    pub async fn respond(
         self: &Arc<Self>,
         request: &mut Request,
         reading: Reading,
         deadline: &Deadline,
         trace: &mut Trace,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<OpenResponse, Failure> {
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
         // The timer counts milliseconds, and much can be done in one: zero must not start.
         if deadline.limit.is_zero() {
@@ -54,14 +54,14 @@ impl Shared {
         })
     }
 
-    /// One way of a request that may go several, from its URL to an answer.
+    /// One way of a request that may go several, from its URL to an response.
     pub async fn once(
         self: &Arc<Self>,
         request: &mut Request,
         reading: Reading,
         deadline: &Deadline,
         trace: &mut Trace,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<OpenResponse, Failure> {
         match self.asks_one_url(request) {
             true => self.run(request, reading, deadline, trace).await,
             false => {
@@ -104,7 +104,7 @@ impl Shared {
         reading: Reading,
         deadline: &Deadline,
         trace: &mut Trace,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<OpenResponse, Failure> {
         let most = self.most_redirects(request);
         let mut trail = Trail::new(request, self.redirect_limits(request));
         loop {
@@ -112,17 +112,17 @@ impl Shared {
             if let Some(jar) = &self.cookies {
                 jar.add_to(request);
             }
-            let answer = self.run(request, reading, deadline, trace).await?;
+            let response = self.run(request, reading, deadline, trace).await?;
             request.fields.truncate(own);
-            if most == 0 || !trail.follow(request, answer.status, &answer.fields)? {
-                return Ok(answer);
+            if most == 0 || !trail.follow(request, response.status, &response.fields)? {
+                return Ok(response);
             }
             if !request.body.begin_again() {
                 let why = "it asks for the request's body again, which can be read only once";
                 return Err(Failure::new(Kind::Redirect, Phase::Read, why));
             }
             trace.redirects = trace.redirects.saturating_add(1);
-            if let Body::Open(reader) = answer.body {
+            if let Body::Open(reader) = response.body {
                 reader.skip(trace.mark).await;
                 trace.lap();
             }

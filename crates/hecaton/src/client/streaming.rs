@@ -6,9 +6,9 @@ use bytes::{Bytes, BytesMut};
 use http::Method;
 use tokio::time::timeout_at;
 
-use crate::client::answer::{Answer, Body};
 use crate::client::body_reader::BodyReader;
 use crate::client::deadline::Deadline;
+use crate::client::open_response::{Body, OpenResponse};
 use crate::h1::body::BodyError;
 use crate::message::attempt::{Attempt, Ending, Trace};
 use crate::message::error::Error;
@@ -50,19 +50,19 @@ enum State {
 impl Streaming {
     /// The stream of an answer whose body is open.
     pub(crate) fn new(
-        answer: Answer,
+        response: OpenResponse,
         deadline: Deadline,
         trace: Trace,
         request: Box<Request>,
     ) -> Streaming {
         let mut stream = Streaming {
-            status: answer.status,
-            fields: answer.fields,
+            status: response.status,
+            fields: response.fields,
             deadline,
             trace,
             request,
             trailers: None,
-            state: match answer.body {
+            state: match response.body {
                 Body::Open(reader) => State::Going(reader),
                 Body::Whole(..) => unreachable!("bodies are read as they were asked for"),
             },

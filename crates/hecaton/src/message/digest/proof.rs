@@ -197,7 +197,7 @@ mod tests {
     use crate::message::digest::challenge::first;
 
     /// The answer to a demand, with this part of the client's.
-    fn answer(
+    fn authorization(
         demand: &str,
         (user, password): (&str, &str),
         cnonce: &str,
@@ -219,9 +219,9 @@ mod tests {
     };
 
     #[track_caller]
-    fn assert_has(answer: &str, parts: &[&str]) {
+    fn assert_has(field: &str, parts: &[&str]) {
         for part in parts {
-            assert!(answer.contains(part), "{part} in {answer}");
+            assert!(field.contains(part), "{part} in {field}");
         }
     }
 
@@ -240,12 +240,12 @@ mod tests {
             ),
         ] {
             let demand = demand.replace("ALGORITHM", algorithm);
-            let answer = answer(&demand, ("Mufasa", "Circle of Life"), cnonce, &GET);
+            let field = authorization(&demand, ("Mufasa", "Circle of Life"), cnonce, &GET);
             let response = format!("response=\"{response}\"");
             let algorithm = format!("algorithm={algorithm}");
             let rest = "qop=auth, nc=00000001, cnonce=\"f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ\"\r\n";
             assert_has(
-                &answer,
+                &field,
                 &[&response, &algorithm, rest, "username=\"Mufasa\", realm="],
             );
         }
@@ -263,9 +263,9 @@ mod tests {
         };
         let cnonce = "NTg6RKcb9boFIAS3KrFK9BGeh+iDa/sm6jUMp2wds69v";
         let login = ("J\u{e4}s\u{f8}n Doe", "Secret, or not?");
-        let answer = answer(&demand, login, cnonce, &asked);
+        let field = authorization(&demand, login, cnonce, &asked);
         assert_has(
-            &answer,
+            &field,
             &[
                 "username=\"793263caabb707a56211940d90411ea4a575adeccb7e360aeb624ed06ece9b0b\", userhash=true",
                 "response=\"3798d4131c277846293534c3edc11bd8a5e4cdcbff78b05db9d95eeb1cec68a5\"",
@@ -277,25 +277,29 @@ mod tests {
     fn the_example_of_rfc_2069_without_a_quality() {
         // RFC 2617 §3.5 with the demand of RFC 2069, whose own sum was wrong (erratum 749).
         let demand = r#"realm="testrealm@host.com", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093", opaque="5ccc069c403ebaf9f0171e9517f40e41""#;
-        let answer = answer(demand, ("Mufasa", "CircleOfLife"), "x", &GET);
+        let field = authorization(demand, ("Mufasa", "CircleOfLife"), "x", &GET);
         assert_has(
-            &answer,
+            &field,
             &["response=\"1949323746fe6a43ef61f9606e7febea\", opaque="],
         );
         for absent in ["cnonce", "nc=", "qop", "algorithm"] {
-            assert!(!answer.contains(absent), "{absent} in {answer}");
+            assert!(!field.contains(absent), "{absent} in {field}");
         }
     }
 
     #[test]
     fn a_name_beyond_ascii_is_encoded_where_the_server_reads_utf_8() {
         let login = ("j\u{e4} \"x\"", "p");
-        let answer_to = |charset| answer(&format!("realm=r, nonce=n{charset}"), login, "c", &GET);
+        let response_to =
+            |charset| authorization(&format!("realm=r, nonce=n{charset}"), login, "c", &GET);
         assert_has(
-            &answer_to(", charset=UTF-8"),
+            &response_to(", charset=UTF-8"),
             &["username*=UTF-8''j%C3%A4%20%22x%22, realm=\"r\""],
         );
-        assert_has(&answer_to(""), &["username=\"j\u{e4} \\\"x\\\"\", realm="]);
+        assert_has(
+            &response_to(""),
+            &["username=\"j\u{e4} \\\"x\\\"\", realm="],
+        );
     }
 
     #[test]

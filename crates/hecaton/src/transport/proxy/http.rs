@@ -93,7 +93,7 @@ pub(crate) async fn tunnel<S: AsyncRead + AsyncWrite + Unpin>(
             why: match bad {
                 BadHead::Malformed(why) => format!("what it answered is not HTTP: {why}"),
                 BadHead::TooManyInterim => bad.to_string(),
-                _ => format!("its answer has more than {MOST_FIELDS} fields"),
+                _ => format!("its response has more than {MOST_FIELDS} fields"),
             },
             for_good: true,
         })?;
@@ -101,10 +101,10 @@ pub(crate) async fn tunnel<S: AsyncRead + AsyncWrite + Unpin>(
             return judge(head.status, !forward.authorization.is_empty(), &input);
         }
         if count == 0 {
-            return Err("it closed the connection without an answer".into());
+            return Err("it closed the connection without a response".into());
         }
         if read > MOST_BYTES {
-            return Err(format!("its answer is longer than {MOST_BYTES} bytes").into());
+            return Err(format!("its response is longer than {MOST_BYTES} bytes").into());
         }
     }
 }
@@ -147,7 +147,7 @@ fn judge(status: u16, had_credentials: bool, behind: &[u8]) -> Result<(), Refuse
     };
     match status {
         200..=299 if behind.is_empty() => Ok(()),
-        200..=299 => Err("it sent more than its answer".into()),
+        200..=299 => Err("it sent more than its response".into()),
         407 if had_credentials => {
             let why = "does not accept the user and password of its URL";
             Err(unauthorized(why))
@@ -169,8 +169,8 @@ mod tests {
         Request::get(url).unwrap().origin().clone()
     }
 
-    /// What comes of an answer that arrives in pieces.
-    fn outcome(answer: &[u8], piece: usize) -> Result<(), String> {
+    /// What comes of a response that arrives in pieces.
+    fn outcome(response: &[u8], piece: usize) -> Result<(), String> {
         let forward = Forward::new(None);
         Reactor::new().unwrap().block_on(async {
             let (mut client, mut proxy) = tokio::io::duplex(1 << 20);
@@ -178,7 +178,7 @@ mod tests {
                 let mut asked = [0; 9];
                 proxy.read_exact(&mut asked).await.unwrap();
                 assert_eq!(&asked, b"CONNECT h");
-                for piece in answer.chunks(piece) {
+                for piece in response.chunks(piece) {
                     // The client hangs up on what it does not like.
                     if proxy.write_all(piece).await.is_err() {
                         break;
@@ -218,14 +218,14 @@ mod tests {
             Ok(()),
             "a length means nothing (RFC 9110 §9.3.6)"
         );
-        for (answer, word) in [
+        for (response, word) in [
             (&b"HTTP/1.1 407 Authenticate\r\n\r\n"[..], "demands a user"),
             (b"HTTP/1.1 502 Bad Gateway\r\n\r\n", "status 502"),
-            (b"HTTP/1.1 200 OK\r\n\r\nmore", "more than its answer"),
+            (b"HTTP/1.1 200 OK\r\n\r\nmore", "more than its response"),
             (b"SSH-2.0-OpenSSH\r\n\r\n", "not HTTP"),
             (b"HTTP/1.1 200", "closed"),
         ] {
-            let why = outcome(answer, 1000).unwrap_err();
+            let why = outcome(response, 1000).unwrap_err();
             assert!(why.contains(word), "no {word:?} in: {why}");
         }
     }
@@ -247,8 +247,8 @@ mod tests {
         #![proptest_config(proptest::test_runner::Config::with_cases(64))]
 
         #[test]
-        fn no_answer_panics_and_none_but_success_is_taken(answer: Vec<u8>, status in 100..999_u16, piece in 1..40_usize) {
-            proptest::prop_assert!(outcome(&answer, piece).is_err());
+        fn no_response_panics_and_none_but_success_is_taken(response: Vec<u8>, status in 100..999_u16, piece in 1..40_usize) {
+            proptest::prop_assert!(outcome(&response, piece).is_err());
             let head = format!("HTTP/1.1 {status} x\r\nvia: y\r\n\r\n");
             let good = outcome(head.as_bytes(), piece).is_ok();
             proptest::prop_assert_eq!(good, (200..300).contains(&status));

@@ -33,8 +33,8 @@ pub(crate) async fn ask<S: AsyncRead + AsyncWrite + Unpin>(
     let connect = connect(&target)?;
     let chosen: [u8; 2] = say(stream, &greeting(credentials)).await?;
     if let Some((user, password)) = wants_credentials(chosen, credentials)? {
-        let answer: [u8; 2] = say(stream, &authentication(user, password)).await?;
-        if answer[1] != 0 {
+        let response: [u8; 2] = say(stream, &authentication(user, password)).await?;
+        if response[1] != 0 {
             return Err("it does not accept the user and password of its URL".into());
         }
     }
@@ -51,15 +51,15 @@ async fn say<const N: usize, S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
     bytes: &[u8],
 ) -> Result<[u8; N], String> {
-    let mut answer = [0; N];
+    let mut response = [0; N];
     stream.write_all(bytes).await.map_err(ended)?;
-    stream.read_exact(&mut answer).await.map_err(ended)?;
-    Ok(answer)
+    stream.read_exact(&mut response).await.map_err(ended)?;
+    Ok(response)
 }
 
 pub(super) fn ended(error: io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => "it closed the connection without an answer".into(),
+        io::ErrorKind::UnexpectedEof => "it closed the connection without a response".into(),
         _ => error.to_string(),
     }
 }
@@ -134,7 +134,7 @@ fn rest_of_reply([version, reply, _, kind, first]: [u8; 5]) -> Result<usize, Str
         1 => Ok(3 + 2),
         4 => Ok(15 + 2),
         3 => Ok(usize::from(first) + 2),
-        _ => Err("its answer names an address of an unknown kind".into()),
+        _ => Err("its response names an address of an unknown kind".into()),
     }
 }
 
@@ -162,15 +162,15 @@ mod tests {
         Some((b"user".to_vec(), b"pass".to_vec()))
     }
 
-    /// What comes of these answers, and what was said.
+    /// What comes of these responses, and what was said.
     fn outcome(
         credentials: &Credentials,
         target: Target<'_>,
-        answers: &[u8],
+        responses: &[u8],
     ) -> (Result<(), String>, Vec<u8>) {
         Reactor::new().unwrap().block_on(async {
             let (mut client, mut proxy) = tokio::io::duplex(4096);
-            proxy.write_all(answers).await.unwrap();
+            proxy.write_all(responses).await.unwrap();
             proxy.shutdown().await.unwrap();
             let result = ask(&mut client, credentials, target).await;
             drop(client);
@@ -182,8 +182,8 @@ mod tests {
 
     #[test]
     fn a_name_is_left_to_the_proxy() {
-        let answers = [5, 0, 5, 0, 0, 1, 127, 0, 0, 1, 0, 80];
-        let (result, said) = outcome(&None, Target::Name("host", 258), &answers);
+        let responses = [5, 0, 5, 0, 0, 1, 127, 0, 0, 1, 0, 80];
+        let (result, said) = outcome(&None, Target::Name("host", 258), &responses);
         assert_eq!(result, Ok(()));
         assert_eq!(said, b"\x05\x01\x00\x05\x01\x00\x03\x04host\x01\x02");
     }
@@ -191,8 +191,8 @@ mod tests {
     #[test]
     fn user_and_password_are_shown_when_they_are_asked_for() {
         let address = Target::Address("127.0.0.1:80".parse().unwrap());
-        let answers = [5, 2, 1, 0, 5, 0, 0, 3, 1, b'x', 0, 80];
-        let (result, said) = outcome(&known(), address.clone(), &answers);
+        let responses = [5, 2, 1, 0, 5, 0, 0, 3, 1, b'x', 0, 80];
+        let (result, said) = outcome(&known(), address.clone(), &responses);
         assert_eq!(result, Ok(()));
         assert_eq!(
             said,
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn each_refusal_has_its_words() {
-        for (answers, word) in [
+        for (responses, word) in [
             (&[5, 0xff][..], "demands a user"),
             (&[5, 2], "not offered"),
             (&[4, 0], "not SOCKS"),
@@ -219,7 +219,7 @@ mod tests {
             (&[5, 0, 5, 0, 0, 1, 0], "closed"),
             (&[], "closed"),
         ] {
-            let (result, _) = outcome(&None, Target::Name("host", 80), answers);
+            let (result, _) = outcome(&None, Target::Name("host", 80), responses);
             let why = result.unwrap_err();
             assert!(why.contains(word), "no {word:?} in: {why}");
         }
@@ -234,8 +234,8 @@ mod tests {
         #![proptest_config(proptest::test_runner::Config::with_cases(128))]
 
         #[test]
-        fn no_answer_panics(answers in proptest::collection::vec(0..10_u8, 0..300)) {
-            let _ = outcome(&known(), Target::Name("host", 80), &answers);
+        fn no_response_panics(responses in proptest::collection::vec(0..10_u8, 0..300)) {
+            let _ = outcome(&known(), Target::Name("host", 80), &responses);
         }
 
         #[test]

@@ -21,10 +21,10 @@ pub(crate) async fn ask<S: AsyncRead + AsyncWrite + Unpin>(
     target: Target<'_>,
 ) -> Result<(), String> {
     let request = request(user, &target)?;
-    let mut answer = [0; 8];
+    let mut response = [0; 8];
     stream.write_all(&request).await.map_err(ended)?;
-    stream.read_exact(&mut answer).await.map_err(ended)?;
-    judge(answer)
+    stream.read_exact(&mut response).await.map_err(ended)?;
+    judge(response)
 }
 
 fn request(user: &[u8], target: &Target<'_>) -> Result<Vec<u8>, String> {
@@ -51,15 +51,15 @@ fn request(user: &[u8], target: &Target<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-fn judge([version, answer, ..]: [u8; 8]) -> Result<(), String> {
+fn judge([version, response, ..]: [u8; 8]) -> Result<(), String> {
     if version != 0 {
         return Err("what it answered is not SOCKS 4".into());
     }
-    Err(match answer {
+    Err(match response {
         GRANTED => return Ok(()),
         91 => "it says: rejected or failed".into(),
         92 | 93 => "it says: rejected, because it could not confirm who asks".into(),
-        _ => format!("it says: error {answer}"),
+        _ => format!("it says: error {response}"),
     })
 }
 
@@ -68,11 +68,11 @@ mod tests {
     use super::*;
     use crate::Reactor;
 
-    /// What comes of this answer, and what was said.
-    fn outcome(user: &[u8], target: Target<'_>, answer: &[u8]) -> (Result<(), String>, Vec<u8>) {
+    /// What comes of this response, and what was said.
+    fn outcome(user: &[u8], target: Target<'_>, response: &[u8]) -> (Result<(), String>, Vec<u8>) {
         Reactor::new().unwrap().block_on(async {
             let (mut client, mut proxy) = tokio::io::duplex(4096);
-            proxy.write_all(answer).await.unwrap();
+            proxy.write_all(response).await.unwrap();
             proxy.shutdown().await.unwrap();
             let result = ask(&mut client, user, target).await;
             drop(client);
@@ -99,14 +99,14 @@ mod tests {
 
     #[test]
     fn each_refusal_has_its_words() {
-        for (answer, word) in [
+        for (response, word) in [
             (&[0, 91, 0, 0, 0, 0, 0, 0][..], "rejected"),
             (&[0, 93, 0, 0, 0, 0, 0, 0], "who asks"),
             (&[0, 7, 0, 0, 0, 0, 0, 0], "error 7"),
             (&[5, 0, 0, 0, 0, 0, 0, 0], "not SOCKS 4"),
             (&[0, 90], "closed"),
         ] {
-            let why = outcome(b"", Target::Name("host", 80), answer)
+            let why = outcome(b"", Target::Name("host", 80), response)
                 .0
                 .unwrap_err();
             assert!(why.contains(word), "no {word:?} in: {why}");
@@ -124,8 +124,8 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn only_what_is_granted_is_taken(answer: [u8; 8]) {
-            proptest::prop_assert_eq!(judge(answer).is_ok(), answer[..2] == [0, 90]);
+        fn only_what_is_granted_is_taken(response: [u8; 8]) {
+            proptest::prop_assert_eq!(judge(response).is_ok(), response[..2] == [0, 90]);
         }
     }
 }

@@ -10,28 +10,28 @@ use crate::message::failure::Failure;
 use crate::message::fields::Trailers;
 
 /// What a request is answered with.
-pub(crate) struct Answer {
+pub(crate) struct OpenResponse {
     pub status: u16,
     pub fields: Vec<u8>,
     pub body: Body,
 }
 
-/// The body of an answer.
+/// The body of an response.
 pub(crate) enum Body {
     Whole(Bytes, Trailers),
     /// Still to be read. Dropping it closes the connection.
     Open(Box<BodyReader>),
 }
 
-impl Answer {
+impl OpenResponse {
     /// Reads a body that was left open because it might not have been of use.
-    pub async fn settle(self, trace: &mut Trace) -> Result<Answer, Failure> {
+    pub async fn settle(self, trace: &mut Trace) -> Result<OpenResponse, Failure> {
         let body = match self.body {
             Body::Open(reader) => reader.body(Reading::Whole, trace).await,
             body => Ok(body),
         };
         let body = body.inspect_err(|_| trace.end(Ending::Failed, Instant::now()))?;
-        Ok(Answer { body, ..self })
+        Ok(OpenResponse { body, ..self })
     }
 }
 
