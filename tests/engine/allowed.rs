@@ -10,7 +10,7 @@ use crate::addresses::{get, port};
 use crate::proxies::{self, request, through};
 use crate::proxy_server;
 use crate::redirects::to;
-use crate::scripted::{Scripted, answer};
+use crate::scripted::{Scripted, response_text};
 
 /// A listener that must not be connected to: it says whether it was.
 struct Untouched(TcpListener);
@@ -147,8 +147,8 @@ fn redirects_lead_only_to_hosts_and_addresses_that_are_allowed() {
                 to(&format!("http://out.example:{port}/end?secret")),
             ),
             ("/near", to(&format!("http://127.0.0.2:{port}/end"))),
-            ("/end", answer(200, "", "arrived")),
-            ("/end?secret", answer(200, "", "arrived")),
+            ("/end", response_text(200, "", "arrived")),
+            ("/end?secret", response_text(200, "", "arrived")),
         ]
     });
     let port = server.url.rsplit(':').next().unwrap();

@@ -77,7 +77,7 @@ fn flood() -> (String, Arc<AtomicUsize>) {
 }
 
 #[test]
-fn parts_come_in_order_beside_whole_answers() {
+fn parts_come_in_order_beside_whole_responses() {
     let world = World::new();
     let mut batch = Batch::new(world.client.clone(), 4);
     for tag in 0..30 {

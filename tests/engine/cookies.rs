@@ -5,18 +5,18 @@ use std::time::Duration;
 use hecaton::{Batch, Cookies, Request, Retry};
 
 use crate::World;
-use crate::scripted::{Scripted, answer};
+use crate::scripted::{Scripted, response_text};
 
 fn login() -> Scripted {
     Scripted::new(|_| {
         let sets =
             "location: /\r\nset-cookie: session=1; HttpOnly\r\nset-cookie: theme=dark; Path=/x\r\n";
         vec![
-            ("/login", answer(302, sets, "")),
-            ("/", answer(200, "", "")),
+            ("/login", response_text(302, sets, "")),
+            ("/", response_text(200, "", "")),
             (
                 "/again",
-                answer(307, "location: /again\r\nset-cookie: seen=1\r\n", ""),
+                response_text(307, "location: /again\r\nset-cookie: seen=1\r\n", ""),
             ),
         ]
     })

@@ -8,13 +8,13 @@ use std::time::Duration;
 use hecaton::{Client, Config, Defaults, Ending, Kind, Login, Phase, Proxy, Request, Template};
 
 use crate::http2_peer::Peer;
-use crate::scripted::{Scripted, answer};
+use crate::scripted::{Scripted, response_text};
 use crate::uploads::Pieces;
 use crate::{World, http2};
 
 fn demand(rest: &str) -> String {
     let field = format!("www-authenticate: Digest realm=\"r\", qop=\"auth\"{rest}\r\n");
-    answer(401, &field, "who are you?")
+    response_text(401, &field, "who are you?")
 }
 
 /// A parameter of the request's `Authorization`.
@@ -29,8 +29,8 @@ fn parameter(request: &str, name: &str) -> Option<String> {
 
 /// Who demands the nonce `n` of everybody who has none.
 fn strict() -> Scripted {
-    Scripted::answering(|request| match parameter(request, "nonce") {
-        Some(_) => answer(200, "", "welcome"),
+    Scripted::responding(|request| match parameter(request, "nonce") {
+        Some(_) => response_text(200, "", "welcome"),
         None => demand(", nonce=\"n\", opaque=\"o\""),
     })
 }
@@ -94,7 +94,7 @@ fn a_demand_is_met_and_the_next_request_says_it_at_once() {
 #[test]
 fn a_login_that_is_refused_is_shown_once() {
     let world = World::new();
-    let server = Scripted::answering(|_| demand(", nonce=\"n\""));
+    let server = Scripted::responding(|_| demand(", nonce=\"n\""));
     let response = world.send(request("GET", &server, "/")).unwrap();
     assert_eq!(response.status(), 401);
     assert_eq!(response.body(), "who are you?");
@@ -107,12 +107,12 @@ fn a_login_that_is_refused_is_shown_once() {
 #[test]
 fn an_old_nonce_is_replaced_but_not_for_ever() {
     let world = World::new();
-    let server = Scripted::answering(|request| {
+    let server = Scripted::responding(|request| {
         let stale = |nonce| demand(&format!(", nonce=\"{nonce}\", stale=true"));
         match parameter(request, "nonce").as_deref() {
             None => demand(", nonce=\"0\""),
             Some("0") => stale(1),
-            Some("1") if request.starts_with("GET /once") => answer(200, "", ""),
+            Some("1") if request.starts_with("GET /once") => response_text(200, "", ""),
             Some(_) => stale(9),
         }
     });
@@ -126,7 +126,7 @@ fn an_old_nonce_is_replaced_but_not_for_ever() {
 }
 
 #[test]
-fn what_cannot_be_met_is_the_answer() {
+fn what_cannot_be_met_is_the_response() {
     let world = World::new();
     for (field, digest) in [
         ("Basic realm=\"r\"", true),
@@ -134,8 +134,8 @@ fn what_cannot_be_met_is_the_answer() {
         ("Digest realm=\"r\", nonce=\"n\", qop=\"later\"", true),
         ("Digest realm=\"r\", nonce=\"n\", qop=\"auth\"", false),
     ] {
-        let server = Scripted::answering(move |_| {
-            answer(401, &format!("www-authenticate: {field}\r\n"), "no")
+        let server = Scripted::responding(move |_| {
+            response_text(401, &format!("www-authenticate: {field}\r\n"), "no")
         });
         let asked = match digest {
             true => request("GET", &server, "/"),
@@ -176,9 +176,9 @@ fn a_body_is_sent_again_or_the_error_says_why_not() {
 fn a_sum_of_the_body_is_made_where_it_is_asked_for() {
     let world = World::new();
     let field = "www-authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth-int\"\r\n";
-    let server = Scripted::answering(move |request| match parameter(request, "qop") {
-        Some(_) => answer(200, "", ""),
-        None => answer(401, field, ""),
+    let server = Scripted::responding(move |request| match parameter(request, "qop") {
+        Some(_) => response_text(200, "", ""),
+        None => response_text(401, field, ""),
     });
     let response = world
         .send(request("PUT", &server, "/").body("whole"))
@@ -196,15 +196,15 @@ fn both_attempts_count_for_one_deadline() {
         std::net::TcpListener::bind("127.0.0.1:0").unwrap(),
     );
     let url = format!("http://{}/", silent.local_addr().unwrap());
-    let server = Scripted::answering(move |_| {
+    let server = Scripted::responding(move |_| {
         // The connection is closed, and the next one goes to a redirect that nobody answers.
         let redirect = format!("location: {url}\r\n");
-        answer(307, &redirect, "")
+        response_text(307, &redirect, "")
     });
     let asked = request("GET", &server, "/").timeout(Duration::from_millis(300));
     let error = world.send(asked.redirects(1)).unwrap_err();
     assert_eq!((error.kind(), error.phase()), (Kind::Timeout, Phase::Total));
-    let slow = Scripted::answering(|request| {
+    let slow = Scripted::responding(|request| {
         if parameter(request, "nonce").is_some() {
             std::thread::sleep(Duration::from_secs(3));
         }
@@ -221,14 +221,14 @@ fn a_redirect_to_another_origin_is_not_told_who_asks() {
     let world = World::new();
     let other = strict();
     let there = other.url.clone();
-    let server = Scripted::answering(move |request| {
+    let server = Scripted::responding(move |request| {
         match (
             parameter(request, "nonce"),
             request.starts_with("GET /away"),
         ) {
             (None, _) => demand(", nonce=\"n\""),
-            (_, true) => answer(302, &format!("location: {there}/b\r\n"), ""),
-            (_, false) => answer(302, "location: /away\r\n", ""),
+            (_, true) => response_text(302, &format!("location: {there}/b\r\n"), ""),
+            (_, false) => response_text(302, "location: /away\r\n", ""),
         }
     });
     let response = world
@@ -243,14 +243,14 @@ fn a_redirect_to_another_origin_is_not_told_who_asks() {
 #[test]
 fn the_server_may_name_the_next_nonce() {
     let world = World::new();
-    let server = Scripted::answering(|request| match parameter(request, "nonce").as_deref() {
+    let server = Scripted::responding(|request| match parameter(request, "nonce").as_deref() {
         None => demand(", nonce=\"0\""),
-        Some("0") => answer(
+        Some("0") => response_text(
             200,
             "authentication-info: nextnonce=\"1\", qop=auth\r\n",
             "",
         ),
-        Some(_) => answer(200, "", ""),
+        Some(_) => response_text(200, "", ""),
     });
     for _ in 0..3 {
         world.send(request("GET", &server, "/")).unwrap();
@@ -274,10 +274,10 @@ fn retries_and_streams_have_numbers_of_their_own() {
         });
     });
     let busy = Arc::new(AtomicUsize::new(1));
-    let server = Scripted::answering(move |request| match parameter(request, "nonce") {
+    let server = Scripted::responding(move |request| match parameter(request, "nonce") {
         None => demand(", nonce=\"n\""),
-        Some(_) if busy.fetch_sub(1, Ordering::Relaxed) == 1 => answer(503, "", "busy"),
-        Some(_) => answer(200, "", "body"),
+        Some(_) if busy.fetch_sub(1, Ordering::Relaxed) == 1 => response_text(503, "", "busy"),
+        Some(_) => response_text(200, "", "body"),
     });
     let body = world.run(async {
         let mut stream = world

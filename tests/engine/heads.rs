@@ -15,13 +15,13 @@ use crate::World;
 use crate::http2::client;
 use crate::http2_peer::{DATA, END_STREAM, Raw};
 use crate::proxy_server::read_head;
-use crate::scripted::{Scripted, answer};
+use crate::scripted::{Scripted, response_text};
 
 /// One answer with this many fields, and their bytes, over HTTP/1.1.
 fn over_http1(fields: usize, bytes: usize, change: impl FnOnce(&mut Config)) -> Outcome {
     let lines = "x: y\r\n".repeat(fields - 2);
     let long = format!("{lines}x: {}\r\n", "y".repeat(bytes - lines.len()));
-    let server = Scripted::new(|_| vec![("/", answer(200, &long, "ok"))]);
+    let server = Scripted::new(|_| vec![("/", response_text(200, &long, "ok"))]);
     let world = World::with(change);
     world.send(Request::get(&format!("{}/", server.url)).unwrap())
 }
@@ -70,7 +70,7 @@ fn with_neighbours(bytes: usize, change: impl FnOnce(&mut Config)) -> (Vec<Outco
                     raw.long_head(stream, 0, bytes);
                     raw.frame(DATA, END_STREAM, stream, b"ok");
                 }
-                _ => raw.answer(stream),
+                _ => raw.respond(stream),
             }
         }
         raw.wait_for_end();
@@ -168,7 +168,7 @@ fn a_body_that_waits_is_sent_when_the_server_asks_for_it() {
         let mut body = [0; 8];
         stream.read_exact(&mut body).unwrap();
         assert_eq!(&body, b"the body");
-        let _ = stream.write_all(answer(200, "connection: close\r\n", "ok").as_bytes());
+        let _ = stream.write_all(response_text(200, "connection: close\r\n", "ok").as_bytes());
     });
     let world = World::with(patient);
     let response = world.send(expecting(&url)).unwrap();
@@ -177,10 +177,10 @@ fn a_body_that_waits_is_sent_when_the_server_asks_for_it() {
 }
 
 #[test]
-fn a_body_is_not_sent_after_a_final_answer_and_the_connection_is_closed() {
+fn a_body_is_not_sent_after_a_final_response_and_the_connection_is_closed() {
     for source in [false, true] {
         let (url, told) = told(|stream| {
-            let _ = stream.write_all(answer(417, "", "no").as_bytes());
+            let _ = stream.write_all(response_text(417, "", "no").as_bytes());
         });
         let world = World::with(patient);
         let mut request = expecting(&url);
@@ -213,7 +213,7 @@ fn a_body_that_nobody_asks_for_is_sent_after_a_while() {
         let (url, told) = told(|stream| {
             let mut body = [0; 8];
             stream.read_exact(&mut body).unwrap();
-            let _ = stream.write_all(answer(200, "connection: close\r\n", "ok").as_bytes());
+            let _ = stream.write_all(response_text(200, "connection: close\r\n", "ok").as_bytes());
         });
         let world = World::with(|config| config.expect_timeout = Duration::from_millis(limit));
         let response = world.send(expecting(&url)).unwrap();
@@ -245,7 +245,7 @@ fn over_http2_a_body_waits_too() {
             }
             let _ = tell.send(data);
             if asks {
-                raw.answer(stream);
+                raw.respond(stream);
             }
             raw.wait_for_end();
         });
@@ -258,7 +258,7 @@ fn over_http2_a_body_waits_too() {
 }
 
 #[test]
-fn a_switch_to_another_protocol_that_was_asked_for_is_an_answer_and_ends_the_connection() {
+fn a_switch_to_another_protocol_that_was_asked_for_is_a_response_and_ends_the_connection() {
     let (url, told) = told(|stream| {
         let _ = stream.write_all(b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\nits own bytes");
     });
@@ -282,7 +282,7 @@ fn what_is_wrong_and_does_no_harm_is_a_setting() {
     let head = format!("HTTP/1.1  200  OK\r\n{fields}content-length: 2\r\n\r\nok");
     let chunks = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\nok\n0\n\n";
     for (answer, kind) in [(head, Kind::Protocol), (chunks.to_owned(), Kind::Body)] {
-        let server = Scripted::answering(move |_| answer.clone());
+        let server = Scripted::responding(move |_| answer.clone());
         let get = |world: &World| world.send(Request::get(&server.url).unwrap());
         let error = get(&World::new()).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");

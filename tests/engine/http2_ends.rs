@@ -89,11 +89,11 @@ fn a_body_that_was_cut_is_a_failure_in_a_batch_too() {
 }
 
 #[test]
-fn a_whole_answer_stands_though_the_rest_of_the_request_is_not_wanted() {
+fn a_whole_response_stands_though_the_rest_of_the_request_is_not_wanted() {
     // RFC 9113 §8.1: END_STREAM, then RST_STREAM with NO_ERROR, while the request is still going out.
     let url = Raw::serve(|mut raw, _| {
         while let Some(stream) = raw.request() {
-            raw.answer(stream);
+            raw.respond(stream);
             raw.reset(stream, NO_ERROR);
         }
     });
@@ -120,7 +120,7 @@ fn what_was_not_processed_moves_as_often_as_each_connection_gets_something_done(
         }
         raw.go_away(taken[9], NO_ERROR);
         for stream in taken {
-            raw.answer(stream);
+            raw.respond(stream);
             done.fetch_add(1, Ordering::SeqCst);
         }
         raw.wait_for_end();
@@ -214,13 +214,13 @@ fn a_body_whose_connection_ends_for_an_error_fails_by_name_too() {
 fn an_idempotent_request_moves_from_a_connection_that_just_ended() {
     let url = Raw::serve(|mut raw, number| {
         let stream = raw.request().unwrap();
-        raw.answer(stream);
+        raw.respond(stream);
         if number == 0 {
             let _ = raw.request(); // Read, and never answered.
             return;
         }
         while let Some(stream) = raw.request() {
-            raw.answer(stream);
+            raw.respond(stream);
         }
     });
     let (client, reactor) = client(|_| {});
@@ -233,7 +233,7 @@ fn an_idempotent_request_moves_from_a_connection_that_just_ended() {
 type Farewell = fn(&mut Raw, u32);
 
 #[test]
-fn a_whole_answer_stands_though_the_connection_ends_before_the_request_is_out() {
+fn a_whole_response_stands_though_the_connection_ends_before_the_request_is_out() {
     let farewells: [Farewell; 3] = [
         |_, _| {},
         |raw, stream| raw.go_away(stream, ENHANCE_YOUR_CALM),
@@ -256,7 +256,9 @@ fn a_whole_answer_stands_though_the_connection_ends_before_the_request_is_out() 
             let (client, reactor) = client(|_| {});
             let body = vec![b'x'; 8 << 20];
             let request = Request::new("POST", &url).unwrap().body(body);
-            let response = reactor.block_on(client.send(request)).expect("the answer");
+            let response = reactor
+                .block_on(client.send(request))
+                .expect("the response");
             assert_eq!((response.status(), &response.body()[..]), (200, &b"no"[..]));
         }
     }
@@ -267,7 +269,7 @@ fn a_goaway_for_an_error_that_comes_in_pieces_keeps_its_guarantee() {
     let url = Raw::serve(|mut raw, number| {
         let stream = raw.request().unwrap();
         if number > 0 {
-            raw.answer(stream);
+            raw.respond(stream);
             return raw.wait_for_end();
         }
         // Nothing was processed: its last stream is 0. Sixteen bytes of debug data follow, after a while.

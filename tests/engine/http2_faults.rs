@@ -212,7 +212,7 @@ fn a_connection_closed_while_nobody_drove_is_noticed_before_it_is_used() {
         let url = Raw::serve(move |mut raw, _| {
             count.fetch_add(1, Ordering::SeqCst);
             let stream = raw.request().unwrap();
-            raw.answer(stream);
+            raw.respond(stream);
             thread::sleep(Duration::from_millis(50));
             if say_so {
                 raw.go_away(stream, NO_ERROR);
@@ -236,7 +236,7 @@ fn a_connection_that_fell_silent_is_not_used_again_unless_it_answers() {
     let url = Raw::serve(move |mut raw, number| {
         count.fetch_add(1, Ordering::SeqCst);
         while let Some(stream) = raw.request() {
-            raw.answer(stream);
+            raw.respond(stream);
             if number == 0 {
                 return raw.wait_for_end(); // Reads, and says nothing any more: pings neither.
             }
@@ -265,7 +265,7 @@ fn a_connection_that_fell_silent_is_not_used_again_unless_it_answers() {
 fn a_connection_that_fell_silent_is_given_up_however_short_the_limits_are() {
     let url = Raw::serve(|mut raw, number| {
         while let Some(stream) = raw.request() {
-            raw.answer(stream);
+            raw.respond(stream);
             if number == 0 {
                 return raw.wait_for_end();
             }
@@ -286,7 +286,7 @@ fn a_connection_that_fell_silent_is_given_up_however_short_the_limits_are() {
 }
 
 #[test]
-fn interim_answers_without_end_do_not_hold_up_the_deadline() {
+fn interim_responses_without_end_do_not_hold_up_the_deadline() {
     let url = Raw::serve(|mut raw, _| {
         let stream = raw.request().unwrap();
         // `:status: 103`, literal; 10,000 frames a write.

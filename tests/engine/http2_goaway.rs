@@ -24,13 +24,13 @@ fn after_goaway(method: &'static str, code: u32) -> (Vec<Outcome>, usize) {
             raw.go_away(1, code);
             thread::sleep(Duration::from_millis(50)); // The answer comes in another read.
             count.fetch_add(1, Ordering::SeqCst);
-            raw.answer(1);
+            raw.respond(1);
             return raw.wait_for_end();
         }
         let mut next = first;
         while let Some(stream) = next {
             count.fetch_add(1, Ordering::SeqCst);
-            raw.answer(stream);
+            raw.respond(stream);
             next = raw.request();
         }
     });
@@ -74,7 +74,7 @@ fn streams_above_the_last_one_of_a_goaway_move_whatever_its_code() {
             }
             let mut next = first;
             while let Some(stream) = next {
-                raw.answer(stream);
+                raw.respond(stream);
                 next = raw.request();
             }
         });
@@ -103,7 +103,7 @@ fn a_code_that_http2_does_not_know_is_as_good_as_none() {
     ] {
         let url = Raw::serve(|mut raw, number| {
             let stream = raw.request().unwrap();
-            raw.answer(stream);
+            raw.respond(stream);
             if let (0, Some(second)) = (number, raw.request()) {
                 return raw.go_away(second, 103);
             }

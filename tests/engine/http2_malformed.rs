@@ -215,7 +215,7 @@ fn as_many_interim_responses_as_are_allowed_are_passed_over() {
         for _ in 0..100 {
             raw.frame(HEADERS, END_HEADERS, stream, &status(b"103"));
         }
-        raw.answer(stream);
+        raw.respond(stream);
         raw.wait_for_end();
     });
     let (client, reactor) = client(|_| {});
@@ -307,7 +307,7 @@ fn a_connection_of_many_malformed_responses_is_replaced_before_it_ends() {
         while let Some(stream) = raw.request() {
             match (stream / 2) % 2 {
                 0 => raw.frame(DATA, 0, stream, b"early"),
-                _ => raw.answer(stream),
+                _ => raw.respond(stream),
             }
         }
     });

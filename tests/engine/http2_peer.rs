@@ -363,7 +363,7 @@ impl Raw {
         }
     }
 
-    pub fn answer(&mut self, stream: u32) {
+    pub fn respond(&mut self, stream: u32) {
         self.head(stream, 0, &[]);
         self.frame(DATA, END_STREAM, stream, b"ok");
     }

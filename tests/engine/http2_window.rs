@@ -78,7 +78,7 @@ fn pour(mut raw: Raw, seen: &Mutex<Seen>) {
                 first = Some(stream);
                 raw.head(stream, 0, &[]);
             }
-            (HEADERS, _) => raw.answer(stream),
+            (HEADERS, _) => raw.respond(stream),
             (SETTINGS, _) => room.body += set(&payload, seen),
             (WINDOW_UPDATE, 0) => room.all += number(&payload),
             (WINDOW_UPDATE, _) if first == Some(stream) => room.body += number(&payload),

@@ -81,7 +81,7 @@ fn pings_are_answered_though_nobody_waits() {
     let (say, answered) = channel();
     let url = Raw::serve(move |mut raw, _| {
         let stream = raw.request().unwrap();
-        raw.answer(stream);
+        raw.respond(stream);
         for _ in 0..3 {
             raw.frame(PING, 0, 0, &[7; 8]);
             // Anything else than the answer to it is read over.
@@ -102,7 +102,7 @@ fn a_goaway_is_read_and_the_connection_closed_though_nobody_waits() {
     let (say, closed) = channel();
     let url = Raw::serve(move |mut raw, _| {
         let stream = raw.request().unwrap();
-        raw.answer(stream);
+        raw.respond(stream);
         raw.go_away(stream, NO_ERROR);
         raw.wait_for_end();
         say.send(()).unwrap();

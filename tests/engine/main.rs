@@ -9,7 +9,7 @@ mod buffered;
 mod cookies;
 mod decoding;
 mod digest;
-mod early_answers;
+mod early_responses;
 mod failures;
 mod heads;
 mod http2;
@@ -45,8 +45,8 @@ mod tls_ends;
 mod tls_refusals;
 mod tls_server;
 mod trailers;
-mod unasked;
 mod unix_socket;
+mod unsolicited;
 mod uploads;
 
 use std::future::Future;

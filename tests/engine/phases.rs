@@ -195,7 +195,7 @@ fn sending_ends_in_time() {
 }
 
 #[test]
-fn the_wait_for_an_answer_ends_in_time() {
+fn the_wait_for_a_response_ends_in_time() {
     for http in [Protocol::Http1, Protocol::Http2] {
         holds(
             Phase::FirstByte,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hecaton::Request;
 
 use crate::World;
-use crate::scripted::{Scripted, answer};
+use crate::scripted::{Scripted, response_text};
 
 /// What stands behind these heads never comes, or is cut, or is more than is held.
 #[test]
@@ -24,7 +24,7 @@ fn a_redirect_is_followed_whatever_becomes_of_its_body() {
                 head("content-length: 100000\r\n") + &"x".repeat(100_000),
             ),
             ("/endless", head("content-encoding: gzip\r\n") + "no gzip"),
-            ("/end", answer(200, "", "arrived")),
+            ("/end", response_text(200, "", "arrived")),
         ]
     });
     let world = World::with(|config| {
@@ -47,8 +47,8 @@ fn a_redirect_is_followed_whatever_becomes_of_its_body() {
 fn a_redirect_that_is_not_followed_comes_with_its_body() {
     let server = Scripted::new(|_| {
         vec![
-            ("/300", answer(300, "location: /end\r\n", "choose")),
-            ("/302", answer(302, "", "nowhere")),
+            ("/300", response_text(300, "location: /end\r\n", "choose")),
+            ("/302", response_text(302, "", "nowhere")),
             ("/304", "HTTP/1.1 304 X\r\n\r\n".into()),
         ]
     });

@@ -8,10 +8,10 @@ use hecaton::{
 use hecaton_test_server::{Http2, Options, TestServer, Tls};
 
 use crate::World;
-use crate::scripted::{Scripted, answer};
+use crate::scripted::{Scripted, response_text};
 
 pub fn to(location: &str) -> String {
-    answer(302, &format!("location: {location}\r\n"), "moved")
+    response_text(302, &format!("location: {location}\r\n"), "moved")
 }
 
 fn world() -> World {
@@ -22,9 +22,12 @@ fn three_hops() -> Scripted {
     Scripted::new(|url| {
         vec![
             ("/1", to("2")),
-            ("/2", answer(307, &format!("location: {url}/3?q=1\r\n"), "")),
+            (
+                "/2",
+                response_text(307, &format!("location: {url}/3?q=1\r\n"), ""),
+            ),
             ("/3?q=1", to("/end#fragment")),
-            ("/end", answer(200, "", "arrived")),
+            ("/end", response_text(200, "", "arrived")),
             ("/round", to("/about")),
             ("/about", to("/round")),
         ]
@@ -113,7 +116,7 @@ fn too_many_and_circles_are_errors() {
 #[test]
 fn a_post_becomes_a_get_or_goes_again_with_its_body() {
     let server = Scripted::new(|_| {
-        let mut answers = vec![("/end", answer(200, "", ""))];
+        let mut responses = vec![("/end", response_text(200, "", ""))];
         for (path, status) in [
             ("/301", 301),
             ("/302", 302),
@@ -121,9 +124,9 @@ fn a_post_becomes_a_get_or_goes_again_with_its_body() {
             ("/307", 307),
             ("/308", 308),
         ] {
-            answers.push((path, answer(status, "location: /end\r\n", "")));
+            responses.push((path, response_text(status, "location: /end\r\n", "")));
         }
-        answers
+        responses
     });
     let world = world();
     for (status, keeps) in [
@@ -153,12 +156,12 @@ fn a_post_becomes_a_get_or_goes_again_with_its_body() {
 
 #[test]
 fn credentials_and_host_do_not_reach_another_origin() {
-    let far = Scripted::new(|_| vec![("/end", answer(200, "", ""))]);
+    let far = Scripted::new(|_| vec![("/end", response_text(200, "", ""))]);
     let there = format!("{}/end", far.url);
     let near = Scripted::new(|_| {
         vec![
             ("/away", to(&there)),
-            ("/end", answer(200, "", "")),
+            ("/end", response_text(200, "", "")),
             ("/home", to("/end")),
         ]
     });
@@ -267,7 +270,7 @@ fn a_stream_does_not_wait_for_the_body_of_a_redirect() {
         let location = format!("location: {url}/end\r\ncontent-length: 9\r\n");
         vec![
             ("/stuck", format!("HTTP/1.1 302 X\r\n{location}\r\n")),
-            ("/end", answer(200, "", "arrived")),
+            ("/end", response_text(200, "", "arrived")),
         ]
     });
     let world = world();

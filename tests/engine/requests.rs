@@ -67,7 +67,7 @@ fn blunt_server(answer: &'static [u8]) -> String {
 }
 
 #[test]
-fn an_answer_before_the_request_is_out_is_taken_and_the_connection_is_not_used_again() {
+fn a_response_before_the_request_is_out_is_taken_and_the_connection_is_not_used_again() {
     let world = World::new();
     let url = blunt_server(b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
     let request = Request::new("POST", &url)
@@ -109,7 +109,7 @@ fn a_server_that_answers_while_it_reads_gets_the_whole_request() {
 }
 
 #[test]
-fn bytes_behind_an_answer_are_never_taken_for_the_next_one() {
+fn bytes_behind_a_response_are_never_taken_for_the_next_one() {
     let world = World::new();
     let url =
         blunt_server(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n");
@@ -121,7 +121,7 @@ fn bytes_behind_an_answer_are_never_taken_for_the_next_one() {
 }
 
 #[test]
-fn bytes_that_come_shortly_after_an_answer_are_noticed_too() {
+fn bytes_that_come_shortly_after_a_response_are_noticed_too() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let (go_on, told) = std::sync::mpsc::channel();
@@ -149,7 +149,7 @@ fn bytes_that_come_shortly_after_an_answer_are_noticed_too() {
 }
 
 #[test]
-fn interim_answers_are_skipped_and_lengths_that_disagree_are_errors() {
+fn interim_responses_are_skipped_and_lengths_that_disagree_are_errors() {
     let world = World::new();
     let url =
         blunt_server(b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n");

@@ -9,7 +9,7 @@ use hecaton::{Batch, Config, Ending, Error, Kind, Phase, Proxy, Request, Retry};
 
 use crate::World;
 use crate::proxy_server::read_head;
-use crate::scripted::{Scripted, answer};
+use crate::scripted::{Scripted, response_text};
 
 fn eager() -> Retry {
     Retry {
@@ -40,7 +40,7 @@ fn none_by_default() {
 }
 
 #[test]
-fn a_status_is_tried_again_and_the_last_answer_counts() {
+fn a_status_is_tried_again_and_the_last_response_counts() {
     let world = world(eager());
     let response = world.get("/status/503");
     assert_eq!(response.status(), 503);
@@ -162,7 +162,7 @@ fn a_server_that_asks_for_patience_gets_it_and_nobody_else_waits() {
 #[test]
 fn a_status_is_retried_whatever_becomes_of_its_body_and_the_last_one_is_whole() {
     let cut = "HTTP/1.1 503 X\r\ncontent-length: 5\r\n\r\n".to_owned();
-    let server = Scripted::new(|_| vec![("/cut", cut), ("/whole", answer(503, "", "busy"))]);
+    let server = Scripted::new(|_| vec![("/cut", cut), ("/whole", response_text(503, "", "busy"))]);
     let retry = Retry {
         statuses: vec![503],
         // No failure is retried, and so none of a body.
@@ -194,14 +194,14 @@ fn a_status_is_retried_whatever_becomes_of_its_body_and_the_last_one_is_whole() 
 }
 
 /// How often a request to what answers each with these bytes, and then hangs up, was tried.
-fn tries(answer: String, change: impl FnOnce(&mut Config)) -> (Error, usize) {
+fn tries(response: String, change: impl FnOnce(&mut Config)) -> (Error, usize) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             let _ = stream.read(&mut [0; 4096]);
-            let _ = stream.write_all(answer.as_bytes());
+            let _ = stream.write_all(response.as_bytes());
         }
     });
     let world = World::with(|config| {
@@ -216,38 +216,44 @@ fn tries(answer: String, change: impl FnOnce(&mut Config)) -> (Error, usize) {
 
 #[test]
 fn what_another_try_would_only_meet_again_is_not_tried_again() {
-    let answer = |fields: &str, body: &str| format!("HTTP/1.1 200 OK\r\n{fields}\r\n{body}");
-    for (why, answer) in [
-        ("announced too large", answer("content-length: 11\r\n", "")),
-        ("too large", answer("", "12345678901")),
+    let response_text = |fields: &str, body: &str| format!("HTTP/1.1 200 OK\r\n{fields}\r\n{body}");
+    for (why, response) in [
+        (
+            "announced too large",
+            response_text("content-length: 11\r\n", ""),
+        ),
+        ("too large", response_text("", "12345678901")),
         (
             "malformed chunks",
-            answer("transfer-encoding: chunked\r\n", "x\r\n"),
+            response_text("transfer-encoding: chunked\r\n", "x\r\n"),
         ),
         (
             "undecodable",
-            answer("content-encoding: gzip\r\n", "no gzip at all"),
+            response_text("content-encoding: gzip\r\n", "no gzip at all"),
         ),
         (
             "too many codings",
-            answer("content-encoding: br, gzip, br\r\n", "x"),
+            response_text("content-encoding: br, gzip, br\r\n", "x"),
         ),
         ("no HTTP", "SSH-2.0-OpenSSH\r\n".into()),
-        ("no length", answer("content-length: x\r\n", "")),
-        ("too many fields", answer(&"x: y\r\n".repeat(2001), "")),
+        ("no length", response_text("content-length: x\r\n", "")),
+        (
+            "too many fields",
+            response_text(&"x: y\r\n".repeat(2001), ""),
+        ),
     ] {
-        let (error, tries) = tries(answer, |_| {});
+        let (error, tries) = tries(response, |_| {});
         assert_eq!(tries, 1, "{why}: {error}");
     }
-    for (why, answer) in [
-        ("cut short", answer("content-length: 9\r\n", "12345")),
+    for (why, response) in [
+        ("cut short", response_text("content-length: 9\r\n", "12345")),
         (
             "coded and cut short",
-            answer("content-encoding: gzip\r\n", "\x1f"),
+            response_text("content-encoding: gzip\r\n", "\x1f"),
         ),
-        ("no answer", String::new()),
+        ("no response", String::new()),
     ] {
-        let (error, tries) = tries(answer, |_| {});
+        let (error, tries) = tries(response, |_| {});
         assert_eq!(tries, 3, "{why}: {error}");
     }
 }

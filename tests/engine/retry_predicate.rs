@@ -7,7 +7,7 @@ use std::time::Duration;
 use hecaton::{Batch, Changes, Ending, Hooks, Kind, Outcome, Request, Retry, Upcoming};
 
 use crate::World;
-use crate::scripted::{Scripted, answer};
+use crate::scripted::{Scripted, response_text};
 use crate::uploads::Pieces;
 
 /// Wants everything again, or the first so many outcomes, and notes what it was asked.
@@ -52,7 +52,7 @@ fn quick(max: u32) -> Option<Retry> {
 }
 
 fn busy() -> Scripted {
-    Scripted::answering(|_| answer(503, "", "busy"))
+    Scripted::responding(|_| response_text(503, "", "busy"))
 }
 
 fn endings(outcome: &Outcome) -> Vec<Ending> {
@@ -138,7 +138,7 @@ fn errors_are_judged_but_the_deadline_is_not() {
 #[test]
 fn no_wait_goes_past_the_deadline_and_no_body_that_is_gone_is_sent_again() {
     let world = World::new();
-    let server = Scripted::answering(|_| answer(503, "retry-after: 3600\r\n", "later"));
+    let server = Scripted::responding(|_| response_text(503, "retry-after: 3600\r\n", "later"));
     let judge = Notes::new(usize::MAX);
     let client = world.client.with_hooks(judge.clone());
     let asked = Request::get(&server.url)
@@ -163,9 +163,9 @@ fn no_wait_goes_past_the_deadline_and_no_body_that_is_gone_is_sent_again() {
 #[test]
 fn the_whole_way_is_gone_again() {
     let world = World::with(|config| config.redirects = 3);
-    let server = Scripted::answering(|request| match request.starts_with("GET /first") {
-        true => answer(302, "location: /second\r\n", ""),
-        false => answer(500, "", ""),
+    let server = Scripted::responding(|request| match request.starts_with("GET /first") {
+        true => response_text(302, "location: /second\r\n", ""),
+        false => response_text(500, "", ""),
     });
     let client = world.client.with_hooks(Notes::new(1));
     let url = format!("{}/first", server.url);

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// What a whole request, as it was on the wire, is answered with.
-type Answers = Arc<dyn Fn(&str) -> String + Send + Sync>;
+type Responses = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// Answers are whole responses by target (`/path?query`); other targets get a 404. Connections are kept.
+/// Responses are whole responses by target (`/path?query`); other targets get a 404. Connections are kept.
 pub struct Scripted {
     pub url: String,
     arrived: Arc<Mutex<Vec<String>>>,
@@ -17,32 +17,32 @@ pub struct Scripted {
 
 impl Scripted {
     /// `answers` is given the server's own URL.
-    pub fn new(answers: impl FnOnce(&str) -> Vec<(&'static str, String)>) -> Scripted {
+    pub fn new(responses: impl FnOnce(&str) -> Vec<(&'static str, String)>) -> Scripted {
         Scripted::start(|url| {
-            let answers: HashMap<_, _> = answers(url).into_iter().collect();
+            let responses: HashMap<_, _> = responses(url).into_iter().collect();
             Arc::new(move |request| {
                 let target = request.split(' ').nth(1).unwrap_or_default();
-                let missing = || answer(404, "", "no such path");
-                answers.get(target).cloned().unwrap_or_else(missing)
+                let missing = || response_text(404, "", "no such path");
+                responses.get(target).cloned().unwrap_or_else(missing)
             })
         })
     }
 
     /// The same with answers that follow from the requests.
-    pub fn answering(answers: impl Fn(&str) -> String + Send + Sync + 'static) -> Scripted {
-        Scripted::start(|_| Arc::new(answers))
+    pub fn responding(responses: impl Fn(&str) -> String + Send + Sync + 'static) -> Scripted {
+        Scripted::start(|_| Arc::new(responses))
     }
 
-    fn start(answers: impl FnOnce(&str) -> Answers) -> Scripted {
+    fn start(responses: impl FnOnce(&str) -> Responses) -> Scripted {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let answers = answers(&url);
+        let responses = responses(&url);
         let arrived = Arc::<Mutex<Vec<String>>>::default();
         let kept = arrived.clone();
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (answers, kept) = (answers.clone(), kept.clone());
-                thread::spawn(move || serve(stream, &answers, &kept));
+                let (responses, kept) = (responses.clone(), kept.clone());
+                thread::spawn(move || serve(stream, &responses, &kept));
             }
         });
         Scripted { url, arrived }
@@ -67,14 +67,14 @@ impl Scripted {
 }
 
 /// A whole response with these fields, each ended by CRLF, and a body.
-pub fn answer(status: u16, fields: &str, body: &str) -> String {
+pub fn response_text(status: u16, fields: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status} X\r\n{fields}content-length: {}\r\n\r\n{body}",
         body.len()
     )
 }
 
-fn serve(mut stream: TcpStream, answers: &Answers, kept: &Mutex<Vec<String>>) {
+fn serve(mut stream: TcpStream, responses: &Responses, kept: &Mutex<Vec<String>>) {
     let (mut input, mut piece) = (Vec::new(), [0; 4096]);
     loop {
         while !is_whole(&input) {
@@ -86,7 +86,7 @@ fn serve(mut stream: TcpStream, answers: &Answers, kept: &Mutex<Vec<String>>) {
         let request = String::from_utf8_lossy(&input).into_owned();
         input.clear();
         kept.lock().unwrap().push(request.clone());
-        let bytes = answers(&request);
+        let bytes = responses(&request);
         if stream.write_all(bytes.as_bytes()).is_err() {
             return;
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hecaton::{Client, Config, Cookies, Kind, Phase};
 
 use crate::World;
-use crate::scripted::{Scripted, answer};
+use crate::scripted::{Scripted, response_text};
 
 fn derived(client: &Client, change: impl FnOnce(&mut Config)) -> Client {
     let mut config = client.config().clone();
@@ -38,8 +38,11 @@ fn what_is_a_matter_of_requests_is_each_clients_own() {
     let world = World::new();
     let server = Scripted::new(|_| {
         vec![
-            ("/a", answer(302, "location: /b\r\nset-cookie: c=d\r\n", "")),
-            ("/b", answer(200, "", "")),
+            (
+                "/a",
+                response_text(302, "location: /b\r\nset-cookie: c=d\r\n", ""),
+            ),
+            ("/b", response_text(200, "", "")),
         ]
     });
     let get = |client: &Client, path: &str| {

@@ -87,7 +87,7 @@ fn second(world: &World, method: &str, hangs: Hangs) -> (Outcome, usize) {
 }
 
 #[test]
-fn an_idempotent_request_moves_at_once_from_a_connection_that_ended_without_an_answer() {
+fn an_idempotent_request_moves_at_once_from_a_connection_that_ended_without_a_response() {
     let world = World::new();
     for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"] {
         for hangs in [Hangs::Up, Hangs::Hard] {
@@ -131,7 +131,7 @@ fn reconnect_false_leaves_it_to_the_program() {
 }
 
 #[test]
-fn it_moves_once_and_not_from_a_new_connection_nor_after_a_byte_of_the_answer() {
+fn it_moves_once_and_not_from_a_new_connection_nor_after_a_byte_of_the_response() {
     let world = World::new();
     let (never, arrived) = server(|connection, request| match (connection, request) {
         (0, 0) => (OK, Hangs::No),

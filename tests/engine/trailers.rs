@@ -12,7 +12,7 @@ fn chunked(trailers: &str) -> String {
 }
 
 fn server(trailers: String) -> Scripted {
-    Scripted::answering(move |_| chunked(&trailers))
+    Scripted::responding(move |_| chunked(&trailers))
 }
 
 #[test]

@@ -252,7 +252,7 @@ fn a_closed_connection_is_left_before_the_source_is_asked() {
 }
 
 #[test]
-fn an_early_answer_is_taken_and_the_rest_is_not_asked_for() {
+fn an_early_response_is_taken_and_the_rest_is_not_asked_for() {
     for world in worlds(None) {
         let url = format!("{}/early", world.origin.base_url());
         let request = Request::new("POST", &url).unwrap();
@@ -267,7 +267,7 @@ fn an_early_answer_is_taken_and_the_rest_is_not_asked_for() {
 }
 
 #[test]
-fn a_source_that_waits_does_not_hide_an_answer() {
+fn a_source_that_waits_does_not_hide_a_response() {
     /// Gives nothing, ever.
     struct Silent;
     impl Source for Silent {

@@ -84,7 +84,7 @@ fn cutting(said: &'static [u8]) -> String {
 }
 
 #[test]
-fn a_refusal_during_an_upload_is_the_answer_and_not_a_broken_pipe() {
+fn a_refusal_during_an_upload_is_the_response_and_not_a_broken_pipe() {
     let authority = Authority::new();
     let world = World::with(|config| config.ca = Some(authority.pem.clone().into()));
     for (scheme, tls) in [
@@ -93,7 +93,7 @@ fn a_refusal_during_an_upload_is_the_answer_and_not_a_broken_pipe() {
     ] {
         let (port, hung_up) = refusing(tls);
         let request = upload(&format!("{scheme}://localhost:{port}/"), hung_up);
-        let response = world.send(request).expect("the answer");
+        let response = world.send(request).expect("the response");
         let (status, body) = (response.status(), &response.body()[..]);
         assert_eq!((status, body), (413, &b"too large"[..]), "{scheme}");
     }
