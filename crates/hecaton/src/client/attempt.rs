@@ -32,7 +32,7 @@ impl Shared {
         let (permit, mut connection) = match held {
             Some(held) => held,
             None => {
-                let held = self.pool.http1(origin, order.fresh, trace).await;
+                let held = self.pool.http1(origin, order.new_connection, trace).await;
                 held.map_err(Broken::opening)?
             }
         };

@@ -28,7 +28,7 @@ impl Course {
     fn new(reading: Reading, retry: Option<&Retry>) -> Course {
         let order = Order {
             reading,
-            fresh: false,
+            new_connection: false,
             last: retry.is_none_or(|retry| retry.max == 0),
         };
         Course {
@@ -124,7 +124,7 @@ impl Shared {
         deadline: &Deadline,
         trace: &mut Trace,
     ) -> Verdict {
-        course.order.fresh = false;
+        course.order.new_connection = false;
         let result = match result {
             Ok(response) => {
                 trace.end(Ending::Status(response.status), trace.mark);
@@ -135,7 +135,7 @@ impl Shared {
             }
             Err(broken) => match self.leave(broken, course, request, deadline, trace) {
                 Ok(to) => {
-                    course.order.fresh = to.fresh;
+                    course.order.new_connection = to.new_connection;
                     return Verdict::Again(pause(to.wait, None::<Ready<()>>));
                 }
                 Err(failure) => Err(failure),

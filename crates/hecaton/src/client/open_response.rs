@@ -65,7 +65,7 @@ pub(crate) enum Reading {
 pub(crate) struct Order {
     pub reading: Reading,
     /// Whether its connection must be a new one.
-    pub fresh: bool,
+    pub new_connection: bool,
     /// Whether the settings allow no further try.
     pub last: bool,
 }

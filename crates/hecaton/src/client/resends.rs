@@ -42,7 +42,7 @@ pub(crate) struct Facts {
 #[derive(Clone, Copy)]
 pub(crate) struct Resend {
     pub wait: Duration,
-    pub fresh: bool,
+    pub new_connection: bool,
 }
 
 impl Resends {
@@ -75,8 +75,11 @@ impl Resends {
             Broken::Failed(_) => (false, Duration::ZERO),
         };
         self.all += 1;
-        let fresh = matches!(broken, Broken::Stale(_) | Broken::Reset(_));
-        (may && self.all <= MOST).then_some(Resend { wait, fresh })
+        let new_connection = matches!(broken, Broken::Stale(_) | Broken::Reset(_));
+        (may && self.all <= MOST).then_some(Resend {
+            wait,
+            new_connection,
+        })
     }
 }
 
@@ -145,18 +148,18 @@ mod tests {
 
     #[test]
     fn a_new_connection_that_was_reset_is_left_once_by_what_is_idempotent_or_was_not_sent() {
-        let fresh = |sent, facts| Facts {
+        let on_new = |sent, facts| Facts {
             reused: false,
             sent,
             ..facts
         };
-        assert_eq!(waits(&fresh(true, GET), Broken::Reset), [0]);
-        assert!(waits(&fresh(true, POST), Broken::Reset).is_empty());
-        assert_eq!(waits(&fresh(false, POST), Broken::Reset), [0]);
-        assert_eq!(waits(&fresh(false, POST), |_| Broken::Unsent), [0]);
+        assert_eq!(waits(&on_new(true, GET), Broken::Reset), [0]);
+        assert!(waits(&on_new(true, POST), Broken::Reset).is_empty());
+        assert_eq!(waits(&on_new(false, POST), Broken::Reset), [0]);
+        assert_eq!(waits(&on_new(false, POST), |_| Broken::Unsent), [0]);
         let without_reconnect = |sent| Facts {
             reconnect: false,
-            ..fresh(sent, GET)
+            ..on_new(sent, GET)
         };
         assert!(waits(&without_reconnect(true), Broken::Reset).is_empty());
         assert!(waits(&without_reconnect(false), Broken::Reset).is_empty());
@@ -167,10 +170,10 @@ mod tests {
         let mut resends = Resends::default();
         let failure = || Failure::new(Kind::Protocol, Phase::Send, "gone");
         assert!(resends.next(&Broken::Stale(failure()), &GET).is_some());
-        let fresh = Facts {
+        let on_new = Facts {
             reused: false,
             ..GET
         };
-        assert!(resends.next(&Broken::Reset(failure()), &fresh).is_none());
+        assert!(resends.next(&Broken::Reset(failure()), &on_new).is_none());
     }
 }

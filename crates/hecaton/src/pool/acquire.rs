@@ -32,7 +32,7 @@ pub(crate) enum Acquired {
 }
 
 /// What was opened.
-enum Fresh {
+enum NewConnection {
     Http2(Session, Arc<Link>),
     Http1(Held),
 }
@@ -169,13 +169,13 @@ async fn open(
     let begun = begin(pool, permit, origin, opening.trace, &elapsed).await;
     let entry = opening.entry.take().expect("it is taken once, here");
     match begun {
-        Ok(Fresh::Http2(session, link)) => {
+        Ok(NewConnection::Http2(session, link)) => {
             spawn_driver(pool, origin, session.ticket.id, link);
             let stream = entry.opened(session);
             pool.idle.tend();
             Ok(Acquired::Stream(stream))
         }
-        Ok(Fresh::Http1(opened)) => {
+        Ok(NewConnection::Http1(opened)) => {
             entry.speaks_http1();
             Ok(Acquired::Http1(Some(opened)))
         }
@@ -208,7 +208,7 @@ async fn begin(
     origin: &Arc<Origin>,
     trace: &mut Trace,
     elapsed: &Elapsed,
-) -> Result<Fresh, Failure> {
+) -> Result<NewConnection, Failure> {
     let config = &pool.config;
     let only = config.http == Protocol::Http2;
     let offer = if only { Offer::Http2 } else { Offer::Both };
@@ -221,11 +221,11 @@ async fn begin(
         }
         ticket.counted = Some(pool.connection_counts.join(origin));
         let connection = Connection::new(ticket, wire, forward);
-        return Ok(Fresh::Http1((permit, Box::new(connection))));
+        return Ok(NewConnection::Http1((permit, Box::new(connection))));
     }
     let (send, link) = Link::open(wire, config).await?;
     let session = Session::new(ticket, send, link.clone(), permit, config);
-    Ok(Fresh::Http2(session, link))
+    Ok(NewConnection::Http2(session, link))
 }
 
 /// The task that drives a connection until it ends. It holds no handle to send requests with, so the

@@ -42,8 +42,8 @@ struct Rules {
 impl Rules {
     fn allow_use_of(&self, connection: &mut Connection, now: Instant) -> bool {
         let idle = now.duration_since(connection.idle_since);
-        let fresh = idle < self.longest(connection) && self.is_young(connection, now);
-        fresh && connection.http1.waiting() == Waiting::Nothing
+        let usable = idle < self.longest(connection) && self.is_young(connection, now);
+        usable && connection.http1.waiting() == Waiting::Nothing
     }
 
     /// How long this connection may be idle: a second less than the server keeps it, if it has said how long

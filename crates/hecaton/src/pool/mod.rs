@@ -102,14 +102,14 @@ impl Pool {
     pub async fn http1(
         &self,
         origin: &Arc<Origin>,
-        fresh: bool,
+        new_connection: bool,
         trace: &mut Trace,
     ) -> Result<Held, Failure> {
         let permit = match self.limits.are_set() {
             true => Some(Box::pin(self.permit(origin, trace)).await?),
             false => None,
         };
-        if fresh {
+        if new_connection {
             // Its permit is for one connection, and not for one beside an idle one.
             if self.limits.are_set() {
                 self.idle.replace(origin);

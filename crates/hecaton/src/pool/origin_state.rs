@@ -186,9 +186,9 @@ impl OriginState {
 
     /// Closes the idle connections that are no good any more.
     pub fn prune(&mut self, idle_timeout: Duration) {
-        let fresh = |s: &Session| s.idle_since.elapsed() < idle_timeout;
+        let usable = |s: &Session| s.idle_since.elapsed() < idle_timeout;
         self.sessions
-            .retain_mut(|s| s.active > 0 || (fresh(s) && s.limit().is_some()));
+            .retain_mut(|s| s.active > 0 || (usable(s) && s.limit().is_some()));
     }
 }
 

@@ -141,9 +141,9 @@ impl World {
         let mut expected = None;
         while let Some(at) = self.idle.iter().rposition(|known| known.origin == origin) {
             let known = self.idle.remove(at);
-            let fresh = self.now - known.since < IDLE_TIMEOUT && self.now - known.opened < MAX_AGE;
+            let young = self.now - known.since < IDLE_TIMEOUT && self.now - known.opened < MAX_AGE;
             let quiet = self.peers.contains_key(&known.id) && !self.spoken.contains(&known.id);
-            if fresh && quiet {
+            if young && quiet {
                 expected = Some(known.id);
                 break;
             }

@@ -200,9 +200,9 @@ impl Anonymous {
         let (before, list) = listed();
         let made = make();
         drop(list); // Its own descriptor is in it, whose number must not be used again before.
-        let mut fresh = listed().0;
-        fresh.retain(|descriptor| before.binary_search(descriptor).is_err());
-        let descriptors = waiting_for_each_other(&fresh);
+        let mut opened = listed().0;
+        opened.retain(|descriptor| before.binary_search(descriptor).is_err());
+        let descriptors = waiting_for_each_other(&opened);
         descriptors.iter().copied().for_each(note);
         let anonymous = Anonymous {
             descriptors,
@@ -237,18 +237,18 @@ fn listed() -> (Vec<RawFd>, Option<ReadDir>) {
 }
 
 /// The epoll instances among these that wait for nothing but events of one among these, and those.
-fn waiting_for_each_other(fresh: &[RawFd]) -> Vec<RawFd> {
+fn waiting_for_each_other(opened: &[RawFd]) -> Vec<RawFd> {
     let kind = |descriptor: RawFd| std::fs::read_link(format!("/proc/self/fd/{descriptor}")).ok();
     let is = |descriptor: RawFd, name: &str| {
         kind(descriptor).is_some_and(|link| link.as_os_str() == name)
     };
     let mut all = Vec::new();
-    for &poll in fresh {
+    for &poll in opened {
         if !is(poll, "anon_inode:[eventpoll]") {
             continue;
         }
         if let [event] = watched(poll)[..] {
-            if fresh.contains(&event) && is(event, "anon_inode:[eventfd]") {
+            if opened.contains(&event) && is(event, "anon_inode:[eventfd]") {
                 all.extend([poll, event]);
             }
         }

@@ -75,7 +75,7 @@ struct Inner {
     /// Tags to use again.
     free: Vec<usize>,
     /// The request that was queued last, as long as none can have started since.
-    fresh: Option<usize>,
+    newest: Option<usize>,
     /// The tags of requests by Ruby's `object_id`, once one was asked for that is not the fresh one: to look through all of
     /// them each time would take for ever where there are many.
     tags: Option<HashMap<i64, usize>>,
@@ -111,7 +111,7 @@ impl Batch {
             ended: Vec::new(),
             refused: Vec::new(),
             free: Vec::new(),
-            fresh: None,
+            newest: None,
             tags: None,
             wants: None,
             questions: None,
@@ -225,7 +225,7 @@ impl Batch {
         if watched {
             request = request.watched(tag);
         }
-        inner.fresh = Some(tag);
+        inner.newest = Some(tag);
         if front {
             inner.batch.push_front(tag, request);
         } else {
@@ -246,8 +246,8 @@ impl Batch {
         let is = |tag: usize| -> Result<bool, Error> {
             Ok(requests.entry::<Value>(tag as isize)?.as_raw() == request.as_raw())
         };
-        let tag = match inner.fresh {
-            Some(fresh) if is(fresh)? => fresh,
+        let tag = match inner.newest {
+            Some(newest) if is(newest)? => newest,
             _ => match inner.late(requests, request)? {
                 // There will be no part of it.
                 Some(tag) if inner.refused.iter().any(|(refused, _)| *refused == tag) => {
@@ -302,7 +302,7 @@ impl Batch {
         let guard = self.inner.try_lock_owned();
         let mut guard = guard.ok_or_else(|| waiting(ruby))?;
         let inner = running(ruby, &mut guard)?;
-        inner.fresh = None;
+        inner.newest = None;
         if !inner.ended.is_empty() || !inner.refused.is_empty() {
             return Ok(());
         }
@@ -411,7 +411,7 @@ impl Batch {
                 requests.store(tag as isize, ruby.qnil())?;
             }
             inner.free.clear();
-            inner.fresh = None;
+            inner.newest = None;
             inner.tags = None;
         }
         for request in requests {

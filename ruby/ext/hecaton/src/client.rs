@@ -248,9 +248,9 @@ impl Base {
         self.with_running(|running| match &running.engine {
             Some(engine) => Ok(engine.clone()),
             None => {
-                let fresh = Arc::new(start(ruby, &self.config, self.cookies.as_ref())?);
-                running.engine = Some(fresh.clone());
-                Ok(fresh)
+                let started = Arc::new(start(ruby, &self.config, self.cookies.as_ref())?);
+                running.engine = Some(started.clone());
+                Ok(started)
             }
         })
     }
