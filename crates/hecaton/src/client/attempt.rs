@@ -22,7 +22,7 @@ impl Shared {
     ) -> Result<OpenResponse, Broken> {
         let origin = &request.origin;
         let mut held = None;
-        if self.pool.may_speak_http2(origin) {
+        if self.pool.may_support_http2(origin) {
             // Boxed like the other ways that plain requests do not take.
             match Box::pin(self.attempt_http2(request, order, trace)).await? {
                 Reply::Response(response) => return Ok(response),
@@ -59,8 +59,8 @@ impl Shared {
             http1.share = Buffered::share(&self.buffered);
             let whole = incoming.whole(http1, &self.config).await;
             http1.share = Share::default();
-            let told = |failure| incoming.told(failure, head.framing, http1);
-            let whole = whole.map_err(|failure| Broken::Failed(told(failure)))?;
+            let report = |failure| incoming.with_received(failure, head.framing, http1);
+            let whole = whole.map_err(|failure| Broken::Failed(report(failure)))?;
             trace.attempt().read = trace.lap();
             let trailers = incoming.take_trailers();
             if incoming.finish(http1) {

@@ -237,7 +237,7 @@ impl Source {
             Source::Http1(body) => {
                 let http1 = &mut body.connection.http1;
                 let piece = body.incoming.piece(http1, config).await;
-                piece.map_err(|failure| body.incoming.told(failure, body.framing, http1))
+                piece.map_err(|failure| body.incoming.with_received(failure, body.framing, http1))
             }
             Source::Http2(incoming) => incoming.piece(config).await,
         }

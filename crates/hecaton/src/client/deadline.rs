@@ -33,7 +33,7 @@ impl Deadline {
     }
 
     /// What is told of a failure: if the deadline has passed as well, that goes first.
-    pub fn told(&self, failure: Failure, attempt: Option<&Attempt>) -> Failure {
+    pub fn report(&self, failure: Failure, attempt: Option<&Attempt>) -> Failure {
         match Instant::now() < self.at {
             true => failure,
             false => self.used_up(attempt),

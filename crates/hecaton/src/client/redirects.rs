@@ -44,7 +44,7 @@ impl Shared {
         };
         let attempt = trace.attempts.last();
         let result = match result {
-            Ok(result) => result.map_err(|failure| deadline.told(failure, attempt)),
+            Ok(result) => result.map_err(|failure| deadline.report(failure, attempt)),
             Err(_) => Err(deadline.used_up(attempt)),
         };
         result.map_err(|failure| {

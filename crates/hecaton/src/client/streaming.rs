@@ -143,7 +143,7 @@ impl Streaming {
             }
             Err(failure) => {
                 let attempt = self.trace.attempts.last();
-                let failure = self.deadline.told(failure, attempt);
+                let failure = self.deadline.report(failure, attempt);
                 Err(self.failed(failure))
             }
         }

@@ -174,11 +174,11 @@ fn note(bytes: &[u8], size: usize) -> (Arc<Observed>, Vec<u8>) {
 }
 
 /// Tells kind and stream of each frame whose head is there (RFC 9113 §4.1).
-fn follow(mut rest: &[u8], mut tell: impl FnMut(u8, u32)) {
+fn follow(mut rest: &[u8], mut report: impl FnMut(u8, u32)) {
     while let Some((head, after)) = rest.split_first_chunk::<9>() {
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
         let stream = u32::from_be_bytes(head[5..].try_into().unwrap());
-        tell(head[3], stream & 0x7fff_ffff);
+        report(head[3], stream & 0x7fff_ffff);
         rest = after.get(length..).unwrap_or_default();
     }
 }

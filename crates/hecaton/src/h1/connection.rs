@@ -31,7 +31,7 @@ pub(crate) struct Connection {
     /// How long the server keeps it idle, as far as it has said so.
     pub keep_alive_timeout: Option<Duration>,
     /// Whether a byte of the response has come.
-    pub heard: bool,
+    pub received: bool,
     /// What the body that is being read holds of what all may hold together.
     pub share: Share,
     /// Whether somebody else may hold a part of the input's buffer.
@@ -49,7 +49,7 @@ impl Connection {
             input: BytesMut::new(),
             output: Vec::new(),
             keep_alive_timeout: None,
-            heard: false,
+            received: false,
             share: Share::default(),
             lent: false,
             ahead: FIRST_READ,
@@ -72,7 +72,7 @@ impl Connection {
         let room = self.input.capacity() - self.input.len();
         let result = pin!(self.stream.read_buf(&mut self.input)).poll(cx);
         if let Poll::Ready(Ok(count @ 1..)) = result {
-            self.heard = true;
+            self.received = true;
             if ahead && count == room {
                 self.ahead = (self.ahead * 2).min(LONGEST_READ);
             }
@@ -115,7 +115,7 @@ impl Connection {
     pub fn rescue(&mut self) -> bool {
         let before = self.input.len();
         self.stream.rescue(&mut self.input);
-        self.heard |= self.input.len() > before;
+        self.received |= self.input.len() > before;
         self.input.len() > before
     }
 

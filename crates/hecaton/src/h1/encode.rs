@@ -64,7 +64,7 @@ pub(crate) fn encode(
     }
     match body.length() {
         None => out.put_slice(b"Transfer-Encoding: chunked\r\n"),
-        Some(length) if tells_length(request) => {
+        Some(length) if writes_length(request) => {
             out.put_slice(b"Content-Length: ");
             out.put_slice(itoa::Buffer::new().format(length).as_bytes());
             out.put_slice(b"\r\n");
@@ -99,7 +99,7 @@ fn put_for_the_origin(fields: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Whether a request tells its length: if there is a body, or there may be one, or if the program says that there is none.
-pub(crate) fn tells_length(request: &Request) -> bool {
+pub(crate) fn writes_length(request: &Request) -> bool {
     !request.body.is_empty() || expects_content(&request.method) || request.framing().is_some()
 }
 

@@ -31,8 +31,8 @@ pub(crate) async fn exchange(
     trace.attempt().phase = Phase::Send;
     trace.attempt().version = Some(Version::Http1);
     // The pool has just asked the kernel about a connection that it had.
-    let early = !trace.attempt().reused && has_spoken(connection)?;
-    connection.heard = false;
+    let early = !trace.attempt().reused && has_sent_early(connection)?;
+    connection.received = false;
     let mut outgoing = Outgoing::new(connection, request, config);
     let mut reader = HeadReader::default();
     let mut timer = PhaseTimer::new(config);
@@ -58,7 +58,7 @@ pub(crate) async fn exchange(
             }
             Poll::Ready(head) => Poll::Ready(head.map_err(|mut lost| {
                 lost.failure.phase = trace.attempt().phase;
-                match lost.ended && !connection.heard {
+                match lost.ended && !connection.received {
                     true if trace.attempt().reused => Broken::Stale(lost.failure),
                     true if !trace.attempt().sent && !connection.is_tls() => Broken::Unsent,
                     true => Broken::opening(lost.failure),
@@ -76,7 +76,7 @@ pub(crate) async fn exchange(
 
 /// Whether the server has sent something on a new connection before the request. That may be its response, as of a server that
 /// is too busy to read; the connection carries no other request then, for the server may answer this one once more.
-fn has_spoken(connection: &mut Connection) -> Result<bool, Broken> {
+fn has_sent_early(connection: &mut Connection) -> Result<bool, Broken> {
     match connection.waiting() {
         Waiting::Nothing => Ok(false),
         Waiting::Data => Ok(true),

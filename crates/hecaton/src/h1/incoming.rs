@@ -145,7 +145,7 @@ impl Incoming {
         }
     }
 
-    /// Whether all of the body has been taken. What is wrong with the end is told by the next `piece`.
+    /// Whether all of the body has been taken. What is wrong with the end is reported by the next `piece`.
     pub fn is_whole(&mut self, connection: &mut Connection, config: &Config) -> bool {
         self.reader.ready(&mut connection.input, config) == Ok(Ready::End)
     }
@@ -169,7 +169,12 @@ impl Incoming {
 
     /// The same failure; of a body that was cut short, it says how much of it came. The caller knows how it is framed, so that
     /// this stays small.
-    pub fn told(&self, mut failure: Failure, framing: Framing, connection: &Connection) -> Failure {
+    pub fn with_received(
+        &self,
+        mut failure: Failure,
+        framing: Framing,
+        connection: &Connection,
+    ) -> Failure {
         if let (true, Framing::Length(length)) = (self.cut, framing) {
             let received = length - self.reader.expected() + connection.input.len() as u64;
             failure.detail = format!("the body was cut short: {}", came_of(received, length));

@@ -82,7 +82,7 @@ impl Frames {
     }
 
     /// Tells the stream of each request whose frame has a whole head now.
-    pub fn note(&mut self, mut bytes: &[u8], mut tell: impl FnMut(u32)) {
+    pub fn note(&mut self, mut bytes: &[u8], mut report: impl FnMut(u32)) {
         loop {
             let passed = self.skip.min(bytes.len());
             self.skip -= passed;
@@ -96,7 +96,7 @@ impl Frames {
             bytes = &bytes[count..];
             if let (FRAME_HEAD, Some(head)) = (self.known, FrameHead::read(&self.head)) {
                 if head.kind == HEADERS {
-                    tell(head.stream);
+                    report(head.stream);
                 }
                 self.skip = head.length;
                 self.known = 0;
@@ -110,10 +110,10 @@ mod tests {
     use super::*;
 
     /// The streams that are told of these bytes.
-    fn told(frames: &mut Frames, bytes: &[u8]) -> Vec<u32> {
-        let mut told = Vec::new();
-        frames.note(bytes, |stream| told.push(stream));
-        told
+    fn requests(frames: &mut Frames, bytes: &[u8]) -> Vec<u32> {
+        let mut streams = Vec::new();
+        frames.note(bytes, |stream| streams.push(stream));
+        streams
     }
 
     fn written() -> Vec<u8> {
@@ -134,7 +134,11 @@ mod tests {
             (second, &[1, 3]),
         ] {
             let mut frames = Frames::after(PREFACE);
-            assert_eq!(told(&mut frames, &written()[..sent]), expected, "{sent}");
+            assert_eq!(
+                requests(&mut frames, &written()[..sent]),
+                expected,
+                "{sent}"
+            );
         }
     }
 
@@ -146,7 +150,7 @@ mod tests {
             cuts.sort_unstable();
             let mut frames = Frames::after(PREFACE);
             let pieces = [&bytes[..cuts[0]], &bytes[cuts[0]..cuts[1]], &bytes[cuts[1]..]];
-            let seen: Vec<_> = pieces.iter().flat_map(|piece| told(&mut frames, piece)).collect();
+            let seen: Vec<_> = pieces.iter().flat_map(|piece| requests(&mut frames, piece)).collect();
             proptest::prop_assert_eq!(seen, [1, 3]);
         }
     }

@@ -9,7 +9,7 @@ use http::{HeaderMap, Version};
 
 use crate::config::Config;
 use crate::content::ACCEPTED;
-use crate::h1::encode::tells_length;
+use crate::h1::encode::writes_length;
 use crate::message::fields::Fields;
 use crate::message::head::BadHead;
 use crate::message::request::Request;
@@ -74,7 +74,7 @@ fn request_fields(request: &Request, config: &Config) -> Result<HeaderMap, Strin
         }
     }
     if let Some(length) = request.body.length() {
-        if tells_length(request) {
+        if writes_length(request) {
             map.insert(CONTENT_LENGTH, HeaderValue::from(length));
         }
     }

@@ -234,7 +234,7 @@ mod tests {
         assert!(matches!(read, Poll::Ready(Ok(()))), "{read:?}");
         assert_eq!(buffer.filled(), SETTINGS);
         let Poll::Ready(Err(error)) = Pin::new(&mut tap).poll_read(cx, &mut buffer) else {
-            panic!("the end is told")
+            panic!("the end is reported")
         };
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     }

@@ -81,7 +81,7 @@ struct Driven {
 impl Driven {
     /// Tells the peer of another window. `h2` refuses while the peer has not acknowledged the last one: a later turn
     /// tries again.
-    fn tell(&mut self, window: u32) {
+    fn announce(&mut self, window: u32) {
         if let (Some(connection), true) = (&mut self.connection, self.window != window) {
             if connection.set_initial_window_size(window).is_ok() {
                 self.window = window;
@@ -142,7 +142,7 @@ impl Link {
     pub fn poll_drive(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.driver.register(cx.waker());
         let mut driven = self.lock();
-        driven.tell(self.window.size());
+        driven.announce(self.window.size());
         let Some(connection) = &mut driven.connection else {
             return Poll::Ready(());
         };

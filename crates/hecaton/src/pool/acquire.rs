@@ -176,7 +176,7 @@ async fn open(
             Ok(Acquired::Stream(stream))
         }
         Ok(NewConnection::Http1(opened)) => {
-            entry.speaks_http1();
+            entry.supports_only_http1();
             Ok(Acquired::Http1(Some(opened)))
         }
         Err(failure) => {

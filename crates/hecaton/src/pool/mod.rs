@@ -93,7 +93,7 @@ impl Pool {
     }
 
     /// Whether requests to `origin` are or might be sent over HTTP/2.
-    pub fn may_speak_http2(&self, origin: &Arc<Origin>) -> bool {
+    pub fn may_support_http2(&self, origin: &Arc<Origin>) -> bool {
         self.sessions.concern(origin)
     }
 

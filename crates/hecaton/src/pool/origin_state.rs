@@ -161,7 +161,7 @@ impl OriginState {
         self.http1_since = Some(Instant::now());
     }
 
-    pub fn speaks_http1(&self) -> bool {
+    pub fn supports_only_http1(&self) -> bool {
         self.http1_since
             .is_some_and(|since| since.elapsed() < HTTP1_FOR)
     }
@@ -174,7 +174,7 @@ impl OriginState {
         self.sessions.is_empty()
             && self.queue.is_empty()
             && self.opener.is_none()
-            && !self.speaks_http1()
+            && !self.supports_only_http1()
     }
 
     /// Whether another connection would help: not before the peers of those there are have told how

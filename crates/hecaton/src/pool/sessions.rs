@@ -78,7 +78,7 @@ impl Sessions {
                 let all = self.lock();
                 !all.origins
                     .get(origin)
-                    .is_some_and(OriginState::speaks_http1)
+                    .is_some_and(OriginState::supports_only_http1)
             }
         }
     }
@@ -88,7 +88,7 @@ impl Sessions {
         let mut all = self.lock();
         all.sweep(self.idle_timeout);
         let state = all.origins.entry(origin.clone()).or_default();
-        if state.speaks_http1() {
+        if state.supports_only_http1() {
             return Asked::Http1;
         }
         if state.queue.is_empty() {
@@ -329,7 +329,7 @@ impl QueueEntry {
     }
 
     /// The peer speaks HTTP/1.1 alone: everyone opens a connection for himself, now and later.
-    pub fn speaks_http1(self) {
+    pub fn supports_only_http1(self) {
         let share = |state: &mut OriginState| {
             state.opener = None;
             state.intervals.clear();

@@ -28,7 +28,7 @@ enum Event {
     /// The peer ends a connection, idle or not.
     Hang(usize),
     /// The peer sends what nobody asked for.
-    Speak(usize),
+    Send(usize),
     /// So many milliseconds pass.
     Pass(u64),
     Shrink(usize),
@@ -40,7 +40,7 @@ fn event() -> impl Strategy<Value = Event> {
         6 => (0..3_usize).prop_map(Event::Begin),
         6 => (any::<usize>(), prop::bool::weighted(0.9)).prop_map(|(which, kept)| Event::End(which, kept)),
         1 => any::<usize>().prop_map(Event::Hang),
-        1 => any::<usize>().prop_map(Event::Speak),
+        1 => any::<usize>().prop_map(Event::Send),
         3 => (0..4_000_u64).prop_map(Event::Pass),
         1 => (0..6_usize).prop_map(Event::Shrink),
         1 => Just(Event::Clear),
@@ -66,7 +66,7 @@ struct World {
     /// The other ends of those that are open at both.
     peers: HashMap<u64, Peer>,
     /// Those whose peers have sent something.
-    spoken: HashSet<u64>,
+    sent: HashSet<u64>,
 }
 
 impl World {
@@ -85,7 +85,7 @@ impl World {
             idle: Vec::new(),
             used: Vec::new(),
             peers: HashMap::new(),
-            spoken: HashSet::new(),
+            sent: HashSet::new(),
         }
     }
 
@@ -105,12 +105,12 @@ impl World {
                     self.peers.remove(&id);
                 }
             }
-            Event::Speak(which) => {
+            Event::Send(which) => {
                 let id = self.any(which);
                 if let Some(mut peer) = id.and_then(|id| self.peers.get(&id)) {
                     // The pool may have closed one that is too old.
                     let _ = peer.write_all(b"HTTP/1.1 200 OK\r\n");
-                    self.spoken.extend(id);
+                    self.sent.extend(id);
                 }
             }
             Event::Pass(milliseconds) => self.now += Duration::from_millis(milliseconds),
@@ -142,7 +142,7 @@ impl World {
         while let Some(at) = self.idle.iter().rposition(|known| known.origin == origin) {
             let known = self.idle.remove(at);
             let young = self.now - known.since < IDLE_TIMEOUT && self.now - known.opened < MAX_AGE;
-            let quiet = self.peers.contains_key(&known.id) && !self.spoken.contains(&known.id);
+            let quiet = self.peers.contains_key(&known.id) && !self.sent.contains(&known.id);
             if young && quiet {
                 expected = Some(known.id);
                 break;

@@ -260,12 +260,12 @@ fn waiting_for_each_other(opened: &[RawFd]) -> Vec<RawFd> {
 
 /// What an epoll instance waits for.
 fn watched(poll: RawFd) -> Vec<RawFd> {
-    let told = std::fs::read_to_string(format!("/proc/self/fdinfo/{poll}")).unwrap_or_default();
+    let listed = std::fs::read_to_string(format!("/proc/self/fdinfo/{poll}")).unwrap_or_default();
     let target = |line: &str| {
         let rest = line.strip_prefix("tfd:")?;
         rest.split_whitespace().next()?.parse().ok()
     };
-    told.lines().filter_map(target).collect()
+    listed.lines().filter_map(target).collect()
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn a_task_is_driven_while_nobody_waits_and_the_thread_ends_with_it() {
         let shared = shared();
-        let (say, told) = std::sync::mpsc::channel();
+        let (say, said) = std::sync::mpsc::channel();
         let (end, ended) = oneshot::channel::<()>();
         let waiting = shared.wait();
         shared.runtime.block_on(async {
@@ -206,7 +206,7 @@ mod tests {
             "while somebody waits there is none"
         );
         drop(waiting);
-        told.recv_timeout(Duration::from_secs(20))
+        said.recv_timeout(Duration::from_secs(20))
             .expect("the task went on");
         assert!(shared.alive.load(Ordering::SeqCst));
         end.send(()).unwrap();

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use tokio::net::{TcpStream, UnixStream};
 
 use self::pipe::Pipe;
-use self::proxy::{Forward, Proxies, Server, Speech, Target};
+use self::proxy::{Forward, Proxies, ProxyProtocol, Server, Target};
 use self::resolve::Resolver;
 use self::tcp::{CloseIdle, Destination, Tried, open};
 use self::tls::{Offer, Tls};
@@ -217,8 +217,8 @@ impl Connector {
         if let Some(known) = self.resolver.known(&origin.host, origin.port) {
             allowed(known, origin, config)?;
         }
-        match server.speech {
-            Speech::Socks { names: false, .. } => {
+        match server.protocol {
+            ProxyProtocol::Socks { names: false, .. } => {
                 let addresses = self.resolver.resolve(&origin.host, origin.port).await?;
                 let addresses = allowed(addresses, origin, config)?;
                 let four = addresses.iter().find(|address| address.is_ipv4());

@@ -117,7 +117,7 @@ impl Source for Outlet {
             return Poll::Ready(None);
         }
         slot.waker = Some(cx.waker().clone());
-        let tell = match &mut slot.watched {
+        let reports = match &mut slot.watched {
             Some(watched) => {
                 let ready = watched.poll(cx).is_ready();
                 if ready {
@@ -128,7 +128,7 @@ impl Source for Outlet {
             None => !slot.wanted,
         };
         slot.wanted = true;
-        if let (true, Some((wants, tag))) = (tell, &slot.wants) {
+        if let (true, Some((wants, tag))) = (reports, &slot.wants) {
             wants.add(*tag);
         }
         Poll::Pending

@@ -25,7 +25,7 @@ mod socks4;
 use std::sync::Arc;
 
 pub(crate) use self::http::Forward;
-pub(super) use self::server::{Server, Speech};
+pub(super) use self::server::{ProxyProtocol, Server};
 pub(super) use self::socks::Target;
 
 #[cfg(any(fuzzing, test))]

@@ -19,7 +19,7 @@ const SOCKS_PORT: u16 = 1080;
 
 /// A proxy.
 pub(crate) struct Server {
-    pub speech: Speech,
+    pub protocol: ProxyProtocol,
     /// Whether it is spoken to over TLS.
     pub secure: bool,
     /// An IPv6 address without brackets.
@@ -28,7 +28,7 @@ pub(crate) struct Server {
 }
 
 /// What it is spoken to in.
-pub(crate) enum Speech {
+pub(crate) enum ProxyProtocol {
     Http(Arc<Forward>),
     Socks {
         /// Whether names are resolved there.
@@ -72,7 +72,7 @@ impl Server {
             _ => SOCKS_PORT,
         };
         Ok(Server {
-            speech: speech(&url)?,
+            protocol: speech(&url)?,
             secure: url.scheme() == "https",
             host: host
                 .trim_start_matches('[')
@@ -86,8 +86,8 @@ impl Server {
     /// HTTP/2 in the clear is not for such proxies to understand.
     pub fn handed_whole(&self, origin: &Origin, config: &Config) -> Option<Arc<Forward>> {
         let is_whole = origin.scheme == Scheme::Http && config.http != Protocol::Http2;
-        match &self.speech {
-            Speech::Http(forward) if is_whole => Some(forward.clone()),
+        match &self.protocol {
+            ProxyProtocol::Http(forward) if is_whole => Some(forward.clone()),
             _ => None,
         }
     }
@@ -100,11 +100,11 @@ impl Server {
         target: Target<'_>,
         config: &Config,
     ) -> Result<(), Refused> {
-        let asked = match &self.speech {
-            Speech::Http(forward) => {
+        let asked = match &self.protocol {
+            ProxyProtocol::Http(forward) => {
                 return tunnel(stream, forward, origin, &config.user_agent).await;
             }
-            Speech::Socks { socks, .. } => match socks {
+            ProxyProtocol::Socks { socks, .. } => match socks {
                 Socks::Five(credentials) => socks::ask(stream, credentials, target).await,
                 Socks::Four(user) => socks4::ask(stream, user, target).await,
             },
@@ -113,7 +113,7 @@ impl Server {
     }
 }
 
-fn speech(url: &Url) -> Result<Speech, String> {
+fn speech(url: &Url) -> Result<ProxyProtocol, String> {
     let decoded = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
     let given = !url.username().is_empty() || url.password().is_some();
     let credentials = given.then(|| {
@@ -125,7 +125,7 @@ fn speech(url: &Url) -> Result<Speech, String> {
             Some((user, _)) if user.contains(&b':') => {
                 Err("its user name has a colon in it (RFC 7617 §2)".into())
             }
-            _ => Ok(Speech::Http(Arc::new(Forward::new(credentials)))),
+            _ => Ok(ProxyProtocol::Http(Arc::new(Forward::new(credentials)))),
         },
         "socks5" | "socks5h" => {
             let fits = |part: &[u8]| (1..=255).contains(&part.len());
@@ -135,7 +135,7 @@ fn speech(url: &Url) -> Result<Speech, String> {
                         "its user name and password must be 1 to 255 bytes each (RFC 1929 §2)";
                     Err(why.into())
                 }
-                _ => Ok(Speech::Socks {
+                _ => Ok(ProxyProtocol::Socks {
                     names: url.scheme() == "socks5h",
                     socks: Socks::Five(credentials),
                 }),
@@ -147,7 +147,7 @@ fn speech(url: &Url) -> Result<Speech, String> {
                 let why = "SOCKS 4 has a user of at most 255 bytes and no password: use socks5";
                 return Err(why.into());
             }
-            Ok(Speech::Socks {
+            Ok(ProxyProtocol::Socks {
                 names: url.scheme() == "socks4a",
                 socks: Socks::Four(user),
             })
@@ -170,14 +170,14 @@ mod tests {
     fn a_url_says_where_it_is_and_what_it_speaks() {
         let server = Server::parse("http://Proxy.example:3128").unwrap();
         assert_eq!((server.host.as_str(), server.port), ("proxy.example", 3128));
-        assert!(matches!(server.speech, Speech::Http(_)));
+        assert!(matches!(server.protocol, ProxyProtocol::Http(_)));
         let server = Server::parse("proxy:8080").unwrap();
         assert_eq!((server.host.as_str(), server.port), ("proxy", 8080));
         let server = Server::parse("socks5://[::1]").unwrap();
         assert_eq!((server.host.as_str(), server.port), ("::1", 1080));
         assert!(matches!(
-            server.speech,
-            Speech::Socks {
+            server.protocol,
+            ProxyProtocol::Socks {
                 names: false,
                 socks: Socks::Five(None)
             }
@@ -186,13 +186,13 @@ mod tests {
         assert!(server.secure && server.port == 443);
         let server = Server::parse("socks4a://me@proxy.example").unwrap();
         assert!(
-            matches!(server.speech, Speech::Socks { names: true, socks: Socks::Four(user) } if user == b"me")
+            matches!(server.protocol, ProxyProtocol::Socks { names: true, socks: Socks::Four(user) } if user == b"me")
         );
         let server = Server::parse("socks5h://us%3aer:p%40ss@host:1").unwrap();
-        let Speech::Socks {
+        let ProxyProtocol::Socks {
             names: true,
             socks: Socks::Five(Some((user, password))),
-        } = server.speech
+        } = server.protocol
         else {
             panic!("SOCKS with credentials");
         };

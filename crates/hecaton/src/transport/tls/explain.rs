@@ -15,7 +15,7 @@ const MOST_NAMES: usize = 3;
 
 /// What the server had said before a handshake failed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum Received {
     /// Nothing but the refusal of what was offered.
     NothingElse,
     /// Its own part of the handshake, or it is not known.
@@ -24,15 +24,17 @@ pub(super) enum Heard {
 
 /// The reason if it is one of TLS, none if the connection under it failed.
 pub(crate) fn explain(error: &io::Error) -> Option<String> {
-    explain_after(Heard::More, error)
+    explain_after(Received::More, error)
 }
 
 /// The same, of a handshake.
-pub(super) fn explain_after(heard: Heard, error: &io::Error) -> Option<String> {
+pub(super) fn explain_after(received: Received, error: &io::Error) -> Option<String> {
     let error = error.get_ref()?.downcast_ref::<Error>()?;
     Some(match error {
         Error::InvalidCertificate(why) => format!("the certificate {}", certificate(why)),
-        Error::AlertReceived(AlertDescription::HandshakeFailure) if heard == Heard::NothingElse => {
+        Error::AlertReceived(AlertDescription::HandshakeFailure)
+            if received == Received::NothingElse =>
+        {
             NOTHING_IN_COMMON.into()
         }
         Error::AlertReceived(alert) => alert_received(*alert),
@@ -285,7 +287,7 @@ mod tests {
             assert!(said.contains(words), "no {words:?} in: {said}");
         }
         let refused = io::Error::other(alert(AlertDescription::HandshakeFailure));
-        let said = explain_after(Heard::NothingElse, &refused).unwrap();
+        let said = explain_after(Received::NothingElse, &refused).unwrap();
         for word in ["protocol", "ciphers", "curves", "certificate"] {
             assert!(said.contains(word), "no {word:?} in: {said}");
         }

@@ -30,7 +30,7 @@ use rustls::pki_types::ServerName;
 use tokio::sync::OnceCell;
 use tokio_rustls::TlsConnector;
 
-use explain::{Heard, explain_after};
+use explain::{Received, explain_after};
 
 use crate::config::Config;
 use crate::message::failure::{Failure, InvalidRequest, Kind, Phase};
@@ -119,7 +119,7 @@ impl Tls {
         let shaken = self.shake(host, socket, |configs| &configs.proxy).await;
         shaken.map_err(|failure| Failure {
             phase: Phase::Connect,
-            detail: format!("the proxy cannot be spoken to: {}", failure.detail),
+            detail: format!("the proxy cannot be connected to: {}", failure.detail),
             ..failure
         })
     }
@@ -140,12 +140,12 @@ impl Tls {
             .into_fallible()
             .await;
         let mut stream = connected.map_err(|(error, socket)| {
-            let heard = match socket.first() {
-                Some(ALERT) => Heard::NothingElse,
-                _ => Heard::More,
+            let received = match socket.first() {
+                Some(ALERT) => Received::NothingElse,
+                _ => Received::More,
             };
             farewell::drain(&socket.pipe);
-            broken(host, &error, heard)
+            broken(host, &error, received)
         })?;
         stream.get_mut().0.shaken();
         Ok(stream)
@@ -165,8 +165,8 @@ fn refused(host: &str, why: &str) -> Failure {
 }
 
 /// The failure of a handshake: TLS itself, or the connection under it.
-fn broken(host: &str, error: &io::Error, heard: Heard) -> Failure {
-    if let Some(why) = explain_after(heard, error) {
+fn broken(host: &str, error: &io::Error, received: Received) -> Failure {
+    if let Some(why) = explain_after(received, error) {
         return refused(host, &why);
     }
     let why = match error.kind() {
